@@ -1,0 +1,112 @@
+package convert
+
+import "encoding/json"
+
+// Call is one question call of an agent: one or more questions that are
+// answered together or not at all.
+type Call struct {
+	// Session is the ACP session the questions are shown in.
+	Session string
+	// ID is the agent's id of the call. It becomes the ACP toolCallId.
+	ID string
+	// Name is the tool's name as the agent spelled it; it may be empty.
+	Name string
+	// Questions are in the order in which the agent gave them.
+	Questions []Question
+	// Input is the tool input as it was received, the source of every field
+	// that this package does not know.
+	Input json.RawMessage
+}
+
+// Question is one question of a call. Its strings are as the agent wrote
+// them; whatever shows them cleans them first.
+type Question struct {
+	Text   string
+	Header string
+	// Options are the suggested answers. A question without any is answered
+	// with free text.
+	Options []Option
+	// MultiSelect allows more than one option.
+	MultiSelect bool
+}
+
+// Option is one suggested answer.
+type Option struct {
+	Label       string
+	Description string
+	// Preview is something to show while the option is in focus: a mock-up, a
+	// piece of code.
+	Preview string
+}
+
+// Answer is what the user said to one question. The zero Answer means that
+// the question was left without one.
+type Answer struct {
+	// Selected holds the labels of the options picked, in option order.
+	Selected []string
+	// Text is an answer in the user's own words. For a multi-select question
+	// it may stand beside picks.
+	Text string
+	// Note is a remark beside a pick.
+	Note string
+}
+
+// Empty reports whether the answer says nothing at all.
+func (a Answer) Empty() bool { return len(a.Selected) == 0 && a.Text == "" }
+
+// Items lists the picks in option order, then the typed text.
+func (a Answer) Items() []string {
+	items := make([]string, 0, len(a.Selected)+1)
+	items = append(items, a.Selected...)
+	if a.Text != "" {
+		items = append(items, a.Text)
+	}
+	return items
+}
+
+// Status says how a call ended.
+type Status int
+
+const (
+	// Answered means that the user gave at least one answer.
+	Answered Status = iota + 1
+	// Declined means that the user was asked and chose not to answer; the
+	// agent goes on without.
+	Declined
+	// Cancelled means that the user dismissed the question or cancelled the
+	// turn; the agent stops.
+	Cancelled
+	// Disconnected means that the client went away while the question was open.
+	Disconnected
+	// Failed means that the question could not be asked, or that no valid
+	// reply came. It is never the user's choice.
+	Failed
+)
+
+// String returns the status in lower case, "unknown" for anything else.
+func (s Status) String() string {
+	switch s {
+	case Answered:
+		return "answered"
+	case Declined:
+		return "declined"
+	case Cancelled:
+		return "cancelled"
+	case Disconnected:
+		return "disconnected"
+	case Failed:
+		return "failed"
+	}
+	return "unknown"
+}
+
+// Outcome is how a call ended.
+type Outcome struct {
+	Status Status
+	// Answers has one entry per question when Status is Answered, and is empty
+	// otherwise: a call is answered as a whole or not at all.
+	Answers []Answer
+	// Reason says what happened, in words for the agent, when Status is
+	// anything but Answered.
+	Reason string
+}

@@ -1,0 +1,90 @@
+package clean
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"
+
+// clusterBytes bounds what one grapheme may weigh on average. The largest
+// emoji in use have some 40 bytes; a letter under a thousand accents is an
+// attack on whoever draws it.
+const clusterBytes = 64
+
+// Truncate returns s if it has at most max graphemes, and otherwise its
+// beginning with an ellipsis, max graphemes together. It never cuts a
+// character as a person sees it, such as a flag or an accented letter, in two.
+func Truncate(s string, max int) string {
+	switch {
+	case max <= 0:
+		return ""
+	case len(s) <= max:
+		return s
+	}
+	rest, state, end := s, -1, 0
+	for n := 1; rest != ""; n++ {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if n > max || len(s)-len(rest) > max*clusterBytes {
+			return strings.TrimRight(s[:end], " ") + ellipsis
+		}
+		if n < max {
+			end += len(cluster)
+		}
+	}
+	return s
+}
+
+// Fence returns body as a fenced code block of Markdown, its fence longer than
+// any run of backticks inside. lang is the word behind the opening fence; it
+// is dropped when it is not a plain word.
+func Fence(lang, body string) string {
+	fence := strings.Repeat("`", max(3, backticks(body)+1))
+	if strings.ContainsFunc(lang, func(r rune) bool { return !plain(r) }) {
+		lang = ""
+	}
+	end := "\n"
+	if body == "" || strings.HasSuffix(body, "\n") {
+		end = ""
+	}
+	return fence + lang + "\n" + body + end + fence
+}
+
+// Span returns s, one line, as an inline code span of Markdown that holds
+// whatever backticks s has.
+func Span(s string) string {
+	if s == "" {
+		return ""
+	}
+	mark := strings.Repeat("`", backticks(s)+1)
+	if mark == "`" && strings.Trim(s, " ") == s {
+		return mark + s + mark
+	}
+	return mark + " " + s + " " + mark
+}
+
+// backticks returns the length of the longest run of backticks in s.
+func backticks(s string) int {
+	longest, run := 0, 0
+	for i := 0; i < len(s); i++ {
+		if s[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// plain reports the characters of a language name: c++, f#, objective-c.
+func plain(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return true
+	}
+	return strings.ContainsRune("+-#._", r)
+}

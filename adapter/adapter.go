@@ -1,0 +1,260 @@
+// Package adapter asks an agent's questions over an ACP connection.
+//
+//	a := adapter.New(conn, nil)               // conn has RequestPermission
+//	call, err := convert.Parse(toolInput, convert.Limits{})
+//	call.Session, call.ID = sessionID, toolUseID
+//	outcome, err := a.Ask(ctx, call)          // blocks until the user answered
+//	result := convert.ClaudeResult(call, outcome)
+//
+// Questions of one session are asked one after the other, in the order of the
+// calls to [Adapter.Ask]; sessions do not wait for each other. A question
+// waits until it is answered, cancelled or cut off: there is no timeout.
+//
+// An [Adapter] is a [Resolver]. Others come with the package: [Static],
+// [Func] and [Lines]; [NewTool] makes a tool of any of them that a Go agent
+// can register.
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Resolver gets the answers to a call. It returns nil as the error exactly if
+// the outcome is [convert.Answered]; otherwise the error matches the outcome,
+// as [convert.Outcome.Err] does.
+type Resolver interface {
+	Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
+}
+
+// Client is what the adapter needs of a connection. RequestPermission blocks
+// until the client replied; it must return when ctx ends.
+type Client interface {
+	RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error)
+}
+
+// What else a [Client] may be able to do.
+type (
+	// Updater shows the progress of a question as a tool call.
+	Updater interface {
+		SessionUpdate(ctx context.Context, n acp.SessionNotification) error
+	}
+	// Former shows a form and returns the reply as it came. It is used only
+	// if [Options].Forms says that the client has forms.
+	Former interface {
+		CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error)
+	}
+	// Talker puts a question into the conversation and waits for the user's
+	// next message, which it returns as text.
+	Talker interface {
+		AskInConversation(ctx context.Context, m Message) (string, error)
+	}
+	// Closer says when the connection is gone.
+	Closer interface {
+		Done() <-chan struct{}
+	}
+)
+
+// Message is a question as text in a conversation.
+type Message struct {
+	Session    string
+	ToolCallID string
+	Text       string
+}
+
+// Options tell the adapter what it cannot see of the client. The zero value
+// is a client that shows permission requests to a person.
+type Options struct {
+	// Forms is set for a client that advertises elicitation forms.
+	Forms bool
+	// First is the rung to begin with; lower ones still serve. The zero value
+	// begins with the best the client has.
+	First Rung
+	// Aware is set for a client that declares to know question requests: it
+	// answers a multi-select question in one go.
+	Aware bool
+	// Title is the style of titles.
+	Title convert.TitleStyle
+	// Guard distrusts first replies that come faster than a person can read;
+	// see [GuardTime].
+	Guard bool
+	// OnChange is told of every change of an open call, in order for each
+	// call. It must not block and must not call the adapter.
+	OnChange func(Change)
+	// Logger gets what goes wrong with a client; nil discards it.
+	Logger *slog.Logger
+}
+
+// GuardTime is how fast a reply must come to be taken for an automatic one by
+// the guard. Automatic replies were seen within 25 ms, keypresses of a script
+// after 700 ms.
+const GuardTime = 250 * time.Millisecond
+
+// Adapter asks questions over one connection. Its methods may be called from
+// any goroutine.
+type Adapter struct {
+	client Client
+	opts   Options
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	open     map[key]*entry
+	serial   int
+}
+
+type key struct{ session, id string }
+
+// New makes an adapter for a connection. A nil opts is the zero Options.
+func New(client Client, opts *Options) *Adapter {
+	a := &Adapter{client: client, sessions: map[string]*session{}, open: map[key]*entry{}}
+	if opts != nil {
+		a.opts = *opts
+	}
+	a.log = a.opts.Logger
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a
+}
+
+// structural are limits that hold for every dialect: without them a reply
+// could not be told apart.
+var structural = convert.Limits{
+	MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true,
+}
+
+// Ask asks all questions of the call and returns how it ended. It blocks until
+// then. When ctx ends, the open question is withdrawn and the outcome is
+// Cancelled (Failed if a deadline passed: that is not the user's doing).
+//
+// A call without an id gets one. An id that is open already is a failure.
+func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	if err := c.Validate(structural); err != nil {
+		return failed(err.Error())
+	}
+	e, err := a.enter(ctx, c)
+	if err != nil {
+		return failed(err.Error())
+	}
+	o := a.run(e)
+	o = a.leave(e, o)
+	return o, o.Err()
+}
+
+func failed(reason string) (convert.Outcome, error) {
+	o := convert.Outcome{Status: convert.Failed, Reason: reason}
+	return o, o.Err()
+}
+
+// run waits for the session's turn and asks.
+func (a *Adapter) run(e *entry) convert.Outcome {
+	s := a.session(e.call.Session)
+	defer a.forget(s)
+	if err := s.turn.wait(e.ctx); err != nil {
+		return a.ended(e.ctx, err)
+	}
+	defer s.turn.done()
+	return a.ask(e, s)
+}
+
+// RequestPermission asks for an ordinary permission in the session's queue: it
+// waits for open questions, and they wait for it.
+func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	s := a.session(string(r.SessionId))
+	defer a.forget(s)
+	if err := s.turn.wait(ctx); err != nil {
+		return acp.RequestPermissionResponse{}, err
+	}
+	defer s.turn.done()
+	return a.client.RequestPermission(ctx, r)
+}
+
+// ended turns the error of a request that got no reply into an outcome; the
+// zero Outcome means that the client did reply, with an error.
+func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
+	if ctx.Err() != nil {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, context.DeadlineExceeded) {
+			return convert.Outcome{Status: convert.Failed, Reason: "the question was withdrawn: " + cause.Error()}
+		}
+		return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+	}
+	if errors.Is(err, convert.ErrDisconnected) || a.gone() {
+		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
+	}
+	return convert.Outcome{}
+}
+
+func (a *Adapter) gone() bool {
+	if c, ok := a.client.(Closer); ok {
+		select {
+		case <-c.Done():
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+// update sends a tool-call update where the client can take one. It is shown
+// also when the question's own context has ended, because the tool call has
+// to end too.
+func (a *Adapter) update(e *entry, u acp.SessionUpdate) {
+	up, ok := a.client.(Updater)
+	if !ok {
+		return
+	}
+	ctx := context.WithoutCancel(e.ctx)
+	if err := up.SessionUpdate(ctx, acp.SessionNotification{SessionId: acp.SessionId(e.call.Session), Update: u}); err != nil {
+		a.log.Debug("update of a question was not sent", "session", e.call.Session, "call", e.call.ID, "err", err)
+	}
+}
+
+// enter registers a call as open.
+func (a *Adapter) enter(ctx context.Context, c convert.Call) (*entry, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c.ID == "" {
+		a.serial++
+		c.ID = "question_" + strconv.Itoa(a.serial)
+	}
+	k := key{c.Session, c.ID}
+	if a.open[k] != nil {
+		return nil, fmt.Errorf("question call %q is open already", c.ID)
+	}
+	a.serial++
+	e := &entry{call: c, order: a.serial, state: Queued}
+	e.ctx, e.cancel = context.WithCancelCause(ctx)
+	a.open[k] = e
+	a.changed(e)
+	return e, nil
+}
+
+// leave takes a call off the list and settles how it ended: an answer given by
+// code wins over what came from the client at the same time.
+func (a *Adapter) leave(e *entry, o convert.Outcome) convert.Outcome {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.open, key{e.call.Session, e.call.ID})
+	e.cancel(nil)
+	if e.forced != nil {
+		o = *e.forced
+	}
+	e.state, e.outcome = Ended, o
+	if o.Status == convert.Cancelled {
+		a.withdrawSiblings(e)
+	}
+	a.changed(e)
+	return o
+}

@@ -1,0 +1,71 @@
+package adapter
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Names under which the tool is usually registered.
+const (
+	// ToolName is the usual spelling in Go agents.
+	ToolName = "ask_user_question"
+	// ClaudeToolName is Claude Code's spelling.
+	ClaudeToolName = "AskUserQuestion"
+)
+
+// toolDescription is what the model reads about the tool.
+const toolDescription = `Put one to four multiple-choice questions to the person you work for and wait for the answers.
+
+Call it when the next step depends on a preference or a decision that neither the request nor the code settles. Do not call it for what you can find out yourself, and do not ask the same thing twice.
+
+- Give each question two to four options that differ in what will happen. Put the one you would choose first and end its label with "(Recommended)".
+- The header names the topic in a word or two (12 characters).
+- Set multiSelect when options can be combined.
+- Leave out an option for "something else": people can always answer in their own words.
+- Ask related questions in one call.
+
+If the person cancels, the result says so: go on without an answer or stop, but do not ask again at once.`
+
+//go:embed tool_schema.json
+var toolSchema []byte
+
+// Tool lets a Go agent ask questions: register its Name, Description and
+// Schema with the model, and call [Tool.Run] with the input the model gives.
+type Tool struct {
+	Name        string
+	Description string
+	// Schema is the JSON schema of the input.
+	Schema json.RawMessage
+	// Limits bound what the model may ask.
+	Limits convert.Limits
+
+	resolver Resolver
+}
+
+// NewTool makes a tool with the name [ToolName].
+func NewTool(r Resolver) *Tool { return NewToolNamed(ToolName, r) }
+
+// NewToolNamed makes a tool with another name, such as [ClaudeToolName].
+func NewToolNamed(name string, r Resolver) *Tool {
+	return &Tool{Name: name, Description: toolDescription, Schema: toolSchema, resolver: r}
+}
+
+// Run asks the questions in a tool input and returns the result for the model:
+// the answers as [convert.Format] writes them, or what is wrong with the input
+// as an error that the model can act on. A user who cancels is not an error.
+//
+// Run blocks until the resolver is done. Session and id say where the questions
+// belong; both may be empty.
+func (t *Tool) Run(ctx context.Context, session, id string, input json.RawMessage) (text string, isError bool) {
+	call, err := convert.Parse(input, t.Limits)
+	if err != nil {
+		return err.Error(), true
+	}
+	call.Session, call.ID, call.Name = session, id, t.Name
+	outcome, err := t.resolver.Ask(ctx, call)
+	outcome, _ = settle(call, outcome, err)
+	return convert.TextResult(call, outcome)
+}

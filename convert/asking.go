@@ -1,0 +1,285 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+// Step says where a question stands after a reply.
+type Step int
+
+const (
+	// Done means that [Asking.Answer] holds the answer.
+	Done Step = iota + 1
+	// Again means that [Asking.Request] now returns the next round's request.
+	Again
+	// NeedText means that the user picked Other and the client sent no text:
+	// it has to come on another way, see [Asking.AddText].
+	NeedText
+	// Dismissed means that the user cancelled the question.
+	Dismissed
+)
+
+// Asking is one question on its way through permission requests: one for a
+// single-select question, one round after the other for a multi-select
+// question of a client that returns one pick at a time.
+//
+// It holds state and does no I/O. Send [Asking.Request], hand the response to
+// [Asking.Reply], and go on as its Step says.
+type Asking struct {
+	call   Call
+	index  int
+	opts   PermissionOptions
+	answer Answer
+}
+
+// Ask prepares question q of the call, which counts from 0. Round and Picked
+// of the options are the Asking's own to set.
+func Ask(c Call, q int, o PermissionOptions) *Asking {
+	o.Round, o.Picked = 1, nil
+	return &Asking{call: c, index: q, opts: o}
+}
+
+// Request is the permission request of the current round.
+func (a *Asking) Request() acp.RequestPermissionRequest {
+	return Permission(a.call, a.index, a.opts)
+}
+
+// Question is the question being asked.
+func (a *Asking) Question() *Question { return &a.call.Questions[a.index] }
+
+// Round counts the requests, from 1.
+func (a *Asking) Round() int { return a.opts.Round }
+
+// Answer is the user's answer after [Done].
+func (a *Asking) Answer() Answer { return a.answer }
+
+// Picked holds the positions of the options picked so far, in option order.
+func (a *Asking) Picked() []int { return a.opts.Picked }
+
+// Reply takes the client's response to the current request. An error wraps
+// [ErrProtocol]: the response says neither what the user picked nor that the
+// user cancelled, and the Asking stays as it was.
+func (a *Asking) Reply(resp acp.RequestPermissionResponse) (Step, error) {
+	selected, cancelled := resp.Outcome.Selected, resp.Outcome.Cancelled
+	switch {
+	case selected != nil && cancelled == nil:
+		reply, err := readReply(string(selected.OptionId), selected.Meta, resp.Meta)
+		if err != nil {
+			return 0, err
+		}
+		return a.take(reply)
+	case selected == nil && cancelled != nil && cancelled.Outcome == "cancelled":
+		return Dismissed, nil
+	case cancelled != nil:
+		return 0, fmt.Errorf("%w: outcome %q is neither selected nor cancelled", ErrProtocol, cancelled.Outcome)
+	}
+	return 0, fmt.Errorf("%w: no outcome", ErrProtocol)
+}
+
+// HasText reports whether a response carries words or several picks, which no
+// client sends by itself.
+func HasText(resp acp.RequestPermissionResponse) bool {
+	metas := []map[string]any{resp.Meta}
+	if s := resp.Outcome.Selected; s != nil {
+		metas = append(metas, s.Meta)
+	}
+	r, err := readReply("", metas...)
+	return err == nil && (r.text != "" || r.notes != "" || len(r.ids) > 1)
+}
+
+// reply is a response that said `selected`, with what its _meta adds.
+type reply struct {
+	id    string
+	ids   []string // of selectedOptionIds
+	many  bool     // selectedOptionIds was there
+	text  string
+	notes string
+}
+
+func readReply(id string, metas ...map[string]any) (reply, error) {
+	r := reply{id: id}
+	for _, meta := range metas {
+		if err := metaText(meta, "customText", &r.text); err != nil {
+			return r, err
+		}
+		if err := metaText(meta, "notes", &r.notes); err != nil {
+			return r, err
+		}
+		if v := meta["selectedOptionIds"]; v != nil && !r.many {
+			ids, err := stringList(v)
+			if err != nil {
+				return r, err
+			}
+			r.ids, r.many = ids, true
+		}
+	}
+	return r, nil
+}
+
+// metaText reads a text that an earlier _meta has not given already.
+func metaText(meta map[string]any, key string, into *string) error {
+	v := meta[key]
+	if v == nil || *into != "" {
+		return nil
+	}
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("%w: _meta.%s must be a string, got %T", ErrProtocol, key, v)
+	}
+	*into = strings.TrimSpace(s)
+	return nil
+}
+
+func stringList(v any) ([]string, error) {
+	switch list := v.(type) {
+	case []string:
+		return list, nil
+	case []any:
+		ids := make([]string, len(list))
+		for i, e := range list {
+			s, ok := e.(string)
+			if !ok {
+				return nil, fmt.Errorf("%w: _meta.selectedOptionIds must hold strings, got %T", ErrProtocol, e)
+			}
+			ids[i] = s
+		}
+		return ids, nil
+	}
+	return nil, fmt.Errorf("%w: _meta.selectedOptionIds must be an array, got %T", ErrProtocol, v)
+}
+
+func (a *Asking) take(r reply) (Step, error) {
+	if a.Question().MultiSelect {
+		return a.takeMany(r)
+	}
+	if r.many && !slices.Equal(r.ids, []string{r.id}) {
+		return 0, fmt.Errorf("%w: several options for a question that takes one", ErrProtocol)
+	}
+	if r.id == OtherID {
+		if r.text == "" {
+			r.text, r.notes = r.notes, ""
+		}
+		if r.text == "" {
+			return NeedText, nil
+		}
+		a.answer = Answer{Text: r.text, Note: r.notes}
+		return Done, nil
+	}
+	i, err := a.offered(r.id)
+	if err != nil {
+		return 0, err
+	}
+	note := strings.TrimSpace(r.text + "\n" + r.notes)
+	a.answer = Answer{Selected: []string{a.Question().Options[i].Label}, Note: note}
+	return Done, nil
+}
+
+func (a *Asking) takeMany(r reply) (Step, error) {
+	picked, other, done := slices.Clone(a.opts.Picked), false, false
+	ids := r.ids
+	if !r.many {
+		ids = []string{r.id}
+	} else if r.id == OtherID {
+		other = true
+	}
+	for _, id := range ids {
+		switch {
+		case id == OtherID:
+			other = true
+		case id == DoneID && len(a.opts.Picked) > 0:
+			done = true
+		case a.pickedBefore(id):
+			done = true
+		default:
+			i, err := a.offered(id)
+			if err != nil {
+				return 0, err
+			}
+			if !slices.Contains(picked, i) {
+				picked = append(picked, i)
+			}
+		}
+	}
+	text, note := r.text, r.notes
+	if text == "" {
+		text, note = note, ""
+	}
+	if text == "" && !other && (len(picked) == 0 || r.many && len(r.ids) == 0) {
+		return 0, fmt.Errorf("%w: no option was picked", ErrProtocol)
+	}
+	slices.Sort(picked)
+	a.opts.Picked = picked
+	a.settle(text, note)
+	switch {
+	case other && text == "":
+		return NeedText, nil
+	case done, other, r.many, text != "", a.opts.Aware, len(picked) == len(a.Question().Options):
+		return Done, nil
+	}
+	a.opts.Round++
+	return Again, nil
+}
+
+// settle makes the answer of what is picked and typed.
+func (a *Asking) settle(text, note string) {
+	labels := make([]string, len(a.opts.Picked))
+	for i, p := range a.opts.Picked {
+		labels[i] = a.Question().Options[p].Label
+	}
+	a.answer = Answer{Selected: labels, Text: text, Note: note}
+}
+
+// AddText ends a question that is at [NeedText] with the text the user typed.
+// For a multi-select question it stands beside the picks made so far.
+func (a *Asking) AddText(text string) {
+	if !a.Question().MultiSelect {
+		a.answer = Answer{Text: text}
+		return
+	}
+	a.settle(text, "")
+}
+
+// AddPicks ends a question that is at [NeedText] with options (positions from
+// 0) that the user named in words. A multi-select question adds them to its
+// picks, a single-select question takes the first.
+func (a *Asking) AddPicks(positions []int) {
+	if !a.Question().MultiSelect {
+		a.opts.Picked = positions[:1]
+	} else {
+		for _, p := range positions {
+			if !slices.Contains(a.opts.Picked, p) {
+				a.opts.Picked = append(a.opts.Picked, p)
+			}
+		}
+		slices.Sort(a.opts.Picked)
+	}
+	a.settle("", "")
+}
+
+// offered finds the option with this id in the current round's list.
+func (a *Asking) offered(id string) (int, error) {
+	q := a.Question()
+	for i := range q.Options {
+		if optionID(q, i) == id && !a.opts.picked(i) {
+			return i, nil
+		}
+	}
+	if id == "" {
+		return 0, fmt.Errorf("%w: selected without an option id", ErrProtocol)
+	}
+	return 0, fmt.Errorf("%w: option %q was not offered", ErrProtocol, id)
+}
+
+func (a *Asking) pickedBefore(id string) bool {
+	q := a.Question()
+	for _, p := range a.opts.Picked {
+		if optionID(q, p) == id {
+			return true
+		}
+	}
+	return false
+}

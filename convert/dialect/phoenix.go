@@ -1,0 +1,29 @@
+package dialect
+
+import (
+	"encoding/json"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+func init() { register(phoenix{}) }
+
+// phoenix is Phoenix's ask_user_question. The result maps questions to
+// answers; everything else is an error result.
+type phoenix struct{}
+
+func (phoenix) ID() string { return "phoenix" }
+
+func (phoenix) Recognises(d Document) bool { return d.Tool == "ask_user_question" }
+
+func (phoenix) Decode(d Document) (convert.Call, error) {
+	return convert.Parse([]byte(d.Input.Raw), convert.Limits{})
+}
+
+func (phoenix) Encode(_ Document, c convert.Call, r Reply) Result {
+	if r.Outcome.Status != convert.Answered {
+		return Result{Body: marshal(map[string]string{"error": r.Outcome.Message()}), IsError: true}
+	}
+	answers := answerMap(c, r.Outcome.Answers)
+	return Result{Body: marshal(map[string]json.RawMessage{"answers": answers})}
+}

@@ -1,0 +1,154 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What can be wrong with a call. [Parse] and [Call.Validate] wrap these in an
+// [InputError] that names the question and the option by position.
+var (
+	// ErrInvalidJSON means that the input is not JSON.
+	ErrInvalidJSON = errors.New("input is not valid JSON")
+	// ErrWrongType means that a field holds another JSON type than expected.
+	ErrWrongType = errors.New("wrong type")
+	// ErrNoQuestions means that the call has no questions.
+	ErrNoQuestions = errors.New("at least one question is required")
+	// ErrTooManyQuestions means that the call has more questions than the
+	// limits allow.
+	ErrTooManyQuestions = errors.New("too many questions")
+	// ErrEmptyQuestion means that a question has no text.
+	ErrEmptyQuestion = errors.New("question text is required")
+	// ErrEmptyHeader means that a question has no header although the limits
+	// require one.
+	ErrEmptyHeader = errors.New("header is required")
+	// ErrOptionCount means that a question has too few or too many options.
+	ErrOptionCount = errors.New("wrong number of options")
+	// ErrEmptyLabel means that an option has no label.
+	ErrEmptyLabel = errors.New("option label is required")
+	// ErrDuplicateLabel means that two options of a question share a label, so
+	// that an answer could not say which was meant.
+	ErrDuplicateLabel = errors.New("option label is used twice")
+	// ErrDuplicateQuestion means that two questions share their text, so that
+	// a map from question to answer could not hold both.
+	ErrDuplicateQuestion = errors.New("question text is used twice")
+)
+
+// What can be wrong with a reply, or keep a call from being answered.
+var (
+	// ErrProtocol means that the client's reply is none that the protocol
+	// allows: it is neither an answer nor the user's refusal.
+	ErrProtocol = errors.New("invalid reply from the client")
+	// ErrDeclined means that the user chose not to answer.
+	ErrDeclined = errors.New("user declined to answer")
+	// ErrCancelled means that the user dismissed the question.
+	ErrCancelled = errors.New("user cancelled the question")
+	// ErrDisconnected means that the client went away.
+	ErrDisconnected = errors.New("client disconnected")
+	// ErrFailed means that the question could not be asked or answered for a
+	// reason that is not the user's.
+	ErrFailed = errors.New("question could not be answered")
+)
+
+// InputError says what is wrong with a call, and where.
+type InputError struct {
+	// Question and Option count from 1; 0 means the whole call or the whole
+	// question.
+	Question, Option int
+	// Err is one of the sentinel errors of this package.
+	Err error
+	// Detail says what was expected and what came.
+	Detail string
+}
+
+// Error returns one line such as
+//
+//	question 2, option 3: option label is used twice: "Redis"
+func (e *InputError) Error() string {
+	var b strings.Builder
+	if e.Question > 0 {
+		b.WriteString("question ")
+		b.WriteString(strconv.Itoa(e.Question))
+		if e.Option > 0 {
+			b.WriteString(", option ")
+			b.WriteString(strconv.Itoa(e.Option))
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Err.Error())
+	if e.Detail != "" {
+		b.WriteString(": ")
+		b.WriteString(e.Detail)
+	}
+	return b.String()
+}
+
+// Unwrap returns the sentinel error.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// Check reports answers that cannot belong to the call: more than there are
+// questions, none at all, picks that are no labels of their question, several
+// picks where one is taken. The error matches [ErrFailed].
+func (o Outcome) Check(c Call) error {
+	if o.Status != Answered {
+		return nil
+	}
+	if len(o.Answers) > len(c.Questions) {
+		return fmt.Errorf("%w: %d answers for %d questions", ErrFailed, len(o.Answers), len(c.Questions))
+	}
+	empty := true
+	for i, a := range o.Answers {
+		q := &c.Questions[i]
+		if len(a.Selected) > 1 && !q.MultiSelect {
+			return fmt.Errorf("%w: question %d takes one option, got %d", ErrFailed, i+1, len(a.Selected))
+		}
+		for _, label := range a.Selected {
+			if !q.hasLabel(label) {
+				return fmt.Errorf("%w: question %d has no option %q", ErrFailed, i+1, label)
+			}
+		}
+		empty = empty && a.Empty()
+	}
+	if empty {
+		return fmt.Errorf("%w: no question has an answer", ErrFailed)
+	}
+	return nil
+}
+
+func (q *Question) hasLabel(label string) bool {
+	return slices.ContainsFunc(q.Options, func(o Option) bool { return o.Label == label })
+}
+
+// Err returns nil for an answered call and otherwise an error that matches
+// [ErrDeclined], [ErrCancelled], [ErrDisconnected] or [ErrFailed] and carries
+// the reason.
+func (o Outcome) Err() error {
+	var kind error
+	switch o.Status {
+	case Answered:
+		return nil
+	case Declined:
+		kind = ErrDeclined
+	case Cancelled:
+		kind = ErrCancelled
+	case Disconnected:
+		kind = ErrDisconnected
+	default:
+		kind = ErrFailed
+	}
+	if o.Reason == "" || strings.EqualFold(o.Reason, kind.Error()) {
+		return kind
+	}
+	return &outcomeError{kind: kind, reason: o.Reason}
+}
+
+type outcomeError struct {
+	kind   error
+	reason string
+}
+
+func (e *outcomeError) Error() string { return e.kind.Error() + ": " + e.reason }
+func (e *outcomeError) Unwrap() error { return e.kind }

@@ -1,0 +1,239 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// FormRequest holds the parameters of an ACP elicitation/create request in
+// form mode. The SDK's own type has neither the session scope nor option
+// descriptions.
+type FormRequest struct {
+	Mode            string     `json:"mode"`
+	SessionID       string     `json:"sessionId"`
+	ToolCallID      string     `json:"toolCallId,omitempty"`
+	Message         string     `json:"message"`
+	RequestedSchema FormSchema `json:"requestedSchema"`
+}
+
+// FormSchema is the object a form asks for.
+type FormSchema struct {
+	Type       string               `json:"type"`
+	Properties map[string]FormField `json:"properties"`
+	Required   []string             `json:"required,omitempty"`
+}
+
+// FormField is one field of a form.
+type FormField struct {
+	Type        string         `json:"type"`
+	Title       string         `json:"title,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Enum        []string       `json:"enum,omitempty"`
+	OneOf       []FormOption   `json:"oneOf,omitempty"`
+	Items       *FormItems     `json:"items,omitempty"`
+	Meta        map[string]any `json:"_meta,omitempty"`
+}
+
+// FormItems are the choices of a field that takes several.
+type FormItems struct {
+	Type  string       `json:"type,omitempty"`
+	Enum  []string     `json:"enum,omitempty"`
+	AnyOf []FormOption `json:"anyOf,omitempty"`
+}
+
+// FormOption is one choice of a field. Const is the label as given.
+type FormOption struct {
+	Const       string         `json:"const"`
+	Title       string         `json:"title,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Meta        map[string]any `json:"_meta,omitempty"`
+}
+
+const (
+	customSuffix = "_custom"
+	customMark   = "_askUserQuestionCustomAnswer"
+	previewMark  = "_claude/askUserQuestionOption"
+)
+
+// Form puts all questions of the call into one form. Nothing in it is
+// required; each question with options has a text field of its own beside it.
+func Form(c Call) FormRequest {
+	fields := make(map[string]FormField, 2*len(c.Questions))
+	for i := range c.Questions {
+		addFields(fields, c, i)
+	}
+	message := "The agent has " + strconv.Itoa(len(c.Questions)) + " questions."
+	if len(c.Questions) == 1 {
+		message = clean.Block(c.Questions[0].Text)
+	}
+	return FormRequest{
+		Mode:            "form",
+		SessionID:       c.Session,
+		ToolCallID:      c.ID,
+		Message:         message,
+		RequestedSchema: FormSchema{Type: "object", Properties: fields},
+	}
+}
+
+func addFields(fields map[string]FormField, c Call, i int) {
+	q, key := &c.Questions[i], formKey(c, i)
+	field := FormField{Type: "string", Title: Title(c, i, TitleHeader)}
+	if len(c.Questions) > 1 {
+		field.Description = clean.Block(q.Text)
+	}
+	if len(q.Options) == 0 {
+		fields[key] = field
+		return
+	}
+	own := "Your own answer, or a note on the choice above."
+	if q.MultiSelect {
+		field.Type, field.Items = "array", &FormItems{AnyOf: formOptions(q)}
+		own = "Your own answer; it is added to the choices above."
+	} else {
+		field.OneOf = formOptions(q)
+	}
+	fields[key] = field
+	fields[key+customSuffix] = FormField{
+		Type:        "string",
+		Title:       "Other",
+		Description: own,
+		Meta: map[string]any{customMark: map[string]any{
+			"questionId": key, "isCustomAnswer": true,
+		}},
+	}
+}
+
+// formKey is padded with zeros: clients show fields in the order of their keys.
+func formKey(c Call, i int) string {
+	width := len(strconv.Itoa(len(c.Questions) - 1))
+	return fmt.Sprintf("question_%0*d", width, i)
+}
+
+func formOptions(q *Question) []FormOption {
+	options := make([]FormOption, len(q.Options))
+	for i, o := range q.Options {
+		options[i] = FormOption{
+			Const:       o.Label,
+			Title:       clean.Line(o.Label),
+			Description: clean.Line(o.Description),
+		}
+		if o.Preview != "" {
+			options[i].Meta = map[string]any{previewMark: map[string]any{"preview": o.Preview}}
+		}
+	}
+	return options
+}
+
+// FormOutcome reads the reply to [Form]: accepted with at least one answer is
+// Answered, accepted with none or declined is Declined, cancelled is
+// Cancelled. An error wraps [ErrProtocol]: the reply is no valid reply to
+// this form, and says nothing about what the user wants.
+func FormOutcome(c Call, reply json.RawMessage) (Outcome, error) {
+	if !gjson.ValidBytes(reply) {
+		return Outcome{}, fmt.Errorf("%w: not valid JSON", ErrProtocol)
+	}
+	root := gjson.ParseBytes(reply)
+	if !root.IsObject() {
+		return Outcome{}, fmt.Errorf("%w: expected an object with an action", ErrProtocol)
+	}
+	switch action := field(root, "action"); action.Str {
+	case "accept":
+		return formAnswers(c, field(root, "content"))
+	case "decline":
+		return Outcome{Status: Declined, Reason: DeclineMessage}, nil
+	case "cancel":
+		return Outcome{Status: Cancelled, Reason: CancelMessage}, nil
+	default:
+		return Outcome{}, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
+	}
+}
+
+func formAnswers(c Call, content gjson.Result) (Outcome, error) {
+	if content.Exists() && content.Type != gjson.Null && !content.IsObject() {
+		return Outcome{}, fmt.Errorf("%w: content must be an object", ErrProtocol)
+	}
+	o := Outcome{Status: Declined, Reason: DeclineMessage}
+	answers := make([]Answer, len(c.Questions))
+	for i := range c.Questions {
+		key := formKey(c, i)
+		a, err := formAnswer(&c.Questions[i], field(content, key), field(content, key+customSuffix))
+		if err != nil {
+			return Outcome{}, fmt.Errorf("%w: %s: %s", ErrProtocol, key, err)
+		}
+		answers[i] = a
+		if !a.Empty() {
+			o = Outcome{Status: Answered, Answers: answers}
+		}
+	}
+	return o, nil
+}
+
+func formAnswer(q *Question, value, custom gjson.Result) (Answer, error) {
+	own, err := formText(custom)
+	if err != nil {
+		return Answer{}, fmt.Errorf("custom answer: %w", err)
+	}
+	if len(q.Options) == 0 {
+		text, err := formText(value)
+		if text == "" {
+			text = own
+		}
+		return Answer{Text: text}, err
+	}
+	selected, err := formPicks(q, value)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !q.MultiSelect && len(selected) > 0 {
+		return Answer{Selected: selected, Note: own}, nil
+	}
+	return Answer{Selected: selected, Text: own}, nil
+}
+
+func formText(v gjson.Result) (string, error) {
+	if v.Exists() && v.Type != gjson.String && v.Type != gjson.Null {
+		return "", fmt.Errorf("expected a string, got %s", v.Type)
+	}
+	return strings.TrimSpace(v.Str), nil
+}
+
+// formPicks lists the labels picked in option order, whatever the order and
+// however often the client named them.
+func formPicks(q *Question, v gjson.Result) ([]string, error) {
+	var values []gjson.Result
+	switch {
+	case v.IsArray():
+		values = v.Array()
+	case v.Exists() && v.Type != gjson.Null:
+		values = []gjson.Result{v}
+	}
+	picked := make(map[string]bool, len(values))
+	for _, v := range values {
+		if v.Type != gjson.String {
+			return nil, fmt.Errorf("expected the label of an option, got %s", v.Type)
+		}
+		if v.Str != "" {
+			picked[v.Str] = true
+		}
+	}
+	if len(picked) > 1 && !q.MultiSelect {
+		return nil, fmt.Errorf("several options for a question that takes one")
+	}
+	var labels []string
+	for _, o := range q.Options {
+		if picked[o.Label] {
+			labels = append(labels, o.Label)
+			delete(picked, o.Label)
+		}
+	}
+	for label := range picked {
+		return nil, fmt.Errorf("%q was not offered", clean.Truncate(clean.Line(label), 40))
+	}
+	return labels, nil
+}

@@ -1,0 +1,95 @@
+package convert
+
+import (
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Announce is the tool_call update that shows question q before it is asked.
+func Announce(c Call, q int, style TitleStyle) acp.SessionUpdate {
+	question := &c.Questions[q]
+	return announce(ToolCallID(c, q), Title(c, q, style),
+		rawInput{question.Text, question.Header}, clean.Block(question.Text), c.Name)
+}
+
+// AnnounceAll is the tool_call update that shows the whole call at once, for
+// a client that gets all questions in one form.
+func AnnounceAll(c Call) acp.SessionUpdate {
+	texts := make([]string, len(c.Questions))
+	for i, q := range c.Questions {
+		texts[i] = clean.Block(q.Text)
+	}
+	var raw any
+	if len(c.Input) > 0 {
+		raw = c.Input
+	}
+	return announce(c.ID, Title(c, 0, TitleHeader), raw, strings.Join(texts, "\n\n"), c.Name)
+}
+
+func announce(id, title string, raw any, text, tool string) acp.SessionUpdate {
+	update := acp.StartToolCall(acp.ToolCallId(id), title,
+		acp.WithStartKind(acp.ToolKindOther),
+		acp.WithStartStatus(acp.ToolCallStatusPending),
+		acp.WithStartContent(textContent(text)),
+		acp.WithStartRawInput(raw))
+	if tool != "" {
+		update.ToolCall.Meta = map[string]any{"claudeCode": map[string]any{"toolName": tool}}
+	}
+	return update
+}
+
+// Reannounce is the update that turns the tool call of [AnnounceAll] into that
+// of question q, after a form could not be shown.
+func Reannounce(c Call, q int, style TitleStyle) acp.SessionUpdate {
+	question := &c.Questions[q]
+	return acp.UpdateToolCall(acp.ToolCallId(ToolCallID(c, q)),
+		acp.WithUpdateTitle(Title(c, q, style)),
+		acp.WithUpdateRawInput(rawInput{question.Text, question.Header}),
+		acp.WithUpdateContent(textContent(clean.Block(question.Text))))
+}
+
+// Complete is the update that ends question q with `question → answer`.
+func Complete(c Call, q int, a Answer) acp.SessionUpdate {
+	return finish(ToolCallID(c, q), acp.ToolCallStatusCompleted, recordLine(c.Questions[q], a))
+}
+
+// CompleteAll is the update that ends a call whose questions were shown as
+// one, with one line for each question.
+func CompleteAll(c Call, answers []Answer) acp.SessionUpdate {
+	lines := make([]string, 0, len(answers))
+	for i, a := range answers {
+		lines = append(lines, recordLine(c.Questions[i], a))
+	}
+	return finish(c.ID, acp.ToolCallStatusCompleted, strings.Join(lines, "\n\n"))
+}
+
+// Fail is the update that ends question q without an answer, with the reason.
+func Fail(c Call, q int, o Outcome) acp.SessionUpdate {
+	reason := o.Reason
+	if reason == "" {
+		reason = o.Message()
+	}
+	text := clean.Line(c.Questions[q].Text) + " → " + clean.Line(reason)
+	return finish(ToolCallID(c, q), acp.ToolCallStatusFailed, text)
+}
+
+func finish(id string, status acp.ToolCallStatus, text string) acp.SessionUpdate {
+	return acp.UpdateToolCall(acp.ToolCallId(id),
+		acp.WithUpdateStatus(status),
+		acp.WithUpdateContent(textContent(text)))
+}
+
+func recordLine(q Question, a Answer) string {
+	text := "(not answered)"
+	if !a.Empty() {
+		items := a.Items()
+		for i := range items {
+			items[i] = clean.Line(items[i])
+		}
+		text = WithNote(strings.Join(items, ", "), clean.Line(a.Note))
+	}
+	return clean.Line(q.Text) + " → " + text
+}

@@ -1,0 +1,205 @@
+package conn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+)
+
+const methodCancelRequest = "$/cancel_request"
+
+// maxRunning is how many requests of the peer may be unanswered at a time;
+// further ones are refused.
+const maxRunning = 10_000
+
+// Handler answers what the peer sends. params is nil where the message had
+// none, and is the handler's to keep. A panic of a handler is logged and
+// answered with an internal error; nothing else comes of it.
+type Handler interface {
+	// Request returns the result of a request, which is encoded as JSON. It runs
+	// in its own goroutine and may block and use the Conn. ctx ends when the peer
+	// withdraws the request ($/cancel_request) and when the connection ends; the
+	// request is answered all the same. An error that is (or wraps) a
+	// *acp.RequestError is the answer as it is. Others become -32603, and
+	// context.Canceled after ctx ended becomes -32800.
+	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
+
+	// Notify takes a notification. Nothing that arrived later is looked at until
+	// it returns, so it must not block, and must not Call: the answer would be
+	// behind it. ctx ends with the connection. $/cancel_request is not passed on.
+	Notify(ctx context.Context, method string, params json.RawMessage)
+}
+
+// Acceptor is a Handler that takes note of requests in the order in which they
+// arrive. What Accept did is done when Notify or Accept is called for anything
+// that arrived later: a prompt that Accept enqueues is found by the
+// session/cancel behind it.
+type Acceptor interface {
+	Handler
+
+	// Accept is called for every request, with what Request would get, and must
+	// not block. The Answer it returns runs in its own goroutine in place of
+	// Request; nil leaves the request to Request.
+	Accept(ctx context.Context, method string, params json.RawMessage) Answer
+}
+
+// Answer returns what [Handler].Request would.
+type Answer func() (any, error)
+
+// inbound is a request of the peer that is being answered.
+type inbound struct {
+	id     string // raw
+	key    string
+	method string
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func (c *Conn) handleRequest(m message) {
+	req, ok := c.begin(m)
+	if !ok {
+		c.log.Warn("request refused: too many unanswered", "limit", maxRunning)
+		c.reply(m.id.Raw, &acp.RequestError{Code: codeInternal, Message: fmt.Sprintf("more than %d requests unanswered", maxRunning)})
+		return
+	}
+	params := rawParams(m)
+	answer := Answer(func() (any, error) {
+		if c.handler == nil {
+			return nil, acp.NewMethodNotFound(req.method)
+		}
+		return c.handler.Request(req.ctx, req.method, params)
+	})
+	if c.accept != nil {
+		accepted := Answer(func() (any, error) { return nil, notReturned(req.method) }) // stands after a panic
+		c.guard(req.method, func() { accepted = c.accept.Accept(req.ctx, req.method, params) })
+		if accepted != nil {
+			answer = accepted
+		}
+	}
+	go c.serve(req, answer)
+}
+
+func (c *Conn) begin(m message) (*inbound, bool) {
+	req := &inbound{id: m.id.Raw, key: requestKey(m.id), method: m.method.Str}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running >= maxRunning {
+		return nil, false
+	}
+	c.running++
+	req.ctx, req.cancel = context.WithCancel(c.ctx)
+	c.inflight[req.key] = req
+	return req, true
+}
+
+func (c *Conn) serve(req *inbound, answer Answer) {
+	// What stands unless answer returns: a panic or runtime.Goexit.
+	line := errorLine(req.id, notReturned(req.method))
+	defer func() {
+		_ = c.out.send(context.Background(), nil, line) // fails if nobody is there to read it
+		c.end(req)
+	}()
+	c.guard(req.method, func() {
+		result, err := answer()
+		if err == nil {
+			var body []byte
+			if body, err = json.Marshal(result); err == nil {
+				line = resultLine(req.id, body)
+				return
+			}
+		}
+		line = errorLine(req.id, replyError(req.ctx, err))
+	})
+}
+
+func (c *Conn) end(req *inbound) {
+	req.cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inflight[req.key] == req {
+		delete(c.inflight, req.key)
+	}
+	if c.running--; c.running == 0 && c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+func (c *Conn) handleNotification(m message) {
+	if m.method.Str == methodCancelRequest {
+		c.cancelRequest(gjson.Get(m.params.Raw, "requestId"))
+		return
+	}
+	if c.handler != nil {
+		c.guard(m.method.Str, func() { c.handler.Notify(c.ctx, m.method.Str, rawParams(m)) })
+	}
+}
+
+func (c *Conn) cancelRequest(id gjson.Result) {
+	if !answerable(id) {
+		c.log.Warn("cancel of no request ignored", "method", methodCancelRequest)
+		return
+	}
+	c.mu.Lock()
+	req := c.inflight[requestKey(id)]
+	c.mu.Unlock()
+	if req != nil {
+		req.cancel()
+	}
+}
+
+// handleResponse settles the call that m answers. Answers to nothing are usual:
+// the call was cancelled, or the peer answers twice.
+func (c *Conn) handleResponse(m message) {
+	id, ok := callID(m.id)
+	p := (*call)(nil)
+	if ok {
+		p = c.take(id)
+	}
+	switch {
+	case p == nil && m.id.Type == gjson.Null && m.err.Exists():
+		c.log.Warn("the peer could not read a line of ours", "code", peerError(m.err).Code)
+	case p == nil:
+		c.log.Debug("answer to no pending call ignored", "id", clip(m.id.Raw))
+	case m.err.Exists() && m.err.Type != gjson.Null:
+		p.done <- reply{err: peerError(m.err)}
+	case !m.result.Exists():
+		p.done <- reply{result: json.RawMessage("null")}
+	default:
+		p.done <- reply{result: json.RawMessage(m.result.Raw)}
+	}
+}
+
+// guard runs f and logs its panic.
+func (c *Conn) guard(method string, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("handler panicked", "method", clip(method), "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+}
+
+func notReturned(method string) *acp.RequestError {
+	return acp.NewInternalError(map[string]any{"error": "the handler of " + clip(method) + " failed"})
+}
+
+func rawParams(m message) json.RawMessage {
+	if !m.params.Exists() {
+		return nil
+	}
+	return json.RawMessage(m.params.Raw)
+}
+
+// clip bounds what the peer gets into a log or message through us.
+func clip(s string) string {
+	const limit = 200
+	if len(s) <= limit {
+		return s
+	}
+	return s[:limit] + "…"
+}

@@ -1,0 +1,74 @@
+package conn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/coder/acp-go-sdk"
+)
+
+// CallFor is Call with the result decoded into T, as encoding/json does it: a
+// null result is the zero T. A result that does not decode wraps ErrProtocol.
+// It blocks as Call does.
+func CallFor[T any](ctx context.Context, c *Conn, method string, params any) (T, error) {
+	var result T
+	raw, err := c.Call(ctx, method, params)
+	if err != nil {
+		return result, err
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return *new(T), fmt.Errorf("%s: %w: %w", method, ErrProtocol, err)
+	}
+	return result, nil
+}
+
+// The agent's side. The methods block and fail as Call and Notify do.
+
+// RequestPermission asks the client's user. An answer that [DecodePermission]
+// does not accept is an error that wraps ErrProtocol.
+func (c *Conn) RequestPermission(ctx context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	raw, err := c.Call(ctx, acp.ClientMethodSessionRequestPermission, req)
+	if err != nil {
+		return acp.RequestPermissionResponse{}, err
+	}
+	return DecodePermission(raw)
+}
+
+// SessionUpdate sends session/update.
+func (c *Conn) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {
+	return c.Notify(ctx, acp.ClientMethodSessionUpdate, n)
+}
+
+// The client's side.
+
+// Initialize sends initialize.
+func (c *Conn) Initialize(ctx context.Context, req acp.InitializeRequest) (acp.InitializeResponse, error) {
+	return CallFor[acp.InitializeResponse](ctx, c, acp.AgentMethodInitialize, req)
+}
+
+// NewSession sends session/new.
+func (c *Conn) NewSession(ctx context.Context, req acp.NewSessionRequest) (acp.NewSessionResponse, error) {
+	return CallFor[acp.NewSessionResponse](ctx, c, acp.AgentMethodSessionNew, req)
+}
+
+// LoadSession sends session/load.
+func (c *Conn) LoadSession(ctx context.Context, req acp.LoadSessionRequest) (acp.LoadSessionResponse, error) {
+	return CallFor[acp.LoadSessionResponse](ctx, c, acp.AgentMethodSessionLoad, req)
+}
+
+// SetSessionMode sends session/set_mode.
+func (c *Conn) SetSessionMode(ctx context.Context, req acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
+	return CallFor[acp.SetSessionModeResponse](ctx, c, acp.AgentMethodSessionSetMode, req)
+}
+
+// Prompt sends session/prompt and returns when the turn is over. To end a turn
+// and still get its stop reason use Cancel: ending ctx gives up on the answer.
+func (c *Conn) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
+	return CallFor[acp.PromptResponse](ctx, c, acp.AgentMethodSessionPrompt, req)
+}
+
+// Cancel sends session/cancel.
+func (c *Conn) Cancel(ctx context.Context, n acp.CancelNotification) error {
+	return c.Notify(ctx, acp.AgentMethodSessionCancel, n)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+type convertOptions struct {
+	session, toolCall, dialect, to, reply string
+	file                                  string
+}
+
+// Ids that stand in a request when the call has none of its own.
+const (
+	defaultSession  = "s1"
+	defaultToolCall = "toolu_1"
+)
+
+func runConvert(ctx context.Context, args []string, s streams) error {
+	var o convertOptions
+	fs := newFlags("convert", "[--reply REPLIES.json] [FLAGS] [FILE]", s)
+	fs.StringVar(&o.session, "session", "", "session `id` in the requests")
+	fs.StringVar(&o.toolCall, "tool-call", "", "tool call `id` in the requests")
+	fs.StringVar(&o.dialect, "dialect", "", "dialect of the call: "+strings.Join(dialect.IDs(), ", ")+" (default: recognised)")
+	fs.StringVar(&o.to, "to", "permission", "ask by `permission` or by form")
+	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies; print the agent's result")
+	var err error
+	if o.file, err = parse(fs, args); err != nil {
+		return err
+	}
+	if o.to != "permission" && o.to != "form" {
+		return usagef("--to must be permission or form, got %q", o.to)
+	}
+	req, err := readCall(o, s)
+	if err != nil {
+		return err
+	}
+	if o.reply != "" {
+		return convertReplies(ctx, req, o, s)
+	}
+	return printRequests(req.Call, o.to, s)
+}
+
+func readCall(o convertOptions, s streams) (dialect.Request, error) {
+	data, err := readInput(o.file, s)
+	if err != nil {
+		return dialect.Request{}, err
+	}
+	req, err := dialect.Decode(data, o.dialect)
+	if err != nil {
+		return req, usageError{err}
+	}
+	req.Call.Session = firstOf(o.session, req.Call.Session, defaultSession)
+	req.Call.ID = firstOf(o.toolCall, req.Call.ID, defaultToolCall)
+	return req, nil
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// printRequests prints what a client gets first: one form, or the first round
+// of each question.
+func printRequests(c convert.Call, to string, s streams) error {
+	if to == "form" {
+		return printJSON(s, convert.Form(c))
+	}
+	for q := range c.Questions {
+		if err := printJSON(s, convert.Permission(c, q, convert.PermissionOptions{})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printJSON(s streams, v any) error {
+	enc := json.NewEncoder(s.out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// convertReplies asks the call of a client that has its replies written down.
+func convertReplies(ctx context.Context, req dialect.Request, o convertOptions, s streams) error {
+	if o.reply == "-" && (o.file == "" || o.file == "-") {
+		return usagef("stdin cannot hold both the call and the replies")
+	}
+	data, err := readInput(o.reply, s)
+	if err != nil {
+		return err
+	}
+	replies, err := readReplies(data, o.to == "form")
+	if err != nil {
+		return err
+	}
+	client := &scriptedClient{replies: replies}
+	a := adapter.New(client, &adapter.Options{Forms: o.to == "form", OnChange: client.follow})
+	outcome, _ := a.Ask(ctx, req.Call)
+	if err := client.check(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s\n", dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body)
+	return err
+}
+
+// readReplies reads an array of replies; for a form the bare reply will do.
+func readReplies(data []byte, form bool) ([]json.RawMessage, error) {
+	if form && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		data = append(append([]byte("["), data...), ']')
+	}
+	var replies []json.RawMessage
+	if err := json.Unmarshal(data, &replies); err != nil {
+		return nil, usagef("replies: expected a JSON array with one reply per request: %w", err)
+	}
+	return replies, nil
+}

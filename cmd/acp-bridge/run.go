@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Exit codes, the same for every subcommand.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// streams are what a subcommand reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// command is one subcommand. Its run returns nil, or an error that is shown as
+// one line; a [usageError] exits with 2, any other with 1.
+type command struct {
+	name, args, summary string
+	run                 func(ctx context.Context, args []string, s streams) error
+}
+
+func commands() []command {
+	return []command{
+		{"convert", "[FILE]", "turn a question call into ACP requests, or replies into its result", runConvert},
+	}
+}
+
+// usageError is bad input or bad usage: nothing was done.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// run is the whole program: it never exits the process itself.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	s := streams{in, out, errOut}
+	if len(args) == 0 {
+		fmt.Fprint(errOut, help())
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(out, help())
+		return exitOK
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return finish(c.name, c.run(ctx, args[1:], s), errOut)
+		}
+	}
+	return finish("", usagef("unknown command %q; acp-bridge help lists them", args[0]), errOut)
+}
+
+func finish(name string, err error, errOut io.Writer) int {
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	default:
+		prefix := strings.TrimSpace("acp-bridge " + name)
+		fmt.Fprintf(errOut, "%s: %s\n", prefix, oneLine(err))
+	}
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	return exitError
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+
+func help() string {
+	var b strings.Builder
+	b.WriteString("acp-bridge shows the questions of coding agents in ACP editors.\n\nUsage: acp-bridge COMMAND [FLAGS]\n\nCommands:\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-20s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
+	}
+	b.WriteString("\nacp-bridge COMMAND --help shows the flags of a command.\n")
+	return b.String()
+}
+
+// newFlags makes the flag set of a subcommand; its help goes to out.
+func newFlags(name, usage string, s streams) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // errors are reported once, by finish
+	fs.Usage = func() {
+		fmt.Fprintf(s.out, "Usage: acp-bridge %s %s\n\nFlags:\n", name, usage)
+		fs.SetOutput(s.out)
+		fs.PrintDefaults()
+		fs.SetOutput(io.Discard)
+	}
+	return fs
+}
+
+// parse reads flags and at most one file name, in any order.
+func parse(fs *flag.FlagSet, args []string) (file string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return "", err
+			}
+			return "", usageError{err}
+		}
+		if fs.NArg() == 0 {
+			return file, nil
+		}
+		if file != "" {
+			return "", usagef("unexpected argument %q: one file is read", fs.Arg(0))
+		}
+		file, args = fs.Arg(0), fs.Args()[1:]
+	}
+}
+
+// maxInput bounds what is read of a file: a call is kilobytes.
+const maxInput = 64 << 20
+
+// readInput reads a file, or stdin when the name is empty or "-".
+func readInput(name string, s streams) ([]byte, error) {
+	r := s.in
+	if name != "" && name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxInput {
+		return nil, usagef("input is larger than %d MiB", maxInput>>20)
+	}
+	return data, nil
+}

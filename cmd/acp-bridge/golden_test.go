@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected sections of testdata/golden")
+
+const corpus = "../../testdata/golden"
+
+// golden is one case of the corpus. See testdata/golden/README.md.
+type golden struct {
+	path    string
+	archive *txtar.Archive
+	changed bool
+}
+
+func TestGolden(t *testing.T) {
+	n := 0
+	err := filepath.WalkDir(corpus, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".txtar" {
+			return err
+		}
+		n++
+		name, _ := filepath.Rel(corpus, path)
+		t.Run(strings.TrimSuffix(filepath.ToSlash(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			require.NoError(t, err)
+			require.NotEmpty(t, bytes.TrimSpace(archive.Comment), "a case begins with prose that says what it shows")
+			g := &golden{path: path, archive: archive}
+			g.run(t)
+			if *update && g.changed {
+				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
+			}
+		})
+		return nil
+	})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, n, 60, "cases in the corpus")
+}
+
+func (g *golden) run(t *testing.T) {
+	switch {
+	case g.has("tool.json"):
+		g.render(t)
+	case g.has("said.json"):
+		g.message(t)
+	case g.has("error.txt"):
+		g.refused(t)
+	case g.has("client.json"):
+		g.ask(t)
+	default:
+		t.Fatal("no section says what to do: tool.json, said.json, error.txt or client.json")
+	}
+}
+
+func (g *golden) has(name string) bool { return g.index(name) >= 0 }
+
+func (g *golden) index(name string) int {
+	for i, f := range g.archive.Files {
+		if f.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (g *golden) section(t *testing.T, name string) []byte {
+	t.Helper()
+	i := g.index(name)
+	require.GreaterOrEqual(t, i, 0, "section %s is missing", name)
+	return g.archive.Files[i].Data
+}
+
+// expect compares a section or rewrites it. JSON is indented first, which
+// keeps its tokens and their order.
+func (g *golden) expect(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if filepath.Ext(name) == ".json" {
+		var b bytes.Buffer
+		require.NoError(t, json.Indent(&b, bytes.TrimSpace(got), "", "  "), "%s", got)
+		got = b.Bytes()
+	}
+	got = append(bytes.TrimRight(got, "\n"), '\n')
+	if *update {
+		if i := g.index(name); i < 0 {
+			g.archive.Files = append(g.archive.Files, txtar.File{Name: name, Data: got})
+			g.changed = true
+		} else if !bytes.Equal(g.archive.Files[i].Data, got) {
+			g.archive.Files[i].Data = got
+			g.changed = true
+		}
+		return
+	}
+	require.Equal(t, string(g.section(t, name)), string(got), name)
+}
+
+// flags are the command's flags, from the section of that name.
+func (g *golden) flags() []string {
+	if i := g.index("flags"); i >= 0 {
+		return strings.Fields(string(g.archive.Files[i].Data))
+	}
+	return nil
+}
+
+func (g *golden) file(t *testing.T, section string) string {
+	path := filepath.Join(t.TempDir(), section)
+	require.NoError(t, os.WriteFile(path, g.section(t, section), 0o644))
+	return path
+}
+
+// exec runs the command in this process.
+func exec(t *testing.T, stdin []byte, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code = run(context.Background(), args, bytes.NewReader(stdin), &out, &errOut)
+	return code, out.String(), errOut.String()
+}
+
+// refused is a call, or replies, that the command does not take.
+func (g *golden) refused(t *testing.T) {
+	args := append([]string{"convert"}, g.flags()...)
+	if g.has("client.json") {
+		args = append(args, "--reply", g.file(t, "client.json"))
+	}
+	code, stdout, stderr := exec(t, g.section(t, "call.json"), args...)
+	require.Equal(t, exitUsage, code)
+	require.Empty(t, stdout)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), "one line: %q", stderr)
+	g.expect(t, "error.txt", []byte(stderr))
+}
+
+// ask runs a whole question call twice: over a real ACP connection, where all
+// requests and updates are recorded, and through the command.
+func (g *golden) ask(t *testing.T) {
+	flags, call := g.flags(), g.section(t, "call.json")
+	opts := parseGoldenFlags(t, flags)
+	req, err := readCall(opts, streams{in: bytes.NewReader(call)})
+	require.NoError(t, err)
+	replies, err := readReplies(g.section(t, "client.json"), opts.to == "form")
+	require.NoError(t, err)
+
+	rec := askOverACP(t, req.Call, opts.to == "form", replies)
+	g.expect(t, "requests.json", marshalAll(t, rec.requests))
+	if g.has("updates.json") {
+		g.expect(t, "updates.json", marshalAll(t, rec.updates))
+	}
+	result := dialect.Encode(req, dialect.Reply{Outcome: rec.outcome}).Body
+	name := "result.json"
+	if !json.Valid(result) {
+		name = "result.txt"
+	}
+	g.expect(t, name, result)
+
+	args := append([]string{"convert", "--reply", g.file(t, "client.json")}, flags...)
+	code, stdout, stderr := exec(t, call, args...)
+	require.Equal(t, exitOK, code, stderr)
+	require.Equal(t, string(result)+"\n", stdout)
+
+	g.firstRounds(t, call, flags, rec.requests)
+}
+
+// firstRounds checks that convert without replies prints the first request of
+// every question that was asked.
+func (g *golden) firstRounds(t *testing.T, call []byte, flags []string, requests []json.RawMessage) {
+	code, stdout, stderr := exec(t, call, append([]string{"convert"}, flags...)...)
+	require.Equal(t, exitOK, code, stderr)
+	for line := range strings.Lines(stdout) {
+		same := slices.IndexFunc(requests, func(r json.RawMessage) bool {
+			return isForm(r) == isForm([]byte(line)) && toolCallOf(t, r) == toolCallOf(t, []byte(line))
+		})
+		if same >= 0 {
+			require.JSONEq(t, line, string(requests[same]))
+		}
+	}
+}
+
+func isForm(request []byte) bool { return bytes.Contains(request, []byte(`"requestedSchema"`)) }
+
+func toolCallOf(t *testing.T, request []byte) string {
+	var r struct {
+		ToolCallID string `json:"toolCallId"`
+		ToolCall   struct {
+			ToolCallID string `json:"toolCallId"`
+		} `json:"toolCall"`
+	}
+	require.NoError(t, json.Unmarshal(request, &r))
+	return r.ToolCallID + r.ToolCall.ToolCallID
+}
+
+func parseGoldenFlags(t *testing.T, args []string) convertOptions {
+	o := convertOptions{to: "permission"}
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs.StringVar(&o.session, "session", "", "")
+	fs.StringVar(&o.toolCall, "tool-call", "", "")
+	fs.StringVar(&o.dialect, "dialect", "", "")
+	fs.StringVar(&o.to, "to", o.to, "")
+	require.NoError(t, fs.Parse(args))
+	return o
+}
+
+func marshalAll(t *testing.T, list []json.RawMessage) []byte {
+	if list == nil {
+		list = []json.RawMessage{}
+	}
+	b, err := json.Marshal(list)
+	require.NoError(t, err)
+	return b
+}
+
+// recording is what went over the wire, and how the call ended.
+type recording struct {
+	requests, updates []json.RawMessage
+	outcome           convert.Outcome
+}
+
+// askOverACP joins the adapter to a scripted client by a real connection.
+func askOverACP(t *testing.T, c convert.Call, form bool, replies []json.RawMessage) recording {
+	agentIn, clientOut := io.Pipe()
+	clientIn, agentOut := io.Pipe()
+	client := &wireClient{script: scriptedClient{replies: replies}}
+	agentSide := conn.New(agentIn, agentOut, nil, nil)
+	clientSide := conn.New(clientIn, clientOut, client, nil)
+	a := adapter.New(wire{agentSide}, &adapter.Options{Forms: form, OnChange: client.script.follow})
+	outcome, _ := a.Ask(t.Context(), c)
+	require.NoError(t, agentSide.Flush(t.Context()))
+	agentOut.Close() // the client has read everything when it sees the end
+	<-clientSide.Done()
+	clientOut.Close()
+	<-agentSide.Done()
+	require.NoError(t, client.script.check())
+	return recording{client.requests, client.updates, outcome}
+}
+
+// wire adds forms to a connection.
+type wire struct{ *conn.Conn }
+
+func (w wire) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {
+	return w.Call(ctx, "elicitation/create", r)
+}
+
+// wireClient is the client's end: it records and replies by the script.
+type wireClient struct {
+	script            scriptedClient
+	requests, updates []json.RawMessage
+}
+
+func (c *wireClient) Request(_ context.Context, _ string, params json.RawMessage) (any, error) {
+	c.requests = append(c.requests, params)
+	return c.script.next()
+}
+
+func (c *wireClient) Notify(_ context.Context, _ string, params json.RawMessage) {
+	c.updates = append(c.updates, params)
+}
+
+// message is a question asked in the conversation: its text, and what replies
+// mean.
+func (g *golden) message(t *testing.T) {
+	req, err := dialect.Decode(g.section(t, "call.json"), "")
+	require.NoError(t, err)
+	q := req.Call.Questions[0]
+	g.expect(t, "message.txt", []byte(convert.Message(q, nil)))
+	var cases []saidCase
+	require.NoError(t, json.Unmarshal(g.section(t, "said.json"), &cases))
+	for i := range cases {
+		cases[i].Means = meaning(q, convert.ReadMessage(q, cases[i].Reply))
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(cases))
+	g.expect(t, "said.json", b.Bytes())
+}
+
+type saidCase struct {
+	Reply string         `json:"reply"`
+	Means map[string]any `json:"means"`
+}
+
+func meaning(q convert.Question, s convert.Said) map[string]any {
+	switch {
+	case s.Cancel:
+		return map[string]any{"cancel": true}
+	case s.Unclear != "":
+		return map[string]any{"askAgain": s.Unclear}
+	case len(s.Picks) > 0:
+		var labels []string
+		for _, i := range s.Picks {
+			labels = append(labels, q.Options[i].Label)
+		}
+		return map[string]any{"picks": labels}
+	}
+	return map[string]any{"text": s.Text}
+}
+
+func (g *golden) render(t *testing.T) {
+	args := []string{"render"}
+	if i := g.index("cwd"); i >= 0 {
+		args = append(args, "--cwd", strings.TrimSpace(string(g.archive.Files[i].Data)))
+	}
+	code, stdout, stderr := exec(t, g.section(t, "tool.json"), args...)
+	require.Equal(t, exitOK, code, stderr)
+	if g.has("display.json") {
+		g.expect(t, "display.json", []byte(stdout))
+	}
+}

@@ -1,0 +1,102 @@
+package convert_test
+
+import (
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// fourQuestions is a call as large as Claude Code sends them.
+const fourQuestions = `{"questions":[` +
+	`{"question":"Which database should the service use for its orders?","header":"Database","multiSelect":false,"options":[{"label":"PostgreSQL (Recommended)","description":"Relational, proven, runs everywhere"},{"label":"SQLite","description":"A file beside the program, no server"},{"label":"MongoDB","description":"Documents without a schema"},{"label":"None","description":"Keep everything in memory"}]},` +
+	`{"question":"Which features should the first version have?","header":"Features","multiSelect":true,"options":[{"label":"Authentication","description":"Login, roles and sessions"},{"label":"Caching","description":"Answers kept in memory for a minute"},{"label":"Audit log","description":"Who did what, when"},{"label":"Metrics","description":"Counters for the operators"}]},` +
+	`{"question":"How should the service be deployed?","header":"Deployment","multiSelect":false,"options":[{"label":"Container","description":"One image, any host"},{"label":"Systemd","description":"A unit on a virtual machine"},{"label":"Serverless","description":"Scales to zero, starts slowly"}]},` +
+	`{"question":"Which licence should the repository carry?","header":"Licence","multiSelect":false,"options":[{"label":"MIT","description":"Short and permissive"},{"label":"Apache-2.0","description":"Permissive, with a patent grant"}]}]}`
+
+// BenchmarkFloor is the least that reading the call can cost: check that it is
+// JSON, and fill the same structs.
+func BenchmarkFloor(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if !gjson.Valid(fourQuestions) {
+			b.Fatal("invalid")
+		}
+		c := walk(fourQuestions)
+		if len(c.Questions) != 4 {
+			b.Fatal("questions")
+		}
+	}
+}
+
+// walk fills the structs in one pass and checks nothing.
+func walk(input string) (c convert.Call) {
+	gjson.Parse(input).ForEach(func(_, list gjson.Result) bool {
+		list.ForEach(func(_, v gjson.Result) bool {
+			var q convert.Question
+			v.ForEach(func(k, v gjson.Result) bool {
+				switch k.Str {
+				case "question":
+					q.Text = v.Str
+				case "header":
+					q.Header = v.Str
+				case "multiSelect":
+					q.MultiSelect = v.Type == gjson.True
+				case "options":
+					v.ForEach(func(_, v gjson.Result) bool {
+						var o convert.Option
+						v.ForEach(func(k, v gjson.Result) bool {
+							switch k.Str {
+							case "label":
+								o.Label = v.Str
+							case "description":
+								o.Description = v.Str
+							}
+							return true
+						})
+						q.Options = append(q.Options, o)
+						return true
+					})
+				}
+				return true
+			})
+			c.Questions = append(c.Questions, q)
+			return true
+		})
+		return true
+	})
+	return c
+}
+
+// BenchmarkParseAndBuild parses and validates the call and builds all of its
+// permission requests. The target is 3 times the floor and 160 allocations.
+func BenchmarkParseAndBuild(b *testing.B) {
+	input := []byte(fourQuestions)
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := convert.Parse(input, convert.Limits{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for q := range c.Questions {
+			convert.Permission(c, q, convert.PermissionOptions{})
+		}
+	}
+}
+
+func TestParseAndBuildAllocations(t *testing.T) {
+	input := []byte(fourQuestions)
+	n := testing.AllocsPerRun(100, func() {
+		c, err := convert.Parse(input, convert.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for q := range c.Questions {
+			convert.Permission(c, q, convert.PermissionOptions{})
+		}
+	})
+	if n > 160 {
+		t.Errorf("%v allocations, want at most 160", n)
+	}
+}

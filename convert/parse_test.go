@@ -1,0 +1,122 @@
+package convert_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+func TestParseKeepsWhatItReads(t *testing.T) {
+	input := `{"questions":[{"question":"Q?","header":"H","multiSelect":true,"options":[{"label":"a","description":"d","preview":"p"},"b"]}]}`
+	call, err := convert.Parse([]byte(input), convert.Limits{})
+	require.NoError(t, err)
+	require.Equal(t, []convert.Question{{
+		Text: "Q?", Header: "H", MultiSelect: true,
+		Options: []convert.Option{{Label: "a", Description: "d", Preview: "p"}, {Label: "b"}},
+	}}, call.Questions)
+	require.Equal(t, input, string(call.Input))
+}
+
+func TestParseErrors(t *testing.T) {
+	tests := map[string]struct {
+		input            string
+		limits           convert.Limits
+		is               error
+		question, option int
+	}{
+		"not JSON":           {`{`, convert.Limits{}, convert.ErrInvalidJSON, 0, 0},
+		"nothing":            {``, convert.Limits{}, convert.ErrInvalidJSON, 0, 0},
+		"string not JSON":    {`{"questions":"["}`, convert.Limits{}, convert.ErrInvalidJSON, 0, 0},
+		"not an object":      {`null`, convert.Limits{}, convert.ErrWrongType, 0, 0},
+		"no questions":       {`{}`, convert.Limits{}, convert.ErrNoQuestions, 0, 0},
+		"too many":           {`{"questions":[{"question":"a?","options":["x","y"]},{"question":"b?","options":["x","y"]}]}`, convert.Limits{MaxQuestions: 1}, convert.ErrTooManyQuestions, 0, 0},
+		"empty question":     {`{"questions":[{"question":" ","options":["x","y"]}]}`, convert.Limits{}, convert.ErrEmptyQuestion, 1, 0},
+		"empty header":       {`{"questions":[{"question":"a?","options":["x","y"]}]}`, convert.Limits{RequireHeader: true}, convert.ErrEmptyHeader, 1, 0},
+		"option count":       {`{"questions":[{"question":"a?","options":["x"]}]}`, convert.Limits{}, convert.ErrOptionCount, 1, 0},
+		"no options":         {`{"questions":[{"question":"a?"}]}`, convert.Limits{MinOptions: -1}, convert.ErrOptionCount, 1, 0},
+		"empty label":        {`{"questions":[{"question":"a?","options":["x",""]}]}`, convert.Limits{}, convert.ErrEmptyLabel, 1, 2},
+		"duplicate label":    {`{"questions":[{"question":"a?","options":["x","y","x"]}]}`, convert.Limits{}, convert.ErrDuplicateLabel, 1, 3},
+		"duplicate question": {`{"questions":[{"question":"a?","options":["x","y"]},{"question":"a?","options":["x","y"]}]}`, convert.Limits{}, convert.ErrDuplicateQuestion, 2, 0},
+		"wrong type":         {`{"questions":[{"question":"a?","options":["x",3]}]}`, convert.Limits{}, convert.ErrWrongType, 1, 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			call, err := convert.Parse([]byte(test.input), test.limits)
+			require.ErrorIs(t, err, test.is)
+			var where *convert.InputError
+			require.ErrorAs(t, err, &where)
+			require.Equal(t, test.question, where.Question)
+			require.Equal(t, test.option, where.Option)
+			require.Empty(t, call)
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	anything := convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+	for name, input := range map[string]string{
+		"no options":      `{"questions":[{"question":"a?"}]}`,
+		"one option":      `{"questions":[{"question":"a?","options":["x"]}]}`,
+		"nine options":    `{"questions":[{"question":"a?","options":["1","2","3","4","5","6","7","8","9"]}]}`,
+		"five, two alike": `{"questions":[{"question":"a?"},{"question":"a?"},{"question":"b?"},{"question":"c?"},{"question":"d?"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := convert.Parse([]byte(input), anything)
+			require.NoError(t, err)
+			_, err = convert.Parse([]byte(input), convert.Limits{})
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestOutcomeErr(t *testing.T) {
+	require.NoError(t, convert.Outcome{Status: convert.Answered}.Err())
+	for status, want := range map[convert.Status]error{
+		convert.Declined:     convert.ErrDeclined,
+		convert.Cancelled:    convert.ErrCancelled,
+		convert.Disconnected: convert.ErrDisconnected,
+		convert.Failed:       convert.ErrFailed,
+		0:                    convert.ErrFailed,
+	} {
+		err := convert.Outcome{Status: status, Reason: "because"}.Err()
+		require.ErrorIs(t, err, want, status.String())
+		require.ErrorContains(t, err, "because")
+		for _, other := range []error{convert.ErrDeclined, convert.ErrCancelled, convert.ErrDisconnected, convert.ErrFailed} {
+			require.Equal(t, other == want, errors.Is(err, other), "%s is %v", status, other)
+		}
+	}
+}
+
+func TestCheckRefusesAnswersThatDoNotFit(t *testing.T) {
+	call := convert.Call{Questions: []convert.Question{
+		{Text: "a?", Options: []convert.Option{{Label: "x"}, {Label: "y"}}},
+		{Text: "b?", MultiSelect: true, Options: []convert.Option{{Label: "x"}, {Label: "y"}}},
+	}}
+	x, xy := []string{"x"}, []string{"x", "y"}
+	for name, test := range map[string]struct {
+		answers []convert.Answer
+		ok      bool
+	}{
+		"one each":     {[]convert.Answer{{Selected: x}, {Selected: xy}}, true},
+		"second open":  {[]convert.Answer{{Selected: x}}, true},
+		"text":         {[]convert.Answer{{}, {Text: "own"}}, true},
+		"none":         {[]convert.Answer{{}, {}}, false},
+		"too many":     {[]convert.Answer{{Selected: x}, {Selected: x}, {Selected: x}}, false},
+		"two for one":  {[]convert.Answer{{Selected: xy}}, false},
+		"not a label":  {[]convert.Answer{{Selected: []string{"z"}}}, false},
+		"no answers":   {nil, false},
+		"note and not": {[]convert.Answer{{Note: "n"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := convert.Outcome{Status: convert.Answered, Answers: test.answers}.Check(call)
+			if test.ok {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, convert.ErrFailed)
+			}
+		})
+	}
+}

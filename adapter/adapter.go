@@ -147,25 +147,20 @@ func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, err
 	if err != nil {
 		return failed(err.Error())
 	}
-	o := a.run(e)
-	o = a.leave(e, o)
-	return o, o.Err()
+	s := a.session(c.Session)
+	defer a.forget(s)
+	if err := s.turn.wait(e.ctx); err != nil {
+		return a.leave(e, a.ended(e.ctx, err))
+	}
+	// The call has its outcome, and siblings are withdrawn, before the next one
+	// has its turn.
+	defer s.turn.done()
+	return a.leave(e, a.ask(e, s))
 }
 
 func failed(reason string) (convert.Outcome, error) {
 	o := convert.Outcome{Status: convert.Failed, Reason: reason}
 	return o, o.Err()
-}
-
-// run waits for the session's turn and asks.
-func (a *Adapter) run(e *entry) convert.Outcome {
-	s := a.session(e.call.Session)
-	defer a.forget(s)
-	if err := s.turn.wait(e.ctx); err != nil {
-		return a.ended(e.ctx, err)
-	}
-	defer s.turn.done()
-	return a.ask(e, s)
 }
 
 // RequestPermission asks for an ordinary permission in the session's queue: it
@@ -243,7 +238,7 @@ func (a *Adapter) enter(ctx context.Context, c convert.Call) (*entry, error) {
 
 // leave takes a call off the list and settles how it ended: an answer given by
 // code wins over what came from the client at the same time.
-func (a *Adapter) leave(e *entry, o convert.Outcome) convert.Outcome {
+func (a *Adapter) leave(e *entry, o convert.Outcome) (convert.Outcome, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.open, key{e.call.Session, e.call.ID})
@@ -256,5 +251,5 @@ func (a *Adapter) leave(e *entry, o convert.Outcome) convert.Outcome {
 		a.withdrawSiblings(e)
 	}
 	a.changed(e)
-	return o
+	return o, o.Err()
 }

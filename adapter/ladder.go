@@ -68,13 +68,25 @@ func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
 		a.announce(e, q, announced && q == 0)
 		answer, o := a.askOne(e, s, q)
 		if o.Status != convert.Answered {
-			a.update(e, convert.Fail(e.call, q, a.settled(e, o)))
+			a.conclude(e, q, a.settled(e, o))
 			return o
 		}
 		a.update(e, convert.Complete(e.call, q, answer))
 		answers[q] = answer
 	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}
+}
+
+// conclude ends the tool calls of a call that ended at question q. Answers
+// given by code count for the questions before it, too.
+func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) {
+	if o.Status != convert.Answered {
+		a.update(e, convert.Fail(e.call, q, o))
+		return
+	}
+	for i := range min(q+1, len(o.Answers)) {
+		a.update(e, convert.Complete(e.call, i, o.Answers[i]))
+	}
 }
 
 // settled is how the call ends, which code may have decided meanwhile.

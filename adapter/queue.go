@@ -95,9 +95,17 @@ func (t *turn) wait(ctx context.Context) error {
 
 	select {
 	case <-ready:
-		return nil
+		if ctx.Err() != nil {
+			t.done()
+		}
 	case <-ctx.Done():
+		t.leave(ready)
 	}
+	return ctx.Err()
+}
+
+// leave gives up a place in the queue.
+func (t *turn) leave(ready chan struct{}) {
 	t.mu.Lock()
 	i := slices.Index(t.waiting, ready)
 	if i >= 0 {
@@ -107,7 +115,6 @@ func (t *turn) wait(ctx context.Context) error {
 	if i < 0 { // the turn came at the same moment: pass it on
 		t.done()
 	}
-	return ctx.Err()
 }
 
 // done ends the caller's turn.

@@ -1,0 +1,319 @@
+package adapter_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+var _ adapter.Client = (*acp.AgentSideConnection)(nil) // the SDK's own connection will do
+
+func TestQuestionsOfASessionTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t)
+		a := adapter.New(e.conn, nil)
+		first := ask(t.Context(), a, callOf("one", pick, multi))
+		req := e.request()
+		second := ask(t.Context(), a, callOf("two", pick))
+		synctest.Wait()
+		var permission acp.RequestPermissionResponse
+		permitted := make(chan struct{})
+		go func() {
+			defer close(permitted)
+			permission, _ = a.RequestPermission(t.Context(), acp.RequestPermissionRequest{SessionId: "s1", ToolCall: acp.ToolCallUpdate{ToolCallId: "bash"}})
+		}()
+		synctest.Wait()
+
+		require.Equal(t, "one", req.Get("params.toolCall.toolCallId").Str)
+		e.selects(req, "PostgreSQL")
+		req = e.request()
+		require.Equal(t, "one:2", req.Get("params.toolCall.toolCallId").Str)
+		e.selects(req, "Cache")
+		req = e.request()
+		require.Equal(t, "__done__", req.Get("params.options.0.optionId").Str)
+		e.selects(req, "__done__")
+		req = e.request()
+		require.Equal(t, "two", req.Get("params.toolCall.toolCallId").Str)
+		e.selects(req, "SQLite")
+		req = e.request()
+		require.Equal(t, "bash", req.Get("params.toolCall.toolCallId").Str)
+		e.selects(req, "allow")
+
+		<-permitted
+		require.Equal(t, acp.PermissionOptionId("allow"), permission.Outcome.Selected.OptionId)
+		require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Selected: []string{"Cache"}}}, first.wait().Answers)
+		require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, second.wait().Answers)
+		require.Equal(t, []string{
+			"one pending Which database?",
+			"one completed Which database? → PostgreSQL",
+			"one:2 pending Which features?",
+			"one:2 completed Which features? → Cache",
+			"two pending Which database?",
+			"two completed Which database? → SQLite",
+		}, e.updates)
+		e.leave()
+	})
+}
+
+func TestSessionsDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t)
+		a := adapter.New(permissionOnly{e.conn}, nil)
+		var calls []*asked
+		for i := range 50 {
+			c := callOf("q", pick)
+			c.Session = fmt.Sprint("s", i)
+			calls = append(calls, ask(t.Context(), a, c))
+		}
+		for range 50 { // all are open before the first is answered
+			defer e.selects(e.request(), "SQLite")
+		}
+		require.Len(t, a.Open(), 50)
+		t.Cleanup(func() {})
+		go func() {
+			for _, c := range calls {
+				c.wait()
+			}
+			e.leave()
+		}()
+	})
+}
+
+func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t)
+		a := adapter.New(e.conn, nil)
+		first := ask(t.Context(), a, callOf("one", pick, pick, pick))
+		req := e.request()
+		second := ask(t.Context(), a, callOf("two", pick))
+		synctest.Wait()
+		e.selects(req, "SQLite")
+		e.cancels(e.request())
+		wait := e.drain()
+		o := first.wait()
+		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, o)
+		require.ErrorIs(t, first.err, convert.ErrCancelled)
+		require.Equal(t, convert.Cancelled, second.wait().Status, "a sibling is withdrawn unasked")
+		require.Empty(t, a.Open())
+		e.leave()
+		wait()
+		require.Equal(t, []string{
+			"one pending Which database?",
+			"one completed Which database? → SQLite",
+			"one:2 pending Which database?",
+			"one:2 failed Which database? → User cancelled the question",
+		}, e.updates)
+	})
+}
+
+func TestContextWithdrawsTheQuestion(t *testing.T) {
+	for name, test := range map[string]struct {
+		cause error
+		want  convert.Status
+	}{
+		"cancelled": {context.Canceled, convert.Cancelled},
+		"deadline":  {context.DeadlineExceeded, convert.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEditor(t)
+				a := adapter.New(e.conn, nil)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				call := ask(ctx, a, callOf("q", pick))
+				req := e.request()
+				waiting := ask(ctx, a, callOf("behind", pick))
+				synctest.Wait()
+				cancel(test.cause)
+				withdrawn := e.notification("$/cancel_request")
+				require.Equal(t, req.Get("id").Raw, withdrawn.Get("params.requestId").Raw)
+				wait := e.drain()
+				require.Equal(t, test.want, call.wait().Status)
+				require.Equal(t, test.want, waiting.wait().Status)
+				e.selects(req, "SQLite") // too late, and harmless
+				synctest.Wait()
+				require.Empty(t, a.Open())
+				e.leave()
+				wait()
+				require.Len(t, e.updates, 2)
+				require.True(t, strings.HasPrefix(e.updates[1], "q failed "), e.updates[1])
+			})
+		})
+	}
+}
+
+func TestDisconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t)
+		a := adapter.New(e.conn, nil)
+		call := ask(t.Context(), a, callOf("q", pick))
+		e.request()
+		behind := ask(t.Context(), a, callOf("behind", pick))
+		e.leave()
+		require.Equal(t, convert.Disconnected, call.wait().Status)
+		require.ErrorIs(t, call.err, convert.ErrDisconnected)
+		require.Equal(t, convert.Disconnected, behind.wait().Status)
+	})
+}
+
+func TestOpenQuestionsCanBeAnsweredFromCode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var seen []string
+		e := newEditor(t)
+		a := adapter.New(e.conn, &adapter.Options{OnChange: func(c adapter.Change) {
+			mu.Lock()
+			defer mu.Unlock()
+			line := fmt.Sprint(c.Call.ID, " ", c.State)
+			switch c.State {
+			case adapter.Asking:
+				line += fmt.Sprint(" ", c.Question, " ", c.Rung)
+			case adapter.Ended:
+				line += " " + c.Outcome.Status.String()
+			}
+			seen = append(seen, line)
+		}})
+		one := ask(t.Context(), a, callOf("one", pick, multi))
+		e.selects(e.request(), "PostgreSQL")
+		e.request()
+		two := ask(t.Context(), a, callOf("two", pick))
+		synctest.Wait()
+
+		open := a.Open()
+		require.Len(t, open, 2)
+		require.Equal(t, "one", open[0].Call.ID)
+		require.Equal(t, adapter.Asking, open[0].State)
+		require.Equal(t, 1, open[0].Question)
+		require.Equal(t, adapter.Queued, open[1].State)
+
+		require.ErrorIs(t, a.Respond("s1", "three", nil), adapter.ErrNotOpen)
+		require.ErrorIs(t, a.Respond("s1", "one", []convert.Answer{{Selected: []string{"Oracle"}}}), convert.ErrFailed)
+		answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Logs"}}}
+		require.NoError(t, a.Respond("s1", "one", answers))
+		require.ErrorIs(t, a.Respond("s1", "one", answers), adapter.ErrNotOpen, "answered twice")
+		e.notification("$/cancel_request")
+		require.Equal(t, "two", e.request().Get("params.toolCall.toolCallId").Str)
+		require.Equal(t, answers, one.wait().Answers)
+		require.NoError(t, one.err)
+
+		require.NoError(t, a.Cancel("s1", "two"))
+		wait := e.drain()
+		require.Equal(t, convert.Cancelled, two.wait().Status)
+		require.ErrorIs(t, a.Cancel("s1", "two"), adapter.ErrNotOpen)
+		require.Equal(t, []string{
+			"one queued", "one asking 0 permission", "one asking 1 permission",
+			"two queued", "one ended answered", "two asking 0 permission", "two ended cancelled",
+		}, seen)
+		e.leave()
+		wait()
+		require.Contains(t, e.updates, "one:2 completed Which features? → Auth, Logs")
+	})
+}
+
+func TestCallsThatCannotBeAsked(t *testing.T) {
+	a := adapter.New(permissionOnly{nil}, nil)
+	for name, c := range map[string]convert.Call{
+		"no questions":    {},
+		"empty label":     {Questions: []convert.Question{{Text: "a?", Options: []convert.Option{{}}}}},
+		"duplicate label": {Questions: []convert.Question{{Text: "a?", Options: []convert.Option{{Label: "x"}, {Label: "x"}}}}},
+	} {
+		o, err := a.Ask(t.Context(), c)
+		require.Equal(t, convert.Failed, o.Status, name)
+		require.ErrorIs(t, err, convert.ErrFailed, name)
+	}
+}
+
+func TestSameIDTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t)
+		a := adapter.New(permissionOnly{e.conn}, nil)
+		first := ask(t.Context(), a, callOf("q", pick))
+		req := e.request()
+		o, _ := a.Ask(t.Context(), callOf("q", pick))
+		require.Equal(t, convert.Failed, o.Status)
+		e.selects(req, "SQLite")
+		require.Equal(t, convert.Answered, first.wait().Status)
+		e.leave()
+	})
+}
+
+// The guard distrusts a first reply that comes at once, of whatever kind, and
+// believes words.
+func TestGuard(t *testing.T) {
+	const selected = `{"outcome":{"outcome":"selected","optionId":"SQLite"}}`
+	for name, test := range map[string]struct {
+		reply string
+		after time.Duration
+		guard bool
+		want  convert.Status
+	}{
+		"at once":             {selected, 24 * time.Millisecond, true, convert.Failed},
+		"just too fast":       {selected, adapter.GuardTime - time.Millisecond, true, convert.Failed},
+		"slow enough":         {selected, adapter.GuardTime, true, convert.Answered},
+		"without the guard":   {selected, 0, false, convert.Answered},
+		"cancelled at once":   {`{"outcome":{"outcome":"cancelled"}}`, 20 * time.Millisecond, true, convert.Failed},
+		"cancelled by a hand": {`{"outcome":{"outcome":"cancelled"}}`, time.Second, true, convert.Cancelled},
+		"words at once":       {`{"outcome":{"outcome":"selected","optionId":"__other__","_meta":{"customText":"Redis"}}}`, 0, true, convert.Answered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEditor(t)
+				a := adapter.New(permissionOnly{e.conn}, &adapter.Options{Guard: test.guard})
+				call := ask(t.Context(), a, callOf("q", pick))
+				req := e.request()
+				time.Sleep(test.after)
+				e.result(req, test.reply)
+				require.Equal(t, test.want, call.wait().Status)
+				e.leave()
+			})
+		})
+	}
+}
+
+// 1,000 sessions with a question each: little memory, and nothing left after.
+func TestManySessions(t *testing.T) {
+	const sessions = 1000
+	e := newEditor(t)
+	a := adapter.New(permissionOnly{e.conn}, nil)
+	goroutines, before := runtime.NumGoroutine(), heap()
+	calls := make([]*asked, sessions)
+	for i := range calls {
+		c := callOf("q", pick)
+		c.Session = fmt.Sprint("s", i)
+		calls[i] = ask(t.Context(), a, c)
+	}
+	ids := make([]string, 0, sessions)
+	for range sessions {
+		ids = append(ids, e.request().Get("id").Raw)
+	}
+	require.Len(t, a.Open(), sessions)
+	per := int(heap()-before) / sessions
+	t.Logf("%d bytes of heap a session", per)
+	require.Less(t, per, 64<<10)
+	for _, id := range ids {
+		_, err := fmt.Fprintf(e.out, `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"SQLite"}}}`+"\n", id)
+		require.NoError(t, err)
+	}
+	for _, c := range calls {
+		require.Equal(t, convert.Answered, c.wait().Status)
+	}
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, 10*time.Second, time.Millisecond)
+	require.Empty(t, a.Open())
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

@@ -1,0 +1,140 @@
+package adapter_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// scripted is a client with forms, buttons and a conversation. Each takes its
+// replies from a list; what was asked is kept.
+type scripted struct {
+	forms   []any // string: the reply; error
+	buttons []any // string: the id; error
+	words   []any // string: the reply; error
+	asked   []string
+}
+
+func next(list *[]any) (string, error) {
+	if len(*list) == 0 {
+		return "", errors.New("nothing scripted")
+	}
+	head := (*list)[0]
+	*list = (*list)[1:]
+	if err, ok := head.(error); ok {
+		return "", err
+	}
+	return head.(string), nil
+}
+
+func (s *scripted) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	s.asked = append(s.asked, "button "+string(r.ToolCall.ToolCallId))
+	id, err := next(&s.buttons)
+	if err != nil {
+		return acp.RequestPermissionResponse{}, err
+	}
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(acp.PermissionOptionId(id))}, nil
+}
+
+func (s *scripted) CreateElicitation(_ context.Context, r convert.FormRequest) (json.RawMessage, error) {
+	s.asked = append(s.asked, "form "+r.ToolCallID)
+	reply, err := next(&s.forms)
+	return json.RawMessage(reply), err
+}
+
+func (s *scripted) AskInConversation(_ context.Context, m adapter.Message) (string, error) {
+	s.asked = append(s.asked, "words "+m.ToolCallID)
+	return next(&s.words)
+}
+
+func one(label string) []convert.Answer { return []convert.Answer{{Selected: []string{label}}} }
+
+func TestFormComesFirst(t *testing.T) {
+	client := &scripted{forms: []any{`{"action":"accept","content":{"question_0":"SQLite","question_1":["Logs","Auth"]}}`}}
+	o, err := adapter.New(client, &adapter.Options{Forms: true}).Ask(t.Context(), callOf("q", pick, multi))
+	require.NoError(t, err)
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Logs"}}}, o.Answers)
+	require.Equal(t, []string{"form q"}, client.asked)
+}
+
+func TestFormIsNotSentUnadvertised(t *testing.T) {
+	client := &scripted{buttons: []any{"SQLite"}}
+	_, err := adapter.New(client, nil).Ask(t.Context(), callOf("q", pick))
+	require.NoError(t, err)
+	require.Equal(t, []string{"button q"}, client.asked)
+}
+
+func TestFormThatFailsIsRemembered(t *testing.T) {
+	client := &scripted{forms: []any{acp.NewMethodNotFound("elicitation/create")}, buttons: []any{"SQLite", "PostgreSQL", "SQLite"}}
+	a := adapter.New(client, &adapter.Options{Forms: true})
+	for _, want := range []string{"SQLite", "PostgreSQL"} {
+		o, err := a.Ask(t.Context(), callOf("q", pick))
+		require.NoError(t, err)
+		require.Equal(t, one(want), o.Answers)
+	}
+	require.Equal(t, []string{"form q", "button q", "button q"}, client.asked)
+
+	other := callOf("q", pick)
+	other.Session = "s2"
+	client.forms = []any{`{"action":"accept","content":{"question_0":"PostgreSQL"}}`}
+	o, err := a.Ask(t.Context(), other)
+	require.NoError(t, err, "another session tries the form again")
+	require.Equal(t, one("PostgreSQL"), o.Answers)
+}
+
+func TestButtonsThatFailLeadToTheConversation(t *testing.T) {
+	client := &scripted{buttons: []any{"Oracle"}, words: []any{"2", "postgresql"}}
+	a := adapter.New(client, nil)
+	o, err := a.Ask(t.Context(), callOf("q", pick, pick))
+	require.NoError(t, err)
+	require.Equal(t, append(one("SQLite"), one("PostgreSQL")...), o.Answers)
+	require.Equal(t, []string{"button q", "words q", "words q:2"}, client.asked)
+}
+
+func TestFirstRungByOption(t *testing.T) {
+	client := &scripted{words: []any{"2"}}
+	_, err := adapter.New(client, &adapter.Options{Forms: true, First: adapter.Conversation}).Ask(t.Context(), callOf("q", pick))
+	require.NoError(t, err)
+	require.Equal(t, []string{"words q"}, client.asked)
+}
+
+func TestConversation(t *testing.T) {
+	for name, test := range map[string]struct {
+		question convert.Question
+		buttons  []any
+		words    []any
+		want     []convert.Answer
+		status   convert.Status
+	}{
+		"other, then words":         {pick, []any{"__other__"}, []any{"Redis"}, []convert.Answer{{Text: "Redis"}}, convert.Answered},
+		"other, then a label":       {pick, []any{"__other__"}, []any{"sqlite"}, one("SQLite"), convert.Answered},
+		"picks, other, then words":  {multi, []any{"Logs", "__other__"}, []any{"Metrics"}, []convert.Answer{{Selected: []string{"Logs"}, Text: "Metrics"}}, convert.Answered},
+		"picks, other, then number": {multi, []any{"Logs", "__other__"}, []any{"1"}, []convert.Answer{{Selected: []string{"Auth", "Logs"}}}, convert.Answered},
+		"empty, then a number":      {pick, []any{"__other__"}, []any{"", "1,2", "1"}, one("PostgreSQL"), convert.Answered},
+		"cancel":                    {pick, []any{"__other__"}, []any{"cancel"}, nil, convert.Cancelled},
+		"the conversation fails":    {pick, []any{"__other__"}, []any{errors.New("agent died")}, nil, convert.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := &scripted{buttons: test.buttons, words: test.words}
+			o, _ := adapter.New(client, nil).Ask(t.Context(), callOf("q", test.question))
+			require.Equal(t, test.status, o.Status, o.Reason)
+			require.Equal(t, test.want, o.Answers)
+			require.Empty(t, client.words)
+		})
+	}
+}
+
+func TestAwareClientGetsNoRounds(t *testing.T) {
+	client := &scripted{buttons: []any{"Cache"}}
+	o, err := adapter.New(client, &adapter.Options{Aware: true}).Ask(t.Context(), callOf("q", multi))
+	require.NoError(t, err)
+	require.Equal(t, one("Cache"), o.Answers)
+	require.Len(t, client.asked, 1)
+}

@@ -1,0 +1,143 @@
+package adapter_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+func TestLines(t *testing.T) {
+	free := convert.Question{Text: "What name?"}
+	for name, test := range map[string]struct {
+		question convert.Question
+		input    string
+		want     convert.Answer
+		status   convert.Status
+	}{
+		"number":              {pick, "2\n", convert.Answer{Selected: []string{"SQLite"}}, convert.Answered},
+		"numbers":             {multi, "3, 1\n", convert.Answer{Selected: []string{"Auth", "Logs"}}, convert.Answered},
+		"label":               {pick, "sqlite\n", convert.Answer{Selected: []string{"SQLite"}}, convert.Answered},
+		"other":               {pick, "other use Redis\n", convert.Answer{Text: "use Redis"}, convert.Answered},
+		"Other in capitals":   {pick, "OTHER  Redis \n", convert.Answer{Text: "Redis"}, convert.Answered},
+		"free text":           {free, "other names\n", convert.Answer{Text: "other names"}, convert.Answered},
+		"asked again":         {pick, "7\nmaybe\n1,2\nother\n1\n", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
+		"empty line":          {pick, "\n", convert.Answer{}, convert.Cancelled},
+		"end of input":        {pick, "", convert.Answer{}, convert.Cancelled},
+		"no newline at EOF":   {pick, "1", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
+		"free text cancelled": {free, "  \n", convert.Answer{}, convert.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			lines := &adapter.Lines{In: strings.NewReader(test.input), Out: &out}
+			o, err := lines.Ask(t.Context(), callOf("q", test.question))
+			require.Equal(t, test.status, o.Status, "%s\n%s", o.Reason, out.String())
+			require.Contains(t, out.String(), test.question.Text)
+			if test.status == convert.Answered {
+				require.NoError(t, err)
+				require.Equal(t, []convert.Answer{test.want}, o.Answers)
+			} else {
+				require.ErrorIs(t, err, convert.ErrCancelled)
+			}
+		})
+	}
+}
+
+func TestLinesShowsWhatToType(t *testing.T) {
+	var out bytes.Buffer
+	q := convert.Question{Text: "Which\x1b[2J?", Header: "Pick\n2", Options: []convert.Option{{Label: "a\n2. fake", Description: "first"}, {Label: "b"}}}
+	_, _ = (&adapter.Lines{In: strings.NewReader("1\n"), Out: &out}).Ask(t.Context(), callOf("q", q))
+	require.Equal(t, "[Pick 2] Which?\n  1. a 2. fake\n     first\n  2. b\n(a number, or: other <text>; an empty line cancels)\n> ", out.String())
+}
+
+func TestLinesEndsWithItsContext(t *testing.T) {
+	in, typed := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o, _ := (&adapter.Lines{In: in, Out: io.Discard}).Ask(ctx, callOf("q", pick))
+	require.Equal(t, convert.Cancelled, o.Status)
+	typed.Close()
+}
+
+func TestStaticAndFunc(t *testing.T) {
+	o, err := adapter.Static{Answers: one("SQLite")}.Ask(t.Context(), callOf("q", pick))
+	require.NoError(t, err)
+	require.Equal(t, one("SQLite"), o.Answers)
+	o, err = adapter.Static{Err: fmt.Errorf("closed: %w", convert.ErrCancelled)}.Ask(t.Context(), callOf("q", pick))
+	require.ErrorIs(t, err, convert.ErrCancelled)
+	require.Equal(t, convert.Cancelled, o.Status)
+
+	for name, test := range map[string]struct {
+		answers []convert.Answer
+		err     error
+		want    convert.Status
+	}{
+		"answers":       {one("SQLite"), nil, convert.Answered},
+		"declined":      {nil, convert.ErrDeclined, convert.Declined},
+		"disconnected":  {nil, convert.ErrDisconnected, convert.Disconnected},
+		"another error": {nil, errors.New("no screen"), convert.Failed},
+		"not a label":   {one("Oracle"), nil, convert.Failed},
+		"nothing":       {nil, nil, convert.Failed},
+		"too many":      {append(one("SQLite"), one("SQLite")...), nil, convert.Failed},
+	} {
+		f := adapter.Func(func(context.Context, convert.Call) ([]convert.Answer, error) { return test.answers, test.err })
+		o, _ := f.Ask(t.Context(), callOf("q", pick))
+		require.Equal(t, test.want, o.Status, name)
+	}
+}
+
+func TestSubAgent(t *testing.T) {
+	o, err := adapter.SubAgent(nil).Ask(t.Context(), convert.Call{Questions: []convert.Question{pick}})
+	require.ErrorIs(t, err, convert.ErrFailed)
+	require.Equal(t, "ask_user_question is not available to sub-agents", o.Reason)
+	o, err = adapter.SubAgent(adapter.Static{Answers: one("SQLite")}).Ask(t.Context(), callOf("q", pick))
+	require.NoError(t, err)
+	require.Equal(t, one("SQLite"), o.Answers)
+}
+
+func TestTool(t *testing.T) {
+	const input = `{"questions":[{"question":"Which?","header":"Pick","options":["a","b"]}]}`
+	for name, test := range map[string]struct {
+		resolver adapter.Resolver
+		input    string
+		text     string
+		isError  bool
+	}{
+		"answered":   {adapter.Static{Answers: one("b")}, input, "Which?\nb", false},
+		"cancelled":  {adapter.Static{Err: convert.ErrCancelled}, input, "[cancelled by user]", false},
+		"failed":     {adapter.Static{Err: errors.New("no screen")}, input, "no screen", true},
+		"sub-agent":  {adapter.SubAgent(nil), input, "ask_user_question is not available to sub-agents", true},
+		"bad input":  {adapter.Static{}, `{"questions":[{"question":"Which?","options":["a"]}]}`, "question 1: wrong number of options: expected 2 to 4, got 1", true},
+		"not JSON":   {adapter.Static{}, `{`, "input is not valid JSON: expected an object with questions", true},
+		"bad answer": {adapter.Static{Answers: one("c")}, input, `question could not be answered: question 1 has no option "c"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, isError := adapter.NewTool(test.resolver).Run(t.Context(), "s1", "q", json.RawMessage(test.input))
+			require.Equal(t, test.text, text)
+			require.Equal(t, test.isError, isError)
+		})
+	}
+}
+
+func TestToolSpec(t *testing.T) {
+	tool := adapter.NewTool(adapter.Static{})
+	require.Equal(t, "ask_user_question", tool.Name)
+	require.Equal(t, "AskUserQuestion", adapter.NewToolNamed(adapter.ClaudeToolName, adapter.Static{}).Name)
+	require.NotEmpty(t, tool.Description)
+	var schema struct {
+		Required   []string
+		Properties map[string]struct{ MinItems, MaxItems int }
+	}
+	require.NoError(t, json.Unmarshal(tool.Schema, &schema))
+	require.Equal(t, []string{"questions"}, schema.Required)
+	require.Equal(t, convert.MaxQuestions, schema.Properties["questions"].MaxItems)
+}

@@ -72,7 +72,8 @@ func TestMissingFieldsGiveNeutralTitles(t *testing.T) {
 		"WebSearch": "Web search", "Skill": "Load skill", "SlashCommand": "Slash command",
 		"AskUserQuestion": "Question", "ExitPlanMode": "Ready to code?", "TaskCreate": "Create task", "": "Tool",
 	}
-	for _, raw := range []string{"", "null", "{}", "[]", `"x"`, "{", `{"command":`, "3"} {
+	for _, raw := range []string{"", "null", "{}", "[]", `"x"`, "{", `{"command":`, "3",
+		`{"command":"x","file_path":"x","path":"x","description":"x","url":"x","query":"x","skill":"x","subject":"x"`} {
 		for name, title := range want {
 			info := display.ToolInfo(display.Tool{Name: name, Input: json.RawMessage(raw)}, "/work/app")
 			assert.Equal(t, title, info.Title, "%s %s", name, raw)
@@ -117,12 +118,21 @@ func TestPathsInTitles(t *testing.T) {
 	}
 }
 
+func TestLongPatternKeepsItsCodeSpan(t *testing.T) {
+	raw := fmt.Sprintf(`{"path":"/work/app/%s","pattern":"%s"}`, strings.Repeat("dir/", 50), strings.Repeat("**/é", 50))
+	title := display.ToolInfo(display.Tool{Name: "Glob", Input: json.RawMessage(raw)}, "/work/app").Title
+	assert.Equal(t, display.MaxTitle, uniseg.GraphemeClusterCount(title))
+	assert.Equal(t, 4, strings.Count(title, "`"))
+	assert.True(t, strings.HasSuffix(title, "…`"), title)
+}
+
 func TestLongTextIsCut(t *testing.T) {
 	for name, text := range map[string]string{
 		"lines":        strings.Repeat("a line of output\n", 10_000),
 		"one line":     strings.Repeat("x", 200_000),
 		"flags":        strings.Repeat("🇩🇪", 20_000),
 		"accents":      strings.Repeat("e\u0301", 50_000),
+		"just so long": "e" + strings.Repeat("\u0301", display.MaxText/2),
 		"one grapheme": "e" + strings.Repeat("\u0301", 100_000),
 		"backticks":    strings.Repeat("`", 50_000),
 	} {
@@ -137,6 +147,7 @@ func TestLongTextIsCut(t *testing.T) {
 			require.Contains(t, shown, "left out …")
 			head, tail, _ := strings.Cut(shown, "\n… ")
 			_, tail, _ = strings.Cut(tail, " …\n")
+			require.LessOrEqual(t, len(head), display.MaxText/2+fence+len("\n"))
 			require.Less(t, len(head)+len(tail)-2*fence, display.MaxText+2_000)
 			if name == "flags" {
 				require.Zero(t, strings.Count(head, "🇩")-strings.Count(head, "🇪"), "a flag was cut in two")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/rivo/uniseg"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -119,9 +120,13 @@ func fencedResult(c ended) Update {
 
 func globInfo(_ Tool, in input, cwd string) Info {
 	dir := in.str("path")
+	start := title("", "Find", clean.Span(shown(dir, cwd)))
+	pattern := clean.Line(clean.Visible(in.str("pattern")))
+	// The pattern is cut before it gets its backticks, or the last would go.
+	marks := len(clean.Span(pattern)) - len(pattern)
+	room := MaxTitle - uniseg.GraphemeClusterCount(start) - len(" ") - marks
 	return Info{
-		Title: title("", "Find", clean.Span(shown(dir, cwd)),
-			clean.Span(clean.Line(clean.Visible(in.str("pattern"))))),
+		Title:     title("", start, clean.Span(clean.Truncate(pattern, room))),
 		Kind:      acp.ToolKindSearch,
 		Locations: at(dir, cwd, 0),
 	}

@@ -62,7 +62,7 @@ func within(file, cwd string) string {
 	switch {
 	case file == cwd:
 		return "."
-	case cwd != "/" && strings.HasPrefix(file, cwd+"/"):
+	case strings.HasPrefix(file, cwd+"/"): // never for a cwd of "/"
 		return file[len(cwd)+1:]
 	}
 	return file

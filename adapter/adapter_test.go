@@ -12,6 +12,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -76,17 +77,18 @@ func TestSessionsDoNotWaitForEachOther(t *testing.T) {
 			c.Session = fmt.Sprint("s", i)
 			calls = append(calls, ask(t.Context(), a, c))
 		}
-		for range 50 { // all are open before the first is answered
-			defer e.selects(e.request(), "SQLite")
+		var requests []gjson.Result
+		for range calls { // all are open before the first is answered
+			requests = append(requests, e.request())
 		}
-		require.Len(t, a.Open(), 50)
-		t.Cleanup(func() {})
-		go func() {
-			for _, c := range calls {
-				c.wait()
-			}
-			e.leave()
-		}()
+		require.Len(t, a.Open(), len(calls))
+		for _, r := range requests {
+			e.selects(r, "SQLite")
+		}
+		for _, c := range calls {
+			require.Equal(t, one("SQLite"), c.wait().Answers)
+		}
+		e.leave()
 	})
 }
 
@@ -307,7 +309,10 @@ func TestManySessions(t *testing.T) {
 	for _, c := range calls {
 		require.Equal(t, convert.Answered, c.wait().Status)
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, 10*time.Second, time.Millisecond)
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
+		runtime.Gosched()
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 	require.Empty(t, a.Open())
 }
 

@@ -75,7 +75,7 @@ func TestMissingFieldsGiveNeutralTitles(t *testing.T) {
 	for _, raw := range []string{"", "null", "{}", "[]", `"x"`, "{", `{"command":`, "3",
 		`{"command":"x","file_path":"x","path":"x","description":"x","url":"x","query":"x","skill":"x","subject":"x"`} {
 		for name, title := range want {
-			info := display.ToolInfo(display.Tool{Name: name, Input: json.RawMessage(raw)}, "/work/app")
+			info := display.ToolInfo(display.Tool{Name: name, Input: json.RawMessage(raw)}, "/src/app")
 			assert.Equal(t, title, info.Title, "%s %s", name, raw)
 			b, err := json.Marshal(info)
 			require.NoError(t, err)
@@ -86,18 +86,18 @@ func TestMissingFieldsGiveNeutralTitles(t *testing.T) {
 
 func TestPathsInTitles(t *testing.T) {
 	for _, tc := range []struct{ file, cwd, title, location string }{
-		{"/work/app/a.go", "/work/app", "a.go", "/work/app/a.go"},
-		{"/work/app/a.go", "/work/app/", "a.go", "/work/app/a.go"},
-		{"/work/apple/a.go", "/work/app", "/work/apple/a.go", "/work/apple/a.go"},
-		{"/work/app", "/work/app", ".", "/work/app"},
+		{"/src/app/a.go", "/src/app", "a.go", "/src/app/a.go"},
+		{"/src/app/a.go", "/src/app/", "a.go", "/src/app/a.go"},
+		{"/src/apple/a.go", "/src/app", "/src/apple/a.go", "/src/apple/a.go"},
+		{"/src/app", "/src/app", ".", "/src/app"},
 		{"/etc/hosts", "/", "/etc/hosts", "/etc/hosts"},
 		{"/etc/hosts", "", "/etc/hosts", "/etc/hosts"},
 		{"a.go", "", "a.go", "a.go"},
 		{"a.go", "relative", "a.go", "a.go"},
-		{"../b/a.go", "/work/app", "/work/b/a.go", "/work/b/a.go"},
-		{"~/.bashrc", "/work/app", "~/.bashrc", "~/.bashrc"},
-		{"file:///a", "/work/app", "file:///a", "file:///a"},
-		{`C:\app\a.go`, "/work/app", `C:\app\a.go`, `C:\app\a.go`},
+		{"../b/a.go", "/src/app", "/src/b/a.go", "/src/b/a.go"},
+		{"~/.bashrc", "/src/app", "~/.bashrc", "~/.bashrc"},
+		{"file:///a", "/src/app", "file:///a", "file:///a"},
+		{`C:\app\a.go`, "/src/app", `C:\app\a.go`, `C:\app\a.go`},
 		{`C:\app\a.go`, `C:\app`, "a.go", `C:\app\a.go`},
 		{`c:/app/a.go`, `C:\App\`, "a.go", `c:/app/a.go`},
 		{`C:\apple\a.go`, `C:\app`, `C:\apple\a.go`, `C:\apple\a.go`},
@@ -105,9 +105,9 @@ func TestPathsInTitles(t *testing.T) {
 		{`C:\app`, `C:\app`, ".", `C:\app`},
 		{`src\a.go`, `C:\app`, `src\a.go`, `C:\app\src\a.go`},
 		{`\\host\share\a`, `C:\app`, `\\host\share\a`, `\\host\share\a`},
-		{"/work/app/a\u202eog.txt", "/work/app", "a<U+202E>og.txt", "/work/app/a\u202eog.txt"},
-		{"/work/app/a\nb", "/work/app", "a b", "/work/app/a\nb"},
-		{"/x/" + strings.Repeat("é", 200), "/work/app", "/" + strings.Repeat("é", 88) + "…", "/x/" + strings.Repeat("é", 200)},
+		{"/src/app/a\u202eog.txt", "/src/app", "a<U+202E>og.txt", "/src/app/a\u202eog.txt"},
+		{"/src/app/a\nb", "/src/app", "a b", "/src/app/a\nb"},
+		{"/x/" + strings.Repeat("é", 200), "/src/app", "/" + strings.Repeat("é", 88) + "…", "/x/" + strings.Repeat("é", 200)},
 	} {
 		raw, err := json.Marshal(map[string]string{"path": tc.file})
 		require.NoError(t, err)
@@ -119,8 +119,8 @@ func TestPathsInTitles(t *testing.T) {
 }
 
 func TestLongPatternKeepsItsCodeSpan(t *testing.T) {
-	raw := fmt.Sprintf(`{"path":"/work/app/%s","pattern":"%s"}`, strings.Repeat("dir/", 50), strings.Repeat("**/é", 50))
-	title := display.ToolInfo(display.Tool{Name: "Glob", Input: json.RawMessage(raw)}, "/work/app").Title
+	raw := fmt.Sprintf(`{"path":"/src/app/%s","pattern":"%s"}`, strings.Repeat("dir/", 50), strings.Repeat("**/é", 50))
+	title := display.ToolInfo(display.Tool{Name: "Glob", Input: json.RawMessage(raw)}, "/src/app").Title
 	assert.Equal(t, display.MaxTitle, uniseg.GraphemeClusterCount(title))
 	assert.Equal(t, 4, strings.Count(title, "`"))
 	assert.True(t, strings.HasSuffix(title, "…`"), title)
@@ -167,7 +167,7 @@ func TestProperties(t *testing.T) {
 			IsError:    rapid.Bool().Draw(t, "error"),
 			Structured: object(t, "structured"),
 		}
-		cwd := rapid.SampledFrom([]string{"", "/", "/work/app", `C:\app`}).Draw(t, "cwd")
+		cwd := rapid.SampledFrom([]string{"", "/", "/src/app", `C:\app`}).Draw(t, "cwd")
 		checkInfo(t, display.ToolInfo(tool, cwd))
 		checkUpdate(t, tool, result, cwd)
 	})
@@ -175,7 +175,7 @@ func TestProperties(t *testing.T) {
 
 func FuzzToolInfo(f *testing.F) {
 	for _, name := range allTools {
-		f.Add(name, []byte(`{"file_path":"a","command":"b","questions":[{"question":"?","options":["x"]}]}`), "/work/app")
+		f.Add(name, []byte(`{"file_path":"a","command":"b","questions":[{"question":"?","options":["x"]}]}`), "/src/app")
 	}
 	f.Fuzz(func(t *testing.T, name string, raw []byte, cwd string) {
 		tool := display.Tool{Name: name, Input: raw}
@@ -192,7 +192,7 @@ func FuzzToolResult(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string, in, content, structured []byte, isError bool) {
 		tool := display.Tool{Name: name, Input: in}
 		result := display.Result{Content: content, IsError: isError, Structured: structured}
-		checkUpdate(t, tool, result, "/work/app")
+		checkUpdate(t, tool, result, "/src/app")
 		var tasks display.Tasks
 		tasks.Apply(tool, result)
 		require.NotNil(t, tasks.Plan())
@@ -290,7 +290,7 @@ func value(depth int) *rapid.Generator[any] {
 
 func trouble() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-		"", " ", "\n", "a.go", "/work/app/a.go", "../x", "text", "update", "completed", "async_launched", "true", "12",
+		"", " ", "\n", "a.go", "/src/app/a.go", "../x", "text", "update", "completed", "async_launched", "true", "12",
 		"```", "# x", "\x1b[31mred", "\x1b]0;x\a", "\u202ex", "\u200b", "a\r\nb", "<system-reminder>x</system-reminder>",
 		"1\tx\n2\ty", `{"a":1}`, `[{"question":"?"}]`, "<tool_use_error>x</tool_use_error>", "image/png", "#1 [pending] x",
 	}))

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite what the golden cases expect")
 // TestGolden walks testdata/golden/render. A case is a txtar file: prose, then
 //
 //	tool.json     the call: {"name", "input"}
-//	cwd           the working directory, /work/app if left out
+//	cwd           the working directory, /src/app if left out
 //	display.json  what ToolInfo says
 //	result.json   the result, if the case has one: {"content", "is_error", "structured"}
 //	update.json   what ToolResult says
@@ -34,7 +34,7 @@ func TestGolden(t *testing.T) {
 			ar, err := txtar.ParseFile(file)
 			require.NoError(t, err)
 			require.NotEmpty(t, bytes.TrimSpace(ar.Comment), "a case says what it shows")
-			cwd := "/work/app"
+			cwd := "/src/app"
 			var tool display.Tool
 			var result *display.Result
 			for _, f := range ar.Files {

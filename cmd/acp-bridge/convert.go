@@ -38,6 +38,9 @@ func runConvert(ctx context.Context, args []string, s streams) error {
 	if o.to != "permission" && o.to != "form" {
 		return usagef("--to must be permission or form, got %q", o.to)
 	}
+	if o.reply == "-" && (o.file == "" || o.file == "-") {
+		return usagef("stdin cannot hold both the call and the replies")
+	}
 	req, err := readCall(o, s)
 	if err != nil {
 		return err
@@ -93,9 +96,6 @@ func printJSON(s streams, v any) error {
 
 // convertReplies asks the call of a client that has its replies written down.
 func convertReplies(ctx context.Context, req dialect.Request, o convertOptions, s streams) error {
-	if o.reply == "-" && (o.file == "" || o.file == "-") {
-		return usagef("stdin cannot hold both the call and the replies")
-	}
 	data, err := readInput(o.reply, s)
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"convert", "[FILE]", "turn a question call into ACP requests, or replies into its result", runConvert},
+		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
 	}
 }
 

@@ -1,0 +1,61 @@
+package adapter_test
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// BenchmarkSDK is the floor: the same permission request from the SDK's agent
+// to the SDK's client, over the same kind of pipe.
+func BenchmarkSDK(b *testing.B) {
+	agentIn, clientOut := io.Pipe()
+	clientIn, agentOut := io.Pipe()
+	acp.NewClientSideConnection(sdkClient{}, clientOut, clientIn)
+	agent := acp.NewAgentSideConnection(nil, agentOut, agentIn)
+	request := convert.Permission(callOf("q", pick), 0, convert.PermissionOptions{})
+	b.ReportAllocs()
+	for b.Loop() {
+		resp, err := agent.RequestPermission(b.Context(), request)
+		require.NoError(b, err)
+		require.NotNil(b, resp.Outcome.Selected)
+	}
+	clientOut.Close()
+	agentOut.Close()
+	<-agent.Done()
+}
+
+// BenchmarkAsk asks one question of the SDK's client. The target is 1.3 times
+// the floor.
+func BenchmarkAsk(b *testing.B) {
+	agentIn, clientOut := io.Pipe()
+	clientIn, agentOut := io.Pipe()
+	acp.NewClientSideConnection(sdkClient{}, clientOut, clientIn)
+	agent := conn.New(agentIn, agentOut, nil, &conn.Options{Logger: quiet})
+	a := adapter.New(permissionOnly{agent}, nil)
+	call := callOf("q", pick)
+	b.ReportAllocs()
+	for b.Loop() {
+		o, err := a.Ask(b.Context(), call)
+		require.NoError(b, err)
+		require.Equal(b, convert.Answered, o.Status)
+	}
+	clientOut.Close()
+	agentOut.Close()
+	<-agent.Done()
+	agent.Close()
+}
+
+// sdkClient answers every question with the second option.
+type sdkClient struct{ acp.Client }
+
+func (sdkClient) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(r.Options[1].OptionId)}, nil
+}

@@ -32,7 +32,7 @@ func runConvert(ctx context.Context, args []string, s streams) error {
 	fs.StringVar(&o.to, "to", "permission", "ask by `permission` or by form")
 	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies; print the agent's result")
 	var err error
-	if o.file, err = parse(fs, args); err != nil {
+	if o.file, err = fs.parse(args); err != nil {
 		return err
 	}
 	if o.to != "permission" && o.to != "form" {

@@ -12,7 +12,7 @@ import (
 func runRender(_ context.Context, args []string, s streams) error {
 	fs := newFlags("render", "[--cwd DIR] [FILE]", s)
 	cwd := fs.String("cwd", "", "`directory` that paths are shown relative to")
-	file, err := parse(fs, args)
+	file, err := fs.parse(args)
 	if err != nil {
 		return err
 	}

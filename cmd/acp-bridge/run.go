@@ -90,35 +90,38 @@ func help() string {
 	return b.String()
 }
 
-// newFlags makes the flag set of a subcommand; its help goes to out.
-func newFlags(name, usage string, s streams) *flag.FlagSet {
+// flagSet is the flags of a subcommand. Help goes to its output; errors are
+// reported once, by finish.
+type flagSet struct {
+	*flag.FlagSet
+	usage string
+	out   io.Writer
+}
+
+func newFlags(name, usage string, s streams) *flagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are reported once, by finish
-	fs.Usage = func() {
-		fmt.Fprintf(s.out, "Usage: acp-bridge %s %s\n\nFlags:\n", name, usage)
-		fs.SetOutput(s.out)
-		fs.PrintDefaults()
-		fs.SetOutput(io.Discard)
-	}
-	return fs
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	return &flagSet{fs, usage, s.out}
 }
 
 // parse reads flags and at most one file name, in any order.
-func parse(fs *flag.FlagSet, args []string) (file string, err error) {
+func (f *flagSet) parse(args []string) (file string, err error) {
 	for {
-		if err := fs.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return "", err
-			}
+		switch err := f.Parse(args); {
+		case errors.Is(err, flag.ErrHelp):
+			fmt.Fprintf(f.out, "Usage: acp-bridge %s %s\n\nFlags:\n", f.Name(), f.usage)
+			f.SetOutput(f.out)
+			f.PrintDefaults()
+			return "", err
+		case err != nil:
 			return "", usageError{err}
-		}
-		if fs.NArg() == 0 {
+		case f.NArg() == 0:
 			return file, nil
+		case file != "":
+			return "", usagef("unexpected argument %q: one file is read", f.Arg(0))
 		}
-		if file != "" {
-			return "", usagef("unexpected argument %q: one file is read", fs.Arg(0))
-		}
-		file, args = fs.Arg(0), fs.Args()[1:]
+		file, args = f.Arg(0), f.Args()[1:]
 	}
 }
 

@@ -184,6 +184,28 @@ func TestAnswerThenEOF(t *testing.T) {
 	}
 }
 
+// The same with all of it done before the caller waits: the answer is there, the
+// connection closed and the context cancelled.
+func TestAnswerThenEOFBeforeCallerWaits(t *testing.T) {
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var p *peer
+		p = newPeer(t, nil, &Options{Trace: func(dir Direction, line []byte) {
+			if dir == Out {
+				p.write(`{"id":1,"result":"yes"}`)
+				p.in.Close()
+				<-p.conn.Done()
+				cancel()
+			}
+		}})
+		p.discard()
+		raw, err := p.conn.Call(ctx, "m", nil)
+		require.NoError(t, err)
+		require.Equal(t, `"yes"`, string(raw))
+		p.close()
+	}
+}
+
 // The peer answers and exits; our next write fails before its answer is read.
 func TestAnswerThenBrokenPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -194,6 +194,10 @@ func TestQueuedLinesGoOutInOneWrite(t *testing.T) {
 		require.NoError(t, c.Flush(t.Context()))
 		require.Len(t, w.chunks, 2)
 		require.Equal(t, want.String(), w.chunks[1])
+
+		w.gate <- struct{}{}
+		require.NoError(t, c.Notify(t.Context(), "n", nil))
+		require.NoError(t, c.Flush(t.Context()))
 		require.LessOrEqual(t, cap(c.out.queue), keepBuffer, "a burst's buffer is not kept")
 	})
 }

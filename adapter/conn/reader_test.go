@@ -125,6 +125,7 @@ func TestOverlongLines(t *testing.T) {
 		"garbage":              {long, `null`},
 		"id without end":       {`{"method":"m","id":` + long, `null`},
 		"unknown response":     {`{"id":5,"result":"` + long + `"}`, ``},
+		"response without id":  {`{"id":{},"result":"` + long + `"}`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -180,6 +181,17 @@ func TestOverlongLineTakesBoundedMemory(t *testing.T) {
 	require.Contains(t, p.read(), `"id":5,"error":{"code":-32600`)
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+}
+
+func TestLongLineBufferIsNotKept(t *testing.T) {
+	l := newLines(strings.NewReader(strings.Repeat("x", 1<<20)+"\nshort\n"), 2<<20)
+	line, _, err := l.next()
+	require.NoError(t, err)
+	require.Len(t, line, 1<<20)
+	line, _, err = l.next()
+	require.NoError(t, err)
+	require.Equal(t, "short", string(line))
+	require.LessOrEqual(t, cap(l.long), keepBuffer)
 }
 
 func TestDefaultLimitTakesLinesTheSDKTakes(t *testing.T) {

@@ -96,6 +96,9 @@ type reply struct {
 // h refuses every request and ignores notifications; nil opts are the defaults.
 // r and w stay the caller's: Close does not close them, and the goroutines that
 // sit in Read and Write return when those do.
+//
+// A program whose w is os.Stdout should ignore SIGPIPE: without that a peer that
+// is gone ends the process at the next write, before the Conn can report it.
 func New(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 	var o Options
 	if opts != nil {

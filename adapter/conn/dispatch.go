@@ -23,7 +23,7 @@ type Handler interface {
 	// Request returns the result of a request, which is encoded as JSON. It runs
 	// in its own goroutine and may block and use the Conn. ctx ends when the peer
 	// withdraws the request ($/cancel_request) and when the connection ends; the
-	// request is answered all the same. An error that is (or wraps) a
+	// request is answered all the same, and ctx ends with that, too. An error that is (or wraps) a
 	// *acp.RequestError is the answer as it is. Others become -32603, and
 	// context.Canceled after ctx ended becomes -32800.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
@@ -35,9 +35,9 @@ type Handler interface {
 }
 
 // Acceptor is a Handler that takes note of requests in the order in which they
-// arrive. What Accept did is done when Notify or Accept is called for anything
-// that arrived later: a prompt that Accept enqueues is found by the
-// session/cancel behind it.
+// arrive. Accept and Notify are never called at the same time, and what Accept
+// did is done when either is called for anything that arrived later: a prompt
+// that Accept enqueues is found by the session/cancel behind it.
 type Acceptor interface {
 	Handler
 

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -34,7 +36,7 @@ func (c *Conn) read() {
 			c.line(line, err != nil)
 		}
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) && !errors.Is(err, os.ErrClosed) {
 				c.log.Warn("reading from the peer failed", "err", err)
 			}
 			c.shut(err)

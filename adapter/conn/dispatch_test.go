@@ -1,0 +1,334 @@
+package conn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRequestAnswers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result any
+		err    error
+		want   string
+	}{
+		"result":           {map[string]int{"a": 1}, nil, `"result":{"a":1}`},
+		"nothing":          {nil, nil, `"result":null`},
+		"raw with newline": {json.RawMessage("{\n\"a\": 1}"), nil, `"result":{"a":1}`},
+		"request error":    {nil, acp.NewInvalidParams(nil), `"error":{"code":-32602,"message":"Invalid params"}`},
+		"wrapped":          {nil, fmt.Errorf("x: %w", acp.NewInvalidParams(nil)), `"error":{"code":-32602,"message":"Invalid params"}`},
+		"any error":        {nil, errors.New("boom"), `"error":{"code":-32603,"message":"Internal error","data":{"error":"boom"}}`},
+		"canceled, though": {nil, context.Canceled, `"error":{"code":-32603,"message":"Internal error","data":{"error":"context canceled"}}`},
+		"does not encode":  {make(chan int), nil, `"error":{"code":-32603,"message":"Internal error","data":{"error":"json: unsupported type: chan int"}}`},
+		"data likewise":    {nil, &acp.RequestError{Code: 5, Message: "m", Data: make(chan int)}, `"error":{"code":5,"message":"m"}`},
+		"invalid UTF-8":    {json.RawMessage("\"\xff\""), nil, `"result":"` + "\uFFFD" + `"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(t, funcs{request: func(context.Context, string, json.RawMessage) (any, error) {
+					return tc.result, tc.err
+				}}, nil)
+				p.write(`{"jsonrpc":"2.0","id":"x","method":"m"}`)
+				require.Equal(t, `{"jsonrpc":"2.0","id":"x",`+tc.want+`}`, p.read())
+			})
+		})
+	}
+}
+
+func TestNilHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, nil, nil)
+		p.write(`{"method":"n"}`, `{"id":1,"method":"m"}`)
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found","data":{"method":"m"}}}`, p.read())
+	})
+}
+
+func TestParams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []json.RawMessage
+		p := newPeer(t, funcs{notify: func(_ context.Context, _ string, params json.RawMessage) {
+			got = append(got, params)
+		}}, nil)
+		p.write(`{"method":"n"}`, `{"method":"n","params":null}`, `{"method":"n","params":{"a": 1}}`, `{"method":"n","params":"x"}`)
+		synctest.Wait()
+		require.Equal(t, []json.RawMessage{nil, json.RawMessage(`null`), json.RawMessage(`{"a": 1}`), json.RawMessage(`"x"`)}, got)
+	})
+}
+
+func TestCancelRequest(t *testing.T) {
+	for name, ids := range map[string][2]string{
+		"number": {`7`, `7`}, "float": {`7`, `7.0`}, "string": {`"a"`, `"\u0061"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(t, funcs{request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+					<-ctx.Done()
+					return nil, fmt.Errorf("asking: %w", ctx.Err())
+				}}, nil)
+				p.write(`{"id":`+ids[0]+`,"method":"m"}`, `{"method":"$/cancel_request","params":{"requestId":`+ids[1]+`}}`)
+				require.Equal(t, `{"jsonrpc":"2.0","id":`+ids[0]+`,"error":{"code":-32800,"message":"Request cancelled"}}`, p.read())
+			})
+		})
+	}
+}
+
+// session/cancel reaches the handler while a prompt is running, and the prompt
+// can still be answered properly.
+func TestNotifyDuringRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cancel := make(chan struct{})
+		p := newPeer(t, funcs{
+			request: func(ctx context.Context, method string, _ json.RawMessage) (any, error) {
+				if method == "session/prompt" {
+					<-cancel
+				}
+				return method, nil
+			},
+			notify: func(context.Context, string, json.RawMessage) { close(cancel) },
+		}, nil)
+		p.write(`{"id":1,"method":"session/prompt"}`, `{"id":2,"method":"other"}`)
+		require.Contains(t, p.read(), `"id":2`)
+		p.write(`{"method":"session/cancel"}`)
+		require.Contains(t, p.read(), `"id":1`)
+	})
+}
+
+// Everything is looked at in the order in which it came.
+func TestArrivalOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2000
+		var seen []string
+		note := func(method string) { seen = append(seen, method) }
+		p := newPeer(t, acceptor{
+			funcs: funcs{notify: func(_ context.Context, method string, _ json.RawMessage) { note(method) }},
+			accept: func(_ context.Context, method string, _ json.RawMessage) Answer {
+				note(method)
+				return func() (any, error) { return nil, nil }
+			},
+		}, nil)
+		p.discard()
+		var want []string
+		for i := range n {
+			want = append(want, fmt.Sprintf("r%d", i), fmt.Sprintf("n%d", i))
+			p.write(fmt.Sprintf(`{"id":%d,"method":"r%d"}`, i, i), fmt.Sprintf(`{"method":"n%d"}`, i))
+		}
+		synctest.Wait()
+		require.Equal(t, want, seen)
+	})
+}
+
+func TestNotifyIsDoneBeforeALaterRequestStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notified bool
+		p := newPeer(t, funcs{
+			request: func(context.Context, string, json.RawMessage) (any, error) { return notified, nil },
+			notify: func(context.Context, string, json.RawMessage) {
+				time.Sleep(time.Second)
+				notified = true
+			},
+		}, nil)
+		p.write(`{"method":"n"}`, `{"id":1,"method":"m"}`)
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":true}`, p.read())
+	})
+}
+
+// A notification before an answer is handled before the call returns.
+func TestNotifyIsDoneBeforeALaterAnswerIsReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notified bool
+		p := newPeer(t, funcs{notify: func(context.Context, string, json.RawMessage) {
+			time.Sleep(time.Second)
+			notified = true
+		}}, nil)
+		p.discard()
+		done := p.call(t.Context(), "m", nil)
+		p.write(`{"method":"n"}`, `{"id":1,"result":1}`)
+		require.NoError(t, (<-done).err)
+		require.True(t, notified)
+	})
+}
+
+func TestAcceptNilLeavesItToRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, acceptor{accept: func(context.Context, string, json.RawMessage) Answer { return nil }}, nil)
+		p.write(`{"id":1,"method":"m"}`)
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"m"}`, p.read())
+	})
+}
+
+func TestNotificationBurst(t *testing.T) {
+	const n = 100_000
+	var got int
+	done := make(chan struct{})
+	p := newPeer(t, funcs{notify: func(_ context.Context, _ string, params json.RawMessage) {
+		if string(params) != fmt.Sprint(got) {
+			t.Errorf("notification %s came as number %d", params, got)
+		}
+		if got++; got == n {
+			close(done)
+		}
+	}}, nil)
+	var burst bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&burst, `{"jsonrpc":"2.0","method":"n","params":%d}`+"\n", i)
+	}
+	_, err := burst.WriteTo(p.in)
+	require.NoError(t, err)
+	<-done
+	require.NoError(t, p.conn.Err())
+}
+
+func TestHandlerPanics(t *testing.T) {
+	answered := func(t *testing.T, p *peer, log fmt.Stringer) {
+		require.Equal(t, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error","data":{"error":"the handler of m failed"}}}`, p.read())
+		p.write(`{"id":2,"method":"ping"}`)
+		require.Equal(t, `{"jsonrpc":"2.0","id":2,"result":"ping"}`, p.read())
+		if log != nil {
+			require.Contains(t, log.String(), "level=ERROR")
+			require.Contains(t, log.String(), "panic=ouch")
+			require.Contains(t, log.String(), "dispatch_test.go")
+		}
+	}
+	ouch := func(method string) {
+		if method == "m" {
+			panic("ouch")
+		}
+	}
+	ping := func(_ context.Context, method string, _ json.RawMessage) (any, error) { return method, nil }
+	for name, h := range map[string]Handler{
+		"request": funcs{request: func(_ context.Context, method string, _ json.RawMessage) (any, error) {
+			ouch(method)
+			return method, nil
+		}},
+		"accept": acceptor{funcs{request: ping}, func(_ context.Context, method string, _ json.RawMessage) Answer {
+			ouch(method)
+			return nil
+		}},
+		"answer": acceptor{funcs{request: ping}, func(_ context.Context, method string, _ json.RawMessage) Answer {
+			return func() (any, error) { ouch(method); return method, nil }
+		}},
+		"encoding": funcs{request: func(_ context.Context, method string, _ json.RawMessage) (any, error) {
+			if method == "m" {
+				return panics{}, nil
+			}
+			return method, nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				p := newPeer(t, h, &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				p.write(`{"id":1,"method":"m"}`)
+				answered(t, p, &log)
+			})
+		})
+	}
+	t.Run("notify", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(t, funcs{notify: func(_ context.Context, method string, _ json.RawMessage) { ouch(method) }}, nil)
+			p.write(`{"method":"m"}`, `{"id":2,"method":"ping"}`)
+			require.Equal(t, `{"jsonrpc":"2.0","id":2,"result":"ping"}`, p.read())
+		})
+	})
+	t.Run("goexit", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(t, funcs{request: func(_ context.Context, method string, _ json.RawMessage) (any, error) {
+				if method == "m" {
+					runtime.Goexit()
+				}
+				return method, nil
+			}}, nil)
+			p.write(`{"id":1,"method":"m"}`)
+			answered(t, p, nil)
+		})
+	})
+	t.Run("goexit of the reader", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(t, funcs{notify: func(context.Context, string, json.RawMessage) { runtime.Goexit() }}, nil)
+			p.write(`{"method":"m"}`)
+			<-p.conn.Done()
+		})
+	})
+}
+
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("ouch") }
+
+func TestEndCancelsHandlersAndTheirAnswersGetOut(t *testing.T) {
+	handler := funcs{request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+		<-ctx.Done()
+		time.Sleep(time.Second)
+		return context.Cause(ctx).Error(), nil
+	}}
+	t.Run("peer closed its output", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(t, handler, nil)
+			p.write(`{"id":1,"method":"m"}`)
+			p.in.Close()
+			require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"connection closed: EOF"}`, p.read())
+		})
+	})
+	t.Run("closed here", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(t, handler, nil)
+			p.write(`{"id":1,"method":"m"}`)
+			synctest.Wait()
+			closed := make(chan error)
+			go func() { closed <- p.conn.Close() }()
+			require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"connection closed: closed on this side"}`, p.read())
+			require.NoError(t, <-closed)
+		})
+	})
+}
+
+func TestTooManyRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		p := newPeer(t, funcs{request: func(context.Context, string, json.RawMessage) (any, error) {
+			<-release
+			return nil, nil
+		}}, nil)
+		burst := strings.Repeat(`{"id":1,"method":"m"}`+"\n", maxRunning)
+		p.write(burst + `{"id":2,"method":"m"}`)
+		require.Contains(t, p.read(), `"id":2,"error":{"code":-32603,"message":"more than 10000 requests unanswered"`)
+		p.discard()
+		close(release)
+		synctest.Wait()
+		require.Zero(t, p.conn.running)
+		require.Empty(t, p.conn.inflight)
+	})
+}
+
+// Both ends answer while both ends ask, with hardly any room in the queues.
+func TestNoDeadlockBetweenFullQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		big := strings.Repeat("x", 1000)
+		h := funcs{request: func(context.Context, string, json.RawMessage) (any, error) { return big, nil }}
+		a, b, end := connected(h, &Options{HighWater: 100})
+		defer end()
+		var wg sync.WaitGroup
+		for _, c := range []*Conn{a, b} {
+			for range 200 {
+				wg.Go(func() {
+					if _, err := c.Call(t.Context(), "m", big); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wg.Wait()
+	})
+}

@@ -1,0 +1,119 @@
+package conn
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever comes in, the connection answers what comes after it.
+func FuzzReader(f *testing.F) {
+	for _, seed := range []string{
+		"", "\n", "garbage", "[]", "{}", "\ufeff{}", `{"id":1,"method":"m"}`, `{"id":"1","result":{}}`,
+		`{"id":1,"error":"boom"}`, `{"id":null,"method":"m"}`, `{"method":"$/cancel_request","params":{"requestId":1}}`,
+		`{"id":1,"result":` + strings.Repeat("[", 600), `{"method":"m","params":"` + strings.Repeat("x", 600) + `","id":1}`,
+		"{\"id\":1,\"result\":\"\xff\"}\n{\"id\":1,\"result\":2}", `{"id":1e400,"method":"m"}`, `{"id":-0,"method":"\u0000"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		inR, inW := io.Pipe()
+		outR, outW := io.Pipe()
+		c := New(inR, outW, funcs{}, &Options{MaxLine: 500, Logger: slog.New(slog.DiscardHandler)})
+		called := make(chan error, 1)
+		go func() {
+			_, err := c.Call(t.Context(), "m", nil) // may be answered by data
+			called <- err
+		}()
+		go func() {
+			inW.Write(data)
+			io.WriteString(inW, "\n"+`{"id":"the end","method":"ping"}`+"\n")
+		}()
+
+		timeout := time.AfterFunc(20*time.Second, func() { outR.CloseWithError(io.ErrNoProgress) })
+		defer timeout.Stop()
+		dec := json.NewDecoder(outR)
+		dec.UseNumber()
+		for {
+			var m struct {
+				JSONRPC string
+				ID      any
+				Result  any
+			}
+			require.NoError(t, dec.Decode(&m), "no answer to the ping")
+			require.Equal(t, "2.0", m.JSONRPC)
+			if m.ID == "the end" && m.Result == "ping" {
+				break
+			}
+		}
+		go io.Copy(io.Discard, outR)
+		inW.Close()
+		<-called
+		<-c.Done()
+		require.NoError(t, c.Close())
+		outR.Close()
+	})
+}
+
+// What decodes means what it says, to the SDK as well, and encodes to itself.
+func FuzzDecodePermission(f *testing.F) {
+	for _, tc := range permissions {
+		f.Add([]byte(tc.raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := DecodePermission(raw)
+		if err != nil {
+			require.ErrorIs(t, err, ErrProtocol)
+			require.Zero(t, got)
+			return
+		}
+		o := got.Outcome
+		require.NotEqual(t, o.Selected == nil, o.Cancelled == nil, "exactly one outcome")
+
+		var sdk acp.RequestPermissionResponse
+		if json.Unmarshal(raw, &sdk) == nil {
+			require.Equal(t, o.Cancelled == nil, sdk.Outcome.Cancelled == nil)
+			if o.Selected != nil {
+				require.Equal(t, o.Selected.OptionId, sdk.Outcome.Selected.OptionId)
+			}
+		}
+		encoded, err := json.Marshal(got)
+		require.NoError(t, err)
+		again, err := DecodePermission(encoded)
+		require.NoError(t, err)
+		require.Equal(t, o.Cancelled == nil, again.Outcome.Cancelled == nil)
+	})
+}
+
+// However a line is cut into pieces, it skims the same.
+func FuzzSkim(f *testing.F) {
+	f.Add([]byte(`{"id":1,"method":"m","params":{"id":2}}`), 5)
+	f.Add([]byte(`{"a":"\"id\":3","result":[{"id":4}],"id":"x"}`), 20)
+	f.Fuzz(func(t *testing.T, line []byte, at int) {
+		line = bytes.ReplaceAll(line, []byte("\n"), nil)
+		at = min(max(at, 0), len(line))
+		var whole, pieces skim
+		whole.feed(line)
+		pieces.feed(line[:at])
+		pieces.feed(line[at:])
+		require.Equal(t, whole, pieces)
+
+		// On valid objects it agrees with a decoder, where keys are not escaped.
+		var m map[string]json.RawMessage
+		if json.Unmarshal(line, &m) != nil || bytes.ContainsRune(line, '\\') || len(m["id"]) > 200 {
+			return
+		}
+		switch id := m["id"]; {
+		case len(id) == 0 || id[0] == '{' || id[0] == '[' || bytes.ContainsAny(id, " \t\r"):
+		default:
+			require.Equal(t, string(id), whole.id)
+		}
+	})
+}

@@ -42,7 +42,8 @@ type Options struct {
 	Logger *slog.Logger
 
 	// EOFGrace is how long Close waits after the end of input before SIGTERM,
-	// TermGrace how long after SIGTERM before SIGKILL. Zero means 2 s.
+	// TermGrace how long after SIGTERM before SIGKILL. Zero means 2 s and 3 s:
+	// after SIGTERM the CLI takes 1.5 s to end the commands it runs.
 	EOFGrace, TermGrace time.Duration
 	// MaxLine is the longest line that is read; longer ones are skipped. Zero
 	// means 256 MB.
@@ -57,7 +58,7 @@ func (o Options) withDefaults() Options {
 		o.EOFGrace = 2 * time.Second
 	}
 	if o.TermGrace == 0 {
-		o.TermGrace = 2 * time.Second
+		o.TermGrace = 3 * time.Second
 	}
 	if o.MaxLine == 0 {
 		o.MaxLine = defaultMaxLine

@@ -2,8 +2,11 @@ package claude
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -21,6 +24,8 @@ var starter struct {
 // startTied starts cmd so that it does not outlive this process, however that
 // ends. untie must follow when the process is reaped.
 func startTied(cmd *exec.Cmd) error {
+	// SIGTERM, not SIGKILL: the CLI's commands run in sessions of their own and
+	// only the CLI itself can end them all.
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	starter.Lock()
 	defer starter.Unlock()
@@ -54,6 +59,36 @@ func runStarter(jobs <-chan func()) {
 	for job := range jobs {
 		job()
 	}
+}
+
+// killTree ends the process, its group, and its descendants in other groups.
+func killTree(cmd *exec.Cmd) {
+	children := descendants(cmd.Process.Pid, 0)
+	killGroup(cmd)
+	for _, pid := range children {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// descendants lists the processes below pid, as far as the kernel tells.
+func descendants(pid, depth int) []int {
+	const deep = 32
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	tasks, err := os.ReadDir(dir)
+	if err != nil || depth > deep {
+		return nil
+	}
+	var pids []int
+	for _, task := range tasks {
+		list, _ := os.ReadFile(dir + "/" + task.Name() + "/children")
+		for _, field := range strings.Fields(string(list)) {
+			if child, err := strconv.Atoi(field); err == nil && child > 1 {
+				pids = append(pids, child)
+				pids = append(pids, descendants(child, depth+1)...)
+			}
+		}
+	}
+	return pids
 }
 
 // awaitExit returns when the process has ended, without reaping it.

@@ -10,6 +10,8 @@ func startTied(cmd *exec.Cmd) error { return cmd.Start() }
 
 func untie() {}
 
+func killTree(cmd *exec.Cmd) { killGroup(cmd) }
+
 // awaitExit returns when the process has ended. Here it reaps it too: a later
 // Wait returns at once.
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }

@@ -216,13 +216,22 @@ func (p *Process) end() {
 	p.endOnce.Do(func() { close(p.ending) })
 }
 
-// supervise ends the process once that was asked for: end of input, SIGTERM,
-// SIGKILL.
+var interruptRequest = map[string]any{
+	"type": TypeControlRequest, "request_id": "acp-bridge-end", "request": map[string]any{"subtype": "interrupt"},
+}
+
+// supervise ends the process once that was asked for: interrupt and end of
+// input, SIGTERM, SIGKILL.
 func (p *Process) supervise() {
 	select {
 	case <-p.exited:
 		return
 	case <-p.ending:
+	}
+	// The end of input alone would let a running turn go on to its end, with
+	// nobody there to see it.
+	if line, err := encodeLine(interruptRequest); err == nil {
+		_ = p.conn.out.send(line)
 	}
 	p.conn.out.close()
 	select {
@@ -236,7 +245,7 @@ func (p *Process) supervise() {
 	case <-p.exited:
 	case <-time.After(p.opts.TermGrace):
 		p.opts.Logger.Warn("Claude Code did not end: SIGKILL")
-		p.signal(killGroup)
+		p.signal(killTree)
 	}
 }
 
@@ -250,13 +259,14 @@ func (p *Process) signal(send func(*exec.Cmd)) {
 	}
 }
 
-// Kill ends the process and its group at once, without waiting. What the CLI
+// Kill ends the process and its group at once, without waiting; on Linux also
+// the commands that it runs, which are in sessions of their own. What the CLI
 // wrote before is still returned by Next.
-func (p *Process) Kill() { p.signal(killGroup) }
+func (p *Process) Kill() { p.signal(killTree) }
 
-// Close ends the process: end of input, after a grace SIGTERM to its group,
-// after another SIGKILL. When ctx ends it kills at once. It returns when
-// nothing is left of it; from then on Next returns ErrClosed. What the CLI
+// Close ends the process: it interrupts what runs and ends the input, after a
+// grace it sends SIGTERM to the group, after another SIGKILL. When ctx ends it
+// kills at once. It returns when nothing is left of it; from then on Next returns ErrClosed. What the CLI
 // still writes is dropped. Close may be called more than once.
 func (p *Process) Close(ctx context.Context) error {
 	p.mu.Lock()

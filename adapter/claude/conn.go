@@ -1,0 +1,286 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+	"sync"
+
+	"github.com/tidwall/gjson"
+)
+
+// ControlError is the CLI's refusal of a control request.
+type ControlError struct {
+	Subtype string // of the request
+	Message string // the CLI's own words
+}
+
+func (e *ControlError) Error() string {
+	return fmt.Sprintf("Claude Code refused %s: %s", e.Subtype, e.Message)
+}
+
+// conn is the protocol over a pair of streams, without the process.
+type conn struct {
+	in  *inbox
+	out *outbox
+	log *slog.Logger
+	// surfaced are the inbound control requests that the consumer answers.
+	surfaced map[string]bool
+
+	mu      sync.Mutex
+	pending map[string]chan controlReply
+	last    uint64
+	failed  error
+	errors  []string // of the last result
+}
+
+type controlReply struct {
+	response json.RawMessage
+	err      error
+}
+
+func newConn(in *inbox, out *outbox, log *slog.Logger, surfaced []string) *conn {
+	c := &conn{in: in, out: out, log: log, surfaced: map[string]bool{CanUseTool: true}, pending: map[string]chan controlReply{}}
+	for _, s := range surfaced {
+		c.surfaced[s] = true
+	}
+	return c
+}
+
+// read takes lines until the stream ends. It waits in the inbox for a slow
+// consumer.
+func (c *conn) read(lines *lineReader, trace func([]byte)) error {
+	for {
+		line, err := lines.next()
+		if errors.Is(err, errLineTooLong) {
+			c.log.Warn("skipped a line of Claude Code that is too long", "limit", lines.max)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if len(line) == 0 {
+			continue
+		}
+		if trace != nil {
+			trace(line)
+		}
+		c.handle(line)
+	}
+}
+
+func (c *conn) handle(line []byte) {
+	m, ok := parseMessage(line)
+	if !ok {
+		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(line))
+		c.log.Debug("the skipped line", "line", cleanLine(string(line[:min(len(line), 2000)])))
+		return
+	}
+	switch m.Type {
+	case typeControlResponse:
+		c.resolve(m)
+		return
+	case TypeControlRequest:
+		if !c.surfaced[m.Subtype] {
+			c.log.Debug("refused a control request of Claude Code", "subtype", m.Subtype)
+			if err := c.replyError(m.RequestID(), "acp-bridge does not support the control request "+strconv.Quote(m.Subtype)); err != nil {
+				c.log.Debug("could not refuse a control request", "error", err)
+			}
+			return
+		}
+	case TypeResult:
+		c.noteResult(m)
+	}
+	c.in.put(m)
+}
+
+func (c *conn) noteResult(m Message) {
+	var errs []string
+	for _, e := range m.Get("errors").Array() {
+		errs = append(errs, e.String())
+	}
+	c.mu.Lock()
+	c.errors = errs
+	c.mu.Unlock()
+}
+
+func (c *conn) lastErrors() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.errors
+}
+
+func (c *conn) resolve(m Message) {
+	r := m.Get("response")
+	id := r.Get("request_id").String()
+	c.mu.Lock()
+	ch := c.pending[id]
+	delete(c.pending, id)
+	c.mu.Unlock()
+	if ch == nil {
+		c.log.Debug("a control response that nobody waits for", "request_id", id)
+		return
+	}
+	if r.Get("subtype").String() != "success" {
+		text := r.Get("error").String()
+		if text == "" {
+			text = "no reason given"
+		}
+		ch <- controlReply{err: errors.New(text)}
+		return
+	}
+	var response json.RawMessage
+	if v := r.Get("response"); v.Exists() {
+		response = json.RawMessage(v.Raw)
+	}
+	ch <- controlReply{response: response}
+}
+
+// control sends a control request and waits for its reply.
+func (c *conn) control(ctx context.Context, subtype string, fields map[string]any) (json.RawMessage, error) {
+	request := maps.Clone(fields)
+	if request == nil {
+		request = map[string]any{}
+	}
+	request["subtype"] = subtype
+
+	ch := make(chan controlReply, 1)
+	c.mu.Lock()
+	if err := c.failed; err != nil {
+		c.mu.Unlock()
+		return nil, err
+	}
+	c.last++
+	id := "acp-bridge-" + strconv.FormatUint(c.last, 10)
+	c.pending[id] = ch
+	c.mu.Unlock()
+
+	err := c.send(map[string]any{"type": TypeControlRequest, "request_id": id, "request": request})
+	if err != nil {
+		c.forget(id)
+		return nil, err
+	}
+	select {
+	case r := <-ch:
+		if r.err != nil && !errors.Is(r.err, ErrExited) {
+			return nil, &ControlError{Subtype: subtype, Message: r.err.Error()}
+		}
+		return r.response, r.err
+	case <-ctx.Done():
+		c.forget(id)
+		return nil, ctx.Err()
+	}
+}
+
+func (c *conn) forget(id string) {
+	c.mu.Lock()
+	delete(c.pending, id)
+	c.mu.Unlock()
+}
+
+// fail ends all pending control requests, and all to come, with err.
+func (c *conn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed != nil {
+		return
+	}
+	c.failed = err
+	for id, ch := range c.pending {
+		delete(c.pending, id)
+		ch <- controlReply{err: err}
+	}
+}
+
+// send queues one message. After fail it returns fail's error, which says
+// more than a broken pipe.
+func (c *conn) send(v any) error {
+	line, err := encodeLine(v)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	failed := c.failed
+	c.mu.Unlock()
+	if failed != nil {
+		return failed
+	}
+	return c.out.send(line)
+}
+
+func (c *conn) reply(id string, result any) error {
+	return c.send(map[string]any{"type": typeControlResponse, "response": map[string]any{
+		"subtype": "success", "request_id": id, "response": result,
+	}})
+}
+
+func (c *conn) replyError(id, message string) error {
+	return c.send(map[string]any{"type": typeControlResponse, "response": map[string]any{
+		"subtype": "error", "request_id": id, "error": message,
+	}})
+}
+
+// InitInfo is the CLI's reply to initialize.
+type InitInfo struct {
+	Commands []Command
+	Models   []Model
+	Mode     string // the permission mode
+	Version  string // of the CLI
+	// Account is what the CLI says about the login, for example the key's
+	// source; nil when it says nothing.
+	Account json.RawMessage
+	// Raw is the whole reply.
+	Raw json.RawMessage
+}
+
+// Command is a slash command, without its slash.
+type Command struct {
+	Name         string
+	Description  string
+	ArgumentHint string
+}
+
+// Model is a model that SetModel takes.
+type Model struct {
+	Value       string
+	DisplayName string
+	Description string
+	// Raw is the CLI's whole entry.
+	Raw json.RawMessage
+}
+
+func parseInit(raw json.RawMessage) *InitInfo {
+	r := gjson.ParseBytes(raw)
+	info := &InitInfo{
+		Mode:    r.Get("current_permission_mode").String(),
+		Version: r.Get("claude_code_version").String(),
+		Raw:     raw,
+	}
+	if a := r.Get("account"); a.IsObject() {
+		info.Account = json.RawMessage(a.Raw)
+	}
+	for _, c := range r.Get("commands").Array() {
+		if name := c.Get("name").String(); name != "" {
+			info.Commands = append(info.Commands, Command{
+				Name:         name,
+				Description:  c.Get("description").String(),
+				ArgumentHint: c.Get("argumentHint").String(),
+			})
+		}
+	}
+	for _, m := range r.Get("models").Array() {
+		if value := m.Get("value").String(); value != "" {
+			info.Models = append(info.Models, Model{
+				Value:       value,
+				DisplayName: m.Get("displayName").String(),
+				Description: m.Get("description").String(),
+				Raw:         json.RawMessage(m.Raw),
+			})
+		}
+	}
+	return info
+}

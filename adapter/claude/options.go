@@ -1,0 +1,105 @@
+package claude
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Options say which CLI to start and how.
+type Options struct {
+	// Path is the CLI's executable, as Find returns it.
+	Path string
+	// Dir is the working directory of the session. It must exist.
+	Dir string
+	// SessionID, a UUID, names a new session.
+	SessionID string
+	// Resume is the id of a session to go on with. SessionID is then ignored,
+	// unless Flags hold --fork-session.
+	Resume string
+	// Mode is the permission mode to start in; empty for the CLI's own choice.
+	Mode string
+	// Model is the model to start with; empty for the CLI's own choice.
+	Model string
+	// Flags are further flags of the bridge's own, such as --mcp-config.
+	Flags []string
+	// Args are the user's extra arguments. They come last, so they win.
+	Args []string
+	// Env is the environment; nil means that of this process.
+	Env []string
+
+	// Surface lists the inbound control requests besides can_use_tool that
+	// Next returns and the caller answers. All others are refused.
+	Surface []string
+
+	// Trace, if set, sees every line in both directions, without its newline:
+	// dir is '<' for a line of the CLI and '>' for one to it. It is called from
+	// two goroutines and must not keep or change the line.
+	Trace func(dir byte, line []byte)
+	// Logger gets what goes wrong and, at debug level, the CLI's stderr. Nil
+	// discards it.
+	Logger *slog.Logger
+
+	// EOFGrace is how long Close waits after the end of input before SIGTERM,
+	// TermGrace how long after SIGTERM before SIGKILL. Zero means 2 s and 3 s:
+	// after SIGTERM the CLI takes 1.5 s to end the commands it runs.
+	EOFGrace, TermGrace time.Duration
+	// MaxLine is the longest line that is read; longer ones are skipped. Zero
+	// means 256 MB.
+	MaxLine int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.EOFGrace == 0 {
+		o.EOFGrace = 2 * time.Second
+	}
+	if o.TermGrace == 0 {
+		o.TermGrace = 3 * time.Second
+	}
+	if o.MaxLine == 0 {
+		o.MaxLine = defaultMaxLine
+	}
+	return o
+}
+
+// commandLine is the arguments that make the CLI speak the protocol. Without
+// --permission-prompt-tool stdio it would not offer AskUserQuestion at all.
+func (o Options) commandLine() []string {
+	args := []string{
+		"--output-format", "stream-json", "--verbose",
+		"--input-format", "stream-json",
+		"--permission-prompt-tool", "stdio",
+		"--include-partial-messages",
+	}
+	fork := false
+	for _, f := range o.Flags {
+		fork = fork || f == "--fork-session"
+	}
+	if o.Resume != "" {
+		args = append(args, "--resume", o.Resume)
+	}
+	if o.SessionID != "" && (o.Resume == "" || fork) {
+		args = append(args, "--session-id", o.SessionID)
+	}
+	if o.Mode != "" {
+		args = append(args, "--permission-mode", o.Mode)
+	}
+	if o.Model != "" {
+		args = append(args, "--model", o.Model)
+	}
+	args = append(args, o.Flags...)
+	return append(args, o.Args...)
+}
+
+// NewSessionID returns a random UUID, the form that --session-id takes.
+func NewSessionID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package claude
+
+import "os/exec"
+
+// startTied starts cmd. Only Linux has a signal for the death of a parent;
+// elsewhere the CLI ends at the end of its input.
+func startTied(cmd *exec.Cmd) error { return cmd.Start() }
+
+func untie() {}
+
+func killTree(cmd *exec.Cmd) { killGroup(cmd) }
+
+// awaitExit returns when the process has ended. Here it reaps it too: a later
+// Wait returns at once.
+func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }

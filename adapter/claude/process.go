@@ -1,0 +1,371 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// drainGrace is how long the streams of an ended process are still waited
+// for. They end at once, unless a process that left the group holds them.
+const drainGrace = 250 * time.Millisecond
+
+// Process is a running CLI. Its methods may be called from several
+// goroutines; Next from one at a time. Close must be called, also when the
+// CLI ended by itself.
+type Process struct {
+	opts Options
+	cmd  *exec.Cmd
+	conn *conn
+	tail tail
+
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+
+	exited chan struct{} // closed when the process is reaped and exit is set
+	exit   *ExitError
+	done   chan struct{} // closed when nothing of it is left
+
+	ending  chan struct{} // closed to start the end of the process
+	endOnce sync.Once
+
+	mu     sync.Mutex
+	closed bool // by Close, not by itself
+
+	signals sync.Mutex // held while a signal is sent or the process is reaped
+	reaped  bool
+}
+
+// Start runs the CLI. ctx bounds the start only; the process lives until
+// Close or Kill, or until this process ends.
+func Start(ctx context.Context, opts Options) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	if err := checkDir(opts.Dir); err != nil {
+		return nil, err
+	}
+	p := &Process{opts: opts, exited: make(chan struct{}), done: make(chan struct{}), ending: make(chan struct{})}
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	p.conn = newConn(newInbox(inboxBytes), newOutbox(p.stdin, outboxBytes, p.tracer('>')), opts.Logger, opts.Surface)
+
+	var streams sync.WaitGroup
+	errDone := make(chan struct{})
+	readDone := make(chan struct{})
+	go func() {
+		defer close(errDone)
+		p.tail.collect(p.stderr, func(line string) { opts.Logger.Debug("claude stderr", "line", line) })
+	}()
+	streams.Go(func() {
+		if err := p.conn.out.run(); err != nil {
+			opts.Logger.Debug("the input of Claude Code broke", "error", err)
+			p.end() // without its input it is of no use
+		}
+	})
+	streams.Go(func() { p.read(readDone) })
+	streams.Go(p.supervise)
+	go func() {
+		p.wait(errDone, readDone)
+		streams.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("claude: the working directory %s does not exist: %w", dir, err)
+	case err != nil:
+		return fmt.Errorf("claude: the working directory: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("claude: the working directory %s is not a directory", dir)
+	}
+	return nil
+}
+
+// start creates the pipes and the process. The pipes are made here and not by
+// os/exec, because os/exec would close them under the reader.
+func (p *Process) start() (err error) {
+	var opened []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range opened {
+				f.Close()
+			}
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				opened = append(opened, r, w)
+			}
+		}
+		return r, w
+	}
+	inR, inW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	if err != nil {
+		return fmt.Errorf("claude: make pipes: %w", err)
+	}
+	cmd := exec.Command(p.opts.Path, p.opts.commandLine()...)
+	cmd.Dir = p.opts.Dir
+	cmd.Env = p.opts.Env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	setGroup(cmd)
+	if err = startTied(cmd); err != nil {
+		return startError(p.opts.Path, err)
+	}
+	inR.Close()
+	outW.Close()
+	errW.Close()
+	p.cmd, p.stdin, p.stdout, p.stderr = cmd, inW, outR, errR
+	return nil
+}
+
+func startError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("claude: start %s: no such program, or its interpreter is missing: %w", path, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("claude: start %s: not executable: %w", path, err)
+	}
+	return fmt.Errorf("claude: start %s: %w", path, err)
+}
+
+func (p *Process) tracer(dir byte) func([]byte) {
+	if p.opts.Trace == nil {
+		return nil
+	}
+	return func(line []byte) { p.opts.Trace(dir, line) }
+}
+
+// read hands on messages until the output ends, then the exit.
+func (p *Process) read(readDone chan<- struct{}) {
+	err := p.conn.read(newLineReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine), p.tracer('<'))
+	p.opts.Logger.Debug("the output of Claude Code ended", "reason", err)
+	close(readDone)
+	p.stdout.Close()
+	select {
+	case <-p.exited:
+	default:
+		p.end() // without its output it is of no use
+		<-p.exited
+	}
+	p.conn.in.end(p.exitErr())
+}
+
+// wait collects the exit, takes the rest of the group along and fails what is
+// pending.
+func (p *Process) wait(errDone, readDone <-chan struct{}) {
+	awaitExit(p.cmd)
+	p.signals.Lock()
+	killGroup(p.cmd) // the process is still a zombie: its group id is its own
+	_ = p.cmd.Wait()
+	p.reaped = true
+	p.signals.Unlock()
+	untie()
+
+	exit := newExitError(p.cmd.ProcessState)
+	p.stderr.SetReadDeadline(time.Now().Add(drainGrace))
+	<-errDone
+	p.stderr.Close()
+	exit.Stderr = p.tail.last()
+	exit.Errors = p.conn.lastErrors()
+	p.exit = exit
+	close(p.exited)
+	p.stdout.SetReadDeadline(time.Now().Add(drainGrace))
+	// A reply may still be in the pipe; a consumer that does not read must not
+	// hold up the failure of what is pending.
+	select {
+	case <-readDone:
+	case <-time.After(drainGrace):
+	}
+	p.conn.fail(p.exitErr())
+	p.conn.out.close()
+	p.stdin.Close()
+}
+
+func (p *Process) exitErr() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	exit := *p.exit
+	exit.Errors = p.conn.lastErrors()
+	return &exit
+}
+
+// end makes the process end within a bound. It returns at once.
+func (p *Process) end() {
+	p.endOnce.Do(func() { close(p.ending) })
+}
+
+var interruptRequest = map[string]any{
+	"type": TypeControlRequest, "request_id": "acp-bridge-end", "request": map[string]any{"subtype": "interrupt"},
+}
+
+// supervise ends the process once that was asked for: interrupt and end of
+// input, SIGTERM, SIGKILL.
+func (p *Process) supervise() {
+	select {
+	case <-p.exited:
+		return
+	case <-p.ending:
+	}
+	// The end of input alone would let a running turn go on to its end, with
+	// nobody there to see it.
+	if line, err := encodeLine(interruptRequest); err == nil {
+		_ = p.conn.out.send(line)
+	}
+	p.conn.out.close()
+	select {
+	case <-p.exited:
+		return
+	case <-time.After(p.opts.EOFGrace):
+		p.opts.Logger.Debug("Claude Code goes on after the end of its input: SIGTERM")
+		p.signal(termGroup)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(p.opts.TermGrace):
+		p.opts.Logger.Warn("Claude Code did not end: SIGKILL")
+		p.signal(killTree)
+	}
+}
+
+// signal runs send unless the process was reaped: its id may belong to
+// another one then.
+func (p *Process) signal(send func(*exec.Cmd)) {
+	p.signals.Lock()
+	defer p.signals.Unlock()
+	if !p.reaped {
+		send(p.cmd)
+	}
+}
+
+// Kill ends the process and its group at once, without waiting; on Linux also
+// the commands that it runs, which are in sessions of their own. What the CLI
+// wrote before is still returned by Next.
+func (p *Process) Kill() { p.signal(killTree) }
+
+// Close ends the process: it interrupts what runs and ends the input, after a
+// grace it sends SIGTERM to the group, after another SIGKILL. When ctx ends it
+// kills at once. It returns when nothing is left of it; from then on Next returns ErrClosed. What the CLI
+// still writes is dropped. Close may be called more than once.
+func (p *Process) Close(ctx context.Context) error {
+	p.mu.Lock()
+	select {
+	case <-p.exited:
+	default:
+		p.closed = true
+	}
+	closed := p.closed
+	p.mu.Unlock()
+	p.conn.in.drop()
+	if closed {
+		p.conn.in.end(ErrClosed)
+		p.conn.fail(ErrClosed)
+	}
+	p.end()
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		p.Kill()
+	}
+	// A killed process ends unless the kernel holds it.
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(p.opts.TermGrace + drainGrace*4):
+		return fmt.Errorf("claude: process %d does not end", p.cmd.Process.Pid)
+	}
+}
+
+// Done is closed when the CLI's process is gone.
+func (p *Process) Done() <-chan struct{} { return p.exited }
+
+// Pid is the CLI's process id, and that of its group.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Next returns the CLI's next message, in order. It waits for one. After the
+// last it returns an error that is ErrExited. The messages are those that
+// need the caller: replies to Control are not among them.
+func (p *Process) Next(ctx context.Context) (Message, error) { return p.conn.in.get(ctx) }
+
+// Prompt sends a user message. content is a string or a list of content
+// blocks of the Messages API. Like all that sends, it queues and never waits
+// for the CLI.
+func (p *Process) Prompt(content any) error {
+	if text, ok := content.(string); ok {
+		content = []map[string]string{{"type": "text", "text": text}}
+	}
+	return p.conn.send(map[string]any{
+		"type":               TypeUser,
+		"message":            map[string]any{"role": "user", "content": content},
+		"parent_tool_use_id": nil,
+		"session_id":         "",
+	})
+}
+
+// Reply answers an inbound control request.
+func (p *Process) Reply(requestID string, result any) error { return p.conn.reply(requestID, result) }
+
+// ReplyError refuses an inbound control request. For can_use_tool the model
+// reads "Tool permission request failed" and the message.
+func (p *Process) ReplyError(requestID, message string) error {
+	return p.conn.replyError(requestID, message)
+}
+
+// Control sends a control request and waits for the CLI's reply. A refusal is
+// a *ControlError; the end of the process is ErrExited.
+//
+// The reply is read behind the messages before it: while Next is not called
+// and much is queued, it does not come.
+func (p *Process) Control(ctx context.Context, subtype string, fields map[string]any) (json.RawMessage, error) {
+	return p.conn.control(ctx, subtype, fields)
+}
+
+// Initialize opens the conversation. It is the first request to send, and
+// sent once.
+func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
+	raw, err := p.Control(ctx, "initialize", map[string]any{"hooks": map[string]any{}})
+	if err != nil {
+		return nil, err
+	}
+	return parseInit(raw), nil
+}
+
+// Interrupt ends the running turn. Its result still arrives as a message.
+func (p *Process) Interrupt(ctx context.Context) error {
+	_, err := p.Control(ctx, "interrupt", nil)
+	return err
+}
+
+// SetMode changes the permission mode.
+func (p *Process) SetMode(ctx context.Context, mode string) error {
+	_, err := p.Control(ctx, "set_permission_mode", map[string]any{"mode": mode})
+	return err
+}
+
+// SetModel changes the model of the turns to come.
+func (p *Process) SetModel(ctx context.Context, model string) error {
+	_, err := p.Control(ctx, "set_model", map[string]any{"model": model})
+	return err
+}

@@ -135,8 +135,10 @@ var structural = convert.Limits{
 }
 
 // Ask asks all questions of the call and returns how it ended. It blocks until
-// then. When ctx ends, the open question is withdrawn and the outcome is
-// Cancelled (Failed if a deadline passed: that is not the user's doing).
+// then. When ctx ends, the open question is withdrawn. The outcome is Cancelled
+// if ctx was cancelled without a cause or with [convert.ErrCancelled],
+// Disconnected with [convert.ErrDisconnected], and Failed with any other cause,
+// a deadline included: those are not the user's doing.
 //
 // A call without an id gets one. An id that is open already is a failure.
 func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
@@ -179,16 +181,29 @@ func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermission
 // zero Outcome means that the client did reply, with an error.
 func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
 	if ctx.Err() != nil {
-		cause := context.Cause(ctx)
-		if errors.Is(cause, context.DeadlineExceeded) {
-			return convert.Outcome{Status: convert.Failed, Reason: "the question was withdrawn: " + cause.Error()}
-		}
-		return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+		return withdrawn(context.Cause(ctx))
+	}
+	if errors.Is(err, convert.ErrCancelled) {
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	}
 	if errors.Is(err, convert.ErrDisconnected) || a.gone() {
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	}
 	return convert.Outcome{}
+}
+
+// withdrawn is how a call ends whose context ended. The cause says who did it:
+// a plain cancel stands for the user.
+func withdrawn(cause error) convert.Outcome {
+	switch {
+	case errors.Is(cause, convert.ErrDisconnected):
+		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
+	case errors.Is(cause, convert.ErrCancelled):
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	case cause == context.Canceled:
+		return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+	}
+	return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + cause.Error()}
 }
 
 func (a *Adapter) gone() bool {

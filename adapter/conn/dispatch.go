@@ -96,15 +96,31 @@ func (c *Conn) begin(m message) (*inbound, bool) {
 	return req, true
 }
 
+// Then is a result of a request with something to do once it is on its way:
+// what f sends comes behind the answer. f runs in the request's goroutine.
+func Then(result any, f func()) any { return then{result, f} }
+
+type then struct {
+	result any
+	f      func()
+}
+
 func (c *Conn) serve(req *inbound, answer Answer) {
 	// What stands unless answer returns: a panic or runtime.Goexit.
 	line := errorLine(req.id, notReturned(req.method))
+	var after func()
 	defer func() {
 		_ = c.out.send(context.Background(), nil, line) // fails if nobody is there to read it
+		if after != nil {
+			c.guard(req.method, after)
+		}
 		c.end(req)
 	}()
 	c.guard(req.method, func() {
 		result, err := answer()
+		if t, ok := result.(then); ok {
+			result, after = t.result, t.f
+		}
 		if err == nil {
 			var body []byte
 			if body, err = json.Marshal(result); err == nil {

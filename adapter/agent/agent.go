@@ -1,0 +1,211 @@
+// Package agent is the ACP agent that an editor starts: it runs the user's
+// Claude Code behind an ACP connection and asks its questions in the editor.
+//
+//	err := agent.Serve(ctx, os.Stdin, os.Stdout, agent.Options{})
+//
+// Each ACP session has a Claude Code process of its own. What the process
+// writes becomes updates, in order and once; what it asks becomes permission
+// requests, forms or messages through package adapter.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// Options say how to serve an editor. The zero value finds Claude Code where
+// it usually is.
+type Options struct {
+	// Claude is the CLI's executable; empty looks for it, see [claude.Find].
+	Claude string
+	// Args are passed to the CLI behind the agent's own arguments.
+	Args []string
+	// Env is the CLI's environment; nil is that of this process.
+	Env []string
+	// First is the rung on which questions are asked first; the zero value
+	// goes by what the client has.
+	First adapter.Rung
+	// Guard distrusts answers that come faster than a person can read.
+	Guard bool
+	// CancelGrace is how long a cancelled turn may take to end before its
+	// process is ended; 0 stands for 5 seconds.
+	CancelGrace time.Duration
+	// Version is what initialize reports.
+	Version string
+	// Logger gets what goes wrong; nil discards it.
+	Logger *slog.Logger
+	// Trace sees every line of both wires: "editor" or the session's id, and
+	// whether the line came in.
+	Trace func(wire string, in bool, line []byte)
+}
+
+const defaultCancelGrace = 5 * time.Second
+
+// Agent serves one editor.
+type Agent struct {
+	opts Options
+	log  *slog.Logger
+	conn *conn.Conn
+	// ctx ends when the editor is gone.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	asker    *adapter.Adapter // made by initialize
+	sessions map[string]*session
+	closing  sync.WaitGroup // sessions whose processes are being ended
+}
+
+// Serve speaks ACP until the editor closes its end or ctx ends, then ends all
+// sessions and their processes. It returns nil when the editor left.
+func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.CancelGrace == 0 {
+		opts.CancelGrace = defaultCancelGrace
+	}
+	a := &Agent{opts: opts, log: opts.Logger, sessions: map[string]*session{}}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	// Handlers may run before New returns: they wait for the connection here.
+	a.mu.Lock()
+	a.conn = conn.New(r, w, a, &conn.Options{Logger: opts.Logger, MaxLine: maxLine, Trace: a.trace()})
+	a.asker = a.newAsker(acp.InitializeRequest{})
+	a.mu.Unlock()
+	select {
+	case <-a.conn.Done():
+	case <-ctx.Done():
+	}
+	return a.shutDown(ctx)
+}
+
+// maxLine is the longest line taken from an editor: prompts carry images.
+const maxLine = 64 << 20
+
+func (a *Agent) shutDown(ctx context.Context) error {
+	a.mu.Lock()
+	sessions := make([]*session, 0, len(a.sessions))
+	for _, s := range a.sessions {
+		sessions = append(sessions, s)
+	}
+	a.mu.Unlock()
+	a.cancel(errEditorGone)
+	for _, s := range sessions {
+		a.end(s, errEditorGone)
+	}
+	a.closing.Wait()
+	err := a.conn.Close()
+	if ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+func (a *Agent) trace() func(conn.Direction, []byte) {
+	if a.opts.Trace == nil {
+		return nil
+	}
+	return func(d conn.Direction, line []byte) { a.opts.Trace("editor", d == conn.In, line) }
+}
+
+// connection waits until Serve has made it.
+func (a *Agent) connection() *conn.Conn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.conn
+}
+
+func (a *Agent) session(id acp.SessionId) (*session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.sessions[string(id)]
+	if s == nil {
+		return nil, invalid("there is no session %q: it was never opened here, or is closed", id)
+	}
+	return s, nil
+}
+
+// Accept takes prompts in the order in which they arrive, so that a cancel
+// that follows finds its prompt. It implements [conn.Acceptor].
+func (a *Agent) Accept(_ context.Context, method string, params json.RawMessage) conn.Answer {
+	if method != acp.AgentMethodSessionPrompt {
+		return nil
+	}
+	a.connection()
+	answer, err := a.acceptPrompt(params)
+	if err != nil {
+		return func() (any, error) { return nil, err }
+	}
+	return answer
+}
+
+// Request answers everything but prompts. It implements [conn.Handler].
+func (a *Agent) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	a.connection()
+	switch method {
+	case acp.AgentMethodInitialize:
+		return handle(params, a.initialize)
+	case acp.AgentMethodAuthenticate:
+		return handle(params, a.authenticate)
+	case acp.AgentMethodLogout:
+		return nil, a.logout()
+	case acp.AgentMethodSessionNew:
+		return handle(params, func(r acp.NewSessionRequest) (any, error) { return a.newSession(ctx, r) })
+	case acp.AgentMethodSessionSetMode:
+		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return a.setMode(ctx, r) })
+	case acp.AgentMethodSessionClose:
+		return handle(params, a.closeSession)
+	}
+	return nil, acp.NewMethodNotFound(method)
+}
+
+// Notify implements [conn.Handler].
+func (a *Agent) Notify(_ context.Context, method string, params json.RawMessage) {
+	a.connection()
+	if method != acp.AgentMethodSessionCancel {
+		a.log.Debug("notification ignored", "method", method)
+		return
+	}
+	var n acp.CancelNotification
+	if err := json.Unmarshal(params, &n); err != nil {
+		a.log.Warn("session/cancel with unreadable parameters", "err", err)
+		return
+	}
+	s, err := a.session(n.SessionId)
+	if err != nil {
+		a.log.Warn("session/cancel for an unknown session")
+		return
+	}
+	s.cancelAll()
+}
+
+// handle decodes parameters and calls the method's function.
+func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) {
+	var request T
+	if len(params) == 0 {
+		params = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(params, &request); err != nil {
+		return nil, invalid("%s", err)
+	}
+	return f(request)
+}
+
+var errEditorGone = errors.New("the editor closed the connection")
+
+// claudePath finds the CLI.
+func (a *Agent) claudePath() (string, error) {
+	return claude.Find(a.opts.Claude, os.Getenv)
+}

@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// editor is the editor as the adapter sees it: its requests go over the
+// connection, its updates through the session's outlet.
+type editor struct{ agent *Agent }
+
+func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	return e.agent.connection().RequestPermission(ctx, r)
+}
+
+func (e *editor) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {
+	return e.agent.connection().Call(ctx, acp.ClientMethodElicitationCreate, r)
+}
+
+func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	s, err := e.agent.session(n.SessionId)
+	if err != nil {
+		return err
+	}
+	s.out.send(n.Update)
+	return nil
+}
+
+func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+	s, err := e.agent.session(acp.SessionId(m.Session))
+	if err != nil {
+		return "", err
+	}
+	return s.park(ctx, m)
+}
+
+func (e *editor) Done() <-chan struct{} { return e.agent.connection().Done() }
+
+// ask returns the adapter that fits the client.
+func (a *Agent) ask() *adapter.Adapter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asker
+}
+
+// questionChanged keeps track of the questions that are in front of the user.
+func (a *Agent) questionChanged(c adapter.Change) {
+	s, err := a.session(acp.SessionId(c.Call.Session))
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.State == adapter.Asking && c.Rung != adapter.Conversation {
+		s.asking[c.Call.ID] = true
+	} else {
+		delete(s.asking, c.Call.ID)
+	}
+	if c.State == adapter.Asking {
+		a.log.Debug("question", "session", c.Call.Session, "call", c.Call.ID, "question", c.Question+1, "rung", c.Rung.String())
+	}
+}

@@ -1,0 +1,49 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Codes of JSON-RPC and ACP.
+const (
+	codeInvalidParams = -32602
+	codeInternal      = -32603
+	codeAuthRequired  = -32000
+)
+
+// Editors show an error's message and often nothing else: it says what is
+// wrong in words.
+
+func invalid(format string, args ...any) *acp.RequestError {
+	return &acp.RequestError{Code: codeInvalidParams, Message: clean.Block(fmt.Sprintf(format, args...))}
+}
+
+func internal(message string) *acp.RequestError {
+	return &acp.RequestError{Code: codeInternal, Message: clean.Block(message)}
+}
+
+func authRequired(message string) *acp.RequestError {
+	return &acp.RequestError{Code: codeAuthRequired, Message: clean.Block(message)}
+}
+
+// loginHelp says what to do about a missing login.
+const loginHelp = "Claude Code is not logged in: run `claude /login` in a terminal, or set ANTHROPIC_API_KEY for the editor"
+
+// processError turns an error of the CLI's process into one for the editor.
+func processError(err error) *acp.RequestError {
+	var re *acp.RequestError
+	if errors.As(err, &re) {
+		return re
+	}
+	var exit *claude.ExitError
+	if errors.As(err, &exit) {
+		return internal(exit.Error())
+	}
+	return internal(err.Error())
+}

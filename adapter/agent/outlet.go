@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+// outlet sends a session's updates in order. While a question waits for the
+// next prompt no prompt runs, and updates of the turn are held: first in
+// memory, then by not reading the CLI.
+type outlet struct {
+	s *session
+
+	mu      sync.Mutex
+	freed   sync.Cond
+	holding bool
+	held    []any
+}
+
+// maxHeld bounds how many updates are held in memory.
+const maxHeld = 1000
+
+func (o *outlet) init(s *session) {
+	o.s = s
+	o.freed.L = &o.mu
+}
+
+// send sends an update of the turn, or holds it. It blocks while the editor
+// does not read, and while too much is held.
+func (o *outlet) send(update acp.SessionUpdate) {
+	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
+}
+
+// chunk is a piece of text on its way to the editor. The SDK's own types cost
+// several times as much to encode, and most updates are chunks.
+type chunk struct {
+	SessionID string `json:"sessionId"`
+	Update    struct {
+		SessionUpdate string `json:"sessionUpdate"`
+		Content       struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+	} `json:"update"`
+}
+
+const (
+	messageChunk = "agent_message_chunk"
+	thoughtChunk = "agent_thought_chunk"
+)
+
+// text sends a chunk of a message or a thought.
+func (o *outlet) text(kind, text string) {
+	if text == "" {
+		return
+	}
+	var c chunk
+	c.SessionID = o.s.id
+	c.Update.SessionUpdate = kind
+	c.Update.Content.Type, c.Update.Content.Text = "text", text
+	o.put(c)
+}
+
+func (o *outlet) put(params any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.holding && len(o.held) >= maxHeld && o.s.ctx.Err() == nil {
+		o.freed.Wait()
+	}
+	if o.holding {
+		o.held = append(o.held, params)
+		return
+	}
+	o.notify(params)
+}
+
+// now sends an update that does not belong to a turn.
+func (o *outlet) now(update acp.SessionUpdate) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.notify(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
+}
+
+func (o *outlet) notify(params any) {
+	// The connection's own end is the only thing that makes sending pointless.
+	if err := o.s.agent.connection().Notify(context.Background(), acp.ClientMethodSessionUpdate, params); err != nil {
+		o.s.agent.log.Debug("update not sent", "session", o.s.id, "err", err)
+	}
+}
+
+// hold begins to hold updates.
+func (o *outlet) hold() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.holding = true
+}
+
+// release sends what is held, in order, before anything new.
+func (o *outlet) release() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, params := range o.held {
+		o.notify(params)
+	}
+	o.held, o.holding = nil, false
+	o.freed.Broadcast()
+}

@@ -1,0 +1,282 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/display"
+)
+
+// painter turns the CLI's messages into updates. Text arrives twice, as deltas
+// and as a whole message: what was streamed is not sent again, what was not is
+// sent then.
+type painter struct {
+	s *session
+
+	// Of the reader alone.
+	stream   streamed
+	tasks    display.Tasks
+	dropping bool
+
+	mu    sync.Mutex
+	calls map[string]*toolCall // tool calls without a result
+}
+
+// streamed is what came in deltas of the current content block.
+type streamed struct {
+	message string
+	kind    string // "text" or "thinking"
+	text    strings.Builder
+}
+
+// toolCall is a tool call that has no result yet.
+type toolCall struct {
+	tool   display.Tool
+	parent string
+	drawn  bool // the editor knows it
+	asked  bool // a question that the adapter draws
+}
+
+func newPainter(s *session) *painter { return &painter{s: s, calls: map[string]*toolCall{}} }
+
+// event takes a stream event of the main conversation.
+func (p *painter) event(m claude.Message) {
+	if m.ParentToolUseID() != "" {
+		return
+	}
+	event := m.Get("event")
+	switch m.Subtype {
+	case "message_start":
+		p.stream = streamed{message: event.Get("message.id").Str}
+	case "content_block_start":
+		b := event.Get("content_block")
+		p.stream = streamed{message: p.stream.message, kind: b.Get("type").Str}
+		if p.stream.kind == "tool_use" {
+			p.begin(b.Get("id").Str, b.Get("name").Str)
+		}
+	case "content_block_delta":
+		p.delta(event.Get("delta"))
+	}
+}
+
+func (p *painter) delta(d gjson.Result) {
+	switch d.Get("type").Str {
+	case "text_delta":
+		text := d.Get("text").String()
+		p.stream.text.WriteString(text)
+		p.s.out.text(messageChunk, text)
+	case "thinking_delta":
+		text := d.Get("thinking").String()
+		p.stream.text.WriteString(text)
+		p.s.out.text(thoughtChunk, text)
+	}
+}
+
+// begin draws a tool call as soon as its name is known.
+func (p *painter) begin(id, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.calls[id] != nil || id == "" || undrawn(name) {
+		return
+	}
+	c := &toolCall{tool: display.Tool{Name: name}}
+	p.calls[id] = c
+	p.draw(id, c)
+}
+
+// undrawn tools have no tool call of their own: questions are drawn when they
+// are asked, plans as plans.
+func undrawn(name string) bool { return name == questionTool || display.PlanTool(name) }
+
+// assistant takes a whole message, which holds one content block.
+func (p *painter) assistant(m claude.Message) {
+	if m.Get("is_api_error_message").Bool() {
+		return // comes again as the turn's error
+	}
+	parent := m.ParentToolUseID()
+	for _, b := range m.Get("message.content").Array() {
+		switch b.Get("type").Str {
+		case "text":
+			p.rest(m, parent, "text", messageChunk, b.Get("text").String())
+		case "thinking":
+			p.rest(m, parent, "thinking", thoughtChunk, b.Get("thinking").String())
+		case "tool_use", "server_tool_use", "mcp_tool_use":
+			p.toolUse(b, parent)
+		}
+	}
+}
+
+// rest sends what the deltas have not brought of a whole text.
+func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
+	if parent != "" {
+		return // a sub-agent's words are for its parent
+	}
+	if p.stream.kind == kind && p.stream.message == m.Get("message.id").Str {
+		sent := p.stream.text.String()
+		p.stream.kind = ""
+		if !strings.HasPrefix(text, sent) {
+			return
+		}
+		text = text[len(sent):]
+	}
+	p.s.out.text(update, text)
+}
+
+func (p *painter) toolUse(b gjson.Result, parent string) {
+	id := b.Get("id").Str
+	tool := display.Tool{Name: b.Get("name").Str, Input: json.RawMessage(b.Get("input").Raw)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil {
+		c = &toolCall{}
+		p.calls[id] = c
+	}
+	c.tool, c.parent = tool, parent
+	if undrawn(tool.Name) {
+		if entries, ok := display.Plan(tool); ok {
+			p.s.out.send(acp.UpdatePlan(entries...))
+		}
+		return
+	}
+	p.draw(id, c)
+}
+
+// draw shows a tool call, or what is new about it. mu is held.
+func (p *painter) draw(id string, c *toolCall) {
+	info := display.ToolInfo(c.tool, p.s.cwd)
+	if c.drawn {
+		update := acp.SessionToolCallUpdate{
+			ToolCallId: acp.ToolCallId(id), Title: &info.Title, Kind: &info.Kind,
+			Content: info.Content, Locations: info.Locations, RawInput: rawJSON(c.tool.Input),
+			Meta: c.meta(),
+		}
+		p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &update})
+		return
+	}
+	c.drawn = true
+	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
+		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
+		RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+	}})
+}
+
+func (c *toolCall) meta() map[string]any {
+	claude := map[string]any{"toolName": c.tool.Name}
+	if c.parent != "" {
+		claude["parentToolUseId"] = c.parent
+	}
+	return map[string]any{"claudeCode": claude}
+}
+
+// asked notes that the adapter draws a question call.
+func (p *painter) asked(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil {
+		c = &toolCall{tool: display.Tool{Name: questionTool}}
+		p.calls[id] = c
+	}
+	c.asked = true
+}
+
+// awaiting returns the tool of a call that needs permission. The request's own
+// input counts, unless it lacks what the call had.
+func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[t.ToolUseID]
+	if c == nil { // permission comes before the call: draw it now
+		c = &toolCall{tool: display.Tool{Name: t.ToolName, Input: t.Input}}
+		p.calls[t.ToolUseID] = c
+		if !undrawn(t.ToolName) {
+			p.draw(t.ToolUseID, c)
+		}
+	}
+	tool := display.Tool{Name: t.ToolName, Input: t.Input}
+	if string(t.Input) == "{}" && len(c.tool.Input) > 0 {
+		tool.Input = c.tool.Input
+	}
+	return tool
+}
+
+// user takes tool results; what the user typed is known to the editor.
+func (p *painter) user(m claude.Message) {
+	for _, b := range m.Get("message.content").Array() {
+		if b.Get("type").Str == "tool_result" {
+			p.toolResult(b, m.Get("tool_use_result"))
+		}
+	}
+}
+
+func (p *painter) toolResult(b, structured gjson.Result) {
+	id := b.Get("tool_use_id").Str
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil {
+		return
+	}
+	delete(p.calls, id)
+	result := display.Result{Content: json.RawMessage(b.Get("content").Raw), IsError: b.Get("is_error").Bool()}
+	if structured.IsObject() {
+		result.Structured = json.RawMessage(structured.Raw)
+	}
+	switch {
+	case c.asked:
+		return // the adapter has shown how it ended
+	case display.PlanTool(c.tool.Name) && !result.IsError:
+		if p.tasks.Apply(c.tool, result) {
+			p.s.out.send(acp.UpdatePlan(p.tasks.Plan()...))
+		}
+		return
+	case c.tool.Name == questionTool:
+		p.refused(id, c)
+	case !c.drawn:
+		p.draw(id, c)
+	}
+	p.finish(id, c, result)
+}
+
+// refused draws a question call that the CLI turned down without asking.
+func (p *painter) refused(id string, c *toolCall) {
+	info := display.ToolInfo(c.tool, p.s.cwd)
+	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
+		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+	}})
+}
+
+func (p *painter) finish(id string, c *toolCall, result display.Result) {
+	shown := display.ToolResult(c.tool, result, p.s.cwd)
+	update := acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Status: &shown.Status,
+		Content: shown.Content, Locations: shown.Locations, RawOutput: rawJSON(result.Content), Meta: c.meta(),
+	}
+	if shown.Title != "" {
+		update.Title = &shown.Title
+	}
+	p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &update})
+}
+
+// abandon ends the tool calls that will get no result any more.
+func (p *painter) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, c := range p.calls {
+		delete(p.calls, id)
+		if c.drawn && !c.asked {
+			status := acp.ToolCallStatusFailed
+			p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+				ToolCallId: acp.ToolCallId(id), Status: &status, Meta: c.meta(),
+			}})
+		}
+	}
+}

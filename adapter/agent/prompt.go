@@ -1,0 +1,263 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// prompt is one session/prompt request.
+type prompt struct {
+	blocks []block
+	words  string // the prompt as the answer to a question
+	// ready is closed when the prompt is first in line.
+	ready chan struct{}
+	// stop is closed when the prompt was cancelled.
+	stop chan struct{}
+	// done gets how the prompt ended, once.
+	done chan ending
+}
+
+type ending struct {
+	response acp.PromptResponse
+	err      error
+}
+
+func stopped(reason acp.StopReason) ending {
+	return ending{response: acp.PromptResponse{StopReason: reason}}
+}
+
+func (p *prompt) cancelled() bool {
+	select {
+	case <-p.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// acceptPrompt puts a prompt in line. It runs in the order of arrival and does
+// not block.
+func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
+	var r acp.PromptRequest
+	if err := json.Unmarshal(params, &r); err != nil {
+		return nil, invalid("%s", err)
+	}
+	s, err := a.session(r.SessionId)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := promptBlocks(r.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	p := &prompt{
+		blocks: blocks, words: promptText(r.Prompt),
+		ready: make(chan struct{}), stop: make(chan struct{}), done: make(chan ending, 1),
+	}
+	s.enqueue(p)
+	return func() (any, error) {
+		e := s.run(p)
+		s.leaveLine(p)
+		if e.err != nil {
+			return nil, e.err
+		}
+		return e.response, nil
+	}, nil
+}
+
+// enqueue puts a prompt in line. A prompt that comes while a question is in
+// front of the user supersedes it.
+func (s *session) enqueue(p *prompt) {
+	s.mu.Lock()
+	superseded := len(s.asking) > 0
+	s.mu.Unlock()
+	if superseded {
+		s.cancelAll()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = append(s.line, p)
+	if len(s.line) == 1 {
+		close(p.ready)
+	}
+}
+
+// leaveLine lets the next prompt run.
+func (s *session) leaveLine(p *prompt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.line, p)
+	s.line = slices.Delete(s.line, i, i+1)
+	if i == 0 && len(s.line) > 0 {
+		close(s.line[0].ready)
+	}
+}
+
+// run takes a prompt from its place in line to its end.
+func (s *session) run(p *prompt) ending {
+	select {
+	case <-p.ready:
+	case <-p.stop:
+		<-p.ready // what was cancelled before it ran ends in order, too
+		return stopped(acp.StopReasonCancelled)
+	}
+	if s.answerParked(p) {
+		return s.await(p)
+	}
+	if err := s.takeDead(); err != nil {
+		return ending{err: processError(err)}
+	}
+	if !s.waitIdle(p) {
+		return stopped(acp.StopReasonCancelled)
+	}
+	if err := s.ensureRunning(p); err != nil {
+		if p.cancelled() {
+			return stopped(acp.StopReasonCancelled)
+		}
+		return ending{err: processError(err)}
+	}
+	if err := s.begin(p); err != nil {
+		return ending{err: processError(err)}
+	}
+	return s.await(p)
+}
+
+// waitIdle waits until the CLI works on nothing. It reports false when the
+// prompt was cancelled meanwhile.
+func (s *session) waitIdle(p *prompt) bool {
+	for {
+		s.mu.Lock()
+		t := s.turn
+		s.mu.Unlock()
+		if t == nil {
+			return !p.cancelled()
+		}
+		select {
+		case <-t.over:
+		case <-p.stop:
+			return false
+		}
+	}
+}
+
+// ensureRunning starts the CLI if it is not there. A cancel ends the attempt.
+func (s *session) ensureRunning(p *prompt) error {
+	if proc, _ := s.process(); proc != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return s.start(ctx)
+}
+
+// begin sends the prompt to the CLI. A cancel that came before ends it here.
+func (s *session) begin(p *prompt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case p.cancelled():
+		p.done <- stopped(acp.StopReasonCancelled)
+		return nil
+	case s.proc == nil:
+		return errors.New("Claude Code ended before it got the prompt")
+	}
+	if err := s.proc.Prompt(p.blocks); err != nil {
+		return err
+	}
+	s.turn = s.newTurn()
+	s.prompted = true
+	return nil
+}
+
+func (s *session) await(p *prompt) ending {
+	select {
+	case e := <-p.done:
+		return e
+	case <-s.ctx.Done():
+	}
+	if errors.Is(context.Cause(s.ctx), errSessionClosed) {
+		return stopped(acp.StopReasonCancelled)
+	}
+	return ending{err: internal(context.Cause(s.ctx).Error())}
+}
+
+// current is the prompt that the running turn belongs to, nil while none runs.
+// mu is held.
+func (s *session) current() *prompt {
+	if len(s.line) == 0 || s.turn == nil || s.turn.own || s.parked != nil {
+		return nil
+	}
+	return s.line[0]
+}
+
+// finish ends the running prompt, if there is one. mu is held.
+func (s *session) finish(e ending) {
+	if p := s.current(); p != nil {
+		select {
+		case p.done <- e:
+		default: // ended before
+		}
+	}
+}
+
+// cancelAll cancels what runs and every prompt in line.
+func (s *session) cancelAll() {
+	s.mu.Lock()
+	for _, p := range s.line {
+		if !p.cancelled() {
+			close(p.stop)
+		}
+	}
+	s.mu.Unlock()
+	s.cancelTurn(true)
+}
+
+// cancelTurn cancels the running turn: open requests are withdrawn, and a CLI
+// that does not end it in time is ended. With interrupt the CLI is told;
+// otherwise a reply tells it.
+func (s *session) cancelTurn(interrupt bool) {
+	s.mu.Lock()
+	t, proc := s.turn, s.proc
+	first := t != nil && !t.cancelled
+	if first {
+		t.cancelled = true
+	}
+	s.mu.Unlock()
+	if !first || proc == nil {
+		return
+	}
+	t.cancel(convert.ErrCancelled)
+	go func() {
+		ctx, stop := context.WithTimeout(s.ctx, s.agent.opts.CancelGrace)
+		defer stop()
+		if interrupt {
+			if err := proc.Interrupt(ctx); err != nil {
+				s.agent.log.Debug("interrupt failed", "session", s.id, "err", err)
+			}
+		}
+		select {
+		case <-t.over:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
+					"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
+				proc.Kill()
+			}
+		}
+	}()
+}

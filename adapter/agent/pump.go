@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+)
+
+// pump reads the CLI to its end. It alone sends the turn's updates and ends
+// prompts, so that nothing of a turn comes after its prompt's response.
+func (s *session) pump(proc *claude.Process, pumped chan struct{}) {
+	defer close(pumped)
+	p := newPainter(s)
+	r := &requests{s: s, proc: proc, open: map[string]context.CancelCauseFunc{}}
+	for {
+		// The process ends with the session; what it wrote before counts.
+		m, err := proc.Next(context.Background())
+		if err != nil {
+			r.all.Wait()
+			s.exited(proc, p, err)
+			return
+		}
+		s.handle(m, p, r)
+	}
+}
+
+func (s *session) handle(m claude.Message, p *painter, r *requests) {
+	switch m.Type {
+	case claude.TypeStreamEvent:
+		p.event(m)
+	case claude.TypeAssistant:
+		if m.Get("error").String() == "authentication_failed" {
+			s.noteAuthError()
+		}
+		p.assistant(m)
+	case claude.TypeUser:
+		p.user(m)
+	case claude.TypeControlRequest:
+		r.ask(m.ToolRequest(), p)
+	case claude.TypeControlCancel:
+		r.withdraw(m.RequestID())
+	case claude.TypeSystem:
+		s.system(m)
+	case claude.TypeResult:
+		s.result(m, p)
+	case "conversation_reset":
+		if id := m.Get("new_conversation_id").String(); id != "" {
+			s.mu.Lock()
+			s.cliID = id
+			s.mu.Unlock()
+		}
+	}
+}
+
+func (s *session) system(m claude.Message) {
+	switch m.Subtype {
+	case "init":
+		s.mu.Lock()
+		if s.turn == nil { // nobody asked for it: the CLI works by itself
+			s.turn = s.newTurn()
+			s.turn.own = true
+		}
+		s.mu.Unlock()
+		s.modeChanged(m.Get("permissionMode").String())
+	case "status":
+		s.modeChanged(m.Get("permissionMode").String())
+	}
+}
+
+// modeChanged tells the editor about a mode that the CLI changed to by itself.
+func (s *session) modeChanged(mode string) {
+	s.mu.Lock()
+	changed := mode != "" && mode != s.mode
+	if changed {
+		s.mode = mode
+	}
+	s.mu.Unlock()
+	if changed {
+		s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
+	}
+}
+
+func (s *session) noteAuthError() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != nil {
+		s.turn.authError = true
+	}
+}
+
+// result ends the turn and the prompt that it belongs to.
+func (s *session) result(m claude.Message, p *painter) {
+	s.mu.Lock()
+	t := s.turn
+	s.mu.Unlock()
+	own := m.Get("origin").IsObject()
+	if t == nil || own && !t.own {
+		return // of a turn that the CLI began by itself: it ends no prompt
+	}
+	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
+}
+
+// endTurn withdraws what is still open, waits for it, and ends the prompt.
+func (s *session) endTurn(t *turn, p *painter, how func() ending) {
+	t.cancel(errTurnOver)
+	t.asks.Wait()
+	s.mu.Lock()
+	cancelled := t.cancelled
+	s.mu.Unlock()
+	e := stopped(acp.StopReasonCancelled)
+	if !cancelled {
+		e = how()
+	}
+	if cancelled || e.err != nil {
+		p.abandon()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish(e)
+	s.turn = nil
+	close(t.over)
+}
+
+// exited ends what the process leaves behind.
+func (s *session) exited(proc *claude.Process, p *painter, err error) {
+	s.mu.Lock()
+	t := s.turn
+	wasParked := s.parked != nil
+	s.proc = nil
+	if t != nil && wasParked && !t.cancelled && s.ctx.Err() == nil {
+		s.dead = err
+	}
+	s.mu.Unlock()
+	if errors.Is(err, claude.ErrClosed) {
+		err = context.Cause(s.ctx)
+	}
+	if t != nil {
+		t.cancel(err)
+		s.endTurn(t, p, func() ending { return ending{err: processError(err)} })
+	}
+}

@@ -1,0 +1,292 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// session is one ACP session and the CLI process behind it.
+//
+// The process is read by one goroutine, which also sends the updates. Prompts
+// wait in line, each in the goroutine that answers it. Everything they share is
+// guarded by mu, which is never held while something is sent or waited for.
+type session struct {
+	agent *Agent
+	id    string
+	cwd   string
+	// ctx ends when the session is closed; its cause says why.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	out    outlet
+
+	mu       sync.Mutex
+	proc     *claude.Process // nil when it is not running
+	pumped   chan struct{}   // closed when proc has been read to its end
+	cliID    string          // the CLI's own id of the conversation
+	prompted bool            // the CLI has something to resume
+	mode     string
+	info     *claude.InitInfo
+
+	line   []*prompt       // prompts in order of arrival; the first one runs
+	turn   *turn           // what the CLI works on; nil when it is idle
+	parked *parked         // a question that waits for the next prompt
+	dead   error           // why the CLI ended while a question was parked
+	asking map[string]bool // calls in front of the user, not counting a parked one
+}
+
+// turn is one piece of work of the CLI, from a prompt to its result.
+type turn struct {
+	// ctx ends with the turn: what is open at the client is withdrawn then.
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	cancelled bool           // guarded by session.mu
+	own       bool           // the CLI began it by itself
+	asks      sync.WaitGroup // requests to the client
+	over      chan struct{}
+	authError bool // of the reader alone
+}
+
+func (s *session) newTurn() *turn {
+	t := &turn{over: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancelCause(s.ctx)
+	return t
+}
+
+var (
+	errSessionClosed = errors.New("the session was closed")
+	errTurnOver      = errors.New("the agent's turn ended")
+	errWithdrawn     = errors.New("the agent withdrew the request")
+)
+
+// newSession starts the CLI and waits for its initialize reply and nothing
+// else: models and commands come from it.
+func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, error) {
+	if !filepath.IsAbs(r.Cwd) {
+		return nil, invalid("cwd must be an absolute path, got %q", r.Cwd)
+	}
+	s := &session{agent: a, id: claude.NewSessionID(), cwd: filepath.Clean(r.Cwd), asking: map[string]bool{}}
+	s.cliID = s.id
+	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
+	s.out.init(s)
+	if err := s.start(ctx); err != nil {
+		s.cancel(err)
+		return nil, processError(err)
+	}
+	if err := a.add(s); err != nil {
+		return nil, err
+	}
+	return conn.Then(acp.NewSessionResponse{SessionId: acp.SessionId(s.id), Modes: s.modes()}, s.announceCommands), nil
+}
+
+// add registers a session, unless the editor has gone meanwhile.
+func (a *Agent) add(s *session) error {
+	a.mu.Lock()
+	gone := a.ctx.Err() != nil
+	if !gone {
+		a.sessions[s.id] = s
+	}
+	a.mu.Unlock()
+	if gone {
+		a.end(s, errEditorGone)
+		return internal(errEditorGone.Error())
+	}
+	return nil
+}
+
+// closeSession ends a session and its process.
+func (a *Agent) closeSession(r acp.CloseSessionRequest) (any, error) {
+	s, err := a.session(r.SessionId)
+	if err != nil {
+		return nil, err
+	}
+	a.end(s, errSessionClosed)
+	<-s.gone()
+	return acp.CloseSessionResponse{}, nil
+}
+
+// end closes a session in the background; Serve waits for it.
+func (a *Agent) end(s *session, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.sessions, s.id)
+	if s.ctx.Err() != nil && context.Cause(s.ctx) == errSessionClosed {
+		return
+	}
+	s.cancel(why)
+	s.out.release()
+	a.closing.Add(1)
+	go func() {
+		defer a.closing.Done()
+		if proc, _ := s.process(); proc != nil {
+			if err := proc.Close(context.Background()); err != nil {
+				a.log.Warn("Claude Code did not end", "session", s.id, "err", err)
+			}
+		}
+		<-s.gone()
+		a.ask().EndSession(s.id)
+	}()
+}
+
+// process returns the running CLI, or nil.
+func (s *session) process() (*claude.Process, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc, s.pumped
+}
+
+var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// gone is closed when no process of the session is left.
+func (s *session) gone() <-chan struct{} {
+	if proc, pumped := s.process(); proc != nil {
+		return pumped
+	}
+	return closedChan
+}
+
+// start starts the CLI: anew, or where the conversation was.
+func (s *session) start(ctx context.Context) error {
+	s.mu.Lock()
+	resume := s.prompted
+	s.mu.Unlock()
+	err := s.launch(ctx, resume)
+	var exit *claude.ExitError
+	if resume && errors.As(err, &exit) && len(exit.Errors) > 0 {
+		// The CLI has nothing under this id: it died before it wrote anything.
+		s.agent.log.Warn("the conversation could not be resumed, a new one begins", "session", s.id, "err", err)
+		if s.launch(ctx, false) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *session) launch(ctx context.Context, resume bool) error {
+	path, err := s.agent.claudePath()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	o := claude.Options{
+		Path: path, Dir: s.cwd, Mode: s.mode,
+		Args: s.agent.opts.Args, Env: s.agent.opts.Env,
+		Logger: s.agent.log.With("session", s.id),
+		Trace:  s.trace(),
+	}
+	if resume {
+		o.Resume = s.cliID
+	} else {
+		o.SessionID = s.cliID
+	}
+	s.mu.Unlock()
+	proc, err := claude.Start(s.ctx, o)
+	if err != nil {
+		return err
+	}
+	info, err := proc.Initialize(ctx)
+	if err != nil {
+		_ = proc.Close(context.Background())
+		return err
+	}
+	s.mu.Lock()
+	if s.ctx.Err() != nil {
+		s.mu.Unlock()
+		_ = proc.Close(context.Background())
+		return context.Cause(s.ctx)
+	}
+	s.proc, s.info, s.pumped = proc, info, make(chan struct{})
+	if s.mode == "" {
+		s.mode = info.Mode
+	}
+	s.mu.Unlock()
+	go s.pump(proc, s.pumped)
+	return nil
+}
+
+func (s *session) trace() func(byte, []byte) {
+	if s.agent.opts.Trace == nil {
+		return nil
+	}
+	return func(dir byte, line []byte) { s.agent.opts.Trace(s.id, dir == '<', line) }
+}
+
+// modeNames are the permission modes that the CLI can be switched to.
+var modeNames = []acp.SessionMode{
+	{Id: "default", Name: "Default", Description: acp.Ptr("Asks before it edits files or runs commands")},
+	{Id: "acceptEdits", Name: "Accept Edits", Description: acp.Ptr("Edits files without asking")},
+	{Id: "plan", Name: "Plan", Description: acp.Ptr("Plans and changes nothing")},
+	{Id: "dontAsk", Name: "Don't Ask", Description: acp.Ptr("Refuses what is not allowed already")},
+	{Id: "auto", Name: "Auto", Description: acp.Ptr("Decides by itself what needs asking")},
+	{Id: "bypassPermissions", Name: "Bypass Permissions", Description: acp.Ptr("Does everything without asking")},
+}
+
+func (s *session) modes() *acp.SessionModeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	current := s.mode
+	if current == "" {
+		current = "default"
+	}
+	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
+	for _, m := range modeNames {
+		if m.Id != "bypassPermissions" || current == "bypassPermissions" || s.agent.mayBypass() {
+			state.AvailableModes = append(state.AvailableModes, m)
+		}
+	}
+	if !slices.ContainsFunc(state.AvailableModes, func(m acp.SessionMode) bool { return m.Id == state.CurrentModeId }) {
+		state.AvailableModes = append(state.AvailableModes, acp.SessionMode{Id: state.CurrentModeId, Name: current})
+	}
+	return state
+}
+
+// mayBypass reports whether the user started the bridge with leave to do so.
+func (a *Agent) mayBypass() bool {
+	return slices.Contains(a.opts.Args, "--dangerously-skip-permissions") ||
+		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
+}
+
+func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
+	s, err := a.session(r.SessionId)
+	if err != nil {
+		return nil, err
+	}
+	mode := string(r.ModeId)
+	known := slices.ContainsFunc(s.modes().AvailableModes, func(m acp.SessionMode) bool { return m.Id == r.ModeId })
+	if !known {
+		return nil, invalid("unknown mode %q: the modes of a session are listed in the reply to session/new", mode)
+	}
+	if proc, _ := s.process(); proc != nil {
+		if err := proc.SetMode(ctx, mode); err != nil {
+			return nil, processError(fmt.Errorf("the mode was not changed: %w", err))
+		}
+	}
+	s.mu.Lock()
+	s.mode = mode
+	s.mu.Unlock()
+	return acp.SetSessionModeResponse{}, nil
+}
+
+// announceCommands tells the editor the slash commands of the CLI.
+func (s *session) announceCommands() {
+	s.mu.Lock()
+	info := s.info
+	s.mu.Unlock()
+	commands := make([]acp.AvailableCommand, 0, len(info.Commands))
+	for _, c := range info.Commands {
+		command := acp.AvailableCommand{Name: c.Name, Description: c.Description}
+		if c.ArgumentHint != "" {
+			command.Input = &acp.AvailableCommandInput{Unstructured: &acp.UnstructuredCommandInput{Hint: c.ArgumentHint}}
+		}
+		commands = append(commands, command)
+	}
+	s.out.now(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
+}

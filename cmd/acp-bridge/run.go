@@ -34,6 +34,7 @@ func commands() []command {
 	return []command{
 		{"convert", "[FILE]", "turn a question call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
+		{"version", "", "print the version", runVersion},
 	}
 }
 
@@ -47,12 +48,10 @@ func usagef(format string, args ...any) error {
 // run is the whole program: it never exits the process itself.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	s := streams{in, out, errOut}
-	if len(args) == 0 {
-		fmt.Fprint(errOut, help())
-		return exitUsage
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0]) {
+		return finish("", runServe(ctx, args, s), errOut)
 	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
+	if isHelp(args[0]) {
 		fmt.Fprint(out, help())
 		return exitOK
 	}
@@ -80,13 +79,33 @@ func finish(name string, err error, errOut io.Writer) int {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
 
+func isHelp(arg string) bool {
+	return arg == "help" || arg == "-h" || arg == "-help" || arg == "--help"
+}
+
 func help() string {
 	var b strings.Builder
-	b.WriteString("acp-bridge shows the questions of coding agents in ACP editors.\n\nUsage: acp-bridge COMMAND [FLAGS]\n\nCommands:\n")
+	b.WriteString(`acp-bridge runs Claude Code in ACP editors, its questions included.
+
+Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]     started by an editor: serve ACP on stdin and stdout
+       acp-bridge COMMAND [FLAGS]
+
+Commands:
+`)
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-20s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
 	}
-	b.WriteString("\nacp-bridge COMMAND --help shows the flags of a command.\n")
+	b.WriteString(`
+Flags of the server:
+  --claude PATH        the Claude Code executable (default: found; also ACP_BRIDGE_CLAUDE)
+  --ask RUNG           ask first by form, permission or message (default: auto; also ACP_BRIDGE_ASK)
+  --guard-auto-answers distrust answers that come faster than a person can read
+  --log-level LEVEL    debug, info, warn (default) or error
+  --log-file FILE      log there instead of stderr
+  --trace FILE         write all lines to and from the editor and Claude Code
+
+acp-bridge COMMAND --help shows the flags of a command.
+`)
 	return b.String()
 }
 

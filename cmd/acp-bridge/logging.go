@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/agent"
+)
+
+// logOptions say what is logged and where.
+type logOptions struct {
+	level       slog.Level
+	file, trace string
+}
+
+func (l *logOptions) flags(fs *flagSet) {
+	l.level = slog.LevelWarn
+	fs.TextVar(&l.level, "log-level", l.level, "least `level` that is logged: debug, info, warn, error")
+	fs.StringVar(&l.file, "log-file", "", "`file` to log to (default: stderr)")
+	fs.StringVar(&l.trace, "trace", "", "`file` for all lines to and from the editor and Claude Code")
+}
+
+// open sets the logger and the trace of an agent.
+func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err error) {
+	var files []io.Closer
+	closeAll = func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}
+	out := s.err
+	if l.file != "" {
+		f, err := openPrivate(l.file)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		files = append(files, f)
+		out = f
+	}
+	o.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level}))
+	if l.trace != "" {
+		f, err := openPrivate(l.trace)
+		if err != nil {
+			closeAll()
+			return nil, usageError{err}
+		}
+		files = append(files, f)
+		o.Trace = newTracer(f, o.Logger).line
+	}
+	return closeAll, nil
+}
+
+// openPrivate opens a file that only its owner can read: what is said to an
+// agent is nobody else's business.
+func openPrivate(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(0o600); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// tracer writes the lines of both wires, each with its time, as NDJSON.
+type tracer struct {
+	mu     sync.Mutex
+	w      io.Writer
+	log    *slog.Logger
+	failed bool
+}
+
+func newTracer(w io.Writer, log *slog.Logger) *tracer { return &tracer{w: w, log: log} }
+
+type traceLine struct {
+	Time string `json:"time"`
+	// Wire is "editor", or the session whose Claude Code it is.
+	Wire string          `json:"wire"`
+	Dir  string          `json:"dir"`
+	Line json.RawMessage `json:"line,omitempty"`
+	Text string          `json:"text,omitempty"` // of a line that is not JSON
+}
+
+func (t *tracer) line(wire string, in bool, line []byte) {
+	l := traceLine{Time: time.Now().UTC().Format(time.RFC3339Nano), Wire: wire, Dir: "out"}
+	if in {
+		l.Dir = "in"
+	}
+	if json.Valid(line) {
+		l.Line = redact(line)
+	} else {
+		l.Text = string(line)
+	}
+	b, err := json.Marshal(l)
+	if err != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed {
+		return
+	}
+	if _, err := t.w.Write(append(b, '\n')); err != nil {
+		t.failed = true
+		t.log.Warn("the trace ends here: it cannot be written", "err", err)
+	}
+}

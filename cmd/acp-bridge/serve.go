@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/agent"
+)
+
+// runServe speaks ACP on stdin and stdout. It is what an editor starts.
+func runServe(ctx context.Context, args []string, s streams) error {
+	var o agent.Options
+	var log logOptions
+	var ask string
+	args, o.Args = cutArgs(args)
+	fs := newFlags("", "[FLAGS] [-- CLAUDE-ARGUMENTS]", s)
+	fs.StringVar(&o.Claude, "claude", "", "`path` of the Claude Code executable (default: found)")
+	fs.StringVar(&ask, "ask", os.Getenv("ACP_BRIDGE_ASK"), "first way to ask: auto, form, `permission` or message")
+	fs.BoolVar(&o.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
+	log.flags(fs)
+	file, err := fs.parse(args)
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		return usagef("unknown command %q; acp-bridge help lists them", file)
+	}
+	if o.First, err = parseRung(ask); err != nil {
+		return err
+	}
+	if isTerminal(s.in) {
+		fmt.Fprint(s.err, terminalHint)
+		return usagef("stdin is a terminal")
+	}
+	closeLog, err := log.open(s, &o)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	o.Version = version()
+	// A dead editor must not kill us before its agent's processes are ended.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return agent.Serve(ctx, s.in, s.out, o)
+}
+
+const terminalHint = `acp-bridge is started by an editor and speaks ACP on stdin and stdout.
+To use it, name it as an agent in the editor's settings. For Zed:
+
+  "agent_servers": {
+    "Claude Code (acp-bridge)": {"type": "custom", "command": "acp-bridge", "args": []}
+  }
+
+acp-bridge help lists what can be done in a terminal.
+`
+
+// cutArgs takes what follows a double dash off the arguments.
+func cutArgs(args []string) (own, rest []string) {
+	for i, a := range args {
+		if a == "--" {
+			return args[:i], args[i+1:]
+		}
+	}
+	return args, nil
+}
+
+func parseRung(name string) (adapter.Rung, error) {
+	for _, r := range []adapter.Rung{0, adapter.Form, adapter.Permission, adapter.Conversation} {
+		if name == r.String() {
+			return r, nil
+		}
+	}
+	if name == "" {
+		return 0, nil
+	}
+	return 0, usagef("--ask must be auto, form, permission or message, got %q", strings.TrimSpace(name))
+}

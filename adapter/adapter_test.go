@@ -102,14 +102,13 @@ func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
 		synctest.Wait()
 		e.selects(req, "SQLite")
 		e.cancels(e.request())
-		wait := e.drain()
+		leave := e.drain()
 		o := first.wait()
 		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, o)
 		require.ErrorIs(t, first.err, convert.ErrCancelled)
 		require.Equal(t, convert.Cancelled, second.wait().Status, "a sibling is withdrawn unasked")
 		require.Empty(t, a.Open())
-		e.leave()
-		wait()
+		leave()
 		require.Equal(t, []string{
 			"one pending Which database?",
 			"one completed Which database? → SQLite",
@@ -139,14 +138,13 @@ func TestContextWithdrawsTheQuestion(t *testing.T) {
 				cancel(test.cause)
 				withdrawn := e.notification("$/cancel_request")
 				require.Equal(t, req.Get("id").Raw, withdrawn.Get("params.requestId").Raw)
-				wait := e.drain()
+				leave := e.drain()
 				require.Equal(t, test.want, call.wait().Status)
 				require.Equal(t, test.want, waiting.wait().Status)
 				e.selects(req, "SQLite") // too late, and harmless
 				synctest.Wait()
 				require.Empty(t, a.Open())
-				e.leave()
-				wait()
+				leave()
 				require.Len(t, e.updates, 2)
 				require.True(t, strings.HasPrefix(e.updates[1], "q failed "), e.updates[1])
 			})
@@ -209,15 +207,14 @@ func TestOpenQuestionsCanBeAnsweredFromCode(t *testing.T) {
 		require.NoError(t, one.err)
 
 		require.NoError(t, a.Cancel("s1", "two"))
-		wait := e.drain()
+		leave := e.drain()
 		require.Equal(t, convert.Cancelled, two.wait().Status)
 		require.ErrorIs(t, a.Cancel("s1", "two"), adapter.ErrNotOpen)
 		require.Equal(t, []string{
 			"one queued", "one asking 0 permission", "one asking 1 permission",
 			"two queued", "one ended answered", "two asking 0 permission", "two ended cancelled",
 		}, seen)
-		e.leave()
-		wait()
+		leave()
 		require.Contains(t, e.updates, "one:2 completed Which features? → Auth, Logs")
 	})
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Rung is a way to ask. A client that cannot answer on one is asked on the
@@ -121,11 +124,21 @@ func (a *Adapter) askOne(e *entry, s *session, q int) (convert.Answer, convert.O
 		o := a.askConversation(e, q, asking)
 		return asking.Answer(), o
 	}
-	reason := "the client has no way to answer questions"
-	if why != nil {
-		reason = why.Error()
+	if why == nil {
+		why = errNoRung
 	}
-	return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: reason}
+	return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: " + why.Error()}
+}
+
+var errNoRung = errors.New("the client has no way to answer questions")
+
+// refused says in words what an error reply to a request means.
+func refused(what string, err error) error {
+	var re *acp.RequestError
+	if errors.As(err, &re) {
+		return fmt.Errorf("the client refused %s: %s (%d)", what, clean.Line(re.Message), re.Code)
+	}
+	return err
 }
 
 var answered = convert.Outcome{Status: convert.Answered}
@@ -144,7 +157,7 @@ func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Ask
 			if o := a.ended(e.ctx, err); o.Status != 0 {
 				return o, nil
 			}
-			return convert.Outcome{}, fmt.Errorf("the client refused the request: %w", err)
+			return convert.Outcome{}, refused("the request", err)
 		}
 		first := asking.Round() == 1
 		if a.opts.Guard && first && time.Since(start) < GuardTime && !convert.HasText(resp) {
@@ -215,7 +228,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	var o convert.Outcome
 	if err != nil {
 		if o = a.ended(e.ctx, err); o.Status == 0 {
-			return o, fmt.Errorf("the client refused the form: %w", err)
+			return o, refused("the form", err)
 		}
 	} else if o, err = convert.FormOutcome(e.call, reply); err != nil {
 		return o, err

@@ -58,7 +58,7 @@ func TestReplyShapes(t *testing.T) {
 				e := newEditor(t)
 				a := ask(t.Context(), adapter.New(permissionOnly{e.conn}, nil), callOf("q", pick))
 				e.reply(e.request(), test.response)
-				wait := e.drain()
+				leave := e.drain()
 				o := a.wait()
 				require.Equal(t, test.want, o.Status, o.Reason)
 				switch test.want {
@@ -70,8 +70,7 @@ func TestReplyShapes(t *testing.T) {
 					require.Empty(t, o.Answers)
 					require.NotEmpty(t, o.Reason)
 				}
-				e.leave()
-				wait()
+				leave()
 			})
 		})
 	}

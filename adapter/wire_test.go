@@ -103,8 +103,9 @@ func (e *editor) note(msg gjson.Result) {
 	}
 }
 
-// drain reads on in the background, so that the agent's updates go through.
-func (e *editor) drain() (wait func()) {
+// drain reads on in the background, so that the agent's updates go through. The
+// function it returns takes the last of them and leaves.
+func (e *editor) drain() (leave func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -112,7 +113,11 @@ func (e *editor) drain() (wait func()) {
 			e.note(gjson.Parse(e.in.Text()))
 		}
 	}()
-	return func() { <-done }
+	return func() {
+		require.NoError(e.t, e.conn.Flush(e.t.Context()))
+		e.leave()
+		<-done
+	}
 }
 
 // reply answers a request with the JSON of a whole response; ID stands for the

@@ -41,7 +41,7 @@ var (
 var (
 	// ErrProtocol means that the client's reply is none that the protocol
 	// allows: it is neither an answer nor the user's refusal.
-	ErrProtocol = errors.New("invalid reply from the client")
+	ErrProtocol = errors.New("invalid reply")
 	// ErrDeclined means that the user chose not to answer.
 	ErrDeclined = errors.New("user declined to answer")
 	// ErrCancelled means that the user dismissed the question.

@@ -19,7 +19,7 @@ func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionR
 }
 
 func (e *editor) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {
-	return e.agent.connection().Call(ctx, acp.ClientMethodElicitationCreate, r)
+	return e.agent.connection().CreateElicitation(ctx, r)
 }
 
 func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {

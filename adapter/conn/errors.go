@@ -9,6 +9,8 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 var (
@@ -18,7 +20,7 @@ var (
 
 	// ErrProtocol is wrapped by the error of a call whose answer came but is
 	// not one: malformed, over the line limit, or of a shape that means nothing.
-	ErrProtocol = errors.New("protocol error")
+	ErrProtocol = convert.ErrProtocol
 )
 
 var (

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,36 +58,6 @@ func FuzzReader(f *testing.F) {
 		<-c.Done()
 		require.NoError(t, c.Close())
 		outR.Close()
-	})
-}
-
-// What decodes means what it says, to the SDK as well, and encodes to itself.
-func FuzzDecodePermission(f *testing.F) {
-	for _, tc := range permissions {
-		f.Add([]byte(tc.raw))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, err := DecodePermission(raw)
-		if err != nil {
-			require.ErrorIs(t, err, ErrProtocol)
-			require.Zero(t, got)
-			return
-		}
-		o := got.Outcome
-		require.NotEqual(t, o.Selected == nil, o.Cancelled == nil, "exactly one outcome")
-
-		var sdk acp.RequestPermissionResponse
-		if json.Unmarshal(raw, &sdk) == nil {
-			require.Equal(t, o.Cancelled == nil, sdk.Outcome.Cancelled == nil)
-			if o.Selected != nil {
-				require.Equal(t, o.Selected.OptionId, sdk.Outcome.Selected.OptionId)
-			}
-		}
-		encoded, err := json.Marshal(got)
-		require.NoError(t, err)
-		again, err := DecodePermission(encoded)
-		require.NoError(t, err)
-		require.Equal(t, o.Cancelled == nil, again.Outcome.Cancelled == nil)
 	})
 }
 

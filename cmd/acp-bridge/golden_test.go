@@ -239,7 +239,7 @@ func askOverACP(t *testing.T, c convert.Call, form bool, replies []json.RawMessa
 	client := &wireClient{script: scriptedClient{replies: replies}}
 	agentSide := conn.New(agentIn, agentOut, nil, nil)
 	clientSide := conn.New(clientIn, clientOut, client, nil)
-	a := adapter.New(wire{agentSide}, &adapter.Options{Forms: form, OnChange: client.script.follow})
+	a := adapter.New(agentSide, &adapter.Options{Forms: form, OnChange: client.script.follow})
 	outcome, _ := a.Ask(t.Context(), c)
 	require.NoError(t, agentSide.Flush(t.Context()))
 	agentOut.Close() // the client has read everything when it sees the end
@@ -248,13 +248,6 @@ func askOverACP(t *testing.T, c convert.Call, form bool, replies []json.RawMessa
 	<-agentSide.Done()
 	require.NoError(t, client.script.check())
 	return recording{client.requests, client.updates, outcome}
-}
-
-// wire adds forms to a connection.
-type wire struct{ *conn.Conn }
-
-func (w wire) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {
-	return w.Call(ctx, "elicitation/create", r)
 }
 
 // wireClient is the client's end: it records and replies by the script.

@@ -8,7 +8,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -73,7 +72,7 @@ func (c *scriptedClient) RequestPermission(_ context.Context, _ acp.RequestPermi
 	if err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
-	return conn.DecodePermission(reply)
+	return convert.DecodePermission(reply)
 }
 
 func (c *scriptedClient) CreateElicitation(_ context.Context, _ convert.FormRequest) (json.RawMessage, error) {

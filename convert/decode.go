@@ -1,4 +1,4 @@
-package conn
+package convert
 
 import (
 	"encoding/json"
@@ -6,8 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/coder/acp-go-sdk"
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // DecodePermission reads the result of session/request_permission. It accepts
@@ -24,7 +26,7 @@ import (
 func DecodePermission(raw json.RawMessage) (acp.RequestPermissionResponse, error) {
 	resp, err := decodePermission(raw)
 	if err != nil {
-		return acp.RequestPermissionResponse{}, fmt.Errorf("%w: permission result: %w", ErrProtocol, err)
+		return acp.RequestPermissionResponse{}, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
 	return resp, nil
 }
@@ -41,10 +43,10 @@ func decodePermission(raw []byte) (resp acp.RequestPermissionResponse, err error
 	if err != nil {
 		return resp, err
 	}
-	if resp.Meta, err = meta(result["_meta"]); err != nil {
+	if resp.Meta, err = readMeta(result["_meta"]); err != nil {
 		return resp, err
 	}
-	inner, err := meta(outcome["_meta"])
+	inner, err := readMeta(outcome["_meta"])
 	if err != nil {
 		return resp, err
 	}
@@ -85,7 +87,7 @@ func members(what string, object gjson.Result, wanted ...string) (map[string]gjs
 			}
 			before, twice := found[name]
 			if key.Str != name {
-				err = fmt.Errorf("%s has %q where %q is meant", what, clip(key.Str), name)
+				err = fmt.Errorf("%s has %q where %q is meant", what, shorten(key.Str), name)
 			} else if twice && (before.Type != value.Type || before.String() != value.String()) {
 				err = fmt.Errorf("%s has two different values of %q", what, name)
 			}
@@ -96,7 +98,7 @@ func members(what string, object gjson.Result, wanted ...string) (map[string]gjs
 	return found, err
 }
 
-func meta(v gjson.Result) (map[string]any, error) {
+func readMeta(v gjson.Result) (map[string]any, error) {
 	if v.Type == gjson.Null { // absent, too
 		return nil, nil
 	}
@@ -123,6 +125,9 @@ func describe(v gjson.Result) string {
 	case v.IsArray():
 		return "an array"
 	default:
-		return clip(v.Raw)
+		return shorten(v.Raw)
 	}
 }
+
+// shorten bounds what a peer gets into a message through us.
+func shorten(s string) string { return clean.Truncate(clean.Line(s), 80) }

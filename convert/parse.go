@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Limits bound what a call may hold. The zero value is Claude's: 1 to 4
@@ -292,4 +294,5 @@ func (q *Question) countOptions(pos int, limits Limits) error {
 	return &InputError{Question: pos, Err: ErrOptionCount, Detail: fmt.Sprintf("expected %s, got %d", want, n)}
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+// blank reports whether nothing would be seen of a text.
+func blank(s string) bool { return clean.Line(s) == "" }

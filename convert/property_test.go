@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -14,12 +13,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 var labels = rapid.OneOf(
 	rapid.StringN(1, 12, -1),
 	rapid.SampledFrom([]string{"a", "a, b", `"`, `say "x"`, ",", ", ", " - ", "__other__", "__done__", "__option_1__", "__option_2__", "1", "Other"}),
-).Filter(func(s string) bool { return strings.TrimSpace(s) != "" && utf8.ValidString(s) })
+).Filter(func(s string) bool { return clean.Line(s) != "" && utf8.ValidString(s) })
 
 func genCall(t *rapid.T) convert.Call {
 	texts := rapid.SliceOfNDistinct(labels, 1, 4, rapid.ID[string]).Draw(t, "questions")

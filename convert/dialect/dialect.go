@@ -93,6 +93,27 @@ func IDs() []string {
 	return ids
 }
 
+// Recognise returns the name of the dialect that a document is written in.
+func Recognise(raw []byte) (string, error) {
+	doc, err := open(raw)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, id := range IDs() {
+		if registry[id].Recognises(doc) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", unrecognised(doc)
+	}
+	return "", fmt.Errorf("%w: the document could be any of %s", ErrUnknown, strings.Join(found, ", "))
+}
+
 // Decode reads a question call. The dialect is the one named, or, with an
 // empty name, the one that recognises the document. Errors wrap [ErrUnknown]
 // or are those of [convert.Parse].
@@ -101,9 +122,14 @@ func Decode(raw []byte, name string) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	d, err := choose(doc, name)
-	if err != nil {
-		return Request{}, err
+	if name == "" {
+		if name, err = Recognise(raw); err != nil {
+			return Request{}, err
+		}
+	}
+	d, ok := registry[name]
+	if !ok {
+		return Request{}, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(IDs(), ", "))
 	}
 	call, err := d.Decode(doc)
 	if err != nil {
@@ -123,23 +149,11 @@ func Encode(r Request, reply Reply) Result {
 	return r.Dialect.Encode(r.document, r.Call, reply)
 }
 
-func choose(doc Document, name string) (Dialect, error) {
-	if name != "" {
-		d, ok := registry[name]
-		if !ok {
-			return nil, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(IDs(), ", "))
-		}
-		return d, nil
-	}
-	for _, id := range IDs() {
-		if registry[id].Recognises(doc) {
-			return registry[id], nil
-		}
-	}
+func unrecognised(doc Document) error {
 	if doc.Tool != "" {
-		return nil, fmt.Errorf("%w: %q is not a question tool (expected AskUserQuestion, ask_user_question or ask_user)", ErrUnknown, doc.Tool)
+		return fmt.Errorf("%w: %q is not a question tool (expected AskUserQuestion, ask_user_question or ask_user)", ErrUnknown, doc.Tool)
 	}
-	return nil, fmt.Errorf("%w: expected a tool input, a tool use {\"id\",\"name\",\"input\"}, a can_use_tool request or an RPC request", ErrUnknown)
+	return fmt.Errorf("%w: expected a tool input, a tool use {\"id\",\"name\",\"input\"}, a can_use_tool request or an RPC request", ErrUnknown)
 }
 
 // open reads the envelope that dialects share.

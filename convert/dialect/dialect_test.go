@@ -1,0 +1,69 @@
+package dialect_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+// No document belongs to two dialects, so that the order in which they are
+// tried does not matter.
+func TestRecognisedByOne(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"name":"AskUserQuestion","input":{"questions":[]}}`:               "claude",
+		`{"questions":[{"question":"a?","options":["x","y"]}]}`:             "claude",
+		`{"questions":"[{\"question\":\"a?\",\"options\":[\"x\",\"y\"]}]"}`: "claude",
+		`{}`: "claude",
+		`{"type":"control_request","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion","input":{}}}`: "claude",
+		`{"name":"ask_user_question","input":{"questions":[]}}`:                                                    "phoenix",
+		`{"name":"ask_user","input":{"questions":[]}}`:                                                             "pi",
+		`{"type":"ask_user_request","requestId":"1","questions":[]}`:                                               "pi",
+		`{"questions":[{"question":"a?","options":["x","y"]},{"question":"b?"}]}`:                                  "pi",
+		`{"name":"ask_user","input":{"question":"a?"}}`:                                                            "opal",
+		`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"question":"a?"}}`:                           "opal",
+		`{"question":"a?"}`: "opal",
+	} {
+		id, err := dialect.Recognise([]byte(document))
+		require.NoError(t, err, document)
+		require.Equal(t, want, id, document)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob("../../testdata/golden/*/*.txtar")
+	require.NoError(f, err)
+	nested, err := filepath.Glob("../../testdata/golden/dialect/*/*.txtar")
+	require.NoError(f, err)
+	for _, name := range append(files, nested...) {
+		data, err := os.ReadFile(name)
+		require.NoError(f, err)
+		for _, section := range txtar.Parse(data).Files {
+			if section.Name == "call.json" {
+				f.Add(section.Data)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, id := range append(dialect.IDs(), "") {
+			req, err := dialect.Decode(data, id)
+			if err != nil {
+				continue
+			}
+			answers := make([]convert.Answer, len(req.Call.Questions))
+			for i := range answers {
+				answers[i].Text = "x"
+			}
+			for _, o := range []convert.Outcome{{Status: convert.Answered, Answers: answers}, {Status: convert.Cancelled}, {Status: convert.Failed, Reason: "r"}} {
+				body := dialect.Encode(req, dialect.Reply{Outcome: o}).Body
+				require.True(t, req.Dialect.ID() == "go" || json.Valid(body), "%s", body)
+			}
+		}
+	})
+}

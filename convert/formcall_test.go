@@ -1,0 +1,126 @@
+package convert_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// A call sent as a form and shown as questions gets the answers that the user
+// gave to the questions shown.
+func TestFormThereAndBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		call := genCall(t)
+		params, err := json.Marshal(convert.Form(call))
+		require.NoError(t, err)
+		form, err := convert.ParseForm(params)
+		require.NoError(t, err)
+		require.Len(t, form.Questions, len(call.Questions))
+		shown := make([]convert.Answer, len(call.Questions))
+		want := make([]convert.Answer, len(call.Questions))
+		for i, q := range call.Questions {
+			require.True(t, form.FreeText[i])
+			require.Equal(t, q.MultiSelect, form.Questions[i].MultiSelect)
+			pick := rapid.IntRange(0, len(q.Options)-1).Draw(t, "pick")
+			require.Equal(t, clean.Line(q.Options[pick].Label), form.Questions[i].Options[pick].Label)
+			if !distinct(form.Questions[i]) {
+				t.Skip("two labels look the same")
+			}
+			shown[i] = convert.Answer{Selected: []string{form.Questions[i].Options[pick].Label}}
+			want[i] = convert.Answer{Selected: []string{q.Options[pick].Label}}
+			if rapid.Bool().Draw(t, "words") {
+				if q.MultiSelect {
+					shown[i].Text, want[i].Text = "more", "more"
+				} else {
+					shown[i].Note, want[i].Note = "more", "more"
+				}
+			}
+		}
+		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: shown})
+		require.NoError(t, err)
+		o, err := convert.FormOutcome(call, reply)
+		require.NoError(t, err)
+		require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: want}, o)
+	})
+}
+
+func distinct(q convert.Question) bool {
+	seen := map[string]bool{}
+	for _, o := range q.Options {
+		if seen[o.Label] || o.Label == "" {
+			return false
+		}
+		seen[o.Label] = true
+	}
+	return true
+}
+
+// Forms of others: MCP servers ask for numbers and booleans, too.
+func TestForeignForm(t *testing.T) {
+	form, err := convert.ParseForm(json.RawMessage(`{"mode":"form","sessionId":"s","message":"Set up","requestedSchema":{"type":"object","properties":{
+		"name":{"type":"string","title":"Name"},
+		"port":{"type":"integer","description":"Which port?"},
+		"rate":{"type":"number"},
+		"tls":{"type":"boolean","title":"TLS"},
+		"level":{"type":"string","enum":["low","high"]},
+		"tags":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}}`))
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, true, true, false, false, false}, form.FreeText)
+	require.Equal(t, "Which port?", form.Questions[1].Text)
+	yes := []string{"Yes"}
+	reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{
+		{Text: "x"}, {Text: "80"}, {Text: "0.5"}, {Selected: yes}, {Selected: []string{"high"}}, {Selected: []string{"b", "a"}},
+	}})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"action":"accept","content":{"name":"x","port":80,"rate":0.5,"tls":true,"level":"high","tags":["a","b"]}}`, string(reply))
+
+	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {Text: "many"}}})
+	require.ErrorContains(t, err, "question 2 takes a whole number")
+	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {}, {}, {Text: "maybe"}}})
+	require.ErrorContains(t, err, "question 4 takes none but its options")
+	for status, want := range map[convert.Status]string{convert.Declined: "decline", convert.Cancelled: "cancel", convert.Failed: "cancel"} {
+		reply, err := form.Reply(convert.Outcome{Status: status})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"action":"`+want+`"}`, string(reply))
+	}
+}
+
+func TestParseFormErrors(t *testing.T) {
+	for params, want := range map[string]error{
+		`{`: convert.ErrInvalidJSON,
+		`{"mode":"url","requestedSchema":{"properties":{}}}`:         convert.ErrWrongType,
+		`{"requestedSchema":{"properties":[]}}`:                      convert.ErrWrongType,
+		`{"requestedSchema":{"properties":{}}}`:                      convert.ErrNoQuestions,
+		`{"requestedSchema":{"properties":{"x":{"type":"object"}}}}`: convert.ErrWrongType,
+	} {
+		_, err := convert.ParseForm(json.RawMessage(params))
+		require.ErrorIs(t, err, want, params)
+	}
+}
+
+func FuzzParseForm(f *testing.F) {
+	f.Add([]byte(`{"mode":"form","requestedSchema":{"properties":{"q":{"type":"string","oneOf":[{"const":"a"}]},"q_custom":{"type":"string"}}}}`))
+	f.Fuzz(func(t *testing.T, params []byte) {
+		form, err := convert.ParseForm(params)
+		if err != nil {
+			return
+		}
+		answers := make([]convert.Answer, len(form.Questions))
+		for i, q := range form.Questions {
+			if len(q.Options) > 0 {
+				answers[i].Selected = []string{q.Options[0].Label}
+			} else {
+				answers[i].Text = "1"
+			}
+		}
+		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: answers})
+		if err == nil {
+			require.True(t, json.Valid(reply))
+		}
+	})
+}

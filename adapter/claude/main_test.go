@@ -99,3 +99,13 @@ func deltas(messages []claude.Message) string {
 	}
 	return text
 }
+
+// toolResults lists the calls whose results are among messages, in order.
+func toolResults(messages []claude.Message) (ids []string) {
+	for _, m := range messages {
+		if id := m.Get("message.content.0.tool_use_id"); m.Type == claude.TypeUser && id.Exists() {
+			ids = append(ids, id.String())
+		}
+	}
+	return ids
+}

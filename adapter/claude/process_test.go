@@ -149,18 +149,34 @@ func TestQuestion(t *testing.T) {
 	require.JSONEq(t, `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which?"}],"answers":{"Which?":"A\u2028<b>"}}}`, string(s.cli.Reply("toolu_1")))
 }
 
-func TestTwoQuestionsAreOpenAtOnce(t *testing.T) {
-	s := run(t, turns(claudetest.Message(
+// As TestRealTwoQuestions has it of the real CLI.
+func TestTwoQuestions(t *testing.T) {
+	script := turns(claudetest.Message(
 		claudetest.Question("toolu_1", claudetest.Q("One?", "1", false, "A", "B")),
 		claudetest.Question("toolu_2", claudetest.Q("Two?", "2", false, "A", "B")),
-	)))
-	require.NoError(t, s.Prompt("hi"))
-	first := s.last(claude.TypeControlRequest).ToolRequest()
-	second := s.last(claude.TypeControlRequest).ToolRequest()
-	require.Equal(t, "toolu_2", second.ToolUseID)
-	require.NoError(t, s.Reply(second.RequestID, claude.Deny("no", false)))
-	require.NoError(t, s.Reply(first.RequestID, claude.Deny("no", false)))
-	require.Equal(t, "success", s.last(claude.TypeResult).Subtype)
+	))
+	for name, interrupt := range map[string]bool{"answered in the other order": false, "one dismissed with interrupt": true} {
+		t.Run(name, func(t *testing.T) {
+			s := run(t, script)
+			require.NoError(t, s.Prompt("hi"))
+			first := s.last(claude.TypeControlRequest).ToolRequest()
+			second := s.last(claude.TypeControlRequest).ToolRequest()
+			require.NoError(t, s.Reply(second.RequestID, claude.Deny("no", interrupt)))
+			before := s.until(claude.TypeUser)
+			var cancelled []string
+			for _, m := range before {
+				if m.Type == claude.TypeControlCancel {
+					cancelled = append(cancelled, m.RequestID())
+				}
+			}
+			if interrupt {
+				require.Equal(t, []string{first.RequestID}, cancelled)
+			} else {
+				require.NoError(t, s.Reply(first.RequestID, claude.Deny("no", false)))
+			}
+			require.Equal(t, []string{"toolu_2", "toolu_1"}, toolResults(append(before, s.until(claude.TypeResult)...)))
+		})
+	}
 }
 
 func TestInterruptWhileOpen(t *testing.T) {

@@ -17,7 +17,10 @@ type call struct {
 	block  Block
 	parent string
 	begun  bool
+	done   bool // has a result
 	wait   func(context.Context) (gjson.Result, error)
+	reply  gjson.Result
+	err    error
 }
 
 var errEOF = errors.New("Tool permission request failed: AbortError: Tool permission stream closed before response received")
@@ -66,7 +69,14 @@ func (c *call) begin() {
 	_, c.wait = c.e.ask(c.block.ID, request)
 }
 
-// finish waits for the permission and writes the tool's result.
+// await waits for the permission, if one was asked for.
+func (c *call) await(ctx context.Context) {
+	if c.wait != nil {
+		c.reply, c.err = c.wait(ctx)
+	}
+}
+
+// finish does what the permission allows and writes the tool's result.
 func (c *call) finish(ctx context.Context) error {
 	if c.wait == nil {
 		if c.block.Ask != nil && c.e.modeIs("dontAsk") {
@@ -77,18 +87,17 @@ func (c *call) finish(ctx context.Context) error {
 		}
 		return c.execute(ctx, c.block.Input)
 	}
-	reply, err := c.wait(ctx)
 	switch {
-	case errors.Is(err, errEOF):
-		c.result(err.Error(), true, nil)
+	case errors.Is(c.err, errEOF):
+		c.result(c.err.Error(), true, nil)
 		return nil
-	case err != nil:
-		return err
-	case reply.Get("subtype").String() != "success":
-		c.result("Tool permission request failed: Error: "+reply.Get("error").String(), true, nil)
+	case c.err != nil:
+		return c.err
+	case c.reply.Get("subtype").String() != "success":
+		c.result("Tool permission request failed: Error: "+c.reply.Get("error").String(), true, nil)
 		return nil
 	}
-	answer := reply.Get("response")
+	answer := c.reply.Get("response")
 	switch answer.Get("behavior").String() {
 	case "allow":
 		for _, u := range answer.Get("updatedPermissions").Array() {
@@ -102,7 +111,7 @@ func (c *call) finish(ctx context.Context) error {
 			c.e.mu.Lock()
 			c.e.withdraw()
 			c.e.mu.Unlock()
-			return errInterrupted
+			return errDismissed
 		}
 		c.result(answer.Get("message").String(), true, nil)
 		return nil
@@ -142,9 +151,14 @@ func (c *call) subAgent(ctx context.Context) error {
 	return nil
 }
 
-func (c *call) reject() { c.result(rejection, true, raw("User rejected tool use")) }
+func (c *call) reject() {
+	if !c.done {
+		c.result(rejection, true, raw("User rejected tool use"))
+	}
+}
 
 func (c *call) result(text string, failed bool, detail json.RawMessage) {
+	c.done = true
 	block := object{"type": "tool_result", "tool_use_id": c.block.ID, "content": text}
 	if failed {
 		block["is_error"] = true

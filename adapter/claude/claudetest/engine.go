@@ -19,6 +19,7 @@ import (
 var (
 	errInterrupted = errors.New("interrupted")
 	errStreaming   = errors.New("interrupted while streaming")
+	errDismissed   = errors.New("denied with interrupt")
 )
 
 // engine is the stand-in: one goroutine reads the input, one runs turns.

@@ -171,13 +171,34 @@ func onlyQuestions(calls []*call) bool {
 	return true
 }
 
-// finish runs the calls in order. If the turn is interrupted, those without a
-// result are rejected.
+// finish runs the calls: those that are open side by side as their answers
+// come, then the others in order. If the turn is interrupted, those without a
+// result are rejected, first the one that the user dismissed.
 func finish(ctx context.Context, calls []*call) error {
-	for i, c := range calls {
-		c.begin()
+	open := 0
+	for open < len(calls) && calls[open].begun {
+		open++
+	}
+	answered := make(chan *call, open)
+	for _, c := range calls[:open] {
+		go func() {
+			c.await(ctx)
+			answered <- c
+		}()
+	}
+	for i := range calls {
+		c := calls[i]
+		if i < open {
+			c = <-answered
+		} else {
+			c.begin()
+			c.await(ctx)
+		}
 		if err := c.finish(ctx); err != nil {
-			for _, left := range calls[i:] {
+			if errors.Is(err, errDismissed) {
+				c.reject()
+			}
+			for _, left := range calls {
 				left.reject()
 			}
 			return err

@@ -16,6 +16,9 @@ import (
 // for. They end at once, unless a process that left the group holds them.
 const drainGrace = 250 * time.Millisecond
 
+// settleGrace is how long Close waits beyond SIGKILL.
+const settleGrace = 2 * time.Second
+
 // Process is a running CLI. Its methods may be called from several
 // goroutines; Next from one at a time. Close must be called, also when the
 // CLI ended by itself.
@@ -266,8 +269,9 @@ func (p *Process) Kill() { p.signal(killTree) }
 
 // Close ends the process: it interrupts what runs and ends the input, after a
 // grace it sends SIGTERM to the group, after another SIGKILL. When ctx ends it
-// kills at once. It returns when nothing is left of it; from then on Next returns ErrClosed. What the CLI
-// still writes is dropped. Close may be called more than once.
+// kills at once. It returns when nothing is left of it. What the CLI still
+// writes is dropped, and Next returns ErrClosed, or the *ExitError if the CLI
+// had ended before. Close may be called more than once.
 func (p *Process) Close(ctx context.Context) error {
 	p.mu.Lock()
 	select {
@@ -283,18 +287,19 @@ func (p *Process) Close(ctx context.Context) error {
 		p.conn.fail(ErrClosed)
 	}
 	p.end()
-	select {
-	case <-p.done:
-		return nil
-	case <-ctx.Done():
-		p.Kill()
-	}
 	// A killed process ends unless the kernel holds it.
-	select {
-	case <-p.done:
-		return nil
-	case <-time.After(p.opts.TermGrace + drainGrace*4):
-		return fmt.Errorf("claude: process %d does not end", p.cmd.Process.Pid)
+	limit := time.NewTimer(p.opts.EOFGrace + p.opts.TermGrace + settleGrace)
+	defer limit.Stop()
+	for cancelled := ctx.Done(); ; {
+		select {
+		case <-p.done:
+			return nil
+		case <-cancelled:
+			p.Kill()
+			cancelled = nil
+		case <-limit.C:
+			return fmt.Errorf("claude: process %d does not end", p.cmd.Process.Pid)
+		}
 	}
 }
 

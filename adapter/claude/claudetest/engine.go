@@ -1,0 +1,279 @@
+package claudetest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/tidwall/gjson"
+)
+
+var (
+	errInterrupted = errors.New("interrupted")
+	errStreaming   = errors.New("interrupted while streaming")
+	errDismissed   = errors.New("denied with interrupt")
+)
+
+// engine is the stand-in: one goroutine reads the input, one runs turns.
+type engine struct {
+	dir    string
+	args   arguments
+	script Script
+	run    int
+	record *os.File
+	out    output
+
+	mu      sync.Mutex
+	mode    string
+	model   string
+	session string
+	queue   []json.RawMessage // user messages that no turn has taken
+	open    []string          // permission requests without an answer, in order
+	replies map[string]chan gjson.Result
+	cancel  context.CancelCauseFunc // of the running turn
+	eof     chan struct{}
+	arrived chan struct{} // capacity 1
+
+	message int // numbers messages, results and uuids
+	results int
+	uuid    int
+	request int
+}
+
+func newEngine(dir string, args arguments) *engine {
+	e := &engine{
+		dir: dir, args: args, mode: args.mode, model: args.model, session: args.session,
+		replies: map[string]chan gjson.Result{}, eof: make(chan struct{}), arrived: make(chan struct{}, 1),
+	}
+	if args.resume != "" && !args.fork {
+		e.session = args.resume
+	}
+	if e.session == "" {
+		e.session = "00000000-0000-4000-8000-000000000000"
+	}
+	return e
+}
+
+// play runs until the input ends, and returns the exit status.
+func (e *engine) play() int {
+	if err := e.steps(context.Background(), e.script.Start, ""); err != nil {
+		return 1
+	}
+	if e.args.resume != "" && !exists(e.sessionFile(e.args.resume)) {
+		e.result(&Result{Subtype: "error_during_execution", IsError: true, Errors: []string{"No conversation found with session ID: " + e.args.resume}}, nil)
+		return 1
+	}
+	if e.args.resume == "" && e.args.session != "" && exists(e.sessionFile(e.args.session)) {
+		fmt.Fprintf(os.Stderr, "Error: Session ID %s is already in use.\n", e.args.session)
+		return 1
+	}
+	go e.read()
+	for {
+		for {
+			prompt, ok := e.next()
+			if !ok {
+				break
+			}
+			e.turn(prompt)
+		}
+		select {
+		case <-e.arrived:
+		case <-e.eof:
+			if e.script.IgnoreEOF {
+				select {}
+			}
+			return 0
+		}
+	}
+}
+
+func (e *engine) next() (json.RawMessage, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.queue) == 0 {
+		return nil, false
+	}
+	prompt := e.queue[0]
+	e.queue = e.queue[1:]
+	return prompt, true
+}
+
+// fold takes the waiting prompts into the running turn, as the CLI does
+// between tool calls and the next message.
+func (e *engine) fold() {
+	e.mu.Lock()
+	e.queue = nil
+	e.mu.Unlock()
+}
+
+func (e *engine) read() {
+	r := bufio.NewReaderSize(os.Stdin, 64<<10)
+	for n := 0; ; n++ {
+		if e.script.StopReading > 0 && n >= e.script.StopReading {
+			select {}
+		}
+		line, err := r.ReadBytes('\n')
+		if text := strings.TrimSpace(string(line)); text != "" {
+			if !json.Valid(line) {
+				fmt.Fprintf(os.Stderr, "Error parsing streaming input line (type=unknown, %d chars): SyntaxError\n", len(text))
+				os.Exit(1)
+			}
+			e.note(Line{Raw: json.RawMessage(text)})
+			e.receive(json.RawMessage(text))
+		}
+		if err != nil {
+			e.note(Line{EOF: true})
+			close(e.eof)
+			return
+		}
+	}
+}
+
+func (e *engine) note(l Line) {
+	l.Run = e.run
+	data, _ := json.Marshal(l)
+	_, _ = e.record.Write(append(data, '\n'))
+}
+
+func (e *engine) receive(line json.RawMessage) {
+	m := gjson.ParseBytes(line)
+	switch m.Get("type").String() {
+	case "user":
+		e.mu.Lock()
+		e.queue = append(e.queue, line)
+		e.mu.Unlock()
+		select {
+		case e.arrived <- struct{}{}:
+		default:
+		}
+	case "control_response":
+		e.mu.Lock()
+		id := m.Get("response.request_id").String()
+		ch := e.replies[id]
+		e.forget(id)
+		e.mu.Unlock()
+		if ch != nil { // else a late answer: nobody cares
+			ch <- m.Get("response")
+		}
+	case "control_request":
+		e.control(m.Get("request_id").String(), m.Get("request"))
+	}
+}
+
+// forget is called with the lock held.
+func (e *engine) forget(id string) {
+	delete(e.replies, id)
+	e.open = slices.DeleteFunc(e.open, func(s string) bool { return s == id })
+}
+
+func (e *engine) control(id string, r gjson.Result) {
+	switch subtype := r.Get("subtype").String(); subtype {
+	case "initialize":
+		e.respond(id, e.initReply())
+	case "interrupt":
+		if !e.script.IgnoreInterrupt {
+			e.interrupt(id)
+		}
+	case "set_permission_mode":
+		mode := r.Get("mode").String()
+		switch {
+		case !slices.Contains([]string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}, mode):
+			e.refuse(id, "Cannot set permission mode: must be one of acceptEdits, auto, bypassPermissions, default, dontAsk, plan", "invalid_mode")
+		case mode == "bypassPermissions" && !e.args.bypass:
+			e.refuse(id, "Cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions", "bypass_not_launched")
+		default:
+			e.respond(id, object{"mode": mode})
+			e.setMode(mode)
+		}
+	case "set_model":
+		model := r.Get("model").String()
+		if known, ok := map[string]string{"default": "claude-opus-5-5", "opus": "claude-opus-5-5", "sonnet": "claude-sonnet-5-5", "haiku": "claude-haiku-5-5"}[model]; ok {
+			model = known
+		}
+		e.mu.Lock()
+		e.model = model
+		e.mu.Unlock()
+		e.respond(id, object{"model": model})
+	default:
+		e.refuse(id, "Unsupported control request subtype: "+subtype, "unsupported_request")
+	}
+}
+
+// interrupt withdraws what is open, replies, and ends the turn, in the order
+// of the real CLI. Without an id it came by a signal.
+func (e *engine) interrupt(id string) {
+	e.mu.Lock()
+	cancel := e.cancel
+	if cancel != nil {
+		e.withdraw()
+	}
+	e.mu.Unlock()
+	if id != "" {
+		e.respond(id, object{"still_queued": []any{}})
+	}
+	if cancel != nil {
+		cancel(errInterrupted)
+	}
+}
+
+// withdraw is called with the lock held.
+func (e *engine) withdraw() {
+	for _, req := range slices.Clone(e.open) {
+		e.out.emit(object{"type": "control_cancel_request", "request_id": req})
+		e.forget(req)
+	}
+}
+
+func (e *engine) setMode(mode string) {
+	e.mu.Lock()
+	e.mode = mode
+	e.mu.Unlock()
+	e.emit(object{"type": "system", "subtype": "status", "status": nil, "permissionMode": mode})
+}
+
+func (e *engine) respond(id string, response any) {
+	e.out.emit(object{"type": "control_response", "response": object{"subtype": "success", "request_id": id, "response": response}})
+}
+
+func (e *engine) refuse(id, message, code string) {
+	e.out.emit(object{"type": "control_response", "response": object{"subtype": "error", "request_id": id, "error": message, "error_code": code}})
+}
+
+// The session file holds how many turns a session used up. As with the real
+// CLI there is no session before its first prompt.
+func (e *engine) sessionFile(id string) string { return filepath.Join(e.dir, "session-"+id) }
+
+// pick chooses the turn for a prompt.
+func (e *engine) pick(prompt string) Turn {
+	for _, t := range e.script.Turns {
+		if t.Match != "" && strings.Contains(prompt, t.Match) {
+			return t
+		}
+	}
+	data, _ := os.ReadFile(e.sessionFile(e.session))
+	used, _ := strconv.Atoi(string(data))
+	_ = os.WriteFile(e.sessionFile(e.session), []byte(strconv.Itoa(used+1)), 0o600)
+	for _, t := range e.script.Turns {
+		if t.Match != "" {
+			continue
+		}
+		if used == 0 {
+			return t
+		}
+		used--
+	}
+	return Turn{Steps: []Step{Text("(the script has no more turns)")}}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

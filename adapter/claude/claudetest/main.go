@@ -1,0 +1,128 @@
+package claudetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	dirVariable   = "CLAUDETEST_DIR"
+	childVariable = "CLAUDETEST_CHILD"
+	scriptFile    = "script.json"
+	receivedFile  = "received.ndjson"
+)
+
+// Main plays the CLI and ends the process if New's executable started it;
+// else it returns at once. Call it first in TestMain.
+func Main() {
+	if os.Getenv(childVariable) != "" {
+		time.Sleep(time.Hour)
+		os.Exit(0)
+	}
+	dir := os.Getenv(dirVariable)
+	if dir == "" {
+		return
+	}
+	os.Unsetenv(dirVariable) // not for what this process starts
+	os.Exit(play(dir, os.Args[1:]))
+}
+
+func play(dir string, args []string) int {
+	data, err := os.ReadFile(filepath.Join(dir, scriptFile))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "claudetest:", err)
+		return 3
+	}
+	e := newEngine(dir, parseArgs(args))
+	if err := json.Unmarshal(data, &e.script); err != nil {
+		fmt.Fprintln(os.Stderr, "claudetest:", err)
+		return 3
+	}
+	if e.record, err = os.OpenFile(filepath.Join(dir, receivedFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, "claudetest:", err)
+		return 3
+	}
+	e.run = countRun(dir)
+	e.watchSignals()
+	start := &Start{Args: args, Pid: os.Getpid()}
+	start.Dir, _ = os.Getwd()
+	if e.script.Grandchild {
+		start.Child = startGrandchild()
+	}
+	e.note(Line{Start: start})
+	return e.play()
+}
+
+// countRun numbers the processes of one stand-in.
+func countRun(dir string) int {
+	for n := 1; ; n++ {
+		f, err := os.OpenFile(filepath.Join(dir, "run-"+strconv.Itoa(n)), os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			f.Close()
+			return n
+		}
+		if !os.IsExist(err) {
+			return 0
+		}
+	}
+}
+
+func startGrandchild() int {
+	self, err := os.Executable()
+	if err != nil {
+		return 0
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0
+	}
+	return cmd.Process.Pid
+}
+
+type arguments struct {
+	session, resume, mode, model string
+	fork, bypass                 bool
+}
+
+func parseArgs(args []string) arguments {
+	a := arguments{mode: "default", model: "claude-opus-5-5"}
+	values := map[string]*string{"--session-id": &a.session, "--resume": &a.resume, "--permission-mode": &a.mode, "--model": &a.model}
+	for i, arg := range args {
+		if p := values[arg]; p != nil && i+1 < len(args) {
+			*p = args[i+1]
+		}
+	}
+	a.fork = slices.Contains(args, "--fork-session")
+	a.bypass = slices.Contains(args, "--dangerously-skip-permissions") || slices.Contains(args, "--allow-dangerously-skip-permissions")
+	return a
+}
+
+func (e *engine) watchSignals() {
+	if e.script.IgnoreTerm {
+		signal.Ignore(syscall.SIGTERM)
+	} else {
+		term := make(chan os.Signal, 1)
+		signal.Notify(term, syscall.SIGTERM)
+		go func() {
+			<-term
+			os.Exit(143)
+		}()
+	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		for range interrupts {
+			e.interrupt("")
+		}
+	}()
+}

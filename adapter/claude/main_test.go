@@ -1,0 +1,111 @@
+package claude_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+func TestMain(m *testing.M) {
+	claudetest.Main()
+	goleak.VerifyTestMain(m)
+}
+
+type object = map[string]any
+
+// session is a started process and what its test needs.
+type session struct {
+	*claude.Process
+	t   testing.TB
+	ctx context.Context
+	cli *claudetest.CLI
+}
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// run starts a stand-in with that script. It is closed with the test.
+func run(t testing.TB, script claudetest.Script, change ...func(*claude.Options)) *session {
+	t.Helper()
+	s := &session{t: t, ctx: testContext(t), cli: claudetest.New(t, script)}
+	s.start(change...)
+	return s
+}
+
+func (s *session) start(change ...func(*claude.Options)) {
+	s.t.Helper()
+	opts := claude.Options{
+		Path: s.cli.Path, Dir: s.t.TempDir(), SessionID: claude.NewSessionID(),
+		EOFGrace: 2 * time.Second, TermGrace: 2 * time.Second,
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	p, err := claude.Start(s.ctx, opts)
+	require.NoError(s.t, err)
+	s.Process = p
+	s.t.Cleanup(func() { require.NoError(s.t, p.Close(context.Background())) })
+}
+
+// until reads messages up to the first that is of that type, and returns all.
+func (s *session) until(typ string) []claude.Message {
+	s.t.Helper()
+	var all []claude.Message
+	for {
+		m, err := s.Next(s.ctx)
+		require.NoError(s.t, err, "waiting for %s after %d messages", typ, len(all))
+		all = append(all, m)
+		if m.Type == typ {
+			return all
+		}
+	}
+}
+
+// last is the last message of until.
+func (s *session) last(typ string) claude.Message {
+	s.t.Helper()
+	all := s.until(typ)
+	return all[len(all)-1]
+}
+
+// end reads to the end and returns the error that says why.
+func (s *session) end() error {
+	s.t.Helper()
+	for {
+		if _, err := s.Next(s.ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func turns(steps ...claudetest.Step) claudetest.Script {
+	return claudetest.Script{Turns: []claudetest.Turn{{Steps: steps}}}
+}
+
+// deltas joins the text deltas of messages.
+func deltas(messages []claude.Message) string {
+	text := ""
+	for _, m := range messages {
+		text += m.Get("event.delta.text").String()
+	}
+	return text
+}
+
+// toolResults lists the calls whose results are among messages, in order.
+func toolResults(messages []claude.Message) (ids []string) {
+	for _, m := range messages {
+		if id := m.Get("message.content.0.tool_use_id"); m.Type == claude.TypeUser && id.Exists() {
+			ids = append(ids, id.String())
+		}
+	}
+	return ids
+}

@@ -19,9 +19,8 @@ type painter struct {
 	s *session
 
 	// Of the reader alone.
-	stream   streamed
-	tasks    display.Tasks
-	dropping bool
+	stream streamed
+	tasks  display.Tasks
 
 	mu    sync.Mutex
 	calls map[string]*toolCall // tool calls without a result

@@ -1,0 +1,42 @@
+package adapter_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// A Go agent registers the tool and asks on a terminal (os.Stdin and os.Stdout
+// in place of what stands here); with an [adapter.Adapter] it asks in an editor.
+func Example() {
+	tool := adapter.NewTool(&adapter.Lines{In: strings.NewReader("2\n"), Out: io.Discard})
+	input := json.RawMessage(`{"questions":[{"question":"Which database?","header":"Database",
+		"options":[{"label":"PostgreSQL"},{"label":"SQLite","description":"one file"}]}]}`)
+	text, isError := tool.Run(context.Background(), "session", "call", input)
+	fmt.Printf("%s: %t\n%s\n", tool.Name, isError, text)
+	// Output:
+	// ask_user_question: false
+	// Which database?
+	// SQLite
+}
+
+// An adapter asks over anything that can request a permission.
+func ExampleAdapter_Ask() {
+	editor := &scripted{buttons: []any{"SQLite"}}
+	call, err := convert.Parse([]byte(`{"questions":[{"question":"Which database?","options":["PostgreSQL","SQLite"]}]}`), convert.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	call.Session, call.ID = "s1", "toolu_1"
+	outcome, _ := adapter.New(editor, nil).Ask(context.Background(), call)
+	fmt.Println(outcome.Status)
+	fmt.Println(string(convert.ClaudeResult(call, outcome)))
+	// Output:
+	// answered
+	// {"behavior":"allow","updatedInput":{"questions":[{"question":"Which database?","options":["PostgreSQL","SQLite"]}],"answers":{"Which database?":"SQLite"}}}
+}

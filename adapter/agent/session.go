@@ -27,6 +27,9 @@ type session struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	out    outlet
+	// ended is closed when nothing is left of a closed session.
+	ended   chan struct{}
+	closing bool // guarded by Agent.mu
 
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
@@ -73,7 +76,7 @@ func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, e
 	if !filepath.IsAbs(r.Cwd) {
 		return nil, invalid("cwd must be an absolute path, got %q", r.Cwd)
 	}
-	s := &session{agent: a, id: claude.NewSessionID(), cwd: filepath.Clean(r.Cwd), asking: map[string]bool{}}
+	s := &session{agent: a, id: claude.NewSessionID(), cwd: filepath.Clean(r.Cwd), asking: map[string]bool{}, ended: make(chan struct{})}
 	s.cliID = s.id
 	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
 	s.out.init(s)
@@ -109,29 +112,31 @@ func (a *Agent) closeSession(r acp.CloseSessionRequest) (any, error) {
 		return nil, err
 	}
 	a.end(s, errSessionClosed)
-	<-s.gone()
+	<-s.ended
 	return acp.CloseSessionResponse{}, nil
 }
 
-// end closes a session in the background; Serve waits for it.
+// end closes a session in the background, once; Serve waits for it.
 func (a *Agent) end(s *session, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.sessions, s.id)
-	if s.ctx.Err() != nil && context.Cause(s.ctx) == errSessionClosed {
+	if s.closing {
 		return
 	}
+	s.closing = true
+	delete(a.sessions, s.id)
 	s.cancel(why)
-	s.out.release()
 	a.closing.Add(1)
 	go func() {
 		defer a.closing.Done()
-		if proc, _ := s.process(); proc != nil {
+		defer close(s.ended)
+		s.out.release()
+		if proc, pumped := s.process(); proc != nil {
 			if err := proc.Close(context.Background()); err != nil {
 				a.log.Warn("Claude Code did not end", "session", s.id, "err", err)
 			}
+			<-pumped
 		}
-		<-s.gone()
 		a.ask().EndSession(s.id)
 	}()
 }
@@ -141,16 +146,6 @@ func (s *session) process() (*claude.Process, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc, s.pumped
-}
-
-var closedChan = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// gone is closed when no process of the session is left.
-func (s *session) gone() <-chan struct{} {
-	if proc, pumped := s.process(); proc != nil {
-		return pumped
-	}
-	return closedChan
 }
 
 // start starts the CLI: anew, or where the conversation was.
@@ -264,15 +259,22 @@ func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, 
 	if !known {
 		return nil, invalid("unknown mode %q: the modes of a session are listed in the reply to session/new", mode)
 	}
+	// Noted first: the CLI's own report of the change is then no news.
+	before := s.swapMode(mode)
 	if proc, _ := s.process(); proc != nil {
 		if err := proc.SetMode(ctx, mode); err != nil {
+			s.swapMode(before)
 			return nil, processError(fmt.Errorf("the mode was not changed: %w", err))
 		}
 	}
-	s.mu.Lock()
-	s.mode = mode
-	s.mu.Unlock()
 	return acp.SetSessionModeResponse{}, nil
+}
+
+func (s *session) swapMode(mode string) (before string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.mode = s.mode, mode
+	return before
 }
 
 // announceCommands tells the editor the slash commands of the CLI.

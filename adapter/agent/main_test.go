@@ -1,0 +1,36 @@
+package agent_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+func TestMain(m *testing.M) {
+	claudetest.Main()
+	goleak.VerifyTestMain(m, ignored...)
+}
+
+// The driver starts all processes from one thread, which stays.
+var ignored = []goleak.Option{}
+
+// scripted joins an editor to a scripted stand-in for the CLI.
+func scripted(t testing.TB, script claudetest.Script) (*editor, *claudetest.CLI) {
+	t.Helper()
+	cli := claudetest.New(t, script)
+	return serve(t, agent.Options{Claude: cli.Path}), cli
+}
+
+// turns is a script with a turn for each list of steps.
+func turns(list ...[]claudetest.Step) claudetest.Script {
+	var s claudetest.Script
+	for _, steps := range list {
+		s.Turns = append(s.Turns, claudetest.Turn{Steps: steps})
+	}
+	return s
+}
+
+type steps = []claudetest.Step

@@ -1,0 +1,288 @@
+package agent_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+func TestTextArrivesOnceAndInOrder(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.ThinkingBlock("hm ", "well"), ct.TextBlock("Hello ", "world")), ct.Text(", again")}))
+	s := e.ready()
+	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "Hello world, again", e.said(s))
+	require.Equal(t, "hm well", e.text(s, "agent_thought_chunk"))
+}
+
+func TestMessagesWithoutDeltasAreShown(t *testing.T) {
+	whole := `{"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"from a local command"}]},"parent_tool_use_id":null}`
+	e, _ := scripted(t, turns(steps{ct.Text("streamed "), ct.Raw(whole)}))
+	s := e.ready()
+	e.prompt(s, "/context").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "streamed from a local command", e.said(s))
+}
+
+func TestBurst(t *testing.T) {
+	const n = 20_000
+	e, _ := scripted(t, turns(steps{ct.Burst(n)}))
+	s := e.ready()
+	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	var want strings.Builder
+	for i := range n {
+		fmt.Fprintf(&want, "%d ", i)
+	}
+	require.Equal(t, want.String(), e.said(s))
+}
+
+func TestPromptContent(t *testing.T) {
+	e, cli := scripted(t, ct.Script{})
+	s := e.ready()
+	e.promptBlocks(s, `[
+		{"type":"text","text":"look at"},
+		{"type":"resource_link","name":"a.go","uri":"file:///src/a.go"},
+		{"type":"resource_link","name":"docs","uri":"https://example.com/docs"},
+		{"type":"resource","resource":{"uri":"file:///src/b.go","text":"package b"}},
+		{"type":"image","mimeType":"image/png","data":"aGk="}]`).ends(acp.StopReasonEndTurn)
+	var line gjson.Result
+	for _, l := range cli.Lines() {
+		if gjson.GetBytes(l.Raw, "type").Str == "user" {
+			line = gjson.ParseBytes(l.Raw)
+		}
+	}
+	var got []string
+	for _, b := range line.Get("message.content").Array() {
+		got = append(got, b.Get("type").Str+": "+b.Get("text").Str+b.Get("source.data").Str)
+	}
+	require.Equal(t, []string{
+		"text: look at",
+		"text: @/src/a.go",
+		"text: [@docs](https://example.com/docs)",
+		"text: @/src/b.go",
+		"image: aGk=",
+		"text: \n<context ref=\"file:///src/b.go\">\npackage b\n</context>",
+	}, got)
+
+	for blocks, want := range map[string]string{
+		`[{"type":"audio","mimeType":"audio/wav","data":"aGk="}]`: "no audio",
+		`[]`: "the prompt is empty",
+		`[{"type":"image","mimeType":"image/png","data":""}]`: "an image needs data",
+	} {
+		e.promptBlocks(s, blocks).fails(want)
+	}
+}
+
+func TestStopReasons(t *testing.T) {
+	for name, test := range map[string]struct {
+		result *ct.Result
+		want   acp.StopReason
+	}{
+		"end_turn":          {nil, acp.StopReasonEndTurn},
+		"max_tokens":        {ct.StopReason("max_tokens"), acp.StopReasonMaxTokens},
+		"max_turn_requests": {ct.MaxTurns(), acp.StopReasonMaxTurnRequests},
+		"refusal":           {&ct.Result{Subtype: "success", IsError: true, StopReason: "refusal"}, acp.StopReasonRefusal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Text("x")}, Result: test.result}}})
+			e.prompt(e.ready(), "hi").ends(test.want)
+		})
+	}
+}
+
+func TestErrorsAreReadable(t *testing.T) {
+	for name, test := range map[string]struct {
+		result *ct.Result
+		want   string
+		code   int
+	}{
+		"api":       {ct.APIError(529, "server_error", "API Error: Overloaded"), "API Error: Overloaded", -32603},
+		"auth":      {ct.AuthError(), "claude /login", -32000},
+		"execution": {ct.ExecutionError("[ede_diagnostic] x", "No conversation found"), "No conversation found", -32603},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: test.result}}})
+			s := e.ready()
+			err := e.prompt(s, "hi").fails(test.want)
+			require.Equal(t, test.code, err.Code)
+			require.NotContains(t, err.Message, "ede_diagnostic")
+			require.Empty(t, e.said(s), "an error is shown once")
+			e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+		})
+	}
+}
+
+func TestSecondPromptWaits(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.Text("one "), ct.Wait("go")}, steps{ct.Text("two")}))
+	s := e.ready()
+	first := e.prompt(s, "first")
+	e.await(s, "one", func(u gjson.Result) bool { return u.Get("content.text").Str == "one " })
+	second := e.prompt(s, "second")
+	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`) // the second has arrived
+	require.Equal(t, []string{"first"}, cli.Prompts())
+	cli.Release("go")
+	first.ends(acp.StopReasonEndTurn)
+	second.ends(acp.StopReasonEndTurn)
+	require.Equal(t, []string{"first", "second"}, cli.Prompts())
+	require.Equal(t, "one two", e.said(s))
+}
+
+func TestCancel(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.Text("working"), ct.Hang()}, steps{ct.Text(" next")}))
+	s := e.ready()
+	turn, queued := e.prompt(s, "first"), (*turn)(nil)
+	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "working" })
+	queued = e.prompt(s, "queued")
+	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"default"}`)
+	e.cancel(s)
+	turn.ends(acp.StopReasonCancelled)
+	queued.ends(acp.StopReasonCancelled)
+	e.prompt(s, "next").ends(acp.StopReasonEndTurn)
+	require.Equal(t, []string{"first", "next"}, cli.Prompts())
+	require.Equal(t, "working next", e.said(s))
+	require.Len(t, cli.Starts(), 1)
+}
+
+// A cancel that comes right behind its prompt is not lost, wherever the prompt
+// is by then.
+func TestCancelRightBehind(t *testing.T) {
+	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "hang", Steps: steps{ct.Hang()}}}})
+	s := e.ready()
+	for range 50 {
+		turn := e.prompt(s, "hang")
+		e.cancel(s)
+		select {
+		case <-turn.done:
+		case <-time.After(20 * time.Millisecond): // the cancel overtook its prompt here, in the test
+			e.cancel(s)
+		}
+		turn.ends(acp.StopReasonCancelled)
+	}
+}
+
+func TestCancelThatIsNotHonoured(t *testing.T) {
+	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Text("a"), ct.Hang()}}, {Steps: steps{ct.Text("b")}}}})
+	e := serve(t, agent.Options{Claude: cli.Path, CancelGrace: 50 * time.Millisecond})
+	s := e.ready()
+	turn := e.prompt(s, "first")
+	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.cancel(s)
+	turn.ends(acp.StopReasonCancelled)
+	e.prompt(s, "next").ends(acp.StopReasonEndTurn)
+	starts := cli.Starts()
+	require.Len(t, starts, 2)
+	require.Contains(t, starts[0].Args, "--session-id")
+	require.Contains(t, starts[1].Args, "--resume")
+	require.Contains(t, starts[1].Args, s)
+}
+
+func TestProcessDies(t *testing.T) {
+	for name, step := range map[string]ct.Step{
+		"exit":          ct.Die(7, "out of cheese"),
+		"signal":        ct.DieBy(int(syscall.SIGKILL), "out of cheese"),
+		"stdout closed": ct.CloseStdout(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, cli := scripted(t, turns(steps{ct.Text("a"), step}, steps{ct.Text("b")}))
+			s := e.ready()
+			turn := e.prompt(s, "first")
+			err := turn.fails("Claude Code")
+			if name != "stdout closed" {
+				require.Contains(t, err.Message, "out of cheese")
+			}
+			e.prompt(s, "second").ends(acp.StopReasonEndTurn)
+			require.Equal(t, "ab", e.said(s))
+			require.Contains(t, cli.Starts()[1].Args, "--resume")
+		})
+	}
+}
+
+func TestGarbageFromTheCLI(t *testing.T) {
+	e, _ := scripted(t, turns(steps{
+		ct.Raw("not json", `{"no":"type"}`, `[]`, `{"type":"surprise","x":1}`, `{"type":"stream_event"}`, `{"type":"assistant"}`, `{"type":"user","message":7}`, ``),
+		ct.BigLine(10 << 20), ct.Text("still here"),
+	}))
+	s := e.ready()
+	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "still here", e.said(s))
+}
+
+func TestBadRequests(t *testing.T) {
+	e, _ := scripted(t, ct.Script{})
+	e.initialize(`{}`)
+	for name, test := range map[string]struct{ method, params, want string }{
+		"unknown session":  {acp.AgentMethodSessionPrompt, `{"sessionId":"nope","prompt":[]}`, "no session"},
+		"unknown mode":     {acp.AgentMethodSessionSetMode, `{"sessionId":"` + e.open(t.TempDir()) + `","modeId":"yolo"}`, "unknown mode"},
+		"relative cwd":     {acp.AgentMethodSessionNew, `{"cwd":"here","mcpServers":[]}`, "absolute path"},
+		"missing cwd":      {acp.AgentMethodSessionNew, `{"cwd":"/no/such/folder","mcpServers":[]}`, "/no/such/folder"},
+		"wrong types":      {acp.AgentMethodSessionNew, `{"cwd":7}`, "cwd"},
+		"unknown method":   {"session/dance", `{}`, "Method not found"},
+		"unknown auth":     {acp.AgentMethodAuthenticate, `{"methodId":"magic"}`, "unknown authentication method"},
+		"close of nothing": {acp.AgentMethodSessionClose, `{"sessionId":"nope"}`, "no session"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := e.try(test.method, test.params)
+			var re *acp.RequestError
+			require.ErrorAs(t, err, &re)
+			require.Contains(t, re.Message, test.want)
+		})
+	}
+}
+
+func TestClaudeIsMissing(t *testing.T) {
+	e := serve(t, agent.Options{Claude: "/no/such/claude"})
+	e.initialize(`{}`)
+	_, err := e.try(acp.AgentMethodSessionNew, `{"cwd":"/","mcpServers":[]}`)
+	require.ErrorContains(t, err, "/no/such/claude")
+}
+
+func TestCloseSession(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.Text("a"), ct.Hang()}))
+	s := e.ready()
+	turn := e.prompt(s, "first")
+	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+	turn.ends(acp.StopReasonCancelled)
+	require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH, "the process is gone")
+	_, err := e.try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"x"}]}`)
+	require.ErrorContains(t, err, "no session")
+}
+
+func TestEditorLeaves(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.Text("a"), ct.Hang()}))
+	s := e.ready()
+	e.prompt(s, "first")
+	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.leave()
+	require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH, "the process is gone")
+	require.NotEmpty(t, cli.Controls("interrupt"))
+}
+
+func TestModesAndCommands(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.SetMode("acceptEdits")}))
+	e.initialize(`{}`)
+	resp := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
+	s := resp.Get("sessionId").Str
+	require.Equal(t, "default", resp.Get("modes.currentModeId").Str)
+	require.NotContains(t, resp.Raw, "bypassPermissions")
+	e.await(s, "commands", func(u gjson.Result) bool {
+		return u.Get("availableCommands.0.name").Str == "code-review" && u.Get("availableCommands.0.input.hint").Str != ""
+	})
+	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
+	require.JSONEq(t, `{"subtype":"set_permission_mode","mode":"plan"}`, string(cli.Controls("set_permission_mode")[0]))
+	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	var modes []string
+	for _, u := range e.updates(s) {
+		if u.Get("sessionUpdate").Str == "current_mode_update" {
+			modes = append(modes, u.Get("currentModeId").Str)
+		}
+	}
+	require.Equal(t, []string{"acceptEdits"}, modes)
+}

@@ -31,11 +31,13 @@ func (s *session) park(ctx context.Context, m adapter.Message) (string, error) {
 	k := &parked{toolCallID: m.ToolCallID, reply: make(chan string, 1)}
 	s.out.text(messageChunk, "\n\n"+m.Text)
 	s.out.hold()
-	s.mu.Lock()
 	e := stopped(acp.StopReasonEndTurn)
 	e.response.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": k.toolCallID}}
-	s.finish(e)
-	s.parked = k
+	s.mu.Lock()
+	if s.turn != nil && !s.turn.cancelled {
+		s.parked = k
+		s.turn.finish(e)
+	}
 	s.mu.Unlock()
 	select {
 	case words := <-k.reply:
@@ -56,11 +58,12 @@ func (s *session) park(ctx context.Context, m adapter.Message) (string, error) {
 func (s *session) answerParked(p *prompt) bool {
 	s.mu.Lock()
 	k := s.parked
-	if k == nil || p.cancelled() {
+	if k == nil || s.turn == nil || p.cancelled() {
 		s.mu.Unlock()
 		return false
 	}
 	s.parked = nil
+	s.turn.owner = p
 	s.mu.Unlock()
 	s.out.release()
 	k.reply <- p.words

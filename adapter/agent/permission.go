@@ -34,30 +34,36 @@ type requests struct {
 
 // ask takes a can_use_tool request.
 func (r *requests) ask(t claude.ToolRequest, p *painter) {
-	ctx, finish := r.begin(t)
-	tool := display.Tool{Name: t.ToolName, Input: t.Input}
+	var answer func(context.Context) any
 	if t.ToolName == questionTool {
+		call, err := convert.Parse(t.Input, convert.Limits{})
+		if err != nil { // the model can correct it
+			r.reply(t, claude.Deny("The questions could not be asked: "+err.Error(), false))
+			return
+		}
+		call.Session, call.ID, call.Name = r.s.id, t.ToolUseID, t.ToolName
 		p.asked(t.ToolUseID)
+		answer = func(ctx context.Context) any { return r.question(ctx, call) }
 	} else {
-		tool = p.awaiting(t)
+		tool := p.awaiting(t)
+		answer = func(ctx context.Context) any { return r.permission(ctx, t, tool) }
 	}
+	ctx, finish := r.begin(t)
 	r.all.Add(1)
 	go func() {
 		defer r.all.Done()
 		defer finish()
-		var result any
-		if t.ToolName == questionTool {
-			result = r.question(ctx, t)
-		} else {
-			result = r.permission(ctx, t, tool)
-		}
-		if errors.Is(context.Cause(ctx), errWithdrawn) {
-			return // a reply counts for nothing
-		}
-		if err := r.proc.Reply(t.RequestID, result); err != nil {
-			r.s.agent.log.Debug("reply not sent", "session", r.s.id, "err", err)
+		result := answer(ctx)
+		if !errors.Is(context.Cause(ctx), errWithdrawn) { // else it counts for nothing
+			r.reply(t, result)
 		}
 	}()
+}
+
+func (r *requests) reply(t claude.ToolRequest, result any) {
+	if err := r.proc.Reply(t.RequestID, result); err != nil {
+		r.s.agent.log.Debug("reply not sent", "session", r.s.id, "err", err)
+	}
 }
 
 // begin makes the context of a request. It ends with the turn; that of a
@@ -94,14 +100,18 @@ func (r *requests) withdraw(id string) {
 	}
 }
 
-// question asks a question call. A call that does not parse goes back with
-// what is wrong, so that the model can correct it.
-func (r *requests) question(ctx context.Context, t claude.ToolRequest) any {
-	call, err := convert.Parse(t.Input, convert.Limits{})
-	if err != nil {
-		return claude.Deny("The questions could not be asked: "+err.Error(), false)
+// abort closes all requests because nobody waits for them any more.
+func (r *requests) abort(why error) {
+	r.mu.Lock()
+	for _, cancel := range r.open {
+		cancel(why)
 	}
-	call.Session, call.ID, call.Name = r.s.id, t.ToolUseID, t.ToolName
+	r.mu.Unlock()
+	r.all.Wait()
+}
+
+// question asks a question call.
+func (r *requests) question(ctx context.Context, call convert.Call) any {
 	outcome, _ := r.s.agent.ask().Ask(ctx, call)
 	if outcome.Status == convert.Cancelled {
 		r.s.cancelTurn(false)

@@ -180,6 +180,7 @@ func (s *session) begin(p *prompt) error {
 		return err
 	}
 	s.turn = s.newTurn()
+	s.turn.owner = p
 	s.prompted = true
 	return nil
 }
@@ -196,22 +197,12 @@ func (s *session) await(p *prompt) ending {
 	return ending{err: internal(context.Cause(s.ctx).Error())}
 }
 
-// current is the prompt that the running turn belongs to, nil while none runs.
-// mu is held.
-func (s *session) current() *prompt {
-	if len(s.line) == 0 || s.turn == nil || s.turn.own || s.parked != nil {
-		return nil
-	}
-	return s.line[0]
-}
-
-// finish ends the running prompt, if there is one. mu is held.
-func (s *session) finish(e ending) {
-	if p := s.current(); p != nil {
-		select {
-		case p.done <- e:
-		default: // ended before
-		}
+// finish ends the prompt that the turn belongs to, if there is one. mu of the
+// session is held.
+func (t *turn) finish(e ending) {
+	if t.owner != nil {
+		t.owner.done <- e
+		t.owner = nil
 	}
 }
 
@@ -236,6 +227,7 @@ func (s *session) cancelTurn(interrupt bool) {
 	first := t != nil && !t.cancelled
 	if first {
 		t.cancelled = true
+		s.parked = nil // the next prompt is no answer any more
 	}
 	s.mu.Unlock()
 	if !first || proc == nil {

@@ -19,8 +19,7 @@ func (s *session) pump(proc *claude.Process, pumped chan struct{}) {
 		// The process ends with the session; what it wrote before counts.
 		m, err := proc.Next(context.Background())
 		if err != nil {
-			r.all.Wait()
-			s.exited(proc, p, err)
+			s.exited(p, r, err)
 			return
 		}
 		s.handle(m, p, r)
@@ -119,26 +118,28 @@ func (s *session) endTurn(t *turn, p *painter, how func() ending) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.finish(e)
+	t.finish(e)
 	s.turn = nil
 	close(t.over)
 }
 
 // exited ends what the process leaves behind.
-func (s *session) exited(proc *claude.Process, p *painter, err error) {
-	s.mu.Lock()
-	t := s.turn
-	wasParked := s.parked != nil
-	s.proc = nil
-	if t != nil && wasParked && !t.cancelled && s.ctx.Err() == nil {
-		s.dead = err
-	}
-	s.mu.Unlock()
+func (s *session) exited(p *painter, r *requests, err error) {
 	if errors.Is(err, claude.ErrClosed) {
 		err = context.Cause(s.ctx)
 	}
+	s.mu.Lock()
+	t := s.turn
+	s.proc = nil
+	if t != nil && s.parked != nil && s.ctx.Err() == nil {
+		s.dead, s.parked = err, nil
+	}
+	s.mu.Unlock()
 	if t != nil {
 		t.cancel(err)
+	}
+	r.abort(err)
+	if t != nil {
 		s.endTurn(t, p, func() ending { return ending{err: processError(err)} })
 	}
 }

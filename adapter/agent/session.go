@@ -52,6 +52,7 @@ type turn struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	cancelled bool           // guarded by session.mu
+	owner     *prompt        // the prompt that it runs in; guarded by session.mu
 	own       bool           // the CLI began it by itself
 	asks      sync.WaitGroup // requests to the client
 	over      chan struct{}

@@ -37,15 +37,7 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 
 // newAsker makes the adapter for what the client says it can do.
 func (a *Agent) newAsker(r acp.InitializeRequest) *adapter.Adapter {
-	caps := r.ClientCapabilities
-	return adapter.New(&editor{a}, &adapter.Options{
-		Forms:    caps.Elicitation != nil && caps.Elicitation.Form != nil,
-		Aware:    caps.Meta["askUserQuestion"] != nil && caps.Meta["askUserQuestion"] != false,
-		First:    a.opts.First,
-		Guard:    a.opts.Guard,
-		OnChange: a.questionChanged,
-		Logger:   a.log,
-	})
+	return adapter.New(&editor{a}, a.askOptions(r))
 }
 
 // authenticate cannot log in by itself: it checks that somebody did.

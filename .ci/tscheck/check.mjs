@@ -149,7 +149,8 @@ try {
   if (code !== 0) tap.strays("exit", `acp-bridge ended with ${code}`);
 } catch (error) {
   failure = error.message;
-  child.kill();
+  child.kill(); // acp-bridge ends the CLI, then itself
+  await bounded(exited, "the end of acp-bridge").catch(() => {});
 }
 
 // Every kind of message that came, made wrong, must be found wrong.

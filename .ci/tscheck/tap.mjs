@@ -139,6 +139,11 @@ export class Tap {
     const what = { error: m.error?.code, result: m.result?.stopReason, notification: m.params?.update?.sessionUpdate, request: m.params?.mode }[shape];
     count([shape, method, what].filter((v) => v !== undefined).join(" "));
     const call = m.params?.toolCall ?? m.params?.update;
+    for (const meta of [m.result?._meta, m.params?._meta, call?._meta]) {
+      for (const [owner, fields] of Object.entries(meta ?? {})) {
+        for (const field of Object.keys(fields ?? {})) count(`meta ${owner} ${field}`);
+      }
+    }
     if (!call?.toolCallId) return;
     if (call.kind) count(`tool kind ${call.kind}`);
     if (call.status) count(`tool status ${call.status}`);

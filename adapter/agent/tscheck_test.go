@@ -262,7 +262,8 @@ func (c *tsTalk) questions() {
 	c.prompt("cancelled", says(apitest.Use(asks("toolu_q6", database))), dismisses("Which database?"))
 	c.prompt("cancelled", says(apitest.Use(asks("toolu_q7", database))), hangs("session/request_permission", "Which database?"))
 	c.sees("request session/request_permission", "notification $/cancel_request", "result session/prompt cancelled",
-		"tool kind other", "tool status pending", "tool status completed", "tool status failed", "tool content content text")
+		"tool kind other", "tool status pending", "tool status completed", "tool status failed", "tool content content text",
+		"meta claudeCode questionType", "meta acp-bridge questions", "meta acp-bridge picked", "meta acp-bridge waitingFor")
 }
 
 func (c *tsTalk) tools() {
@@ -290,9 +291,11 @@ func (c *tsTalk) tools() {
 		use("toolu_p1", "Read", object{"file_path": picture}),
 		use("toolu_g1", "Grep", object{"pattern": "moon", "path": c.dir, "output_mode": "content"}),
 		use("toolu_g2", "Glob", object{"pattern": "*.txt"}),
-		use("toolu_n1", "NoSuchTool", object{"any": "thing"}), apitest.Say("done")))
+		use("toolu_n1", "NoSuchTool", object{"any": "thing"}),
+		use("toolu_f1", "WebFetch", object{"url": "https://example.com/", "prompt": "what is it"}),
+		apitest.Say("done")), picks("example.com", "reject"))
 	c.subAgent()
-	c.sees("tool kind execute", "tool kind edit", "tool kind read", "tool kind search", "tool status in_progress",
+	c.sees("tool kind execute", "tool kind edit", "tool kind read", "tool kind search", "tool kind fetch", "tool status in_progress",
 		"tool content diff", "tool content content image", "tool locations", "notification session/update tool_call", "notification session/update tool_call_update",
 		"notification session/update current_mode_update")
 }
@@ -305,7 +308,7 @@ func (c *tsTalk) subAgent() {
 	c.prompt("end_turn", says(apitest.Use(apitest.ToolUse("toolu_s1", "Agent", object{
 		"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose",
 	})), apitest.Say("done")))
-	c.sees("tool kind think")
+	c.sees("tool kind think", "meta claudeCode toolName", "meta claudeCode parentToolUseId")
 }
 
 func (c *tsTalk) plans() {
@@ -327,12 +330,19 @@ func (c *tsTalk) endings() {
 	c.prompt(-32603, says(fail, fail))
 	refusal := apitest.Say("I would rather not.")
 	refusal.StopReason = "refusal"
-	c.prompt("refusal", says(refusal))
+	c.prompt("refusal", says(refusal, refusal)) // the CLI goes on once by itself
+	// The CLI asks for more a few times by itself.
+	full := apitest.Say("and so on")
+	full.StopReason, full.Times = "max_tokens", 4
+	c.prompt("max_tokens", says(full))
+	c.prompt(-32603, says(apitest.Use(apitest.ToolUse("toolu_k1", "Bash", object{"command": "kill -9 $PPID", "description": "test"}))),
+		picks("kill -9", "allow"))
+	c.prompt("end_turn", says(apitest.Say("I am back")))
 	cancelled := apitest.Say("I have", " begun")
 	cancelled.Hold = make(chan struct{})
 	c.prompt("cancelled", says(cancelled))["onUpdate"] = object{
 		"kind": "agent_message_chunk", "notify": "session/cancel", "params": object{"sessionId": "$sessionId"}}
-	c.sees("error session/prompt -32603", "result session/prompt refusal")
+	c.sees("error session/prompt -32603", "result session/prompt refusal", "result session/prompt max_tokens")
 }
 
 func formTalk(c *tsTalk) {
@@ -363,7 +373,7 @@ func messageTalk(c *tsTalk) {
 		return apitest.Use(apitest.ToolUse(id, "Bash", object{"command": "ls", "description": "test"}))
 	}
 	c.prompt("max_turn_requests", says(look("toolu_m3"), look("toolu_m4"), look("toolu_m5"), look("toolu_m6")))
-	c.sees("result session/prompt end_turn", "result session/prompt max_turn_requests", "tool status completed", "notification session/update agent_message_chunk")
+	c.sees("result session/prompt end_turn", "result session/prompt max_turn_requests", "meta acp-bridge waitingFor", "tool status completed", "notification session/update agent_message_chunk")
 }
 
 func noLoginTalk(c *tsTalk) {

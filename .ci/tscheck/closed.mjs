@@ -60,7 +60,9 @@ export class Judge {
 
   errors(validate, value, at, judge) {
     if (validate(value)) return [];
-    return validate.errors.map((e) => {
+    // A wrong value fails each constant of a choice: the choice says it once.
+    const chosen = new Set(validate.errors.filter((e) => unions.includes(e.keyword)).map((e) => e.instancePath));
+    return validate.errors.filter((e) => e.keyword !== "const" || !chosen.has(e.instancePath)).map((e) => {
       const extra = e.params.unevaluatedProperty ?? e.params.additionalProperty;
       return problem(judge, at + e.instancePath, e.message + (extra === undefined ? "" : `: ${extra}`));
     });

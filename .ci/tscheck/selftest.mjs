@@ -2,6 +2,7 @@
 // that must pass. A judge that lets everything through proves nothing.
 
 import { shapeOf } from "./closed.mjs";
+import { Tap } from "./tap.mjs";
 
 const update = (fields) => ({
   jsonrpc: "2.0", method: "session/update", params: { sessionId: "s", update: fields },
@@ -94,6 +95,17 @@ const wrong = {
   "error without its id": [failure(null, { code: -32603, message: "m" })],
 };
 
+const lines = {
+  "not JSON": "{",
+  "two messages on a line": "{} {}",
+  "a key twice": '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"code":-32700,"message":"a \\"m\\": {"}}',
+  "not UTF-8": Buffer.from([0x22, 0xff, 0x22]),
+  "empty": "",
+  "an answer to nothing": '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"m"}}',
+  "a session that is not there": JSON.stringify(update({ sessionUpdate: "agent_message_chunk", content: text })),
+  "a form nobody can show": JSON.stringify(form({ type: "string" })),
+};
+
 // selfTest returns how many cases there are and what the judge got wrong.
 export function selfTest(judge) {
   const wire = (m) => JSON.parse(JSON.stringify(m)); // what is undefined is absent
@@ -105,7 +117,12 @@ export function selfTest(judge) {
   for (const [name, [message, method]] of Object.entries(wrong)) {
     if (judge.check(wire(message), method).length === 0) mistakes.push(`${name}: wrong, and not found`);
   }
-  return { cases: Object.keys(right).length + Object.keys(wrong).length, mistakes };
+  for (const [name, line] of Object.entries(lines)) {
+    const tap = new Tap(judge);
+    tap.fromAgent(Buffer.concat([Buffer.from(line), Buffer.from("\n")]));
+    if (tap.violations.length === 0) mistakes.push(`${name}: wrong line, and not found`);
+  }
+  return { cases: [right, wrong, lines].flatMap(Object.keys).length, mistakes };
 }
 
 const free = new Set(["_meta", "rawInput", "rawOutput", "data"]);

@@ -23,8 +23,11 @@ export class Tap {
 
   constructor(judge) { this.#judge = judge; }
 
+  // report notes a violation; of equal ones the first line is kept.
   report(judge, where, text, line) {
-    this.violations.push({ judge, where, text, line });
+    const same = this.violations.find((v) => v.judge === judge && v.where === where && v.text === text);
+    if (same) same.times++;
+    else this.violations.push({ judge, where, text, line, times: 1 });
   }
 
   // strays reports that the conversation went another way than the script.
@@ -77,6 +80,7 @@ export class Tap {
       this.report("line", "line", error.message, String(bytes));
       return;
     }
+    for (const key of repeatedKeys(text)) this.report("line", "line", `the key ${key} comes twice`, text);
     const shape = shapeOf(message);
     const request = shape === "result" || shape === "error" ? this.#asked.get(message.id) : undefined;
     const method = request?.method ?? message?.method;
@@ -150,4 +154,18 @@ export class Tap {
     if (call.locations?.length > 0) count("tool locations");
     for (const c of Array.isArray(call.content) ? call.content : []) count(["tool content", c.type, c.content?.type].filter(Boolean).join(" "));
   }
+}
+
+// repeatedKeys finds what JSON.parse passes over: keys that an object has twice.
+export function repeatedKeys(text) {
+  const open = [], repeated = [];
+  let last;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]:]/g)) {
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (token === "}" || token === "]") open.pop();
+    else if (token !== ":") last = token;
+    else if (open.at(-1).has(last)) repeated.push(last);
+    else open.at(-1).add(last);
+  }
+  return repeated;
 }

@@ -166,7 +166,7 @@ func (c *tsTalk) run() {
 func (c *tsTalk) judge(r gjson.Result, took time.Duration, log string) {
 	t := c.t
 	for _, v := range r.Get("violations").Array() {
-		t.Errorf("VIOLATION (%s) %s: %s\n\t%s", v.Get("judge").Str, v.Get("where").Str, v.Get("text").Str, v.Get("line").Str)
+		t.Errorf("VIOLATION (%s, %d times) %s: %s\n\t%s", v.Get("judge").Str, v.Get("times").Int(), v.Get("where").Str, v.Get("text").Str, v.Get("line").Str)
 	}
 	if f := r.Get("failure").Str; f != "" {
 		t.Errorf("the conversation broke off: %s", f)

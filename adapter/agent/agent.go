@@ -132,7 +132,7 @@ func (a *Agent) session(id acp.SessionId) (*session, error) {
 	defer a.mu.Unlock()
 	s := a.sessions[string(id)]
 	if s == nil {
-		return nil, invalid("there is no session %q: it was never opened here, or is closed", id)
+		return nil, notFound("there is no session %q: it was never opened here, or is closed", id)
 	}
 	return s, nil
 }

@@ -201,7 +201,7 @@ func plainTalk(c *tsTalk) {
 	c.plans()
 	c.endings()
 	c.does("session/close", object{"sessionId": "$sessionId"})
-	c.fails(-32602, "session/prompt", object{"sessionId": "$sessionId", "prompt": []object{{"type": "text", "text": "hello"}}})
+	c.fails(-32002, "session/prompt", object{"sessionId": "$sessionId", "prompt": []object{{"type": "text", "text": "hello"}}})
 	c.sees("result initialize", "result session/close")
 }
 
@@ -220,13 +220,13 @@ func (c *tsTalk) handshake() {
 	c.does("session/set_mode", object{"sessionId": "$sessionId", "modeId": "acceptEdits"})
 	c.does("session/set_mode", object{"sessionId": "$sessionId", "modeId": "default"})
 	c.fails(-32602, "session/set_mode", object{"sessionId": "$sessionId", "modeId": "yolo"})
-	c.fails(-32602, "session/set_mode", object{"sessionId": "nobody", "modeId": "default"})
-	c.fails(-32602, "session/prompt", object{"sessionId": "nobody", "prompt": []object{{"type": "text", "text": "hello"}}})
-	c.fails(-32602, "session/close", object{"sessionId": "nobody"})
+	c.fails(-32002, "session/set_mode", object{"sessionId": "nobody", "modeId": "default"})
+	c.fails(-32002, "session/prompt", object{"sessionId": "nobody", "prompt": []object{{"type": "text", "text": "hello"}}})
+	c.does("session/close", object{"sessionId": "nobody"}) // the SDK takes "not found" for closed
 	c.sees("error -32700", "error -32600", "error session/teleport -32601", "error _example/extension -32601",
 		"result authenticate", "error authenticate -32602", "error logout -32603", "error session/new -32602",
 		"result session/new", "notification session/update available_commands_update",
-		"result session/set_mode", "error session/set_mode -32602", "error session/prompt -32602", "error session/close -32602")
+		"result session/set_mode", "error session/set_mode -32602", "error session/set_mode -32002", "error session/prompt -32002", "error session/close -32002")
 }
 
 // pixel is a picture of one pixel.

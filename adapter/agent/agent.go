@@ -165,6 +165,8 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 		return handle(params, func(r acp.NewSessionRequest) (any, error) { return a.newSession(ctx, r) })
 	case acp.AgentMethodSessionSetMode:
 		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return a.setMode(ctx, r) })
+	case acp.AgentMethodSessionSetConfigOption:
+		return a.setOption(ctx, params)
 	case acp.AgentMethodSessionClose:
 		return handle(params, a.closeSession)
 	}
@@ -193,14 +195,21 @@ func (a *Agent) Notify(_ context.Context, method string, params json.RawMessage)
 
 // handle decodes parameters and calls the method's function.
 func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) {
-	var request T
+	request, err := decode[T](params)
+	if err != nil {
+		return nil, err
+	}
+	return f(request)
+}
+
+func decode[T any](params json.RawMessage) (request T, err error) {
 	if len(params) == 0 {
 		params = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(params, &request); err != nil {
-		return nil, invalid("%s", err)
+		return request, invalid("%s", err)
 	}
-	return f(request)
+	return request, nil
 }
 
 var errEditorGone = errors.New("the editor closed the connection")

@@ -23,8 +23,12 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentInfo:       &acp.Implementation{Name: "acp-bridge", Title: acp.Ptr("Claude Code"), Version: a.opts.Version},
 		AgentCapabilities: acp.AgentCapabilities{
-			PromptCapabilities:  acp.PromptCapabilities{Image: true, EmbeddedContext: true},
-			SessionCapabilities: acp.SessionCapabilities{Close: &acp.SessionCloseCapabilities{}},
+			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
+			McpCapabilities:    acp.McpCapabilities{Http: true, Sse: true},
+			SessionCapabilities: acp.SessionCapabilities{
+				Close:                 &acp.SessionCloseCapabilities{},
+				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
+			},
 		},
 		AuthMethods: []acp.AuthMethod{
 			{Agent: &acp.AuthMethodAgent{Id: loginMethod, Name: "Claude login",

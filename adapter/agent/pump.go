@@ -69,19 +69,6 @@ func (s *session) system(m claude.Message) {
 	}
 }
 
-// modeChanged tells the editor about a mode that the CLI changed to by itself.
-func (s *session) modeChanged(mode string) {
-	s.mu.Lock()
-	changed := mode != "" && mode != s.mode
-	if changed {
-		s.mode = mode
-	}
-	s.mu.Unlock()
-	if changed {
-		s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
-	}
-}
-
 func (s *session) noteAuthError() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

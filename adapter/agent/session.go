@@ -3,9 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -22,7 +19,7 @@ import (
 type session struct {
 	agent *Agent
 	id    string
-	cwd   string
+	setup
 	// ctx ends when the session is closed; its cause says why.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -37,6 +34,7 @@ type session struct {
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
 	mode     string
+	model    string // empty for the CLI's own choice
 	info     *claude.InitInfo
 
 	line   []*prompt       // prompts in order of arrival; the first one runs
@@ -74,13 +72,10 @@ var (
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.
 func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, error) {
-	if !filepath.IsAbs(r.Cwd) {
-		return nil, invalid("cwd must be an absolute path, got %q", r.Cwd)
+	s := a.prepare(claude.NewSessionID(), setup{r.Cwd, r.AdditionalDirectories, r.McpServers})
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	s := &session{agent: a, id: claude.NewSessionID(), cwd: filepath.Clean(r.Cwd), asking: map[string]bool{}, ended: make(chan struct{})}
-	s.cliID = s.id
-	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
-	s.out.init(s)
 	if err := s.start(ctx); err != nil {
 		s.cancel(err)
 		return nil, processError(err)
@@ -88,7 +83,20 @@ func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, e
 	if err := a.add(s); err != nil {
 		return nil, err
 	}
-	return conn.Then(acp.NewSessionResponse{SessionId: acp.SessionId(s.id), Modes: s.modes()}, s.announceCommands), nil
+	return conn.Then(acp.NewSessionResponse{
+		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
+	}, s.announceCommands), nil
+}
+
+// prepare makes a session that is not registered yet and has no process.
+func (a *Agent) prepare(id string, u setup) *session {
+	s := &session{
+		agent: a, id: id, cliID: id, setup: u,
+		asking: map[string]bool{}, ended: make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
+	s.out.init(s)
+	return s
 }
 
 // add registers a session, unless the editor has gone meanwhile.
@@ -171,9 +179,14 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	if err != nil {
 		return err
 	}
+	flags, remove, err := s.flags()
+	if err != nil {
+		return err
+	}
+	defer remove() // the CLI has read it when it answers initialize
 	s.mu.Lock()
 	o := claude.Options{
-		Path: path, Dir: s.cwd, Mode: s.mode,
+		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
 		Args: s.agent.opts.Args, Env: s.agent.opts.Env,
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
@@ -213,83 +226,4 @@ func (s *session) trace() func(byte, []byte) {
 		return nil
 	}
 	return func(dir byte, line []byte) { s.agent.opts.Trace(s.id, dir == '<', line) }
-}
-
-// modeNames are the permission modes that the CLI can be switched to.
-var modeNames = []acp.SessionMode{
-	{Id: "default", Name: "Default", Description: acp.Ptr("Asks before it edits files or runs commands")},
-	{Id: "acceptEdits", Name: "Accept Edits", Description: acp.Ptr("Edits files without asking")},
-	{Id: "plan", Name: "Plan", Description: acp.Ptr("Plans and changes nothing")},
-	{Id: "dontAsk", Name: "Don't Ask", Description: acp.Ptr("Refuses what is not allowed already")},
-	{Id: "auto", Name: "Auto", Description: acp.Ptr("Decides by itself what needs asking")},
-	{Id: "bypassPermissions", Name: "Bypass Permissions", Description: acp.Ptr("Does everything without asking")},
-}
-
-func (s *session) modes() *acp.SessionModeState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	current := s.mode
-	if current == "" {
-		current = "default"
-	}
-	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
-	for _, m := range modeNames {
-		if m.Id != "bypassPermissions" || current == "bypassPermissions" || s.agent.mayBypass() {
-			state.AvailableModes = append(state.AvailableModes, m)
-		}
-	}
-	if !slices.ContainsFunc(state.AvailableModes, func(m acp.SessionMode) bool { return m.Id == state.CurrentModeId }) {
-		state.AvailableModes = append(state.AvailableModes, acp.SessionMode{Id: state.CurrentModeId, Name: current})
-	}
-	return state
-}
-
-// mayBypass reports whether the user started the bridge with leave to do so.
-func (a *Agent) mayBypass() bool {
-	return slices.Contains(a.opts.Args, "--dangerously-skip-permissions") ||
-		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
-}
-
-func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
-	s, err := a.session(r.SessionId)
-	if err != nil {
-		return nil, err
-	}
-	mode := string(r.ModeId)
-	known := slices.ContainsFunc(s.modes().AvailableModes, func(m acp.SessionMode) bool { return m.Id == r.ModeId })
-	if !known {
-		return nil, invalid("unknown mode %q: the modes of a session are listed in the reply to session/new", mode)
-	}
-	// Noted first: the CLI's own report of the change is then no news.
-	before := s.swapMode(mode)
-	if proc, _ := s.process(); proc != nil {
-		if err := proc.SetMode(ctx, mode); err != nil {
-			s.swapMode(before)
-			return nil, processError(fmt.Errorf("the mode was not changed: %w", err))
-		}
-	}
-	return acp.SetSessionModeResponse{}, nil
-}
-
-func (s *session) swapMode(mode string) (before string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, s.mode = s.mode, mode
-	return before
-}
-
-// announceCommands tells the editor the slash commands of the CLI.
-func (s *session) announceCommands() {
-	s.mu.Lock()
-	info := s.info
-	s.mu.Unlock()
-	commands := make([]acp.AvailableCommand, 0, len(info.Commands))
-	for _, c := range info.Commands {
-		command := acp.AvailableCommand{Name: c.Name, Description: c.Description}
-		if c.ArgumentHint != "" {
-			command.Input = &acp.AvailableCommandInput{Unstructured: &acp.UnstructuredCommandInput{Hint: c.ArgumentHint}}
-		}
-		commands = append(commands, command)
-	}
-	s.out.now(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
 }

@@ -24,8 +24,8 @@ const realVariable = "ACP_BRIDGE_REAL_CLAUDE"
 // real is the real CLI against the stand-in for the API.
 type real struct {
 	*session
-	api       *apitest.Server
-	dir, home string
+	api             *apitest.Server
+	path, dir, home string
 }
 
 func startReal(t *testing.T, change ...func(*claude.Options)) *real {
@@ -38,7 +38,7 @@ func startReal(t *testing.T, change ...func(*claude.Options)) *real {
 	home, err := os.MkdirTemp("", "claude-home")
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
-	r := &real{session: &session{t: t, ctx: testContext(t)}, api: apitest.New(t), dir: t.TempDir(), home: home}
+	r := &real{session: &session{t: t, ctx: testContext(t)}, api: apitest.New(t), path: path, dir: t.TempDir(), home: home}
 	r.restart(path, change...)
 	return r
 }

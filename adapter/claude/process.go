@@ -61,6 +61,13 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 		return nil, err
 	}
 	p.conn = newConn(newInbox(inboxBytes), newOutbox(p.stdin, outboxBytes, p.tracer('>')), opts.Logger, opts.Surface)
+	if opts.OnMessage != nil {
+		p.conn.deliver = func(m Message) {
+			if !p.conn.in.dropping() {
+				opts.OnMessage(m)
+			}
+		}
+	}
 
 	var streams sync.WaitGroup
 	errDone := make(chan struct{})

@@ -30,7 +30,7 @@ type session struct {
 
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
-	pumped   chan struct{}   // closed when proc has been read to its end
+	drained  chan struct{}   // closed when proc has ended and been read
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
 	mode     string
@@ -140,11 +140,11 @@ func (a *Agent) end(s *session, why error) {
 		defer a.closing.Done()
 		defer close(s.ended)
 		s.out.release()
-		if proc, pumped := s.process(); proc != nil {
+		if proc, drained := s.process(); proc != nil {
 			if err := proc.Close(context.Background()); err != nil {
 				a.log.Warn("Claude Code did not end", "session", s.id, "err", err)
 			}
-			<-pumped
+			<-drained
 		}
 		a.ask().EndSession(s.id)
 	}()
@@ -154,7 +154,7 @@ func (a *Agent) end(s *session, why error) {
 func (s *session) process() (*claude.Process, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.proc, s.pumped
+	return s.proc, s.drained
 }
 
 // start starts the CLI: anew, or where the conversation was.
@@ -197,10 +197,13 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		o.SessionID = s.cliID
 	}
 	s.mu.Unlock()
+	p := s.newPump()
+	o.OnMessage = p.message
 	proc, err := claude.Start(s.ctx, o)
 	if err != nil {
 		return err
 	}
+	p.requests.use(proc)
 	info, err := proc.Initialize(ctx)
 	if err != nil {
 		_ = proc.Close(context.Background())
@@ -212,12 +215,12 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	s.proc, s.info, s.pumped = proc, info, make(chan struct{})
+	s.proc, s.info, s.drained = proc, info, make(chan struct{})
 	if s.mode == "" {
 		s.mode = info.Mode
 	}
 	s.mu.Unlock()
-	go s.pump(proc, s.pumped)
+	go p.drain(proc, s.drained)
 	return nil
 }
 

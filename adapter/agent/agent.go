@@ -158,9 +158,9 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 	case acp.AgentMethodInitialize:
 		return handle(params, a.initialize)
 	case acp.AgentMethodAuthenticate:
-		return handle(params, a.authenticate)
+		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
 	case acp.AgentMethodLogout:
-		return nil, a.logout()
+		return a.logout(ctx)
 	case acp.AgentMethodSessionNew:
 		return handle(params, func(r acp.NewSessionRequest) (any, error) { return a.newSession(ctx, r) })
 	case acp.AgentMethodSessionSetMode:

@@ -3,7 +3,9 @@ package agent_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -236,4 +238,54 @@ func TestRealTwoSessionsTwoTurns(t *testing.T) {
 	require.Equal(t, "twotwo again", e.said(s2))
 	require.Contains(t, told(t, api, "toolu_a").Text, `"A?"="a"`)
 	require.Contains(t, told(t, api, "toolu_b").Text, `"B?"="b"`)
+}
+
+func TestRealAuthentication(t *testing.T) {
+	e, _ := real(t)
+	e.initialize(`{}`)
+	e.call(acp.AgentMethodAuthenticate, `{"methodId":"anthropic-api-key"}`)
+	_, err := e.try(acp.AgentMethodLogout, `{}`)
+	require.ErrorContains(t, err, "credentials in the environment")
+
+	api := apitest.New(t)
+	e = serve(t, agent.Options{Claude: os.Getenv("ACP_BRIDGE_REAL_CLAUDE"), Env: apitest.EnvNoKey(api, t.TempDir())})
+	s := e.ready()
+	_, err = e.try(acp.AgentMethodAuthenticate, `{"methodId":"claude-login"}`)
+	require.ErrorContains(t, err, "claude /login")
+	require.Equal(t, -32000, e.prompt(s, "hello").fails("claude /login").Code)
+	e.call(acp.AgentMethodLogout, `{}`)
+}
+
+func TestRealKilledWhileAsking(t *testing.T) {
+	e, api := real(t, apitest.Say("first turn"), apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("back"))
+	s := e.ready()
+	e.prompt(s, "one").ends(acp.StopReasonEndTurn)
+	turn := e.prompt(s, "two")
+	r := e.asked("Which?")
+	killClaude(t, s)
+	turn.fails("Claude Code was ended by a signal")
+	<-r.withdrawn
+	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+	e.prompt(s, "three").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "first turnback", e.said(s))
+	last := api.Main()[len(api.Main())-1]
+	require.True(t, last.Contains("one"), "the conversation was resumed")
+}
+
+// killClaude kills the CLI of a session, found by its command line.
+func killClaude(t *testing.T, session string) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, name := range dirs {
+		line, err := os.ReadFile(name)
+		if err != nil || !strings.Contains(string(line), session) || !strings.Contains(string(line), "stream-json") {
+			continue
+		}
+		pid, err := strconv.Atoi(strings.Split(name, "/")[2])
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		return
+	}
+	t.Fatal("no process of the session")
 }

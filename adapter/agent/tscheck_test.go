@@ -220,12 +220,18 @@ func (c *tsTalk) handshake() {
 	c.does("session/set_mode", object{"sessionId": "$sessionId", "modeId": "acceptEdits"})
 	c.does("session/set_mode", object{"sessionId": "$sessionId", "modeId": "default"})
 	c.fails(-32602, "session/set_mode", object{"sessionId": "$sessionId", "modeId": "yolo"})
+	c.does("session/set_config_option", object{"sessionId": "$sessionId", "configId": "model", "value": "haiku"})
+	c.does("session/set_config_option", object{"sessionId": "$sessionId", "configId": "mode", "value": "plan"})
+	c.does("session/set_config_option", object{"sessionId": "$sessionId", "configId": "mode", "value": "default"})
+	c.fails(-32602, "session/set_config_option", object{"sessionId": "$sessionId", "configId": "colour", "value": "red"})
 	c.fails(-32002, "session/set_mode", object{"sessionId": "nobody", "modeId": "default"})
 	c.fails(-32002, "session/prompt", object{"sessionId": "nobody", "prompt": []object{{"type": "text", "text": "hello"}}})
 	c.does("session/close", object{"sessionId": "nobody"}) // the SDK takes "not found" for closed
 	c.sees("error -32700", "error -32600", "error session/teleport -32601", "error _example/extension -32601",
 		"result authenticate", "error authenticate -32602", "error logout -32603", "error session/new -32602",
 		"result session/new", "notification session/update available_commands_update",
+		"result session/set_config_option", "error session/set_config_option -32602",
+		"notification session/update config_option_update", "notification session/update current_mode_update",
 		"result session/set_mode", "error session/set_mode -32602", "error session/set_mode -32002", "error session/prompt -32002", "error session/close -32002")
 }
 

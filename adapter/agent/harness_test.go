@@ -32,6 +32,9 @@ type editor struct {
 	served   chan error
 	in, out  io.Closer
 
+	// pause, if set, stops the editor from reading until it is closed.
+	pause chan struct{}
+
 	mu      sync.Mutex
 	changed chan struct{}
 	log     []gjson.Result // updates, in order
@@ -104,6 +107,9 @@ func (e *editor) Request(ctx context.Context, method string, params json.RawMess
 func (e *editor) Notify(_ context.Context, method string, params json.RawMessage) {
 	if method != acp.ClientMethodSessionUpdate {
 		return
+	}
+	if e.pause != nil {
+		<-e.pause
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -21,6 +21,7 @@ type painter struct {
 	// Of the reader alone.
 	stream streamed
 	tasks  display.Tasks
+	used   gjson.Result // usage of the conversation's last message
 
 	mu    sync.Mutex
 	calls map[string]*toolCall // tool calls without a result
@@ -29,8 +30,10 @@ type painter struct {
 // streamed is what came in deltas of the current content block.
 type streamed struct {
 	message string
-	kind    string // "text" or "thinking"
+	kind    string // "text", "thinking" or "tool_use"
 	text    strings.Builder
+	call    string  // id of the tool call
+	input   partial // of the tool call
 }
 
 // toolCall is a tool call that has no result yet.
@@ -38,6 +41,7 @@ type toolCall struct {
 	tool   display.Tool
 	parent string
 	drawn  bool // the editor knows it
+	title  string
 	asked  bool // a question that the adapter draws
 }
 
@@ -56,7 +60,8 @@ func (p *painter) event(m claude.Message) {
 		b := event.Get("content_block")
 		p.stream = streamed{message: p.stream.message, kind: b.Get("type").Str}
 		if p.stream.kind == "tool_use" {
-			p.begin(b.Get("id").Str, b.Get("name").Str)
+			p.stream.call = b.Get("id").Str
+			p.begin(p.stream.call, b.Get("name").Str)
 		}
 	case "content_block_delta":
 		p.delta(event.Get("delta"))
@@ -73,7 +78,29 @@ func (p *painter) delta(d gjson.Result) {
 		text := d.Get("thinking").String()
 		p.stream.text.WriteString(text)
 		p.s.out.text(thoughtChunk, text)
+	case "input_json_delta":
+		if p.stream.input.feed(d.Get("partial_json").String()) {
+			p.grow(p.stream.call, p.stream.input.input())
+		}
 	}
+}
+
+// grow shows what a tool call's unfinished input says about it already.
+func (p *painter) grow(id string, input json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil || !c.drawn {
+		return
+	}
+	info := display.ToolInfo(display.Tool{Name: c.tool.Name, Input: input}, p.s.cwd)
+	if info.Title == c.title {
+		return
+	}
+	c.title = info.Title
+	p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Title: &info.Title, Locations: info.Locations, Meta: c.meta(),
+	}})
 }
 
 // begin draws a tool call as soon as its name is known.
@@ -98,6 +125,9 @@ func (p *painter) assistant(m claude.Message) {
 		return // comes again as the turn's error
 	}
 	parent := m.ParentToolUseID()
+	if parent == "" {
+		p.used = m.Get("message.usage")
+	}
 	for _, b := range m.Get("message.content").Array() {
 		switch b.Get("type").Str {
 		case "text":
@@ -149,6 +179,7 @@ func (p *painter) toolUse(b gjson.Result, parent string) {
 // draw shows a tool call, or what is new about it. mu is held.
 func (p *painter) draw(id string, c *toolCall) {
 	info := display.ToolInfo(c.tool, p.s.cwd)
+	c.title = info.Title
 	if c.drawn {
 		update := acp.SessionToolCallUpdate{
 			ToolCallId: acp.ToolCallId(id), Title: &info.Title, Kind: &info.Kind,

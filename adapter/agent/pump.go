@@ -91,6 +91,7 @@ func (s *session) result(m claude.Message, p *painter) {
 	if t == nil || own && !t.own {
 		return // of a turn that the CLI began by itself: it ends no prompt
 	}
+	s.usage(m, p.used)
 	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
 }
 

@@ -10,6 +10,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
@@ -68,6 +69,7 @@ func TestRealQuestion(t *testing.T) {
 	require.Equal(t, "x", tool["drawn"])
 	require.Equal(t, "completed", tool["status"])
 	require.Contains(t, tool["content"], "Which database? → SQLite")
+	e.await(s, "usage", func(u gjson.Result) bool { return u.Get("used").Int() > 0 && u.Get("size").Int() > u.Get("used").Int() })
 }
 
 func TestRealQuestionKinds(t *testing.T) {

@@ -27,5 +27,6 @@
 // line of the conversation, however large the file is.
 //
 // A session id may come from an editor. It is checked before it becomes part
-// of a path, and nothing outside the CLI's projects folder is read or removed.
+// of a path, a session file that is a link is not opened, and Delete removes
+// nothing outside the CLI's folders.
 package transcript

@@ -32,6 +32,7 @@ func newPeeker() *peeker { return &peeker{make([]byte, window), make([]byte, win
 type clues struct {
 	custom, ai, summary string // titles
 	first               string // first prompt
+	media               string // what the first prompt was if it had no words
 	last                string // the CLI's note of the last prompt
 	prompted            bool
 	cwd, relocated      string
@@ -58,14 +59,14 @@ func (p *peeker) peek(path string) (Info, bool) {
 		return Info{}, false
 	}
 	var head, tail clues
-	head.lines(p.head[:n])
+	head.lines(p.head[:n], size > window)
 	if size > window {
 		n, err := f.ReadAt(p.tail, size-window)
 		if err != nil && err != io.EOF {
 			return Info{}, false
 		}
 		_, whole, _ := bytes.Cut(p.tail[:n], []byte("\n"))
-		tail.lines(whole)
+		tail.lines(whole, false)
 	}
 	if head.sidechain || !head.prompted && !tail.prompted && head.last == "" && tail.last == "" {
 		return Info{}, false
@@ -84,7 +85,7 @@ func title(path string, head, tail clues) string {
 	if custom == "" {
 		custom = first(sideTitle(path), head.custom)
 	}
-	for _, t := range []string{custom, tail.ai, head.ai, tail.summary, head.summary, head.first, tail.last, head.last, tail.first} {
+	for _, t := range []string{custom, tail.ai, head.ai, tail.summary, head.summary, head.first, tail.last, head.last, tail.first, head.media, tail.media} {
 		if t = shown(t); t != "" {
 			return t
 		}
@@ -122,12 +123,15 @@ func first(values ...string) string {
 	return ""
 }
 
-// lines reads the lines of one end. The last may be cut off: what it tells up
-// to there still counts, a reader of broken JSON is all it takes.
-func (c *clues) lines(data []byte) {
+// lines reads the lines of one end. If the last one is cut off, what it tells
+// up to there still counts.
+func (c *clues) lines(data []byte, cut bool) {
 	for len(data) > 0 {
-		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
 		data = rest
+		if cut && !ended {
+			line = mend(line)
+		}
 		switch gjson.GetBytes(line, "type").Str {
 		case "user":
 			c.user(gjson.ParseBytes(line))
@@ -194,9 +198,9 @@ func (c *clues) blocks(content gjson.Result) {
 				return
 			}
 		case "image":
-			c.prompted, c.first = true, "Image"
+			c.prompted, c.media = true, "Image"
 		case "document":
-			c.prompted, c.first = true, "Document"
+			c.prompted, c.media = true, "Document"
 		}
 	}
 }
@@ -211,4 +215,41 @@ func timestamp(line gjson.Result) time.Time {
 func queued(attached gjson.Result) bool {
 	mode := attached.Get("commandMode").Str
 	return attached.Get("type").Str == "queued_command" && (mode == "prompt" || mode == "")
+}
+
+// mend ends the JSON of a line that was cut off, so that what came before the
+// cut can be read.
+func mend(line []byte) []byte {
+	var open []byte // what must be closed, the innermost last
+	quoted, escaped := false, false
+	start := 0 // of an escape
+	for i, ch := range line {
+		switch {
+		case escaped:
+			// An escape of a rune is four more characters; they hold no quote.
+			escaped = false
+		case quoted && ch == '\\':
+			escaped, start = true, i
+		case ch == '"':
+			quoted = !quoted
+		case quoted:
+		case ch == '{':
+			open = append(open, '}')
+		case ch == '[':
+			open = append(open, ']')
+		case (ch == '}' || ch == ']') && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+	}
+	if escaped || quoted && start > 0 && start > len(line)-6 {
+		line = line[:start]
+	}
+	mended := bytes.Clone(line)
+	if quoted {
+		mended = append(mended, '"')
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		mended = append(mended, open[i])
+	}
+	return mended
 }

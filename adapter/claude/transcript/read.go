@@ -89,7 +89,7 @@ type replay struct {
 	yield   func(Entry, error) bool
 	stopped bool
 	agents  map[string]string // files of sub-agents by the call that started them
-	running map[string]bool // the calls of the sub-agents that are being replayed
+	running map[string]bool   // the calls of the sub-agents that are being replayed
 }
 
 // run returns an error only if nothing was yielded after it.
@@ -118,7 +118,7 @@ func (r *replay) run(t *Transcript) error {
 			}
 		}
 	}
-	return nil
+	return r.ctx.Err() // a sub-agent's replay may have ended early
 }
 
 // line reads a line again. One that is no longer there, or is another one now,

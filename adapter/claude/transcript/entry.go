@@ -57,8 +57,8 @@ type Entry struct {
 }
 
 // entries reads the steps of one line. parent is the sub-agent's call.
-func entries(line gjson.Result, kind flags, parent string) []Entry {
-	b := builder{line: line, parent: parent}
+func entries(r row, kind flags, parent string) []Entry {
+	b := builder{row: r, parent: parent}
 	switch {
 	case kind&isAssistant != 0:
 		b.assistant()
@@ -67,38 +67,34 @@ func entries(line gjson.Result, kind flags, parent string) []Entry {
 	case kind&isSystem != 0:
 		b.system()
 	case kind&isAttachment != 0:
-		if attached := line.Get("attachment"); queued(attached) {
-			b.prompt(attached.Get("prompt"))
-		}
+		b.prompt(r.queued())
 	}
 	return b.out
 }
 
 // builder makes the entries of a line.
 type builder struct {
-	line   gjson.Result
+	row
 	parent string
 	out    []Entry
 }
 
 func (b *builder) assistant() {
-	message := b.line.Get("message")
-	failed := b.line.Get("isApiErrorMessage").Bool()
-	if message.Get("model").Str == "<synthetic>" && !failed {
+	if b.model == "<synthetic>" && !b.failed {
 		return // fills a gap for the model, nobody said it
 	}
-	content := blocks(message.Get("content"))
+	content := blocks(b.content)
 	for _, block := range content {
 		kind := blockKind(block.Get("type").Str)
 		switch {
 		case kind == 0:
 			continue
-		case failed:
+		case b.failed:
 			kind = Failure
 		}
-		raw := message.Raw
-		if len(content) > 1 || !message.Get("content").IsArray() {
-			raw = oneBlock(message, block)
+		raw := b.message.Raw
+		if len(content) > 1 || !b.content.IsArray() {
+			raw = oneBlock(b.message, block)
 		}
 		b.add(kind, "assistant", raw, block.Get("id").Str, "")
 	}
@@ -128,8 +124,7 @@ func oneBlock(message, block gjson.Result) string {
 }
 
 func (b *builder) user() {
-	message := b.line.Get("message")
-	content := blocks(message.Get("content"))
+	content := blocks(b.content)
 	results := 0
 	for _, block := range content {
 		if block.Get("type").Str == "tool_result" {
@@ -139,21 +134,21 @@ func (b *builder) user() {
 	if results > 0 {
 		structured := ""
 		if results == 1 { // of several, it would not be known whose it is
-			structured = b.line.Get("toolUseResult").Raw
+			structured = b.structured.Raw
 		}
 		for _, block := range content {
 			if block.Get("type").Str != "tool_result" {
 				continue
 			}
-			raw := message.Raw
+			raw := b.message.Raw
 			if len(content) > 1 {
-				raw = oneBlock(message, block)
+				raw = oneBlock(b.message, block)
 			}
 			b.add(ToolResult, "user", raw, block.Get("tool_use_id").Str, structured)
 		}
 	}
-	if b.parent == "" && !hiddenUser(b.line) {
-		b.prompt(message.Get("content"))
+	if !b.notPrompt() {
+		b.prompt(b.content)
 	}
 }
 
@@ -178,7 +173,7 @@ func (b *builder) prompt(content gjson.Result) {
 			case saidPrompt, saidCommand:
 				keep(string(textBlock(text)))
 			case saidOutput:
-				b.add(Output, "assistant", `{"role":"assistant","model":"<synthetic>","content":[`+string(textBlock(text))+`]}`, "", "")
+				b.add(Output, "assistant", synthetic(text), "", "")
 			case saidInterrupted:
 				b.add(Interrupted, "user", `{"role":"user","content":[`+string(textBlock(text))+`]}`, "", "")
 			}
@@ -191,16 +186,21 @@ func (b *builder) prompt(content gjson.Result) {
 	}
 }
 
+// synthetic is a message of the assistant that no model wrote.
+func synthetic(text string) string {
+	return `{"role":"assistant","model":"<synthetic>","content":[` + string(textBlock(text)) + `]}`
+}
+
 func textBlock(text string) []byte {
 	raw := gjson.AppendJSONString([]byte(`{"type":"text","text":`), text)
 	return append(raw, '}')
 }
 
 func (b *builder) system() {
-	switch b.line.Get("subtype").Str {
+	switch b.subtype {
 	case "local_command":
-		if text, what := words(b.line.Get("content").String()); what == saidOutput {
-			b.add(Output, "assistant", `{"role":"assistant","model":"<synthetic>","content":[`+string(textBlock(text))+`]}`, "", "")
+		if text, what := words(b.text.String()); what == saidOutput {
+			b.add(Output, "assistant", synthetic(text), "", "")
 		}
 	case "compact_boundary":
 		b.add(Compacted, "system", "", "", "")
@@ -213,10 +213,10 @@ func (b *builder) add(kind Kind, typ, message, toolUseID, structured string) {
 	raw = append(raw, `{"type":"`+typ+`"`...)
 	e := Entry{
 		Kind: kind, ParentToolUseID: b.parent, ToolUseID: toolUseID,
-		UUID: b.line.Get("uuid").String(), Time: timestamp(b.line),
+		UUID: b.uuid.String(), Time: b.time(),
 	}
 	if typ == claude.TypeSystem {
-		e.Message.Subtype = b.line.Get("subtype").String()
+		e.Message.Subtype = b.subtype
 		raw = gjson.AppendJSONString(append(raw, `,"subtype":`...), e.Message.Subtype)
 	}
 	if message != "" {
@@ -233,11 +233,11 @@ func (b *builder) add(kind Kind, typ, message, toolUseID, structured string) {
 	}
 	if kind == Failure {
 		raw = append(raw, `,"is_api_error_message":true`...)
-		raw = copyField(raw, "error", b.line.Get("error"))
+		raw = copyField(raw, "error", b.failure)
 	}
-	raw = copyField(raw, "uuid", b.line.Get("uuid"))
-	raw = copyField(raw, "session_id", b.line.Get("sessionId"))
-	raw = copyField(raw, "timestamp", b.line.Get("timestamp"))
+	raw = copyField(raw, "uuid", b.uuid)
+	raw = copyField(raw, "session_id", b.session)
+	raw = copyField(raw, "timestamp", b.stamp)
 	e.Message.Type, e.Message.Raw = typ, json.RawMessage(append(raw, '}'))
 	b.out = append(b.out, e)
 }

@@ -134,9 +134,9 @@ func (c *clues) lines(data []byte, cut bool) {
 		}
 		switch gjson.GetBytes(line, "type").Str {
 		case "user":
-			c.user(gjson.ParseBytes(line))
+			c.user(parseRow(gjson.ParseBytes(line)))
 		case "assistant", "system", "attachment":
-			c.conversation(gjson.ParseBytes(line))
+			c.conversation(parseRow(gjson.ParseBytes(line)))
 		case "custom-title":
 			c.custom = gjson.GetBytes(line, "customTitle").String()
 		case "ai-title":
@@ -153,35 +153,32 @@ func (c *clues) lines(data []byte, cut bool) {
 	}
 }
 
-func (c *clues) conversation(line gjson.Result) {
+func (c *clues) conversation(r row) {
 	if !c.started {
 		c.started = true
-		c.sidechain = line.Get("isSidechain").Bool()
+		c.sidechain = r.sidechain
 	}
 	if c.cwd == "" {
-		c.cwd = line.Get("cwd").String()
+		c.cwd = r.cwd
 	}
 	if c.created.IsZero() {
-		c.created = timestamp(line)
+		c.created = r.time()
 	}
-	if attached := line.Get("attachment"); queued(attached) {
-		c.blocks(attached.Get("prompt"))
-	}
+	c.blocks(r.queued())
 }
 
-func (c *clues) user(line gjson.Result) {
-	c.conversation(line)
-	content := line.Get("message.content")
+func (c *clues) user(r row) {
+	c.conversation(r)
 	caveat := c.caveat
 	c.caveat = false
-	if hiddenUser(line) {
-		c.caveat = strings.Contains(content.Raw, "local-command-caveat") || strings.Contains(content.Raw, "Caveat: ")
+	if r.notPrompt() {
+		c.caveat = strings.Contains(r.content.Raw, "local-command-caveat") || strings.Contains(r.content.Raw, "Caveat: ")
 		return
 	}
 	if caveat { // a command that the CLI ran itself
 		return
 	}
-	c.blocks(content)
+	c.blocks(r.content)
 }
 
 // blocks looks for a prompt in a message.
@@ -203,18 +200,6 @@ func (c *clues) blocks(content gjson.Result) {
 			c.prompted, c.media = true, "Document"
 		}
 	}
-}
-
-func timestamp(line gjson.Result) time.Time {
-	t, _ := time.Parse(time.RFC3339, line.Get("timestamp").Str)
-	return t
-}
-
-// queued reports whether an attachment is a prompt that the user sent while a
-// turn was running.
-func queued(attached gjson.Result) bool {
-	mode := attached.Get("commandMode").Str
-	return attached.Get("type").Str == "queued_command" && (mode == "prompt" || mode == "")
 }
 
 // mend ends the JSON of a line that was cut off, so that what came before the

@@ -3,8 +3,6 @@ package transcript
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/tidwall/gjson"
 )
 
 const questionTool = "AskUserQuestion"
@@ -61,7 +59,7 @@ func (t *Transcript) Questions() []Question {
 			case Prompt:
 				return nil
 			case ToolResult:
-				results[e.ToolUseID] = ended(line)
+				results[e.ToolUseID] = line.denial
 			}
 		}
 	}
@@ -85,15 +83,15 @@ func (t *Transcript) asked(i int, results map[string]string) []Question {
 		if err != nil {
 			return nil
 		}
-		for _, b := range blocks(line.Get("message.content")) {
+		for _, b := range blocks(line.content) {
 			id := b.Get("id").String()
-			how, done := results[id]
-			ending, unanswered := endings[how]
+			denial, done := results[id]
+			ending, unanswered := endings[denial]
 			if b.Get("name").Str != questionTool || id == "" || done && !unanswered {
 				continue
 			}
 			open = append(open, Question{
-				ToolUseID: id, Input: json.RawMessage(b.Get("input").Raw), How: ending, Time: timestamp(line),
+				ToolUseID: id, Input: json.RawMessage(b.Get("input").Raw), How: ending, Time: line.time(),
 			})
 		}
 	}
@@ -102,11 +100,3 @@ func (t *Transcript) asked(i int, results map[string]string) []Question {
 
 // endings are the CLI's words for how a call ended without an answer.
 var endings = map[string]Ending{"interrupted": Lost, "user-rejected": Rejected}
-
-// ended is the CLI's word for why a call was not run; "answered" if it was.
-func ended(line gjson.Result) string {
-	if kind := line.Get("toolDenialKind").String(); kind != "" {
-		return kind
-	}
-	return "answered"
-}

@@ -123,15 +123,15 @@ func (r *replay) run(t *Transcript) error {
 
 // line reads a line again. One that is no longer there, or is another one now,
 // comes back empty.
-func (t *Transcript) line(m mark) (gjson.Result, error) {
+func (t *Transcript) line(m mark) (row, error) {
 	buf := make([]byte, m.size)
 	if _, err := t.file.ReadAt(buf, m.off); err == io.EOF {
-		return gjson.Result{}, nil
+		return row{}, nil
 	} else if err != nil {
-		return gjson.Result{}, fmt.Errorf("transcript: read %s: %w", t.path, err)
+		return row{}, fmt.Errorf("transcript: read %s: %w", t.path, err)
 	}
 	if !gjson.ValidBytes(buf) {
-		return gjson.Result{}, nil
+		return row{}, nil
 	}
-	return gjson.ParseBytes(buf), nil
+	return parseRow(gjson.ParseBytes(buf)), nil
 }

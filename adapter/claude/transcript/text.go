@@ -3,8 +3,6 @@ package transcript
 import (
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -96,26 +94,4 @@ func tagged(text, tag string) string {
 	}
 	inner, _, _ := strings.Cut(rest, "</"+tag+">")
 	return inner
-}
-
-// blocks are the content blocks of a message; a plain string counts as one
-// text.
-func blocks(content gjson.Result) []gjson.Result {
-	if content.Type == gjson.String {
-		raw := `{"type":"text","text":` + content.Raw + `}`
-		return []gjson.Result{gjson.Parse(raw)}
-	}
-	if !content.IsArray() {
-		return nil
-	}
-	return content.Array()
-}
-
-// hiddenUser reports whether a user line is the CLI's own and never shown.
-func hiddenUser(line gjson.Result) bool {
-	if line.Get("isMeta").Bool() || line.Get("isCompactSummary").Bool() || line.Get("isVisibleInTranscriptOnly").Bool() {
-		return true
-	}
-	origin := line.Get("origin")
-	return origin.Get("kind").Str == "task-notification" && origin.Get("subkind").Str == ""
 }

@@ -43,10 +43,11 @@ func (x *index) leaf() int {
 }
 
 // before is the line that a line follows, -1 for the first. A parent that is
-// not there was damaged: the line before it in the file takes its place.
+// not there was damaged: the line before it in the file takes its place. So it
+// does for a compaction that does not name what it compacted.
 func (x *index) before(i int) int {
 	r := x.records[i]
-	if r.parent == 0 && r.id != 0 {
+	if r.parent == 0 && r.id != 0 && r.flags&isBoundary == 0 {
 		return -1
 	}
 	if p, ok := x.byID[r.parent]; ok && r.parent != 0 {

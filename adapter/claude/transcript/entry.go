@@ -23,7 +23,9 @@ const (
 	Thinking
 	// ToolUse is a tool call.
 	ToolUse
-	// ToolResult is the result of a tool call, with tool_use_result beside it.
+	// ToolResult is the result of a tool call, with tool_use_result beside it. A
+	// call that was not run has tool_result_meta, with the reason as its
+	// non_execution_kind: user-rejected, permission-rule, interrupted, …
 	ToolResult
 	// Output is what a command of the CLI printed, such as /context: a text of
 	// the assistant, as it is on the stream.
@@ -230,6 +232,11 @@ func (b *builder) add(kind Kind, typ, message, toolUseID, structured string) {
 	}
 	if structured != "" {
 		raw = append(append(raw, `,"tool_use_result":`...), structured...)
+	}
+	if b.denial != "" && toolUseID != "" {
+		raw = gjson.AppendJSONString(append(raw, `,"tool_result_meta":[{"id":`...), toolUseID)
+		raw = gjson.AppendJSONString(append(raw, `,"non_execution_kind":`...), b.denial)
+		raw = append(raw, `}]`...)
 	}
 	if kind == Failure {
 		raw = append(raw, `,"is_api_error_message":true`...)

@@ -33,6 +33,7 @@ const (
 	isSynthetic // an assistant's that no model wrote
 	hasResult   // holds tool results
 	hasQuestion // holds a question call
+	isBoundary  // a compaction
 	isActive    // of the branch that the conversation is on
 )
 
@@ -146,6 +147,8 @@ func (x *index) read(r *record, line []byte) {
 			logical = x.hash(v)
 		case "sourceToolAssistantUUID":
 			r.source = x.hash(v)
+		case "subtype":
+			set(isBoundary, r.flags&isSystem != 0 && v.Str == "compact_boundary")
 		case "isSidechain":
 			set(isSide, v.Bool())
 		case "isMeta", "isCompactSummary":

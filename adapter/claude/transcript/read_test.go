@@ -116,6 +116,9 @@ func describe(t testing.TB, path string) string {
 		if r := e.Message.Get("tool_use_result"); r.Exists() {
 			b.WriteString(" | " + r.Raw)
 		}
+		if r := e.Message.Get("tool_result_meta.0.non_execution_kind"); r.Exists() {
+			b.WriteString(" | not run: " + r.Str)
+		}
 		b.WriteByte('\n')
 	}
 	for _, q := range tr.Questions() {

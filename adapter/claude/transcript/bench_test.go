@@ -35,7 +35,7 @@ func peak(t testing.TB, path string) (entries int, bytes uint64) {
 	sample()
 	for _, err := range tr.Entries(t.Context()) {
 		require.NoError(t, err)
-		if entries++; entries%50 == 0 {
+		if entries++; entries%250 == 0 {
 			sample()
 		}
 	}

@@ -132,11 +132,17 @@ func (c *clues) lines(data []byte, cut bool) {
 		if cut && !ended {
 			line = mend(line)
 		}
-		switch gjson.GetBytes(line, "type").Str {
-		case "user":
-			c.user(parseRow(gjson.ParseBytes(line)))
-		case "assistant", "system", "attachment":
-			c.conversation(parseRow(gjson.ParseBytes(line)))
+		switch typ := gjson.GetBytes(line, "type").Str; typ {
+		case "user", "assistant", "system", "attachment":
+			if c.first != "" && c.cwd != "" && !c.created.IsZero() {
+				continue // it tells nothing new
+			}
+			r := parseRow(gjson.ParseBytes(line))
+			if typ == "user" {
+				c.user(r)
+			} else {
+				c.conversation(r)
+			}
 		case "custom-title":
 			c.custom = gjson.GetBytes(line, "customTitle").String()
 		case "ai-title":

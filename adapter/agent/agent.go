@@ -163,6 +163,16 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 		return a.logout(ctx)
 	case acp.AgentMethodSessionNew:
 		return handle(params, func(r acp.NewSessionRequest) (any, error) { return a.newSession(ctx, r) })
+	case acp.AgentMethodSessionList:
+		return handle(params, func(r acp.ListSessionsRequest) (any, error) { return a.listSessions(ctx, r) })
+	case acp.AgentMethodSessionLoad:
+		return handle(params, func(r acp.LoadSessionRequest) (any, error) { return a.loadSession(ctx, r) })
+	case acp.AgentMethodSessionResume:
+		return handle(params, func(r acp.ResumeSessionRequest) (any, error) { return a.resumeSession(ctx, r) })
+	case acp.AgentMethodSessionFork:
+		return a.forkSession(ctx, params)
+	case acp.AgentMethodSessionDelete:
+		return handle(params, a.deleteSession)
 	case acp.AgentMethodSessionSetMode:
 		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return a.setMode(ctx, r) })
 	case acp.AgentMethodSessionSetConfigOption:

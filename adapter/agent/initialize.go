@@ -18,8 +18,13 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 			Auth:               acp.AgentAuthCapabilities{Logout: &acp.LogoutCapabilities{}},
 			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
 			McpCapabilities:    acp.McpCapabilities{Http: true, Sse: true},
+			LoadSession:        true,
 			SessionCapabilities: acp.SessionCapabilities{
 				Close:                 &acp.SessionCloseCapabilities{},
+				Delete:                &acp.SessionDeleteCapabilities{},
+				Fork:                  &acp.SessionForkCapabilities{},
+				List:                  &acp.SessionListCapabilities{},
+				Resume:                &acp.SessionResumeCapabilities{},
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
 			},
 		},

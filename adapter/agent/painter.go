@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // painter turns the CLI's messages into updates. Text arrives twice, as deltas
@@ -20,7 +21,6 @@ type painter struct {
 
 	// Of the reader alone.
 	stream streamed
-	tasks  display.Tasks
 	used   gjson.Result // usage of the conversation's last message
 
 	mu    sync.Mutex
@@ -241,12 +241,13 @@ func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
 func (p *painter) user(m claude.Message) {
 	for _, b := range m.Get("message.content").Array() {
 		if b.Get("type").Str == "tool_result" {
-			p.toolResult(b, m.Get("tool_use_result"))
+			p.toolResult(b, m)
 		}
 	}
 }
 
-func (p *painter) toolResult(b, structured gjson.Result) {
+func (p *painter) toolResult(b gjson.Result, m claude.Message) {
+	structured := m.Get("tool_use_result")
 	id := b.Get("tool_use_id").Str
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -263,12 +264,18 @@ func (p *painter) toolResult(b, structured gjson.Result) {
 	case c.asked:
 		return // the adapter has shown how it ended
 	case display.PlanTool(c.tool.Name) && !result.IsError:
-		if p.tasks.Apply(c.tool, result) {
-			p.s.out.send(acp.UpdatePlan(p.tasks.Plan()...))
+		if p.s.tasks.Apply(c.tool, result) {
+			p.s.out.send(acp.UpdatePlan(p.s.tasks.Plan()...))
 		}
+		return
+	case c.tool.Name == questionTool && !result.IsError:
+		p.answered(id, c, structured.Get("answers"))
 		return
 	case c.tool.Name == questionTool:
 		p.refused(id, c)
+		if kind := m.Get("tool_result_meta.0.non_execution_kind").Str; kind == "user-rejected" || kind == "interrupted" {
+			result.Content = json.RawMessage(`"Not answered"`) // what stands there is for the model
+		}
 	case !c.drawn:
 		p.draw(id, c)
 	}
@@ -281,6 +288,21 @@ func (p *painter) refused(id string, c *toolCall) {
 	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
 		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+	}})
+}
+
+// answered draws a question call of a transcript with the answers it got.
+func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
+	info := display.ToolInfo(c.tool, p.s.cwd)
+	var lines []string
+	answers.ForEach(func(question, answer gjson.Result) bool {
+		lines = append(lines, clean.Line(question.String())+" → "+clean.Line(answer.String()))
+		return true
+	})
+	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
+		Status: acp.ToolCallStatusCompleted, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+		Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(strings.Join(lines, "\n\n")))},
 	}})
 }
 
@@ -302,6 +324,10 @@ func (p *painter) abandon() {
 	defer p.mu.Unlock()
 	for id, c := range p.calls {
 		delete(p.calls, id)
+		if c.tool.Name == questionTool && !c.asked && len(c.tool.Input) > 0 {
+			p.refused(id, c) // of a transcript that ends with it
+			c.drawn = true
+		}
 		if c.drawn && !c.asked {
 			status := acp.ToolCallStatusFailed
 			p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{

@@ -92,6 +92,7 @@ func (s *session) result(m claude.Message, p *painter) {
 		return // of a turn that the CLI began by itself: it ends no prompt
 	}
 	s.usage(m, p.used)
+	s.titleChanged()
 	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
 }
 

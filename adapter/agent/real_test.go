@@ -20,13 +20,20 @@ import (
 // for the Messages API.
 func real(t *testing.T, replies ...apitest.Reply) (*editor, *apitest.Server) {
 	t.Helper()
+	path := realClaude(t)
+	api := apitest.New(t)
+	api.Script(replies...)
+	return serve(t, agent.Options{Claude: path, Env: apitest.Env(api, t.TempDir())}), api
+}
+
+// realClaude is the path of the real CLI; without it the test is skipped.
+func realClaude(t *testing.T) string {
+	t.Helper()
 	path := os.Getenv("ACP_BRIDGE_REAL_CLAUDE")
 	if path == "" {
 		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
 	}
-	api := apitest.New(t)
-	api.Script(replies...)
-	return serve(t, agent.Options{Claude: path, Env: apitest.Env(api, t.TempDir())}), api
+	return path
 }
 
 type object = map[string]any

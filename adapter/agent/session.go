@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/display"
 )
 
 // session is one ACP session and the CLI process behind it.
@@ -24,6 +25,7 @@ type session struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	out    outlet
+	tasks  display.Tasks // of whoever reads the CLI or its transcript
 	// ended is closed when nothing is left of a closed session.
 	ended   chan struct{}
 	closing bool // guarded by Agent.mu
@@ -33,6 +35,8 @@ type session struct {
 	drained  chan struct{}   // closed when proc has ended and been read
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
+	forkOf   string          // the session that this one begins as a copy of
+	title    string          // as the editor knows it
 	mode     string
 	model    string // empty for the CLI's own choice
 	info     *claude.InitInfo
@@ -191,9 +195,13 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}
-	if resume {
+	switch {
+	case resume:
 		o.Resume = s.cliID
-	} else {
+	case s.forkOf != "":
+		o.Resume, o.SessionID = s.forkOf, s.cliID
+		o.Flags = append(o.Flags, "--fork-session")
+	default:
 		o.SessionID = s.cliID
 	}
 	s.mu.Unlock()

@@ -46,11 +46,11 @@ func (m *Model) previewBelow(s *sheet, w, n int) []string {
 	lead := strings.Repeat(" ", indent) + m.style.faint("│ ")
 	n = min(n, s.previews())
 	lines := m.previewLines(s, max(1, w-indent-2), n)
-	for len(lines) < n {
-		lines = append(lines, "")
-	}
 	for i, l := range lines {
 		lines[i] = lead + l
+	}
+	for len(lines) < n {
+		lines = append(lines, "")
 	}
 	return lines
 }

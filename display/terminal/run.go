@@ -191,7 +191,7 @@ func pump(ctx context.Context, stop context.CancelCauseFunc, r io.Reader, termNa
 			p.Send(ev)
 		}
 	})
-	_ = uv.NewTerminalReader(r, termName).StreamEvents(ctx, events)
+	_ = uv.NewTerminalReader(&pasteReader{r: r}, termName).StreamEvents(ctx, events)
 	close(events)
 	wg.Wait()
 	stop(errHangup) // no effect on a context that has ended

@@ -87,7 +87,11 @@ func (s *screen) change(b *strings.Builder, lines []string) {
 		default:
 			s.move(b, i)
 		}
-		b.WriteString(l + noAttribute + eraseToEnd)
+		if width(l) < s.width {
+			b.WriteString(l + noAttribute + eraseToEnd)
+		} else { // erasing after the last column would erase that column
+			b.WriteString(eraseToEnd + l + noAttribute)
+		}
 	}
 	if len(s.lines) > len(lines) {
 		s.move(b, max(0, len(lines)-1))

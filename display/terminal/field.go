@@ -38,7 +38,7 @@ func (f *field) insert(s string) {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\r':
+		case r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029:
 			if f.lines {
 				return '\n'
 			}
@@ -225,7 +225,7 @@ func show(cell string) string {
 	if ascii(cell) {
 		return cell
 	}
-	return tabs(cleanBlock(cell))
+	return strings.ReplaceAll(tabs(cleanBlock(cell)), "\n", "")
 }
 
 func cellWidth(cell string) int {

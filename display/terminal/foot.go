@@ -67,7 +67,7 @@ func (m *Model) help() (keys, extra []string) {
 	s := m.sheet()
 	switch {
 	case s == nil && m.unanswered() >= 0:
-		return []string{"Tab/←→ switch", "Enter answer what is left", "Esc cancel"}, nil
+		return []string{"Tab/←→ switch", "Enter answer the rest", "Esc cancel"}, nil
 	case s == nil:
 		return []string{"Tab/←→ switch", "Enter submit", "Esc cancel"}, nil
 	case s.edit == editNote:
@@ -75,7 +75,7 @@ func (m *Model) help() (keys, extra []string) {
 	case s.edit == editFilter && s.single():
 		return []string{"↑↓ navigate", "Enter to select", "Esc to leave the filter"}, nil
 	case s.edit == editFilter:
-		return []string{"↑↓ navigate", "Enter to toggle what is left", "Esc to leave the filter"}, nil
+		return []string{"↑↓ navigate", "Enter to keep the filter", "Esc to leave the filter"}, nil
 	case s.free() && m.several():
 		return []string{"Tab switch", "Enter confirm", "Esc cancel"}, []string{"Ctrl+J new line"}
 	case s.free():

@@ -105,6 +105,8 @@ func (m *Model) list(s *sheet, w, n int, b brief) listBox {
 	draw := func(i int) []string {
 		if memo[i] == nil {
 			memo[i] = m.entry(s, i, w, b)
+			// One entry never takes all lines: the scroll marks need theirs.
+			memo[i] = memo[i][:min(len(memo[i]), max(1, n-2))]
 		}
 		return memo[i]
 	}

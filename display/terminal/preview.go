@@ -55,19 +55,20 @@ func (m *Model) previewBelow(s *sheet, w, n int) []string {
 	return lines
 }
 
-// besides puts right beside left, which is w columns wide.
-func (m *Model) besides(left, right []string, w int) []string {
-	n := max(len(left), len(right))
-	lines := make([]string, n)
+// previewBeside draws the preview to the right of the list, which is left
+// columns wide. It is as high whichever option is in focus.
+func (m *Model) previewBeside(s *sheet, list []string, left, w, n int) []string {
+	lines := make([]string, max(len(list), min(n, s.previews())))
+	right := m.previewLines(s, max(1, w-left-3), len(lines))
 	for i := range lines {
 		var l, r string
-		if i < len(left) {
-			l = left[i]
+		if i < len(list) {
+			l = list[i]
 		}
 		if i < len(right) {
 			r = right[i]
 		}
-		lines[i] = strings.TrimRight(pad(l, w)+m.style.faint(" │ ")+r, " ")
+		lines[i] = strings.TrimRight(pad(l, left)+m.style.faint(" │ ")+r, " ")
 	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -106,16 +107,21 @@ type density struct {
 
 // densities go from all to almost nothing.
 var densities = []density{
-	{extra: true, blanks: true, rules: true, foot: true, head: true, text: 12, brief: descAll},
-	{blanks: true, rules: true, foot: true, head: true, text: 12, brief: descAll},
-	{blanks: true, foot: true, head: true, text: 12, brief: descAll},
-	{foot: true, head: true, text: 8, brief: descAll},
-	{foot: true, head: true, text: 4, brief: descFocus},
+	{extra: true, blanks: true, rules: true, foot: true, head: true, text: unlimited, brief: descAll},
+	{blanks: true, rules: true, foot: true, head: true, text: unlimited, brief: descAll},
+	{blanks: true, foot: true, head: true, text: unlimited, brief: descAll},
+	{foot: true, head: true, text: unlimited, brief: descAll},
+	{foot: true, head: true, text: halfOfIt, brief: descFocus},
 	{foot: true, head: true, text: 2, brief: descNone},
 	{head: true, text: 2, brief: descNone},
 	{text: 1, brief: descNone},
 	{brief: descNone},
 }
+
+const (
+	unlimited = 1 << 16 // more lines than any window has
+	halfOfIt  = -1      // of the window's lines
+)
 
 // scrolls is the density from which a body that does not fit is cut, and the
 // fewest lines it must be left with before more is left out around it.
@@ -126,50 +132,56 @@ const (
 
 // fit draws the screen as fully as the height allows: the first density at
 // which everything fits, else the first from scrolls on that leaves the body a
-// few lines.
+// few lines. A preview takes the lines that are left.
 func (m *Model) fit() frame {
 	for _, d := range densities[:scrolls+1] {
-		if f := m.frame(d, 1<<16); f.total() <= m.height {
-			return f
+		f := m.frame(d, unlimited, fewLines)
+		spare := m.height - f.total()
+		switch s := m.sheet(); {
+		case spare < 0:
+			continue
+		case spare > 0 && s != nil && s.previews() > fewLines:
+			return m.frame(d, unlimited, min(fewLines+spare, previewLines))
 		}
+		return f
 	}
 	last := densities[len(densities)-1]
 	for _, d := range densities[scrolls:] {
-		f := m.frame(d, 1)
+		f := m.frame(d, 1, 0)
 		room := m.height - (f.total() - len(f.body))
 		if room >= fewLines {
-			return m.frame(d, room)
+			return m.frame(d, room, room)
 		}
 		last = d
 	}
-	return m.frame(last, max(1, m.height))
+	return m.frame(last, max(1, m.height), 0)
 }
 
-// frame draws the screen at one density, with a body of at most n lines.
-func (m *Model) frame(d density, n int) frame {
+// frame draws the screen at one density, with a body of at most n lines and a
+// preview of at most p.
+func (m *Model) frame(d density, n, p int) frame {
+	s := m.sheet()
 	w := min(m.width, textWidth)
-	f := frame{blanks: d.blanks}
-	if m.sheet() != nil && m.sheet().beside(m.width) {
+	if s != nil && s.beside(m.width) {
 		w = m.width
 	}
+	f := frame{blanks: d.blanks}
 	if d.rules {
 		f.rule = strings.Repeat("─", min(m.width, ruleWidth))
 	}
 	if d.head {
 		f.head = m.headLines(w)
 	}
-	s := m.sheet()
-	if s == nil {
-		f.text = []string{strings.Repeat(" ", indent) + m.style.strong("Review your answers")}
-		if d.text == 0 {
-			f.text = nil
-		}
-		f.body = m.summary(w, n)
-	} else {
-		f.text = m.textLines(s, w, d.text)
-		m.body(&f, s, w, n, d)
-	}
 	f.foot = m.footLines(w, d)
+	if s != nil {
+		f.text = m.textLines(s, w, d.text)
+		m.body(&f, s, w, n, p, d)
+		return f
+	}
+	if d.text > 0 {
+		f.text = []string{strings.Repeat(" ", indent) + m.style.strong("Review your answers")}
+	}
+	f.body = m.summary(w, n)
 	return f
 }
 
@@ -180,15 +192,19 @@ func (m *Model) textLines(s *sheet, w, n int) []string {
 	if len(s.text) > 1 {
 		lead += "│ "
 	}
+	if n == halfOfIt {
+		n = m.height / 2
+	}
 	room := max(1, w-width(lead))
 	var lines []string
 	for _, t := range s.text {
 		lines = append(lines, wrap(t, room)...)
-		if len(lines) > n {
-			break
-		}
 	}
-	lines = atMost(lines, n, room)
+	if over := len(lines) - n; over > 0 && n > 2 {
+		lines = append(lines[:n-1], cut(fmt.Sprintf("… %d more lines", over+1), room))
+	} else {
+		lines = atMost(lines, n, room)
+	}
 	for i, l := range lines {
 		if l != "" {
 			l = m.style.strong(l)
@@ -203,25 +219,20 @@ func (m *Model) textLines(s *sheet, w, n int) []string {
 
 // body draws what is answered: the list with what is typed into it, or the
 // text.
-func (m *Model) body(f *frame, s *sheet, w, n int, d density) {
-	if s.free() {
+func (m *Model) body(f *frame, s *sheet, w, n, p int, d density) {
+	switch {
+	case s.free():
 		m.freeBody(f, s, w, n)
-		return
-	}
-	if s.beside(m.width) {
+	case s.beside(m.width):
 		left := besideWidth(w)
 		m.listBody(f, s, left, n, d)
-		height := max(len(f.body), min(n, previewLines, s.previews()))
-		f.body = m.besides(f.body, m.previewLines(s, w-left-3, height), left)
-		for len(f.body) < height { // nothing jumps when the focus moves
-			f.body = append(f.body, m.besides(nil, []string{""}, left)...)
+		f.body = m.previewBeside(s, f.body, left, w, min(n, p))
+	default:
+		m.listBody(f, s, w, n, d)
+		if p = min(n-len(f.body)-1, p); s.previews() > 0 && p >= 2 && s.edit == editNothing {
+			f.body = append(f.body, "")
+			f.body = append(f.body, m.previewBelow(s, w, p)...)
 		}
-		return
-	}
-	m.listBody(f, s, w, n, d)
-	if room := min(n-len(f.body)-1, previewLines); s.previews() > 0 && room >= 2 && s.edit == editNothing {
-		f.body = append(f.body, "")
-		f.body = append(f.body, m.previewBelow(s, w, room)...)
 	}
 }
 

@@ -21,7 +21,8 @@ var ErrNoQuestions = errors.New("terminal: nothing to ask")
 // (Cancelled), [ErrNoQuestions] for an empty call, [ErrNoTerminal] where there
 // is none, and what went wrong otherwise; the outcome is then Failed.
 //
-// Two calls at once on one terminal would mix their keys; the caller queues.
+// After a hang-up the process no longer ends by itself on a SIGHUP, so that it
+// can say what happened. Two calls at once on one terminal would mix their keys; the caller queues.
 func Ask(ctx context.Context, call convert.Call, opts *Options) (convert.Outcome, error) {
 	if len(call.Questions) == 0 {
 		return failed(ErrNoQuestions)

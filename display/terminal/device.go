@@ -49,6 +49,7 @@ type device struct {
 	noColor       bool
 	drawable      bool
 	width, height int
+	fixed         bool // the size was given
 	opened        []io.Closer
 }
 
@@ -71,7 +72,8 @@ func open(opts *Options) (*device, error) {
 	name := d.env("TERM")
 	d.drawable = !opts.Plain && name != "dumb" && (forced || in != nil && out != nil && name != "") &&
 		runtime.GOOS != "windows" // its console is another device; lines work there
-	if w, h, ok := d.size(); ok && !forced {
+	d.fixed = forced
+	if w, h, ok := d.size(); ok {
 		d.width, d.height = w, h
 	}
 	return d, nil
@@ -130,7 +132,7 @@ func terminalFile(v any) term.File {
 // size asks the terminal for its size, if there is one to ask.
 func (d *device) size() (w, h int, ok bool) {
 	f := terminalFile(d.out)
-	if f == nil {
+	if f == nil || d.fixed {
 		return 0, 0, false
 	}
 	w, h, err := term.GetSize(f.Fd())

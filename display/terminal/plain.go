@@ -42,6 +42,9 @@ func (d *device) plain(ctx context.Context, m *Model) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	p := &prompter{d: d, m: m, ctx: ctx, want: want, lines: lines, signals: signals}
 	err = p.ask()
+	if m.outcome.Status == convert.Disconnected {
+		outliveHangup()
+	}
 	signal.Stop(signals)
 	close(want)
 	if r.Cancel() {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package terminal_test
 
 import (
@@ -45,7 +47,7 @@ func start(t *testing.T, j job, w, h int, env ...string) *console {
 	require.NoError(t, err)
 	pr, pw, err := os.Pipe()
 	require.NoError(t, err)
-	c := &console{t: t, em: vt.NewEmulator(w, h), visible: true, modes: map[ansi.Mode]bool{},
+	c := &console{t: t, em: vt.NewEmulator(w, h), visible: true, modes: map[ansi.Mode]bool{ansi.ModeAutoWrap: true},
 		changed: make(chan struct{}), report: make(chan report, 1)}
 	c.em.SetCallbacks(vt.Callbacks{
 		CursorVisibility: func(v bool) { c.visible = v },
@@ -176,6 +178,13 @@ func (c *console) waitFor(want string) {
 func (c *console) waitText(text string) {
 	c.t.Helper()
 	c.wait(text, func(s string) bool { return strings.Contains(s, text) })
+}
+
+// output is all that the child has written.
+func (c *console) output() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.raw.String()
 }
 
 func (c *console) send(bytes string) {

@@ -2,11 +2,7 @@
 
 package terminal
 
-import (
-	"context"
+import "os"
 
-	tea "charm.land/bubbletea/v2"
-)
-
-// watchSize does nothing: here questions are asked in lines.
-func (d *device) watchSize(context.Context, *tea.Program) {}
+// resized never signals: here questions are asked in lines.
+func resized() (changed <-chan os.Signal, stop func()) { return nil, func() {} }

@@ -66,6 +66,13 @@ type printMsg string
 
 // run runs the model on the device.
 func (d *device) run(ctx context.Context, model tea.Model) (tea.Model, error) {
+	// Before the terminal is changed: from here on a signal must not end the
+	// process, and a resize must not be missed.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	changed, noChanges := resized()
+	defer noChanges()
 	if d.tty != nil {
 		state, err := term.MakeRaw(d.tty.Fd())
 		if err != nil {
@@ -90,8 +97,8 @@ func (d *device) run(ctx context.Context, model tea.Model) (tea.Model, error) {
 	)
 	ctx, stop := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { watch(ctx, p) })
-	wg.Go(func() { d.watchSize(ctx, p) })
+	wg.Go(func() { watch(ctx, signals, p) })
+	wg.Go(func() { d.watchSize(ctx, changed, p) })
 	wg.Go(func() { pump(ctx, stop, keys, d.env("TERM"), p) })
 	last, err := p.Run()
 	stop(nil)
@@ -147,10 +154,7 @@ func (d drawn) View() tea.View {
 }
 
 // watch tells the program when a signal or the context ends it.
-func watch(ctx context.Context, p *tea.Program) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
+func watch(ctx context.Context, signals <-chan os.Signal, p *tea.Program) {
 	var end EndMsg
 	select {
 	case s := <-signals:
@@ -158,8 +162,31 @@ func watch(ctx context.Context, p *tea.Program) {
 	case <-ctx.Done():
 		end = endOf(ctx)
 	}
+	if end.Status == convert.Disconnected {
+		outliveHangup()
+	}
 	p.Send(end)
 	p.Quit()
+}
+
+// outliveHangup keeps the SIGHUP that comes with a hang-up, before or after
+// it is noticed, from ending the process: it has yet to say what happened.
+var outliveHangup = sync.OnceFunc(func() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+})
+
+// watchSize tells the program the terminal's size, now and when it changes.
+func (d *device) watchSize(ctx context.Context, changed <-chan os.Signal, p *tea.Program) {
+	for {
+		if w, h, ok := d.size(); ok {
+			p.Send(tea.WindowSizeMsg{Width: w, Height: h})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
 }
 
 // ended is the end that a signal means.

@@ -26,7 +26,7 @@ const (
 // Only the first line can carry a number or a box: nothing that a label says
 // can look like another entry.
 func (m *Model) entry(s *sheet, i int, w int, b brief) []string {
-	entry := s.entries()[i]
+	entry := s.entry(i)
 	focus := i == s.focus
 	label, desc := otherLabel, ""
 	if !s.isOther(entry) {
@@ -96,7 +96,7 @@ type listBox struct {
 // long list takes no more than longList lines with its scroll marks, counting
 // an entry as one.
 func (m *Model) list(s *sheet, w, n int, b brief) listBox {
-	count := len(s.entries())
+	count := s.count()
 	slots := count + 2
 	if s.long() {
 		slots = longList
@@ -120,7 +120,8 @@ func (m *Model) list(s *sheet, w, n int, b brief) listBox {
 		}
 		return k
 	}
-	from := min(s.top, s.focus)
+	// An entry takes a line at least, so that the search can begin near by.
+	from := max(min(s.top, s.focus), s.focus-min(n, slots))
 	to := from
 	for ; ; from++ {
 		lines := 0

@@ -39,7 +39,7 @@ type sheet struct {
 	closed bool // a choice: no Other, no notes
 
 	visible []int // rows that the filter lets through
-	focus   int   // index into entries()
+	focus   int   // position in the list
 	top     int   // first entry drawn
 	edit    editing
 
@@ -108,19 +108,28 @@ func (s *sheet) free() bool { return len(s.rows) == 0 }
 // single reports whether one entry is picked, not several.
 func (s *sheet) single() bool { return !s.q.MultiSelect }
 
-// entries lists the rows in the list, by index; the index after the last row
-// is Other.
-func (s *sheet) entries() []int {
-	if !s.other {
-		return s.visible
+// count is the number of entries in the list: the rows that the filter lets
+// through, and Other.
+func (s *sheet) count() int {
+	if s.other {
+		return len(s.visible) + 1
 	}
-	return append(slices.Clip(s.visible), len(s.rows))
+	return len(s.visible)
+}
+
+// entry is the row that is i-th in the list; the index after the last row is
+// Other.
+func (s *sheet) entry(i int) int {
+	if i == len(s.visible) {
+		return len(s.rows)
+	}
+	return s.visible[i]
 }
 
 // focused is the entry in focus, -1 where there is none.
 func (s *sheet) focused() int {
-	if e := s.entries(); s.focus < len(e) {
-		return e[s.focus]
+	if s.focus < s.count() {
+		return s.entry(s.focus)
 	}
 	return -1
 }
@@ -129,8 +138,8 @@ func (s *sheet) isOther(entry int) bool { return s.other && entry == len(s.rows)
 
 // focusOn moves the focus to an entry, if it is in the list.
 func (s *sheet) focusOn(entry int) bool {
-	i := slices.Index(s.entries(), entry)
-	if i < 0 {
+	i, ok := slices.BinarySearch(s.visible, entry)
+	if !ok && !s.isOther(entry) {
 		return false
 	}
 	s.focus = i
@@ -139,14 +148,14 @@ func (s *sheet) focusOn(entry int) bool {
 
 // move moves the focus, around the ends.
 func (s *sheet) move(by int) {
-	if n := len(s.entries()); n > 0 {
+	if n := s.count(); n > 0 {
 		s.focus = ((s.focus+by)%n + n) % n
 	}
 }
 
 // jump moves the focus without going around the ends.
 func (s *sheet) jump(by int) {
-	s.focus = max(0, min(len(s.entries())-1, s.focus+by))
+	s.focus = max(0, min(s.count()-1, s.focus+by))
 }
 
 // applyFilter narrows the list to what the filter's text occurs in.

@@ -340,7 +340,7 @@ func (m *Model) fieldWidth(s *sheet) int {
 // settle brings what scrolls in line with the focus and the window.
 func (m *Model) settle() {
 	if s := m.sheet(); s != nil && !s.free() {
-		s.focus = max(0, min(s.focus, len(s.entries())-1))
+		s.focus = max(0, min(s.focus, s.count()-1))
 		f := m.fit()
 		s.top = f.top
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"syscall"
 	"testing"
 
 	"github.com/charmbracelet/x/term"
@@ -63,6 +64,10 @@ func child(text string) int {
 	}
 	if err != nil {
 		r.Err = err.Error()
+	}
+	if r.Outcome.Status == convert.Disconnected {
+		// The hang-up's own signal may come late; it must not end the process.
+		_ = syscall.Kill(os.Getpid(), syscall.SIGHUP)
 	}
 	after, _ := term.GetState(os.Stdin.Fd())
 	r.Restored = reflect.DeepEqual(before, after)

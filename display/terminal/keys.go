@@ -280,6 +280,9 @@ func (m *Model) leaveEdit(s *sheet) {
 			m.escape()
 			return
 		}
+		if s.answer.value() == "" {
+			s.keepText()
+		}
 	}
 	s.edit = editNothing
 }

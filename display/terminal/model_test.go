@@ -51,7 +51,7 @@ func TestView(t *testing.T) {
 	attributes := regexp.MustCompile(`\x1b\[[0-9;]*m`)
 	rapid.Check(t, func(t *rapid.T) {
 		var call convert.Call
-		for range rapid.IntRange(1, 4).Draw(t, "questions") {
+		for range rapid.IntRange(1, 9).Draw(t, "questions") {
 			q := convert.Question{Text: texts.Draw(t, "text"), Header: texts.Draw(t, "header"), MultiSelect: rapid.Bool().Draw(t, "multi")}
 			for range rapid.IntRange(0, 10).Draw(t, "options") {
 				q.Options = append(q.Options, convert.Option{Label: texts.Draw(t, "label"),
@@ -130,6 +130,29 @@ func TestOneRowPerOption(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEmptied takes an own answer back by emptying it.
+func TestEmptied(t *testing.T) {
+	m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: options("A", "B")}}}, nil)
+	press(t, m, "1 0 x enter")
+	require.Contains(t, drawn(m), "[x] Other")
+	press(t, m, "space space ctrl+u enter")
+	require.Contains(t, drawn(m), "Type an answer first")
+	press(t, m, "esc 1 2")
+	require.Contains(t, drawn(m), "[ ] Other")
+	press(t, m, "enter")
+	outcome, _ := m.Done()
+	require.Equal(t, []convert.Answer{{Selected: []string{"B"}}}, outcome.Answers)
+
+	m = terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}, {Text: "P"}}}, nil)
+	press(t, m, "0 x enter shift+tab")
+	require.Contains(t, drawn(m), "Other (type your answer) ✓")
+	press(t, m, "enter backspace esc")
+	require.NotContains(t, drawn(m), "✓ \n", "an emptied text is no answer")
+	press(t, m, "esc")
+	outcome, _ = m.Done()
+	require.Equal(t, convert.Cancelled, outcome.Status, "nothing is left to discard")
 }
 
 func TestNothingToAsk(t *testing.T) {

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,13 +14,18 @@ func (m *Model) headLines(w int) []string {
 	return []string{" " + m.style.strong(cut(m.sheets[0].head, max(1, w-1)))}
 }
 
-// tabBar draws the tabs, their names as long as the width allows. A square is
-// filled for a question that is answered, and for the one that one is on.
+// tabBar draws the tabs, their names as long as the width allows; where that
+// is too short to tell them apart, the name of the tab one is on alone. A
+// square is filled for a question that is answered, and for the one that one
+// is on.
 func (m *Model) tabBar(w int) string {
-	for n := 24; n >= 3; n-- {
-		if bar := m.tabsOf(n); width(bar) <= w {
+	for n := 24; n >= 4; n-- {
+		if bar := m.tabsOf(n, n, "  "); width(bar) <= w {
 			return bar
 		}
+	}
+	if bar := m.tabsOf(24, 0, " "); width(bar) <= w {
+		return bar
 	}
 	if m.tab == len(m.sheets) {
 		return cut(fmt.Sprintf(" ← %s →", m.style.tab("✓ Submit")), w)
@@ -28,21 +34,29 @@ func (m *Model) tabBar(w int) string {
 	return cut(fmt.Sprintf(" ← %d/%d %s →", m.tab+1, len(m.sheets), name), w)
 }
 
-// tabsOf draws the tabs with names of at most n columns.
-func (m *Model) tabsOf(n int) string {
+// tabsOf draws the tabs, the name of the one one is on with at most n columns,
+// the others' with at most others.
+func (m *Model) tabsOf(n, others int, between string) string {
 	parts := make([]string, 0, len(m.sheets)+1)
-	for i, s := range m.sheets {
-		t := m.square(i) + " " + cut(s.head, n)
+	add := func(i int, mark, name string) {
+		most := others
+		switch {
+		case i == len(m.sheets) && (others > 0 || i == m.tab):
+			most = len(name)
+		case i == m.tab:
+			most = n
+		}
+		t := strings.TrimRight(mark+" "+cut(name, most), " ")
 		if i == m.tab {
 			t = m.style.tab(t)
 		}
 		parts = append(parts, t)
 	}
-	t := "✓ Submit"
-	if m.tab == len(m.sheets) {
-		t = m.style.tab(t)
+	for i, s := range m.sheets {
+		add(i, m.square(i), s.head)
 	}
-	return " ← " + strings.Join(append(parts, t), "  ") + " →"
+	add(len(m.sheets), "✓", "Submit")
+	return " ← " + strings.Join(parts, between) + " →"
 }
 
 func (m *Model) square(i int) string {
@@ -52,37 +66,36 @@ func (m *Model) square(i int) string {
 	return "□"
 }
 
-// summary draws the answers on the Submit tab, those that fit into n lines.
-func (m *Model) summary(w, n int) []string {
+// summary draws the answers on the Submit tab, those that fit into n lines,
+// and says which is the first of them.
+func (m *Model) summary(w, n int) (lines []string, from int) {
 	lead := strings.Repeat(" ", indent)
 	room := max(1, w-indent)
-	var all []string
 	for _, s := range m.sheets {
 		if s.answered() {
-			all = append(all, lead+cut("✓ "+s.head+": "+s.summary(), room))
+			lines = append(lines, lead+cut("✓ "+s.head+": "+s.summary(), room))
 			continue
 		}
-		all = append(all, lead+m.style.warn(cut("□ "+s.head+": not answered", room)))
+		lines = append(lines, lead+m.style.warn(cut("□ "+s.head+": not answered", room)))
 	}
-	if len(all) <= n {
-		return all
+	count := len(lines)
+	if count <= n {
+		return lines, 0
 	}
-	n = max(n, 3)
-	from := min(m.summaryTop, len(all)-(n-1))
-	to := from + n - 1
-	var lines []string
+	if n < 3 { // no room for marks
+		from = max(0, min(m.summaryTop, count-n))
+		return lines[from : from+n], from
+	}
+	from = max(0, min(m.summaryTop, count-(n-1)))
+	to := from + n
+	var above, below []string
 	if from > 0 {
-		lines = append(lines, m.more("↑", from))
-		to = min(from+n-2, len(all))
-		if to == len(all)-1 {
-			to = len(all)
-			from++
-			lines[0] = m.more("↑", from)
-		}
+		above = []string{m.more("↑", from)}
+		to--
 	}
-	lines = append(lines, all[from:to]...)
-	if to < len(all) {
-		lines = append(lines, m.more("↓", len(all)-to))
+	if to < count {
+		to--
+		below = []string{m.more("↓", count-to)}
 	}
-	return lines
+	return slices.Concat(above, lines[from:to], below), from
 }

@@ -47,7 +47,7 @@ type frame struct {
 	foot   []string
 	blanks bool
 
-	top                  int // first entry of the list
+	top                  int // first entry of what scrolls
 	cursor               bool
 	cursorRow, cursorCol int // in the body until lines is called
 }
@@ -181,7 +181,7 @@ func (m *Model) frame(d density, n, p int) frame {
 	if d.text > 0 {
 		f.text = []string{strings.Repeat(" ", indent) + m.style.strong("Review your answers")}
 	}
-	f.body = m.summary(w, n)
+	f.body, f.top = m.summary(w, n)
 	return f
 }
 
@@ -339,10 +339,13 @@ func (m *Model) fieldWidth(s *sheet) int {
 
 // settle brings what scrolls in line with the focus and the window.
 func (m *Model) settle() {
-	if s := m.sheet(); s != nil && !s.free() {
-		s.focus = max(0, min(s.focus, s.count()-1))
-		f := m.fit()
-		s.top = f.top
+	s := m.sheet()
+	if s == nil {
+		m.summaryTop = m.fit().top
+		return
 	}
-	m.summaryTop = max(0, min(m.summaryTop, len(m.sheets)-1))
+	if !s.free() {
+		s.focus = max(0, min(s.focus, s.count()-1))
+		s.top = m.fit().top
+	}
 }

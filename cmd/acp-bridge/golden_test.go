@@ -61,6 +61,8 @@ func (g *golden) run(t *testing.T) {
 	switch {
 	case g.has("tool.json"):
 		g.render(t)
+	case g.has("transcript.jsonl"):
+		g.replay(t)
 	case g.has("said.json"):
 		g.message(t)
 	case g.has("error.txt"):

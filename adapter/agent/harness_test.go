@@ -32,6 +32,8 @@ type editor struct {
 	served   chan error
 	in, out  io.Closer
 
+	// forget makes the editor keep no updates.
+	forget bool
 	// pause, if set, stops the editor from reading until it is closed.
 	pause chan struct{}
 
@@ -105,7 +107,7 @@ func (e *editor) Request(ctx context.Context, method string, params json.RawMess
 }
 
 func (e *editor) Notify(_ context.Context, method string, params json.RawMessage) {
-	if method != acp.ClientMethodSessionUpdate {
+	if method != acp.ClientMethodSessionUpdate || e.forget {
 		return
 	}
 	if e.pause != nil {

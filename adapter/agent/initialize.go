@@ -10,6 +10,7 @@ import (
 func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 	a.mu.Lock()
 	a.asker = a.newAsker(r)
+	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
 	a.mu.Unlock()
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -43,7 +43,11 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	case claude.TypeUser:
 		p.user(m)
 	case claude.TypeControlRequest:
-		r.ask(m.ToolRequest(), p)
+		if m.Subtype == hookCallback {
+			r.hook(m)
+		} else {
+			r.ask(m.ToolRequest(), p)
+		}
 	case claude.TypeControlCancel:
 		r.withdraw(m.RequestID())
 	case claude.TypeSystem:

@@ -298,3 +298,25 @@ func killClaude(t *testing.T, session string) {
 	}
 	t.Fatal("no process of the session")
 }
+
+// What is typed and not saved reaches the model when the file is read.
+func TestRealUnsavedBuffer(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.txt")
+	require.NoError(t, os.WriteFile(file, []byte("saved\n"), 0o600))
+	read := func(id string) apitest.Reply {
+		return apitest.Use(apitest.ToolUse(id, "Read", object{"file_path": file}))
+	}
+	e, api := real(t, read("toolu_1"), read("toolu_2"), apitest.Say("done"))
+	e.initialize(`{"fs":{"readTextFile":true}}`)
+	s := e.open(dir)
+	turn := e.prompt(s, "read it")
+	r := e.asked("a.txt")
+	require.Equal(t, "fs/read_text_file", r.method)
+	r.answer <- object{"content": "typed\n"}
+	e.asked("a.txt").answer <- acp.NewInternalError(nil) // no buffer: the file counts
+	turn.ends(acp.StopReasonEndTurn)
+	main := api.Main()
+	require.True(t, main[1].Contains("saved") && main[1].Contains("typed"), "%s", main[1].Body)
+	require.Equal(t, 1, strings.Count(string(main[2].Body), "that are not saved"))
+}

@@ -188,10 +188,12 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		return err
 	}
 	defer remove() // the CLI has read it when it answers initialize
+	hooks := s.agent.hooks()
 	s.mu.Lock()
 	o := claude.Options{
 		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
 		Args: s.agent.opts.Args, Env: s.agent.opts.Env,
+		Hooks: hooks, Surface: []string{hookCallback},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}

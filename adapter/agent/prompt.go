@@ -254,23 +254,24 @@ func (s *session) cancelTurn(interrupt bool) {
 	if !first || proc == nil {
 		return
 	}
+	if interrupt {
+		// Sent before anything else that ends the turn: behind it, it could
+		// reach the CLI when the next turn runs.
+		if err := proc.SendInterrupt(); err != nil {
+			s.agent.log.Debug("interrupt failed", "session", s.id, "err", err)
+		}
+	}
 	t.cancel(convert.ErrCancelled)
 	go func() {
-		ctx, stop := context.WithTimeout(s.ctx, s.agent.opts.CancelGrace)
-		defer stop()
-		if interrupt {
-			if err := proc.Interrupt(ctx); err != nil {
-				s.agent.log.Debug("interrupt failed", "session", s.id, "err", err)
-			}
-		}
+		timer := time.NewTimer(s.agent.opts.CancelGrace)
+		defer timer.Stop()
 		select {
 		case <-t.over:
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
-					"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
-				proc.Kill()
-			}
+		case <-s.ctx.Done():
+		case <-timer.C:
+			s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
+				"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
+			proc.Kill()
 		}
 	}()
 }

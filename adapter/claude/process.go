@@ -227,7 +227,7 @@ func (p *Process) end() {
 }
 
 var interruptRequest = map[string]any{
-	"type": TypeControlRequest, "request_id": "acp-bridge-end", "request": map[string]any{"subtype": "interrupt"},
+	"type": TypeControlRequest, "request_id": "acp-bridge-interrupt", "request": map[string]any{"subtype": "interrupt"},
 }
 
 // supervise ends the process once that was asked for: interrupt and end of
@@ -367,6 +367,10 @@ func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
 	}
 	return parseInit(raw), nil
 }
+
+// SendInterrupt asks the CLI to end the running turn, and does not wait for its
+// reply: what is sent after it, the CLI reads after it.
+func (p *Process) SendInterrupt() error { return p.conn.send(interruptRequest) }
 
 // Interrupt ends the running turn. Its result still arrives as a message.
 func (p *Process) Interrupt(ctx context.Context) error {

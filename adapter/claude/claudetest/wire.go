@@ -206,8 +206,9 @@ func (m *message) repeated(index int, b Block, said *strings.Builder) func(i int
 
 func (m *message) toolUse(index int, b Block) {
 	m.event(object{"type": "content_block_start", "index": index, "content_block": object{"type": "tool_use", "id": b.ID, "name": b.Name, "input": object{}}})
+	piece := max(40, len(b.Input)/3+1)
 	for input := string(b.Input); input != ""; {
-		n := min(len(input), 40)
+		n := min(len(input), piece)
 		for n < len(input) && input[n]&0xc0 == 0x80 { // not inside a character
 			n++
 		}

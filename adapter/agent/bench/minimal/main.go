@@ -30,8 +30,10 @@ func main() {
 }
 
 type bridge struct {
+	writing sync.Mutex // not mu: whoever reads the editor must not wait for it to read
+	out     *bufio.Writer
+
 	mu       sync.Mutex
-	out      *bufio.Writer
 	sessions map[string]*session
 	asked    map[int]func(option string)
 	last     int
@@ -78,8 +80,8 @@ func (b *bridge) answer(id json.RawMessage, result string) {
 }
 
 func (b *bridge) send(line []byte, flush bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.writing.Lock()
+	defer b.writing.Unlock()
 	b.out.Write(line)
 	b.out.WriteByte('\n')
 	if flush {

@@ -90,9 +90,9 @@ func (s *session) take(m cliMessage, last bool) {
 		s.b.mu.Unlock()
 		s.b.answer(prompt, `{"stopReason":"end_turn"}`)
 	case last:
-		s.b.mu.Lock()
+		s.b.writing.Lock()
 		s.b.out.Flush()
-		s.b.mu.Unlock()
+		s.b.writing.Unlock()
 	}
 }
 

@@ -204,7 +204,7 @@ func (b *bench) askMany(ctx context.Context, s subject, path string, n int) (m a
 		return m, err
 	}
 	count := 0
-	var begin time.Time
+	begin := time.Now()
 	allShown := make(chan time.Duration, 1)
 	l.handle(func(a ask) {
 		if count++; count == b.sizes.open {
@@ -212,7 +212,6 @@ func (b *bench) askMany(ctx context.Context, s subject, path string, n int) (m a
 		}
 		_ = l.answer(a)
 	}, nil)
-	begin = time.Now()
 	if err := l.promptAll(); err != nil {
 		return m, err
 	}

@@ -6,7 +6,7 @@
 //
 // The floors are a scripted stand-in for Claude Code driven directly, a minimal
 // adapter written with the standard library alone, and the SDK's own round trip.
-// It needs Go alone and talks to nobody. With ACP_BRIDGE_REAL_CLAUDE set to the
+// It needs Linux and Go, and talks to nobody. With ACP_BRIDGE_REAL_CLAUDE set to the
 // path of Claude Code it also opens sessions with the real one, offline.
 package main
 
@@ -142,6 +142,9 @@ type bench struct {
 }
 
 func measure(ctx context.Context, s sizes, others []subject, progress io.Writer) (*table, error) {
+	if runtime.GOOS != "linux" {
+		return nil, errors.New("CPU time and memory are read from /proc: this needs Linux")
+	}
 	dir, err := os.MkdirTemp("", "acp-bridge-bench-")
 	if err != nil {
 		return nil, err
@@ -181,12 +184,8 @@ func (b *bench) build() error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}
-	exe := ""
-	if runtime.GOOS == "windows" {
-		exe = ".exe"
-	}
 	for _, name := range []string{minimal, product} {
-		b.subjects = append(b.subjects, subject{name: name, command: []string{filepath.Join(b.dir, name) + exe}})
+		b.subjects = append(b.subjects, subject{name: name, command: []string{filepath.Join(b.dir, name)}})
 	}
 	return nil
 }

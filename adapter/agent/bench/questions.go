@@ -123,12 +123,13 @@ func (b *bench) askAgent(ctx context.Context, s subject, env []string) (m asked,
 	}
 	var last time.Time
 	var before time.Duration
+	var cpuErr error
 	count := 0
 	c.handle(func(a ask) {
 		now := time.Now()
 		switch count++; {
 		case count == warmUp:
-			before, err = cpuTime(c.pid())
+			before, cpuErr = cpuTime(c.pid())
 		case count > warmUp:
 			m.times = append(m.times, us(now.Sub(last)))
 		}
@@ -144,6 +145,9 @@ func (b *bench) askAgent(ctx context.Context, s subject, env []string) (m asked,
 	}
 	if count != b.sizes.questions {
 		return m, fmt.Errorf("%d questions of %d were shown", count, b.sizes.questions)
+	}
+	if cpuErr != nil {
+		return m, cpuErr
 	}
 	after, err := cpuTime(c.pid())
 	m.cpu = us(after-before) / float64(count-warmUp)

@@ -49,7 +49,7 @@ func (b *bench) steady() error {
 		return err
 	}
 	cpu := samples{}
-	for range max(1, b.sizes.rounds*3/5) {
+	for range b.sizes.long() {
 		err := b.each(func(ctx context.Context, s subject) error {
 			_, spent, err := b.agentDeltas(ctx, s, path, n)
 			cpu.add(s.name, ms(spent)*1000/float64(n))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -141,31 +142,33 @@ func (b *bench) many() error {
 			return err
 		}
 		last := n == b.sizes.spread[len(b.sizes.spread)-1]
-		err = b.each(func(ctx context.Context, s subject) error {
-			m, err := b.askMany(ctx, s, path, n)
+		for range b.sizes.long() {
+			err = b.each(func(ctx context.Context, s subject) error {
+				m, err := b.askMany(ctx, s, path, n)
+				if err != nil {
+					return err
+				}
+				if last {
+					shown.add(s.name, ms(m.shown))
+					resolved.add(s.name, ms(m.resolved))
+				}
+				each[n].add(s.name, us(m.resolved)/float64(b.sizes.open))
+				cpu[n].add(s.name, us(m.cpu)/float64(b.sizes.open))
+				return nil
+			})
 			if err != nil {
 				return err
 			}
-			if last {
-				shown.add(s.name, ms(m.shown))
-				resolved.add(s.name, ms(m.resolved))
-			}
-			each[n].add(s.name, us(m.resolved)/float64(b.sizes.open))
-			cpu[n].add(s.name, us(m.cpu)/float64(b.sizes.open))
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 	}
 	name := fmt.Sprintf("%d questions over %d sessions", b.sizes.open, b.sizes.spread[len(b.sizes.spread)-1])
 	b.table.add(name+": all shown", "ms", minimal, shown)
 	b.table.add("… all resolved", "ms", minimal, resolved)
 	for _, n := range b.sizes.spread {
-		b.table.add(fmt.Sprintf("… per question with %d sessions", n), "µs", minimal, each[n])
+		b.table.add(fmt.Sprintf("… per question with %s", count(n)), "µs", minimal, each[n])
 	}
 	for _, n := range b.sizes.spread {
-		b.table.add(fmt.Sprintf("… CPU per question with %d sessions", n), "µs", minimal, cpu[n])
+		b.table.add(fmt.Sprintf("… CPU per question with %s", count(n)), "µs", minimal, cpu[n])
 	}
 	b.growth("growth per question", each)
 	b.growth("growth of CPU per question", cpu, atMost(1.1))
@@ -179,11 +182,18 @@ func (b *bench) growth(name string, cost map[int]samples, rules ...rule) {
 	many, fewer := n[len(n)-1], n[len(n)-2]
 	growth := samples{}
 	for column, v := range cost[many] {
-		if base := cost[fewer][column]; len(base) > 0 && base[0] > 0 {
-			growth.add(column, v[0]/base[0])
+		if base := cost[fewer][column]; len(base) > 0 {
+			growth.add(column, percentile(v, 50)/percentile(base, 50))
 		}
 	}
 	b.table.add(fmt.Sprintf("%s, %d → %d sessions", name, fewer, many), "×", "", growth, rules...)
+}
+
+func count(sessions int) string {
+	if sessions == 1 {
+		return "1 session"
+	}
+	return strconv.Itoa(sessions) + " sessions"
 }
 
 type asks struct{ shown, resolved, cpu time.Duration }

@@ -126,10 +126,13 @@ var (
 		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 5,
 	}
 	short = sizes{
-		starts: 5, rounds: 1, questions: 200, deltas: 20_000, steady: time.Second, rate: 5000,
+		starts: 5, rounds: 1, questions: 500, deltas: 20_000, steady: time.Second, rate: 5000,
 		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 1,
 	}
 )
+
+// long is the rounds of what takes seconds.
+func (s sizes) long() int { return (s.rounds + 1) / 2 }
 
 // bench is one run.
 type bench struct {

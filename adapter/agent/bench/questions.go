@@ -77,7 +77,7 @@ func (b *bench) questions() error {
 }
 
 // warmUp is how many questions are not counted.
-const warmUp = 20
+const warmUp = 50
 
 func (b *bench) askDirect(path string) ([]float64, error) {
 	c, err := openCLI(b.ctx, path, b.env(path), b.dir)

@@ -298,7 +298,9 @@ func TestParkedQuestion(t *testing.T) {
 
 // What the agent sends while no prompt runs is held and comes with the next.
 func TestUpdatesAreHeldWhileParked(t *testing.T) {
-	const n = 3000 // beyond what is held in memory: the CLI waits
+	// Beyond what is held in memory: the CLI waits. Some may be sent before the
+	// question is there.
+	const n = 20_000
 	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Block{Type: "text", Repeat: n})}))
 	e := serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
 	s := e.ready()

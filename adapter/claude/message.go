@@ -39,9 +39,9 @@ type Message struct {
 	parent string
 }
 
-// parseMessage takes ownership of line. It reports false for a line that is
-// not a JSON object with a type.
-func parseMessage(line []byte) (Message, bool) {
+// ParseMessage reads a line and takes ownership of it. It reports false for one
+// that is not a JSON object with a type.
+func ParseMessage(line []byte) (Message, bool) {
 	if !valid(line) {
 		return Message{}, false
 	}

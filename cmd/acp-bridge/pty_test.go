@@ -44,7 +44,7 @@ func startOnTerminal(t *testing.T, dir string, args ...string) *console {
 	c := &console{t: t, dir: dir, ptmx: ptmx, changed: make(chan struct{})}
 	c.cmd = exec.Command(os.Args[0], args...)
 	c.cmd.Dir = dir
-	c.cmd.Env = append(os.Environ(), asBridge+"=1", "TERM=xterm", "NO_COLOR=1")
+	c.cmd.Env = append(os.Environ(), asBridge+"=1", "TERM=xterm", "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
 	c.cmd.ExtraFiles = []*os.File{tty}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
 	c.cmd.Stderr = os.Stderr

@@ -35,6 +35,10 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command
+			return nil
+		},
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replace": replace},
 	})
 }

@@ -12,9 +12,10 @@ import (
 
 // Exit codes, the same for every subcommand.
 const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitCancelled = 3 // the user did not want to answer
 )
 
 // streams are what a subcommand reads and writes.
@@ -32,6 +33,8 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"demo", "", "see questions work: a scripted agent asks you, without an account", runDemo},
+		{"chat", "-- AGENT", "talk to any ACP agent in the terminal", runChat},
 		{"convert", "[FILE]", "turn a question call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
 		{"version", "", "print the version", runVersion},
@@ -44,6 +47,12 @@ type usageError struct{ error }
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
+
+// exitError ends the program with a code of its own. What there was to say has
+// been said.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // run is the whole program: it never exits the process itself.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
@@ -64,9 +73,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 }
 
 func finish(name string, err error, errOut io.Writer) int {
+	var exit exitError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
+	case errors.As(err, &exit):
+		return exit.code
 	default:
 		prefix := strings.TrimSpace("acp-bridge " + name)
 		fmt.Fprintf(errOut, "%s: %s\n", prefix, oneLine(err))
@@ -74,7 +86,7 @@ func finish(name string, err error, errOut io.Writer) int {
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}
-	return exitError
+	return exitFailed
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

@@ -9,9 +9,10 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/charmbracelet/x/term"
+	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/terminal"
@@ -28,8 +29,9 @@ type plain struct {
 	typed  bool // the lines come from a person at a terminal
 
 	working, cancelling bool
-	ended               bool // there are no more lines
-	over                bool // time to leave, with err
+	ctrlC               time.Time // when it cancelled a turn
+	ended               bool      // there are no more lines
+	over                bool      // time to leave, with err
 	err                 error
 }
 
@@ -81,14 +83,14 @@ func (p *plain) flush() {
 // interrupt is Ctrl+C: it cancels the turn, and where there is none, or for the
 // second time, leaves.
 func (p *plain) interrupt() {
-	if !p.working || p.cancelling {
+	if !p.working || p.cancelling || time.Since(p.ctrlC) < againTime {
 		p.leave(nil)
 		if p.o.Once {
 			p.err = ErrCancelled
 		}
 		return
 	}
-	p.cancelling = true
+	p.cancelling, p.ctrlC = true, time.Now()
 	p.screen.Note("Cancelling. Ctrl+C again leaves.")
 	p.l.cancel(p.ctx)
 }

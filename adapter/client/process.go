@@ -107,4 +107,3 @@ func (p *process) end() {
 	}
 	<-p.exited
 }
-

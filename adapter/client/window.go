@@ -44,6 +44,7 @@ type window struct {
 	picker *terminal.Model
 	typed  time.Time // the last key
 	deaf   time.Time // until when keys are not for the picker
+	ctrlC  time.Time // when it cancelled a turn
 
 	height   int
 	queue    []string // to be written above
@@ -220,9 +221,11 @@ func (w *window) turned(t turned) {
 // stop is Ctrl+C: it cancels the turn, and where there is none, or for the
 // second time, leaves.
 func (w *window) stop() {
+	again := w.now().Sub(w.ctrlC) < againTime
 	switch {
-	case w.state == working:
+	case w.state == working && !again:
 		w.enter(cancelling)
+		w.ctrlC = w.now()
 		for _, a := range w.asks { // a cancelled turn has no open requests
 			a.dismiss()
 		}
@@ -232,7 +235,7 @@ func (w *window) stop() {
 		}
 		w.asks, w.picker = nil, nil
 		go w.l.cancel(w.ctx)
-	case w.state == idle && (!w.prompt.empty() || w.hint != leaveHint):
+	case w.state == idle && !again && (!w.prompt.empty() || w.hint != leaveHint):
 		w.prompt.clear()
 		w.hint = leaveHint
 	default:
@@ -243,5 +246,9 @@ func (w *window) stop() {
 		w.leave(err)
 	}
 }
+
+// againTime is how soon after the one that cancelled a turn a Ctrl+C is the
+// second of two: the turn may have ended in between.
+const againTime = time.Second
 
 const leaveHint = "Ctrl+C again or Ctrl+D leaves"

@@ -39,6 +39,7 @@ func TestResize(t *testing.T) {
 	c := start(t, j, 80, 24)
 	c.waitFor(at(t, j, 80, 24, ""))
 	c.send(keyBytes(t, "down"))
+	c.waitFor(at(t, j, 80, 24, "down")) // what is drawn while the size changes lands anywhere
 	for _, size := range []struct{ w, h int }{{40, 15}, {80, 24}, {30, 10}, {120, 40}, {40, 15}} {
 		c.resize(size.w, size.h)
 		c.waitFor(at(t, j, size.w, size.h, "down"))

@@ -2,7 +2,6 @@ package client
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -17,16 +16,35 @@ var errGone = errors.New("the agent ended the connection")
 // authRequired is ACP's error for an agent that needs a login.
 const authRequired = -32000
 
-// explain says in one line what an agent's error means to a person.
+// agentError is what an agent said, in one line or several.
+type agentError struct{ what, words string }
+
+func (e agentError) Error() string {
+	if e.words == "" {
+		return e.what
+	}
+	return e.what + ": " + e.words
+}
+
+// split takes the words off an error whose agent used several lines.
+func split(err error) (short error, words string) {
+	var e agentError
+	if errors.As(err, &e) && strings.Contains(e.words, "\n") {
+		return agentError{what: e.what}, e.words
+	}
+	return err, ""
+}
+
+// explain says what an agent's error means to a person.
 func (l *link) explain(err error) error {
 	var re *acp.RequestError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &re) && re.Code == authRequired:
-		return fmt.Errorf("the agent needs a login: %s%s", said(re), l.logins())
+		return agentError{"the agent needs a login", said(re) + l.logins()}
 	case errors.As(err, &re):
-		return fmt.Errorf("the agent answered with an error: %s", said(re))
+		return agentError{"the agent answered with an error", said(re)}
 	case errors.Is(err, conn.ErrClosed):
 		return errGone
 	}
@@ -36,7 +54,7 @@ func (l *link) explain(err error) error {
 // said is the error in the agent's words: its message, and where data holds
 // more than that, the data.
 func said(re *acp.RequestError) string {
-	words := clean.Line(re.Message)
+	words := strings.TrimSpace(clean.Block(re.Message))
 	data := re.Data
 	if m, ok := data.(map[string]any); ok {
 		for _, key := range []string{"details", "message", "error"} {
@@ -49,7 +67,7 @@ func said(re *acp.RequestError) string {
 	if s, ok := data.(string); ok && clean.Line(s) != "" && !strings.Contains(words, clean.Line(s)) {
 		words += ": " + clean.Line(s)
 	}
-	return clean.Truncate(words, 1000)
+	return clean.Truncate(words, 2000)
 }
 
 // logins lists the ways to log in that the agent named.
@@ -77,5 +95,5 @@ func (l *link) logins() string {
 	if len(ways) == 0 {
 		return ""
 	}
-	return "; it offers: " + strings.Join(ways, ", ")
+	return "\nIt offers:\n  " + strings.Join(ways, "\n  ")
 }

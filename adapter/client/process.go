@@ -43,10 +43,15 @@ func RunAgent(ctx context.Context, argv []string, o Options) error {
 		err = p.explain()
 	}
 	p.end()
-	if err != nil && !errors.Is(err, ErrCancelled) && o.Err != nil {
-		for _, l := range p.stderr.last() {
-			_, _ = fmt.Fprintf(o.Err, "%s: %s\n", p.name(), l)
-		}
+	if err == nil || errors.Is(err, ErrCancelled) || o.Err == nil {
+		return err
+	}
+	for _, l := range p.stderr.last() {
+		_, _ = fmt.Fprintf(o.Err, "%s: %s\n", p.name(), l)
+	}
+	err, words := split(err)
+	if words != "" {
+		_, _ = fmt.Fprintln(o.Err, words)
 	}
 	return err
 }
@@ -103,7 +108,7 @@ func (p *process) end() {
 		case <-p.exited:
 		case <-time.After(endGrace):
 		}
-		next(p.cmd) // also for what an agent that has ended left behind
+		next(p.cmd) // also for what an agent that has ended left behind; its group keeps its id
 	}
 	<-p.exited
 }

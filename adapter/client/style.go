@@ -24,7 +24,9 @@ func (s *Screen) wrap(line string) []string {
 	if s.Width <= 0 || width(line) <= s.Width {
 		return []string{line}
 	}
-	return strings.Split(ansi.WrapWc(line, s.Width, ""), "\n")
+	// Wrap lets a word pass that is as wide as the screen and has a space
+	// before it.
+	return strings.Split(ansi.HardwrapWc(ansi.WrapWc(line, s.Width, ""), s.Width, true), "\n")
 }
 
 func (s *Screen) faint(line string) string {

@@ -18,6 +18,7 @@ type text struct {
 	block   block // blockNone while there is none
 	partial string
 	started bool // a line that is not blank was written
+	blank   bool // a blank line waits for another that is not
 }
 
 // chunk takes a piece of a message or thought.
@@ -77,22 +78,28 @@ func firstOf(values ...string) string {
 // textLine finishes a line of text.
 func (s *Screen) textLine(raw string) {
 	line := strings.TrimRightFunc(clean.Block(raw), unicode.IsSpace)
-	if line == "" && !s.text.started {
-		return // blocks have their own distance
+	if line == "" { // several are one, and blocks have their own distance
+		s.text.blank = s.text.started
+		return
 	}
-	s.text.started = true
+	s.startRow()
 	for l := range strings.SplitSeq(line, "\n") { // what cleaning made a line break
 		s.add(s.text.block, s.textRows(l)...)
 	}
+}
+
+// startRow comes before a row that is not blank.
+func (s *Screen) startRow() {
+	if s.text.blank {
+		s.add(s.text.block, "")
+	}
+	s.text.started, s.text.blank = true, false
 }
 
 // textRows is a line of text as it is shown.
 func (s *Screen) textRows(line string) []string {
 	if s.text.block != blockThought {
 		return s.wrap(line)
-	}
-	if line == "" {
-		return []string{""}
 	}
 	return s.each(s.wrap("· "+line), s.faint)
 }
@@ -109,7 +116,7 @@ func (s *Screen) writeRows() {
 		return
 	}
 	full := rows[:len(rows)-1]
-	s.text.started = true
+	s.startRow()
 	s.add(s.text.block, full...)
 	s.text.partial = after(p, full)
 }
@@ -140,7 +147,7 @@ func (t *text) view(s *Screen) []string {
 		return nil
 	}
 	var rows []string
-	if s.block != blockNone && s.block != t.block {
+	if t.blank || s.block != blockNone && s.block != t.block {
 		rows = append(rows, "")
 	}
 	for l := range strings.SplitSeq(clean.Block(t.partial), "\n") {
@@ -155,7 +162,4 @@ func (s *Screen) endText() {
 		s.textLine(s.text.partial)
 	}
 	s.text = text{}
-	for n := len(s.done); n > 0 && s.done[n-1] == "" && s.block == blockMessage; n-- {
-		s.done = s.done[:n-1]
-	}
 }

@@ -15,6 +15,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
@@ -112,6 +113,8 @@ func (p *plain) event(v any) {
 	case traced:
 		p.screen.Trace(p.wire.line(v.dir, v.line, p.screen.Width))
 	case asked:
+		p.screen.endText()
+		p.screen.add(blockNote)
 		p.flush()
 		p.ask(v.ask)
 	case turned:
@@ -247,7 +250,11 @@ func (p *plain) resolve(ctx context.Context, a *ask) (convert.Outcome, int) {
 		o, _ := p.o.Answer(ctx, a.call)
 		return o, picked(a.request, o)
 	}
-	opts := &terminal.Options{In: p.in.reader(ctx), Out: p.o.Out, Plain: true, Environ: p.o.Environ}
+	var echo func(string)
+	if !p.typed { // nobody else shows what was answered
+		echo = func(line string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(line)) }
+	}
+	opts := &terminal.Options{In: p.in.reader(ctx, echo), Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
 		index, o, _ := terminal.Choose(ctx, a.call.Questions[0], opts)
 		return o, index

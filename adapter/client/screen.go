@@ -140,7 +140,7 @@ func (s *Screen) end(id string) {
 	s.ended[id] = true
 }
 
-// add finishes lines of a block.
+// add finishes lines of a block; without any, it begins one.
 func (s *Screen) add(b block, lines ...string) {
 	if s.block != blockNone && s.block != b {
 		s.done = append(s.done, "")

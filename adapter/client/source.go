@@ -37,12 +37,16 @@ func newSource(ctx context.Context, r io.Reader) *source {
 }
 
 // reader returns the lines as a reader for one question. It gives no byte of a
-// line that is not asked for, and ends with ctx.
-func (s *source) reader(ctx context.Context) io.Reader { return &lineReader{s: s, ctx: ctx} }
+// line that is not asked for, and ends with ctx. took, if not nil, is told of
+// each line.
+func (s *source) reader(ctx context.Context, took func(line string)) io.Reader {
+	return &lineReader{s: s, ctx: ctx, took: took}
+}
 
 type lineReader struct {
 	s    *source
 	ctx  context.Context
+	took func(string)
 	left []byte
 }
 
@@ -55,6 +59,9 @@ func (r *lineReader) Read(p []byte) (int, error) {
 		case line, ok := <-r.s.lines:
 			if !ok {
 				return 0, errors.Join(io.EOF, r.s.err)
+			}
+			if r.took != nil {
+				r.took(line)
 			}
 			r.left = append([]byte(line), '\n')
 		case <-r.ctx.Done():

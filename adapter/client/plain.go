@@ -114,7 +114,9 @@ func (p *plain) event(v any) {
 		p.screen.Trace(p.wire.line(v.dir, v.line, p.screen.Width))
 	case asked:
 		p.screen.endText()
-		p.screen.add(blockNote)
+		if p.o.Answer == nil {
+			p.screen.add(blockNote)
+		}
 		p.flush()
 		p.ask(v.ask)
 	case turned:

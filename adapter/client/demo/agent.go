@@ -63,11 +63,12 @@ func (p *player) Notify(_ context.Context, method string, params json.RawMessage
 	}
 }
 
-// Accept takes prompts in the order in which they came: a session/cancel
-// behind one is meant for it.
+// Accept takes requests in the order in which they came: a session/cancel
+// behind a prompt is meant for it.
 func (p *player) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
 	if method != acp.AgentMethodSessionPrompt {
-		return nil
+		result, err := p.Request(ctx, method, params)
+		return func() (any, error) { return result, err }
 	}
 	var r acp.PromptRequest
 	if err := json.Unmarshal(params, &r); err != nil {

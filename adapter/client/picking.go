@@ -13,9 +13,10 @@ import (
 // they were not meant for it.
 const deafTime = 400 * time.Millisecond
 
-// openPicker shows the first request that waits, if none is shown.
+// openPicker shows the first request that waits, if none is shown and all that
+// was said before it stands above.
 func (w *window) openPicker() {
-	if w.picker != nil || len(w.asks) == 0 {
+	if w.picker != nil || len(w.asks) == 0 || w.printing {
 		return
 	}
 	a := w.asks[0]
@@ -26,7 +27,6 @@ func (w *window) openPicker() {
 		w.picker = terminal.New(a.call, opts)
 		w.screen.Hide(a.call.ID) // the picker leaves its own record
 	}
-	w.screen.endText()
 	if w.now().Sub(w.typed) < deafTime {
 		w.deaf = w.now().Add(deafTime)
 	}
@@ -46,7 +46,6 @@ func (w *window) pick(msg tea.Msg) {
 	if err := a.answer(outcome, index); err != nil {
 		w.picker = nil
 		w.screen.Note("✗ " + err.Error())
-		w.openPicker()
 		return
 	}
 	w.screen.add(blockNote, picker.Record()...)
@@ -59,7 +58,6 @@ func (w *window) close(a *ask) {
 	w.asks = slices.DeleteFunc(w.asks, func(b *ask) bool { return a == b })
 	if shown {
 		w.picker = nil
-		w.openPicker()
 	}
 }
 

@@ -159,7 +159,7 @@ func (p *plain) turned(t turned) {
 		}
 		return
 	}
-	p.screen.add(blockNone, "")
+	p.screen.add(blockNone)
 	p.idle()
 }
 

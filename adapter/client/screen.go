@@ -98,7 +98,6 @@ func (s *Screen) EndTurn() {
 		s.add(blockPlan, s.planView()...)
 	}
 	s.plan, s.fresh = nil, false
-	s.block = blockNone
 }
 
 // Note adds a line of the client's own, wrapped. Its text may hold an agent's.

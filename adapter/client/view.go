@@ -21,7 +21,7 @@ func (w *window) spin() tea.Cmd {
 	return tea.Tick(spinTime, func(time.Time) tea.Msg { return tick{} })
 }
 
-func (w *window) spins() bool { return w.state != idle && w.picker == nil && !w.over }
+func (w *window) spins() bool { return w.state != idle && len(w.asks) == 0 && !w.over }
 
 // View is the lines that may still change, then the picker, or the spinner and
 // the prompt.

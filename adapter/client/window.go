@@ -114,7 +114,9 @@ func (w *window) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		w.end(msg)
 		return w, nil
 	}
-	return w, tea.Batch(append(cmds, w.spin(), w.flush())...)
+	flush := w.flush()
+	w.openPicker()
+	return w, tea.Batch(append(cmds, w.spin(), flush)...)
 }
 
 // flush writes finished lines above the view, one batch after the other, and
@@ -163,9 +165,9 @@ func (w *window) event(v any) {
 	case traced:
 		w.screen.Trace(w.wire.line(v.dir, v.line, w.screen.Width))
 	case asked:
+		w.screen.endText()
 		w.screen.explain(v.request)
 		w.asks = append(w.asks, v.ask)
-		w.openPicker()
 	case withdrawn:
 		w.withdraw(v.ask)
 	case turned:
@@ -192,6 +194,7 @@ func (w *window) opened(err error) {
 func (w *window) say(words string) {
 	w.screen.Say(words)
 	w.enter(working)
+	w.typed = time.Time{} // whoever sent a prompt waits for what comes
 	go w.l.prompt(w.ctx, words)
 }
 
@@ -214,7 +217,7 @@ func (w *window) turned(t turned) {
 		w.leave(err)
 		return
 	}
-	w.screen.add(blockNone, "")
+	w.screen.add(blockNone)
 	w.enter(idle)
 }
 

@@ -3,6 +3,7 @@ module github.com/acp-bridge/acp-bridge
 go 1.26.0
 
 require (
+	charm.land/bubbles/v2 v2.1.1 // v2.2.1 needs a go-runewidth that takes 40 ms to initialise
 	charm.land/bubbletea/v2 v2.0.9
 	github.com/charmbracelet/colorprofile v0.4.3
 	github.com/charmbracelet/ultraviolet v0.0.0-20260811164956-006e29f97886
@@ -23,6 +24,8 @@ require (
 )
 
 require (
+	charm.land/lipgloss/v2 v2.0.5 // indirect
+	github.com/atotto/clipboard v0.1.4 // indirect
 	github.com/charmbracelet/x/exp/ordered v0.1.0 // indirect
 	github.com/charmbracelet/x/termios v0.1.1 // indirect
 	github.com/charmbracelet/x/windows v0.2.2 // indirect

@@ -48,26 +48,33 @@ func lookUp(info *acp.Implementation) (Client, bool) {
 	return Client{}, false
 }
 
-// askOptions decide how a client is asked: by its capabilities first, corrected
-// by the table, overridden by the user.
-func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
+// AskOptions say how a client is asked: by its capabilities, corrected by the
+// table. why names what decided.
+func AskOptions(r acp.InitializeRequest) (o adapter.Options, why string) {
 	caps := r.ClientCapabilities
-	known, inTable := lookUp(r.ClientInfo)
+	known, _ := lookUp(r.ClientInfo)
 	aware := caps.Meta["askUserQuestion"]
-	o := &adapter.Options{
-		Forms:    caps.Elicitation != nil && caps.Elicitation.Form != nil,
-		Aware:    aware != nil && aware != false,
-		Title:    known.Title,
-		Guard:    known.Guard || a.opts.Guard,
-		OnChange: a.questionChanged,
-		Logger:   a.log,
+	o = adapter.Options{
+		Forms: caps.Elicitation != nil && caps.Elicitation.Form != nil,
+		Aware: aware != nil && aware != false,
+		Title: known.Title,
+		Guard: known.Guard,
 	}
-	why := "its capabilities"
-	switch {
-	case a.opts.First != 0:
+	if !o.Forms && !o.Aware && known.First != 0 {
+		o.First = known.First
+		return o, "the table of clients: " + known.Note
+	}
+	return o, "its capabilities"
+}
+
+// askOptions are AskOptions, overridden by the user.
+func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
+	o, why := AskOptions(r)
+	o.Guard = o.Guard || a.opts.Guard
+	o.OnChange = a.questionChanged
+	o.Logger = a.log
+	if a.opts.First != 0 {
 		o.First, why = a.opts.First, "--ask"
-	case !o.Forms && !o.Aware && known.First != 0:
-		o.First, why = known.First, "the table of clients: "+known.Note
 	}
 	first := o.First
 	if first == 0 {
@@ -76,7 +83,8 @@ func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
 			first = adapter.Form
 		}
 	}
+	_, inTable := lookUp(r.ClientInfo)
 	a.log.Debug("how questions are asked", "first", first.String(), "why", why, "known", inTable,
 		"forms", o.Forms, "aware", o.Aware, "guard", o.Guard)
-	return o
+	return &o
 }

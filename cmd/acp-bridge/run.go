@@ -34,6 +34,8 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"demo", "", "see questions work: a scripted agent asks you, without an account", runDemo},
+		{"chat", "-- AGENT", "talk to any ACP agent in the terminal", runChat},
 		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
 		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
 		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},

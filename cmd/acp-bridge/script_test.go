@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command
 			return nil
 		},
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replace": replace},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replace": replace},
 	})
 }
 

@@ -24,8 +24,15 @@ func TestMain(m *testing.M) {
 // perPoster is how many calls each program posts.
 const perPoster = 20
 
+// shared is a call that all of them make.
+var shared = convert.Call{Questions: []convert.Question{{Text: "All ask this"}}}
+
 func poster(who string) int {
 	store := &pending.Store{}
+	if _, err := store.Post(shared); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	for n := range perPoster {
 		c := convert.Call{Questions: []convert.Question{{Text: fmt.Sprintf("%s asks %d", who, n)}}}
 		f, err := store.Post(c)

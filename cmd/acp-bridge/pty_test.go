@@ -33,8 +33,6 @@ type shell struct {
 	changed chan struct{}
 }
 
-const patience = 20 * time.Second
-
 func startOnTerminal(t *testing.T, dir string, args ...string) *shell {
 	t.Helper()
 	ptmx, tty, err := pty.Open()

@@ -34,7 +34,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"demo", "", "see questions work: a scripted agent asks you, without an account", runDemo},
+		{"demo", "", "see questions work: a scripted agent asks you, no account needed", runDemo},
 		{"chat", "-- AGENT", "talk to any ACP agent in the terminal", runChat},
 		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
 		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
@@ -117,8 +117,7 @@ Flags with an editor:
   --claude PATH         the Claude Code executable (default: found)
   --ask RUNG            ask first by form, permission or message (default: auto)
   --guard-auto-answers  distrust answers that come faster than a person can read
-  --log-level LEVEL     debug, info, warn (default) or error
-  --log-file FILE       log there instead of stderr
+  --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
   --trace FILE          write all lines to and from the editor and Claude Code
 
 acp-bridge COMMAND --help shows the flags of a command.

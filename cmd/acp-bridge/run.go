@@ -34,7 +34,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"demo", "", "see questions work: a scripted agent asks you, no account needed", runDemo},
+		{"demo", "", "see it work: a scripted agent asks you questions", runDemo},
 		{"chat", "-- AGENT", "talk to any ACP agent in the terminal", runChat},
 		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
 		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},

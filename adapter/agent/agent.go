@@ -39,6 +39,8 @@ type Options struct {
 	First adapter.Rung
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
+	// Now is the clock by which answers are too fast; nil is [time.Now].
+	Now func() time.Time
 	// CancelGrace is how long a cancelled turn may take to end before its
 	// process is ended; 0 stands for 5 seconds.
 	CancelGrace time.Duration

@@ -31,6 +31,12 @@ type editor struct {
 	requests chan *request
 	served   chan error
 	in, out  io.Closer
+	// watch sees requests and updates in the order of the wire, and the end of
+	// each request before its answer is sent.
+	watch interface {
+		arrives(ctx context.Context, method string, params gjson.Result)
+		answered(params gjson.Result)
+	}
 
 	mu      sync.Mutex
 	changed chan struct{}
@@ -90,6 +96,9 @@ func (e *editor) leave() {
 func (e *editor) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	r := &request{Result: gjson.ParseBytes(params), method: method, answer: make(chan any, 1), withdrawn: ctx.Done()}
 	e.requests <- r
+	if e.watch != nil {
+		defer e.watch.answered(r.Result)
+	}
 	select {
 	case v := <-r.answer:
 		if err, ok := v.(error); ok {
@@ -101,7 +110,18 @@ func (e *editor) Request(ctx context.Context, method string, params json.RawMess
 	}
 }
 
-func (e *editor) Notify(_ context.Context, method string, params json.RawMessage) {
+// Accept lets watch see a request in its place among the updates.
+func (e *editor) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
+	if e.watch != nil {
+		e.watch.arrives(ctx, method, gjson.ParseBytes(params))
+	}
+	return nil
+}
+
+func (e *editor) Notify(ctx context.Context, method string, params json.RawMessage) {
+	if e.watch != nil {
+		e.watch.arrives(ctx, method, gjson.ParseBytes(params))
+	}
 	if method != acp.ClientMethodSessionUpdate {
 		return
 	}
@@ -263,6 +283,9 @@ func (e *editor) tool(session, id string) map[string]string {
 	for _, u := range e.updates(session) {
 		if u.Get("toolCallId").Str != id {
 			continue
+		}
+		if rung := u.Get("_meta.acp-bridge.rung"); rung.Exists() {
+			state["rung"] = rung.Str
 		}
 		for _, key := range []string{"title", "kind", "status"} {
 			if v := u.Get(key); v.Exists() {

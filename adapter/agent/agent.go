@@ -11,7 +11,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // Options say how to serve an editor. The zero value finds Claude Code where
@@ -205,7 +205,7 @@ func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) 
 	return f(request)
 }
 
-var errEditorGone = errors.New("the editor closed the connection")
+var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}
 
 // claudePath finds the CLI.
 func (a *Agent) claudePath() (string, error) {

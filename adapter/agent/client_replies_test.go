@@ -145,3 +145,9 @@ func form(c *client, r *request) {
 }
 
 func formCancelled(_ *client, r *request) { r.answer <- object{"action": "cancel"} }
+
+// ownIDs answers with an id that was never offered.
+func ownIDs(c *client, r *request) {
+	c.clock.advance(byHand)
+	r.selects("allow")
+}

@@ -69,6 +69,7 @@ var rows = []row{
 	{name: "JetBrains", shows: titleOnly, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
 	{name: "a client that was taught", replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
 	{name: "a client that declares it", caps: `{"_meta":{"askUserQuestion":true}}`, replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
+	{name: "ids of its own", replies: ownIDs, dismisses: dismissed, rung: "message"},
 	{name: "forms that fail", caps: `{"elicitation":{"form":{}}}`, forms: refuses, replies: buttons(inOurs), dismisses: dismissed, types: true, rung: "permission", words: "message"},
 	{name: "forms that fail, options unseen", info: "DeepChat", caps: `{"elicitation":{"form":{}}}`, forms: refuses, types: true, rung: "message"},
 	{name: "nothing works but words", caps: `{"elicitation":{"form":{}}}`, forms: refuses, replies: refuses, rung: "message"},

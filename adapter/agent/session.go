@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // session is one ACP session and the CLI process behind it.
@@ -39,11 +40,14 @@ type session struct {
 	mode     string
 	info     *claude.InitInfo
 
-	line   []*prompt       // prompts in order of arrival; the first one runs
-	turn   *turn           // what the CLI works on; nil when it is idle
-	parked *parked         // a question that waits for the next prompt
-	dead   error           // why the CLI ended while a question was parked
-	asking map[string]bool // calls in front of the user, not counting a parked one
+	line   []*prompt // prompts in order of arrival; the first one runs
+	turn   *turn     // what the CLI works on; nil when it is idle
+	parked *parked   // a question that waits for the next prompt
+	// interrupting is closed when the CLI has seen the interrupt that is on its
+	// way; nil when there is none.
+	interrupting chan struct{}
+	dead         error           // why the CLI ended while a question was parked
+	asking       map[string]bool // calls in front of the user, not counting a parked one
 }
 
 // turn is one piece of work of the CLI, from a prompt to its result.
@@ -66,10 +70,20 @@ func (s *session) newTurn() *turn {
 }
 
 var (
-	errSessionClosed = errors.New("the session was closed")
-	errTurnOver      = errors.New("the agent's turn ended")
-	errWithdrawn     = errors.New("the agent withdrew the request")
+	errSessionClosed error = ended{"the session was closed", convert.ErrCancelled}
+	errTurnOver            = errors.New("the agent's turn ended")
+	errWithdrawn           = errors.New("the agent withdrew the request")
 )
+
+// ended is why a session is over. Its kind says how open questions end: so
+// that the agent does not work on.
+type ended struct {
+	text string
+	kind error
+}
+
+func (e ended) Error() string { return e.text }
+func (e ended) Unwrap() error { return e.kind }
 
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.
@@ -262,13 +276,34 @@ func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, 
 	}
 	// Noted first: the CLI's own report of the change is then no news.
 	before := s.swapMode(mode)
-	if proc, _ := s.process(); proc != nil {
-		if err := proc.SetMode(ctx, mode); err != nil {
-			s.swapMode(before)
-			return nil, processError(fmt.Errorf("the mode was not changed: %w", err))
-		}
+	proc, _ := s.process()
+	if proc == nil {
+		return acp.SetSessionModeResponse{}, nil
+	}
+	changed := make(chan error, 1)
+	go func() { changed <- proc.SetMode(s.ctx, mode) }()
+	select {
+	case err = <-changed:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-s.out.stuck():
+		// The CLI confirms it when it is read again, which the editor must not
+		// wait for: it may be what keeps the user from answering.
+		go s.confirmMode(before, changed)
+	}
+	if err != nil {
+		s.swapMode(before)
+		return nil, processError(fmt.Errorf("the mode was not changed: %w", err))
 	}
 	return acp.SetSessionModeResponse{}, nil
+}
+
+// confirmMode takes a change of mode back that the CLI refuses late.
+func (s *session) confirmMode(before string, changed <-chan error) {
+	if err := <-changed; err != nil && s.ctx.Err() == nil {
+		s.agent.log.Warn("the mode was not changed", "session", s.id, "err", err)
+		s.modeChanged(before)
+	}
 }
 
 func (s *session) swapMode(mode string) (before string) {

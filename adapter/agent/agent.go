@@ -66,6 +66,7 @@ type Agent struct {
 
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
+	canRead  bool             // the editor reads out its buffers
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being ended
 }
@@ -134,7 +135,7 @@ func (a *Agent) session(id acp.SessionId) (*session, error) {
 	defer a.mu.Unlock()
 	s := a.sessions[string(id)]
 	if s == nil {
-		return nil, invalid("there is no session %q: it was never opened here, or is closed", id)
+		return nil, notFound("there is no session %q: it was never opened here, or is closed", id)
 	}
 	return s, nil
 }
@@ -160,13 +161,25 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 	case acp.AgentMethodInitialize:
 		return handle(params, a.initialize)
 	case acp.AgentMethodAuthenticate:
-		return handle(params, a.authenticate)
+		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
 	case acp.AgentMethodLogout:
-		return nil, a.logout()
+		return a.logout(ctx)
 	case acp.AgentMethodSessionNew:
 		return handle(params, func(r acp.NewSessionRequest) (any, error) { return a.newSession(ctx, r) })
+	case acp.AgentMethodSessionList:
+		return handle(params, func(r acp.ListSessionsRequest) (any, error) { return a.listSessions(ctx, r) })
+	case acp.AgentMethodSessionLoad:
+		return handle(params, func(r acp.LoadSessionRequest) (any, error) { return a.loadSession(ctx, r) })
+	case acp.AgentMethodSessionResume:
+		return handle(params, func(r acp.ResumeSessionRequest) (any, error) { return a.resumeSession(ctx, r) })
+	case acp.AgentMethodSessionFork:
+		return a.forkSession(ctx, params)
+	case acp.AgentMethodSessionDelete:
+		return handle(params, a.deleteSession)
 	case acp.AgentMethodSessionSetMode:
 		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return a.setMode(ctx, r) })
+	case acp.AgentMethodSessionSetConfigOption:
+		return a.setOption(ctx, params)
 	case acp.AgentMethodSessionClose:
 		return handle(params, a.closeSession)
 	}
@@ -195,14 +208,21 @@ func (a *Agent) Notify(_ context.Context, method string, params json.RawMessage)
 
 // handle decodes parameters and calls the method's function.
 func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) {
-	var request T
+	request, err := decode[T](params)
+	if err != nil {
+		return nil, err
+	}
+	return f(request)
+}
+
+func decode[T any](params json.RawMessage) (request T, err error) {
 	if len(params) == 0 {
 		params = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(params, &request); err != nil {
-		return nil, invalid("%s", err)
+		return request, invalid("%s", err)
 	}
-	return f(request)
+	return request, nil
 }
 
 var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}

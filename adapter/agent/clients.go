@@ -41,6 +41,15 @@ var Clients = []Client{
 	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option"},
 }
 
+// First is the rung on which the client is asked first; the zero value goes by
+// its capabilities.
+func (c Client) First() adapter.Rung {
+	if c.Unseen {
+		return adapter.Conversation
+	}
+	return 0
+}
+
 // lookUp finds what is known of a client by its name.
 func lookUp(info *acp.Implementation) (Client, bool) {
 	if info != nil {

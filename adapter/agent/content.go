@@ -133,5 +133,3 @@ func promptText(content []acp.ContentBlock) string {
 	}
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
-
-func cutEnv(entry string) (key, value string, ok bool) { return strings.Cut(entry, "=") }

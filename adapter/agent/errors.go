@@ -15,6 +15,7 @@ const (
 	codeInvalidParams = -32602
 	codeInternal      = -32603
 	codeAuthRequired  = -32000
+	codeNotFound      = -32002
 )
 
 // Editors show an error's message and often nothing else: it says what is
@@ -22,6 +23,10 @@ const (
 
 func invalid(format string, args ...any) *acp.RequestError {
 	return &acp.RequestError{Code: codeInvalidParams, Message: clean.Block(fmt.Sprintf(format, args...))}
+}
+
+func notFound(format string, args ...any) *acp.RequestError {
+	return &acp.RequestError{Code: codeNotFound, Message: clean.Block(fmt.Sprintf(format, args...))}
 }
 
 func internal(message string) *acp.RequestError {

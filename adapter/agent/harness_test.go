@@ -39,6 +39,11 @@ type editor struct {
 		answered(params gjson.Result)
 	}
 
+	// forget makes the editor keep no updates.
+	forget bool
+	// pause, if set, stops the editor from reading until it is closed.
+	pause chan struct{}
+
 	mu      sync.Mutex
 	changed chan struct{}
 	log     []gjson.Result // updates, in order
@@ -123,8 +128,11 @@ func (e *editor) Notify(ctx context.Context, method string, params json.RawMessa
 	if e.watch != nil {
 		e.watch.arrives(ctx, method, gjson.ParseBytes(params))
 	}
-	if method != acp.ClientMethodSessionUpdate {
+	if method != acp.ClientMethodSessionUpdate || e.forget {
 		return
+	}
+	if e.pause != nil {
+		<-e.pause
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,11 +12,11 @@ import (
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
-	goleak.VerifyTestMain(m, ignored...)
+	if os.Getenv(mcpVariable) != "" {
+		playMCP()
+	}
+	goleak.VerifyTestMain(m)
 }
-
-// The driver starts all processes from one thread, which stays.
-var ignored = []goleak.Option{}
 
 // scripted joins an editor to a scripted stand-in for the CLI.
 func scripted(t testing.TB, script claudetest.Script) (*editor, *claudetest.CLI) {

@@ -24,12 +24,19 @@ const questionTool = adapter.ClaudeToolName
 // for the editor. Each is asked in its own goroutine, so that the CLI is read
 // on meanwhile.
 type requests struct {
-	s    *session
-	proc *claude.Process
-	all  sync.WaitGroup
+	s   *session
+	all sync.WaitGroup
 
 	mu   sync.Mutex
+	proc *claude.Process
 	open map[string]context.CancelCauseFunc
+}
+
+// use says whose requests these are.
+func (r *requests) use(proc *claude.Process) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.proc = proc
 }
 
 // ask takes a can_use_tool request.
@@ -61,7 +68,10 @@ func (r *requests) ask(t claude.ToolRequest, p *painter) {
 }
 
 func (r *requests) reply(t claude.ToolRequest, result any) {
-	if err := r.proc.Reply(t.RequestID, result); err != nil {
+	r.mu.Lock()
+	proc := r.proc
+	r.mu.Unlock()
+	if err := proc.Reply(t.RequestID, result); err != nil {
 		r.s.agent.log.Debug("reply not sent", "session", r.s.id, "err", err)
 	}
 }

@@ -125,19 +125,35 @@ func (s *session) run(p *prompt) ending {
 	if len(p.blocks) == 0 {
 		return ending{err: errEmptyPrompt}
 	}
-	if !s.waitIdle(p) {
-		return stopped(acp.StopReasonCancelled)
-	}
-	if err := s.ensureRunning(p); err != nil {
-		if p.cancelled() {
+	if err := s.send(p); err != nil {
+		switch {
+		case s.ctx.Err() != nil:
+			return s.closedEnding()
+		case p.cancelled():
 			return stopped(acp.StopReasonCancelled)
 		}
 		return ending{err: processError(err)}
 	}
-	if err := s.begin(p); err != nil {
-		return ending{err: processError(err)}
-	}
 	return s.await(p)
+}
+
+// maxStarts bounds how often the CLI is started for one prompt.
+const maxStarts = 3
+
+// send waits for the CLI, starts it if need be, and gives it the prompt.
+func (s *session) send(p *prompt) error {
+	for range maxStarts {
+		if !s.waitIdle(p) {
+			return convert.ErrCancelled
+		}
+		if err := s.ensureRunning(p); err != nil {
+			return err
+		}
+		if sent, err := s.begin(p); sent || err != nil {
+			return err
+		}
+	}
+	return errors.New("Claude Code does not keep running: it ended each time it was started")
 }
 
 // waitIdle waits until the CLI works on nothing, and until it has seen every
@@ -179,24 +195,24 @@ func (s *session) ensureRunning(p *prompt) error {
 	return s.start(ctx)
 }
 
-// begin sends the prompt to the CLI. A cancel that came before ends it here.
-func (s *session) begin(p *prompt) error {
+// begin gives the prompt to the CLI. It reports false if the CLI is not there
+// any more, or works on something that it began by itself.
+func (s *session) begin(p *prompt) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case p.cancelled():
-		p.done <- stopped(acp.StopReasonCancelled)
-		return nil
-	case s.proc == nil:
-		return errors.New("Claude Code ended before it got the prompt")
+		return false, convert.ErrCancelled
+	case s.proc == nil || s.turn != nil || s.interrupting != nil:
+		return false, nil
 	}
 	if err := s.proc.Prompt(p.blocks); err != nil {
-		return err
+		return false, err
 	}
 	s.turn = s.newTurn()
 	s.turn.owner = p
 	s.prompted = true
-	return nil
+	return true, nil
 }
 
 func (s *session) await(p *prompt) ending {
@@ -204,11 +220,16 @@ func (s *session) await(p *prompt) ending {
 	case e := <-p.done:
 		return e
 	case <-s.ctx.Done():
+		return s.closedEnding()
 	}
-	if errors.Is(context.Cause(s.ctx), errSessionClosed) {
-		return stopped(acp.StopReasonCancelled)
+}
+
+// closedEnding is how a prompt ends whose session was closed.
+func (s *session) closedEnding() ending {
+	if why := context.Cause(s.ctx); !errors.Is(why, errSessionClosed) {
+		return ending{err: internal(why.Error())}
 	}
-	return ending{err: internal(context.Cause(s.ctx).Error())}
+	return stopped(acp.StopReasonCancelled)
 }
 
 // finish ends the prompt that the turn belongs to, if there is one. mu of the

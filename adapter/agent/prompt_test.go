@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"fmt"
+	"log/slog"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -280,4 +282,60 @@ func TestModesAndCommands(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"acceptEdits"}, modes)
+}
+
+// An editor that does not read slows the CLI down: nothing is lost, and memory
+// does not grow with what the CLI has to say.
+func TestSlowEditor(t *testing.T) {
+	const n = 30_000 // some 10 MB of lines
+	cli := ct.New(t, turns(steps{ct.Burst(n)}))
+	pause := make(chan struct{})
+	e := serve(t, agent.Options{Claude: cli.Path, Logger: slog.New(slog.DiscardHandler)})
+	s := e.ready()
+	e.await(s, "commands", func(u gjson.Result) bool { return u.Get("availableCommands").Exists() })
+	before := heapInUse()
+	e.pause = pause
+	turn := e.prompt(s, "go")
+	grown := int64(0)
+	for range 100 { // time for a runaway to show
+		time.Sleep(5 * time.Millisecond)
+		grown = max(grown, heapInUse()-before)
+	}
+	select {
+	case <-turn.done:
+		require.Fail(t, "the turn ended although nobody read")
+	default:
+	}
+	t.Logf("heap grew by %d kB", grown>>10)
+	require.Less(t, grown, int64(5<<20))
+	close(pause)
+	turn.ends(acp.StopReasonEndTurn)
+	said := e.said(s)
+	require.True(t, strings.HasPrefix(said, "0 1 2 ") && strings.HasSuffix(said, fmt.Sprintf(" %d ", n-1)))
+	require.Equal(t, n, strings.Count(said, " "))
+}
+
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A turn that the CLI begins by itself is shown, ends no prompt, and is waited
+// for by the next one.
+func TestTurnOfItsOwn(t *testing.T) {
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Steps: steps{ct.Text("one ")}, After: steps{ct.Text("by itself "), ct.Wait("go")}},
+		{Steps: steps{ct.Text("two")}},
+	}})
+	s := e.ready()
+	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
+	e.await(s, "its own turn", func(u gjson.Result) bool { return u.Get("content.text").Str == "by itself " })
+	second := e.prompt(s, "second")
+	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"default"}`) // the second has arrived
+	require.Equal(t, []string{"first"}, cli.Prompts())
+	cli.Release("go")
+	second.ends(acp.StopReasonEndTurn)
+	require.Equal(t, "one by itself two", e.said(s))
 }

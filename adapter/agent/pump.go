@@ -9,21 +9,26 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 )
 
-// pump reads the CLI to its end. It alone sends the turn's updates and ends
-// prompts, so that nothing of a turn comes after its prompt's response.
-func (s *session) pump(proc *claude.Process, pumped chan struct{}) {
-	defer close(pumped)
-	p := newPainter(s)
-	r := &requests{s: s, proc: proc, open: map[string]context.CancelCauseFunc{}}
-	for {
-		// The process ends with the session; what it wrote before counts.
-		m, err := proc.Next(context.Background())
-		if err != nil {
-			s.exited(p, r, err)
-			return
-		}
-		s.handle(m, p, r)
-	}
+// pump is what reads one process of the CLI. Its messages are handled on one
+// goroutine, in order: it alone sends the turn's updates and ends prompts, so
+// that nothing of a turn comes after its prompt's response.
+type pump struct {
+	s        *session
+	painter  *painter
+	requests *requests
+}
+
+func (s *session) newPump() *pump {
+	return &pump{s, newPainter(s), &requests{s: s, open: map[string]context.CancelCauseFunc{}}}
+}
+
+func (p *pump) message(m claude.Message) { p.s.handle(m, p.painter, p.requests) }
+
+// drain waits for the end of the process and ends what it leaves behind.
+func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
+	defer close(drained)
+	_, err := proc.Next(context.Background()) // messages go to message: this is the end
+	p.s.exited(p.painter, p.requests, err)
 }
 
 func (s *session) handle(m claude.Message, p *painter, r *requests) {
@@ -38,7 +43,11 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	case claude.TypeUser:
 		p.user(m)
 	case claude.TypeControlRequest:
-		r.ask(m.ToolRequest(), p)
+		if m.Subtype == hookCallback {
+			r.hook(m)
+		} else {
+			r.ask(m.ToolRequest(), p)
+		}
 	case claude.TypeControlCancel:
 		r.withdraw(m.RequestID())
 	case claude.TypeSystem:
@@ -69,19 +78,6 @@ func (s *session) system(m claude.Message) {
 	}
 }
 
-// modeChanged tells the editor about a mode that the CLI changed to by itself.
-func (s *session) modeChanged(mode string) {
-	s.mu.Lock()
-	changed := mode != "" && mode != s.mode
-	if changed {
-		s.mode = mode
-	}
-	s.mu.Unlock()
-	if changed {
-		s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
-	}
-}
-
 func (s *session) noteAuthError() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,6 +95,8 @@ func (s *session) result(m claude.Message, p *painter) {
 	if t == nil || own && !t.own {
 		return // of a turn that the CLI began by itself: it ends no prompt
 	}
+	s.usage(m, p.used)
+	s.titleChanged()
 	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
 }
 

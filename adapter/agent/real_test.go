@@ -3,11 +3,14 @@ package agent_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
@@ -17,13 +20,20 @@ import (
 // for the Messages API.
 func real(t *testing.T, replies ...apitest.Reply) (*editor, *apitest.Server) {
 	t.Helper()
+	path := realClaude(t)
+	api := apitest.New(t)
+	api.Script(replies...)
+	return serve(t, agent.Options{Claude: path, Env: apitest.Env(api, t.TempDir())}), api
+}
+
+// realClaude is the path of the real CLI; without it the test is skipped.
+func realClaude(t *testing.T) string {
+	t.Helper()
 	path := os.Getenv("ACP_BRIDGE_REAL_CLAUDE")
 	if path == "" {
 		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
 	}
-	api := apitest.New(t)
-	api.Script(replies...)
-	return serve(t, agent.Options{Claude: path, Env: apitest.Env(api, t.TempDir())}), api
+	return path
 }
 
 type object = map[string]any
@@ -66,6 +76,7 @@ func TestRealQuestion(t *testing.T) {
 	require.Equal(t, "x", tool["drawn"])
 	require.Equal(t, "completed", tool["status"])
 	require.Contains(t, tool["content"], "Which database? → SQLite")
+	e.await(s, "usage", func(u gjson.Result) bool { return u.Get("used").Int() > 0 && u.Get("size").Int() > u.Get("used").Int() })
 }
 
 func TestRealQuestionKinds(t *testing.T) {
@@ -236,4 +247,76 @@ func TestRealTwoSessionsTwoTurns(t *testing.T) {
 	require.Equal(t, "twotwo again", e.said(s2))
 	require.Contains(t, told(t, api, "toolu_a").Text, `"A?"="a"`)
 	require.Contains(t, told(t, api, "toolu_b").Text, `"B?"="b"`)
+}
+
+func TestRealAuthentication(t *testing.T) {
+	e, _ := real(t)
+	e.initialize(`{}`)
+	e.call(acp.AgentMethodAuthenticate, `{"methodId":"anthropic-api-key"}`)
+	_, err := e.try(acp.AgentMethodLogout, `{}`)
+	require.ErrorContains(t, err, "credentials in the environment")
+
+	api := apitest.New(t)
+	e = serve(t, agent.Options{Claude: os.Getenv("ACP_BRIDGE_REAL_CLAUDE"), Env: apitest.EnvNoKey(api, t.TempDir())})
+	s := e.ready()
+	_, err = e.try(acp.AgentMethodAuthenticate, `{"methodId":"claude-login"}`)
+	require.ErrorContains(t, err, "claude /login")
+	require.Equal(t, -32000, e.prompt(s, "hello").fails("claude /login").Code)
+	e.call(acp.AgentMethodLogout, `{}`)
+}
+
+func TestRealKilledWhileAsking(t *testing.T) {
+	e, api := real(t, apitest.Say("first turn"), apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("back"))
+	s := e.ready()
+	e.prompt(s, "one").ends(acp.StopReasonEndTurn)
+	turn := e.prompt(s, "two")
+	r := e.asked("Which?")
+	killClaude(t, s)
+	turn.fails("Claude Code was ended by a signal")
+	<-r.withdrawn
+	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+	e.prompt(s, "three").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "first turnback", e.said(s))
+	last := api.Main()[len(api.Main())-1]
+	require.True(t, last.Contains("one"), "the conversation was resumed")
+}
+
+// killClaude kills the CLI of a session, found by its command line.
+func killClaude(t *testing.T, session string) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, name := range dirs {
+		line, err := os.ReadFile(name)
+		if err != nil || !strings.Contains(string(line), session) || !strings.Contains(string(line), "stream-json") {
+			continue
+		}
+		pid, err := strconv.Atoi(strings.Split(name, "/")[2])
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		return
+	}
+	t.Fatal("no process of the session")
+}
+
+// What is typed and not saved reaches the model when the file is read.
+func TestRealUnsavedBuffer(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.txt")
+	require.NoError(t, os.WriteFile(file, []byte("saved\n"), 0o600))
+	read := func(id string) apitest.Reply {
+		return apitest.Use(apitest.ToolUse(id, "Read", object{"file_path": file}))
+	}
+	e, api := real(t, read("toolu_1"), read("toolu_2"), apitest.Say("done"))
+	e.initialize(`{"fs":{"readTextFile":true}}`)
+	s := e.open(dir)
+	turn := e.prompt(s, "read it")
+	r := e.asked("a.txt")
+	require.Equal(t, "fs/read_text_file", r.method)
+	r.answer <- object{"content": "typed\n"}
+	e.asked("a.txt").answer <- acp.NewInternalError(nil) // no buffer: the file counts
+	turn.ends(acp.StopReasonEndTurn)
+	main := api.Main()
+	require.True(t, main[1].Contains("saved") && main[1].Contains("typed"), "%s", main[1].Body)
+	require.Equal(t, 1, strings.Count(string(main[2].Body), "that are not saved"))
 }

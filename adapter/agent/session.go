@@ -3,9 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -13,6 +10,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display"
 )
 
 // session is one ACP session and the CLI process behind it.
@@ -23,21 +21,25 @@ import (
 type session struct {
 	agent *Agent
 	id    string
-	cwd   string
+	setup
 	// ctx ends when the session is closed; its cause says why.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	out    outlet
+	tasks  display.Tasks // of whoever reads the CLI or its transcript
 	// ended is closed when nothing is left of a closed session.
 	ended   chan struct{}
 	closing bool // guarded by Agent.mu
 
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
-	pumped   chan struct{}   // closed when proc has been read to its end
+	drained  chan struct{}   // closed when proc has ended and been read
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
+	forkOf   string          // the session that this one begins as a copy of
+	title    string          // as the editor knows it
 	mode     string
+	model    string // empty for the CLI's own choice
 	info     *claude.InitInfo
 
 	line   []*prompt // prompts in order of arrival; the first one runs
@@ -88,13 +90,10 @@ func (e ended) Unwrap() error { return e.kind }
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.
 func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, error) {
-	if !filepath.IsAbs(r.Cwd) {
-		return nil, invalid("cwd must be an absolute path, got %q", r.Cwd)
+	s := a.prepare(claude.NewSessionID(), setup{r.Cwd, r.AdditionalDirectories, r.McpServers})
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	s := &session{agent: a, id: claude.NewSessionID(), cwd: filepath.Clean(r.Cwd), asking: map[string]bool{}, ended: make(chan struct{})}
-	s.cliID = s.id
-	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
-	s.out.init(s)
 	if err := s.start(ctx); err != nil {
 		s.cancel(err)
 		return nil, processError(err)
@@ -102,7 +101,20 @@ func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, e
 	if err := a.add(s); err != nil {
 		return nil, err
 	}
-	return conn.Then(acp.NewSessionResponse{SessionId: acp.SessionId(s.id), Modes: s.modes()}, s.announceCommands), nil
+	return conn.Then(acp.NewSessionResponse{
+		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
+	}, s.announceCommands), nil
+}
+
+// prepare makes a session that is not registered yet and has no process.
+func (a *Agent) prepare(id string, u setup) *session {
+	s := &session{
+		agent: a, id: id, cliID: id, setup: u,
+		asking: map[string]bool{}, ended: make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
+	s.out.init(s)
+	return s
 }
 
 // add registers a session, unless the editor has gone meanwhile.
@@ -146,11 +158,11 @@ func (a *Agent) end(s *session, why error) {
 		defer a.closing.Done()
 		defer close(s.ended)
 		s.out.release()
-		if proc, pumped := s.process(); proc != nil {
+		if proc, drained := s.process(); proc != nil {
 			if err := proc.Close(context.Background()); err != nil {
 				a.log.Warn("Claude Code did not end", "session", s.id, "err", err)
 			}
-			<-pumped
+			<-drained
 		}
 		a.ask().EndSession(s.id)
 	}()
@@ -160,7 +172,7 @@ func (a *Agent) end(s *session, why error) {
 func (s *session) process() (*claude.Process, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.proc, s.pumped
+	return s.proc, s.drained
 }
 
 // start starts the CLI: anew, or where the conversation was.
@@ -185,23 +197,37 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	if err != nil {
 		return err
 	}
+	flags, remove, err := s.flags()
+	if err != nil {
+		return err
+	}
+	defer remove() // the CLI has read it when it answers initialize
+	hooks := s.agent.hooks()
 	s.mu.Lock()
 	o := claude.Options{
-		Path: path, Dir: s.cwd, Mode: s.mode,
+		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
 		Args: s.agent.opts.Args, Env: s.agent.opts.Env,
+		Hooks: hooks, Surface: []string{hookCallback},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}
-	if resume {
+	switch {
+	case resume:
 		o.Resume = s.cliID
-	} else {
+	case s.forkOf != "":
+		o.Resume, o.SessionID = s.forkOf, s.cliID
+		o.Flags = append(o.Flags, "--fork-session")
+	default:
 		o.SessionID = s.cliID
 	}
 	s.mu.Unlock()
+	p := s.newPump()
+	o.OnMessage = p.message
 	proc, err := claude.Start(s.ctx, o)
 	if err != nil {
 		return err
 	}
+	p.requests.use(proc)
 	info, err := proc.Initialize(ctx)
 	if err != nil {
 		_ = proc.Close(context.Background())
@@ -213,12 +239,12 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	s.proc, s.info, s.pumped = proc, info, make(chan struct{})
+	s.proc, s.info, s.drained = proc, info, make(chan struct{})
 	if s.mode == "" {
 		s.mode = info.Mode
 	}
 	s.mu.Unlock()
-	go s.pump(proc, s.pumped)
+	go p.drain(proc, s.drained)
 	return nil
 }
 
@@ -227,104 +253,4 @@ func (s *session) trace() func(byte, []byte) {
 		return nil
 	}
 	return func(dir byte, line []byte) { s.agent.opts.Trace(s.id, dir == '<', line) }
-}
-
-// modeNames are the permission modes that the CLI can be switched to.
-var modeNames = []acp.SessionMode{
-	{Id: "default", Name: "Default", Description: acp.Ptr("Asks before it edits files or runs commands")},
-	{Id: "acceptEdits", Name: "Accept Edits", Description: acp.Ptr("Edits files without asking")},
-	{Id: "plan", Name: "Plan", Description: acp.Ptr("Plans and changes nothing")},
-	{Id: "dontAsk", Name: "Don't Ask", Description: acp.Ptr("Refuses what is not allowed already")},
-	{Id: "auto", Name: "Auto", Description: acp.Ptr("Decides by itself what needs asking")},
-	{Id: "bypassPermissions", Name: "Bypass Permissions", Description: acp.Ptr("Does everything without asking")},
-}
-
-func (s *session) modes() *acp.SessionModeState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	current := s.mode
-	if current == "" {
-		current = "default"
-	}
-	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
-	for _, m := range modeNames {
-		if m.Id != "bypassPermissions" || current == "bypassPermissions" || s.agent.mayBypass() {
-			state.AvailableModes = append(state.AvailableModes, m)
-		}
-	}
-	if !slices.ContainsFunc(state.AvailableModes, func(m acp.SessionMode) bool { return m.Id == state.CurrentModeId }) {
-		state.AvailableModes = append(state.AvailableModes, acp.SessionMode{Id: state.CurrentModeId, Name: current})
-	}
-	return state
-}
-
-// mayBypass reports whether the user started the bridge with leave to do so.
-func (a *Agent) mayBypass() bool {
-	return slices.Contains(a.opts.Args, "--dangerously-skip-permissions") ||
-		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
-}
-
-func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
-	s, err := a.session(r.SessionId)
-	if err != nil {
-		return nil, err
-	}
-	mode := string(r.ModeId)
-	known := slices.ContainsFunc(s.modes().AvailableModes, func(m acp.SessionMode) bool { return m.Id == r.ModeId })
-	if !known {
-		return nil, invalid("unknown mode %q: the modes of a session are listed in the reply to session/new", mode)
-	}
-	// Noted first: the CLI's own report of the change is then no news.
-	before := s.swapMode(mode)
-	proc, _ := s.process()
-	if proc == nil {
-		return acp.SetSessionModeResponse{}, nil
-	}
-	changed := make(chan error, 1)
-	go func() { changed <- proc.SetMode(s.ctx, mode) }()
-	select {
-	case err = <-changed:
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-s.out.stuck():
-		// The CLI confirms it when it is read again, which the editor must not
-		// wait for: it may be what keeps the user from answering.
-		go s.confirmMode(before, changed)
-	}
-	if err != nil {
-		s.swapMode(before)
-		return nil, processError(fmt.Errorf("the mode was not changed: %w", err))
-	}
-	return acp.SetSessionModeResponse{}, nil
-}
-
-// confirmMode takes a change of mode back that the CLI refuses late.
-func (s *session) confirmMode(before string, changed <-chan error) {
-	if err := <-changed; err != nil && s.ctx.Err() == nil {
-		s.agent.log.Warn("the mode was not changed", "session", s.id, "err", err)
-		s.modeChanged(before)
-	}
-}
-
-func (s *session) swapMode(mode string) (before string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, s.mode = s.mode, mode
-	return before
-}
-
-// announceCommands tells the editor the slash commands of the CLI.
-func (s *session) announceCommands() {
-	s.mu.Lock()
-	info := s.info
-	s.mu.Unlock()
-	commands := make([]acp.AvailableCommand, 0, len(info.Commands))
-	for _, c := range info.Commands {
-		command := acp.AvailableCommand{Name: c.Name, Description: c.Description}
-		if c.ArgumentHint != "" {
-			command.Input = &acp.AvailableCommandInput{Unstructured: &acp.UnstructuredCommandInput{Hint: c.ArgumentHint}}
-		}
-		commands = append(commands, command)
-	}
-	s.out.now(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
 }

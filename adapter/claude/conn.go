@@ -30,6 +30,8 @@ type conn struct {
 	log *slog.Logger
 	// surfaced are the inbound control requests that the consumer answers.
 	surfaced map[string]bool
+	// deliver takes what is for the consumer. It may block.
+	deliver func(Message)
 
 	mu      sync.Mutex
 	pending map[string]chan controlReply
@@ -48,6 +50,7 @@ func newConn(in *inbox, out *outbox, log *slog.Logger, surfaced []string) *conn 
 	for _, s := range surfaced {
 		c.surfaced[s] = true
 	}
+	c.deliver = in.put
 	return c
 }
 
@@ -95,7 +98,7 @@ func (c *conn) handle(line []byte) {
 	case TypeResult:
 		c.noteResult(m)
 	}
-	c.in.put(m)
+	c.deliver(m)
 }
 
 func (c *conn) noteResult(m Message) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package claude_test
 
 import (
@@ -170,10 +172,27 @@ func TestGrandchildrenEndWithTheCLI(t *testing.T) {
 func TestCloseWhileTheConsumerIsStuck(t *testing.T) {
 	s := run(t, turns(claudetest.Burst(50000)))
 	require.NoError(t, s.Prompt("hi"))
-	_, err := s.Next(s.ctx) // and no more
-	require.NoError(t, err)
+	s.until(claude.TypeStreamEvent)   // and no more
+	time.Sleep(50 * time.Millisecond) // time for a queue to form
 	require.NoError(t, s.Close(s.ctx))
 	gone(t, s.Pid())
+	_, err := s.Next(s.ctx)
+	require.ErrorIs(t, err, claude.ErrClosed, "what was queued is dropped")
+}
+
+func TestAProcessThatLeftTheGroupHoldsNothingUp(t *testing.T) {
+	s := run(t, claudetest.Script{Escapee: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Text("bye"), claudetest.Die(3)}}}})
+	require.NoError(t, s.Prompt("hi"))
+	s.until(claude.TypeAssistant)
+	child := s.cli.Starts()[0].Child
+	require.NotZero(t, child)
+	defer syscall.Kill(child, syscall.SIGKILL)
+	start := time.Now()
+	var exit *claude.ExitError
+	require.ErrorAs(t, s.end(), &exit)
+	require.Equal(t, 3, exit.Code)
+	require.Less(t, time.Since(start), 3*time.Second)
+	require.NoError(t, syscall.Kill(child, 0), "it was not ours to end")
 }
 
 func TestCloseWhenTheCLIDoesNotRead(t *testing.T) {

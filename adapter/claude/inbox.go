@@ -103,6 +103,12 @@ func (b *inbox) drop() {
 	wake(b.consumed)
 }
 
+func (b *inbox) dropping() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.discard
+}
+
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -61,6 +61,13 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 		return nil, err
 	}
 	p.conn = newConn(newInbox(inboxBytes), newOutbox(p.stdin, outboxBytes, p.tracer('>')), opts.Logger, opts.Surface)
+	if opts.OnMessage != nil {
+		p.conn.deliver = func(m Message) {
+			if !p.conn.in.dropping() {
+				opts.OnMessage(m)
+			}
+		}
+	}
 
 	var streams sync.WaitGroup
 	errDone := make(chan struct{})
@@ -350,7 +357,11 @@ func (p *Process) Control(ctx context.Context, subtype string, fields map[string
 // Initialize opens the conversation. It is the first request to send, and
 // sent once.
 func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
-	raw, err := p.Control(ctx, "initialize", map[string]any{"hooks": map[string]any{}})
+	hooks := p.opts.Hooks
+	if hooks == nil {
+		hooks = map[string]any{}
+	}
+	raw, err := p.Control(ctx, "initialize", map[string]any{"hooks": hooks})
 	if err != nil {
 		return nil, err
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package claude_test
 
 import (
@@ -130,6 +132,25 @@ func TestBackpressureReachesTheCLI(t *testing.T) {
 		require.NotContains(t, string(l.Raw), "control_response", "the stand-in got to the end of its burst unread")
 	}
 	s.until(claude.TypeResult)
+}
+
+func TestOnMessage(t *testing.T) {
+	messages := make(chan claude.Message)
+	s := run(t, turns(claudetest.Burst(3000)), func(o *claude.Options) { o.OnMessage = func(m claude.Message) { messages <- m } })
+	_, err := s.Initialize(s.ctx)
+	require.NoError(t, err)
+	require.NoError(t, s.Prompt("hi"))
+	var all []claude.Message
+	for m := range messages {
+		all = append(all, m)
+		if m.Type == claude.TypeResult {
+			break
+		}
+	}
+	require.Len(t, strings.Fields(deltas(all)), 3000)
+	s.Kill()
+	_, err = s.Next(s.ctx)
+	require.ErrorIs(t, err, claude.ErrExited)
 }
 
 func TestQuestion(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package claude_test
 
 import (
@@ -22,8 +24,8 @@ const realVariable = "ACP_BRIDGE_REAL_CLAUDE"
 // real is the real CLI against the stand-in for the API.
 type real struct {
 	*session
-	api       *apitest.Server
-	dir, home string
+	api             *apitest.Server
+	path, dir, home string
 }
 
 func startReal(t *testing.T, change ...func(*claude.Options)) *real {
@@ -36,7 +38,7 @@ func startReal(t *testing.T, change ...func(*claude.Options)) *real {
 	home, err := os.MkdirTemp("", "claude-home")
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(home) })
-	r := &real{session: &session{t: t, ctx: testContext(t)}, api: apitest.New(t), dir: t.TempDir(), home: home}
+	r := &real{session: &session{t: t, ctx: testContext(t)}, api: apitest.New(t), path: path, dir: t.TempDir(), home: home}
 	r.restart(path, change...)
 	return r
 }
@@ -76,7 +78,7 @@ func ask(id, text string) apitest.Block {
 
 func TestRealInitialize(t *testing.T) {
 	r := startReal(t)
-	info := r.restart(os.Getenv(realVariable), func(o *claude.Options) { o.Mode = "plan" })
+	info := r.restart(r.path, func(o *claude.Options) { o.Mode = "plan" })
 	require.NotEmpty(t, info.Version)
 	require.Equal(t, "plan", info.Mode)
 	require.NotEmpty(t, info.Commands)
@@ -212,17 +214,17 @@ func TestRealResume(t *testing.T) {
 	r.until(claude.TypeResult)
 	require.NoError(t, r.Close(r.ctx))
 
-	r.restart(os.Getenv(realVariable), func(o *claude.Options) { o.Resume = id })
+	r.restart(r.path, func(o *claude.Options) { o.Resume = id })
 	require.NoError(t, r.Prompt("again"))
 	require.Equal(t, id, r.last(claude.TypeResult).SessionID())
 	require.True(t, r.api.Main()[1].Contains("remember me"))
 
-	r.open(os.Getenv(realVariable), func(o *claude.Options) { o.Resume = claude.NewSessionID() })
+	r.open(r.path, func(o *claude.Options) { o.Resume = claude.NewSessionID() })
 	_, err := r.Initialize(r.ctx)
 	require.ErrorIs(t, err, claude.ErrExited)
 	require.ErrorContains(t, err, "No conversation found")
 
-	r.open(os.Getenv(realVariable), func(o *claude.Options) { o.SessionID = id })
+	r.open(r.path, func(o *claude.Options) { o.SessionID = id })
 	_, err = r.Initialize(r.ctx)
 	require.ErrorContains(t, err, "already in use")
 }
@@ -239,7 +241,7 @@ func TestRealErrors(t *testing.T) {
 	})
 	t.Run("no key", func(t *testing.T) {
 		r := startReal(t)
-		r.restart(os.Getenv(realVariable), func(o *claude.Options) { o.Env = apitest.EnvNoKey(r.api, r.home) })
+		r.restart(r.path, func(o *claude.Options) { o.Env = apitest.EnvNoKey(r.api, r.home) })
 		require.NoError(t, r.Prompt("hi"))
 		require.Equal(t, "authentication_failed", r.last(claude.TypeAssistant).Get("error").String())
 		require.Empty(t, r.api.Requests())
@@ -277,12 +279,34 @@ func TestRealCommandsEndToo(t *testing.T) {
 func TestRealKilledWhileAQuestionIsOpen(t *testing.T) {
 	id := claude.NewSessionID()
 	r := startReal(t, func(o *claude.Options) { o.SessionID = id })
+	r.api.Script(apitest.Say("first"), apitest.Use(ask("toolu_1", "Which?")), apitest.Say("back"))
+	require.NoError(t, r.Prompt("remember me"))
+	r.until(claude.TypeResult)
+	require.NoError(t, r.Prompt("hi"))
+	r.until(claude.TypeControlRequest)
+	r.Kill()
+	require.ErrorIs(t, r.end(), claude.ErrExited)
+	r.restart(r.path, func(o *claude.Options) { o.Resume = id })
+	require.NoError(t, r.Prompt("again"))
+	require.Equal(t, "back", r.last(claude.TypeResult).Get("result").String())
+	require.True(t, r.api.Main()[2].Contains("remember me"))
+}
+
+// In its first turn the transcript may not be on disk yet: there is then
+// nothing to resume, and the id is free to start anew with.
+func TestRealKilledInTheFirstTurn(t *testing.T) {
+	id := claude.NewSessionID()
+	r := startReal(t, func(o *claude.Options) { o.SessionID = id })
 	r.api.Script(apitest.Use(ask("toolu_1", "Which?")), apitest.Say("back"))
 	require.NoError(t, r.Prompt("hi"))
 	r.until(claude.TypeControlRequest)
 	r.Kill()
 	require.ErrorIs(t, r.end(), claude.ErrExited)
-	r.restart(os.Getenv(realVariable), func(o *claude.Options) { o.Resume = id })
+	r.open(r.path, func(o *claude.Options) { o.Resume = id })
+	if _, err := r.Initialize(r.ctx); err != nil {
+		require.ErrorIs(t, err, claude.ErrExited)
+		r.restart(r.path, func(o *claude.Options) { o.SessionID = id })
+	}
 	require.NoError(t, r.Prompt("again"))
 	require.Equal(t, "back", r.last(claude.TypeResult).Get("result").String())
 }

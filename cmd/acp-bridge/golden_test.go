@@ -61,6 +61,8 @@ func (g *golden) run(t *testing.T) {
 	switch {
 	case g.has("tool.json"):
 		g.render(t)
+	case g.has("transcript.jsonl"):
+		g.replay(t)
 	case g.has("said.json"):
 		g.message(t)
 	case g.has("error.txt"):
@@ -127,8 +129,8 @@ func (g *golden) file(t *testing.T, section string) string {
 	return path
 }
 
-// exec runs the command in this process.
-func exec(t *testing.T, stdin []byte, args ...string) (code int, stdout, stderr string) {
+// execute runs the command in this process.
+func execute(t *testing.T, stdin []byte, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	code = run(context.Background(), args, bytes.NewReader(stdin), &out, &errOut)
@@ -141,7 +143,7 @@ func (g *golden) refused(t *testing.T) {
 	if g.has("client.json") {
 		args = append(args, "--reply", g.file(t, "client.json"))
 	}
-	code, stdout, stderr := exec(t, g.section(t, "call.json"), args...)
+	code, stdout, stderr := execute(t, g.section(t, "call.json"), args...)
 	require.Equal(t, exitUsage, code)
 	require.Empty(t, stdout)
 	require.Equal(t, 1, strings.Count(stderr, "\n"), "one line: %q", stderr)
@@ -171,7 +173,7 @@ func (g *golden) ask(t *testing.T) {
 	g.expect(t, name, result)
 
 	args := append([]string{"convert", "--reply", g.file(t, "client.json")}, flags...)
-	code, stdout, stderr := exec(t, call, args...)
+	code, stdout, stderr := execute(t, call, args...)
 	require.Equal(t, exitOK, code, stderr)
 	require.Equal(t, string(result)+"\n", stdout)
 
@@ -181,7 +183,7 @@ func (g *golden) ask(t *testing.T) {
 // firstRounds checks that convert without replies prints the first request of
 // every question that was asked.
 func (g *golden) firstRounds(t *testing.T, call []byte, flags []string, requests []json.RawMessage) {
-	code, stdout, stderr := exec(t, call, append([]string{"convert"}, flags...)...)
+	code, stdout, stderr := execute(t, call, append([]string{"convert"}, flags...)...)
 	require.Equal(t, exitOK, code, stderr)
 	for line := range strings.Lines(stdout) {
 		same := slices.IndexFunc(requests, func(r json.RawMessage) bool {
@@ -312,7 +314,7 @@ func (g *golden) render(t *testing.T) {
 	if g.has("cwd") {
 		cwd = strings.TrimSpace(string(g.section(t, "cwd")))
 	}
-	code, stdout, stderr := exec(t, g.section(t, "tool.json"), "render", "--cwd", cwd)
+	code, stdout, stderr := execute(t, g.section(t, "tool.json"), "render", "--cwd", cwd)
 	require.Equal(t, exitOK, code, stderr)
 	require.JSONEq(t, string(g.section(t, "display.json")), stdout)
 }

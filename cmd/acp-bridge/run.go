@@ -34,6 +34,7 @@ func commands() []command {
 	return []command{
 		{"convert", "[FILE]", "turn a question call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
+		{"doctor", "", "check the set-up; print an editor's settings (--editor zed)", runDoctor},
 		{"version", "", "print the version", runVersion},
 	}
 }

@@ -17,7 +17,8 @@ type call struct {
 	block  Block
 	parent string
 	begun  bool
-	done   bool // has a result
+	done   bool  // has a result
+	next   *call // asks before this one's result is written
 	wait   func(context.Context) (gjson.Result, error)
 	reply  gjson.Result
 	err    error
@@ -159,6 +160,9 @@ func (c *call) reject() {
 
 func (c *call) result(text string, failed bool, detail json.RawMessage) {
 	c.done = true
+	if c.next != nil {
+		c.next.begin()
+	}
 	block := object{"type": "tool_result", "tool_use_id": c.block.ID, "content": text}
 	if failed {
 		block["is_error"] = true

@@ -3,6 +3,7 @@ package claudetest
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,12 +19,17 @@ const (
 	childVariable = "CLAUDETEST_CHILD"
 	scriptFile    = "script.json"
 	receivedFile  = "received.ndjson"
+	childReady    = "ready"
 )
 
 // Main plays the CLI and ends the process if New's executable started it;
 // else it returns at once. Call it first in TestMain.
 func Main() {
-	if os.Getenv(childVariable) != "" {
+	if kind := os.Getenv(childVariable); kind != "" {
+		if kind == "escape" {
+			leaveGroup()
+		}
+		fmt.Fprintln(os.Stderr, childReady)
 		time.Sleep(time.Hour)
 		os.Exit(0)
 	}
@@ -54,8 +60,8 @@ func play(dir string, args []string) int {
 	e.watchSignals()
 	start := &Start{Args: args, Pid: os.Getpid()}
 	start.Dir, _ = os.Getwd()
-	if e.script.Grandchild {
-		start.Child = startGrandchild()
+	if e.script.Grandchild || e.script.Escapee {
+		start.Child = startGrandchild(e.script.Escapee)
 	}
 	e.note(Line{Start: start})
 	return e.play()
@@ -75,17 +81,24 @@ func countRun(dir string) int {
 	}
 }
 
-func startGrandchild() int {
+// startGrandchild returns when the child is as it shall be.
+func startGrandchild(escape bool) int {
 	self, err := os.Executable()
 	if err != nil {
 		return 0
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childVariable+"=1")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Start(); err != nil {
+	kind := "stay"
+	if escape {
+		kind = "escape"
+	}
+	cmd.Env = append(os.Environ(), childVariable+"="+kind)
+	cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
+	ready, err := cmd.StderrPipe()
+	if err != nil || cmd.Start() != nil {
 		return 0
 	}
+	_, _ = io.ReadFull(ready, make([]byte, len(childReady)))
 	return cmd.Process.Pid
 }
 

@@ -22,9 +22,9 @@ type Script struct {
 	IgnoreInterrupt, IgnoreEOF, IgnoreTerm bool
 	// StopReading makes it read nothing after that many lines.
 	StopReading int
-	// Grandchild starts a child process in the same group that holds the
-	// streams open and never ends.
-	Grandchild bool
+	// Grandchild starts a child process in the same group that holds input and
+	// output open and never ends. An Escapee leaves the group; the test ends it.
+	Grandchild, Escapee bool
 }
 
 // Turn is what happens on one prompt.

@@ -194,7 +194,11 @@ func finish(ctx context.Context, calls []*call) error {
 			c.begin()
 			c.await(ctx)
 		}
+		if i+1 >= open && i+1 < len(calls) {
+			c.next = calls[i+1]
+		}
 		if err := c.finish(ctx); err != nil {
+			c.next = nil
 			if errors.Is(err, errDismissed) {
 				c.reject()
 			}

@@ -1,0 +1,249 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+)
+
+// Ids of the configuration options of a session.
+const (
+	modeOption  = "mode"
+	modelOption = "model"
+)
+
+// modeNames are the permission modes that the CLI can be switched to.
+var modeNames = []acp.SessionMode{
+	{Id: "default", Name: "Default", Description: acp.Ptr("Asks before it edits files or runs commands")},
+	{Id: "acceptEdits", Name: "Accept Edits", Description: acp.Ptr("Edits files without asking")},
+	{Id: "plan", Name: "Plan", Description: acp.Ptr("Plans and changes nothing")},
+	{Id: "dontAsk", Name: "Don't Ask", Description: acp.Ptr("Refuses what is not allowed already")},
+	{Id: "auto", Name: "Auto", Description: acp.Ptr("Decides by itself what needs asking")},
+	{Id: "bypassPermissions", Name: "Bypass Permissions", Description: acp.Ptr("Does everything without asking")},
+}
+
+// mayBypass reports whether the user started the bridge with leave to do so.
+func (a *Agent) mayBypass() bool {
+	return slices.Contains(a.opts.Args, "--dangerously-skip-permissions") ||
+		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
+}
+
+// modes are the session's modes as ACP modes.
+func (s *session) modes() *acp.SessionModeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	current := s.mode
+	if current == "" {
+		current = "default"
+	}
+	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
+	for _, m := range modeNames {
+		if m.Id != "bypassPermissions" || current == "bypassPermissions" || s.agent.mayBypass() {
+			state.AvailableModes = append(state.AvailableModes, m)
+		}
+	}
+	if !slices.ContainsFunc(state.AvailableModes, func(m acp.SessionMode) bool { return m.Id == state.CurrentModeId }) {
+		state.AvailableModes = append(state.AvailableModes, acp.SessionMode{Id: state.CurrentModeId, Name: current})
+	}
+	return state
+}
+
+// options are the session's modes and models as configuration options.
+func (s *session) options() []acp.SessionConfigOption {
+	modes := s.modes()
+	var list []acp.SessionConfigSelectOption
+	for _, m := range modes.AvailableModes {
+		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Id), Name: m.Name, Description: m.Description})
+	}
+	options := []acp.SessionConfigOption{selectOption(modeOption, "Mode", acp.SessionConfigOptionCategoryMode, string(modes.CurrentModeId), list)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list = nil
+	for _, m := range s.info.Models {
+		o := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Value), Name: m.DisplayName}
+		if m.Description != "" {
+			o.Description = acp.Ptr(m.Description)
+		}
+		list = append(list, o)
+	}
+	if len(list) > 0 {
+		options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, s.modelValue(), list))
+	}
+	return options
+}
+
+// modelValue is the model that is set, as one of the CLI's own values. mu is
+// held.
+func (s *session) modelValue() string {
+	models := s.info.Models
+	if i := slices.IndexFunc(models, func(m claude.Model) bool { return m.Value == s.model }); i >= 0 {
+		return s.model
+	}
+	return models[0].Value
+}
+
+func selectOption(id, name string, category acp.SessionConfigOptionCategory, current string, list acp.SessionConfigSelectOptionsUngrouped) acp.SessionConfigOption {
+	o := acp.NewSessionConfigOptionSelect(acp.SessionConfigValueId(current), acp.SessionConfigSelectOptions{Ungrouped: &list})
+	o.Select.Id, o.Select.Name, o.Select.Category = acp.SessionConfigId(id), name, &category
+	return o
+}
+
+// setMode answers session/set_mode.
+func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
+	s, err := a.session(r.SessionId)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.changeMode(ctx, string(r.ModeId)); err != nil {
+		return nil, err
+	}
+	s.configChanged()
+	return acp.SetSessionModeResponse{}, nil
+}
+
+// setOption answers session/set_config_option. The SDK's own type cannot tell
+// its variants apart without a field that clients leave out.
+func (a *Agent) setOption(ctx context.Context, params json.RawMessage) (any, error) {
+	r, err := decode[struct {
+		SessionID acp.SessionId `json:"sessionId"`
+		ConfigID  string        `json:"configId"`
+		Value     string        `json:"value"`
+	}](params)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.session(r.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	switch r.ConfigID {
+	case modeOption:
+		before := s.modes().CurrentModeId
+		if err := s.changeMode(ctx, r.Value); err != nil {
+			return nil, err
+		}
+		if string(before) != r.Value {
+			s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(r.Value)}})
+		}
+	case modelOption:
+		if err := s.changeModel(ctx, r.Value); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, invalid("unknown option %q: expected %s or %s", r.ConfigID, modeOption, modelOption)
+	}
+	return acp.SetSessionConfigOptionResponse{ConfigOptions: s.options()}, nil
+}
+
+func (s *session) changeMode(ctx context.Context, mode string) error {
+	known := slices.ContainsFunc(s.modes().AvailableModes, func(m acp.SessionMode) bool { return string(m.Id) == mode })
+	if !known {
+		return invalid("unknown mode %q: the modes of a session are listed when it is opened", mode)
+	}
+	// Noted first: the CLI's own report of the change is then no news.
+	before := s.swapMode(mode)
+	proc, _ := s.process()
+	if proc == nil {
+		return nil
+	}
+	err := s.tell(ctx, func(ctx context.Context) error { return proc.SetMode(ctx, mode) }, func() { s.modeChanged(before) })
+	if err != nil {
+		s.swapMode(before)
+		return processError(fmt.Errorf("the mode was not changed: %w", err))
+	}
+	return nil
+}
+
+// tell sends a request to the CLI and waits for its reply. While too much is
+// held the CLI is not read, and the editor must not wait: its user may be about
+// to answer what holds it up. If the CLI refuses then, undo is called.
+func (s *session) tell(ctx context.Context, request func(context.Context) error, undo func()) error {
+	replied := make(chan error, 1)
+	go func() { replied <- request(s.ctx) }()
+	select {
+	case err := <-replied:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.out.stuck():
+	}
+	go func() {
+		if err := <-replied; err != nil && s.ctx.Err() == nil {
+			s.agent.log.Warn("Claude Code refused a change of its options", "session", s.id, "err", err)
+			undo()
+		}
+	}()
+	return nil
+}
+
+func (s *session) swapMode(mode string) (before string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.mode = s.mode, mode
+	return before
+}
+
+func (s *session) changeModel(ctx context.Context, model string) error {
+	s.mu.Lock()
+	known := slices.ContainsFunc(s.info.Models, func(m claude.Model) bool { return m.Value == model })
+	proc := s.proc
+	s.mu.Unlock()
+	if !known {
+		return invalid("unknown model %q: the models are listed when a session is opened", model)
+	}
+	before := s.swapModel(model)
+	if proc == nil {
+		return nil
+	}
+	err := s.tell(ctx, func(ctx context.Context) error { return proc.SetModel(ctx, model) }, func() {
+		s.swapModel(before)
+		s.configChanged()
+	})
+	if err != nil {
+		s.swapModel(before)
+		return processError(fmt.Errorf("the model was not changed: %w", err))
+	}
+	return nil
+}
+
+func (s *session) swapModel(model string) (before string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.model = s.model, model
+	return before
+}
+
+// modeChanged tells the editor about a mode that the CLI changed to by itself.
+func (s *session) modeChanged(mode string) {
+	if mode == "" || s.swapMode(mode) == mode {
+		return
+	}
+	s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
+	s.configChanged()
+}
+
+// configChanged tells the editor the options as they are now.
+func (s *session) configChanged() {
+	s.out.now(acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: s.options()}})
+}
+
+// announceCommands tells the editor the slash commands of the CLI.
+func (s *session) announceCommands() {
+	s.mu.Lock()
+	info := s.info
+	s.mu.Unlock()
+	commands := make([]acp.AvailableCommand, 0, len(info.Commands))
+	for _, c := range info.Commands {
+		command := acp.AvailableCommand{Name: c.Name, Description: c.Description}
+		if c.ArgumentHint != "" {
+			command.Input = &acp.AvailableCommandInput{Unstructured: &acp.UnstructuredCommandInput{Hint: c.ArgumentHint}}
+		}
+		commands = append(commands, command)
+	}
+	s.out.now(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
+}

@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+// setup is what an editor says about a session when it opens one.
+type setup struct {
+	cwd  string
+	dirs []string
+	mcp  []acp.McpServer
+}
+
+// check refuses what cannot work, before anything is started.
+func (u setup) check() error {
+	if !filepath.IsAbs(u.cwd) {
+		return invalid("cwd must be an absolute path, got %q", u.cwd)
+	}
+	for _, dir := range u.dirs {
+		if !filepath.IsAbs(dir) {
+			return invalid("additional directories must be absolute paths, got %q", dir)
+		}
+	}
+	_, err := mcpConfig(u.mcp)
+	return err
+}
+
+// mcpServer is a server in the CLI's configuration.
+type mcpServer struct {
+	Type    string            `json:"type"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// mcpConfig is the editor's MCP servers as the CLI reads them, nil if there are
+// none.
+func mcpConfig(servers []acp.McpServer) ([]byte, error) {
+	if len(servers) == 0 {
+		return nil, nil
+	}
+	all := make(map[string]mcpServer, len(servers))
+	for i, s := range servers {
+		var name string
+		var server mcpServer
+		switch {
+		case s.Stdio != nil:
+			name = s.Stdio.Name
+			server = mcpServer{Type: "stdio", Command: s.Stdio.Command, Args: s.Stdio.Args, Env: map[string]string{}}
+			for _, v := range s.Stdio.Env {
+				server.Env[v.Name] = v.Value
+			}
+		case s.Http != nil:
+			name, server = s.Http.Name, mcpServer{Type: "http", URL: s.Http.Url, Headers: headers(s.Http.Headers)}
+		case s.Sse != nil:
+			name, server = s.Sse.Name, mcpServer{Type: "sse", URL: s.Sse.Url, Headers: headers(s.Sse.Headers)}
+		default:
+			return nil, invalid("MCP server %d: expected one on stdio, http or sse", i+1)
+		}
+		if _, twice := all[name]; twice || name == "" {
+			return nil, invalid("MCP server %d: its name %q is empty or used twice", i+1, name)
+		}
+		all[name] = server
+	}
+	return json.Marshal(map[string]any{"mcpServers": all})
+}
+
+func headers(list []acp.HttpHeader) map[string]string {
+	m := make(map[string]string, len(list))
+	for _, h := range list {
+		m[h.Name] = h.Value
+	}
+	return m
+}
+
+// flags are the CLI's flags for the setup. MCP servers go into a file that only
+// its owner can read, because others can read a command line; remove deletes it.
+func (u setup) flags() (flags []string, remove func(), err error) {
+	remove = func() {}
+	for _, dir := range u.dirs {
+		flags = append(flags, "--add-dir", dir)
+	}
+	config, err := mcpConfig(u.mcp)
+	if err != nil || config == nil {
+		return flags, remove, err
+	}
+	f, err := os.CreateTemp("", "acp-bridge-mcp-*.json") // mode 0600
+	if err != nil {
+		return nil, remove, fmt.Errorf("the MCP configuration could not be written: %w", err)
+	}
+	remove = func() { _ = os.Remove(f.Name()) }
+	_, err = f.Write(config)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		remove()
+		return nil, func() {}, fmt.Errorf("the MCP configuration could not be written: %w", err)
+	}
+	return append(flags, "--mcp-config", f.Name()), remove, nil
+}

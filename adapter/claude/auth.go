@@ -1,0 +1,48 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// ErrNoAuthCommand means that this version of the CLI cannot say whether
+// somebody is logged in.
+var ErrNoAuthCommand = errors.New("this version of Claude Code has no auth command")
+
+// LoggedIn asks the CLI whether it has credentials, and of what kind. It runs
+// a process of its own and ends with ctx.
+func LoggedIn(ctx context.Context, path string, env []string) (loggedIn bool, method string, err error) {
+	out, err := authCommand(ctx, path, env, "status")
+	status := gjson.Parse(out)
+	if !gjson.Valid(out) || !status.Get("loggedIn").IsBool() {
+		if ctx.Err() != nil {
+			return false, "", ctx.Err()
+		}
+		return false, "", ErrNoAuthCommand
+	}
+	return status.Get("loggedIn").Bool(), status.Get("authMethod").String(), nil
+}
+
+// Logout makes the CLI forget its login. Credentials in the environment stay.
+func Logout(ctx context.Context, path string, env []string) error {
+	out, err := authCommand(ctx, path, env, "logout")
+	if err != nil {
+		return fmt.Errorf("claude auth logout: %w: %s", err, cleanLine(out))
+	}
+	return nil
+}
+
+func authCommand(ctx context.Context, path string, env []string, what string) (string, error) {
+	cmd := exec.CommandContext(ctx, path, "auth", what)
+	cmd.Env = env
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return strings.TrimSpace(out.String()), err
+}

@@ -1,0 +1,7 @@
+//go:build unix
+
+package claudetest
+
+import "syscall"
+
+func leaveGroup() { _, _ = syscall.Setsid() }

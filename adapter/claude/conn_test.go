@@ -1,0 +1,233 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLinesOfAnyLength(t *testing.T) {
+	long := strings.Repeat("x", 3*readBuffer+17)
+	r := newLineReader(strings.NewReader("a\n\n"+long+"\r\n"+strings.Repeat("y", 4*readBuffer)+"\nlast"), len(long)+2)
+	var got []string
+	for {
+		line, err := r.next()
+		if err == io.EOF {
+			break
+		}
+		if errors.Is(err, errLineTooLong) {
+			line = []byte("(too long)")
+		} else {
+			require.NoError(t, err)
+		}
+		got = append(got, string(line))
+	}
+	require.Equal(t, []string{"a", "", long, "(too long)", "last"}, got)
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("a\nbc\n\nd"), 3)
+	f.Fuzz(func(t *testing.T, data []byte, chunk int) {
+		chunk = max(1, chunk%(2*readBuffer))
+		r := newLineReader(&chunked{data: data, n: chunk}, 1<<30)
+		var got [][]byte
+		for {
+			line, err := r.next()
+			if err != nil {
+				require.Equal(t, io.EOF, err)
+				break
+			}
+			got = append(got, line)
+		}
+		var want [][]byte
+		for l := range bytes.Lines(data) {
+			want = append(want, bytes.TrimRight(l, "\r\n"))
+		}
+		require.Equal(t, len(want), len(got))
+		for i := range want {
+			require.True(t, bytes.Equal(want[i], got[i]))
+		}
+	})
+}
+
+type chunked struct {
+	data []byte
+	n    int
+}
+
+func (c *chunked) Read(b []byte) (int, error) {
+	if len(c.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), c.n)], c.data)
+	c.data = c.data[n:]
+	return n, nil
+}
+
+func TestEncodeLine(t *testing.T) {
+	line, err := encodeLine(map[string]any{
+		"raw":  json.RawMessage("{\"a\" :\n\r\t\"<\u2028\u2029&\\ud800\" }"),
+		"text": "one\ntwo\r\u2028 \xff",
+	})
+	require.NoError(t, err)
+	require.Equal(t, `{"raw":{"a":"<\u2028\u2029&\ud800"},"text":"one\ntwo\r\u2028 \ufffd"}`+"\n", string(line))
+	_, err = encodeLine(json.RawMessage("{broken"))
+	require.Error(t, err)
+}
+
+func FuzzEncodeLine(f *testing.F) {
+	f.Add([]byte("\xe2\x80\xa8\n\r\x00\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, v := range []any{string(data), map[string]any{"k": json.RawMessage(data)}} {
+			line, err := encodeLine(v)
+			if err != nil {
+				continue
+			}
+			require.True(t, json.Valid(line))
+			require.Equal(t, len(line)-1, bytes.IndexAny(line, "\r\n"))
+		}
+	})
+}
+
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","permission_suggestions":[1]}}`))
+	f.Add([]byte(`{"type":"stream_event","event":7}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if m, ok := parseMessage(data); ok {
+			require.NotEmpty(t, m.Type)
+			m.ToolRequest()
+			m.ParentToolUseID()
+			parseInit(m.Raw)
+		}
+		cleanLine(string(data))
+	})
+}
+
+func TestCleanLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                             "plain",
+		"\x1b[1;31mred\x1b[0m end":          "red end",
+		"\x1b]0;title\x07after":             "after",
+		"\x1b]8;;http://x\x1b\\link":        "link",
+		"a\tb\x00c\u202ed\u200b":            "a bcd",
+		"\x1b":                              "",
+		"\x1b[":                             "",
+		"  spaces  ":                        "spaces",
+		strings.Repeat("é", stderrWidth+50): strings.Repeat("é", stderrWidth) + "…",
+	} {
+		require.Equal(t, want, cleanLine(in))
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+func TestInboxHoldsBackTheReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := newInbox(1000)
+		message := Message{Raw: bytes.Repeat([]byte("x"), 400)}
+		put := 0
+		go func() {
+			for range 10 {
+				box.put(message)
+				put++
+			}
+			box.end(io.EOF)
+		}()
+		synctest.Wait()
+		require.Equal(t, 2, put, "a message over the limit, no more")
+		for range 10 {
+			_, err := box.get(t.Context())
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		require.Equal(t, 10, put)
+		_, err := box.get(t.Context())
+		require.Equal(t, io.EOF, err)
+	})
+}
+
+func TestInboxTakesOneMessageHoweverLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := newInbox(10)
+		box.put(Message{Raw: make([]byte, 1000)})
+		go box.put(Message{Raw: make([]byte, 1000)})
+		synctest.Wait()
+		box.drop()
+		synctest.Wait() // the second put returned: nothing is left in the bubble
+		box.end(io.EOF)
+		_, err := box.get(t.Context())
+		require.Equal(t, io.EOF, err)
+	})
+}
+
+func TestNextGivesUpWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := newInbox(10)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := box.get(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		box.put(Message{Type: "x"})
+		m, err := box.get(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "x", m.Type, "nothing is lost")
+	})
+}
+
+func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := newOutbox(nopCloser{io.Discard}, outboxBytes, nil)
+		c := newConn(newInbox(inboxBytes), out, discard(), nil)
+		go out.run()
+		defer out.close()
+		got := make([]string, 2)
+		errs := make([]error, 2)
+		for i := range got {
+			go func() {
+				raw, err := c.control(t.Context(), "x", nil)
+				got[i], errs[i] = string(raw), err
+			}()
+			synctest.Wait()
+		}
+		c.handle([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-2","response":{"n":2}}}`))
+		c.handle([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-2","response":{"n":3}}}`))
+		c.handle([]byte(`{"type":"control_response","response":{"subtype":"error","request_id":"acp-bridge-1"}}`))
+		synctest.Wait()
+		require.Equal(t, `{"n":2}`, got[1])
+		require.NoError(t, errs[1])
+		require.EqualError(t, errs[0], "Claude Code refused x: no reason given")
+	})
+}
+
+func TestOutboxNeverBlocksTheSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		out := newOutbox(w, 100, nil)
+		go out.run()
+		line := append(bytes.Repeat([]byte("x"), 200), '\n')
+		require.NoError(t, out.send(line), "one is always taken")
+		synctest.Wait()
+		require.ErrorIs(t, out.send(line), ErrNotReading)
+		got := make([]byte, len(line))
+		_, err := io.ReadFull(r, got)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, out.send([]byte("{}\n")))
+		r.Close()
+		synctest.Wait()
+		require.ErrorIs(t, out.send(line), ErrExited)
+	})
+}

@@ -1,0 +1,88 @@
+package claude_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+const bridgeVariable = "CLAUDE_TEST_BRIDGE"
+
+// TestPlaysTheBridge is a process that starts a CLI and waits to be killed.
+func TestPlaysTheBridge(t *testing.T) {
+	path := os.Getenv(bridgeVariable)
+	if path == "" {
+		t.Skip("only as a process of TestTheCLIDoesNotOutliveTheBridge")
+	}
+	p, err := claude.Start(context.Background(), claude.Options{Path: path})
+	require.NoError(t, err)
+	_, err = p.Initialize(context.Background())
+	require.NoError(t, err)
+	fmt.Println("pid", p.Pid())
+	select {}
+}
+
+func TestTheCLIDoesNotOutliveTheBridge(t *testing.T) {
+	cli := claudetest.New(t, claudetest.Script{IgnoreEOF: true})
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPlaysTheBridge$")
+	cmd.Env = append(os.Environ(), bridgeVariable+"="+cli.Path)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	pid := 0
+	for lines := bufio.NewScanner(out); pid == 0 && lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "pid "); ok {
+			pid, err = strconv.Atoi(text)
+			require.NoError(t, err)
+		}
+	}
+	require.NotZero(t, pid)
+	require.NoError(t, syscall.Kill(pid, 0), "it runs")
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	gone(t, pid)
+}
+
+// The kernel's signal comes when the thread that started the child ends. Go
+// ends the thread of a goroutine that is locked to it: the CLI must survive
+// that.
+func TestTheCLISurvivesTheThreadOfItsCaller(t *testing.T) {
+	cli := claudetest.New(t, claudetest.Script{IgnoreEOF: true})
+	var processes []*claude.Process
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			runtime.LockOSThread() // and no unlock: the thread ends with this
+			p, err := claude.Start(context.Background(), claude.Options{Path: cli.Path, EOFGrace: time.Millisecond})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			processes = append(processes, p)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	time.Sleep(200 * time.Millisecond) // time for threads to end
+	for _, p := range processes {
+		_, err := p.Initialize(testContext(t))
+		require.NoError(t, err)
+		require.NoError(t, p.Close(context.Background()))
+	}
+}

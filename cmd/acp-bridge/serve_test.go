@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// bridge is a running acp-bridge process.
+type bridge struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	conn   *conn.Conn
+	stdin  io.Closer
+	stderr bytes.Buffer
+	cli    *claudetest.CLI
+}
+
+func startBridge(t *testing.T, script claudetest.Script, args ...string) *bridge {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	b := &bridge{t: t, cli: claudetest.New(t, script)}
+	b.cmd = exec.Command(self, append([]string{"--claude", b.cli.Path}, args...)...)
+	b.cmd.Env = append(os.Environ(), asBridge+"=1", "ANTHROPIC_API_KEY=sk-very-secret-key")
+	b.cmd.Stderr = &b.stderr
+	in, err := b.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := b.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, b.cmd.Start())
+	b.stdin = in
+	b.conn = conn.New(out, in, nil, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		_ = b.cmd.Process.Kill()
+		_ = b.cmd.Wait()
+		b.conn.Close()
+	})
+	return b
+}
+
+// session opens a session and returns it with the CLI's process id.
+func (b *bridge) session() (id string, pid int) {
+	_, err := b.conn.Initialize(b.t.Context(), acp.InitializeRequest{ProtocolVersion: 1})
+	require.NoError(b.t, err)
+	s, err := b.conn.NewSession(b.t.Context(), acp.NewSessionRequest{Cwd: b.t.TempDir(), McpServers: []acp.McpServer{}})
+	require.NoError(b.t, err)
+	return string(s.SessionId), b.cli.Starts()[0].Pid
+}
+
+func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !gone(pid); time.Sleep(5 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "Claude Code outlives acp-bridge")
+	}
+}
+
+// However acp-bridge ends, Claude Code ends too.
+func TestClaudeDoesNotOutliveTheBridge(t *testing.T) {
+	hang := claudetest.Script{Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Hang()}}}}
+	for name, end := range map[string]func(*bridge){
+		"stdin closed": func(b *bridge) { b.stdin.Close() },
+		"SIGTERM":      func(b *bridge) { require.NoError(b.t, b.cmd.Process.Signal(syscall.SIGTERM)) },
+		"SIGINT":       func(b *bridge) { require.NoError(b.t, b.cmd.Process.Signal(syscall.SIGINT)) },
+		"SIGKILL":      func(b *bridge) { require.NoError(b.t, b.cmd.Process.Kill()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := startBridge(t, hang)
+			s, pid := b.session()
+			go b.conn.Prompt(context.Background(), acp.PromptRequest{SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock("hi")}})
+			b.cli.Await("the prompt", func([]claudetest.Line) bool { return len(b.cli.Prompts()) == 1 })
+			require.False(t, gone(pid))
+			end(b)
+			awaitGone(t, pid)
+			if name == "stdin closed" {
+				require.NoError(t, b.cmd.Wait(), b.stderr.String())
+				require.Empty(t, b.stderr.String())
+			}
+		})
+	}
+}
+
+func TestTrace(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace.ndjson")
+	log := filepath.Join(t.TempDir(), "log.txt")
+	b := startBridge(t, claudetest.Script{}, "--trace", trace, "--log-file", log, "--log-level", "debug", "--", "--model", "haiku")
+	s, _ := b.session()
+	_, err := b.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock("the key is sk-very-secret-key")}})
+	require.NoError(t, err)
+	b.stdin.Close()
+	require.NoError(t, b.cmd.Wait())
+	require.Contains(t, strings.Join(b.cli.Starts()[0].Args, " "), "--model haiku")
+
+	info, err := os.Stat(trace)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	data, err := os.ReadFile(trace)
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "sk-very-secret-key")
+	wires := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		require.True(t, json.Valid([]byte(line)), line)
+		l := gjson.Parse(line)
+		_, err := time.Parse(time.RFC3339Nano, l.Get("time").Str)
+		require.NoError(t, err)
+		wires[l.Get("wire").Str+" "+l.Get("dir").Str]++
+	}
+	for _, wire := range []string{"editor in", "editor out", s + " in", s + " out"} {
+		require.NotZero(t, wires[wire], "%s: %v", wire, wires)
+	}
+	logged, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Contains(t, string(logged), "how questions are asked")
+	require.NotContains(t, string(logged), "sk-very-secret-key")
+}
+
+func TestRedact(t *testing.T) {
+	t.Setenv("MY_TOKEN", "abcdefgh12345")
+	got := string(redact([]byte(`{"mcpServers":[{"name":"x","env":[{"name":"K","value":"v"}],"headers":[{"name":"H","value":"w"}],"command":"run abcdefgh12345"}],"n":1}`)))
+	require.JSONEq(t, `{"mcpServers":[{"name":"x","env":[{"name":"K","value":"[redacted]"}],"headers":[{"name":"H","value":"[redacted]"}],"command":"run [redacted]"}],"n":1}`, got)
+	require.JSONEq(t, `{"env":{"K":"[redacted]"}}`, string(redact([]byte(`{"env":{"K":"v"}}`))))
+	require.Equal(t, `{"n": 1.50}`, string(redact([]byte(`{"n": 1.50}`))), "what needs no change stays as it was")
+}

@@ -1,0 +1,84 @@
+//go:build unix
+
+package terminal_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"syscall"
+	"testing"
+
+	"github.com/charmbracelet/x/term"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// job is what a child process of a test asks, and report how it went.
+type job struct {
+	Call   convert.Call
+	Choice bool
+	Plain  bool
+}
+
+type report struct {
+	Outcome convert.Outcome
+	Index   int
+	Err     string
+	// Restored says that the terminal's settings were put back.
+	Restored bool
+	// Leak names goroutines that were left.
+	Leak string
+}
+
+// TestMain is the whole of a child process, which asks on its controlling
+// terminal.
+func TestMain(m *testing.M) {
+	if text, ok := os.LookupEnv("TERMINAL_TEST_JOB"); ok {
+		os.Exit(child(text))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func child(text string) int {
+	var j job
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	opts := &terminal.Options{Plain: j.Plain}
+	before, _ := term.GetState(os.Stdin.Fd())
+	r := report{Index: -1}
+	var err error
+	if j.Choice {
+		r.Index, r.Outcome, err = terminal.Choose(context.Background(), j.Call.Questions[0], opts)
+	} else {
+		r.Outcome, err = terminal.Ask(context.Background(), j.Call, opts)
+	}
+	if err != nil {
+		r.Err = err.Error()
+	}
+	if r.Outcome.Status == convert.Disconnected {
+		// The hang-up's own signal may come late; it must not end the process.
+		_ = syscall.Kill(os.Getpid(), syscall.SIGHUP)
+	}
+	after, _ := term.GetState(os.Stdin.Fd())
+	r.Restored = reflect.DeepEqual(before, after)
+	// The runtime keeps a goroutine for signals once one was asked for.
+	if err := goleak.Find(goleak.IgnoreAnyFunction("os/signal.loop")); err != nil {
+		r.Leak = err.Error()
+	}
+	out := os.NewFile(3, "report")
+	defer out.Close()
+	if err := json.NewEncoder(out).Encode(r); err != nil {
+		return 1
+	}
+	return 0
+}

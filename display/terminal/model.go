@@ -1,0 +1,230 @@
+package terminal
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// cancelled is the reason of an outcome that the user chose.
+const cancelled = "User cancelled the question"
+
+// overlay is a question about the answers, which takes all keys.
+type overlay int
+
+const (
+	overlayNone overlay = iota
+	overlayDiscard
+	overlayLong
+)
+
+// Model is the picker as a part of a Bubble Tea program: it takes messages,
+// draws itself and is done at some point. What it draws depends on nothing but
+// the messages it was given. [Ask] and [Choose] run it on its own.
+type Model struct {
+	sheets        []*sheet
+	tab           int // len(sheets) is Submit
+	over          overlay
+	submitting    bool   // the overlay is about what Submit sends
+	message       string // about the last key
+	width, height int
+	style         style
+	summaryTop    int
+	done          bool
+	outcome       convert.Outcome
+}
+
+// New returns the picker for the questions of a call. Of the options it reads
+// NoColor, Width and Height; the size is 80 by 24 until a
+// [tea.WindowSizeMsg] says otherwise.
+func New(call convert.Call, opts *Options) *Model {
+	return newModel(call.Questions, false, opts)
+}
+
+// NewChoice returns the picker for one pick out of the question's options, as
+// for a permission request: there is no Other, and there are no notes.
+func NewChoice(q convert.Question, opts *Options) *Model {
+	return newModel([]convert.Question{q}, true, opts)
+}
+
+func newModel(questions []convert.Question, closed bool, opts *Options) *Model {
+	if opts == nil {
+		opts = &Options{}
+	}
+	m := &Model{width: opts.Width, height: opts.Height, style: style{noColor: opts.NoColor}}
+	if m.width <= 0 {
+		m.width = 80
+	}
+	if m.height <= 0 {
+		m.height = 24
+	}
+	for _, q := range questions {
+		m.sheets = append(m.sheets, newSheet(q, closed))
+	}
+	switch {
+	case len(questions) == 0:
+		m.finish(convert.Failed, "the call has no questions")
+	case closed && len(questions[0].Options) == 0:
+		m.finish(convert.Failed, "the choice has no options")
+	}
+	return m
+}
+
+// Done returns the outcome once there is one.
+func (m *Model) Done() (convert.Outcome, bool) { return m.outcome, m.done }
+
+// Index is the position of the option that was picked, for a single-select
+// question of which several options may have the same label. It is -1 when no
+// option was.
+func (m *Model) Index() int {
+	if !m.done || m.outcome.Status != convert.Answered || m.sheets[0].isOther(m.sheets[0].chosen) {
+		return -1
+	}
+	return m.sheets[0].chosen
+}
+
+// Update takes a message: keys, pasted text, the window's size, and [EndMsg].
+// It ignores all others.
+func (m *Model) Update(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		if msg.Width > 0 && msg.Height > 0 {
+			m.width, m.height = msg.Width, msg.Height
+		}
+	case EndMsg:
+		m.finish(msg.Status, msg.Reason)
+	}
+	if m.done {
+		return
+	}
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		m.message = ""
+		m.key(msg)
+	case tea.PasteMsg:
+		m.message = ""
+		m.paste(msg.Content)
+	}
+	m.settle()
+}
+
+// Record is one line per question that says how it was answered, for the
+// scrollback. It is empty until the picker is done.
+func (m *Model) Record() []string {
+	if !m.done {
+		return nil
+	}
+	if m.outcome.Status != convert.Answered {
+		if len(m.sheets) == 0 {
+			return nil
+		}
+		what := m.sheets[0].head
+		if n := len(m.sheets); n > 1 {
+			what = fmt.Sprintf("%d questions", n)
+		}
+		return []string{cut(fmt.Sprintf("✗ %s: %s", what, m.outcome.Status), m.width)}
+	}
+	var lines []string
+	for _, s := range m.sheets {
+		lines = append(lines, cut("✓ "+s.head+": "+s.summary(), m.width))
+	}
+	return lines
+}
+
+func (m *Model) finish(status convert.Status, reason string) {
+	if m.done {
+		return
+	}
+	m.done = true
+	m.outcome = convert.Outcome{Status: status, Reason: reason}
+	if status == convert.Answered {
+		for _, s := range m.sheets {
+			m.outcome.Answers = append(m.outcome.Answers, s.result())
+		}
+	}
+}
+
+// sheet is the question one is on, nil on the Submit tab.
+func (m *Model) sheet() *sheet {
+	if m.tab < len(m.sheets) {
+		return m.sheets[m.tab]
+	}
+	return nil
+}
+
+func (m *Model) several() bool { return len(m.sheets) > 1 }
+
+// answers counts the questions answered so far.
+func (m *Model) answers() (n int) {
+	for _, s := range m.sheets {
+		if s.answered() {
+			n++
+		}
+	}
+	return n
+}
+
+// unanswered is the first question without an answer, -1 if there is none.
+func (m *Model) unanswered() int {
+	for i, s := range m.sheets {
+		if !s.answered() {
+			return i
+		}
+	}
+	return -1
+}
+
+// switchTab goes to another question or to Submit, around the ends.
+func (m *Model) switchTab(by int) {
+	if !m.several() {
+		return
+	}
+	if s := m.sheet(); s != nil {
+		s.leave()
+	}
+	n := len(m.sheets) + 1
+	m.tab = ((m.tab+by)%n + n) % n
+	m.summaryTop = 0
+}
+
+// confirm takes the answer of the question one is on and goes on.
+func (m *Model) confirm() {
+	s := m.sheet()
+	switch {
+	case s.tooLong():
+		m.over = overlayLong
+	case m.several():
+		m.switchTab(1)
+	default:
+		m.finish(convert.Answered, "")
+	}
+}
+
+// submit sends all answers, or goes to the question that has none: several
+// questions are answered as a whole or not at all.
+func (m *Model) submit() {
+	m.submitting = false
+	if i := m.unanswered(); i >= 0 {
+		m.tab = i
+		m.message = "Not answered yet: " + m.sheets[i].head
+		return
+	}
+	for i, s := range m.sheets {
+		if s.tooLong() {
+			m.tab, m.over, m.submitting = i, overlayLong, true
+			return
+		}
+	}
+	m.finish(convert.Answered, "")
+}
+
+// escape cancels; where answers would be lost it asks first.
+func (m *Model) escape() {
+	if m.several() && m.answers() > 0 {
+		m.over = overlayDiscard
+		return
+	}
+	m.finish(convert.Cancelled, cancelled)
+}

@@ -1,0 +1,233 @@
+//go:build unix
+
+package terminal_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+func options(labels ...string) (out []convert.Option) {
+	for _, l := range labels {
+		out = append(out, convert.Option{Label: l})
+	}
+	return out
+}
+
+func numbered(n int) []convert.Option {
+	var out []convert.Option
+	for i := range n {
+		out = append(out, convert.Option{Label: fmt.Sprintf("Option %d", i+1), Description: strings.Repeat("words ", i%20)})
+	}
+	return out
+}
+
+// texts are what models have put, or could put, into a question.
+var texts = rapid.OneOf(
+	rapid.SampledFrom([]string{"", "Plain", "two\nlines", "\x1b[2J\x1b[H", "tab\tbed", "日本語のラベル", "👨‍👩‍👧‍👦 family",
+		"e\u0301\u0302\u0303", "\u202egpj.exe", "שלום", "\x9b31m", "\x1b]0;t\x07", "  > 1. Fake", strings.Repeat("long ", 60), "\xff\xfe",
+		"\u200d\u200d", "a\rb", "\x1b[6n", "x\u2028y"}),
+	rapid.String(),
+)
+
+var keyNames = []string{"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "tab", "shift+tab", "enter", "esc", "space",
+	"backspace", "ctrl+d", "ctrl+j", "ctrl+u", "ctrl+w", "ctrl+a"}
+
+// TestView holds for whatever is asked, typed and resized: no panic, nothing
+// outside the window, no control character but the attributes' sequences, and
+// an outcome that fits the questions.
+func TestView(t *testing.T) {
+	attributes := regexp.MustCompile(`\x1b\[[0-9;]*m`)
+	rapid.Check(t, func(t *rapid.T) {
+		var call convert.Call
+		for range rapid.IntRange(1, 9).Draw(t, "questions") {
+			q := convert.Question{Text: texts.Draw(t, "text"), Header: texts.Draw(t, "header"), MultiSelect: rapid.Bool().Draw(t, "multi")}
+			for range rapid.IntRange(0, 10).Draw(t, "options") {
+				q.Options = append(q.Options, convert.Option{Label: texts.Draw(t, "label"),
+					Description: texts.Draw(t, "description"), Preview: texts.Draw(t, "preview")})
+			}
+			call.Questions = append(call.Questions, q)
+		}
+		w, h := rapid.IntRange(1, 130), rapid.IntRange(1, 40)
+		width, height := w.Draw(t, "width"), h.Draw(t, "height")
+		m := terminal.New(call, &terminal.Options{Width: width, Height: height, NoColor: true})
+		for range rapid.IntRange(0, 30).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "kind") {
+			case 0:
+				width, height = w.Draw(t, "width"), h.Draw(t, "height")
+				m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+			case 1:
+				m.Update(tea.PasteMsg{Content: texts.Draw(t, "paste")})
+			case 2, 3, 4:
+				r := rapid.SampledFrom([]rune("jkn/gGyYN0123456789xé日 ")).Draw(t, "letter")
+				m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+			default:
+				m.Update(tea.KeyPressMsg(named[rapid.SampledFrom(keyNames).Draw(t, "key")].key))
+			}
+			v := m.View()
+			lines := strings.Split(v.Content, "\n")
+			if len(lines) > height {
+				t.Fatalf("%d lines in a window of %d", len(lines), height)
+			}
+			for _, l := range lines {
+				if n := ansi.StringWidthWc(l); n > width {
+					t.Fatalf("%d columns in a window of %d: %q", n, width, l)
+				}
+				for _, r := range attributes.ReplaceAllString(l, "") {
+					if unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+						t.Fatalf("%U in %q", r, l)
+					}
+				}
+			}
+			if c := v.Cursor; c != nil && (c.X < 0 || c.X >= width || c.Y < 0 || c.Y >= len(lines)) {
+				t.Fatalf("the cursor at %d, %d", c.X, c.Y)
+			}
+		}
+		if outcome, done := m.Done(); done && outcome.Status == convert.Answered {
+			if len(outcome.Answers) != len(call.Questions) {
+				t.Fatalf("%d answers to %d questions", len(outcome.Answers), len(call.Questions))
+			}
+			for i, a := range outcome.Answers {
+				if a.Empty() || len(a.Selected) > 1 && !call.Questions[i].MultiSelect {
+					t.Fatalf("answer %d: %+v", i, a)
+				}
+			}
+		}
+	})
+}
+
+// TestOneRowPerOption draws labels that pretend to be more than one option.
+func TestOneRowPerOption(t *testing.T) {
+	entry := regexp.MustCompile(`(?m)^  (> |  )(\d+\.|\[.\]) `)
+	for _, label := range []string{
+		"A\n    2. Other (type your answer)",
+		"A\r\n  > 2. B",
+		"A\x1b[1B\x1b[1G    2. B",
+		"A\u2028    2. B",
+		"A\v\f\u0085    2. B",
+		"A" + strings.Repeat(" ", 200) + "    2. Other (type your answer)",
+		"A" + strings.Repeat("\u00a0", 76) + "    2. Other (type your answer)",
+		"A" + strings.Repeat("　", 40) + "    2. B",
+		strings.Repeat("x", 73) + "    2. Other (type your answer)",
+	} {
+		for _, multi := range []bool{false, true} {
+			for focus := range 2 {
+				m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: multi,
+					Options: options(label, "Last")}}}, &terminal.Options{Width: 80, Height: 24})
+				press(t, m, strings.Repeat("down ", focus))
+				require.Len(t, entry.FindAllString(drawn(m), -1), 3, "%q\n%s", label, drawn(m))
+			}
+		}
+	}
+}
+
+// TestEmptied takes an own answer back by emptying it.
+func TestEmptied(t *testing.T) {
+	m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: options("A", "B")}}}, nil)
+	press(t, m, "1 0 x enter")
+	require.Contains(t, drawn(m), "[x] Other")
+	press(t, m, "space space ctrl+u enter")
+	require.Contains(t, drawn(m), "Type an answer first")
+	press(t, m, "esc 1 2")
+	require.Contains(t, drawn(m), "[ ] Other")
+	press(t, m, "enter")
+	outcome, _ := m.Done()
+	require.Equal(t, []convert.Answer{{Selected: []string{"B"}}}, outcome.Answers)
+
+	m = terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}, {Text: "P"}}}, nil)
+	press(t, m, "0 x enter shift+tab")
+	require.Contains(t, drawn(m), "Other (type your answer) ✓")
+	press(t, m, "enter backspace esc")
+	require.NotContains(t, drawn(m), "✓ \n", "an emptied text is no answer")
+	press(t, m, "esc")
+	outcome, _ = m.Done()
+	require.Equal(t, convert.Cancelled, outcome.Status, "nothing is left to discard")
+}
+
+func TestNothingToAsk(t *testing.T) {
+	m := terminal.New(convert.Call{}, nil)
+	outcome, done := m.Done()
+	require.True(t, done)
+	require.Equal(t, convert.Failed, outcome.Status)
+	require.Empty(t, m.Record())
+	m = terminal.NewChoice(convert.Question{Text: "Q"}, nil)
+	outcome, _ = m.Done()
+	require.Equal(t, convert.Failed, outcome.Status)
+}
+
+// TestIndex tells options apart that have the same label.
+func TestIndex(t *testing.T) {
+	m := terminal.NewChoice(convert.Question{Text: "Q", Options: options("Allow", "Allow", "Reject")}, nil)
+	require.Equal(t, -1, m.Index())
+	press(t, m, "down enter")
+	require.Equal(t, 1, m.Index())
+}
+
+func TestColours(t *testing.T) {
+	colour := regexp.MustCompile(`\x1b\[([0-9;]*;)?(3[0-7]|4[0-7]|9[0-7]|38|48)(;|m)`)
+	call := convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}}}
+	m := terminal.New(call, nil)
+	press(t, m, `paste "x"`)
+	require.Regexp(t, colour, m.View().Content)
+	m = terminal.New(call, &terminal.Options{NoColor: true})
+	press(t, m, `paste "x"`)
+	require.NotRegexp(t, colour, m.View().Content)
+}
+
+// TestEnd ends a picker from outside, once.
+func TestEnd(t *testing.T) {
+	m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, nil)
+	m.Update(terminal.EndMsg{Status: convert.Disconnected, Reason: "gone"})
+	m.Update(terminal.EndMsg{Status: convert.Cancelled, Reason: "late"})
+	press(t, m, "x enter")
+	outcome, done := m.Done()
+	require.True(t, done)
+	require.Equal(t, convert.Outcome{Status: convert.Disconnected, Reason: "gone"}, outcome)
+}
+
+// BenchmarkRedraw is one key press in a list of 200 options, drawn.
+func BenchmarkRedraw(b *testing.B) {
+	for _, size := range []struct{ w, h int }{{80, 24}, {40, 15}} {
+		b.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(b *testing.B) {
+			m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Header: "Many", Options: numbered(200)}}},
+				&terminal.Options{Width: size.w, Height: size.h})
+			down := tea.KeyPressMsg{Code: tea.KeyDown}
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Update(down)
+				_ = m.View()
+			}
+		})
+	}
+	b.Run("filter", func(b *testing.B) {
+		m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Options: numbered(200)}}}, nil)
+		keys := []tea.Msg{tea.KeyPressMsg{Code: '1', Text: "1"}, tea.KeyPressMsg{Code: tea.KeyBackspace}}
+		m.Update(tea.KeyPressMsg{Code: '/', Text: "/"})
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			m.Update(keys[i%2])
+			_ = m.View()
+		}
+	})
+	b.Run("long text", func(b *testing.B) {
+		m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "What?"}}}, nil)
+		m.Update(tea.PasteMsg{Content: strings.Repeat("some words of text ", 1000)})
+		keys := []tea.Msg{tea.KeyPressMsg{Code: 'x', Text: "x"}, tea.KeyPressMsg{Code: tea.KeyBackspace}}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			m.Update(keys[i%2])
+			_ = m.View()
+		}
+	})
+}

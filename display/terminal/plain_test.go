@@ -1,0 +1,154 @@
+//go:build unix
+
+package terminal_test
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+// lines asks with typed lines and returns the outcome and what was printed.
+func lines(t *testing.T, typed string, questions ...convert.Question) (convert.Outcome, string) {
+	t.Helper()
+	var out strings.Builder
+	outcome, err := terminal.Ask(t.Context(), convert.Call{Questions: questions},
+		&terminal.Options{In: strings.NewReader(typed), Out: &out})
+	require.NoError(t, err)
+	return outcome, out.String()
+}
+
+func TestPlain(t *testing.T) {
+	single := convert.Question{Text: "Which?", Options: options("Jest", "Vitest", "2", "Other things", "a, b")}
+	multi := single
+	multi.MultiSelect = true
+	free := convert.Question{Text: "Name?"}
+	pick := func(labels ...string) convert.Answer { return convert.Answer{Selected: labels} }
+	text := func(s string) convert.Answer { return convert.Answer{Text: s} }
+	for _, tc := range []struct {
+		name  string
+		q     convert.Question
+		typed string
+		want  convert.Answer
+	}{
+		{"a number", single, "1\n", pick("Jest")},
+		{"a number with a dot", single, " 3. \n", pick("2")},
+		{"a label in any case", single, "vitest\n", pick("Vitest")},
+		{"a label that is a number", single, "2\n", pick("2")},
+		{"a label that begins like other", single, "other things\n", pick("Other things")},
+		{"a label with a comma", multi, "A, B\n", pick("a, b")},
+		{"other", single, "other Mocha, or none\n", text("Mocha, or none")},
+		{"other in capitals", single, "OTHER: x\n", text("x")},
+		{"other, then text", single, "other\nMocha\n", text("Mocha")},
+		{"other's number", single, "6\nMocha\n", text("Mocha")},
+		{"0 is other", single, "0\nMocha\n", text("Mocha")},
+		{"several numbers", multi, "4,1\n", pick("Jest", "Other things")},
+		{"numbers and labels", multi, " vitest , 1,, \n", pick("Jest", "Vitest")},
+		{"several and other", multi, "1, other x, y\n", convert.Answer{Selected: []string{"Jest"}, Text: "x, y"}},
+		{"several and other's number", multi, "1,6\nx\n", convert.Answer{Selected: []string{"Jest"}, Text: "x"}},
+		{"no newline at the end", single, "1", pick("Jest")},
+		{"a carriage return", single, "1\r\n", pick("Jest")},
+		{"free text", free, "  order-processor \n", text("order-processor")},
+		{"free text that looks like more", free, "1, other\n", text("1, other")},
+		{"again after a number that is not there", single, "9\n1\n", pick("Jest")},
+		{"again after words", single, "jst\n1\n", pick("Jest")},
+		{"again after several of one", single, "1,3\n1\n", pick("Jest")},
+		{"again after commas", multi, ",,\n1\n", pick("Jest")},
+		{"long text", free, strings.Repeat("x", 2001) + "\n\n", text(strings.Repeat("x", 2001))},
+		{"long text, not sent", free, strings.Repeat("x", 2001) + "\nn\nshort\n", text("short")},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			outcome, out := lines(t, tc.typed, tc.q)
+			require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{tc.want}}, outcome, out)
+		})
+	}
+}
+
+func TestPlainEnds(t *testing.T) {
+	q := convert.Question{Text: "Which?", Options: options("A", "B")}
+	for _, tc := range []struct {
+		name, typed string
+		want        convert.Status
+	}{
+		{"an empty line cancels", "\n", convert.Cancelled},
+		{"blanks too", "  \t\n", convert.Cancelled},
+		{"the end of the input does not", "", convert.Disconnected},
+		{"discarding answers is asked about", "1\n\ny\n", convert.Cancelled},
+		{"and can be taken back", "1\n\nn\n2\n", convert.Answered},
+		{"an empty line, then the end", "1\n\n", convert.Cancelled},
+		{"half of the answers", "1\n", convert.Disconnected},
+		{"other without words", "other\n\n", convert.Cancelled},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			outcome, out := lines(t, tc.typed, q, q)
+			require.Equal(t, tc.want, outcome.Status, out)
+			require.Equal(t, tc.want == convert.Answered, len(outcome.Answers) == 2)
+		})
+	}
+}
+
+// TestPlainScreen is what a screen reader reads.
+func TestPlainScreen(t *testing.T) {
+	_, out := lines(t, "3\nMocha\nx\n",
+		convert.Question{Header: "Test\x1b[2Jing", Text: "Which?\nPick one.", Options: []convert.Option{
+			{Label: "Jest\n2. Fake", Description: "Popular", Preview: "a\n\tb\x07"}, {Label: "Vitest"}}},
+		convert.Question{Header: "Name", Text: "Name?"})
+	require.Equal(t, `Testing (question 1 of 2)
+Which?
+Pick one.
+1. Jest 2. Fake: Popular
+   | a
+   |     b
+2. Vitest
+3. Other (type your answer)
+Type a number or a label, or other and your answer. An empty line cancels.
+> Your answer: Name (question 2 of 2)
+Name?
+Type your answer. An empty line cancels.
+> `, out)
+}
+
+func TestPlainChoice(t *testing.T) {
+	q := convert.Question{Text: "Run it?", Options: options("Allow", "Allow", "Reject")}
+	for typed, want := range map[string]int{"2\n": 1, "reject\n": 2, "other x\n1\n": 0, "0\n4\n1\n": 0, "\n": -1} {
+		i, outcome, err := terminal.Choose(t.Context(), q, &terminal.Options{In: strings.NewReader(typed), Out: io.Discard})
+		require.NoError(t, err)
+		require.Equal(t, want, i, "%q", typed)
+		require.Equal(t, want < 0, outcome.Status != convert.Answered)
+	}
+}
+
+// TestPlainLeavesTheRest reads no more than it needs from a stream that others
+// read on from.
+func TestPlainLeavesTheRest(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	_, err = io.WriteString(w, "1\nrest\n")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	outcome, err := terminal.Ask(t.Context(), one(database).Call, &terminal.Options{In: r, Out: io.Discard})
+	require.NoError(t, err)
+	require.Equal(t, convert.Answered, outcome.Status)
+	rest, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.Equal(t, "rest\n", string(rest))
+}
+
+// TestPlainFile answers from a regular file, which cannot be polled.
+func TestPlainFile(t *testing.T) {
+	name := t.TempDir() + "/answers"
+	require.NoError(t, os.WriteFile(name, []byte("sqlite\n"), 0o600))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	outcome, err := terminal.Ask(t.Context(), one(database).Call, &terminal.Options{In: f, Out: io.Discard})
+	require.NoError(t, err)
+	require.Equal(t, []string{"SQLite"}, outcome.Answers[0].Selected)
+}

@@ -1,0 +1,74 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+)
+
+// previewLines is the most lines that a preview takes.
+const previewLines = 16
+
+// previews is the number of lines of the longest preview, 0 if there is none.
+func (s *sheet) previews() (n int) {
+	for _, r := range s.rows {
+		n = max(n, len(r.preview))
+	}
+	return n
+}
+
+// beside reports whether previews stand beside the list.
+func (s *sheet) beside(w int) bool { return w >= wide && s.previews() > 0 }
+
+// besideWidth is the width of a list that has a preview beside it.
+func besideWidth(w int) int { return max(40, min(60, w*2/5)) }
+
+// previewLines draws the preview of the option in focus into n lines of w
+// columns. Lines are cut, not wrapped: they are code or a mock-up.
+func (m *Model) previewLines(s *sheet, w, n int) []string {
+	entry := s.focused()
+	if entry < 0 || s.isOther(entry) {
+		return nil
+	}
+	text := s.rows[entry].preview
+	lines := make([]string, 0, min(n, len(text)))
+	for i, t := range text {
+		if i == n-1 && len(text) > n {
+			return append(lines, m.style.faint(cut(fmt.Sprintf("… %d more lines", len(text)-i), w)))
+		}
+		lines = append(lines, cut(t, w))
+	}
+	return lines
+}
+
+// previewBelow draws the preview under the list. It takes as many lines
+// whichever option is in focus, so that nothing jumps.
+func (m *Model) previewBelow(s *sheet, w, n int) []string {
+	lead := strings.Repeat(" ", indent) + m.style.faint("│ ")
+	n = min(n, s.previews())
+	lines := m.previewLines(s, max(1, w-indent-2), n)
+	for i, l := range lines {
+		lines[i] = lead + l
+	}
+	for len(lines) < n {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// previewBeside draws the preview to the right of the list, which is left
+// columns wide. It is as high whichever option is in focus.
+func (m *Model) previewBeside(s *sheet, list []string, left, w, n int) []string {
+	lines := make([]string, max(len(list), min(n, s.previews())))
+	right := m.previewLines(s, max(1, w-left-3), len(lines))
+	for i := range lines {
+		var l, r string
+		if i < len(list) {
+			l = list[i]
+		}
+		if i < len(right) {
+			r = right[i]
+		}
+		lines[i] = strings.TrimRight(pad(l, left)+m.style.faint(" │ ")+r, " ")
+	}
+	return lines
+}

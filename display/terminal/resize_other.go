@@ -1,0 +1,8 @@
+//go:build !unix
+
+package terminal
+
+import "os"
+
+// resized never signals: here questions are asked in lines.
+func resized() (changed <-chan os.Signal, stop func()) { return nil, func() {} }

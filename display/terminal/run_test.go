@@ -1,0 +1,280 @@
+//go:build unix
+
+package terminal_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+var database = convert.Question{Header: "Database", Text: "Which database?", Options: []convert.Option{
+	{Label: "PostgreSQL", Description: "Battle-tested"}, {Label: "SQLite"}}}
+
+func one(q convert.Question) job { return job{Call: convert.Call{Questions: []convert.Question{q}}} }
+
+// at is the first screen of a job at a size, after some keys.
+func at(t *testing.T, j job, w, h int, keys string) string {
+	t.Helper()
+	m := terminal.New(j.Call, &terminal.Options{Width: w, Height: h})
+	press(t, m, keys)
+	return drawn(m)
+}
+
+// TestResize redraws at every new size and leaves nothing of the old one.
+func TestResize(t *testing.T) {
+	j := one(database)
+	c := start(t, j, 80, 24)
+	c.waitFor(at(t, j, 80, 24, ""))
+	c.send(keyBytes(t, "down"))
+	c.waitFor(at(t, j, 80, 24, "down")) // what is drawn while the size changes lands anywhere
+	for _, size := range []struct{ w, h int }{{40, 15}, {80, 24}, {30, 10}, {120, 40}, {40, 15}} {
+		c.resize(size.w, size.h)
+		c.waitFor(at(t, j, size.w, size.h, "down"))
+	}
+	c.send("\r")
+	require.Equal(t, []string{"SQLite"}, c.end().Outcome.Answers[0].Selected)
+}
+
+// TestResizeStorm resizes without waiting; what counts is the last size.
+func TestResizeStorm(t *testing.T) {
+	j := one(database)
+	c := start(t, j, 100, 30)
+	c.waitFor(at(t, j, 100, 30, ""))
+	for w := 100; w >= 20; w-- {
+		c.resize(w, max(3, w/4))
+	}
+	c.resize(1, 1)
+	c.resize(80, 24)
+	want := at(t, j, 80, 24, "")
+	c.wait("the last size", func(s string) bool { return strings.HasSuffix(s, want) })
+	c.send("1")
+	require.Equal(t, convert.Answered, c.end().Outcome.Status)
+}
+
+// TestHangUp closes the terminal under the picker and under the lines.
+func TestHangUp(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		j := one(database)
+		j.Plain = plain
+		c := start(t, j, 80, 24)
+		c.waitText("SQLite")
+		require.NoError(t, c.ptmx.Close())
+		r := c.hungUp()
+		require.Equal(t, convert.Disconnected, r.Outcome.Status)
+		require.Empty(t, r.Outcome.Answers)
+		require.Empty(t, r.Err)
+	}
+}
+
+// TestSignals ends the picker and puts the terminal back.
+func TestSignals(t *testing.T) {
+	for sig, want := range map[syscall.Signal]convert.Status{
+		syscall.SIGTERM: convert.Cancelled,
+		syscall.SIGINT:  convert.Cancelled,
+		syscall.SIGHUP:  convert.Disconnected,
+	} {
+		for _, plain := range []bool{false, true} {
+			j := one(database)
+			j.Plain = plain
+			c := start(t, j, 80, 24)
+			c.waitText("SQLite")
+			require.NoError(t, c.cmd.Process.Signal(sig))
+			require.Equal(t, want, c.end().Outcome.Status, "%v, plain %v", sig, plain)
+		}
+	}
+}
+
+// TestKeysLeft types on after the answer: nothing waits for those keys.
+func TestKeysLeft(t *testing.T) {
+	c := start(t, one(database), 80, 24)
+	c.waitText("SQLite")
+	before := time.Now()
+	c.send("2" + strings.Repeat("x", 3000))
+	require.Equal(t, []string{"SQLite"}, c.end().Outcome.Answers[0].Selected)
+	require.Less(t, time.Since(before), patience/2)
+}
+
+// TestEscapeInPaste pastes what looks like the beginning of a key.
+func TestEscapeInPaste(t *testing.T) {
+	c := start(t, one(convert.Question{Text: "Name?", Header: "Name"}), 80, 24)
+	c.waitText("Name?")
+	c.send("\x1b[200~abc\x9b\xff\x1b[201\x1b\x1b[201~")
+	c.waitText("> abc")
+	c.send("d\r")
+	text := c.end().Outcome.Answers[0].Text
+	require.True(t, strings.HasPrefix(text, "abc") && strings.HasSuffix(text, "d"), text)
+	require.NotContains(t, text, "\x1b")
+}
+
+func TestNoColor(t *testing.T) {
+	colour := regexp.MustCompile(`\x1b\[[0-9;]*3[0-7]m`)
+	for env, coloured := range map[string]bool{"NO_COLOR=": true, "NO_COLOR=1": false} {
+		c := start(t, one(database), 80, 24, env)
+		c.waitText("SQLite")
+		c.send("\x03")
+		c.end()
+		require.Equal(t, coloured, colour.MatchString(c.output()), env)
+	}
+}
+
+// TestDumb asks in lines, without a single escape.
+func TestDumb(t *testing.T) {
+	c := start(t, one(database), 80, 24, "TERM=dumb")
+	c.waitText("An empty line cancels.")
+	c.send("sqlite\n")
+	r := c.hungUp()
+	require.Equal(t, []string{"SQLite"}, r.Outcome.Answers[0].Selected)
+	require.NotContains(t, c.output(), "\x1b")
+	c = start(t, one(database), 80, 24, "TERM=dumb")
+	c.waitText("> ")
+	c.send("\x04")
+	require.Equal(t, convert.Cancelled, c.hungUp().Outcome.Status, "Ctrl+D")
+}
+
+// pair is a terminal in this process.
+func pair(t *testing.T) (ptmx io.ReadWriteCloser, opts *terminal.Options) {
+	t.Helper()
+	master, tty, err := pty.Open()
+	require.NoError(t, err)
+	require.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}))
+	p := pollable(t, master)
+	t.Cleanup(func() {
+		_ = p.Close()
+		_ = tty.Close()
+	})
+	return p, &terminal.Options{In: tty, Out: tty, Environ: func(k string) string {
+		return map[string]string{"TERM": "xterm"}[k]
+	}}
+}
+
+// until reads from the terminal until text has come.
+func until(t *testing.T, r io.Reader, text string) {
+	t.Helper()
+	var all []byte
+	buf := make([]byte, 4096)
+	for !strings.Contains(string(all), text) {
+		n, err := r.Read(buf)
+		require.NoError(t, err, "waiting for %q in %q", text, all)
+		all = append(all, buf[:n]...)
+	}
+}
+
+func TestContext(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		ptmx, opts := pair(t)
+		opts.Plain = plain
+		cause := errors.New("the turn is over")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		done := make(chan error, 1)
+		var outcome convert.Outcome
+		go func() {
+			var err error
+			outcome, err = terminal.Ask(ctx, one(database).Call, opts)
+			done <- err
+		}()
+		until(t, ptmx, "SQLite")
+		cancel(cause)
+		require.ErrorIs(t, <-done, cause)
+		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: "the turn is over"}, outcome)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	outcome, err := terminal.Ask(ctx, one(database).Call, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, convert.Cancelled, outcome.Status)
+}
+
+func TestAskNothing(t *testing.T) {
+	outcome, err := terminal.Ask(t.Context(), convert.Call{}, nil)
+	require.ErrorIs(t, err, terminal.ErrNoQuestions)
+	require.Equal(t, convert.Failed, outcome.Status)
+	i, outcome, err := terminal.Choose(t.Context(), convert.Question{Text: "Q"}, nil)
+	require.ErrorIs(t, err, terminal.ErrNoQuestions)
+	require.Equal(t, convert.Failed, outcome.Status)
+	require.Equal(t, -1, i)
+}
+
+// host is a program with a picker in it.
+type host struct {
+	picker *terminal.Model
+	ended  *terminal.EndMsg
+}
+
+func (h *host) Init() tea.Cmd { return terminal.Println("above\nall") }
+
+func (h *host) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if end, ok := msg.(terminal.EndMsg); ok {
+		h.ended = &end
+	}
+	h.picker.Update(msg)
+	if _, done := h.picker.Done(); done {
+		return h, tea.Sequence(terminal.Println(strings.Join(h.picker.Record(), "\n")), tea.Quit)
+	}
+	return h, nil
+}
+
+func (h *host) View() tea.View {
+	v := h.picker.View()
+	v.Content = "host\n" + v.Content
+	return v
+}
+
+func TestRun(t *testing.T) {
+	ptmx, opts := pair(t)
+	h := &host{picker: terminal.New(one(database).Call, nil)}
+	done := make(chan error, 1)
+	go func() {
+		_, err := terminal.Run(t.Context(), h, opts)
+		done <- err
+	}()
+	until(t, ptmx, "SQLite")
+	_, err := io.WriteString(ptmx, "2")
+	require.NoError(t, err)
+	until(t, ptmx, "✓ Database: SQLite")
+	require.NoError(t, <-done)
+	require.Nil(t, h.ended)
+
+	ptmx, opts = pair(t)
+	h = &host{picker: terminal.New(one(database).Call, nil)}
+	go func() {
+		_, err := terminal.Run(context.Background(), h, opts)
+		done <- err
+	}()
+	until(t, ptmx, "SQLite")
+	require.NoError(t, ptmx.Close())
+	require.NoError(t, <-done)
+	require.Equal(t, convert.Disconnected, h.ended.Status)
+
+	_, err = terminal.Run(t.Context(), h, &terminal.Options{In: strings.NewReader(""), Out: io.Discard})
+	require.ErrorIs(t, err, terminal.ErrNoTerminal)
+}
+
+// panicking is a model with a fault.
+type panicking struct{ host }
+
+func (p *panicking) View() tea.View { panic("a fault") }
+
+// TestPanic puts the terminal back when a model panics.
+func TestPanic(t *testing.T) {
+	ptmx, opts := pair(t)
+	done := make(chan error, 1)
+	go func() {
+		_, err := terminal.Run(t.Context(), &panicking{}, opts)
+		done <- err
+	}()
+	until(t, ptmx, "\x1b[?25h")
+	require.ErrorIs(t, <-done, tea.ErrProgramPanic)
+}

@@ -1,0 +1,261 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// otherLabel is the last entry of every question that has options.
+const otherLabel = "Other (type your answer)"
+
+// longList is the number of options beyond which a list scrolls and can be
+// filtered.
+const longList = 6
+
+// longAnswer is the number of characters beyond which typed text is sent only
+// after asking.
+const longAnswer = 2000
+
+// editing says where the keys go.
+type editing int
+
+const (
+	editNothing editing = iota // the list
+	editText                   // an answer in the user's own words
+	editNote
+	editFilter
+)
+
+// sheet is one question while it is being answered: what is shown of it and
+// what the user has done to it so far.
+type sheet struct {
+	q      convert.Question
+	head   string // never empty
+	text   []string
+	rows   []row
+	other  bool // Other follows the options
+	closed bool // a choice: no Other, no notes
+
+	visible []int // rows that the filter lets through
+	focus   int   // position in the list
+	top     int   // first entry drawn
+	edit    editing
+
+	chosen   int    // single-select: the row picked, other's index, or -1
+	picked   []bool // multi-select, per row
+	ownWords bool   // multi-select: the typed text counts
+	approved string // the long text that the user said to send
+	answer   field
+	note     field
+	oldNote  string
+	filter   field
+}
+
+// row is an option as it is shown.
+type row struct {
+	label       string
+	description string
+	preview     []string
+	folded      string // what the filter searches
+}
+
+func newSheet(q convert.Question, closed bool) *sheet {
+	s := &sheet{
+		q:      q,
+		head:   clean.Line(q.Header),
+		text:   paragraph(q.Text),
+		other:  len(q.Options) > 0 && !closed,
+		closed: closed,
+		chosen: -1,
+		picked: make([]bool, len(q.Options)),
+	}
+	if s.head == "" {
+		s.head = "Question"
+	}
+	s.answer.lines = true
+	for i, o := range q.Options {
+		r := row{label: clean.Line(o.Label), description: clean.Line(o.Description)}
+		if r.label == "" {
+			r.label = "(no label)"
+		}
+		if strings.TrimSpace(o.Preview) != "" {
+			r.preview = paragraph(o.Preview)
+		}
+		r.folded = strings.ToLower(r.label + "\n" + r.description)
+		s.rows = append(s.rows, r)
+		s.visible = append(s.visible, i)
+	}
+	if len(s.rows) == 0 {
+		s.edit = editText
+	}
+	return s
+}
+
+// paragraph returns text as clean lines, without blank ones around it.
+func paragraph(s string) []string {
+	lines := strings.Split(strings.Trim(tabs(clean.Block(s)), "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return lines
+}
+
+// free reports whether the question is answered with text alone.
+func (s *sheet) free() bool { return len(s.rows) == 0 }
+
+// single reports whether one entry is picked, not several.
+func (s *sheet) single() bool { return !s.q.MultiSelect }
+
+// count is the number of entries in the list: the rows that the filter lets
+// through, and Other.
+func (s *sheet) count() int {
+	if s.other {
+		return len(s.visible) + 1
+	}
+	return len(s.visible)
+}
+
+// entry is the row that is i-th in the list; the index after the last row is
+// Other.
+func (s *sheet) entry(i int) int {
+	if i == len(s.visible) {
+		return len(s.rows)
+	}
+	return s.visible[i]
+}
+
+// focused is the entry in focus, -1 where there is none.
+func (s *sheet) focused() int {
+	if s.focus < s.count() {
+		return s.entry(s.focus)
+	}
+	return -1
+}
+
+func (s *sheet) isOther(entry int) bool { return s.other && entry == len(s.rows) }
+
+// focusOn moves the focus to an entry, if it is in the list.
+func (s *sheet) focusOn(entry int) bool {
+	i, ok := slices.BinarySearch(s.visible, entry)
+	if !ok && !s.isOther(entry) {
+		return false
+	}
+	s.focus = i
+	return true
+}
+
+// move moves the focus, around the ends.
+func (s *sheet) move(by int) {
+	if n := s.count(); n > 0 {
+		s.focus = ((s.focus+by)%n + n) % n
+	}
+}
+
+// jump moves the focus without going around the ends.
+func (s *sheet) jump(by int) {
+	s.focus = max(0, min(s.count()-1, s.focus+by))
+}
+
+// applyFilter narrows the list to what the filter's text occurs in.
+func (s *sheet) applyFilter() {
+	want := strings.ToLower(s.filter.value())
+	s.visible = s.visible[:0:0]
+	for i, r := range s.rows {
+		if want == "" || strings.Contains(r.folded, want) {
+			s.visible = append(s.visible, i)
+		}
+	}
+	s.focus, s.top = 0, 0
+}
+
+// clearFilter shows the whole list again, with the focus where it was.
+func (s *sheet) clearFilter() {
+	entry := s.focused()
+	s.filter.clear()
+	s.applyFilter()
+	if entry >= 0 {
+		s.focusOn(entry)
+	}
+	s.edit = editNothing
+}
+
+// result is the answer as it stands.
+func (s *sheet) result() convert.Answer {
+	var a convert.Answer
+	typed := s.answer.value()
+	switch {
+	case s.free():
+		a.Text = typed
+	case s.single() && s.isOther(s.chosen):
+		a.Text = typed
+	case s.single() && s.chosen >= 0:
+		a.Selected = []string{s.q.Options[s.chosen].Label}
+	case s.q.MultiSelect:
+		for i, p := range s.picked {
+			if p {
+				a.Selected = append(a.Selected, s.q.Options[i].Label)
+			}
+		}
+		if s.ownWords {
+			a.Text = typed
+		}
+	}
+	if !a.Empty() {
+		a.Note = s.note.value()
+	}
+	return a
+}
+
+func (s *sheet) answered() bool { return !s.result().Empty() }
+
+// tooLong reports whether the answer's text is long and the user has not yet
+// said to send it.
+func (s *sheet) tooLong() bool {
+	text := s.result().Text
+	return s.approved != text && s.answer.length() > longAnswer
+}
+
+// leave keeps what was typed when the user goes to another question.
+func (s *sheet) leave() {
+	switch s.edit {
+	case editText:
+		if s.free() {
+			return
+		}
+		s.keepText()
+	case editFilter:
+		s.clearFilter()
+	}
+	s.edit = editNothing
+}
+
+// keepText makes the typed text the answer, or part of it.
+func (s *sheet) keepText() {
+	typed := s.answer.value() != ""
+	switch {
+	case s.free():
+	case s.q.MultiSelect:
+		s.ownWords = typed
+	case typed:
+		s.chosen = len(s.rows)
+	case s.isOther(s.chosen):
+		s.chosen = -1
+	}
+}
+
+// summary is the answer on one line.
+func (s *sheet) summary() string {
+	a := s.result()
+	items := a.Items()
+	for i, t := range items {
+		items[i] = clean.Line(t)
+	}
+	out := strings.Join(items, ", ")
+	if a.Note != "" {
+		out += " (note: " + clean.Line(a.Note) + ")"
+	}
+	return out
+}

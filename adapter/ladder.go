@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -217,7 +218,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) conve
 		case said.Unclear != "":
 			text = said.Unclear + "\n\n" + convert.Message(*asking.Question(), asking.Picked())
 			continue
-		case len(said.Picks) > 0:
+		case len(said.Picks) > 0, len(asking.Picked()) > 0 && strings.EqualFold(said.Text, "done"):
 			asking.AddPicks(said.Picks)
 		default:
 			asking.AddText(said.Text)

@@ -65,7 +65,7 @@ type Said struct {
 // a label in another case, numbers and ranges, or words of their own.
 func ReadMessage(q Question, reply string) Said {
 	reply = strings.TrimSpace(reply)
-	if reply == "" {
+	if clean.Line(reply) == "" { // nothing that can be seen
 		return Said{Unclear: "The reply was empty."}
 	}
 	if i, ok := findLabel(q, reply); ok {

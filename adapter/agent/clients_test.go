@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,29 @@ func TestClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The README's table of editors names every run, and none that is not there.
+func TestReadmeNamesTheRuns(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(readme), "### Editors\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n###")
+	var named, have []string
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 8 || strings.HasPrefix(cells[1], "---") || strings.HasPrefix(cells[1], " editor") {
+			continue
+		}
+		for _, name := range strings.Split(cells[6], ";") {
+			named = append(named, strings.Trim(name, " `"))
+		}
+	}
+	for _, r := range rows {
+		have = append(have, r.name)
+	}
+	require.ElementsMatch(t, have, named)
 }
 
 // client plays a row in one session.

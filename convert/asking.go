@@ -245,7 +245,7 @@ func (a *Asking) AddText(text string) {
 
 // AddPicks ends a question that is at [NeedText] with options (positions from
 // 0) that the user named in words. A multi-select question adds them to its
-// picks, a single-select question takes the first.
+// picks, if there are any; a single-select question takes the first.
 func (a *Asking) AddPicks(positions []int) {
 	if !a.Question().MultiSelect {
 		a.opts.Picked = positions[:1]

@@ -11,7 +11,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // Options say how to serve an editor. The zero value finds Claude Code where
@@ -39,6 +39,8 @@ type Options struct {
 	First adapter.Rung
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
+	// Now is the clock by which answers are too fast; nil is [time.Now].
+	Now func() time.Time
 	// CancelGrace is how long a cancelled turn may take to end before its
 	// process is ended; 0 stands for 5 seconds.
 	CancelGrace time.Duration
@@ -223,7 +225,7 @@ func decode[T any](params json.RawMessage) (request T, err error) {
 	return request, nil
 }
 
-var errEditorGone = errors.New("the editor closed the connection")
+var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}
 
 // claudePath finds the CLI.
 func (a *Agent) claudePath() (string, error) {

@@ -19,6 +19,7 @@ type outlet struct {
 	freed   sync.Cond
 	holding bool
 	held    []any
+	full    chan struct{} // closed while the reader of the CLI waits
 }
 
 // maxHeld bounds how many updates are held in memory.
@@ -27,6 +28,7 @@ const maxHeld = 1000
 func (o *outlet) init(s *session) {
 	o.s = s
 	o.freed.L = &o.mu
+	o.full = make(chan struct{})
 }
 
 // send sends an update of the turn, or holds it. It blocks while the editor
@@ -60,6 +62,7 @@ func (o *outlet) put(params any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.holding && len(o.held) >= maxHeld && o.s.ctx.Err() == nil {
+		o.fill()
 		o.freed.Wait()
 	}
 	if o.holding {
@@ -67,6 +70,23 @@ func (o *outlet) put(params any) {
 		return
 	}
 	o.notify(params)
+}
+
+// fill notes that too much is held. mu is held.
+func (o *outlet) fill() {
+	select {
+	case <-o.full:
+	default:
+		close(o.full)
+	}
+}
+
+// stuck is closed while the CLI is not read because too much is held: replies
+// of the CLI do not arrive either.
+func (o *outlet) stuck() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.full
 }
 
 // now sends an update that does not belong to a turn.
@@ -98,5 +118,6 @@ func (o *outlet) release() {
 		o.notify(params)
 	}
 	o.held, o.holding = nil, false
+	o.full = make(chan struct{})
 	o.freed.Broadcast()
 }

@@ -1,8 +1,6 @@
 package agent_test
 
 import (
-	"fmt"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,7 +12,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 var (
@@ -118,6 +115,23 @@ func TestPromptSupersedesAnOpenQuestion(t *testing.T) {
 	second.ends(acp.StopReasonEndTurn)
 	require.Equal(t, []string{"hi", "forget it, do this"}, cli.Prompts())
 	require.Equal(t, "next", e.said(s))
+}
+
+// The interrupt of a superseded turn never hits the prompt behind it.
+func TestInterruptDoesNotComeLate(t *testing.T) {
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Match: "ask", Steps: steps{ct.Message(ct.Question("toolu_1", which))}},
+		{Match: "work", Steps: steps{ct.Text("a"), ct.Sleep(3 * time.Millisecond), ct.Text("b")}},
+	}})
+	s := e.ready()
+	for range 60 {
+		first := e.prompt(s, "ask")
+		e.asked("Which database?")
+		second := e.prompt(s, "work")
+		first.ends(acp.StopReasonCancelled)
+		second.ends(acp.StopReasonEndTurn)
+	}
+	require.Len(t, cli.Prompts(), 120)
 }
 
 func TestCLIWithdrawsAQuestion(t *testing.T) {
@@ -294,31 +308,6 @@ func TestParkedQuestion(t *testing.T) {
 		require.JSONEq(t, `{"Which database?":"PostgreSQL"}`, answers(cli, "toolu_1"))
 		require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_2"))
 	})
-}
-
-// What the agent sends while no prompt runs is held and comes with the next.
-func TestUpdatesAreHeldWhileParked(t *testing.T) {
-	// Beyond what is held in memory: the CLI waits. Some may be sent before the
-	// question is there.
-	const n = 20_000
-	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Block{Type: "text", Repeat: n})}))
-	e := serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	turn.ends(acp.StopReasonEndTurn)
-	asked := convert.Message(convert.Question{Text: "Which database?", Header: "Database", Options: []convert.Option{
-		{Label: "PostgreSQL", Description: "about PostgreSQL"}, {Label: "SQLite", Description: "about SQLite"},
-	}}, nil)
-	for range 50 {
-		time.Sleep(time.Millisecond)
-		require.True(t, strings.HasSuffix(e.said(s), asked), "nothing comes behind the question")
-	}
-	e.prompt(s, "2").ends(acp.StopReasonEndTurn)
-	var want strings.Builder
-	for i := range n {
-		fmt.Fprintf(&want, "%d ", i)
-	}
-	require.Equal(t, want.String(), strings.Replace(e.said(s), "\n\n"+asked, "", 1))
 }
 
 // Fifty sessions with a question each: all are shown, all are answered.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display"
 )
 
@@ -41,11 +42,14 @@ type session struct {
 	model    string // empty for the CLI's own choice
 	info     *claude.InitInfo
 
-	line   []*prompt       // prompts in order of arrival; the first one runs
-	turn   *turn           // what the CLI works on; nil when it is idle
-	parked *parked         // a question that waits for the next prompt
-	dead   error           // why the CLI ended while a question was parked
-	asking map[string]bool // calls in front of the user, not counting a parked one
+	line   []*prompt // prompts in order of arrival; the first one runs
+	turn   *turn     // what the CLI works on; nil when it is idle
+	parked *parked   // a question that waits for the next prompt
+	// interrupting is closed when the CLI has seen the interrupt that is on its
+	// way; nil when there is none.
+	interrupting chan struct{}
+	dead         error           // why the CLI ended while a question was parked
+	asking       map[string]bool // calls in front of the user, not counting a parked one
 }
 
 // turn is one piece of work of the CLI, from a prompt to its result.
@@ -68,10 +72,20 @@ func (s *session) newTurn() *turn {
 }
 
 var (
-	errSessionClosed = errors.New("the session was closed")
-	errTurnOver      = errors.New("the agent's turn ended")
-	errWithdrawn     = errors.New("the agent withdrew the request")
+	errSessionClosed error = ended{"the session was closed", convert.ErrCancelled}
+	errTurnOver            = errors.New("the agent's turn ended")
+	errWithdrawn           = errors.New("the agent withdrew the request")
 )
+
+// ended is why a session is over. Its kind says how open questions end: so
+// that the agent does not work on.
+type ended struct {
+	text string
+	kind error
+}
+
+func (e ended) Error() string { return e.text }
+func (e ended) Unwrap() error { return e.kind }
 
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.

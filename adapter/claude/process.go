@@ -368,10 +368,6 @@ func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
 	return parseInit(raw), nil
 }
 
-// SendInterrupt asks the CLI to end the running turn, and does not wait for its
-// reply: what is sent after it, the CLI reads after it.
-func (p *Process) SendInterrupt() error { return p.conn.send(interruptRequest) }
-
 // Interrupt ends the running turn. Its result still arrives as a message.
 func (p *Process) Interrupt(ctx context.Context) error {
 	_, err := p.Control(ctx, "interrupt", nil)

@@ -165,7 +165,7 @@ type clientRow struct {
 func printClients(s streams, asJSON bool) error {
 	var rows []clientRow
 	for _, c := range agent.Clients {
-		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First.String(), Title: "header", Guard: c.Guard, Note: c.Note}
+		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First().String(), Title: "header", Guard: c.Guard && c.Name != "", Note: c.Note}
 		if c.Title == convert.TitleHeaderAndQuestion {
 			row.Title = "header and question"
 		}
@@ -177,19 +177,23 @@ func printClients(s streams, asJSON bool) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "EDITOR\tclientInfo.name\tASKED FIRST BY\tTITLE\tGUARD\tWHY")
 	for _, r := range rows {
-		guard := "-"
-		if r.Guard {
+		name, guard := r.Name, "-"
+		switch {
+		case name == "":
+			name, guard = "-", "by the flag"
+		case r.Guard:
 			guard = "on"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Editor, r.Name, r.First, r.Title, guard, r.Note)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Editor, name, r.First, r.Title, guard, r.Note)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(s.out, `
 auto: by %s if the editor has forms, else by %s. Editors that are not listed are
-asked that way, too, and trusted; for those that answer by themselves start
-acp-bridge with --guard-auto-answers, for those that show no options with --ask %s.
+asked that way, too, and trusted. Editors without a name cannot be recognised: if
+one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no
+options, with --ask %s.
 `, adapter.Form, adapter.Permission, adapter.Conversation)
 	return err
 }

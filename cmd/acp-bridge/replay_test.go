@@ -46,6 +46,8 @@ func (g *golden) replay(t *testing.T) {
 	require.NoError(t, err)
 	clientOut.Close()
 	require.NoError(t, <-served)
+	agentOut.Close() // the client has read everything when it sees the end
+	<-c.Done()
 	clientIn.Close()
 	c.Close()
 

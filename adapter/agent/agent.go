@@ -91,13 +91,13 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	case <-a.conn.Done():
 	case <-ctx.Done():
 	}
-	return a.shutDown(ctx)
+	return a.shutDown()
 }
 
 // maxLine is the longest line taken from an editor: prompts carry images.
 const maxLine = 64 << 20
 
-func (a *Agent) shutDown(ctx context.Context) error {
+func (a *Agent) shutDown() error {
 	a.mu.Lock()
 	sessions := make([]*session, 0, len(a.sessions))
 	for _, s := range a.sessions {
@@ -109,9 +109,8 @@ func (a *Agent) shutDown(ctx context.Context) error {
 		a.end(s, errEditorGone)
 	}
 	a.closing.Wait()
-	err := a.conn.Close()
-	if ctx.Err() != nil {
-		return err
+	if err := a.conn.Close(); err != nil {
+		a.log.Debug("the editor did not take everything", "err", err)
 	}
 	return nil
 }
@@ -134,10 +133,18 @@ func (a *Agent) session(id acp.SessionId) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.sessions[string(id)]
-	if s == nil {
+	if s == nil || s.closing {
 		return nil, notFound("there is no session %q: it was never opened here, or is closed", id)
 	}
 	return s, nil
+}
+
+// known is session for what still has to be said about one that is being
+// closed.
+func (a *Agent) known(id string) *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sessions[id]
 }
 
 // Accept takes prompts in the order in which they arrive, so that a cancel
@@ -159,7 +166,7 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 	a.connection()
 	switch method {
 	case acp.AgentMethodInitialize:
-		return handle(params, a.initialize)
+		return a.initialize(a.readInitialize(params))
 	case acp.AgentMethodAuthenticate:
 		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
 	case acp.AgentMethodLogout:

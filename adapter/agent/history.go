@@ -77,6 +77,7 @@ func (a *Agent) reopen(ctx context.Context, id acp.SessionId, u setup, replay bo
 	s := a.prepare(string(id), u)
 	s.prompted = true
 	if err := s.check(); err != nil {
+		s.cancel(err)
 		return nil, err
 	}
 	// The CLI starts while its file is read.
@@ -118,14 +119,7 @@ func (a *Agent) forkSession(ctx context.Context, params json.RawMessage) (any, e
 	}
 	s := a.prepare(claude.NewSessionID(), u)
 	s.forkOf = string(r.SessionId)
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if err := s.start(ctx); err != nil {
-		s.cancel(err)
-		return nil, processError(err)
-	}
-	if err := a.add(s); err != nil {
+	if err := a.open(ctx, s); err != nil {
 		return nil, err
 	}
 	return conn.Then(acp.NewSessionResponse{

@@ -29,6 +29,11 @@ func (o *outlet) init(s *session) {
 	o.s = s
 	o.freed.L = &o.mu
 	o.full = make(chan struct{})
+	context.AfterFunc(s.ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.freed.Broadcast()
+	})
 }
 
 // send sends an update of the turn, or holds it. It blocks while the editor
@@ -97,8 +102,9 @@ func (o *outlet) now(update acp.SessionUpdate) {
 }
 
 func (o *outlet) notify(params any) {
-	// The connection's own end is the only thing that makes sending pointless.
-	if err := o.s.agent.connection().Notify(context.Background(), acp.ClientMethodSessionUpdate, params); err != nil {
+	// A session that is closed has nothing more to say, and must not wait for an
+	// editor that does not read.
+	if err := o.s.agent.connection().Notify(o.s.ctx, acp.ClientMethodSessionUpdate, params); err != nil {
 		o.s.agent.log.Debug("update not sent", "session", o.s.id, "err", err)
 	}
 }

@@ -265,6 +265,7 @@ func (s *session) cancelTurn(interrupt bool) {
 		t.cancelled = true
 		s.parked = nil // the next prompt is no answer any more
 	}
+	open := s.requests
 	seen := make(chan struct{})
 	if interrupt && first && proc != nil {
 		s.interrupting = seen
@@ -274,6 +275,7 @@ func (s *session) cancelTurn(interrupt bool) {
 		return
 	}
 	t.cancel(convert.ErrCancelled)
+	open.cancelOpen(convert.ErrCancelled) // sub-agents' too
 	go func() {
 		if !s.seeOut(t, proc, interrupt) {
 			s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",

@@ -34,6 +34,7 @@ type session struct {
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
 	drained  chan struct{}   // closed when proc has ended and been read
+	requests *requests       // what proc waits for
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
 	forkOf   string          // the session that this one begins as a copy of
@@ -91,19 +92,27 @@ func (e ended) Unwrap() error { return e.kind }
 // else: models and commands come from it.
 func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, error) {
 	s := a.prepare(claude.NewSessionID(), setup{r.Cwd, r.AdditionalDirectories, r.McpServers})
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if err := s.start(ctx); err != nil {
-		s.cancel(err)
-		return nil, processError(err)
-	}
-	if err := a.add(s); err != nil {
+	if err := a.open(ctx, s); err != nil {
 		return nil, err
 	}
 	return conn.Then(acp.NewSessionResponse{
 		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
 	}, s.announceCommands), nil
+}
+
+// open starts a session's process and registers it.
+func (a *Agent) open(ctx context.Context, s *session) error {
+	err := s.check()
+	if err == nil {
+		if err = s.start(ctx); err != nil {
+			err = processError(err)
+		}
+	}
+	if err != nil {
+		s.cancel(err)
+		return err
+	}
+	return a.add(s)
 }
 
 // prepare makes a session that is not registered yet and has no process.
@@ -143,20 +152,23 @@ func (a *Agent) closeSession(r acp.CloseSessionRequest) (any, error) {
 	return acp.CloseSessionResponse{}, nil
 }
 
-// end closes a session in the background, once; Serve waits for it.
+// end closes a session in the background, once; Serve waits for it. What is
+// open ends first, at the editor too, then the prompts, then the session.
 func (a *Agent) end(s *session, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if why != errSessionClosed {
+		s.cancel(why) // nobody is there to be told
+	}
 	if s.closing {
 		return
 	}
 	s.closing = true
-	delete(a.sessions, s.id)
-	s.cancel(why)
 	a.closing.Add(1)
 	go func() {
 		defer a.closing.Done()
 		defer close(s.ended)
+		s.cancelAll()
 		s.out.release()
 		if proc, drained := s.process(); proc != nil {
 			if err := proc.Close(context.Background()); err != nil {
@@ -164,6 +176,10 @@ func (a *Agent) end(s *session, why error) {
 			}
 			<-drained
 		}
+		s.cancel(why)
+		a.mu.Lock()
+		delete(a.sessions, s.id)
+		a.mu.Unlock()
 		a.ask().EndSession(s.id)
 	}()
 }
@@ -239,7 +255,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	s.proc, s.info, s.drained = proc, info, make(chan struct{})
+	s.proc, s.info, s.drained, s.requests = proc, info, make(chan struct{}), p.requests
 	if s.mode == "" {
 		s.mode = info.Mode
 	}

@@ -290,7 +290,11 @@ func (p *Process) Close(ctx context.Context) error {
 	p.mu.Unlock()
 	p.conn.in.drop()
 	if closed {
-		p.conn.in.end(ErrClosed)
+		// With OnMessage the end is told when the reader has left it, not before:
+		// the two must not run at once.
+		if p.opts.OnMessage == nil {
+			p.conn.in.end(ErrClosed)
+		}
 		p.conn.fail(ErrClosed)
 	}
 	p.end()
@@ -325,6 +329,7 @@ func (p *Process) Next(ctx context.Context) (Message, error) { return p.conn.in.
 // blocks of the Messages API. Like all that sends, it queues and never waits
 // for the CLI.
 func (p *Process) Prompt(content any) error {
+	p.conn.forgetErrors()
 	if text, ok := content.(string); ok {
 		content = []map[string]string{{"type": "text", "text": text}}
 	}

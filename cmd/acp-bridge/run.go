@@ -176,7 +176,7 @@ func readInput(name string, s streams) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	if len(data) > maxInput {
 		return nil, usagef("input is larger than %d MiB", maxInput>>20)

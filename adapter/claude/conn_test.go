@@ -112,6 +112,15 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
+// A line of nothing but brackets must not overflow the stack.
+func TestDeepLine(t *testing.T) {
+	for _, n := range []int{20 << 10, 32 << 20} {
+		deep := `{"type":"x","a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
+		_, ok := parseMessage([]byte(deep))
+		require.Equal(t, len(deep) <= deepLine, ok)
+	}
+}
+
 func TestCleanLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":                             "plain",

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
 )
 
 // cliFlags are those that the bridge gives to Claude Code.
@@ -19,7 +22,7 @@ type cli struct{ *child }
 
 // openCLI starts it and waits for its reply to initialize.
 func openCLI(ctx context.Context, path string, env []string, dir string) (*cli, error) {
-	child, err := startChild(ctx, append([]string{path}, cliFlags...), env, dir)
+	child, err := startChild(ctx, slices.Concat([]string{path}, cliFlags, []string{"--session-id", claude.NewSessionID()}), env, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // Command bench measures acp-bridge against floors, in one run and one table:
 //
-//	go run ./adapter/agent/bench            # about a minute
+//	go run ./adapter/agent/bench            # under a minute
 //	go run ./adapter/agent/bench --quick    # some seconds
 //	go run ./adapter/agent/bench --agent other='npx some-agent'
 //

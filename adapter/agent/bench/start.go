@@ -20,7 +20,7 @@ func (b *bench) start() error {
 	}
 	initialize, session := samples{}, samples{}
 	for range b.sizes.starts {
-		if err := b.startOnce(path, b.env(path), initialize, session); err != nil {
+		if err := b.startOnce(path, func() ([]string, error) { return b.env(path), nil }, initialize, session); err != nil {
 			return err
 		}
 	}
@@ -29,8 +29,13 @@ func (b *bench) start() error {
 	return nil
 }
 
-// startOnce opens a session with the bare CLI and with each agent.
-func (b *bench) startOnce(path string, env []string, initialize, session samples) error {
+// startOnce opens a session with the bare CLI and with each agent, in an
+// environment of its own.
+func (b *bench) startOnce(path string, newEnv func() ([]string, error), initialize, session samples) error {
+	env, err := newEnv()
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	c, err := openCLI(b.ctx, path, env, b.dir)
 	if err != nil {
@@ -39,6 +44,10 @@ func (b *bench) startOnce(path string, env []string, initialize, session samples
 	session.add(direct, ms(time.Since(begin)))
 	c.close()
 	return b.each(func(ctx context.Context, s subject) error {
+		env, err := newEnv()
+		if err != nil {
+			return err
+		}
 		begin := time.Now()
 		c, err := connect(ctx, s, env)
 		if err != nil {
@@ -66,13 +75,13 @@ func (b *bench) real() error {
 	api := apitest.Start()
 	defer api.Close()
 	session := samples{}
-	for range b.sizes.real {
+	// The CLI finds more to do in a home that it has been in.
+	newEnv := func() ([]string, error) {
 		home, err := os.MkdirTemp(b.dir, "home-")
-		if err != nil {
-			return err
-		}
-		env := append(apitest.Env(api, home), "ACP_BRIDGE_CLAUDE="+path, "CLAUDE_CODE_EXECUTABLE="+path)
-		if err := b.startOnce(path, env, samples{}, session); err != nil {
+		return append(apitest.Env(api, home), "ACP_BRIDGE_CLAUDE="+path, "CLAUDE_CODE_EXECUTABLE="+path), err
+	}
+	for range b.sizes.real {
+		if err := b.startOnce(path, newEnv, samples{}, session); err != nil {
 			return err
 		}
 	}

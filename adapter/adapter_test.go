@@ -319,3 +319,24 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// Many questions are open when the client goes: none of them failed.
+func TestDisconnectWithManyOpen(t *testing.T) {
+	for range 20 {
+		e := newEditor(t)
+		a := adapter.New(permissionOnly{e.conn}, nil)
+		var calls []*asked
+		for i := range 20 {
+			c := callOf("q", pick)
+			c.Session = fmt.Sprint("s", i)
+			calls = append(calls, ask(t.Context(), a, c))
+		}
+		for range calls {
+			e.request()
+		}
+		e.leave()
+		for _, c := range calls {
+			require.Equal(t, convert.Disconnected, c.wait().Status, c.outcome.Reason)
+		}
+	}
+}

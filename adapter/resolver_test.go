@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -140,4 +141,36 @@ func TestToolSpec(t *testing.T) {
 	require.NoError(t, json.Unmarshal(tool.Schema, &schema))
 	require.Equal(t, []string{"questions"}, schema.Required)
 	require.Equal(t, convert.MaxQuestions, schema.Properties["questions"].MaxItems)
+}
+
+// A call that was given up leaves the next line to the next call.
+func TestLinesAfterACancelledCall(t *testing.T) {
+	in, typed := io.Pipe()
+	lines := &adapter.Lines{In: in, Out: io.Discard}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	o, _ := lines.Ask(ctx, callOf("q", pick))
+	require.Equal(t, convert.Failed, o.Status, "a deadline is not the user's doing")
+	go func() {
+		_, _ = io.WriteString(typed, "2\n")
+		typed.Close()
+	}()
+	o, err := lines.Ask(t.Context(), callOf("q", pick))
+	require.NoError(t, err)
+	require.Equal(t, one("SQLite"), o.Answers)
+	o, _ = lines.Ask(t.Context(), callOf("q", pick))
+	require.Equal(t, convert.Cancelled, o.Status)
+}
+
+// Answers from code arrive as answers of a user do: in option order, each once.
+func TestAnswersFromCodeAreInOrder(t *testing.T) {
+	f := adapter.Func(func(context.Context, convert.Call) ([]convert.Answer, error) {
+		return []convert.Answer{{Selected: []string{"Logs", "Auth", "Auth"}}}, nil
+	})
+	o, err := f.Ask(t.Context(), callOf("q", multi))
+	require.NoError(t, err)
+	require.Equal(t, []convert.Answer{{Selected: []string{"Auth", "Logs"}}}, o.Answers)
+	both := adapter.Static{Answers: []convert.Answer{{Selected: []string{"SQLite"}, Text: "and more"}}}
+	o, _ = both.Ask(t.Context(), callOf("q", pick))
+	require.Equal(t, convert.Failed, o.Status)
 }

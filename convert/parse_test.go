@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,4 +120,15 @@ func TestCheckRefusesAnswersThatDoNotFit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Input of nothing but brackets is refused, however long it is.
+func TestDeepNesting(t *testing.T) {
+	deep := []byte(`{"questions":` + strings.Repeat("[", 5_000_000))
+	_, err := convert.Parse(deep, convert.Limits{})
+	require.ErrorIs(t, err, convert.ErrInvalidJSON)
+	_, err = convert.FormOutcome(convert.Call{Questions: make([]convert.Question, 1)}, deep)
+	require.ErrorIs(t, err, convert.ErrProtocol)
+	_, err = convert.ParseForm(deep)
+	require.ErrorIs(t, err, convert.ErrInvalidJSON)
 }

@@ -37,6 +37,15 @@ var (
 	ErrDuplicateQuestion = errors.New("question text is used twice")
 )
 
+// What can be wrong with answers that were written down beforehand, see
+// [ReadAnswers].
+var (
+	// ErrNoAnswer means that a question was left without an answer.
+	ErrNoAnswer = errors.New("no answer given")
+	// ErrBadAnswer means that an answer does not fit its question.
+	ErrBadAnswer = errors.New("the answer does not fit")
+)
+
 // What can be wrong with a reply, or keep a call from being answered.
 var (
 	// ErrProtocol means that the client's reply is none that the protocol

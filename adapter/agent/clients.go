@@ -62,33 +62,40 @@ func lookUp(info *acp.Implementation) (Client, bool) {
 	return Client{}, false
 }
 
-// askOptions decide how a client is asked: by its capabilities first, corrected
-// by the table, overridden by the user.
-func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
+// AskOptions say how a client is asked: by its capabilities, corrected by the
+// table. why names what decided.
+func AskOptions(r acp.InitializeRequest) (o adapter.Options, why string) {
 	caps := r.ClientCapabilities
-	known, inTable := lookUp(r.ClientInfo)
+	known, _ := lookUp(r.ClientInfo)
 	declared := caps.Meta["askUserQuestion"]
 	aware := declared != nil && declared != false
-	o := &adapter.Options{
-		Forms:    caps.Elicitation != nil && caps.Elicitation.Form != nil,
-		Aware:    aware,
-		Title:    known.Title,
-		Unseen:   known.Unseen && !aware,
-		Guard:    known.Guard || a.opts.Guard,
-		Now:      a.opts.Now,
-		OnChange: a.questionChanged,
-		Logger:   a.log,
+	o = adapter.Options{
+		Forms:  caps.Elicitation != nil && caps.Elicitation.Form != nil,
+		Aware:  aware,
+		Title:  known.Title,
+		Unseen: known.Unseen && !aware,
+		Guard:  known.Guard,
 	}
-	why := "its capabilities"
-	switch {
-	case a.opts.First != 0:
+	if o.Unseen && !o.Forms {
+		return o, "the table of clients: " + known.Note
+	}
+	return o, "its capabilities"
+}
+
+// askOptions are AskOptions, overridden by the user.
+func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
+	o, why := AskOptions(r)
+	o.Guard = o.Guard || a.opts.Guard
+	o.Now = a.opts.Now
+	o.OnChange = a.questionChanged
+	o.Logger = a.log
+	if a.opts.First != 0 {
 		o.First, why = a.opts.First, "--ask"
-	case o.Unseen && !o.Forms:
-		why = "the table of clients: " + known.Note
 	}
-	a.log.Debug("how questions are asked", "first", firstRung(o).String(), "why", why, "known", inTable,
+	_, inTable := lookUp(r.ClientInfo)
+	a.log.Debug("how questions are asked", "first", firstRung(&o).String(), "why", why, "known", inTable,
 		"forms", o.Forms, "aware", o.Aware, "guard", o.Guard)
-	return o
+	return &o
 }
 
 // firstRung is the rung on which the first question is asked.

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
 )
 
 // outlet sends a session's updates in order. While a question waits for the
@@ -35,34 +37,25 @@ func (o *outlet) send(update acp.SessionUpdate) {
 	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
 }
 
-// chunk is a piece of text on its way to the editor. The SDK's own types cost
-// several times as much to encode, and most updates are chunks.
-type chunk struct {
-	SessionID string `json:"sessionId"`
-	Update    struct {
-		SessionUpdate string `json:"sessionUpdate"`
-		Content       struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		} `json:"content"`
-	} `json:"update"`
-}
-
 const (
 	messageChunk = "agent_message_chunk"
 	thoughtChunk = "agent_thought_chunk"
 )
 
-// text sends a chunk of a message or a thought.
+// text sends a chunk of a message or a thought. Most updates are chunks, so
+// they are encoded by hand.
 func (o *outlet) text(kind, text string) {
 	if text == "" {
 		return
 	}
-	var c chunk
-	c.SessionID = o.s.id
-	c.Update.SessionUpdate = kind
-	c.Update.Content.Type, c.Update.Content.Text = "text", text
-	o.put(c)
+	b := make([]byte, 0, len(text)+160)
+	b = append(b, `{"sessionId":"`...)
+	b = append(b, o.s.id...) // a UUID
+	b = append(b, `","update":{"sessionUpdate":"`...)
+	b = append(b, kind...)
+	b = append(b, `","content":{"type":"text","text":`...)
+	b = conn.AppendString(b, text)
+	o.put(conn.Encoded(append(b, `}}}`...)))
 }
 
 func (o *outlet) put(params any) {

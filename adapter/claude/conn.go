@@ -77,7 +77,7 @@ func (c *conn) read(lines *lineReader, trace func([]byte)) error {
 }
 
 func (c *conn) handle(line []byte) {
-	m, ok := parseMessage(line)
+	m, ok := ParseMessage(line)
 	if !ok {
 		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(line))
 		c.log.Debug("the skipped line", "line", cleanLine(string(line[:min(len(line), 2000)])))

@@ -102,7 +102,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","permission_suggestions":[1]}}`))
 	f.Add([]byte(`{"type":"stream_event","event":7}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, ok := parseMessage(data); ok {
+		if m, ok := ParseMessage(data); ok {
 			require.NotEmpty(t, m.Type)
 			m.ToolRequest()
 			m.ParentToolUseID()

@@ -227,7 +227,7 @@ func (p *Process) end() {
 }
 
 var interruptRequest = map[string]any{
-	"type": TypeControlRequest, "request_id": "acp-bridge-end", "request": map[string]any{"subtype": "interrupt"},
+	"type": TypeControlRequest, "request_id": "acp-bridge-interrupt", "request": map[string]any{"subtype": "interrupt"},
 }
 
 // supervise ends the process once that was asked for: interrupt and end of

@@ -12,9 +12,11 @@ import (
 
 // Exit codes, the same for every subcommand.
 const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitCancelled = 3 // the user did not want to answer
+	exitPending   = 4 // the questions wait in a file
 )
 
 // streams are what a subcommand reads and writes.
@@ -32,7 +34,12 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"convert", "[FILE]", "turn a question call into ACP requests, or replies into its result", runConvert},
+		{"demo", "", "see it work: a scripted agent asks you questions", runDemo},
+		{"chat", "-- AGENT", "talk to any ACP agent in the terminal", runChat},
+		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
+		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
+		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},
+		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
 		{"doctor", "", "check the set-up; print an editor's settings (--editor zed)", runDoctor},
 		{"version", "", "print the version", runVersion},
@@ -45,6 +52,12 @@ type usageError struct{ error }
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
+
+// exitError ends the program with a code of its own. What there was to say has
+// been said.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // run is the whole program: it never exits the process itself.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
@@ -65,9 +78,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 }
 
 func finish(name string, err error, errOut io.Writer) int {
+	var exit exitError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
+	case errors.As(err, &exit):
+		return exit.code
 	default:
 		prefix := strings.TrimSpace("acp-bridge " + name)
 		fmt.Fprintf(errOut, "%s: %s\n", prefix, oneLine(err))
@@ -75,7 +91,7 @@ func finish(name string, err error, errOut io.Writer) int {
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}
-	return exitError
+	return exitFailed
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
@@ -88,22 +104,21 @@ func help() string {
 	var b strings.Builder
 	b.WriteString(`acp-bridge runs Claude Code in ACP editors, its questions included.
 
-Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]     started by an editor: serve ACP on stdin and stdout
+Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
        acp-bridge COMMAND [FLAGS]
 
 Commands:
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-20s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
+		fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
 	}
 	b.WriteString(`
-Flags of the server:
-  --claude PATH        the Claude Code executable (default: found; also ACP_BRIDGE_CLAUDE)
-  --ask RUNG           ask first by form, permission or message (default: auto; also ACP_BRIDGE_ASK)
-  --guard-auto-answers distrust answers that come faster than a person can read
-  --log-level LEVEL    debug, info, warn (default) or error
-  --log-file FILE      log there instead of stderr
-  --trace FILE         write all lines to and from the editor and Claude Code
+Flags with an editor:
+  --claude PATH         the Claude Code executable (default: found)
+  --ask RUNG            ask first by form, permission or message (default: auto)
+  --guard-auto-answers  distrust answers that come faster than a person can read
+  --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
+  --trace FILE          write all lines to and from the editor and Claude Code
 
 acp-bridge COMMAND --help shows the flags of a command.
 `)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+
+	"github.com/charmbracelet/x/term"
 )
 
 // version is the module's version, or "devel" for a build from a checkout.
@@ -27,9 +29,5 @@ func runVersion(_ context.Context, args []string, s streams) error {
 // isTerminal reports whether r is a terminal.
 func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && info.Mode()&os.ModeDevice != 0 && f.Name() != os.DevNull
+	return ok && term.IsTerminal(f.Fd())
 }

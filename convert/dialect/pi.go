@@ -43,8 +43,8 @@ type piResponse struct {
 
 func (pi) Encode(d Document, c convert.Call, r Reply) Result {
 	result := convert.StructuredResult(c, r.Outcome)
-	if r.PendingFile != "" {
-		result.PendingFile = r.PendingFile
+	if r.PendingFile != "" { // waiting is no error
+		result.PendingFile, result.Error = r.PendingFile, ""
 	}
 	result.Details = piDetails(d, result.Answers, r)
 	isError := r.Outcome.Status == convert.Failed && r.PendingFile == ""

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -218,8 +217,7 @@ func (b *builder) add(kind Kind, typ, message, toolUseID, structured string) {
 		UUID: b.uuid.String(), Time: b.time(),
 	}
 	if typ == claude.TypeSystem {
-		e.Message.Subtype = b.subtype
-		raw = gjson.AppendJSONString(append(raw, `,"subtype":`...), e.Message.Subtype)
+		raw = gjson.AppendJSONString(append(raw, `,"subtype":`...), b.subtype)
 	}
 	if message != "" {
 		raw = append(append(raw, `,"message":`...), message...)
@@ -245,7 +243,7 @@ func (b *builder) add(kind Kind, typ, message, toolUseID, structured string) {
 	raw = copyField(raw, "uuid", b.uuid)
 	raw = copyField(raw, "session_id", b.session)
 	raw = copyField(raw, "timestamp", b.stamp)
-	e.Message.Type, e.Message.Raw = typ, json.RawMessage(append(raw, '}'))
+	e.Message, _ = claude.ParseMessage(append(raw, '}'))
 	b.out = append(b.out, e)
 }
 

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+// Options say where and how the client runs. Of the zero value In and Out are
+// missing.
+type Options struct {
+	// In is where keys or lines come from, Out where everything is shown. Err
+	// gets what an agent said on its standard error, if it fails.
+	In       io.Reader
+	Out, Err io.Writer
+	// Plain reads and writes lines, without drawing.
+	Plain bool
+	// Environ looks up environment variables; nil is os.Getenv.
+	Environ func(string) string
+	// Dir is the session's working directory; empty is that of the process.
+	Dir string
+	// Version is what the client says of itself.
+	Version string
+	// Prompt is sent at the start, without being typed. With Once the client
+	// leaves when the agent is done with it.
+	Prompt string
+	Once   bool
+	// Wire shows the lines of the connection between the others.
+	Wire bool
+	// Answer answers the agent's questions in the user's place.
+	Answer func(ctx context.Context, c convert.Call) (convert.Outcome, error)
+}
+
+// ErrCancelled is returned after a turn that was to be the only one and that
+// the user cancelled.
+var ErrCancelled = errors.New("cancelled")
+
+// Run talks to an agent that reads from w and writes to r, until the user
+// leaves, ctx ends or the agent does. It returns nil when the user left, and
+// with Options.Once when the turn was over.
+//
+// r and w stay the caller's, as those of [conn.New] do.
+func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	if o.Environ == nil {
+		o.Environ = os.Getenv
+	}
+	if o.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		o.Dir = dir
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	l := dial(r, w, o.Wire)
+	defer l.conn.Close()
+	start := func() { go l.open(ctx, o.Dir, o.Version) }
+	if o.Answer == nil && !o.Plain {
+		err := runWindow(ctx, l, &o, start)
+		if !errors.Is(err, terminal.ErrNoTerminal) {
+			return err
+		}
+	}
+	return runPlain(ctx, l, &o, start)
+}

@@ -1,0 +1,4 @@
+package client
+
+// Columns is the width of a line.
+var Columns = width

@@ -1,0 +1,113 @@
+package client
+
+import (
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+// deafTime is how long a picker that opens under typing hands takes no keys:
+// they were not meant for it.
+const deafTime = 400 * time.Millisecond
+
+// openPicker shows the first request that waits, if none is shown and all that
+// was said before it stands above.
+func (w *window) openPicker() {
+	if w.picker != nil || len(w.asks) == 0 || w.printing {
+		return
+	}
+	a := w.asks[0]
+	opts := &terminal.Options{NoColor: w.o.Environ("NO_COLOR") != "", Width: w.screen.Width, Height: w.height}
+	if a.closed {
+		w.picker = terminal.NewChoice(a.call.Questions[0], opts)
+	} else {
+		w.picker = terminal.New(a.call, opts)
+		w.screen.Hide(a.call.ID) // the picker leaves its own record
+	}
+	if w.now().Sub(w.typed) < deafTime {
+		w.deaf = w.now().Add(deafTime)
+	}
+}
+
+// pick hands a key or pasted text to the picker, and the outcome to the agent.
+func (w *window) pick(msg tea.Msg) {
+	w.picker.Update(msg)
+	outcome, done := w.picker.Done()
+	if !done {
+		return
+	}
+	a, picker, index := w.asks[0], w.picker, -1
+	if !a.call.Questions[0].MultiSelect && len(a.call.Questions) == 1 {
+		index = picker.Index()
+	}
+	if err := a.answer(outcome, index); err != nil {
+		w.picker = nil
+		w.screen.Note("✗ " + err.Error())
+		return
+	}
+	w.screen.add(blockNote, picker.Record()...)
+	w.close(a)
+}
+
+// close goes on to the next request.
+func (w *window) close(a *ask) {
+	shown := len(w.asks) > 0 && w.asks[0] == a
+	w.asks = slices.DeleteFunc(w.asks, func(b *ask) bool { return a == b })
+	if shown {
+		w.picker = nil
+	}
+}
+
+// withdraw takes back a request that the agent gave up.
+func (w *window) withdraw(a *ask) {
+	if slices.Contains(w.asks, a) {
+		w.screen.Note("The agent withdrew its question: " + a.call.Questions[0].Text)
+		w.close(a)
+	}
+}
+
+// key handles a key.
+func (w *window) key(k tea.KeyPressMsg) {
+	typed := w.typed
+	w.typed = w.now()
+	if k.Keystroke() == "ctrl+c" {
+		w.stop()
+		return
+	}
+	if w.picker != nil {
+		if w.now().Before(w.deaf) && w.now().Sub(typed) < deafTime {
+			w.deaf = w.now().Add(deafTime)
+			return
+		}
+		w.pick(k)
+		return
+	}
+	if w.over || w.o.Once {
+		return
+	}
+	w.hint = ""
+	switch k.Keystroke() {
+	case "enter":
+		w.submit()
+	case "ctrl+d":
+		if w.prompt.empty() {
+			w.leave(nil)
+			return
+		}
+		w.prompt.update(k)
+	default:
+		w.prompt.update(k)
+	}
+}
+
+func (w *window) paste(msg tea.PasteMsg) {
+	switch {
+	case w.picker != nil:
+		w.pick(msg)
+	case !w.o.Once && !w.over:
+		w.prompt.update(msg)
+	}
+}

@@ -1,0 +1,276 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+// plain is the client in lines.
+type plain struct {
+	ctx    context.Context
+	l      *link
+	o      *Options
+	screen Screen
+	wire   wire
+	in     *source
+	typed  bool // the lines come from a person at a terminal
+
+	working, cancelling bool
+	ctrlC               time.Time // when it cancelled a turn
+	ended               bool      // there are no more lines
+	over                bool      // time to leave, with err
+	err                 error
+}
+
+func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
+	p := &plain{ctx: ctx, l: l, o: o, working: true}
+	if f, ok := o.In.(*os.File); ok {
+		p.typed = term.IsTerminal(f.Fd())
+	}
+	if o.Answer == nil || !o.Once {
+		p.in = newSource(ctx, o.In)
+	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	start()
+	for !p.over {
+		var lines <-chan string
+		if !p.working && p.in != nil {
+			lines = p.in.lines
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-interrupts:
+			p.interrupt()
+		case <-l.box.ready:
+			for _, v := range l.box.take() {
+				if !p.over {
+					p.event(v)
+				}
+			}
+		case line, ok := <-lines:
+			p.line(line, ok)
+		}
+		p.flush()
+	}
+	return p.err
+}
+
+func (p *plain) leave(err error) { p.over, p.err = true, err }
+
+// flush writes the lines that are finished.
+func (p *plain) flush() {
+	if lines := p.screen.Lines(); len(lines) > 0 {
+		_, _ = io.WriteString(p.o.Out, strings.Join(lines, "\n")+"\n")
+	}
+}
+
+// interrupt is Ctrl+C: it cancels the turn, and where there is none, or for the
+// second time, leaves.
+func (p *plain) interrupt() {
+	if !p.working || p.cancelling || time.Since(p.ctrlC) < againTime {
+		p.leave(nil)
+		if p.o.Once {
+			p.err = ErrCancelled
+		}
+		return
+	}
+	p.cancelling, p.ctrlC = true, time.Now()
+	p.screen.Note("Cancelling. Ctrl+C again leaves.")
+	p.l.cancel(p.ctx)
+}
+
+func (p *plain) event(v any) {
+	switch v := v.(type) {
+	case opened:
+		if v.err != nil {
+			p.leave(p.l.explain(v.err))
+			return
+		}
+		if p.o.Prompt != "" {
+			p.say(p.o.Prompt)
+			return
+		}
+		p.idle()
+	case updated:
+		p.screen.Update(v.update)
+	case traced:
+		p.screen.Trace(p.wire.line(v.dir, v.line, p.screen.Width))
+	case asked:
+		p.screen.endText()
+		if p.o.Answer == nil {
+			p.screen.add(blockNote)
+		}
+		p.flush()
+		p.ask(v.ask)
+	case turned:
+		p.turned(v)
+	case gone:
+		if p.working {
+			return // the turn ends with an error of its own
+		}
+		p.leave(errGone)
+	}
+}
+
+// say sends a prompt.
+func (p *plain) say(words string) {
+	if !p.typed || p.o.Once {
+		p.screen.Say(words)
+	} else {
+		p.screen.add(blockNone, "")
+	}
+	p.working, p.cancelling = true, false
+	go p.l.prompt(p.ctx, words)
+}
+
+func (p *plain) turned(t turned) {
+	p.screen.EndTurn()
+	err := p.l.explain(t.err)
+	switch {
+	case errors.Is(err, errGone), p.o.Once && err != nil:
+		p.leave(err)
+		return
+	case err != nil:
+		p.screen.Note("✗ " + err.Error())
+	case t.reason != acp.StopReasonEndTurn:
+		p.screen.Note(stopNote(t.reason))
+	}
+	if p.o.Once {
+		p.leave(nil)
+		if t.reason == acp.StopReasonCancelled {
+			p.err = ErrCancelled
+		}
+		return
+	}
+	p.screen.add(blockNone)
+	p.idle()
+}
+
+// stopNote says why a turn ended that did not end as usual.
+func stopNote(reason acp.StopReason) string {
+	switch reason {
+	case acp.StopReasonCancelled:
+		return "Cancelled."
+	case acp.StopReasonMaxTokens:
+		return "The agent stopped: it reached the limit of tokens."
+	case acp.StopReasonMaxTurnRequests:
+		return "The agent stopped: it reached the limit of requests."
+	case acp.StopReasonRefusal:
+		return "The agent refused to go on."
+	}
+	return "The agent stopped: " + string(reason)
+}
+
+// idle waits for the next line.
+func (p *plain) idle() {
+	p.working, p.cancelling = false, false
+	if p.ended {
+		p.leave(errNoMoreInput)
+		return
+	}
+	p.flush()
+	if p.typed {
+		_, _ = io.WriteString(p.o.Out, "> ")
+	}
+}
+
+// errNoMoreInput means that a question found the end of the input.
+var errNoMoreInput = errors.New("the input ended before the question was answered")
+
+// line takes a line of input as a prompt.
+func (p *plain) line(line string, ok bool) {
+	switch words := strings.TrimSpace(line); {
+	case !ok:
+		if p.typed {
+			p.screen.add(blockNone, "")
+		}
+		p.leave(p.in.err)
+	case isQuit(words):
+		p.leave(nil)
+	case words == "":
+		if p.typed {
+			_, _ = io.WriteString(p.o.Out, "> ")
+		}
+	default:
+		p.say(line)
+	}
+}
+
+// isQuit reports whether a prompt is meant for the client.
+func isQuit(words string) bool { return words == "/quit" || words == "/exit" }
+
+// ask asks the user, and again as long as the answer does not fit. Updates
+// wait meanwhile.
+func (p *plain) ask(a *ask) {
+	p.screen.explain(a.request)
+	ctx, stop := context.WithCancel(a.ctx)
+	defer stop()
+	defer context.AfterFunc(p.ctx, stop)()
+	for a.ctx.Err() == nil {
+		outcome, index := p.resolve(ctx, a)
+		if a.ctx.Err() != nil {
+			p.screen.Note("The agent withdrew its question.")
+			return
+		}
+		if outcome.Status == convert.Disconnected {
+			p.ended = true
+		}
+		err := a.answer(outcome, index)
+		if err == nil {
+			if outcome.Status == convert.Failed {
+				p.screen.Note("✗ " + outcome.Reason)
+			}
+			return
+		}
+		_, _ = fmt.Fprintln(p.o.Out, err)
+		if p.o.Answer != nil {
+			a.dismiss()
+			return
+		}
+	}
+}
+
+func (p *plain) resolve(ctx context.Context, a *ask) (convert.Outcome, int) {
+	if p.o.Answer != nil {
+		o, _ := p.o.Answer(ctx, a.call)
+		return o, picked(a.request, o)
+	}
+	var echo func(string)
+	if !p.typed { // nobody else shows what was answered
+		echo = func(line string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(line)) }
+	}
+	opts := &terminal.Options{In: p.in.reader(ctx, echo), Out: p.o.Out, Plain: true, Environ: p.o.Environ}
+	if a.closed {
+		index, o, _ := terminal.Choose(ctx, a.call.Questions[0], opts)
+		return o, index
+	}
+	o, _ := terminal.Ask(ctx, a.call, opts)
+	return o, -1
+}
+
+// picked is the position of the option that answers a closed request.
+func picked(r *request, o convert.Outcome) int {
+	if !r.closed || o.Status != convert.Answered || len(o.Answers) == 0 {
+		return -1
+	}
+	return slices.IndexFunc(r.call.Questions[0].Options, func(opt convert.Option) bool {
+		return slices.Contains(o.Answers[0].Selected, opt.Label)
+	})
+}

@@ -1,0 +1,174 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// request is something that an agent wants to know from the user, and how the
+// user's answer becomes the reply.
+type request struct {
+	// call holds the questions. One that is closed has one question, and its
+	// options are all there is to answer.
+	call   convert.Call
+	closed bool
+	// bare is set for a permission request that does not say what it is about:
+	// an earlier tool call with the same id did.
+	bare bool
+	// reply makes the reply; index is the position of the option that was
+	// picked, -1 where none was. An error says what to answer instead.
+	reply func(o convert.Outcome, index int) (any, error)
+}
+
+// parseRequest reads the requests that the user answers.
+func parseRequest(method string, params json.RawMessage) (*request, error) {
+	switch method {
+	case acp.ClientMethodSessionRequestPermission:
+		return parsePermission(gjson.ParseBytes(params))
+	case acp.ClientMethodElicitationCreate:
+		return parseForm(params)
+	}
+	return nil, acp.NewMethodNotFound(method)
+}
+
+func invalid(format string, args ...any) error {
+	return acp.NewInvalidParams(map[string]any{"error": fmt.Sprintf(format, args...)})
+}
+
+// parseForm reads an elicitation form as questions.
+func parseForm(params json.RawMessage) (*request, error) {
+	form, err := convert.ParseForm(params)
+	if err != nil {
+		return nil, invalid("%v", err)
+	}
+	closed := len(form.Questions) == 1 && !form.FreeText[0] && !form.Questions[0].MultiSelect
+	return &request{call: form.Call, closed: closed, reply: func(o convert.Outcome, _ int) (any, error) {
+		return form.Reply(o)
+	}}, nil
+}
+
+// parsePermission reads a permission request: a question, or an ordinary one.
+func parsePermission(p gjson.Result) (*request, error) {
+	var options []option
+	for _, o := range p.Get("options").Array() {
+		options = append(options, option{o.Get("optionId").Str, o.Get("name").Str, o.Get("kind").Str})
+	}
+	if len(options) == 0 {
+		return nil, invalid("a permission request without options")
+	}
+	if p.Get("_meta.claudeCode.questionType").Str == "askUserQuestion" {
+		return parseQuestion(p, options), nil
+	}
+	t := p.Get("toolCall")
+	q := convert.Question{Header: "Permission", Text: permissionText(t.Get("title").Str, t.Get("content").Array())}
+	for _, o := range options {
+		q.Options = append(q.Options, convert.Option{Label: firstOf(o.name, o.id)})
+	}
+	call := convert.Call{Session: p.Get("sessionId").Str, ID: t.Get("toolCallId").Str, Questions: []convert.Question{q}}
+	return &request{call: call, closed: true, bare: t.Get("title").Str == "", reply: func(o convert.Outcome, index int) (any, error) {
+		if o.Status != convert.Answered || index < 0 || index >= len(options) {
+			return cancelled(), nil
+		}
+		return selected(options[index].id, nil), nil
+	}}, nil
+}
+
+// option is one option of a permission request.
+type option struct{ id, name, kind string }
+
+// permissionText is what an ordinary permission request is about, word for
+// word: somebody approves it.
+func permissionText(title string, content []gjson.Result) string {
+	lines := []string{firstOf(strings.TrimSpace(clean.Visible(title)), "Tool call")}
+	for _, c := range content {
+		switch c.Get("type").Str {
+		case "content":
+			lines = append(lines, head(unfenced(clean.Visible(contentText(c.Get("content")))), failLines)...)
+		case "diff":
+			lines = append(lines, diff(c.Get("path").Str, c.Get("oldText"), c.Get("newText").Str)...)
+		}
+	}
+	return strings.Join(slices.Compact(lines), "\n")
+}
+
+// parseQuestion reads a permission request that is a question. See the wire
+// contract of package convert.
+func parseQuestion(p gjson.Result, options []option) *request {
+	t := p.Get("toolCall")
+	q := convert.Question{
+		Header:      firstOf(t.Get("rawInput.header").Str, t.Get("title").Str),
+		Text:        firstOf(t.Get("rawInput.question").Str, contentText(t.Get("content.0.content")), t.Get("title").Str),
+		MultiSelect: p.Get("_meta.claudeCode.multiSelect").Bool(),
+	}
+	other := slices.ContainsFunc(options, func(o option) bool { return o.id == convert.OtherID })
+	options = slices.DeleteFunc(options, func(o option) bool { return o.id == convert.OtherID })
+	for _, o := range options {
+		q.Options = append(q.Options, o.split())
+	}
+	call := convert.Call{Session: p.Get("sessionId").Str, ID: t.Get("toolCallId").Str, Questions: []convert.Question{q}}
+	return &request{call: call, closed: !other && !q.MultiSelect, reply: func(o convert.Outcome, index int) (any, error) {
+		return questionReply(q, options, other, o, index)
+	}}
+}
+
+// split takes "Label - description" apart: the label is the id.
+func (o option) split() convert.Option {
+	label := clean.Line(o.id)
+	if rest, ok := strings.CutPrefix(o.name, label+" - "); ok && label != "" {
+		return convert.Option{Label: label, Description: rest}
+	}
+	return convert.Option{Label: firstOf(o.name, o.id)}
+}
+
+// questionReply is the reply to a question, with what a plain reply cannot say
+// in its _meta.
+func questionReply(q convert.Question, options []option, other bool, o convert.Outcome, index int) (any, error) {
+	if o.Status != convert.Answered || len(o.Answers) != 1 {
+		return cancelled(), nil
+	}
+	a := o.Answers[0]
+	if a.Text != "" && !other {
+		return nil, fmt.Errorf("this question takes none but its options")
+	}
+	meta := map[string]any{}
+	if a.Text != "" {
+		meta["customText"] = a.Text
+	}
+	if a.Note != "" {
+		meta["notes"] = a.Note
+	}
+	var ids []string
+	for i, opt := range q.Options {
+		if i == index || index < 0 && slices.Contains(a.Selected, opt.Label) {
+			ids = append(ids, options[i].id)
+		}
+	}
+	if len(ids) == 0 {
+		return selected(convert.OtherID, meta), nil
+	}
+	if q.MultiSelect {
+		meta["selectedOptionIds"] = ids
+	}
+	return selected(ids[0], meta), nil
+}
+
+func selected(id string, meta map[string]any) acp.RequestPermissionResponse {
+	if len(meta) == 0 {
+		meta = nil
+	}
+	return acp.RequestPermissionResponse{Outcome: acp.RequestPermissionOutcome{
+		Selected: &acp.RequestPermissionOutcomeSelected{Outcome: "selected", OptionId: acp.PermissionOptionId(id), Meta: meta},
+	}}
+}
+
+func cancelled() acp.RequestPermissionResponse {
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}
+}

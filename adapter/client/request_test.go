@@ -1,0 +1,158 @@
+package client
+
+import (
+	"encoding/json"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+func marshal(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	b, err := json.Marshal(v)
+	require.NoError(t, err)
+	return b
+}
+
+var (
+	database = convert.Question{Text: "Which\ndatabase?", Header: "Database", Options: []convert.Option{
+		{Label: "PostgreSQL", Description: "relational - and more"}, {Label: "SQLite"}, {Label: "__other__"}}}
+	features = convert.Question{Text: "Which features?", MultiSelect: true, Options: []convert.Option{
+		{Label: "Auth", Description: "users"}, {Label: "Logs"}, {Label: "Cache"}}}
+	name = convert.Question{Text: "What name?", Header: "Name"}
+)
+
+func pick(labels ...string) convert.Answer { return convert.Answer{Selected: labels} }
+
+// What the user answers is what the agent gets, in one request.
+func TestQuestionRoundTrip(t *testing.T) {
+	for _, tc := range []struct {
+		q convert.Question
+		a convert.Answer
+	}{
+		{database, pick("PostgreSQL")},
+		{database, pick("__other__")},
+		{database, convert.Answer{Text: "DynamoDB"}},
+		{database, convert.Answer{Selected: []string{"SQLite"}, Note: "for now"}},
+		{features, pick("Auth")},
+		{features, pick("Auth", "Cache")},
+		{features, convert.Answer{Selected: []string{"Logs"}, Text: "and metrics"}},
+		{features, convert.Answer{Text: "none of them"}},
+		{name, convert.Answer{Text: "shop"}},
+	} {
+		asking := convert.Ask(convert.Call{Session: "s", ID: "t", Questions: []convert.Question{tc.q}}, 0, convert.PermissionOptions{Aware: true})
+		r, err := parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request()))
+		require.NoError(t, err)
+		require.False(t, r.closed)
+		require.Equal(t, "t", r.call.ID)
+		got := r.call.Questions[0]
+		require.Equal(t, tc.q.Text, got.Text)
+		require.Equal(t, tc.q.MultiSelect, got.MultiSelect)
+		require.Equal(t, tc.q.Options, got.Options)
+		reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{tc.a}}, -1)
+		require.NoError(t, err)
+		resp, err := convert.DecodePermission(marshal(t, reply))
+		require.NoError(t, err)
+		step, err := asking.Reply(resp)
+		require.NoError(t, err)
+		require.Equal(t, convert.Done, step)
+		require.Equal(t, tc.a.Items(), asking.Answer().Items())
+		require.Equal(t, tc.a.Note, asking.Answer().Note)
+
+		reply, err = r.reply(convert.Outcome{Status: convert.Cancelled}, -1)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, string(marshal(t, reply)))
+	}
+}
+
+// A question in rounds, from an agent that does not know us: all picks at once.
+func TestQuestionInRounds(t *testing.T) {
+	asking := convert.Ask(convert.Call{ID: "t", Questions: []convert.Question{features}}, 0, convert.PermissionOptions{})
+	step, err := asking.Reply(selected("Auth", nil))
+	require.NoError(t, err)
+	require.Equal(t, convert.Again, step)
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request()))
+	require.NoError(t, err)
+	require.Equal(t, "Done: Auth", r.call.Questions[0].Options[0].Label)
+	reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Logs", "Cache")}}, -1)
+	require.NoError(t, err)
+	step, err = asking.Reply(reply.(acp.RequestPermissionResponse))
+	require.NoError(t, err)
+	require.Equal(t, convert.Done, step)
+	require.Equal(t, []string{"Auth", "Logs", "Cache"}, asking.Answer().Selected)
+}
+
+func TestQuestionWithoutOther(t *testing.T) {
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t","title":"Pick"},
+		"options":[{"optionId":"a","name":"A","kind":"allow_once"}],"_meta":{"claudeCode":{"questionType":"askUserQuestion"}}}`))
+	require.NoError(t, err)
+	require.True(t, r.closed)
+	require.Equal(t, "Pick", r.call.Questions[0].Text)
+	_, err = r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "mine"}}}, -1)
+	require.EqualError(t, err, "this question takes none but its options")
+}
+
+func TestForm(t *testing.T) {
+	call := convert.Call{Session: "s", ID: "t", Questions: []convert.Question{database, features, name}}
+	r, err := parseRequest(acp.ClientMethodElicitationCreate, marshal(t, convert.Form(call)))
+	require.NoError(t, err)
+	answers := []convert.Answer{pick("PostgreSQL"), {Selected: []string{"Logs"}, Text: "more"}, {Text: "shop"}}
+	reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
+	require.NoError(t, err)
+	outcome, err := convert.FormOutcome(call, marshal(t, reply))
+	require.NoError(t, err)
+	require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: answers}, outcome)
+
+	r, err = parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`))
+	require.NoError(t, err)
+	require.True(t, r.closed, "yes or no, nothing else")
+	r, err = parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(`{"mode":"form","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`))
+	require.NoError(t, err)
+	_, err = r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "many"}}}, -1)
+	require.Error(t, err, "asked again")
+}
+
+func TestPermission(t *testing.T) {
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"sessionId":"s","toolCall":{"toolCallId":"t",
+		"title":"ls \u001b]0;; rm -rf ~\u0007","content":[{"type":"content","content":{"type":"text","text":"lists files"}}]},
+		"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Allow","kind":"reject_once"}]}`))
+	require.NoError(t, err)
+	require.True(t, r.closed)
+	require.Equal(t, "ls ␛]0;; rm -rf ~␇\nlists files", r.call.Questions[0].Text, "nothing is hidden from who approves")
+	for index, want := range map[int]string{
+		0:  `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
+		1:  `{"outcome":{"outcome":"selected","optionId":"no"}}`,
+		-1: `{"outcome":{"outcome":"cancelled"}}`,
+		7:  `{"outcome":{"outcome":"cancelled"}}`,
+	} {
+		reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Allow")}}, index)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(marshal(t, reply)))
+	}
+}
+
+// A request may leave it to the tool call before it to say what it is about.
+func TestBarePermission(t *testing.T) {
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
+	require.NoError(t, err)
+	require.Equal(t, "Tool call", r.call.Questions[0].Text)
+	s := &Screen{Live: true}
+	s.Update(gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"rm -r build"}`))
+	s.explain(r)
+	require.Equal(t, "rm -r build", r.call.Questions[0].Text)
+}
+
+func TestBadRequests(t *testing.T) {
+	for method, params := range map[string]string{
+		acp.ClientMethodSessionRequestPermission: `{"options":[]}`,
+		acp.ClientMethodElicitationCreate:        `{"mode":"url","url":"https://example.org"}`,
+		acp.ClientMethodFsReadTextFile:           `{"path":"/etc/passwd"}`,
+	} {
+		_, err := parseRequest(method, json.RawMessage(params))
+		require.ErrorAs(t, err, new(*acp.RequestError), method)
+	}
+}

@@ -1,0 +1,156 @@
+package client
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Screen turns what an agent sends into lines of text. It does no I/O: give it
+// updates, print [Screen.Lines], and where a terminal can be drawn on show
+// [Screen.View] below them.
+//
+// Nothing that an agent wrote acts on a terminal: text is cleaned as a whole
+// line, so that an escape sequence sent in pieces is no way around it.
+type Screen struct {
+	// Width is the number of columns that lines are wrapped and cut to; 0
+	// leaves them as long as they are.
+	Width int
+	// Live says that View is shown. Without it, what may still change is
+	// written down each time it does.
+	Live bool
+	// Style adds attributes: faint thoughts, for one.
+	Style bool
+
+	done  []string // finished, not yet taken
+	block block    // what the last finished line belongs to
+	text  text
+	tools []*tool
+	ended map[string]bool // tool calls that are drawn or hidden
+	plan  []planEntry
+	fresh bool // the plan has changed since it was last finished
+}
+
+// block is a group of lines; a blank line stands between two.
+type block int
+
+const (
+	blockNone block = iota
+	blockMessage
+	blockThought
+	blockTool
+	blockPlan
+	blockNote
+)
+
+// Update takes the update of a session/update notification. What it does not
+// know it ignores.
+func (s *Screen) Update(u gjson.Result) {
+	switch kind := u.Get("sessionUpdate").Str; kind {
+	case "agent_message_chunk":
+		s.chunk(blockMessage, u.Get("content"))
+	case "agent_thought_chunk":
+		s.chunk(blockThought, u.Get("content"))
+	case "tool_call", "tool_call_update":
+		s.tool(u)
+	case "plan":
+		s.setPlan(u.Get("entries"))
+	case "current_mode_update":
+		if mode := clean.Line(u.Get("currentModeId").Str); mode != "" {
+			s.Note("Mode: " + mode)
+		}
+	}
+}
+
+// Lines takes the lines that are finished. They never change again.
+func (s *Screen) Lines() []string {
+	lines := s.done
+	s.done = nil
+	return lines
+}
+
+// View is what may still change: the line that is being written, tool calls
+// that run, and the plan.
+func (s *Screen) View() []string {
+	lines := s.text.view(s)
+	for _, t := range s.tools {
+		lines = append(lines, s.cut("… "+t.name()))
+	}
+	if s.Live && s.fresh {
+		lines = append(lines, s.planView()...)
+	}
+	return lines
+}
+
+// EndTurn finishes what the turn left open: tool calls that got no end have
+// one now.
+func (s *Screen) EndTurn() {
+	s.endText()
+	for _, t := range s.tools {
+		s.end(t.id)
+		s.add(blockTool, s.cut("· "+t.name()+" (no result)"))
+	}
+	s.tools = nil
+	if s.Live && s.fresh {
+		s.add(blockPlan, s.planView()...)
+	}
+	s.plan, s.fresh = nil, false
+}
+
+// Note adds a line of the client's own, wrapped. Its text may hold an agent's.
+func (s *Screen) Note(note string) {
+	s.endText()
+	for l := range strings.SplitSeq(clean.Block(note), "\n") {
+		s.add(blockNote, s.each(s.wrap(l), s.faint)...)
+	}
+}
+
+// Say adds what the user said.
+func (s *Screen) Say(words string) {
+	s.endText()
+	s.block = blockNone
+	for i, l := range strings.Split(clean.Block(words), "\n") {
+		mark := "  "
+		if i == 0 {
+			mark = "> "
+		}
+		s.add(blockNote, s.each(s.wrap(mark+l), s.strong)...)
+	}
+	s.add(blockNote, "")
+	s.block = blockNone
+}
+
+// Hide takes a tool call off the screen: something else shows it.
+func (s *Screen) Hide(id string) {
+	if id == "" {
+		return
+	}
+	s.end(id)
+	s.tools = slices.DeleteFunc(s.tools, func(t *tool) bool { return t.id == id })
+}
+
+func (s *Screen) end(id string) {
+	if s.ended == nil {
+		s.ended = map[string]bool{}
+	}
+	s.ended[id] = true
+}
+
+// add finishes lines of a block; without any, it begins one.
+func (s *Screen) add(b block, lines ...string) {
+	if s.block != blockNone && s.block != b {
+		s.done = append(s.done, "")
+	}
+	s.block = b
+	s.done = append(s.done, lines...)
+}
+
+func (s *Screen) each(lines []string, f func(string) string) []string {
+	for i := range lines {
+		lines[i] = f(lines[i])
+	}
+	return lines
+}

@@ -1,0 +1,165 @@
+package client
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// maxPartial bounds the line that is kept until it ends. A longer one is
+// broken there.
+const maxPartial = 16 << 10
+
+// text is a message or a thought that is being streamed.
+type text struct {
+	block   block // blockNone while there is none
+	partial string
+	started bool // a line that is not blank was written
+	blank   bool // a blank line waits for another that is not
+}
+
+// chunk takes a piece of a message or thought.
+func (s *Screen) chunk(b block, content gjson.Result) {
+	if s.text.block != b {
+		s.endText()
+		s.text = text{block: b}
+	}
+	s.text.partial += contentText(content)
+	for {
+		line, rest, more := strings.Cut(s.text.partial, "\n")
+		if !more && len(line) <= maxPartial {
+			break
+		}
+		if !more {
+			line, rest = line[:runeStart(line, maxPartial)], line[runeStart(line, maxPartial):]
+		}
+		s.text.partial = rest
+		s.textLine(line)
+	}
+	s.writeRows()
+}
+
+// runeStart is the last start of a character at or before n.
+func runeStart(s string, n int) int {
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return n
+}
+
+// contentText is a content block as text.
+func contentText(c gjson.Result) string {
+	switch kind := c.Get("type").Str; kind {
+	case "text":
+		return c.Get("text").Str
+	case "resource_link":
+		return "[" + clean.Line(firstOf(c.Get("title").Str, c.Get("name").Str)+" "+c.Get("uri").Str) + "]"
+	case "resource":
+		return "[" + clean.Line(c.Get("resource.uri").Str) + "]"
+	case "":
+		return ""
+	default:
+		return "[" + clean.Line(kind+" "+c.Get("mimeType").Str) + "]"
+	}
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// textLine finishes a line of text.
+func (s *Screen) textLine(raw string) {
+	line := strings.TrimRightFunc(clean.Block(raw), unicode.IsSpace)
+	if line == "" { // several are one, and blocks have their own distance
+		s.text.blank = s.text.started
+		return
+	}
+	s.startRow()
+	for l := range strings.SplitSeq(line, "\n") { // what cleaning made a line break
+		s.add(s.text.block, s.textRows(l)...)
+	}
+}
+
+// startRow comes before a row that is not blank.
+func (s *Screen) startRow() {
+	if s.text.blank {
+		s.add(s.text.block, "")
+	}
+	s.text.started, s.text.blank = true, false
+}
+
+// textRows is a line of text as it is shown.
+func (s *Screen) textRows(line string) []string {
+	if s.text.block != blockThought {
+		return s.wrap(line)
+	}
+	return s.each(s.wrap("· "+line), s.faint)
+}
+
+// writeRows finishes the rows of a long line that are full: what is still to
+// come cannot change them. Where something was cleaned away it can.
+func (s *Screen) writeRows() {
+	p := s.text.partial
+	if s.Width <= 0 || s.text.block != blockMessage || clean.Block(p) != p {
+		return
+	}
+	rows := s.wrap(p)
+	if len(rows) < 2 {
+		return
+	}
+	full := rows[:len(rows)-1]
+	s.startRow()
+	s.add(s.text.block, full...)
+	s.text.partial = after(p, full)
+}
+
+// after is what follows the rows in the text that they were wrapped from: the
+// two differ in white space alone.
+func after(p string, rows []string) string {
+	n := 0
+	for _, r := range strings.Join(rows, "") {
+		if !unicode.IsSpace(r) {
+			n++
+		}
+	}
+	for i, r := range p {
+		if n == 0 && !unicode.IsSpace(r) {
+			return p[i:]
+		}
+		if !unicode.IsSpace(r) {
+			n--
+		}
+	}
+	return ""
+}
+
+// view is the line that is being written.
+func (t *text) view(s *Screen) []string {
+	if t.block == blockNone || strings.TrimSpace(t.partial) == "" {
+		return nil
+	}
+	var rows []string
+	if t.blank || s.block != blockNone && s.block != t.block {
+		rows = append(rows, "")
+	}
+	for l := range strings.SplitSeq(clean.Block(t.partial), "\n") {
+		rows = append(rows, s.textRows(l)...)
+	}
+	return rows
+}
+
+// endText finishes the text that is being streamed.
+func (s *Screen) endText() {
+	if strings.TrimSpace(s.text.partial) != "" {
+		s.textLine(s.text.partial)
+	}
+	s.text = text{}
+}

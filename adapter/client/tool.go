@@ -1,0 +1,129 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// How much of a tool call's content is shown.
+const (
+	outputLines = 3
+	failLines   = 8
+	diffLines   = 6
+)
+
+// tool is a tool call that has not ended.
+type tool struct {
+	id, title string
+	content   []gjson.Result
+	shown     bool // a line about it was written
+	question  bool // it asks the user, and is shown when it is answered
+}
+
+func (t *tool) name() string {
+	if name := clean.Line(t.title); name != "" {
+		return name
+	}
+	return "Tool call"
+}
+
+// tool takes a new tool call or a change of one.
+func (s *Screen) tool(u gjson.Result) {
+	id := u.Get("toolCallId").Str
+	if s.ended[id] {
+		return
+	}
+	s.endText()
+	t := s.find(id)
+	if v := u.Get("title"); v.Type == gjson.String {
+		t.title = v.Str
+	}
+	if v := u.Get("content"); v.IsArray() {
+		t.content = v.Array()
+	}
+	if u.Get("_meta.claudeCode.toolName").Str == "AskUserQuestion" {
+		t.question = true
+	}
+	switch u.Get("status").Str {
+	case "completed":
+		s.finish(t, "✓ ", outputLines)
+	case "failed":
+		s.finish(t, "✗ ", failLines)
+	default:
+		if !s.Live && !t.shown && !t.question {
+			s.add(blockTool, s.cut("… "+t.name()))
+			t.shown = true
+		}
+	}
+}
+
+func (s *Screen) find(id string) *tool {
+	for _, t := range s.tools {
+		if t.id == id {
+			return t
+		}
+	}
+	t := &tool{id: id}
+	s.tools = append(s.tools, t)
+	return t
+}
+
+// finish draws a tool call that has ended.
+func (s *Screen) finish(t *tool, mark string, lines int) {
+	s.Hide(t.id)
+	s.add(blockTool, s.cut(mark+t.name()))
+	for _, c := range t.content {
+		for _, l := range content(c, lines) {
+			s.add(blockTool, s.faint(s.cut("  "+l)))
+		}
+	}
+}
+
+// content is an item of a tool call's content in short.
+func content(c gjson.Result, lines int) []string {
+	switch c.Get("type").Str {
+	case "content":
+		return head(unfenced(clean.Block(contentText(c.Get("content")))), lines)
+	case "diff":
+		return diff(c.Get("path").Str, c.Get("oldText"), c.Get("newText").Str)
+	}
+	return nil
+}
+
+// unfenced is text of several lines without blank ones and without the fences
+// of Markdown.
+func unfenced(text string) []string {
+	var lines []string
+	for l := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(l) == "" || strings.HasPrefix(strings.TrimSpace(l), "```") {
+			continue
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// head is the first n lines, and how many more there are.
+func head(lines []string, n int) []string {
+	if len(lines) <= n+1 { // the line that says so can as well be the last one
+		return lines
+	}
+	return append(lines[:n:n], fmt.Sprintf("… %d more lines", len(lines)-n))
+}
+
+// explain says what a bare permission request is about, if its tool call was
+// shown.
+func (s *Screen) explain(r *request) {
+	if !r.bare {
+		return
+	}
+	for _, t := range s.tools {
+		if t.id == r.call.ID {
+			r.call.Questions[0].Text = permissionText(t.title, t.content)
+		}
+	}
+}

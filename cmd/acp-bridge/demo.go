@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/acp-bridge/acp-bridge/adapter/client"
+	"github.com/acp-bridge/acp-bridge/adapter/client/demo"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+type demoOptions struct {
+	stdio   bool
+	answers string
+	client  client.Options
+}
+
+// runDemo lets a scripted agent ask its questions over a real connection.
+func runDemo(ctx context.Context, args []string, s streams) error {
+	o := demoOptions{client: clientOptions(s)}
+	fs := newFlags("demo", "[--wire] [--answers JSON] [--stdio]", s)
+	fs.BoolVar(&o.client.Wire, "wire", false, "show the ACP messages")
+	fs.BoolVar(&o.client.Plain, "plain", false, "read and write lines, without drawing")
+	fs.StringVar(&o.answers, "answers", "", "answer from a `JSON` array, without a terminal:\n"+`'["PostgreSQL",["Auth","Logs"],"order-processor"]'`)
+	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout: put it into an editor")
+	file, err := fs.parse(args)
+	switch {
+	case err != nil:
+		return err
+	case file != "":
+		return usagef("unexpected argument %q", file)
+	case o.stdio && (o.client.Wire || o.client.Plain || o.answers != ""):
+		return usagef("--stdio goes with no other flag: the client shows and answers")
+	}
+	ctx, stop := endSignals(ctx)
+	defer stop()
+	if o.stdio {
+		if isTerminal(s.in) {
+			return usagef("stdin is a terminal: --stdio is for an editor, or acp-bridge chat -- acp-bridge demo --stdio")
+		}
+		return demo.Serve(ctx, s.in, s.out, version())
+	}
+	if err := o.answered(s); err != nil {
+		return err
+	}
+	return chatResult(playDemo(ctx, o.client))
+}
+
+// answered finds out where answers come from.
+func (o *demoOptions) answered(s streams) error {
+	if o.answers == "" {
+		if !o.client.Plain && !isTerminal(s.in) {
+			return usagef(`there is no terminal to ask on; without one use --answers '["PostgreSQL",["Auth","Logs"],"order-processor"]', --plain to answer in lines, or --stdio`)
+		}
+		return nil
+	}
+	answers, err := convert.ReadAnswers(demo.Call(), []byte(o.answers))
+	if err != nil {
+		return usagef("--answers: %w", err)
+	}
+	o.client.Answer = func(context.Context, convert.Call) (convert.Outcome, error) {
+		return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
+	}
+	return nil
+}
+
+// playDemo joins the agent and the client in this process.
+func playDemo(ctx context.Context, o client.Options) error {
+	var err error
+	if o.Dir, err = absolute(o.Dir); err != nil {
+		return err
+	}
+	o.Prompt, o.Once = demo.Prompt, true
+	agentIn, toAgent := io.Pipe()
+	fromAgent, agentOut := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, version()) }()
+	err = client.Run(ctx, fromAgent, toAgent, o)
+	_ = toAgent.Close()
+	_ = fromAgent.Close()
+	if served := <-ended; err == nil && !errors.Is(served, io.ErrClosedPipe) {
+		err = served
+	}
+	return err
+}
+
+// absolute is a directory as a session needs it.
+func absolute(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return "", usageError{err}
+	} else if !info.IsDir() {
+		return "", usagef("%s is not a directory", dir)
+	}
+	return dir, nil
+}

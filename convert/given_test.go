@@ -1,0 +1,133 @@
+package convert_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+func given(multi bool, labels ...string) convert.Call {
+	q := convert.Question{Text: "Which?", MultiSelect: multi}
+	for _, l := range labels {
+		q.Options = append(q.Options, convert.Option{Label: l})
+	}
+	return convert.Call{Questions: []convert.Question{q}}
+}
+
+func TestReadAnswer(t *testing.T) {
+	one := given(false, "PostgreSQL", "SQLite", "3")
+	many := given(true, "Auth", "API", "Admin")
+	free := given(false)
+	for _, tc := range []struct {
+		call convert.Call
+		in   string
+		want convert.Answer
+	}{
+		{one, `"PostgreSQL"`, convert.Answer{Selected: []string{"PostgreSQL"}}},
+		{one, `"sqlite "`, convert.Answer{Selected: []string{"SQLite"}}},
+		{one, `2`, convert.Answer{Selected: []string{"SQLite"}}},
+		{one, `"2"`, convert.Answer{Selected: []string{"SQLite"}}},
+		{one, `3`, convert.Answer{Selected: []string{"3"}}},
+		{one, `["SQLite"]`, convert.Answer{Selected: []string{"SQLite"}}},
+		{one, `" DynamoDB\n"`, convert.Answer{Text: "DynamoDB"}},
+		{one, `"7"`, convert.Answer{Text: "7"}},
+		{one, `"cancel"`, convert.Answer{Text: "cancel"}},
+		{one, `null`, convert.Answer{}},
+		{one, `"  "`, convert.Answer{}},
+		{one, `[]`, convert.Answer{}},
+		{one, `{}`, convert.Answer{}},
+		{one, `{"text":"2"}`, convert.Answer{Text: "2"}},
+		{one, `{"selected":["SQLite"],"note":"for tests"}`, convert.Answer{Selected: []string{"SQLite"}, Note: "for tests"}},
+		{one, `{"selected":"sqlite"}`, convert.Answer{Selected: []string{"SQLite"}}},
+		{many, `["admin",1,"auth"]`, convert.Answer{Selected: []string{"Auth", "Admin"}}},
+		{many, `["API","and logs","and more"]`, convert.Answer{Selected: []string{"API"}, Text: "and logs, and more"}},
+		{many, `"1,3"`, convert.Answer{Selected: []string{"Auth", "Admin"}}},
+		{many, `"API"`, convert.Answer{Selected: []string{"API"}}},
+		{free, `"order-processor"`, convert.Answer{Text: "order-processor"}},
+		{free, `8080`, convert.Answer{Text: "8080"}},
+		{free, `"1,3"`, convert.Answer{Text: "1,3"}},
+	} {
+		got, err := convert.ReadAnswer(tc.call, 0, []byte(tc.in))
+		require.NoError(t, err, tc.in)
+		require.Equal(t, tc.want, got, tc.in)
+	}
+}
+
+func TestReadAnswerErrors(t *testing.T) {
+	one := given(false, "PostgreSQL", "SQLite")
+	many := given(true, "Auth", "API")
+	for _, tc := range []struct {
+		call convert.Call
+		in   string
+		want string
+	}{
+		{one, `["PostgreSQL","SQLite"]`, `question 1: the answer does not fit: "Which?" takes one answer, got 2`},
+		{one, `"1,2"`, `question 1: the answer does not fit: "Which?" takes one answer, got "1,2"`},
+		{one, `true`, `question 1: wrong type: answer must be a label, a number, your own words, or a list of them, got a boolean`},
+		{one, `7`, `question 1: the answer does not fit: there is no option 7, only 1 to 2; in quotes it is taken as text`},
+		{one, `1.5`, `question 1: the answer does not fit: there is no option 1.5, only 1 to 2; in quotes it is taken as text`},
+		{one, `{"choice":1}`, `question 1: the answer does not fit: an answer has selected, text and note, not "choice"`},
+		{one, `{"selected":["Oracle"]}`, `question 1: the answer does not fit: "Which?" has no option "Oracle"`},
+		{one, `{"selected":["SQLite"],"text":"x"}`, `question 1: the answer does not fit: "Which?" takes one answer, got 2`},
+		{one, `{"text":1}`, `question 1: wrong type: text must be a string, got a number`},
+		{many, `["Auth",null]`, `question 1: wrong type: answer must be a label, a number, your own words, or a list of them, got null`},
+		{many, `["Auth",""]`, `question 1: the answer does not fit: an entry of the list is empty`},
+		{many, `[["Auth"]]`, `question 1: wrong type: answer must be a label, a number, your own words, or a list of them, got an array`},
+		{many, `x`, `question 1: input is not valid JSON: expected an answer`},
+	} {
+		got, err := convert.ReadAnswer(tc.call, 0, []byte(tc.in))
+		require.EqualError(t, err, tc.want, tc.in)
+		require.Zero(t, got)
+	}
+}
+
+func TestReadAnswers(t *testing.T) {
+	call := convert.Call{Questions: []convert.Question{
+		{Text: "Which database?", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}},
+		{Text: "What name?"},
+	}}
+	answers, err := convert.ReadAnswers(call, []byte(`["postgresql","order-processor"]`))
+	require.NoError(t, err)
+	require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Text: "order-processor"}}, answers)
+	for in, want := range map[string]string{
+		`["SQLite"]`:            `question 2: no answer given: "What name?" (1 given for 2 questions)`,
+		`[]`:                    `question 1: no answer given: "Which database?" (0 given for 2 questions)`,
+		`["SQLite","x","y"]`:    `question 2: the answer does not fit: "What name?" is the last question, but there are 3 answers for 2`,
+		`["SQLite",null]`:       `question 2: no answer given: "What name?"`,
+		`["",null]`:             `question 1: no answer given: "Which database?"`,
+		`{"Which database?":1}`: `input is not valid JSON: expected an array with one answer per question`,
+		`["SQLite"`:             `input is not valid JSON: expected an array with one answer per question`,
+	} {
+		_, err := convert.ReadAnswers(call, []byte(in))
+		require.EqualError(t, err, want, in)
+	}
+}
+
+// What is written down says the same when it is read, whatever the text looks
+// like: a label, a number, a list.
+func TestWriteAnswerReadsBack(t *testing.T) {
+	words := rapid.OneOf(rapid.SampledFrom([]string{"1", "2", "a", "A", " a", "b, c", "1,2", "cancel", "null", `"`, "a\nb", "\u202ex"}), rapid.StringN(1, 8, -1))
+	rapid.Check(t, func(t *rapid.T) {
+		c := given(rapid.Bool().Draw(t, "multi"), rapid.SliceOfNDistinct(words, 0, 4, rapid.ID[string]).Draw(t, "labels")...)
+		q := c.Questions[0]
+		var a convert.Answer
+		for _, o := range q.Options {
+			if (q.MultiSelect || len(a.Selected) == 0) && rapid.Bool().Draw(t, "pick") {
+				a.Selected = append(a.Selected, o.Label)
+			}
+		}
+		if q.MultiSelect || len(a.Selected) == 0 {
+			a.Text = rapid.OneOf(rapid.Just(""), words).Draw(t, "text")
+		}
+		if !a.Empty() {
+			a.Note = rapid.SampledFrom([]string{"", "a note"}).Draw(t, "note")
+		}
+		data := convert.WriteAnswer(c, 0, a)
+		back, err := convert.ReadAnswer(c, 0, data)
+		require.NoError(t, err, "%s", data)
+		require.Equal(t, a, back, "%s", data)
+	})
+}

@@ -159,5 +159,37 @@ func TestPromptTypedBeforeTheQuestion(t *testing.T) {
 	first.ends(acp.StopReasonCancelled)
 	second.ends(acp.StopReasonEndTurn)
 	require.NotContains(t, string(cli.Reply("toolu_1")), `"allow"`)
+	require.NotContains(t, e.said(s), "Which database?", "nor is it shown")
 	require.Equal(t, []string{"hi", "2"}, cli.Prompts())
+}
+
+// When a session is closed or the editor leaves, what the CLI is told about an
+// open question, if it still hears it, does not let it work on.
+func TestNoTurnRunsOnUnattended(t *testing.T) {
+	for name, end := range map[string]func(*editor, []string){
+		"the editor leaves": func(e *editor, _ []string) { e.leave() },
+		"session/close": func(e *editor, sessions []string) {
+			for _, s := range sessions {
+				e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
+			e := serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
+			e.initialize(`{}`)
+			var sessions []string
+			for range 10 {
+				s := e.open(t.TempDir())
+				sessions = append(sessions, s)
+				e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+			}
+			end(e, sessions)
+			for _, line := range cli.Lines() {
+				if reply := gjson.GetBytes(line.Raw, "response.response"); reply.Get("behavior").Exists() {
+					require.True(t, reply.Get("interrupt").Bool(), reply.Raw)
+				}
+			}
+		})
+	}
 }

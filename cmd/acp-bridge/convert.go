@@ -52,16 +52,25 @@ func runConvert(ctx context.Context, args []string, s streams) error {
 }
 
 func readCall(o convertOptions, s streams) (dialect.Request, error) {
-	data, err := readInput(o.file, s)
+	req, err := decodeFile(o.file, o.dialect, s)
 	if err != nil {
-		return dialect.Request{}, err
-	}
-	req, err := dialect.Decode(data, o.dialect)
-	if err != nil {
-		return req, usageError{err}
+		return req, err
 	}
 	req.Call.Session = firstOf(o.session, req.Call.Session, defaultSession)
 	req.Call.ID = firstOf(o.toolCall, req.Call.ID, defaultToolCall)
+	return req, nil
+}
+
+// decodeFile reads a question call from a file, or from stdin.
+func decodeFile(file, name string, s streams) (dialect.Request, error) {
+	data, err := readInput(file, s)
+	if err != nil {
+		return dialect.Request{}, err
+	}
+	req, err := dialect.Decode(data, name)
+	if err != nil {
+		return req, usageError{err}
+	}
 	return req, nil
 }
 

@@ -16,6 +16,7 @@ const (
 	exitFailed    = 1
 	exitUsage     = 2
 	exitCancelled = 3 // the user did not want to answer
+	exitPending   = 4 // the questions wait in a file
 )
 
 // streams are what a subcommand reads and writes.
@@ -33,9 +34,12 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"demo", "", "see questions work: a scripted agent asks you, without an account", runDemo},
+		{"demo", "", "see it work: a scripted agent asks you, without an account", runDemo},
 		{"chat", "-- AGENT", "talk to any ACP agent in the terminal", runChat},
-		{"convert", "[FILE]", "turn a question call into ACP requests, or replies into its result", runConvert},
+		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
+		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
+		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},
+		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
 		{"version", "", "print the version", runVersion},
 	}
@@ -99,22 +103,22 @@ func help() string {
 	var b strings.Builder
 	b.WriteString(`acp-bridge runs Claude Code in ACP editors, its questions included.
 
-Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]     started by an editor: serve ACP on stdin and stdout
+Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
        acp-bridge COMMAND [FLAGS]
 
 Commands:
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-20s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
+		fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
 	}
 	b.WriteString(`
-Flags of the server:
-  --claude PATH        the Claude Code executable (default: found; also ACP_BRIDGE_CLAUDE)
-  --ask RUNG           ask first by form, permission or message (default: auto; also ACP_BRIDGE_ASK)
-  --guard-auto-answers distrust answers that come faster than a person can read
-  --log-level LEVEL    debug, info, warn (default) or error
-  --log-file FILE      log there instead of stderr
-  --trace FILE         write all lines to and from the editor and Claude Code
+Flags with an editor:
+  --claude PATH         the Claude Code executable (default: found)
+  --ask RUNG            ask first by form, permission or message (default: auto)
+  --guard-auto-answers  distrust answers that come faster than a person can read
+  --log-level LEVEL     debug, info, warn (default) or error
+  --log-file FILE       log there instead of stderr
+  --trace FILE          write all lines to and from the editor and Claude Code
 
 acp-bridge COMMAND --help shows the flags of a command.
 `)

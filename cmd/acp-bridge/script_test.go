@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
@@ -20,11 +25,61 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){
 		"acp-bridge": func() {
+			leaveTerminal()
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
 }
 
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update})
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replace": replace},
+	})
+}
+
+// exits runs a command and checks its exit code: exits 4 acp-bridge ask call.json
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARGS...]")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if want := args[0]; strconv.Itoa(got) != want {
+		ts.Fatalf("exit code %d, want %s", got, want)
+	}
+}
+
+// replace edits a file as a person would: replace OLD NEW COUNT FILE
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: replace OLD NEW COUNT FILE")
+	}
+	text := ts.ReadFile(args[3])
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	if strings.Count(text, args[0]) < n {
+		ts.Fatalf("%s holds %q less than %d times", args[3], args[0], n)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(strings.Replace(text, args[0], args[1], n)), 0o600))
+}
+
+// TestHelpFits has the help fit a terminal of 24 lines and 80 columns.
+func TestHelpFits(t *testing.T) {
+	lines := strings.Split(strings.TrimSuffix(help(), "\n"), "\n")
+	require.LessOrEqual(t, len(lines), 24)
+	for _, l := range lines {
+		require.LessOrEqual(t, len(l), 80, l)
+	}
 }

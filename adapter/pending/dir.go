@@ -1,0 +1,224 @@
+package pending
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// maxFile bounds what is read of a file: questions are kilobytes.
+const maxFile = 16 << 20
+
+// dir is an open directory with files in it. Nothing outside it is read or
+// written, whatever links it holds.
+type dir struct {
+	root *os.Root
+	name string // as it is shown
+}
+
+// open opens the store's folder. Without one, and when it is not to be made,
+// the error is ErrNotFound.
+func (s *Store) open(create bool) (*dir, error) {
+	base := s.Dir
+	if base == "" {
+		base = "."
+	}
+	parent, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	if create {
+		if err := parent.Mkdir(Folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	root, err := parent.OpenRoot(Folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !create:
+		return nil, ErrNotFound
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be used: %w", filepath.Join(s.Dir, Folder), err)
+	}
+	return &dir{root, filepath.Join(s.Dir, Folder)}, nil
+}
+
+func openDir(path string) (*dir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &dir{root, path}, nil
+}
+
+func (d *dir) close() { _ = d.root.Close() }
+
+func (d *dir) path(name string) string { return filepath.Join(d.name, name) }
+
+// names lists the files that may hold questions.
+func (d *dir) names() ([]string, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), suffix) && !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// read reads a file. What is no regular file, a link among others, is not
+// read: it may lead elsewhere, or never end.
+func (d *dir) read(name string) ([]byte, time.Time, error) {
+	info, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, time.Time{}, errors.New("it is not a regular file")
+	}
+	f, err := d.root.Open(name)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return data, info.ModTime(), err
+}
+
+// wanted is a call whose file is looked for.
+type wanted struct {
+	call convert.Call
+	id   string
+}
+
+// load reads a file and its answers: as answers to the call that is wanted, or
+// to its own questions if none is. A file of another call has ErrGone.
+func (d *dir) load(name string, want *wanted) *File {
+	data, changed, err := d.read(name)
+	doc, err := parsed(data, err)
+	if err != nil {
+		return &File{Path: d.path(name), Changed: changed, Err: damaged(d.path(name), err)}
+	}
+	f := doc.file()
+	f.Path, f.Changed = d.path(name), changed
+	if want != nil {
+		if !doc.belongs(want.call, want.id) {
+			f.Err = fmt.Errorf("%s: %w", f.Path, ErrGone)
+			return f
+		}
+		f.ID, f.Session, f.Questions = want.id, want.call.Session, want.call.Questions
+	}
+	if f.Answers, err = doc.read(f.Questions); err != nil {
+		f.Err = fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return f
+}
+
+// file is what the document says, without answers.
+func (doc *document) file() *File {
+	f := &File{ID: doc.id, Session: doc.session, Asked: doc.asked, Questions: doc.questions}
+	if f.ID == "" {
+		f.ID = ID(f.Call())
+	}
+	return f
+}
+
+// create writes a new file under the first name that is free.
+func (d *dir) create(names []string, data []byte) (string, error) {
+	tmp, err := d.temp(data)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = d.root.Remove(tmp) }()
+	for _, name := range names {
+		err = d.place(tmp, name)
+		if err == nil {
+			d.sync()
+			return name, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return "", fmt.Errorf("write %s: %w", d.path(names[0]), err)
+}
+
+// place gives a complete file its name, unless the name is taken.
+func (d *dir) place(tmp, name string) error {
+	err := d.root.Link(tmp, name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// No links on this file system: take the name first, then fill it.
+	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return d.root.Rename(tmp, name)
+}
+
+// replace gives a file other content, at once.
+func (d *dir) replace(name string, data []byte) error {
+	tmp, err := d.temp(data)
+	if err != nil {
+		return err
+	}
+	if err := d.root.Rename(tmp, name); err != nil {
+		_ = d.root.Remove(tmp)
+		return err
+	}
+	d.sync()
+	return nil
+}
+
+// temp writes a file that has no name yet that anyone looks for.
+func (d *dir) temp(data []byte) (string, error) {
+	name := ".pending-" + rand.Text() + ".tmp"
+	f, err := d.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		_ = d.root.Remove(name)
+		return "", err
+	}
+	return name, nil
+}
+
+// sync makes a new name last; where a directory cannot be synced it lasts
+// anyway, or nothing can be done.
+func (d *dir) sync() {
+	if f, err := d.root.Open("."); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
+	}
+}

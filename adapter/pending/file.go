@@ -1,0 +1,80 @@
+package pending
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// What can be wrong with a file. Errors that wrap these name the file, and the
+// question where it is one.
+var (
+	// ErrDamaged means that a file does not hold questions. It is left as it
+	// is, for the person who edited it last.
+	ErrDamaged = errors.New("damaged")
+	// ErrAnswer means that an answer in a file does not fit its question.
+	ErrAnswer = errors.New("an answer cannot be used")
+	// ErrNotFound means that no file has the questions that were looked for.
+	ErrNotFound = errors.New("no such questions are waiting")
+	// ErrAmbiguous means that several files fit.
+	ErrAmbiguous = errors.New("several questions are waiting")
+	// ErrGone means that a file was removed, or now holds other questions.
+	ErrGone = errors.New("the questions are no longer waiting")
+)
+
+// File is a call whose questions wait in a file.
+type File struct {
+	// Path is where the file is, relative to the working directory if the
+	// store's Dir is.
+	Path string
+	// ID is made of the questions and the session.
+	ID      string
+	Session string
+	// Asked is when the file was written, Changed when it was last changed.
+	Asked, Changed time.Time
+	Questions      []convert.Question
+	// Answers has one entry per question; one that is not answered yet is the
+	// zero Answer.
+	Answers []convert.Answer
+	// Err says why the file cannot be used: [ErrDamaged] or [ErrAnswer].
+	Err error
+}
+
+// Answered reports whether every question has an answer.
+func (f *File) Answered() bool { return f.Err == nil && f.Left() == 0 }
+
+// Left is how many questions have no answer yet.
+func (f *File) Left() int {
+	n := len(f.Questions) - len(f.Answers)
+	for _, a := range f.Answers {
+		if a.Empty() {
+			n++
+		}
+	}
+	return n
+}
+
+// Call is the call that waits, without the input it came in.
+func (f *File) Call() convert.Call {
+	return convert.Call{Session: f.Session, ID: f.ID, Questions: f.Questions}
+}
+
+// ID identifies the questions of a call, with its session. Two calls that ask
+// the same in one session have the same.
+func ID(c convert.Call) string {
+	data, err := json.Marshal([]any{c.Session, c.Questions})
+	if err != nil {
+		panic(err) // strings and booleans always encode
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}
+
+func damaged(path string, err error) error {
+	return fmt.Errorf("%s is %w: %w", path, ErrDamaged, err)
+}

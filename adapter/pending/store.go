@@ -1,0 +1,261 @@
+package pending
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Folder is the directory that the files are in.
+const Folder = ".acp-bridge"
+
+const (
+	prefix = "pending-questions"
+	suffix = ".json"
+)
+
+// Store is the questions that wait in one directory. The zero value is that
+// of the current directory.
+type Store struct {
+	// Dir is the directory that has, or gets, the [Folder].
+	Dir string
+	// Report is told of files that are passed over because they are damaged.
+	Report func(error)
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
+	// Interval is how often [Store.Wait] looks; 0 stands for a quarter of a
+	// second.
+	Interval time.Duration
+}
+
+// Post writes the questions of a call into a file, or finds the file where
+// they wait already. A file of these questions that cannot be used is an error
+// that wraps [ErrDamaged] or [ErrAnswer].
+func (s *Store) Post(c convert.Call) (*File, error) {
+	if len(c.Questions) == 0 {
+		return nil, convert.ErrNoQuestions
+	}
+	d, err := s.open(true)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	unlock, err := d.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	f, err := s.find(d, c)
+	if !errors.Is(err, ErrNotFound) {
+		return f, err
+	}
+	name, err := d.create(s.names(ID(c)), compose(c, s.now()))
+	if err != nil {
+		return nil, err
+	}
+	return d.load(name, &wanted{c, ID(c)}), nil
+}
+
+// names are the names for a file, the best one first.
+func (s *Store) names(id string) []string {
+	names := []string{prefix + suffix, prefix + "-" + id + suffix}
+	for n := 2; n <= 9; n++ { // should these names be taken, by copies perhaps
+		names = append(names, fmt.Sprintf("%s-%s-%d%s", prefix, id, n, suffix))
+	}
+	return names
+}
+
+// Find finds the file where the questions of a call wait. Its Answers are read
+// as answers to this call. Without one the error is [ErrNotFound]; it is what
+// is wrong with the file if it cannot be used.
+func (s *Store) Find(c convert.Call) (*File, error) {
+	d, err := s.open(false)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return s.find(d, c)
+}
+
+func (s *Store) find(d *dir, c convert.Call) (*File, error) {
+	names, err := d.names()
+	if err != nil {
+		return nil, err
+	}
+	id := ID(c)
+	var own error // what is wrong with the file that was these questions'
+	for _, name := range names {
+		data, _, err := d.read(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		doc, err := parsed(data, err)
+		switch {
+		case err == nil && doc.belongs(c, id):
+			f := d.load(name, &wanted{c, id})
+			return f, f.Err
+		case err == nil:
+		case strings.Contains(name, id), strings.Contains(string(data), encode(id)):
+			own = damaged(d.path(name), err)
+		case s.Report != nil:
+			s.Report(damaged(d.path(name), err))
+		}
+	}
+	if own != nil { // a second file would have the person answer again
+		return nil, own
+	}
+	return nil, ErrNotFound
+}
+
+func parsed(data []byte, err error) (*document, error) {
+	if err != nil {
+		return nil, err
+	}
+	return parse(data)
+}
+
+// List returns all files, the oldest first. Those that cannot be used have
+// their Err set.
+func (s *Store) List() ([]*File, error) {
+	d, err := s.open(false)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	names, err := d.names()
+	if err != nil {
+		return nil, err
+	}
+	var files []*File
+	for _, name := range names {
+		if f := d.load(name, nil); !errors.Is(f.Err, fs.ErrNotExist) {
+			files = append(files, f)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b *File) int { return a.Asked.Compare(b.Asked) })
+	return files, nil
+}
+
+// Open returns the file with a path, or whose id begins with the given
+// letters; or, for an empty string, the only one that waits. A file that
+// cannot be used is returned with its Err set.
+func (s *Store) Open(name string) (*File, error) {
+	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, suffix) {
+		return s.openPath(name)
+	}
+	files, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var found []*File
+	for _, f := range files {
+		if name == "" || f.ID != "" && strings.HasPrefix(f.ID, name) {
+			found = append(found, f)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("%w: name one of %s", ErrAmbiguous, nameAll(found))
+	case name == "":
+		return nil, errors.New("no questions are waiting")
+	}
+	return nil, fmt.Errorf("%w: %q", ErrNotFound, name)
+}
+
+func nameAll(files []*File) string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		if names[i] = f.ID; f.ID == "" {
+			names[i] = f.Path
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *Store) openPath(path string) (*File, error) {
+	d, err := openDir(filepath.Dir(path))
+	if err == nil {
+		defer d.close()
+		if f := d.load(filepath.Base(path), nil); !errors.Is(f.Err, fs.ErrNotExist) {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %q", ErrNotFound, path)
+}
+
+// Answer writes answers into a file, one per question, and keeps everything
+// else that is in it. The zero Answer leaves a question open.
+func (s *Store) Answer(f *File, answers []convert.Answer) error {
+	if len(answers) != len(f.Questions) {
+		return fmt.Errorf("%s: %d answers for %d questions", f.Path, len(answers), len(f.Questions))
+	}
+	return f.change(func(d *dir, name string, doc *document) error {
+		if len(doc.questions) != len(answers) {
+			return fmt.Errorf("%s: %w", f.Path, ErrGone)
+		}
+		data := doc.write(answers)
+		if back, err := parse(data); err != nil || len(back.questions) != len(answers) {
+			return fmt.Errorf("%s: the answers cannot be written into it: %w", f.Path, errors.Join(ErrDamaged, err))
+		}
+		return d.replace(name, data)
+	})
+}
+
+// Clear removes a file, if it still holds the questions it held when f was
+// read. One that is gone already is no error.
+func (s *Store) Clear(f *File) error {
+	err := f.change(func(d *dir, name string, _ *document) error { return d.root.Remove(name) })
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// change does something to a file while no other program of ours does. The
+// document is nil for a file that was damaged when f was read.
+func (f *File) change(do func(d *dir, name string, doc *document) error) error {
+	d, err := openDir(filepath.Dir(f.Path))
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Path, errors.Join(ErrGone, err))
+	}
+	defer d.close()
+	unlock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	name := filepath.Base(f.Path)
+	if errors.Is(f.Err, ErrDamaged) {
+		return do(d, name, nil)
+	}
+	data, _, err := d.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", f.Path, ErrGone)
+	}
+	doc, err := parsed(data, err)
+	if err != nil {
+		return damaged(f.Path, err)
+	}
+	if doc.file().ID != f.ID && !doc.belongs(f.Call(), f.ID) {
+		return fmt.Errorf("%s: %w", f.Path, ErrGone)
+	}
+	return do(d, name, doc)
+}
+
+func (s *Store) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
+}

@@ -1,0 +1,357 @@
+package pending_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+var service = convert.Call{
+	Session: "abc123",
+	Questions: []convert.Question{
+		{Header: "Database", Text: "Which database should we use?", Options: []convert.Option{
+			{Label: "PostgreSQL (Recommended)", Description: "Battle-tested <relational> DB"},
+			{Label: "SQLite", Preview: "app.db"}, {Label: "MongoDB"}}},
+		{Text: "Which features?", MultiSelect: true, Options: []convert.Option{{Label: "Auth"}, {Label: "API"}}},
+		{Text: "What should we name this service?"},
+	},
+}
+
+var other = convert.Call{Questions: []convert.Question{{Text: "Go on?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
+
+func newStore(t *testing.T) *pending.Store {
+	t.Helper()
+	return &pending.Store{
+		Dir:    t.TempDir(),
+		Now:    func() time.Time { return time.Date(2026, 2, 4, 23, 16, 32, 5, time.FixedZone("", 3600)) },
+		Report: func(err error) { t.Errorf("reported: %v", err) },
+	}
+}
+
+func path(s *pending.Store, name string) string { return filepath.Join(s.Dir, pending.Folder, name) }
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}
+
+func edit(t *testing.T, path string, oldNew ...string) {
+	t.Helper()
+	text := read(t, path)
+	for i := 0; i < len(oldNew); i += 2 {
+		require.Contains(t, text, oldNew[i])
+		text = strings.Replace(text, oldNew[i], oldNew[i+1], 1)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func TestPost(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	require.Equal(t, path(s, "pending-questions.json"), f.Path)
+	require.Equal(t, 3, f.Left())
+	require.Equal(t, `{
+  "sessionId": "abc123",
+  "timestamp": "2026-02-04T22:16:32Z",
+  "id": "`+pending.ID(service)+`",
+  "help": "Write an answer where null stands: a label, its number, or your own words; a list of them where multiSelect is true. Save, and run the same command again.",
+  "questions": [
+    {
+      "header": "Database",
+      "question": "Which database should we use?",
+      "options": ["PostgreSQL (Recommended)", "SQLite", "MongoDB"],
+      "descriptions": {
+        "PostgreSQL (Recommended)": "Battle-tested <relational> DB"
+      },
+      "previews": {
+        "SQLite": "app.db"
+      },
+      "multiSelect": false,
+      "answer": null
+    },
+    {
+      "question": "Which features?",
+      "options": ["Auth", "API"],
+      "multiSelect": true,
+      "answer": null
+    },
+    {
+      "question": "What should we name this service?",
+      "answer": null
+    }
+  ]
+}
+`, read(t, f.Path))
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(f.Path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		info, err = os.Stat(filepath.Dir(f.Path))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	}
+
+	again, err := s.Post(service)
+	require.NoError(t, err)
+	require.Equal(t, f, again, "the same call waits in the same file")
+
+	second, err := s.Post(other)
+	require.NoError(t, err)
+	require.Equal(t, path(s, "pending-questions-"+pending.ID(other)+".json"), second.Path)
+	inOtherSession := service
+	inOtherSession.Session = "s2"
+	third, err := s.Post(inOtherSession)
+	require.NoError(t, err)
+	require.NotEqual(t, f.Path, third.Path)
+
+	entries, err := os.ReadDir(filepath.Dir(f.Path))
+	require.NoError(t, err)
+	require.Len(t, entries, 4, "three files and the lock")
+
+	_, err = s.Post(convert.Call{})
+	require.ErrorIs(t, err, convert.ErrNoQuestions)
+}
+
+func TestAnsweredByHand(t *testing.T) {
+	s := newStore(t)
+	_, err := s.Find(service)
+	require.ErrorIs(t, err, pending.ErrNotFound)
+	posted, err := s.Post(service)
+	require.NoError(t, err)
+	edit(t, posted.Path, `"answer": null`, `"answer": "sqlite"`, `"answer": null`, `"answer": ["api", "and logs"]`)
+	f, err := s.Find(service)
+	require.NoError(t, err)
+	require.False(t, f.Answered())
+	require.Equal(t, 1, f.Left())
+	edit(t, posted.Path, `"answer": null`, `"answer": "order-processor"`)
+	f, err = s.Find(service)
+	require.NoError(t, err)
+	require.True(t, f.Answered())
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"API"}, Text: "and logs"}, {Text: "order-processor"}}, f.Answers)
+	require.NoError(t, s.Clear(f))
+	require.NoFileExists(t, f.Path)
+	require.NoError(t, s.Clear(f), "twice is no error")
+}
+
+// A file in its shortest form, as a person may write it, is found by the texts
+// of the questions.
+func TestWrittenByHand(t *testing.T) {
+	s := newStore(t)
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o755))
+	name := path(s, "pending-questions.json")
+	require.NoError(t, os.WriteFile(name, []byte("\xef\xbb\xbf"+`{"questions":[{"question":"Go on?","answer":"YES"}]}`), 0o644))
+	f, err := s.Find(other)
+	require.NoError(t, err)
+	require.Equal(t, []convert.Answer{{Selected: []string{"Yes"}}}, f.Answers)
+	require.NoError(t, s.Clear(f))
+	require.NoFileExists(t, name)
+}
+
+func TestBadAnswers(t *testing.T) {
+	for _, tc := range []struct{ old, new, want string }{
+		{`"answer": null`, `"answer": true`, "an answer cannot be used: question 1: wrong type: answer must be"},
+		{`"answer": null`, `"answer": 9`, "an answer cannot be used: question 1: the answer does not fit: there is no option 9"},
+		{`"answer": null`, `"answer": ["SQLite", "MongoDB"]`, "takes one answer, got 2"},
+		{`"question": "Which features?"`, `"question": "Which?"`, `an answer cannot be used: question 2 is not the one that was asked: "Which?"`},
+	} {
+		s := newStore(t)
+		f, err := s.Post(service)
+		require.NoError(t, err)
+		edit(t, f.Path, tc.old, tc.new)
+		before := read(t, f.Path)
+		_, err = s.Find(service)
+		require.ErrorIs(t, err, pending.ErrAnswer)
+		require.ErrorContains(t, err, f.Path+": ")
+		require.ErrorContains(t, err, tc.want)
+		_, err = s.Post(service)
+		require.ErrorIs(t, err, pending.ErrAnswer, "it is not asked a second time")
+		require.Equal(t, before, read(t, f.Path))
+	}
+}
+
+// A damaged file stays, whosever it was.
+func TestDamaged(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	edit(t, f.Path, `"answer": null`, `"answer": "SQLite",`)
+	before := read(t, f.Path)
+
+	_, err = s.Post(service)
+	require.ErrorIs(t, err, pending.ErrDamaged)
+	require.ErrorContains(t, err, f.Path+" is damaged: line 19: ")
+
+	var reports []string
+	s.Report = func(err error) { reports = append(reports, err.Error()) }
+	second, err := s.Post(other)
+	require.NoError(t, err)
+	require.Equal(t, path(s, "pending-questions-"+pending.ID(other)+".json"), second.Path)
+	require.Len(t, reports, 1)
+	require.Contains(t, reports[0], f.Path+" is damaged")
+	require.Equal(t, before, read(t, f.Path))
+
+	for _, content := range []string{"", "[]", "{}", `{"questions":[]}`, `{"questions":"[{\"question\":\"a\"}]"}`,
+		`{"sessionId":7,"questions":[{"question":"a"}]}`, `{"questions":[{"question":7}]}`} {
+		require.NoError(t, os.WriteFile(f.Path, []byte(content), 0o600))
+		files, err := s.List()
+		require.NoError(t, err)
+		require.Len(t, files, 2)
+		require.ErrorIs(t, files[0].Err, pending.ErrDamaged, content)
+		require.Equal(t, content, read(t, f.Path))
+	}
+	damaged, err := s.Open(f.Path)
+	require.NoError(t, err)
+	require.NoError(t, s.Clear(damaged), "by name it can be removed")
+	require.NoFileExists(t, f.Path)
+}
+
+// Answer keeps what is not its own, down to the white space.
+func TestAnswer(t *testing.T) {
+	s := newStore(t)
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o755))
+	name := path(s, "pending-questions.json")
+	const before = `{"mine": {"a" : 1},
+	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": null},
+		{"question": "Two?", "options": ["a", "1"], "multiSelect": true },{"question":"Three?"}], "z": "answer"}`
+	require.NoError(t, os.WriteFile(name, []byte(before), 0o644))
+	f, err := s.Open("")
+	require.NoError(t, err)
+	require.NoError(t, f.Err)
+	answers := []convert.Answer{{Text: "uno"}, {Selected: []string{"a"}, Text: "1"}, {Text: "tres", Note: "n"}}
+	require.NoError(t, s.Answer(f, answers))
+	require.Equal(t, `{"mine": {"a" : 1},
+	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": "uno"},
+		{"answer": {"selected":["a"],"text":"1"}, "question": "Two?", "options": ["a", "1"], "multiSelect": true },{"answer": {"text":"tres","note":"n"}, "question":"Three?"}], "z": "answer"}`, read(t, name))
+	f, err = s.Open(name)
+	require.NoError(t, err)
+	require.Equal(t, answers, f.Answers)
+
+	require.Error(t, s.Answer(f, answers[:1]))
+	require.NoError(t, os.WriteFile(name, []byte(`{"questions":[{"question":"Else?"}]}`), 0o644))
+	require.ErrorIs(t, s.Answer(f, answers), pending.ErrGone)
+	require.NoError(t, s.Clear(f))
+	require.FileExists(t, name, "it holds other questions now")
+	require.NoError(t, os.Remove(name))
+	require.ErrorIs(t, s.Answer(f, answers), pending.ErrGone)
+	require.NoFileExists(t, name, "what was removed does not come back")
+}
+
+func TestOpen(t *testing.T) {
+	s := newStore(t)
+	files, err := s.List()
+	require.NoError(t, err)
+	require.Empty(t, files)
+	_, err = s.Open("")
+	require.EqualError(t, err, "no questions are waiting")
+	require.NoDirExists(t, filepath.Join(s.Dir, pending.Folder), "looking makes nothing")
+
+	first, err := s.Post(service)
+	require.NoError(t, err)
+	f, err := s.Open("")
+	require.NoError(t, err)
+	require.Equal(t, first, f, "all of the questions is in the file")
+	_, err = s.Post(other)
+	require.NoError(t, err)
+	_, err = s.Open("")
+	require.ErrorIs(t, err, pending.ErrAmbiguous)
+	require.ErrorContains(t, err, first.ID)
+	f, err = s.Open(pending.ID(other)[:4])
+	require.NoError(t, err)
+	require.Equal(t, other.Questions, f.Questions)
+	for _, name := range []string{"zz", "no.json", "/no/such/file"} {
+		_, err = s.Open(name)
+		require.ErrorIs(t, err, pending.ErrNotFound)
+		require.ErrorContains(t, err, fmt.Sprintf("%q", name))
+	}
+}
+
+// Nothing is written outside the folder, whatever links there are.
+func TestLinks(t *testing.T) {
+	outside := t.TempDir()
+	target := filepath.Join(outside, "target")
+	require.NoError(t, os.WriteFile(target, []byte("precious"), 0o600))
+
+	s := newStore(t)
+	if err := os.Symlink(outside, filepath.Join(s.Dir, pending.Folder)); err != nil {
+		t.Skip(err)
+	}
+	_, err := s.Post(service)
+	require.ErrorContains(t, err, pending.Folder+" cannot be used")
+
+	s = newStore(t)
+	s.Report = nil
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o700))
+	require.NoError(t, os.Symlink(target, path(s, "pending-questions.json")))
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	require.NotEqual(t, path(s, "pending-questions.json"), f.Path)
+	files, err := s.List()
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	require.ErrorIs(t, files[0].Err, pending.ErrDamaged)
+
+	require.NoError(t, os.Remove(path(s, "lock")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "lock"), path(s, "lock")))
+	_, err = s.Post(other)
+	require.Error(t, err)
+
+	entries, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, "precious", read(t, target))
+}
+
+// Programs that post, answer and clear at once do not lose a question.
+func TestManyPrograms(t *testing.T) {
+	dir := t.TempDir()
+	const programs = 6
+	var cmds []*exec.Cmd
+	for n := range programs {
+		cmd := exec.Command(os.Args[0])
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=program %d", asPoster, n))
+		cmd.Stderr = os.Stderr
+		require.NoError(t, cmd.Start())
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		require.NoError(t, cmd.Wait())
+	}
+	store := &pending.Store{Dir: dir}
+	files, err := store.List()
+	require.NoError(t, err)
+	got := map[string]string{}
+	sharedFiles := 0
+	for _, f := range files {
+		require.NoError(t, f.Err)
+		if f.ID == pending.ID(shared) {
+			sharedFiles++
+			continue
+		}
+		require.True(t, f.Answered())
+		got[f.Questions[0].Text] = f.Answers[0].Text
+	}
+	want := map[string]string{}
+	for n := range programs {
+		for i := range perPoster {
+			if who := fmt.Sprintf("program %d", n); i%4 != 3 {
+				want[fmt.Sprintf("%s asks %d", who, i)] = who
+			}
+		}
+	}
+	require.Equal(t, want, got)
+	require.Equal(t, 1, sharedFiles, "one call, one file")
+}

@@ -1,0 +1,105 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// defaultInterval is short for a person and long for a disk.
+	defaultInterval = 250 * time.Millisecond
+	// absence is how long a file has to be gone to be gone. Editors move a
+	// file away before they write it anew.
+	absence = 2 * time.Second
+)
+
+// Wait waits until every question of the file is answered and returns it with
+// the answers. It returns [ErrGone] when the file is removed, and the cause of
+// ctx when that ends. What is wrong with the file in the meantime goes to
+// Report, once for each change.
+func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
+	interval := s.Interval
+	if interval == 0 {
+		interval = defaultInterval
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	w := watch{wanted: wanted{f.Call(), f.ID}, path: f.Path, report: s.Report}
+	for {
+		now, err := w.look()
+		if now != nil || err != nil {
+			return now, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// watch is what is known of a file that is waited for.
+type watch struct {
+	wanted
+	path   string
+	report func(error)
+
+	seen    os.FileInfo
+	problem error // to be reported if the file stays as it is
+	missing time.Time
+}
+
+// look returns the file when it is answered.
+func (w *watch) look() (*File, error) {
+	info, err := os.Lstat(w.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, w.absent()
+	case err != nil:
+		return nil, err
+	}
+	w.missing = time.Time{}
+	if w.unchanged(info) {
+		if w.problem != nil && w.report != nil { // an editor may have been at work
+			w.report(w.problem)
+		}
+		w.problem = nil
+		return nil, nil
+	}
+	w.seen = info
+	d, err := openDir(filepath.Dir(w.path))
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	f := d.load(filepath.Base(w.path), &w.wanted)
+	if errors.Is(f.Err, ErrGone) {
+		return nil, f.Err
+	}
+	w.problem = f.Err
+	if f.Answered() {
+		return f, nil
+	}
+	return nil, nil
+}
+
+func (w *watch) unchanged(info os.FileInfo) bool {
+	return w.seen != nil && os.SameFile(w.seen, info) &&
+		w.seen.Size() == info.Size() && w.seen.ModTime().Equal(info.ModTime())
+}
+
+func (w *watch) absent() error {
+	w.seen = nil
+	if w.missing.IsZero() {
+		w.missing = time.Now()
+	}
+	if time.Since(w.missing) >= absence {
+		return fmt.Errorf("%s: %w", w.path, ErrGone)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package pending_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// waiting is a Wait that runs while a test edits the file.
+type waiting struct {
+	file   *pending.File
+	result chan *pending.File
+	err    error
+}
+
+func wait(ctx context.Context, t *testing.T, s *pending.Store) *waiting {
+	t.Helper()
+	s.Interval = time.Second
+	f, err := s.Post(other)
+	require.NoError(t, err)
+	w := &waiting{file: f, result: make(chan *pending.File, 1)}
+	go func() {
+		var f *pending.File
+		f, w.err = s.Wait(ctx, w.file)
+		w.result <- f
+	}()
+	synctest.Wait()
+	return w
+}
+
+// after lets time pass and requires that the wait goes on.
+func (w *waiting) after(t *testing.T, d time.Duration) {
+	t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	select {
+	case <-w.result:
+		t.Fatalf("it did not wait: %v", w.err)
+	default:
+	}
+}
+
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		w := wait(t.Context(), t, s)
+		w.after(t, time.Hour)
+		edit(t, w.file.Path, `"answer": null`, `"answer":"no"`)
+		before := time.Now()
+		f := <-w.result
+		require.NoError(t, w.err)
+		require.Equal(t, []convert.Answer{{Selected: []string{"No"}}}, f.Answers)
+		require.LessOrEqual(t, time.Since(before), time.Second)
+		require.FileExists(t, f.Path, "whoever delivers the answers removes it")
+	})
+}
+
+// What is wrong with the file is said once, and not while an editor may still
+// be writing.
+func TestWaitDamaged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		reports := make(chan error, 9)
+		s.Report = func(err error) { reports <- err }
+		w := wait(t.Context(), t, s)
+		good := read(t, w.file.Path)
+		require.NoError(t, os.WriteFile(w.file.Path, []byte(good[:40]), 0o600))
+		w.after(t, 1500*time.Millisecond)
+		require.Empty(t, reports)
+		w.after(t, time.Minute)
+		require.Len(t, reports, 1)
+		require.ErrorIs(t, <-reports, pending.ErrDamaged)
+		require.NoError(t, os.WriteFile(w.file.Path, []byte(good), 0o600))
+		edit(t, w.file.Path, `"answer": null`, `"answer": false`)
+		w.after(t, time.Minute)
+		require.Len(t, reports, 1)
+		require.ErrorIs(t, <-reports, pending.ErrAnswer)
+		edit(t, w.file.Path, `"answer": false`, `"answer": 1`)
+		require.Equal(t, []string{"Yes"}, (<-w.result).Answers[0].Selected)
+		require.NoError(t, w.err)
+	})
+}
+
+func TestWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		w := wait(t.Context(), t, s)
+		require.NoError(t, os.Rename(w.file.Path, w.file.Path+"~"))
+		w.after(t, 1500*time.Millisecond)
+		require.NoError(t, os.Rename(w.file.Path+"~", w.file.Path))
+		w.after(t, time.Hour)
+		require.NoError(t, s.Clear(w.file))
+		require.Nil(t, <-w.result)
+		require.ErrorIs(t, w.err, pending.ErrGone)
+
+		w = wait(t.Context(), t, s)
+		require.NoError(t, os.WriteFile(w.file.Path, []byte(`{"questions":[{"question":"Else?"}]}`), 0o600))
+		require.Nil(t, <-w.result)
+		require.ErrorIs(t, w.err, pending.ErrGone)
+		require.NoError(t, os.Remove(w.file.Path))
+
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w = wait(ctx, t, s)
+		cause := errors.New("withdrawn")
+		cancel(cause)
+		require.Nil(t, <-w.result)
+		require.ErrorIs(t, w.err, cause)
+		require.FileExists(t, w.file.Path)
+	})
+}

@@ -1,0 +1,130 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+const (
+	piRequest   = "ask_user_request"
+	piResponse  = "ask_user_response"
+	opalRequest = "client/ask_user"
+)
+
+// Codes of JSON-RPC for bad requests.
+const (
+	codeInvalid  = -32600
+	codeNoMethod = -32601
+	codeParams   = -32602
+)
+
+// problem is a line that is no request that can be asked: either there is an
+// error response to it, or a text for the log.
+type problem struct {
+	response []byte
+	text     string
+}
+
+func unanswerable(format string, args ...any) *problem {
+	return &problem{text: fmt.Sprintf(format, args...)}
+}
+
+// decode reads a line. An empty one is neither a request nor a problem.
+func (c *session) decode(line []byte) (dialect.Request, *problem) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return dialect.Request{}, nil
+	}
+	root := gjson.ParseBytes(line)
+	if !gjson.ValidBytes(line) || !root.IsObject() {
+		return dialect.Request{}, unanswerable("expected a JSON object")
+	}
+	switch {
+	case root.Get("method").Exists() || root.Get("jsonrpc").Exists():
+		return c.decodeOpal(line, root)
+	case root.Get("type").Exists() || root.Get("requestId").Exists():
+		return c.decodePi(line, root)
+	}
+	return dialect.Request{}, unanswerable("expected an %s or a %s request", piRequest, opalRequest)
+}
+
+func (c *session) decodeOpal(line []byte, root gjson.Result) (req dialect.Request, _ *problem) {
+	id, method := root.Get("id"), root.Get("method")
+	bad := func(code int, format string, args ...any) (dialect.Request, *problem) {
+		return dialect.Request{}, opalError(id, code, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case id.Type != gjson.String && id.Type != gjson.Number:
+		return req, unanswerable("a JSON-RPC message without an id that could be answered")
+	case !method.Exists() && (root.Get("result").Exists() || root.Get("error").Exists()):
+		return req, unanswerable("a response, but nothing was asked")
+	case method.Type != gjson.String:
+		return bad(codeInvalid, "method must be %s", opalRequest)
+	case method.Str != opalRequest || c.Dialect == "pi":
+		return bad(codeNoMethod, "unknown method %q", method.Str)
+	}
+	req, err := dialect.Decode(line, "opal")
+	if err != nil {
+		return bad(codeParams, "%v", err)
+	}
+	return req, nil
+}
+
+func (c *session) decodePi(line []byte, root gjson.Result) (req dialect.Request, _ *problem) {
+	id, kind := root.Get("requestId"), root.Get("type")
+	bad := func(format string, args ...any) (dialect.Request, *problem) {
+		return dialect.Request{}, piError(id, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case id.Type != gjson.String && id.Type != gjson.Number || id.Raw == `""`:
+		return req, unanswerable("a message without a requestId")
+	case kind.Str == piResponse:
+		return req, unanswerable("a response, but nothing was asked")
+	case kind.Str != piRequest || c.Dialect == "opal":
+		return bad("type must be %s", c.expected())
+	}
+	req, err := dialect.Decode(line, "pi")
+	if err != nil {
+		return bad("%v", err)
+	}
+	return req, nil
+}
+
+func (c *session) expected() string {
+	if c.Dialect == "opal" {
+		return "none: only " + opalRequest + " requests are taken"
+	}
+	return piRequest
+}
+
+func opalError(id gjson.Result, code int, message string) *problem {
+	return &problem{response: encode(map[string]any{
+		"jsonrpc": "2.0", "id": json.RawMessage(id.Raw),
+		"error": map[string]any{"code": code, "message": message},
+	})}
+}
+
+func piError(id gjson.Result, message string) *problem {
+	return &problem{response: encode(struct {
+		Type      string          `json:"type"`
+		RequestID json.RawMessage `json:"requestId"`
+		convert.Structured
+	}{piResponse, json.RawMessage(id.Raw), convert.StructuredResult(convert.Call{}, convert.Outcome{Status: convert.Failed, Reason: message})})}
+}
+
+// encode writes values of our own, which always encode.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSpace(b.Bytes())
+}

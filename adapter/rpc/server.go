@@ -1,0 +1,209 @@
+package rpc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+// ErrWithdrawn is the cause with which a request's context ends when the input
+// ends.
+var ErrWithdrawn = errors.New("the input ended before the question was answered")
+
+// Server answers requests. Ask is needed, the rest is not.
+type Server struct {
+	// Ask answers a request. It is called for one request at a time, in
+	// order of arrival, also for those that were waiting when the input
+	// ended, with a context that has ended. With such a context it returns
+	// Cancelled, or the answers if it has them.
+	Ask func(ctx context.Context, c convert.Call) Reply
+	// Dialect is "pi" or "opal" to take requests of that kind only.
+	Dialect string
+	// Report is told of lines that cannot be answered. It must not block.
+	Report func(problem string)
+}
+
+// Reply is how a request ended, or how to wait for that.
+type Reply struct {
+	dialect.Reply
+	// Later, if not nil, waits for the reply. It runs beside later requests,
+	// and the rest of this Reply does not count.
+	Later func(ctx context.Context) Reply
+	// Done, if not nil, is called once: with true when the response was
+	// written, with false when it was not or when it says that the request
+	// was withdrawn.
+	Done func(delivered bool)
+}
+
+// Serve reads requests from in and writes responses, and nothing else, to out.
+// It returns nil at the end of the input and the cause of ctx when that ends;
+// in both cases after a response to everything that was open. When ctx ends, a
+// Read of in may be left behind.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	c := &session{Server: s, out: out, queue: newQueue(), end: end}
+	go func() {
+		defer c.queue.close()
+		end(c.read(in))
+	}()
+	defer context.AfterFunc(inner, c.queue.close)()
+	for {
+		req, ok := c.queue.pop()
+		if !ok {
+			break
+		}
+		c.finish(inner, req, s.Ask(inner, req.Call))
+	}
+	c.later.Wait()
+	if err := context.Cause(inner); !errors.Is(err, ErrWithdrawn) {
+		return err
+	}
+	return nil
+}
+
+// session is one run of a server.
+type session struct {
+	*Server
+	queue *queue
+	end   context.CancelCauseFunc
+	later sync.WaitGroup
+
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// finish responds to a request, now or when its answer has come.
+func (c *session) finish(ctx context.Context, req dialect.Request, r Reply) {
+	if r.Later != nil {
+		c.later.Go(func() { c.finish(ctx, req, r.Later(ctx)) })
+		return
+	}
+	withdrawn := ctx.Err() != nil && r.Outcome.Status == convert.Cancelled
+	if withdrawn { // by whoever ended the context, not by the user
+		r.Reply = dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: "withdrawn: " + context.Cause(ctx).Error()}}
+	}
+	written := c.write(dialect.Encode(req, r.Reply).Body)
+	if r.Done != nil {
+		r.Done(written && !withdrawn)
+	}
+}
+
+// write writes a line. After an error nobody reads any more.
+func (c *session) write(body []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := c.out.Write(append(body, '\n')); err != nil {
+		c.end(fmt.Errorf("writing a response: %w", err))
+		return false
+	}
+	return true
+}
+
+// maxLine bounds a request: it is kilobytes.
+const maxLine = 16 << 20
+
+// read takes lines until the input ends, and says why it ended.
+func (c *session) read(in io.Reader) error {
+	br := bufio.NewReader(in)
+	for n := 1; ; n++ {
+		line, tooLong, err := readLine(br)
+		if tooLong {
+			c.report(n, fmt.Sprintf("longer than %d MiB", maxLine>>20))
+		} else {
+			c.take(n, line)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return ErrWithdrawn
+		case err != nil:
+			return fmt.Errorf("reading requests: %w", err)
+		}
+	}
+}
+
+func (c *session) take(n int, line []byte) {
+	req, problem := c.decode(line)
+	switch {
+	case problem == nil && req.Dialect != nil:
+		c.queue.push(req)
+	case problem == nil: // an empty line
+	case problem.response != nil:
+		c.write(problem.response)
+	default:
+		c.report(n, problem.text)
+	}
+}
+
+func (c *session) report(line int, problem string) {
+	if c.Report != nil {
+		c.Report(fmt.Sprintf("line %d: %s", line, problem))
+	}
+}
+
+func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
+	for {
+		chunk, err := br.ReadSlice('\n')
+		if len(line)+len(chunk) > maxLine {
+			line, tooLong = nil, true
+		}
+		if !tooLong {
+			line = append(line, chunk...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, tooLong, err
+		}
+	}
+}
+
+// queue is requests that wait their turn.
+type queue struct {
+	mu     sync.Mutex
+	some   *sync.Cond
+	list   []dialect.Request
+	closed bool
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.some = sync.NewCond(&q.mu)
+	return q
+}
+
+// push adds a request; after close it is lost, as is whatever was not read.
+func (q *queue) push(r dialect.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.list = append(q.list, r)
+	}
+	q.some.Signal()
+}
+
+// pop waits for a request; there is none when the queue is closed and empty.
+func (q *queue) pop() (dialect.Request, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.list) == 0 && !q.closed {
+		q.some.Wait()
+	}
+	if len(q.list) == 0 {
+		return dialect.Request{}, false
+	}
+	r := q.list[0]
+	q.list = q.list[1:]
+	return r, true
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.some.Broadcast()
+}

@@ -1,0 +1,255 @@
+package rpc_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter/rpc"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func answered(text string) rpc.Reply {
+	return rpc.Reply{Reply: dialect.Reply{Mode: "rpc", Outcome: convert.Outcome{
+		Status: convert.Answered, Answers: []convert.Answer{{Text: text}}}}}
+}
+
+// echo answers every question with its own text.
+func echo(_ context.Context, c convert.Call) rpc.Reply { return answered(c.Questions[0].Text) }
+
+const (
+	pi   = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"Name?"}],"metadata":{"source":"x"}}`
+	opal = `{"jsonrpc":"2.0","id":7,"method":"client/ask_user","params":{"session_id":"s","question":"Why?","choices":["a","b"]}}`
+)
+
+func TestPairs(t *testing.T) {
+	var out bytes.Buffer
+	s := &rpc.Server{Ask: echo, Report: func(p string) { t.Errorf("reported: %s", p) }}
+	require.NoError(t, s.Serve(t.Context(), strings.NewReader(pi+"\n\n"+opal), &out))
+	require.Equal(t, `{"type":"ask_user_response","requestId":"r1","answered":true,"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],`+
+		`"details":{"questions":[{"question":"Name?"}],"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],"mode":"rpc","metadata":{"source":"x"}}}
+{"jsonrpc":"2.0","id":7,"result":{"answer":"Why?"}}
+`, out.String())
+}
+
+// A bad line gets an error where there is an id, else a report, and the next
+// line is read.
+func TestBadLines(t *testing.T) {
+	const report = "" // in place of a response
+	for _, tc := range []struct{ dialect, line, response, report string }{
+		{"", `{"type":`, report, "line 1: expected a JSON object"},
+		{"", `[` + pi + `]`, report, "line 1: expected a JSON object"},
+		{"", `{"questions":[{"question":"a"}]}`, report, "line 1: expected an ask_user_request or a client/ask_user request"},
+		{"", `{"type":"ask_user_request","questions":[{"question":"a"}]}`, report, "line 1: a message without a requestId"},
+		{"", `{"type":"ask_user_request","requestId":"","questions":[]}`, report, "line 1: a message without a requestId"},
+		{"", `{"type":"ask_user_response","requestId":"r"}`, report, "line 1: a response, but nothing was asked"},
+		{"", `{"type":"ask_user_request","requestId":"r","questions":[]}`, `{"type":"ask_user_response","requestId":"r","answered":false,"answers":[],"error":"at least one question is required"}`, ""},
+		{"", `{"type":"ask","requestId":9}`, `{"type":"ask_user_response","requestId":9,"answered":false,"answers":[],"error":"type must be ask_user_request"}`, ""},
+		{"opal", pi, `{"type":"ask_user_response","requestId":"r1","answered":false,"answers":[],"error":"type must be none: only client/ask_user requests are taken"}`, ""},
+		{"", `{"jsonrpc":"2.0","method":"client/ask_user","params":{"question":"a"}}`, report, "line 1: a JSON-RPC message without an id that could be answered"},
+		{"", `{"jsonrpc":"2.0","id":null,"method":"client/ask_user"}`, report, "line 1: a JSON-RPC message without an id that could be answered"},
+		{"", `{"jsonrpc":"2.0","id":1,"result":{}}`, report, "line 1: a response, but nothing was asked"},
+		{"", `{"jsonrpc":"2.0","id":1}`, `{"error":{"code":-32600,"message":"method must be client/ask_user"},"id":1,"jsonrpc":"2.0"}`, ""},
+		{"", `{"jsonrpc":"2.0","id":"x","method":"client/confirm"}`, `{"error":{"code":-32601,"message":"unknown method \"client/confirm\""},"id":"x","jsonrpc":"2.0"}`, ""},
+		{"pi", opal, `{"error":{"code":-32601,"message":"unknown method \"client/ask_user\""},"id":7,"jsonrpc":"2.0"}`, ""},
+		{"", `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{}}`, `{"error":{"code":-32602,"message":"question 1: question text is required"},"id":1,"jsonrpc":"2.0"}`, ""},
+		{"", strings.Repeat("x", 17<<20), report, "line 1: longer than 16 MiB"},
+	} {
+		good, want := pi, "r1"
+		if tc.dialect == "opal" {
+			good, want = opal, "7"
+		}
+		var out bytes.Buffer
+		var reported string
+		s := &rpc.Server{Ask: echo, Dialect: tc.dialect, Report: func(p string) { reported += p }}
+		require.NoError(t, s.Serve(t.Context(), strings.NewReader(tc.line+"\n"+good+"\n"), &out))
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if tc.response != "" {
+			require.Equal(t, tc.response, lines[0])
+			lines = lines[1:]
+		}
+		require.Equal(t, tc.report, reported)
+		require.Len(t, lines, 1)
+		require.Contains(t, lines[0], want)
+	}
+}
+
+// peer is the other end of a server.
+type peer struct {
+	t    *testing.T
+	in   *io.PipeWriter
+	out  *bufio.Scanner
+	done chan error
+}
+
+func serve(ctx context.Context, t *testing.T, s *rpc.Server) *peer {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	p := &peer{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
+	go func() {
+		err := s.Serve(ctx, inR, outW)
+		outW.Close()
+		inR.Close()
+		p.done <- err
+	}()
+	t.Cleanup(func() { inW.Close(); outR.Close() })
+	return p
+}
+
+func (p *peer) ask(id, question string) {
+	p.t.Helper()
+	_, err := io.WriteString(p.in, `{"type":"ask_user_request","requestId":"`+id+`","questions":[{"question":"`+question+`"}]}`+"\n")
+	require.NoError(p.t, err)
+}
+
+type response struct {
+	RequestID string
+	Answered  bool
+	Error     string
+	Answers   []struct{ Answer string }
+}
+
+func (p *peer) next() (r response) {
+	p.t.Helper()
+	require.True(p.t, p.out.Scan())
+	require.NoError(p.t, json.Unmarshal(p.out.Bytes(), &r))
+	return r
+}
+
+// One request is asked at a time, in order; what is answered elsewhere does
+// not hold up the others.
+func TestQueue(t *testing.T) {
+	turn, late := make(chan string), make(chan string)
+	var asking int
+	s := &rpc.Server{Ask: func(_ context.Context, c convert.Call) rpc.Reply {
+		asking++
+		defer func() { asking-- }()
+		if c.Questions[0].Text == "later" {
+			return rpc.Reply{Later: func(context.Context) rpc.Reply { return answered(<-late) }}
+		}
+		text := <-turn
+		if asking != 1 {
+			t.Error("two at once")
+		}
+		return answered(c.Questions[0].Text + text)
+	}}
+	p := serve(t.Context(), t, s)
+	p.ask("a", "later")
+	p.ask("b", "first")
+	p.ask("c", "second")
+	turn <- "!"
+	r := p.next()
+	require.Equal(t, "b", r.RequestID)
+	require.Equal(t, "first!", r.Answers[0].Answer)
+	late <- "done"
+	require.Equal(t, "a", p.next().RequestID)
+	turn <- "?"
+	r = p.next()
+	require.Equal(t, "c", r.RequestID)
+	require.Equal(t, "second?", r.Answers[0].Answer)
+	require.NoError(t, p.in.Close())
+	require.NoError(t, <-p.done)
+}
+
+// The end of the input withdraws what is open, in every state, and delivers
+// what has an answer all the same.
+func TestEndOfInput(t *testing.T) {
+	done := make(chan bool, 3)
+	asked := make(chan struct{}, 3)
+	s := &rpc.Server{Ask: func(ctx context.Context, c convert.Call) rpc.Reply {
+		asked <- struct{}{}
+		wait := func(ctx context.Context) rpc.Reply {
+			<-ctx.Done()
+			return rpc.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}, Done: func(ok bool) { done <- ok }}
+		}
+		switch c.Questions[0].Text {
+		case "known":
+			return answered("yes")
+		case "later":
+			return rpc.Reply{Later: wait}
+		}
+		return wait(ctx)
+	}}
+	p := serve(t.Context(), t, s)
+	p.ask("a", "later")
+	p.ask("b", "open")
+	p.ask("c", "known")
+	<-asked
+	<-asked
+	require.NoError(t, p.in.Close())
+	got := map[string]response{}
+	for range 3 {
+		r := p.next()
+		got[r.RequestID] = r
+	}
+	const withdrawn = "withdrawn: the input ended before the question was answered"
+	require.Equal(t, withdrawn, got["a"].Error)
+	require.Equal(t, withdrawn, got["b"].Error)
+	require.True(t, got["c"].Answered)
+	require.NoError(t, <-p.done)
+	require.False(t, <-done)
+	require.False(t, <-done)
+}
+
+func TestContextEnds(t *testing.T) {
+	cause := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &rpc.Server{Ask: func(ctx context.Context, _ convert.Call) rpc.Reply {
+		cancel(cause)
+		<-ctx.Done()
+		return rpc.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}}
+	}}
+	p := serve(ctx, t, s)
+	p.ask("a", "open")
+	require.Equal(t, "withdrawn: interrupted", p.next().Error)
+	require.ErrorIs(t, <-p.done, cause)
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// An answer that could not be written was not delivered.
+func TestNobodyReads(t *testing.T) {
+	delivered := true
+	s := &rpc.Server{Ask: func(context.Context, convert.Call) rpc.Reply {
+		r := answered("x")
+		r.Done = func(ok bool) { delivered = ok }
+		return r
+	}}
+	in, w := io.Pipe()
+	defer w.Close()
+	go func() { _, _ = io.WriteString(w, pi+"\n") }()
+	require.ErrorIs(t, s.Serve(t.Context(), in, broken{}), io.ErrClosedPipe)
+	require.False(t, delivered)
+	in.Close()
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add([]byte(pi + "\n" + opal))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1e400,"method":"client/ask_user","params":{"question":"a?"}}`))
+	f.Add([]byte(`{"type":"ask_user_request","requestId":{},"questions":"x"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var out bytes.Buffer
+		s := &rpc.Server{Ask: echo, Report: func(p string) {
+			if strings.Contains(p, "\n") {
+				t.Errorf("a report of several lines: %q", p)
+			}
+		}}
+		require.NoError(t, s.Serve(t.Context(), bytes.NewReader(data), &out))
+		for line := range strings.Lines(out.String()) {
+			require.True(t, json.Valid([]byte(line)), "%s", line)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+// answerFlags are answers given beforehand.
+type answerFlags struct {
+	inline, file string
+	given        bool // inline was given, if only as an empty string
+}
+
+func (a *answerFlags) flags(fs *flagSet) {
+	fs.Func("answers", "answer without asking: a `JSON` array with, for each question,\na label, its number, your own words, or a list of them", func(v string) error {
+		a.inline, a.given = v, true
+		return nil
+	})
+	fs.StringVar(&a.file, "answers-file", "", "`file` with such an array")
+}
+
+// name is the flag that was used.
+func (a *answerFlags) name() string {
+	if a.given {
+		return "--answers"
+	}
+	return "--answers-file"
+}
+
+// read returns the answers as they were given, if they were.
+func (a *answerFlags) read(s streams) (data []byte, given bool, err error) {
+	switch {
+	case a.given && a.file != "":
+		return nil, false, usagef("--answers and --answers-file cannot both be given")
+	case a.given:
+		return []byte(a.inline), true, nil
+	case a.file != "":
+		data, err = readInput(a.file, s)
+		return data, true, err
+	}
+	return nil, false, nil
+}
+
+func answeredNow(answers []convert.Answer, mode string) dialect.Reply {
+	return dialect.Reply{
+		Outcome:    convert.Outcome{Status: convert.Answered, Answers: answers},
+		AnsweredAt: time.Now(),
+		Mode:       mode,
+	}
+}
+
+// fromFile is the reply that a person wrote into a file.
+func fromFile(f *pending.File, mode string) dialect.Reply {
+	r := answeredNow(f.Answers, mode)
+	r.AnsweredAt = f.Changed
+	return r
+}

@@ -1,0 +1,258 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+)
+
+// console is acp-bridge with a controlling terminal beside its pipes.
+type console struct {
+	t      *testing.T
+	dir    string
+	cmd    *exec.Cmd
+	ptmx   *os.File
+	stdin  io.WriteCloser
+	stdout *bufio.Reader
+
+	mu      sync.Mutex
+	screen  strings.Builder
+	changed chan struct{}
+}
+
+const patience = 20 * time.Second
+
+func startOnTerminal(t *testing.T, dir string, args ...string) *console {
+	t.Helper()
+	ptmx, tty, err := pty.Open()
+	require.NoError(t, err)
+	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
+	ptmx = pollable(t, ptmx)
+	c := &console{t: t, dir: dir, ptmx: ptmx, changed: make(chan struct{})}
+	c.cmd = exec.Command(os.Args[0], args...)
+	c.cmd.Dir = dir
+	c.cmd.Env = append(os.Environ(), asBridge+"=1", "TERM=xterm", "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
+	c.cmd.ExtraFiles = []*os.File{tty}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
+	c.cmd.Stderr = os.Stderr
+	c.stdin, err = c.cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	c.stdout = bufio.NewReader(out)
+	require.NoError(t, c.cmd.Start())
+	require.NoError(t, tty.Close())
+	go c.read()
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+		_ = ptmx.Close()
+	})
+	return c
+}
+
+// pollable returns the file as one whose Close ends a Read.
+func pollable(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	fd, err := syscall.Dup(int(f.Fd()))
+	require.NoError(t, err)
+	syscall.CloseOnExec(fd)
+	require.NoError(t, f.Close())
+	require.NoError(t, syscall.SetNonblock(fd, true))
+	return os.NewFile(uintptr(fd), "ptmx")
+}
+
+func (c *console) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.ptmx.Read(buf)
+		c.mu.Lock()
+		c.screen.Write(buf[:n])
+		close(c.changed)
+		c.changed = make(chan struct{})
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// see waits until the terminal has shown the text since the last key.
+func (c *console) see(text string) {
+	c.t.Helper()
+	deadline := time.After(patience)
+	for {
+		c.mu.Lock()
+		screen, changed := c.screen.String(), c.changed
+		c.mu.Unlock()
+		if strings.Contains(screen, text) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			c.t.Fatalf("waited for %q, the terminal got %q", text, screen)
+		}
+	}
+}
+
+func (c *console) press(keys string) {
+	c.t.Helper()
+	c.mu.Lock()
+	c.screen.Reset()
+	c.mu.Unlock()
+	_, err := io.WriteString(c.ptmx, keys)
+	require.NoError(c.t, err)
+}
+
+func (c *console) send(lines ...string) {
+	c.t.Helper()
+	_, err := io.WriteString(c.stdin, strings.Join(lines, "\n")+"\n")
+	require.NoError(c.t, err)
+}
+
+func (c *console) line() string {
+	c.t.Helper()
+	defer time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() }).Stop()
+	line, err := c.stdout.ReadString('\n')
+	require.NoError(c.t, err)
+	return line
+}
+
+// end closes stdin and returns the exit code.
+func (c *console) end() int {
+	c.t.Helper()
+	_ = c.stdin.Close()
+	rest, err := io.ReadAll(c.stdout)
+	require.NoError(c.t, err)
+	require.Empty(c.t, string(rest))
+	_ = c.cmd.Wait()
+	return c.cmd.ProcessState.ExitCode()
+}
+
+const service = `{"name":"ask_user","input":{"questions":[{"question":"Which database?","header":"Database","options":["PostgreSQL","SQLite"]},{"question":"What name?","header":"Name"}]}}`
+
+// The call comes on stdin, the picker is on /dev/tty, the result on stdout.
+func TestAskPicker(t *testing.T) {
+	c := startOnTerminal(t, t.TempDir(), "ask")
+	c.send(service)
+	require.NoError(t, c.stdin.Close())
+	c.see("Which database?")
+	c.press("2")
+	c.see("What name?")
+	c.press("orders\r")
+	c.see("Submit")
+	c.press("\r")
+	line := c.line()
+	require.Contains(t, line, `"selectedOption":"SQLite"`)
+	require.Contains(t, line, `"answer":"orders"`)
+	require.Contains(t, line, `"mode":"interactive"`)
+	require.Equal(t, 0, c.end())
+	require.NoDirExists(t, filepath.Join(c.dir, ".acp-bridge"))
+}
+
+func TestAskPickerEnds(t *testing.T) {
+	const call = `{"name":"ask_user","input":{"questions":[{"question":"Go on?","options":["Yes","No"]}]}}`
+	file := filepath.Join(t.TempDir(), "call.json")
+	require.NoError(t, os.WriteFile(file, []byte(call), 0o600))
+	for name, tc := range map[string]struct {
+		do   func(*console)
+		want string
+		code int
+	}{
+		"esc":     {func(c *console) { c.press("\x1b") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
+		"ctrl-c":  {func(c *console) { c.press("\x03") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
+		"sigterm": {func(c *console) { _ = c.cmd.Process.Signal(syscall.SIGTERM) }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
+		"hang-up": {func(c *console) { _ = c.cmd.Process.Signal(syscall.SIGHUP) }, `{"answered":false,"answers":[],"connectionLost":true}`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := startOnTerminal(t, t.TempDir(), "ask", file)
+			c.see("Go on?")
+			tc.do(c)
+			require.JSONEq(t, tc.want, c.line())
+			require.Equal(t, tc.code, c.end())
+		})
+	}
+}
+
+// A person answers questions that wait, with a note, which the agent gets.
+func TestQuestionsAnswerPicker(t *testing.T) {
+	dir := t.TempDir()
+	call := filepath.Join(dir, "call.json")
+	require.NoError(t, os.WriteFile(call, []byte(service), 0o600))
+	c := startOnTerminal(t, dir, "ask", "--headless", call)
+	require.Contains(t, c.line(), `"pendingFile":".acp-bridge/pending-questions.json"`)
+	require.Equal(t, 4, c.end())
+	c = startOnTerminal(t, dir, "questions", "answer")
+	c.see("Which database?")
+	c.press("n")
+	c.see("ote")
+	c.press("for tests\r")
+	c.see("Other")
+	c.press("\r")
+	c.see("What name?")
+	c.press("2\r") // a text that looks like a number
+	c.see("Submit")
+	c.press("\r")
+	require.Contains(t, c.line(), "Answered: .acp-bridge/pending-questions.json")
+	require.Equal(t, 0, c.end())
+	c = startOnTerminal(t, dir, "ask", call)
+	var result struct{ Answers []map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(c.line()), &result))
+	require.Equal(t, "PostgreSQL", result.Answers[0]["answer"])
+	require.Equal(t, "for tests", result.Answers[0]["note"])
+	require.Equal(t, map[string]any{"question": "What name?", "answer": "2", "wasCustom": true}, result.Answers[1])
+	require.Equal(t, 0, c.end())
+}
+
+const (
+	firstRequest  = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"First?","options":["Yes","No"]}]}`
+	secondRequest = `{"jsonrpc":"2.0","id":2,"method":"client/ask_user","params":{"session_id":"s","question":"Second?"}}`
+	thirdRequest  = `{"type":"ask_user_request","requestId":"r3","questions":[{"question":"Third?"}]}`
+)
+
+// Requests are asked one at a time, and the end of the input takes the open
+// one off the terminal.
+func TestRPCPicker(t *testing.T) {
+	c := startOnTerminal(t, t.TempDir(), "rpc")
+	c.send(firstRequest, secondRequest, thirdRequest)
+	c.see("First?")
+	c.mu.Lock()
+	require.NotContains(t, c.screen.String(), "Second?")
+	c.mu.Unlock()
+	c.press("1")
+	require.Contains(t, c.line(), `"requestId":"r1","answered":true`)
+	c.see("Second?")
+	c.press("because\r")
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":2,"result":{"answer":"because"}}`, c.line())
+	c.see("Third?")
+	require.NoError(t, c.stdin.Close())
+	require.JSONEq(t, `{"type":"ask_user_response","requestId":"r3","answered":false,"answers":[],"error":"withdrawn: the input ended before the question was answered"}`, c.line())
+	require.Equal(t, 0, c.end())
+}
+
+// A terminal that hangs up is lost to the open request and to all after it.
+func TestRPCHangUp(t *testing.T) {
+	c := startOnTerminal(t, t.TempDir(), "rpc")
+	c.send(firstRequest, secondRequest)
+	c.see("First?")
+	require.NoError(t, c.ptmx.Close())
+	require.JSONEq(t, `{"type":"ask_user_response","requestId":"r1","answered":false,"answers":[],"connectionLost":true}`, c.line())
+	require.Contains(t, c.line(), `"id":2,"error":{"code":-32603,`)
+	c.send(thirdRequest)
+	require.Contains(t, c.line(), `"connectionLost":true`)
+	require.Equal(t, 0, c.end())
+}

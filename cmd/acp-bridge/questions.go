@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+const questionsUsage = `[list]               all that wait in this directory
+       acp-bridge questions show [FILE|ID]       one of them in full
+       acp-bridge questions answer [FILE|ID]     answer it in the terminal
+       acp-bridge questions clear [FILE|ID]      remove it, or all with --all`
+
+type questionsOptions struct {
+	action, name string
+	all, plain   bool
+	answers      answerFlags
+}
+
+func runQuestions(ctx context.Context, args []string, s streams) error {
+	o := questionsOptions{action: "list"}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		o.action, args = args[0], args[1:]
+	}
+	fs := newFlags("questions", questionsUsage, s)
+	fs.BoolVar(&o.all, "all", false, "clear: remove all")
+	fs.BoolVar(&o.plain, "plain", false, "answer: ask line by line, without drawing")
+	o.answers.flags(fs)
+	var err error
+	if o.name, err = fs.parse(args); err != nil {
+		return err
+	}
+	store := &pending.Store{}
+	switch o.action {
+	case "list":
+		if o.name != "" {
+			return usagef("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
+		}
+		return listQuestions(store, s)
+	case "show":
+		return showQuestions(store, o.name, s)
+	case "answer":
+		return answerQuestions(ctx, store, o, s)
+	case "clear":
+		return clearQuestions(store, o, s)
+	}
+	return usagef("unknown action %q: expected list, show, answer or clear", o.action)
+}
+
+// openQuestions finds what a person named. That it is not there is their
+// mistake.
+func openQuestions(store *pending.Store, name string) (*pending.File, error) {
+	f, err := store.Open(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return f, nil
+}
+
+func listQuestions(store *pending.Store, s streams) error {
+	files, err := store.List()
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		_, err := fmt.Fprintln(s.out, "No questions are waiting.")
+		return err
+	}
+	for _, f := range files {
+		if errors.Is(f.Err, pending.ErrDamaged) {
+			fmt.Fprintf(s.out, "%-12s  %s\n", "?", clean.Line(f.Err.Error()))
+			continue
+		}
+		fmt.Fprintf(s.out, "%-12s  %s  %s  %s\n", clean.Line(f.ID), asked(f), state(f), f.Path)
+		for _, q := range f.Questions {
+			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(q.Text), 74))
+		}
+	}
+	return nil
+}
+
+func asked(f *pending.File) string {
+	if f.Asked.IsZero() {
+		return "at an unknown time"
+	}
+	return f.Asked.Local().Format(time.DateTime)
+}
+
+func state(f *pending.File) string {
+	if f.Err != nil {
+		return "cannot be used"
+	}
+	return fmt.Sprintf("%d of %d answered", len(f.Questions)-f.Left(), len(f.Questions))
+}
+
+func showQuestions(store *pending.Store, name string, s streams) error {
+	f, err := openQuestions(store, name)
+	if err != nil {
+		return err
+	}
+	if errors.Is(f.Err, pending.ErrDamaged) {
+		return f.Err
+	}
+	fmt.Fprintf(s.out, "%s\n%s, asked %s", f.Path, clean.Line(f.ID), asked(f))
+	if f.Session != "" {
+		fmt.Fprintf(s.out, ", session %s", clean.Line(f.Session))
+	}
+	fmt.Fprintln(s.out)
+	for i, q := range f.Questions {
+		showQuestion(s.out, i+1, q)
+		if f.Err == nil {
+			fmt.Fprintf(s.out, "   Answer: %s\n", answerText(f.Answers[i]))
+		}
+	}
+	return f.Err
+}
+
+func showQuestion(w io.Writer, n int, q convert.Question) {
+	title := ""
+	if q.Header != "" {
+		title = clean.Line(q.Header) + ": "
+	}
+	text := strings.ReplaceAll(clean.Block(q.Text), "\n", "\n   ")
+	several := ""
+	if q.MultiSelect {
+		several = " (several)"
+	}
+	fmt.Fprintf(w, "\n%d. %s%s%s\n", n, title, text, several)
+	for i, o := range q.Options {
+		fmt.Fprintf(w, "   %d. %s", i+1, clean.Line(o.Label))
+		if o.Description != "" {
+			fmt.Fprintf(w, " - %s", clean.Line(o.Description))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func answerText(a convert.Answer) string {
+	if a.Empty() {
+		return "none yet"
+	}
+	return clean.Line(convert.WithNote(convert.Join(a.Items()), a.Note))
+}
+
+func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptions, s streams) error {
+	f, err := openQuestions(store, o.name)
+	if err != nil {
+		return err
+	}
+	if errors.Is(f.Err, pending.ErrDamaged) {
+		return usageError{f.Err}
+	}
+	answers, err := o.get(ctx, f.Call(), s)
+	if err != nil {
+		return err
+	}
+	if err := store.Answer(f, answers); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "Answered: %s. Run the command that asked again to go on.\n", f.Path)
+	return err
+}
+
+// get gets answers from the command line or the terminal.
+func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) ([]convert.Answer, error) {
+	data, given, err := o.answers.read(s)
+	if err != nil {
+		return nil, err
+	}
+	if given {
+		answers, err := convert.ReadAnswers(c, data)
+		if err != nil {
+			return nil, usagef("%s: %w", o.answers.name(), err)
+		}
+		return answers, nil
+	}
+	outcome, err := askTerminal(ctx, c, o.plain, s)
+	switch {
+	case errors.Is(err, terminal.ErrNoTerminal):
+		return nil, usagef("there is no terminal to ask on; write the answers into the file, or give them with --answers")
+	case outcome.Status == convert.Cancelled || outcome.Status == convert.Declined:
+		return nil, exitError{exitCancelled}
+	case outcome.Status != convert.Answered:
+		return nil, outcome.Err()
+	}
+	return outcome.Answers, nil
+}
+
+func clearQuestions(store *pending.Store, o questionsOptions, s streams) error {
+	if !o.all {
+		f, err := openQuestions(store, o.name)
+		if err != nil {
+			return err
+		}
+		return clearOne(store, f, s)
+	}
+	if o.name != "" {
+		return usagef("--all removes every file, not just %q", o.name)
+	}
+	files, err := store.List()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		err = errors.Join(err, clearOne(store, f, s))
+	}
+	return err
+}
+
+func clearOne(store *pending.Store, f *pending.File, s streams) error {
+	if err := store.Clear(f); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "Removed: %s\n", f.Path)
+	return err
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/rpc"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// rpcAsker answers requests: with the answers given, on the terminal, or
+// through files.
+type rpcAsker struct {
+	answers bool // were given
+	given   []json.RawMessage
+	tty     *tty        // nil where there is none
+	gone    atomic.Bool // the terminal hung up
+	plain   bool
+	store   pending.Store
+
+	mu sync.Mutex
+	// waiting has, by id, what is closed when a request that waits in a file
+	// is over: a second request for the same questions waits for it.
+	waiting map[string]chan struct{}
+	log     io.Writer
+}
+
+func (a *rpcAsker) say(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fmt.Fprintf(a.log, "acp-bridge rpc: "+format+"\n", args...)
+}
+
+func unanswered(status convert.Status, reason string) rpc.Reply {
+	return rpc.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: status, Reason: reason}}}
+}
+
+// ask is called for one request at a time.
+func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
+	switch {
+	case a.answers:
+		return a.fromList(c)
+	case a.tty == nil:
+		return a.inFile(ctx, c)
+	}
+	file, _ := a.store.Find(c) // nil if there is none, or none that is of use
+	if file != nil && file.Answered() {
+		return a.deliver(file, func() {})
+	}
+	if a.gone.Load() {
+		return unanswered(convert.Disconnected, "")
+	}
+	outcome, _ := a.tty.ask(ctx, c, a.plain)
+	if outcome.Status == convert.Disconnected {
+		a.gone.Store(true)
+	}
+	r := rpc.Reply{Reply: answeredNow(nil, modeRPC)}
+	r.Outcome = outcome
+	if file != nil && outcome.Status == convert.Answered {
+		r.Done = a.clear(file)
+	}
+	return r
+}
+
+// fromList takes as many of the answers given as the call has questions.
+func (a *rpcAsker) fromList(c convert.Call) rpc.Reply {
+	n := min(len(c.Questions), len(a.given))
+	data, err := json.Marshal(a.given[:n])
+	if n == 0 {
+		data = []byte("[]")
+	}
+	a.given = a.given[n:]
+	var answers []convert.Answer
+	if err == nil {
+		answers, err = convert.ReadAnswers(c, data)
+	}
+	if err != nil {
+		return unanswered(convert.Failed, "--answers: "+err.Error())
+	}
+	return rpc.Reply{Reply: answeredNow(answers, modeRPC)}
+}
+
+// inFile has the questions wait in a file, after those of an earlier request
+// that asks the same.
+func (a *rpcAsker) inFile(ctx context.Context, c convert.Call) rpc.Reply {
+	id, mine := pending.ID(c), make(chan struct{})
+	a.mu.Lock()
+	earlier := a.waiting[id]
+	if a.waiting == nil {
+		a.waiting = map[string]chan struct{}{}
+	}
+	a.waiting[id] = mine
+	a.mu.Unlock()
+	over := func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.waiting[id] == mine {
+			delete(a.waiting, id)
+		}
+		close(mine)
+	}
+	if earlier == nil {
+		return a.post(ctx, c, over)
+	}
+	return rpc.Reply{Later: func(ctx context.Context) rpc.Reply {
+		select {
+		case <-earlier:
+		case <-ctx.Done():
+		}
+		return a.post(ctx, c, over)
+	}}
+}
+
+// post writes the file, or finds it, and waits for answers in it.
+func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Reply {
+	end := func(status convert.Status, reason string) rpc.Reply {
+		r := unanswered(status, reason)
+		r.Done = func(bool) { over() }
+		return r
+	}
+	file, err := a.store.Find(c)
+	found := file != nil
+	switch {
+	case found && file.Answered():
+		return a.deliver(file, over)
+	case ctx.Err() != nil:
+		return end(convert.Cancelled, "")
+	case found: // also with an answer that has to be corrected
+	case errors.Is(err, pending.ErrNotFound):
+		store := a.store
+		store.Report = nil // Find has reported
+		if file, err = store.Post(c); err != nil {
+			return end(convert.Failed, err.Error())
+		}
+	default:
+		return end(convert.Failed, err.Error())
+	}
+	a.say("%q waits in %s; answer it there, or with acp-bridge questions answer %s",
+		clean.Truncate(clean.Line(c.Questions[0].Text), 50), file.Path, file.ID)
+	return rpc.Reply{Later: func(ctx context.Context) rpc.Reply {
+		answered, err := a.store.Wait(ctx, file)
+		switch {
+		case err == nil:
+			return a.deliver(answered, over)
+		case errors.Is(err, pending.ErrGone): // a person removed it
+			return end(convert.Cancelled, "")
+		case ctx.Err() == nil:
+			return end(convert.Failed, err.Error())
+		}
+		if !found {
+			a.withdraw(file)
+		}
+		return end(convert.Cancelled, "")
+	}}
+}
+
+// deliver replies with the answers in a file, which is removed when the
+// response is written.
+func (a *rpcAsker) deliver(f *pending.File, over func()) rpc.Reply {
+	remove := a.clear(f)
+	return rpc.Reply{Reply: fromFile(f, modeRPC), Done: func(delivered bool) {
+		remove(delivered)
+		over()
+	}}
+}
+
+func (a *rpcAsker) clear(f *pending.File) func(bool) {
+	return func(delivered bool) {
+		if !delivered {
+			return
+		}
+		if err := a.store.Clear(f); err != nil {
+			a.say("the answers were used, but %s", oneLine(err))
+		}
+	}
+}
+
+// withdraw removes a file of our own that nobody has begun to answer.
+func (a *rpcAsker) withdraw(f *pending.File) {
+	now, err := a.store.Open(f.Path)
+	if err == nil && now.Err == nil && now.Left() == len(now.Questions) {
+		err = a.store.Clear(now)
+	}
+	if err != nil && !errors.Is(err, pending.ErrNotFound) {
+		a.say("%s", oneLine(err))
+	}
+}

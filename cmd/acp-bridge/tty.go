@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/terminal"
+)
+
+// askTerminal asks on the person's terminal; its error is
+// [terminal.ErrNoTerminal] where there is none.
+func askTerminal(ctx context.Context, c convert.Call, plain bool, s streams) (convert.Outcome, error) {
+	tty, err := openTerminal(s)
+	if err != nil {
+		return convert.Outcome{}, err
+	}
+	defer tty.close()
+	return tty.ask(ctx, c, plain)
+}
+
+// tty is the terminal that questions are asked on. It is never stdout, which
+// carries results.
+type tty struct {
+	in, out *os.File
+	opened  bool
+}
+
+func openTerminal(s streams) (*tty, error) {
+	if f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
+		return &tty{f, f, true}, nil
+	}
+	in, ok1 := s.in.(*os.File)
+	out, ok2 := s.err.(*os.File)
+	if ok1 && ok2 && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd()) {
+		return &tty{in, out, false}, nil
+	}
+	return nil, terminal.ErrNoTerminal
+}
+
+func (t *tty) ask(ctx context.Context, c convert.Call, plain bool) (convert.Outcome, error) {
+	return terminal.Ask(ctx, c, &terminal.Options{In: t.in, Out: t.out, Plain: plain})
+}
+
+func (t *tty) close() {
+	if t.opened {
+		_ = t.in.Close()
+	}
+}

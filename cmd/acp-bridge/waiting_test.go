@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// headlessRPC is acp-bridge rpc without a terminal, in this process.
+type headlessRPC struct {
+	t     *testing.T
+	in    *io.PipeWriter
+	lines *bufio.Scanner
+	log   chan string
+	code  chan int
+}
+
+type logWriter chan string
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w <- string(p)
+	return len(p), nil
+}
+
+func startHeadless(t *testing.T) *headlessRPC {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("os/signal.loop")) })
+	t.Chdir(t.TempDir())
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	c := &headlessRPC{t: t, in: inW, lines: bufio.NewScanner(outR), log: make(chan string, 20), code: make(chan int, 1)}
+	go func() {
+		code := run(t.Context(), []string{"rpc", "--headless"}, inR, outW, logWriter(c.log))
+		_ = outW.Close()
+		c.code <- code
+	}()
+	t.Cleanup(func() { _ = inW.Close(); _ = outR.Close() })
+	return c
+}
+
+func (c *headlessRPC) ask(id, question string) {
+	c.t.Helper()
+	_, err := fmt.Fprintf(c.in, `{"type":"ask_user_request","requestId":%q,"questions":[{"question":%q}]}`+"\n", id, question)
+	require.NoError(c.t, err)
+}
+
+func (c *headlessRPC) line() string {
+	c.t.Helper()
+	require.True(c.t, c.lines.Scan())
+	return c.lines.Text()
+}
+
+func (c *headlessRPC) answer(name, text string) {
+	c.t.Helper()
+	store := &pending.Store{}
+	f, err := store.Open(name)
+	require.NoError(c.t, err)
+	require.NoError(c.t, store.Answer(f, []convert.Answer{{Text: text}}))
+}
+
+func idOf(question string) string {
+	return pending.ID(convert.Call{Questions: []convert.Question{{Text: question}}})
+}
+
+// Requests wait side by side; each is answered when its file is.
+func TestRPCWaits(t *testing.T) {
+	c := startHeadless(t)
+	c.ask("a", "One?")
+	c.ask("b", "Two?")
+	c.ask("c", "Two?") // the same again: after b
+	require.Contains(t, <-c.log, `"One?" waits in `+filepath.Join(".acp-bridge", "pending-questions.json"))
+	require.Contains(t, <-c.log, `"Two?" waits in `)
+	c.answer(idOf("Two?"), "zwei")
+	require.Contains(t, c.line(), `"requestId":"b","answered":true,"answers":[{"question":"Two?","answer":"zwei"`)
+	require.Contains(t, <-c.log, `"Two?" waits in `, "now for c")
+	c.answer(idOf("One?"), "eins")
+	require.Contains(t, c.line(), `"requestId":"a","answered":true`)
+	f, err := (&pending.Store{}).Open(idOf("Two?"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(f.Path))
+	require.Contains(t, c.line(), `"requestId":"c","answered":false,"answers":[],"cancelled":true`, "removed by a person")
+	files, err := (&pending.Store{}).List()
+	require.NoError(t, err)
+	require.Empty(t, files)
+	require.NoError(t, c.in.Close())
+	require.Equal(t, 0, <-c.code)
+}
+
+// At the end of the input the files go, except where somebody has begun to
+// answer.
+func TestRPCWithdraws(t *testing.T) {
+	c := startHeadless(t)
+	c.ask("a", "One?")
+	<-c.log
+	_, err := io.WriteString(c.in, `{"type":"ask_user_request","requestId":"b","questions":[{"question":"Two?"},{"question":"Three?"}]}`+"\n")
+	require.NoError(t, err)
+	<-c.log
+	store := &pending.Store{}
+	files, err := store.List()
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	for _, f := range files {
+		if len(f.Questions) == 2 {
+			require.NoError(t, store.Answer(f, []convert.Answer{{Text: "zwei"}, {}}))
+		}
+	}
+	require.NoError(t, c.in.Close())
+	for range 2 {
+		require.Contains(t, c.line(), `"error":"withdrawn: `)
+	}
+	require.Equal(t, 0, <-c.code)
+	files, err = store.List()
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.Equal(t, 1, files[0].Left())
+}
+
+// Many runs at once, each with a call of its own: every question is kept, and
+// every run finds the answers to its own.
+func TestAskAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	ask := func(n int, flags ...string) (string, int) {
+		var out bytes.Buffer
+		cmd := exec.Command(os.Args[0], append([]string{"ask", "--headless"}, flags...)...)
+		cmd.Dir, cmd.Stdout = dir, &out
+		cmd.Env = append(os.Environ(), asBridge+"=1", "GORACE=atexit_sleep_ms=0")
+		cmd.Stdin = strings.NewReader(fmt.Sprintf(`{"question":"Question %d?"}`, n))
+		_ = cmd.Run()
+		return out.String(), cmd.ProcessState.ExitCode()
+	}
+	all := func(do func(n int)) {
+		var wg sync.WaitGroup
+		for n := range 8 {
+			wg.Go(func() { do(n) })
+		}
+		wg.Wait()
+	}
+	all(func(n int) {
+		if _, code := ask(n); code != 4 {
+			t.Errorf("question %d: exit code %d", n, code)
+		}
+	})
+	store := &pending.Store{Dir: dir}
+	files, err := store.List()
+	require.NoError(t, err)
+	require.Len(t, files, 8)
+	for _, f := range files {
+		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "to " + f.Questions[0].Text}}))
+	}
+	all(func(n int) {
+		out, code := ask(n)
+		if want := fmt.Sprintf(`{"answer":"to Question %d?"}`, n); strings.TrimSpace(out) != want || code != 0 {
+			t.Errorf("question %d: exit code %d, %s", n, code, out)
+		}
+	})
+	files, err = store.List()
+	require.NoError(t, err)
+	require.Empty(t, files)
+}

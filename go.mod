@@ -18,11 +18,10 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/tidwall/gjson v1.20.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/sys v0.49.0
 	golang.org/x/tools v0.52.0
 	pgregory.net/rapid v1.3.0
 )
-
-require golang.org/x/sys v0.49.0
 
 require (
 	charm.land/lipgloss/v2 v2.0.5 // indirect

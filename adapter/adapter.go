@@ -80,6 +80,9 @@ type Options struct {
 	// First is the rung to begin with; lower ones still serve. The zero value
 	// begins with the best the client has.
 	First Rung
+	// Unseen is set for a client that does not show the options of a permission
+	// request: that rung is left out, unless First names it.
+	Unseen bool
 	// Aware is set for a client that declares to know question requests: it
 	// answers a multi-select question in one go.
 	Aware bool
@@ -88,6 +91,8 @@ type Options struct {
 	// Guard distrusts first replies that come faster than a person can read;
 	// see [GuardTime].
 	Guard bool
+	// Now is the guard's clock; nil is [time.Now].
+	Now func() time.Time
 	// OnChange is told of every change of an open call, in order for each
 	// call. It must not block and must not call the adapter.
 	OnChange func(Change)
@@ -124,6 +129,9 @@ func New(client Client, opts *Options) *Adapter {
 	a.log = a.opts.Logger
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.opts.Now == nil {
+		a.opts.Now = time.Now
 	}
 	return a
 }
@@ -229,6 +237,16 @@ func (a *Adapter) update(e *entry, u acp.SessionUpdate) {
 	if err := up.SessionUpdate(ctx, acp.SessionNotification{SessionId: acp.SessionId(e.call.Session), Update: u}); err != nil {
 		a.log.Debug("update of a question was not sent", "session", e.call.Session, "call", e.call.ID, "err", err)
 	}
+}
+
+// end sends the update that ends a tool call, which also says on which rung
+// the question was asked last.
+func (a *Adapter) end(e *entry, u acp.SessionUpdate) {
+	a.mu.Lock()
+	rung := e.rung
+	a.mu.Unlock()
+	u.ToolCallUpdate.Meta = map[string]any{"acp-bridge": map[string]any{"rung": rung.String()}}
+	a.update(e, u)
 }
 
 // enter registers a call as open.

@@ -3,6 +3,8 @@ package adapter
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -47,6 +49,8 @@ func (a *Adapter) usable(s *session, r Rung) bool {
 	case Form:
 		_, ok := a.client.(Former)
 		return ok && a.opts.Forms
+	case Permission:
+		return !a.opts.Unseen || a.opts.First == Permission
 	case Conversation:
 		_, ok := a.client.(Talker)
 		return ok
@@ -74,7 +78,7 @@ func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
 			a.conclude(e, q, a.settled(e, o))
 			return o
 		}
-		a.update(e, convert.Complete(e.call, q, answer))
+		a.end(e, convert.Complete(e.call, q, answer))
 		answers[q] = answer
 	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}
@@ -84,11 +88,11 @@ func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
 // given by code count for the questions before it, too.
 func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) {
 	if o.Status != convert.Answered {
-		a.update(e, convert.Fail(e.call, q, o))
+		a.end(e, convert.Fail(e.call, q, o))
 		return
 	}
 	for i := range min(q+1, len(o.Answers)) {
-		a.update(e, convert.Complete(e.call, i, o.Answers[i]))
+		a.end(e, convert.Complete(e.call, i, o.Answers[i]))
 	}
 }
 
@@ -146,12 +150,17 @@ var answered = convert.Outcome{Status: convert.Answered}
 // errTooFast is the guard's reason to distrust a reply.
 var errTooFast = errors.New("the reply came faster than a person could have read the question")
 
+// tooFast reports whether the guard distrusts a reply that came now.
+func (a *Adapter) tooFast(asked time.Time) bool {
+	return a.opts.Guard && a.opts.Now().Sub(asked) < GuardTime
+}
+
 // askPermission goes through the rounds of one question. An error means that
 // the client gave no valid reply.
 func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Asking) (convert.Outcome, error) {
 	a.asking(e, q, Permission)
 	for {
-		start := time.Now()
+		start := a.opts.Now()
 		resp, err := a.client.RequestPermission(e.ctx, asking.Request())
 		if err != nil {
 			if o := a.ended(e.ctx, err); o.Status != 0 {
@@ -159,8 +168,7 @@ func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Ask
 			}
 			return convert.Outcome{}, refused("the request", err)
 		}
-		first := asking.Round() == 1
-		if a.opts.Guard && first && time.Since(start) < GuardTime && !convert.HasText(resp) {
+		if asking.Round() == 1 && a.tooFast(start) && !convert.HasText(resp) {
 			return convert.Outcome{}, errTooFast
 		}
 		step, err := asking.Reply(resp)
@@ -210,7 +218,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) conve
 		case said.Unclear != "":
 			text = said.Unclear + "\n\n" + convert.Message(*asking.Question(), asking.Picked())
 			continue
-		case len(said.Picks) > 0:
+		case len(said.Picks) > 0, len(asking.Picked()) > 0 && strings.EqualFold(said.Text, "done"):
 			asking.AddPicks(said.Picks)
 		default:
 			asking.AddText(said.Text)
@@ -224,6 +232,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) conve
 func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	a.asking(e, 0, Form)
 	a.update(e, convert.AnnounceAll(e.call))
+	start := a.opts.Now()
 	reply, err := a.client.(Former).CreateElicitation(e.ctx, convert.Form(e.call))
 	var o convert.Outcome
 	if err != nil {
@@ -232,13 +241,23 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 		}
 	} else if o, err = convert.FormOutcome(e.call, reply); err != nil {
 		return o, err
+	} else if a.tooFast(start) && !byHand(o.Answers) {
+		return convert.Outcome{}, errTooFast
 	}
 	if end := a.settled(e, o); end.Status == convert.Answered {
-		a.update(e, convert.CompleteAll(e.call, end.Answers))
+		a.end(e, convert.CompleteAll(e.call, end.Answers))
 	} else {
-		a.update(e, convert.Fail(e.call, 0, end))
+		a.end(e, convert.Fail(e.call, 0, end))
 	}
 	return o, nil
+}
+
+// byHand reports whether answers hold words or several picks for one question,
+// which no client sends by itself.
+func byHand(answers []convert.Answer) bool {
+	return slices.ContainsFunc(answers, func(a convert.Answer) bool {
+		return a.Text != "" || a.Note != "" || len(a.Selected) > 1
+	})
 }
 
 func (a *Adapter) announce(e *entry, q int, again bool) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -117,6 +118,9 @@ func TestConversation(t *testing.T) {
 		"other, then a label":       {pick, []any{"__other__"}, []any{"sqlite"}, one("SQLite"), convert.Answered},
 		"picks, other, then words":  {multi, []any{"Logs", "__other__"}, []any{"Metrics"}, []convert.Answer{{Selected: []string{"Logs"}, Text: "Metrics"}}, convert.Answered},
 		"picks, other, then number": {multi, []any{"Logs", "__other__"}, []any{"1"}, []convert.Answer{{Selected: []string{"Auth", "Logs"}}}, convert.Answered},
+		"picks, other, then done":   {multi, []any{"Logs", "__other__"}, []any{"Done"}, one("Logs"), convert.Answered},
+		"picks, garbage, then done": {multi, []any{"Logs", "Oracle"}, []any{"done"}, one("Logs"), convert.Answered},
+		"done is a word of its own": {pick, []any{"__other__"}, []any{"done"}, []convert.Answer{{Text: "done"}}, convert.Answered},
 		"empty, then a number":      {pick, []any{"__other__"}, []any{"", "1,2", "1"}, one("PostgreSQL"), convert.Answered},
 		"cancel":                    {pick, []any{"__other__"}, []any{"cancel"}, nil, convert.Cancelled},
 		"the conversation fails":    {pick, []any{"__other__"}, []any{errors.New("agent died")}, nil, convert.Failed},
@@ -137,4 +141,46 @@ func TestAwareClientGetsNoRounds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, one("Cache"), o.Answers)
 	require.Len(t, client.asked, 1)
+}
+
+// A client that does not show options is not given any to pick from, also when
+// its form fails, unless the user says so.
+func TestUnseenOptions(t *testing.T) {
+	for name, test := range map[string]struct {
+		options adapter.Options
+		asked   []string
+	}{
+		"no forms":        {adapter.Options{Unseen: true}, []string{"words q"}},
+		"forms that fail": {adapter.Options{Unseen: true, Forms: true}, []string{"form q", "words q"}},
+		"by option":       {adapter.Options{Unseen: true, First: adapter.Permission}, []string{"button q"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := &scripted{forms: []any{errors.New("no forms")}, buttons: []any{"SQLite"}, words: []any{"2"}}
+			o, err := adapter.New(client, &test.options).Ask(t.Context(), callOf("q", pick))
+			require.NoError(t, err)
+			require.Equal(t, one("SQLite"), o.Answers)
+			require.Equal(t, test.asked, client.asked)
+		})
+	}
+}
+
+// The guard holds for forms, too: one that is filled in at once with single
+// picks, or cancelled at once, was not in front of a person.
+func TestGuardOfForms(t *testing.T) {
+	for reply, believed := range map[string]bool{
+		`{"action":"accept","content":{"question_0":"SQLite"}}`:                       false,
+		`{"action":"accept","content":{"question_0":"SQLite","question_1":["Logs"]}}`: false,
+		`{"action":"cancel"}`:  false,
+		`{"action":"decline"}`: false,
+		`{"action":"accept","content":{"question_1":["Logs","Auth"]}}`:                          true,
+		`{"action":"accept","content":{"question_0_custom":"Redis"}}`:                           true,
+		`{"action":"accept","content":{"question_0":"SQLite","question_0_custom":"in a file"}}`: true,
+	} {
+		client := &scripted{forms: []any{reply}, words: []any{"1", "1"}}
+		now := time.Unix(0, 0)
+		a := adapter.New(client, &adapter.Options{Forms: true, Unseen: true, Guard: true, Now: func() time.Time { return now }})
+		_, err := a.Ask(t.Context(), callOf("q", pick, multi))
+		require.NoError(t, err)
+		require.Equal(t, believed, len(client.asked) == 1, reply)
+	}
 }

@@ -116,7 +116,7 @@ func (a *Adapter) Respond(session, id string, answers []convert.Answer) error {
 	if err := o.Check(e.call); err != nil {
 		return err
 	}
-	e.force(o)
+	e.force(o.InOrder(e.call))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -46,6 +47,7 @@ func settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, erro
 		if err := o.Check(c); err != nil {
 			return failed(err.Error())
 		}
+		o = o.InOrder(c)
 	case o.Status != 0 && o.Status != convert.Answered: // says more than the error
 	case errors.Is(err, convert.ErrCancelled):
 		o = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
@@ -65,21 +67,34 @@ func settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, erro
 // question without options, the text itself. An empty line cancels the call,
 // as does the end of the input.
 //
-// Ask returns when its context ends, but the line that was being read then
-// still belongs to that call: use a Lines for one call at a time.
+// Ask returns when its context ends. A line that is typed after that belongs to
+// the next call.
 type Lines struct {
 	In  io.Reader
 	Out io.Writer
 
-	scanner *bufio.Scanner
+	once  sync.Once
+	lines chan string // closed at the end of the input
+	err   error       // why it ended; set before lines is closed
+}
+
+// read hands on lines for as long as the Lines lives.
+func (l *Lines) read() {
+	scanner := bufio.NewScanner(l.In)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		l.lines <- scanner.Text()
+	}
+	l.err = scanner.Err()
+	close(l.lines)
 }
 
 // Ask implements [Resolver].
 func (l *Lines) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	if l.scanner == nil {
-		l.scanner = bufio.NewScanner(l.In)
-		l.scanner.Buffer(nil, 1<<20)
-	}
+	l.once.Do(func() {
+		l.lines = make(chan string)
+		go l.read()
+	})
 	answers := make([]convert.Answer, len(c.Questions))
 	for i, q := range c.Questions {
 		a, err := l.askOne(ctx, q)
@@ -128,27 +143,17 @@ func (l *Lines) show(q convert.Question) {
 }
 
 func (l *Lines) readLine(ctx context.Context) (string, error) {
-	type result struct {
-		line string
-		err  error
-	}
-	read := make(chan result, 1)
-	go func() {
-		if l.scanner.Scan() {
-			read <- result{line: l.scanner.Text()}
-			return
-		}
-		err := l.scanner.Err()
-		if err == nil {
-			err = convert.ErrCancelled
-		}
-		read <- result{err: err}
-	}()
 	select {
-	case r := <-read:
-		return r.line, r.err
+	case line, ok := <-l.lines:
+		switch {
+		case ok:
+			return line, nil
+		case l.err != nil:
+			return "", l.err
+		}
+		return "", convert.ErrCancelled
 	case <-ctx.Done():
-		return "", fmt.Errorf("%w: %w", convert.ErrCancelled, ctx.Err())
+		return "", withdrawn(context.Cause(ctx)).Err()
 	}
 }
 

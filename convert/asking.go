@@ -185,6 +185,8 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 		ids = []string{r.id}
 	} else if r.id == OtherID {
 		other = true
+	} else if err := a.known(r.id); err != nil {
+		return 0, err
 	}
 	for _, id := range ids {
 		switch {
@@ -245,7 +247,7 @@ func (a *Asking) AddText(text string) {
 
 // AddPicks ends a question that is at [NeedText] with options (positions from
 // 0) that the user named in words. A multi-select question adds them to its
-// picks, a single-select question takes the first.
+// picks, if there are any; a single-select question takes the first.
 func (a *Asking) AddPicks(positions []int) {
 	if !a.Question().MultiSelect {
 		a.opts.Picked = positions[:1]
@@ -272,6 +274,15 @@ func (a *Asking) offered(id string) (int, error) {
 		return 0, fmt.Errorf("%w: selected without an option id", ErrProtocol)
 	}
 	return 0, fmt.Errorf("%w: option %q was not offered", ErrProtocol, id)
+}
+
+// known refuses an id beside a list of ids that says nothing.
+func (a *Asking) known(id string) error {
+	if id == "" || id == DoneID || a.pickedBefore(id) {
+		return nil
+	}
+	_, err := a.offered(id)
+	return err
 }
 
 func (a *Asking) pickedBefore(id string) bool {

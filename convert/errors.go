@@ -111,6 +111,9 @@ func (o Outcome) Check(c Call) error {
 	empty := true
 	for i, a := range o.Answers {
 		q := &c.Questions[i]
+		if len(a.Selected) > 0 && a.Text != "" && !q.MultiSelect {
+			return fmt.Errorf("%w: question %d takes an option or a text, got both (a remark is a note)", ErrFailed, i+1)
+		}
 		if len(a.Selected) > 1 && !q.MultiSelect {
 			return fmt.Errorf("%w: question %d takes one option, got %d", ErrFailed, i+1, len(a.Selected))
 		}
@@ -125,6 +128,23 @@ func (o Outcome) Check(c Call) error {
 		return fmt.Errorf("%w: no question has an answer", ErrFailed)
 	}
 	return nil
+}
+
+// InOrder returns the outcome with the picks of each answer in option order,
+// each once.
+func (o Outcome) InOrder(c Call) Outcome {
+	answers := slices.Clone(o.Answers)
+	for i := range min(len(answers), len(c.Questions)) {
+		var labels []string
+		for _, option := range c.Questions[i].Options {
+			if slices.Contains(answers[i].Selected, option.Label) {
+				labels = append(labels, option.Label)
+			}
+		}
+		answers[i].Selected = labels
+	}
+	o.Answers = answers
+	return o
 }
 
 func (q *Question) hasLabel(label string) bool {

@@ -31,7 +31,7 @@ type formField struct {
 // ParseForm reads the parameters of elicitation/create in form mode. Errors
 // are [InputError]s.
 func ParseForm(params json.RawMessage) (FormCall, error) {
-	if !gjson.ValidBytes(params) {
+	if !valid(params) {
 		return FormCall{}, &InputError{Err: ErrInvalidJSON, Detail: "expected the parameters of elicitation/create"}
 	}
 	root := gjson.ParseBytes(params)

@@ -41,7 +41,7 @@ func messageHelp(q Question, more bool) string {
 	case len(q.Options) == 0:
 		return "Reply with your answer." + cancel
 	case more:
-		return "Reply with your own words, or with further numbers; they are added to what is picked." + cancel
+		return "Reply with your own words, or with further numbers; they are added to what is picked. Reply `done` if that is all." + cancel
 	case q.MultiSelect:
 		return "Reply with one or more numbers (such as `1,3`), a label, or your own words." + cancel
 	}
@@ -65,7 +65,7 @@ type Said struct {
 // a label in another case, numbers and ranges, or words of their own.
 func ReadMessage(q Question, reply string) Said {
 	reply = strings.TrimSpace(reply)
-	if reply == "" {
+	if clean.Line(reply) == "" { // nothing that can be seen
 		return Said{Unclear: "The reply was empty."}
 	}
 	if i, ok := findLabel(q, reply); ok {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -48,7 +49,7 @@ func limit(n, zero int) int {
 //
 // An error is an [InputError]; nothing of the call is returned beside it.
 func Parse(input []byte, limits Limits) (Call, error) {
-	if !gjson.ValidBytes(input) {
+	if !valid(input) {
 		return Call{}, &InputError{Err: ErrInvalidJSON, Detail: "expected an object with questions"}
 	}
 	root := gjson.ParseBytes(input)
@@ -78,12 +79,24 @@ func Parse(input []byte, limits Limits) (Call, error) {
 	return call, nil
 }
 
+// deep is how long an input may be for a check that recurses: one of nothing
+// but brackets takes a stack of some hundred times its length.
+const deep = 64 << 10
+
+// valid reports whether data is JSON.
+func valid(data []byte) bool {
+	if len(data) <= deep {
+		return gjson.ValidBytes(data)
+	}
+	return json.Valid(data)
+}
+
 // questionList finds the array of questions, inside a JSON string if need be.
 func questionList(root gjson.Result) (gjson.Result, error) {
 	list := field(root, "questions")
 	if list.Type == gjson.String {
 		text := strings.TrimSpace(list.Str)
-		if !gjson.Valid(text) {
+		if !valid([]byte(text)) {
 			return list, &InputError{Err: ErrInvalidJSON, Detail: "questions is a string that does not hold a JSON array"}
 		}
 		list = gjson.Parse(text)

@@ -11,7 +11,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // Options say how to serve an editor. The zero value finds Claude Code where
@@ -39,6 +39,8 @@ type Options struct {
 	First adapter.Rung
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
+	// Now is the clock by which answers are too fast; nil is [time.Now].
+	Now func() time.Time
 	// CancelGrace is how long a cancelled turn may take to end before its
 	// process is ended; 0 stands for 5 seconds.
 	CancelGrace time.Duration
@@ -64,6 +66,7 @@ type Agent struct {
 
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
+	canRead  bool             // the editor reads out its buffers
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being ended
 }
@@ -88,13 +91,13 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	case <-a.conn.Done():
 	case <-ctx.Done():
 	}
-	return a.shutDown(ctx)
+	return a.shutDown()
 }
 
 // maxLine is the longest line taken from an editor: prompts carry images.
 const maxLine = 64 << 20
 
-func (a *Agent) shutDown(ctx context.Context) error {
+func (a *Agent) shutDown() error {
 	a.mu.Lock()
 	sessions := make([]*session, 0, len(a.sessions))
 	for _, s := range a.sessions {
@@ -106,9 +109,8 @@ func (a *Agent) shutDown(ctx context.Context) error {
 		a.end(s, errEditorGone)
 	}
 	a.closing.Wait()
-	err := a.conn.Close()
-	if ctx.Err() != nil {
-		return err
+	if err := a.conn.Close(); err != nil {
+		a.log.Debug("the editor did not take everything", "err", err)
 	}
 	return nil
 }
@@ -131,10 +133,18 @@ func (a *Agent) session(id acp.SessionId) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.sessions[string(id)]
-	if s == nil {
+	if s == nil || s.closing {
 		return nil, notFound("there is no session %q: it was never opened here, or is closed", id)
 	}
 	return s, nil
+}
+
+// known is session for what still has to be said about one that is being
+// closed.
+func (a *Agent) known(id string) *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sessions[id]
 }
 
 // Accept takes prompts in the order in which they arrive, so that a cancel
@@ -156,13 +166,23 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 	a.connection()
 	switch method {
 	case acp.AgentMethodInitialize:
-		return handle(params, a.initialize)
+		return a.initialize(a.readInitialize(params))
 	case acp.AgentMethodAuthenticate:
 		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
 	case acp.AgentMethodLogout:
 		return a.logout(ctx)
 	case acp.AgentMethodSessionNew:
 		return handle(params, func(r acp.NewSessionRequest) (any, error) { return a.newSession(ctx, r) })
+	case acp.AgentMethodSessionList:
+		return handle(params, func(r acp.ListSessionsRequest) (any, error) { return a.listSessions(ctx, r) })
+	case acp.AgentMethodSessionLoad:
+		return handle(params, func(r acp.LoadSessionRequest) (any, error) { return a.loadSession(ctx, r) })
+	case acp.AgentMethodSessionResume:
+		return handle(params, func(r acp.ResumeSessionRequest) (any, error) { return a.resumeSession(ctx, r) })
+	case acp.AgentMethodSessionFork:
+		return a.forkSession(ctx, params)
+	case acp.AgentMethodSessionDelete:
+		return handle(params, a.deleteSession)
 	case acp.AgentMethodSessionSetMode:
 		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return a.setMode(ctx, r) })
 	case acp.AgentMethodSessionSetConfigOption:
@@ -212,7 +232,7 @@ func decode[T any](params json.RawMessage) (request T, err error) {
 	return request, nil
 }
 
-var errEditorGone = errors.New("the editor closed the connection")
+var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}
 
 // claudePath finds the CLI.
 func (a *Agent) claudePath() (string, error) {

@@ -9,12 +9,14 @@ import (
 
 // Client is what is known of an editor beyond what it says of itself.
 type Client struct {
-	// Name is what it sends as clientInfo.name.
+	// Name is what it sends as clientInfo.name. Clients that send none are
+	// listed for people: they cannot be recognised.
 	Name string
 	// Editor is its name for people.
 	Editor string
-	// First is the rung to begin with; the zero value goes by capabilities.
-	First adapter.Rung
+	// Unseen is set where the options of a permission request are not shown:
+	// such a client is asked in the conversation, if it has no forms.
+	Unseen bool
 	// Title is the style of titles.
 	Title convert.TitleStyle
 	// Guard is set for clients that can be told to answer by themselves.
@@ -29,18 +31,30 @@ var Clients = []Client{
 	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option"},
 	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first"},
 	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Note: "numbered buttons in an order of its own"},
-	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", First: adapter.Conversation, Note: "shows neither question nor options of a permission request"},
-	{Name: "acpx", Editor: "acpx", First: adapter.Conversation, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself"},
+	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request"},
+	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself"},
 	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: convert.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything"},
-	{Name: "DeepChat", Editor: "DeepChat", First: adapter.Conversation, Note: "shows Allow and Deny alone"},
-	{Name: "kandev-agentctl", Editor: "kandev", First: adapter.Conversation, Note: "shows Allow and Deny alone"},
+	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone"},
+	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone"},
+	{Editor: "Neovim avante", Guard: true, Note: "approves by itself, or answers without saying what was picked"},
+	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself"},
+	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option"},
+}
+
+// First is the rung on which the client is asked first; the zero value goes by
+// its capabilities.
+func (c Client) First() adapter.Rung {
+	if c.Unseen {
+		return adapter.Conversation
+	}
+	return 0
 }
 
 // lookUp finds what is known of a client by its name.
 func lookUp(info *acp.Implementation) (Client, bool) {
 	if info != nil {
 		for _, c := range Clients {
-			if c.Name == info.Name {
+			if c.Name != "" && c.Name == info.Name {
 				return c, true
 			}
 		}
@@ -53,15 +67,16 @@ func lookUp(info *acp.Implementation) (Client, bool) {
 func AskOptions(r acp.InitializeRequest) (o adapter.Options, why string) {
 	caps := r.ClientCapabilities
 	known, _ := lookUp(r.ClientInfo)
-	aware := caps.Meta["askUserQuestion"]
+	declared := caps.Meta["askUserQuestion"]
+	aware := declared != nil && declared != false
 	o = adapter.Options{
-		Forms: caps.Elicitation != nil && caps.Elicitation.Form != nil,
-		Aware: aware != nil && aware != false,
-		Title: known.Title,
-		Guard: known.Guard,
+		Forms:  caps.Elicitation != nil && caps.Elicitation.Form != nil,
+		Aware:  aware,
+		Title:  known.Title,
+		Unseen: known.Unseen && !aware,
+		Guard:  known.Guard,
 	}
-	if !o.Forms && !o.Aware && known.First != 0 {
-		o.First = known.First
+	if o.Unseen && !o.Forms {
 		return o, "the table of clients: " + known.Note
 	}
 	return o, "its capabilities"
@@ -71,20 +86,27 @@ func AskOptions(r acp.InitializeRequest) (o adapter.Options, why string) {
 func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
 	o, why := AskOptions(r)
 	o.Guard = o.Guard || a.opts.Guard
+	o.Now = a.opts.Now
 	o.OnChange = a.questionChanged
 	o.Logger = a.log
 	if a.opts.First != 0 {
 		o.First, why = a.opts.First, "--ask"
 	}
-	first := o.First
-	if first == 0 {
-		first = adapter.Permission
-		if o.Forms {
-			first = adapter.Form
-		}
-	}
 	_, inTable := lookUp(r.ClientInfo)
-	a.log.Debug("how questions are asked", "first", first.String(), "why", why, "known", inTable,
+	a.log.Debug("how questions are asked", "first", firstRung(&o).String(), "why", why, "known", inTable,
 		"forms", o.Forms, "aware", o.Aware, "guard", o.Guard)
 	return &o
+}
+
+// firstRung is the rung on which the first question is asked.
+func firstRung(o *adapter.Options) adapter.Rung {
+	switch {
+	case o.First == adapter.Conversation:
+		return adapter.Conversation
+	case o.Forms && o.First != adapter.Permission:
+		return adapter.Form
+	case o.Unseen && o.First != adapter.Permission:
+		return adapter.Conversation
+	}
+	return adapter.Permission
 }

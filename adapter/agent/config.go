@@ -147,12 +147,37 @@ func (s *session) changeMode(ctx context.Context, mode string) error {
 	}
 	// Noted first: the CLI's own report of the change is then no news.
 	before := s.swapMode(mode)
-	if proc, _ := s.process(); proc != nil {
-		if err := proc.SetMode(ctx, mode); err != nil {
-			s.swapMode(before)
-			return processError(fmt.Errorf("the mode was not changed: %w", err))
-		}
+	proc, _ := s.process()
+	if proc == nil {
+		return nil
 	}
+	err := s.tell(ctx, func(ctx context.Context) error { return proc.SetMode(ctx, mode) }, func() { s.modeChanged(before) })
+	if err != nil {
+		s.swapMode(before)
+		return processError(fmt.Errorf("the mode was not changed: %w", err))
+	}
+	return nil
+}
+
+// tell sends a request to the CLI and waits for its reply. While too much is
+// held the CLI is not read, and the editor must not wait: its user may be about
+// to answer what holds it up. If the CLI refuses then, undo is called.
+func (s *session) tell(ctx context.Context, request func(context.Context) error, undo func()) error {
+	replied := make(chan error, 1)
+	go func() { replied <- request(s.ctx) }()
+	select {
+	case err := <-replied:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.out.stuck():
+	}
+	go func() {
+		if err := <-replied; err != nil && s.ctx.Err() == nil {
+			s.agent.log.Warn("Claude Code refused a change of its options", "session", s.id, "err", err)
+			undo()
+		}
+	}()
 	return nil
 }
 
@@ -171,15 +196,26 @@ func (s *session) changeModel(ctx context.Context, model string) error {
 	if !known {
 		return invalid("unknown model %q: the models are listed when a session is opened", model)
 	}
-	if proc != nil {
-		if err := proc.SetModel(ctx, model); err != nil {
-			return processError(fmt.Errorf("the model was not changed: %w", err))
-		}
+	before := s.swapModel(model)
+	if proc == nil {
+		return nil
 	}
-	s.mu.Lock()
-	s.model = model
-	s.mu.Unlock()
+	err := s.tell(ctx, func(ctx context.Context) error { return proc.SetModel(ctx, model) }, func() {
+		s.swapModel(before)
+		s.configChanged()
+	})
+	if err != nil {
+		s.swapModel(before)
+		return processError(fmt.Errorf("the model was not changed: %w", err))
+	}
 	return nil
+}
+
+func (s *session) swapModel(model string) (before string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.model = s.model, model
+	return before
 }
 
 // modeChanged tells the editor about a mode that the CLI changed to by itself.

@@ -53,11 +53,7 @@ func promptBlocks(content []acp.ContentBlock) ([]block, error) {
 			return nil, invalid("prompt block %d: expected text, an image, a resource link or a resource", i+1)
 		}
 	}
-	blocks = append(blocks, embedded...)
-	if len(blocks) == 0 {
-		return nil, invalid("the prompt is empty")
-	}
-	return blocks, nil
+	return append(blocks, embedded...), nil
 }
 
 func imageBlock(c *acp.ContentBlockImage) (block, error) {

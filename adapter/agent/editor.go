@@ -23,9 +23,9 @@ func (e *editor) CreateElicitation(ctx context.Context, r convert.FormRequest) (
 }
 
 func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
-	s, err := e.agent.session(n.SessionId)
-	if err != nil {
-		return err
+	s := e.agent.known(string(n.SessionId))
+	if s == nil {
+		return errSessionClosed
 	}
 	s.out.send(n.Update)
 	return nil
@@ -50,8 +50,8 @@ func (a *Agent) ask() *adapter.Adapter {
 
 // questionChanged keeps track of the questions that are in front of the user.
 func (a *Agent) questionChanged(c adapter.Change) {
-	s, err := a.session(acp.SessionId(c.Call.Session))
-	if err != nil {
+	s := a.known(c.Call.Session)
+	if s == nil {
 		return
 	}
 	s.mu.Lock()

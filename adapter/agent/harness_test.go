@@ -30,8 +30,17 @@ type editor struct {
 	// requests are those of the agent, each waiting for its answer.
 	requests chan *request
 	served   chan error
+	prompted chan struct{}
 	in, out  io.Closer
+	// watch sees requests and updates in the order of the wire, and the end of
+	// each request before its answer is sent.
+	watch interface {
+		arrives(ctx context.Context, method string, params gjson.Result)
+		answered(params gjson.Result)
+	}
 
+	// forget makes the editor keep no updates.
+	forget bool
 	// pause, if set, stops the editor from reading until it is closed.
 	pause chan struct{}
 
@@ -53,12 +62,12 @@ type request struct {
 func serve(t testing.TB, opts agent.Options) *editor {
 	agentIn, out := io.Pipe()
 	in, agentOut := io.Pipe()
-	e := &editor{t: t, requests: make(chan *request, 100), served: make(chan error, 1), in: in, out: out, changed: make(chan struct{})}
+	e := &editor{t: t, requests: make(chan *request, 100), served: make(chan error, 1), prompted: make(chan struct{}, 100), in: in, out: out, changed: make(chan struct{})}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	go func() { e.served <- agent.Serve(context.Background(), agentIn, agentOut, opts) }()
-	e.conn = conn.New(in, out, e, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
+	e.conn = conn.New(in, out, e, &conn.Options{Logger: slog.New(slog.DiscardHandler), Trace: e.trace})
 	t.Cleanup(e.leave)
 	return e
 }
@@ -93,6 +102,9 @@ func (e *editor) leave() {
 func (e *editor) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	r := &request{Result: gjson.ParseBytes(params), method: method, answer: make(chan any, 1), withdrawn: ctx.Done()}
 	e.requests <- r
+	if e.watch != nil {
+		defer e.watch.answered(r.Result)
+	}
 	select {
 	case v := <-r.answer:
 		if err, ok := v.(error); ok {
@@ -104,8 +116,19 @@ func (e *editor) Request(ctx context.Context, method string, params json.RawMess
 	}
 }
 
-func (e *editor) Notify(_ context.Context, method string, params json.RawMessage) {
-	if method != acp.ClientMethodSessionUpdate {
+// Accept lets watch see a request in its place among the updates.
+func (e *editor) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
+	if e.watch != nil {
+		e.watch.arrives(ctx, method, gjson.ParseBytes(params))
+	}
+	return nil
+}
+
+func (e *editor) Notify(ctx context.Context, method string, params json.RawMessage) {
+	if e.watch != nil {
+		e.watch.arrives(ctx, method, gjson.ParseBytes(params))
+	}
+	if method != acp.ClientMethodSessionUpdate || e.forget {
 		return
 	}
 	if e.pause != nil {
@@ -202,16 +225,24 @@ func (e *editor) prompt(session, text string) *turn {
 func (e *editor) promptBlocks(session, blocks string) *turn {
 	t := &turn{e: e, done: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
-	started := make(chan struct{})
 	go func() {
 		defer cancel()
 		defer close(t.done)
-		close(started)
 		raw, err := e.conn.Call(ctx, acp.AgentMethodSessionPrompt, json.RawMessage(fmt.Sprintf(`{"sessionId":%q,"prompt":%s}`, session, blocks)))
 		t.resp, t.err = gjson.ParseBytes(raw), err
 	}()
-	<-started
+	select {
+	case <-e.prompted: // what is sent from here on comes behind it
+	case <-t.done:
+	}
 	return t
+}
+
+// trace notes that a prompt is on its way.
+func (e *editor) trace(d conn.Direction, line []byte) {
+	if d == conn.Out && gjson.GetBytes(line, "method").Str == acp.AgentMethodSessionPrompt {
+		e.prompted <- struct{}{}
+	}
 }
 
 // ends waits for the prompt's response and checks its stop reason.
@@ -269,6 +300,9 @@ func (e *editor) tool(session, id string) map[string]string {
 	for _, u := range e.updates(session) {
 		if u.Get("toolCallId").Str != id {
 			continue
+		}
+		if rung := u.Get("_meta.acp-bridge.rung"); rung.Exists() {
+			state["rung"] = rung.Str
 		}
 		for _, key := range []string{"title", "kind", "status"} {
 			if v := u.Get(key); v.Exists() {

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"encoding/json"
+
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -10,6 +12,7 @@ import (
 func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 	a.mu.Lock()
 	a.asker = a.newAsker(r)
+	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
 	a.mu.Unlock()
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,
@@ -18,13 +21,34 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 			Auth:               acp.AgentAuthCapabilities{Logout: &acp.LogoutCapabilities{}},
 			PromptCapabilities: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
 			McpCapabilities:    acp.McpCapabilities{Http: true, Sse: true},
+			LoadSession:        true,
 			SessionCapabilities: acp.SessionCapabilities{
 				Close:                 &acp.SessionCloseCapabilities{},
+				Delete:                &acp.SessionDeleteCapabilities{},
+				Fork:                  &acp.SessionForkCapabilities{},
+				List:                  &acp.SessionListCapabilities{},
+				Resume:                &acp.SessionResumeCapabilities{},
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
 			},
 		},
 		AuthMethods: authMethods,
 	}, nil
+}
+
+// readInitialize reads what a client says of itself. A client whose
+// capabilities make no sense is one without any: it is served all the same.
+func (a *Agent) readInitialize(params json.RawMessage) acp.InitializeRequest {
+	var r acp.InitializeRequest
+	err := json.Unmarshal(params, &r)
+	if err == nil {
+		return r
+	}
+	a.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
+	var name struct {
+		ClientInfo *acp.Implementation `json:"clientInfo"`
+	}
+	_ = json.Unmarshal(params, &name) // without a name it is any client
+	return acp.InitializeRequest{ClientInfo: name.ClientInfo}
 }
 
 // newAsker makes the adapter for what the client says it can do.

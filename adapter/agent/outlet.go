@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
 )
 
 // outlet sends a session's updates in order. While a question waits for the
@@ -17,6 +19,7 @@ type outlet struct {
 	freed   sync.Cond
 	holding bool
 	held    []any
+	full    chan struct{} // closed while the reader of the CLI waits
 }
 
 // maxHeld bounds how many updates are held in memory.
@@ -25,6 +28,12 @@ const maxHeld = 1000
 func (o *outlet) init(s *session) {
 	o.s = s
 	o.freed.L = &o.mu
+	o.full = make(chan struct{})
+	context.AfterFunc(s.ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.freed.Broadcast()
+	})
 }
 
 // send sends an update of the turn, or holds it. It blocks while the editor
@@ -33,40 +42,32 @@ func (o *outlet) send(update acp.SessionUpdate) {
 	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
 }
 
-// chunk is a piece of text on its way to the editor. The SDK's own types cost
-// several times as much to encode, and most updates are chunks.
-type chunk struct {
-	SessionID string `json:"sessionId"`
-	Update    struct {
-		SessionUpdate string `json:"sessionUpdate"`
-		Content       struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		} `json:"content"`
-	} `json:"update"`
-}
-
 const (
 	messageChunk = "agent_message_chunk"
 	thoughtChunk = "agent_thought_chunk"
 )
 
-// text sends a chunk of a message or a thought.
+// text sends a chunk of a message or a thought. Most updates are chunks, so
+// they are encoded by hand.
 func (o *outlet) text(kind, text string) {
 	if text == "" {
 		return
 	}
-	var c chunk
-	c.SessionID = o.s.id
-	c.Update.SessionUpdate = kind
-	c.Update.Content.Type, c.Update.Content.Text = "text", text
-	o.put(c)
+	b := make([]byte, 0, len(text)+160)
+	b = append(b, `{"sessionId":"`...)
+	b = append(b, o.s.id...) // a UUID
+	b = append(b, `","update":{"sessionUpdate":"`...)
+	b = append(b, kind...)
+	b = append(b, `","content":{"type":"text","text":`...)
+	b = conn.AppendString(b, text)
+	o.put(conn.Encoded(append(b, `}}}`...)))
 }
 
 func (o *outlet) put(params any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.holding && len(o.held) >= maxHeld && o.s.ctx.Err() == nil {
+		o.fill()
 		o.freed.Wait()
 	}
 	if o.holding {
@@ -74,6 +75,23 @@ func (o *outlet) put(params any) {
 		return
 	}
 	o.notify(params)
+}
+
+// fill notes that too much is held. mu is held.
+func (o *outlet) fill() {
+	select {
+	case <-o.full:
+	default:
+		close(o.full)
+	}
+}
+
+// stuck is closed while the CLI is not read because too much is held: replies
+// of the CLI do not arrive either.
+func (o *outlet) stuck() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.full
 }
 
 // now sends an update that does not belong to a turn.
@@ -84,8 +102,9 @@ func (o *outlet) now(update acp.SessionUpdate) {
 }
 
 func (o *outlet) notify(params any) {
-	// The connection's own end is the only thing that makes sending pointless.
-	if err := o.s.agent.connection().Notify(context.Background(), acp.ClientMethodSessionUpdate, params); err != nil {
+	// A session that is closed has nothing more to say, and must not wait for an
+	// editor that does not read.
+	if err := o.s.agent.connection().Notify(o.s.ctx, acp.ClientMethodSessionUpdate, params); err != nil {
 		o.s.agent.log.Debug("update not sent", "session", o.s.id, "err", err)
 	}
 }
@@ -105,5 +124,6 @@ func (o *outlet) release() {
 		o.notify(params)
 	}
 	o.held, o.holding = nil, false
+	o.full = make(chan struct{})
 	o.freed.Broadcast()
 }

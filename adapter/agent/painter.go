@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // painter turns the CLI's messages into updates. Text arrives twice, as deltas
@@ -20,7 +21,7 @@ type painter struct {
 
 	// Of the reader alone.
 	stream streamed
-	tasks  display.Tasks
+	used   gjson.Result // usage of the conversation's last message
 
 	mu    sync.Mutex
 	calls map[string]*toolCall // tool calls without a result
@@ -29,8 +30,10 @@ type painter struct {
 // streamed is what came in deltas of the current content block.
 type streamed struct {
 	message string
-	kind    string // "text" or "thinking"
+	kind    string // "text", "thinking" or "tool_use"
 	text    strings.Builder
+	call    string  // id of the tool call
+	input   partial // of the tool call
 }
 
 // toolCall is a tool call that has no result yet.
@@ -38,6 +41,7 @@ type toolCall struct {
 	tool   display.Tool
 	parent string
 	drawn  bool // the editor knows it
+	title  string
 	asked  bool // a question that the adapter draws
 }
 
@@ -48,7 +52,7 @@ func (p *painter) event(m claude.Message) {
 	if m.ParentToolUseID() != "" {
 		return
 	}
-	event := m.Get("event")
+	event := m.Event()
 	switch m.Subtype {
 	case "message_start":
 		p.stream = streamed{message: event.Get("message.id").Str}
@@ -56,7 +60,8 @@ func (p *painter) event(m claude.Message) {
 		b := event.Get("content_block")
 		p.stream = streamed{message: p.stream.message, kind: b.Get("type").Str}
 		if p.stream.kind == "tool_use" {
-			p.begin(b.Get("id").Str, b.Get("name").Str)
+			p.stream.call = b.Get("id").Str
+			p.begin(p.stream.call, b.Get("name").Str)
 		}
 	case "content_block_delta":
 		p.delta(event.Get("delta"))
@@ -73,7 +78,29 @@ func (p *painter) delta(d gjson.Result) {
 		text := d.Get("thinking").String()
 		p.stream.text.WriteString(text)
 		p.s.out.text(thoughtChunk, text)
+	case "input_json_delta":
+		if p.stream.input.feed(d.Get("partial_json").String()) {
+			p.grow(p.stream.call, p.stream.input.input())
+		}
 	}
+}
+
+// grow shows what a tool call's unfinished input says about it already.
+func (p *painter) grow(id string, input json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil || !c.drawn {
+		return
+	}
+	info := display.ToolInfo(display.Tool{Name: c.tool.Name, Input: input}, p.s.cwd)
+	if info.Title == c.title {
+		return
+	}
+	c.title = info.Title
+	p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Title: &info.Title, Locations: info.Locations, Meta: c.meta(),
+	}})
 }
 
 // begin draws a tool call as soon as its name is known.
@@ -98,6 +125,9 @@ func (p *painter) assistant(m claude.Message) {
 		return // comes again as the turn's error
 	}
 	parent := m.ParentToolUseID()
+	if parent == "" {
+		p.used = m.Get("message.usage")
+	}
 	for _, b := range m.Get("message.content").Array() {
 		switch b.Get("type").Str {
 		case "text":
@@ -149,6 +179,7 @@ func (p *painter) toolUse(b gjson.Result, parent string) {
 // draw shows a tool call, or what is new about it. mu is held.
 func (p *painter) draw(id string, c *toolCall) {
 	info := display.ToolInfo(c.tool, p.s.cwd)
+	c.title = info.Title
 	if c.drawn {
 		update := acp.SessionToolCallUpdate{
 			ToolCallId: acp.ToolCallId(id), Title: &info.Title, Kind: &info.Kind,
@@ -210,12 +241,13 @@ func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
 func (p *painter) user(m claude.Message) {
 	for _, b := range m.Get("message.content").Array() {
 		if b.Get("type").Str == "tool_result" {
-			p.toolResult(b, m.Get("tool_use_result"))
+			p.toolResult(b, m)
 		}
 	}
 }
 
-func (p *painter) toolResult(b, structured gjson.Result) {
+func (p *painter) toolResult(b gjson.Result, m claude.Message) {
+	structured := m.Get("tool_use_result")
 	id := b.Get("tool_use_id").Str
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,12 +264,18 @@ func (p *painter) toolResult(b, structured gjson.Result) {
 	case c.asked:
 		return // the adapter has shown how it ended
 	case display.PlanTool(c.tool.Name) && !result.IsError:
-		if p.tasks.Apply(c.tool, result) {
-			p.s.out.send(acp.UpdatePlan(p.tasks.Plan()...))
+		if p.s.tasks.Apply(c.tool, result) {
+			p.s.out.send(acp.UpdatePlan(p.s.tasks.Plan()...))
 		}
+		return
+	case c.tool.Name == questionTool && !result.IsError:
+		p.answered(id, c, structured.Get("answers"))
 		return
 	case c.tool.Name == questionTool:
 		p.refused(id, c)
+		if kind := m.Get("tool_result_meta.0.non_execution_kind").Str; kind == "user-rejected" || kind == "interrupted" {
+			result.Content = json.RawMessage(`"Not answered"`) // what stands there is for the model
+		}
 	case !c.drawn:
 		p.draw(id, c)
 	}
@@ -250,6 +288,21 @@ func (p *painter) refused(id string, c *toolCall) {
 	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
 		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+	}})
+}
+
+// answered draws a question call of a transcript with the answers it got.
+func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
+	info := display.ToolInfo(c.tool, p.s.cwd)
+	var lines []string
+	answers.ForEach(func(question, answer gjson.Result) bool {
+		lines = append(lines, clean.Line(question.String())+" → "+clean.Line(answer.String()))
+		return true
+	})
+	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
+		Status: acp.ToolCallStatusCompleted, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+		Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(strings.Join(lines, "\n\n")))},
 	}})
 }
 
@@ -271,6 +324,10 @@ func (p *painter) abandon() {
 	defer p.mu.Unlock()
 	for id, c := range p.calls {
 		delete(p.calls, id)
+		if c.tool.Name == questionTool && !c.asked && len(c.tool.Input) > 0 {
+			p.refused(id, c) // of a transcript that ends with it
+			c.drawn = true
+		}
 		if c.drawn && !c.asked {
 			status := acp.ToolCallStatusFailed
 			p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -21,26 +22,21 @@ func (s *session) park(ctx context.Context, m adapter.Message) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	s.mu.Lock()
-	waiting := len(s.line) > 1
-	s.mu.Unlock()
-	if waiting { // typed before the question was there: it is no answer to it
+	k := &parked{toolCallID: m.ToolCallID, reply: make(chan string, 1)}
+	open := s.claim(k)
+	if open {
+		s.out.text(messageChunk, "\n\n"+m.Text)
+		s.out.hold()
+		open = s.settle(k)
+	}
+	if !open { // a prompt typed before the question was there is no answer to it
 		s.cancelTurn(true)
+		s.out.release()
 		return "", convert.ErrCancelled
 	}
-	k := &parked{toolCallID: m.ToolCallID, reply: make(chan string, 1)}
-	s.out.text(messageChunk, "\n\n"+m.Text)
-	s.out.hold()
-	e := stopped(acp.StopReasonEndTurn)
-	e.response.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": k.toolCallID}}
-	s.mu.Lock()
-	if s.turn != nil && !s.turn.cancelled {
-		s.parked = k
-		s.turn.finish(e)
-	}
-	s.mu.Unlock()
 	select {
 	case words := <-k.reply:
+		s.out.release() // an answer may come before the hold
 		return words, nil
 	case <-ctx.Done():
 	}
@@ -53,17 +49,60 @@ func (s *session) park(ctx context.Context, m adapter.Message) (string, error) {
 	return "", context.Cause(ctx)
 }
 
+// claim makes a question the one that the next prompt answers. It reports false
+// if another prompt is there already.
+func (s *session) claim(k *parked) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.promptWaits() {
+		return false
+	}
+	if s.turn == nil || !s.turn.cancelled {
+		s.parked = k
+	}
+	return true
+}
+
+// settle ends the running prompt, now that the question is shown. It reports
+// false if another prompt came meanwhile.
+func (s *session) settle(k *parked) bool {
+	e := stopped(acp.StopReasonEndTurn)
+	e.response.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": k.toolCallID}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.parked != k || s.turn == nil || s.turn.owner == nil {
+		return true // over already, or no prompt runs
+	}
+	if s.promptWaits() {
+		return false
+	}
+	s.turn.finish(e)
+	return true
+}
+
+// promptWaits reports whether a prompt is in line that is neither the turn's
+// own nor over. mu is held.
+func (s *session) promptWaits() bool {
+	return slices.ContainsFunc(s.line, func(p *prompt) bool {
+		return !p.ended && !p.cancelled() && (s.turn == nil || p != s.turn.owner)
+	})
+}
+
 // answerParked hands a prompt to the question that waits for it. The turn goes
-// on inside the prompt.
+// on inside the prompt; where there is none, the prompt is over.
 func (s *session) answerParked(p *prompt) bool {
 	s.mu.Lock()
 	k := s.parked
-	if k == nil || s.turn == nil || p.cancelled() {
+	if k == nil || p.cancelled() {
 		s.mu.Unlock()
 		return false
 	}
 	s.parked = nil
-	s.turn.owner = p
+	if s.turn != nil {
+		s.turn.owner = p
+	} else {
+		p.done <- stopped(acp.StopReasonEndTurn)
+	}
 	s.mu.Unlock()
 	s.out.release()
 	k.reply <- p.words
@@ -77,4 +116,11 @@ func (s *session) takeDead() error {
 	err := s.dead
 	s.dead = nil
 	return err
+}
+
+// isParked reports whether the next prompt answers a question.
+func (s *session) isParked() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parked != nil
 }

@@ -112,12 +112,17 @@ func (r *requests) withdraw(id string) {
 
 // abort closes all requests because nobody waits for them any more.
 func (r *requests) abort(why error) {
+	r.cancelOpen(why)
+	r.all.Wait()
+}
+
+// cancelOpen closes all requests and does not wait for them.
+func (r *requests) cancelOpen(why error) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, cancel := range r.open {
 		cancel(why)
 	}
-	r.mu.Unlock()
-	r.all.Wait()
 }
 
 // question asks a question call.

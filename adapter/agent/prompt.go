@@ -9,6 +9,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -22,7 +23,8 @@ type prompt struct {
 	// stop is closed when the prompt was cancelled.
 	stop chan struct{}
 	// done gets how the prompt ended, once.
-	done chan ending
+	done  chan ending
+	ended bool // guarded by session.mu
 }
 
 type ending struct {
@@ -58,6 +60,9 @@ func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(blocks) == 0 && !s.isParked() { // an empty reply shows a question again
+		return nil, errEmptyPrompt
+	}
 	p := &prompt{
 		blocks: blocks, words: promptText(r.Prompt),
 		ready: make(chan struct{}), stop: make(chan struct{}), done: make(chan ending, 1),
@@ -72,6 +77,8 @@ func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 		return e.response, nil
 	}, nil
 }
+
+var errEmptyPrompt = invalid("the prompt is empty")
 
 // enqueue puts a prompt in line. A prompt that comes while a question is in
 // front of the user supersedes it.
@@ -115,33 +122,56 @@ func (s *session) run(p *prompt) ending {
 	if err := s.takeDead(); err != nil {
 		return ending{err: processError(err)}
 	}
-	if !s.waitIdle(p) {
-		return stopped(acp.StopReasonCancelled)
+	if len(p.blocks) == 0 {
+		return ending{err: errEmptyPrompt}
 	}
-	if err := s.ensureRunning(p); err != nil {
-		if p.cancelled() {
+	if err := s.send(p); err != nil {
+		switch {
+		case s.ctx.Err() != nil:
+			return s.closedEnding()
+		case p.cancelled():
 			return stopped(acp.StopReasonCancelled)
 		}
-		return ending{err: processError(err)}
-	}
-	if err := s.begin(p); err != nil {
 		return ending{err: processError(err)}
 	}
 	return s.await(p)
 }
 
-// waitIdle waits until the CLI works on nothing. It reports false when the
-// prompt was cancelled meanwhile.
+// maxStarts bounds how often the CLI is started for one prompt.
+const maxStarts = 3
+
+// send waits for the CLI, starts it if need be, and gives it the prompt.
+func (s *session) send(p *prompt) error {
+	for range maxStarts {
+		if !s.waitIdle(p) {
+			return convert.ErrCancelled
+		}
+		if err := s.ensureRunning(p); err != nil {
+			return err
+		}
+		if sent, err := s.begin(p); sent || err != nil {
+			return err
+		}
+	}
+	return errors.New("Claude Code does not keep running: it ended each time it was started")
+}
+
+// waitIdle waits until the CLI works on nothing, and until it has seen every
+// interrupt: one that comes late would hit this prompt. It reports false when
+// the prompt was cancelled meanwhile.
 func (s *session) waitIdle(p *prompt) bool {
 	for {
 		s.mu.Lock()
-		t := s.turn
+		busy := s.interrupting
+		if s.turn != nil {
+			busy = s.turn.over
+		}
 		s.mu.Unlock()
-		if t == nil {
+		if busy == nil {
 			return !p.cancelled()
 		}
 		select {
-		case <-t.over:
+		case <-busy:
 		case <-p.stop:
 			return false
 		}
@@ -165,24 +195,24 @@ func (s *session) ensureRunning(p *prompt) error {
 	return s.start(ctx)
 }
 
-// begin sends the prompt to the CLI. A cancel that came before ends it here.
-func (s *session) begin(p *prompt) error {
+// begin gives the prompt to the CLI. It reports false if the CLI is not there
+// any more, or works on something that it began by itself.
+func (s *session) begin(p *prompt) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case p.cancelled():
-		p.done <- stopped(acp.StopReasonCancelled)
-		return nil
-	case s.proc == nil:
-		return errors.New("Claude Code ended before it got the prompt")
+		return false, convert.ErrCancelled
+	case s.proc == nil || s.turn != nil || s.interrupting != nil:
+		return false, nil
 	}
 	if err := s.proc.Prompt(p.blocks); err != nil {
-		return err
+		return false, err
 	}
 	s.turn = s.newTurn()
 	s.turn.owner = p
 	s.prompted = true
-	return nil
+	return true, nil
 }
 
 func (s *session) await(p *prompt) ending {
@@ -190,17 +220,23 @@ func (s *session) await(p *prompt) ending {
 	case e := <-p.done:
 		return e
 	case <-s.ctx.Done():
+		return s.closedEnding()
 	}
-	if errors.Is(context.Cause(s.ctx), errSessionClosed) {
-		return stopped(acp.StopReasonCancelled)
+}
+
+// closedEnding is how a prompt ends whose session was closed.
+func (s *session) closedEnding() ending {
+	if why := context.Cause(s.ctx); !errors.Is(why, errSessionClosed) {
+		return ending{err: internal(why.Error())}
 	}
-	return ending{err: internal(context.Cause(s.ctx).Error())}
+	return stopped(acp.StopReasonCancelled)
 }
 
 // finish ends the prompt that the turn belongs to, if there is one. mu of the
 // session is held.
 func (t *turn) finish(e ending) {
 	if t.owner != nil {
+		t.owner.ended = true
 		t.owner.done <- e
 		t.owner = nil
 	}
@@ -229,27 +265,55 @@ func (s *session) cancelTurn(interrupt bool) {
 		t.cancelled = true
 		s.parked = nil // the next prompt is no answer any more
 	}
+	open := s.requests
+	seen := make(chan struct{})
+	if interrupt && first && proc != nil {
+		s.interrupting = seen
+	}
 	s.mu.Unlock()
 	if !first || proc == nil {
 		return
 	}
 	t.cancel(convert.ErrCancelled)
+	open.cancelOpen(convert.ErrCancelled) // sub-agents' too
 	go func() {
-		ctx, stop := context.WithTimeout(s.ctx, s.agent.opts.CancelGrace)
-		defer stop()
+		if !s.seeOut(t, proc, interrupt) {
+			s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
+				"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
+			proc.Kill()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(seen)
+		if s.interrupting == seen { // else a later one, which is seen later
+			s.interrupting = nil
+		}
+	}()
+}
+
+// interruptAgain is when an interrupt is repeated: one that comes before the
+// CLI has begun with its prompt finds nothing to end.
+const interruptAgain = 100 * time.Millisecond
+
+// seeOut waits for the end of a cancelled turn, and reports false if it does
+// not come in time.
+func (s *session) seeOut(t *turn, proc *claude.Process, interrupt bool) bool {
+	ctx, stop := context.WithTimeout(s.ctx, s.agent.opts.CancelGrace)
+	defer stop()
+	for {
+		var again <-chan time.Time
 		if interrupt {
 			if err := proc.Interrupt(ctx); err != nil {
 				s.agent.log.Debug("interrupt failed", "session", s.id, "err", err)
 			}
+			again = time.After(interruptAgain)
 		}
 		select {
 		case <-t.over:
+			return true
+		case <-again:
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
-					"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
-				proc.Kill()
-			}
+			return !errors.Is(ctx.Err(), context.DeadlineExceeded)
 		}
-	}()
+	}
 }

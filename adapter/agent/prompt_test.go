@@ -160,11 +160,6 @@ func TestCancelRightBehind(t *testing.T) {
 	for range 50 {
 		turn := e.prompt(s, "hang")
 		e.cancel(s)
-		select {
-		case <-turn.done:
-		case <-time.After(20 * time.Millisecond): // the cancel overtook its prompt here, in the test
-			e.cancel(s)
-		}
 		turn.ends(acp.StopReasonCancelled)
 	}
 }
@@ -325,4 +320,22 @@ func heapInUse() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// A turn that the CLI begins by itself is shown, ends no prompt, and is waited
+// for by the next one.
+func TestTurnOfItsOwn(t *testing.T) {
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Steps: steps{ct.Text("one ")}, After: steps{ct.Text("by itself "), ct.Wait("go")}},
+		{Steps: steps{ct.Text("two")}},
+	}})
+	s := e.ready()
+	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
+	e.await(s, "its own turn", func(u gjson.Result) bool { return u.Get("content.text").Str == "by itself " })
+	second := e.prompt(s, "second")
+	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"default"}`) // the second has arrived
+	require.Equal(t, []string{"first"}, cli.Prompts())
+	cli.Release("go")
+	second.ends(acp.StopReasonEndTurn)
+	require.Equal(t, "one by itself two", e.said(s))
 }

@@ -43,7 +43,11 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	case claude.TypeUser:
 		p.user(m)
 	case claude.TypeControlRequest:
-		r.ask(m.ToolRequest(), p)
+		if m.Subtype == hookCallback {
+			r.hook(m)
+		} else {
+			r.ask(m.ToolRequest(), p)
+		}
 	case claude.TypeControlCancel:
 		r.withdraw(m.RequestID())
 	case claude.TypeSystem:
@@ -91,6 +95,8 @@ func (s *session) result(m claude.Message, p *painter) {
 	if t == nil || own && !t.own {
 		return // of a turn that the CLI began by itself: it ends no prompt
 	}
+	s.usage(m, p.used)
+	s.titleChanged()
 	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
 }
 

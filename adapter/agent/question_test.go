@@ -1,9 +1,9 @@
 package agent_test
 
 import (
-	"fmt"
 	"syscall"
 	"testing"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -115,6 +115,23 @@ func TestPromptSupersedesAnOpenQuestion(t *testing.T) {
 	second.ends(acp.StopReasonEndTurn)
 	require.Equal(t, []string{"hi", "forget it, do this"}, cli.Prompts())
 	require.Equal(t, "next", e.said(s))
+}
+
+// The interrupt of a superseded turn never hits the prompt behind it.
+func TestInterruptDoesNotComeLate(t *testing.T) {
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Match: "ask", Steps: steps{ct.Message(ct.Question("toolu_1", which))}},
+		{Match: "work", Steps: steps{ct.Text("a"), ct.Sleep(3 * time.Millisecond), ct.Text("b")}},
+	}})
+	s := e.ready()
+	for range 60 {
+		first := e.prompt(s, "ask")
+		e.asked("Which database?")
+		second := e.prompt(s, "work")
+		first.ends(acp.StopReasonCancelled)
+		second.ends(acp.StopReasonEndTurn)
+	}
+	require.Len(t, cli.Prompts(), 120)
 }
 
 func TestCLIWithdrawsAQuestion(t *testing.T) {
@@ -291,19 +308,6 @@ func TestParkedQuestion(t *testing.T) {
 		require.JSONEq(t, `{"Which database?":"PostgreSQL"}`, answers(cli, "toolu_1"))
 		require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_2"))
 	})
-}
-
-// What the agent sends while no prompt runs is held and comes with the next.
-func TestUpdatesAreHeldWhileParked(t *testing.T) {
-	const n = 3000 // beyond what is held in memory: the CLI waits
-	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Block{Type: "text", Repeat: n})}))
-	e := serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
-	s := e.ready()
-	turn := e.prompt(s, "hi")
-	turn.ends(acp.StopReasonEndTurn)
-	require.NotContains(t, e.said(s), "0 1 2 3 ")
-	e.prompt(s, "2").ends(acp.StopReasonEndTurn)
-	require.Contains(t, e.said(s), fmt.Sprintf(" %d ", n-1))
 }
 
 // Fifty sessions with a question each: all are shown, all are answered.

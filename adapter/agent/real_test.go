@@ -10,6 +10,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
@@ -19,13 +20,20 @@ import (
 // for the Messages API.
 func real(t *testing.T, replies ...apitest.Reply) (*editor, *apitest.Server) {
 	t.Helper()
+	path := realClaude(t)
+	api := apitest.New(t)
+	api.Script(replies...)
+	return serve(t, agent.Options{Claude: path, Env: apitest.Env(api, t.TempDir())}), api
+}
+
+// realClaude is the path of the real CLI; without it the test is skipped.
+func realClaude(t *testing.T) string {
+	t.Helper()
 	path := os.Getenv("ACP_BRIDGE_REAL_CLAUDE")
 	if path == "" {
 		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
 	}
-	api := apitest.New(t)
-	api.Script(replies...)
-	return serve(t, agent.Options{Claude: path, Env: apitest.Env(api, t.TempDir())}), api
+	return path
 }
 
 type object = map[string]any
@@ -68,6 +76,7 @@ func TestRealQuestion(t *testing.T) {
 	require.Equal(t, "x", tool["drawn"])
 	require.Equal(t, "completed", tool["status"])
 	require.Contains(t, tool["content"], "Which database? → SQLite")
+	e.await(s, "usage", func(u gjson.Result) bool { return u.Get("used").Int() > 0 && u.Get("size").Int() > u.Get("used").Int() })
 }
 
 func TestRealQuestionKinds(t *testing.T) {
@@ -288,4 +297,26 @@ func killClaude(t *testing.T, session string) {
 		return
 	}
 	t.Fatal("no process of the session")
+}
+
+// What is typed and not saved reaches the model when the file is read.
+func TestRealUnsavedBuffer(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.txt")
+	require.NoError(t, os.WriteFile(file, []byte("saved\n"), 0o600))
+	read := func(id string) apitest.Reply {
+		return apitest.Use(apitest.ToolUse(id, "Read", object{"file_path": file}))
+	}
+	e, api := real(t, read("toolu_1"), read("toolu_2"), apitest.Say("done"))
+	e.initialize(`{"fs":{"readTextFile":true}}`)
+	s := e.open(dir)
+	turn := e.prompt(s, "read it")
+	r := e.asked("a.txt")
+	require.Equal(t, "fs/read_text_file", r.method)
+	r.answer <- object{"content": "typed\n"}
+	e.asked("a.txt").answer <- acp.NewInternalError(nil) // no buffer: the file counts
+	turn.ends(acp.StopReasonEndTurn)
+	main := api.Main()
+	require.True(t, main[1].Contains("saved") && main[1].Contains("typed"), "%s", main[1].Body)
+	require.Equal(t, 1, strings.Count(string(main[2].Body), "that are not saved"))
 }

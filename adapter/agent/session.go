@@ -9,6 +9,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display"
 )
 
 // session is one ACP session and the CLI process behind it.
@@ -24,6 +26,7 @@ type session struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	out    outlet
+	tasks  display.Tasks // of whoever reads the CLI or its transcript
 	// ended is closed when nothing is left of a closed session.
 	ended   chan struct{}
 	closing bool // guarded by Agent.mu
@@ -31,17 +34,23 @@ type session struct {
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
 	drained  chan struct{}   // closed when proc has ended and been read
+	requests *requests       // what proc waits for
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
+	forkOf   string          // the session that this one begins as a copy of
+	title    string          // as the editor knows it
 	mode     string
 	model    string // empty for the CLI's own choice
 	info     *claude.InitInfo
 
-	line   []*prompt       // prompts in order of arrival; the first one runs
-	turn   *turn           // what the CLI works on; nil when it is idle
-	parked *parked         // a question that waits for the next prompt
-	dead   error           // why the CLI ended while a question was parked
-	asking map[string]bool // calls in front of the user, not counting a parked one
+	line   []*prompt // prompts in order of arrival; the first one runs
+	turn   *turn     // what the CLI works on; nil when it is idle
+	parked *parked   // a question that waits for the next prompt
+	// interrupting is closed when the CLI has seen the interrupt that is on its
+	// way; nil when there is none.
+	interrupting chan struct{}
+	dead         error           // why the CLI ended while a question was parked
+	asking       map[string]bool // calls in front of the user, not counting a parked one
 }
 
 // turn is one piece of work of the CLI, from a prompt to its result.
@@ -64,28 +73,46 @@ func (s *session) newTurn() *turn {
 }
 
 var (
-	errSessionClosed = errors.New("the session was closed")
-	errTurnOver      = errors.New("the agent's turn ended")
-	errWithdrawn     = errors.New("the agent withdrew the request")
+	errSessionClosed error = ended{"the session was closed", convert.ErrCancelled}
+	errTurnOver            = errors.New("the agent's turn ended")
+	errWithdrawn           = errors.New("the agent withdrew the request")
 )
+
+// ended is why a session is over. Its kind says how open questions end: so
+// that the agent does not work on.
+type ended struct {
+	text string
+	kind error
+}
+
+func (e ended) Error() string { return e.text }
+func (e ended) Unwrap() error { return e.kind }
 
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.
 func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, error) {
 	s := a.prepare(claude.NewSessionID(), setup{r.Cwd, r.AdditionalDirectories, r.McpServers})
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if err := s.start(ctx); err != nil {
-		s.cancel(err)
-		return nil, processError(err)
-	}
-	if err := a.add(s); err != nil {
+	if err := a.open(ctx, s); err != nil {
 		return nil, err
 	}
 	return conn.Then(acp.NewSessionResponse{
 		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
 	}, s.announceCommands), nil
+}
+
+// open starts a session's process and registers it.
+func (a *Agent) open(ctx context.Context, s *session) error {
+	err := s.check()
+	if err == nil {
+		if err = s.start(ctx); err != nil {
+			err = processError(err)
+		}
+	}
+	if err != nil {
+		s.cancel(err)
+		return err
+	}
+	return a.add(s)
 }
 
 // prepare makes a session that is not registered yet and has no process.
@@ -125,20 +152,23 @@ func (a *Agent) closeSession(r acp.CloseSessionRequest) (any, error) {
 	return acp.CloseSessionResponse{}, nil
 }
 
-// end closes a session in the background, once; Serve waits for it.
+// end closes a session in the background, once; Serve waits for it. What is
+// open ends first, at the editor too, then the prompts, then the session.
 func (a *Agent) end(s *session, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if why != errSessionClosed {
+		s.cancel(why) // nobody is there to be told
+	}
 	if s.closing {
 		return
 	}
 	s.closing = true
-	delete(a.sessions, s.id)
-	s.cancel(why)
 	a.closing.Add(1)
 	go func() {
 		defer a.closing.Done()
 		defer close(s.ended)
+		s.cancelAll()
 		s.out.release()
 		if proc, drained := s.process(); proc != nil {
 			if err := proc.Close(context.Background()); err != nil {
@@ -146,6 +176,10 @@ func (a *Agent) end(s *session, why error) {
 			}
 			<-drained
 		}
+		s.cancel(why)
+		a.mu.Lock()
+		delete(a.sessions, s.id)
+		a.mu.Unlock()
 		a.ask().EndSession(s.id)
 	}()
 }
@@ -184,16 +218,22 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		return err
 	}
 	defer remove() // the CLI has read it when it answers initialize
+	hooks := s.agent.hooks()
 	s.mu.Lock()
 	o := claude.Options{
 		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
 		Args: s.agent.opts.Args, Env: s.agent.opts.Env,
+		Hooks: hooks, Surface: []string{hookCallback},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}
-	if resume {
+	switch {
+	case resume:
 		o.Resume = s.cliID
-	} else {
+	case s.forkOf != "":
+		o.Resume, o.SessionID = s.forkOf, s.cliID
+		o.Flags = append(o.Flags, "--fork-session")
+	default:
 		o.SessionID = s.cliID
 	}
 	s.mu.Unlock()
@@ -215,7 +255,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	s.proc, s.info, s.drained = proc, info, make(chan struct{})
+	s.proc, s.info, s.drained, s.requests = proc, info, make(chan struct{}), p.requests
 	if s.mode == "" {
 		s.mode = info.Mode
 	}

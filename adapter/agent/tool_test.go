@@ -22,7 +22,12 @@ func TestToolCallIsDrawnStepByStep(t *testing.T) {
 			require.Equal(t, "Bash", u.Get("_meta.claudeCode.toolName").Str)
 		}
 	}
-	require.Equal(t, []string{"tool_call Terminal pending", "tool_call_update echo hi ", "tool_call_update  completed"}, states)
+	require.Equal(t, []string{
+		"tool_call Terminal pending", // its name is known
+		"tool_call_update echo hi ",  // its title, while the input streams
+		"tool_call_update echo hi ",  // its whole input
+		"tool_call_update  completed",
+	}, states)
 	require.Contains(t, e.tool(s, "toolu_1")["content"], "```console\\nhi\\n```")
 }
 

@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -19,10 +20,13 @@ var ErrNoAuthCommand = errors.New("this version of Claude Code has no auth comma
 // a process of its own and ends with ctx.
 func LoggedIn(ctx context.Context, path string, env []string) (loggedIn bool, method string, err error) {
 	out, err := authCommand(ctx, path, env, "status")
+	if ctx.Err() != nil {
+		return false, "", ctx.Err()
+	}
 	status := gjson.Parse(out)
-	if !gjson.Valid(out) || !status.Get("loggedIn").IsBool() {
-		if ctx.Err() != nil {
-			return false, "", ctx.Err()
+	if !json.Valid([]byte(out)) || !status.Get("loggedIn").IsBool() {
+		if err != nil && out == "" { // it did not run, or had nothing to say
+			return false, "", fmt.Errorf("Claude Code does not run: %w", err)
 		}
 		return false, "", ErrNoAuthCommand
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/tidwall/gjson"
@@ -77,7 +78,7 @@ func (c *conn) read(lines *lineReader, trace func([]byte)) error {
 }
 
 func (c *conn) handle(line []byte) {
-	m, ok := parseMessage(line)
+	m, ok := ParseMessage(line)
 	if !ok {
 		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(line))
 		c.log.Debug("the skipped line", "line", cleanLine(string(line[:min(len(line), 2000)])))
@@ -104,10 +105,20 @@ func (c *conn) handle(line []byte) {
 func (c *conn) noteResult(m Message) {
 	var errs []string
 	for _, e := range m.Get("errors").Array() {
-		errs = append(errs, e.String())
+		if text := e.String(); !strings.HasPrefix(text, "[ede_diagnostic]") { // the CLI's own notes
+			errs = append(errs, text)
+		}
 	}
 	c.mu.Lock()
 	c.errors = errs
+	c.mu.Unlock()
+}
+
+// forgetErrors is called when a new turn begins: the errors of the last one say
+// nothing about it.
+func (c *conn) forgetErrors() {
+	c.mu.Lock()
+	c.errors = nil
 	c.mu.Unlock()
 }
 

@@ -102,7 +102,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","permission_suggestions":[1]}}`))
 	f.Add([]byte(`{"type":"stream_event","event":7}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, ok := parseMessage(data); ok {
+		if m, ok := ParseMessage(data); ok {
 			require.NotEmpty(t, m.Type)
 			m.ToolRequest()
 			m.ParentToolUseID()
@@ -110,6 +110,15 @@ func FuzzMessage(f *testing.F) {
 		}
 		cleanLine(string(data))
 	})
+}
+
+// A line of nothing but brackets must not overflow the stack.
+func TestDeepLine(t *testing.T) {
+	for _, n := range []int{20 << 10, 32 << 20} {
+		deep := `{"type":"x","a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
+		_, ok := parseMessage([]byte(deep))
+		require.Equal(t, len(deep) <= deepLine, ok)
+	}
 }
 
 func TestCleanLine(t *testing.T) {

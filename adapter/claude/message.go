@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"unsafe"
 
 	"github.com/tidwall/gjson"
 )
@@ -31,34 +32,57 @@ type Message struct {
 	// request, for a stream event the event's type.
 	Subtype string
 	// Raw is the whole line, without its newline. It is the message's own
-	// copy: it may be kept.
+	// copy: it may be kept, and must not be changed.
 	Raw json.RawMessage
+
+	body   string // the event of a stream event, the request of a control request
+	parent string
 }
 
-// parseMessage takes ownership of line. It reports false for a line that is
-// not a JSON object with a type.
-func parseMessage(line []byte) (Message, bool) {
-	if !gjson.ValidBytes(line) {
+// ParseMessage reads a line and takes ownership of it. It reports false for one
+// that is not a JSON object with a type.
+func ParseMessage(line []byte) (Message, bool) {
+	if !valid(line) {
 		return Message{}, false
 	}
 	m := Message{Raw: line}
-	typ := gjson.GetBytes(line, "type")
-	if typ.Type != gjson.String || typ.Str == "" {
-		return Message{}, false
+	// One pass for what is read of every message, without a copy of the line,
+	// which may be tens of MB.
+	text := unsafe.String(unsafe.SliceData(line), len(line))
+	gjson.Parse(text).ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "type":
+			m.Type = value.Str
+		case "subtype":
+			m.Subtype = value.Str
+		case "event", "request":
+			m.body = value.Raw
+		case "parent_tool_use_id":
+			m.parent = value.Str
+		}
+		return true
+	})
+	if m.Type == TypeControlRequest {
+		m.Subtype = gjson.Get(m.body, "subtype").Str
+	} else if m.Type == TypeStreamEvent {
+		m.Subtype = gjson.Get(m.body, "type").Str
 	}
-	m.Type = typ.Str
-	path := "subtype"
-	switch m.Type {
-	case TypeControlRequest:
-		path = "request.subtype"
-	case TypeStreamEvent:
-		path = "event.type"
-	}
-	if s := gjson.GetBytes(line, path); s.Type == gjson.String {
-		m.Subtype = s.Str
-	}
-	return m, true
+	return m, m.Type != ""
 }
+
+// deepLine is how long a line may be for a check that recurses: one of
+// nothing but brackets takes a stack of some hundred times its length.
+const deepLine = 64 << 10
+
+func valid(line []byte) bool {
+	if len(line) <= deepLine {
+		return gjson.ValidBytes(line)
+	}
+	return json.Valid(line) // three times as slow
+}
+
+// Event is the event of a stream event.
+func (m Message) Event() gjson.Result { return gjson.Parse(m.body) }
 
 // Get reads a gjson path of the message.
 func (m Message) Get(path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }
@@ -69,7 +93,7 @@ func (m Message) RequestID() string { return m.Get("request_id").String() }
 
 // ParentToolUseID is the id of the tool call in which a sub-agent runs whose
 // message this is; empty for the main conversation.
-func (m Message) ParentToolUseID() string { return m.Get("parent_tool_use_id").String() }
+func (m Message) ParentToolUseID() string { return m.parent }
 
 // SessionID is the CLI's session id as the message carries it.
 func (m Message) SessionID() string { return m.Get("session_id").String() }
@@ -99,25 +123,36 @@ type ToolRequest struct {
 // ToolRequest reads a can_use_tool control request. Fields that are missing
 // are empty.
 func (m Message) ToolRequest() ToolRequest {
-	r := m.Get("request")
-	t := ToolRequest{
-		RequestID:               m.RequestID(),
-		ToolName:                r.Get("tool_name").String(),
-		ToolUseID:               r.Get("tool_use_id").String(),
-		AgentID:                 r.Get("agent_id").String(),
-		RequiresUserInteraction: r.Get("requires_user_interaction").Bool(),
-		BlockedPath:             r.Get("blocked_path").String(),
-		DecisionReason:          r.Get("decision_reason").String(),
-		Title:                   r.Get("title").String(),
-		DisplayName:             r.Get("display_name").String(),
-		Description:             r.Get("description").String(),
-	}
-	if in := r.Get("input"); in.Exists() {
-		t.Input = json.RawMessage(in.Raw)
-	}
-	if s := r.Get("permission_suggestions"); s.IsArray() && len(s.Array()) > 0 {
-		t.Suggestions = json.RawMessage(s.Raw)
-	}
+	t := ToolRequest{RequestID: m.RequestID()}
+	gjson.Parse(m.body).ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "tool_name":
+			t.ToolName = value.String()
+		case "tool_use_id":
+			t.ToolUseID = value.String()
+		case "agent_id":
+			t.AgentID = value.String()
+		case "requires_user_interaction":
+			t.RequiresUserInteraction = value.Bool()
+		case "blocked_path":
+			t.BlockedPath = value.String()
+		case "decision_reason":
+			t.DecisionReason = value.String()
+		case "title":
+			t.Title = value.String()
+		case "display_name":
+			t.DisplayName = value.String()
+		case "description":
+			t.Description = value.String()
+		case "input":
+			t.Input = json.RawMessage(value.Raw)
+		case "permission_suggestions":
+			if value.IsArray() && len(value.Array()) > 0 {
+				t.Suggestions = json.RawMessage(value.Raw)
+			}
+		}
+		return true
+	})
 	return t
 }
 

@@ -36,6 +36,10 @@ type Options struct {
 	// must not wait for a Control of its own, whose reply it would hold up.
 	// Next then returns only the error at the end.
 	OnMessage func(Message)
+	// Hooks are those that the CLI calls back, in the form of its initialize
+	// request: event names with matchers and hookCallbackIds. The callbacks come
+	// as control requests hook_callback, which Surface has to list.
+	Hooks map[string]any
 	// Surface lists the inbound control requests besides can_use_tool that
 	// Next returns and the caller answers. All others are refused.
 	Surface []string

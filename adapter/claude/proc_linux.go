@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -91,19 +90,53 @@ func descendants(pid, depth int) []int {
 	return pids
 }
 
-// awaitExit returns when the process has ended, without reaping it.
+// awaitExit returns when the process has ended, without reaping it. It waits
+// in the poller: a blocked thread for each of many CLIs costs more than all
+// else of a session.
 func awaitExit(cmd *exec.Cmd) {
+	pid := cmd.Process.Pid
+	if pollExit(pid) != nil { // the kernel is older than 5.10
+		ended(pid, false)
+	}
+}
+
+func pollExit(pid int) error {
+	const (
+		pidfdOpen = 434 // on all architectures
+		nonblock  = syscall.O_NONBLOCK
+	)
+	fd, _, errno := syscall.Syscall(pidfdOpen, uintptr(pid), nonblock, 0)
+	if errno != 0 {
+		return errno
+	}
+	f := os.NewFile(fd, "pidfd") // closed on exec by itself
+	defer f.Close()
+	poll, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return poll.Read(func(uintptr) bool { return ended(pid, true) })
+}
+
+// ended reports whether a child has ended, without reaping it. It waits for
+// that, unless now is set.
+func ended(pid int, now bool) bool {
 	const (
 		pPID    = 1
+		wNoHang = 0x1
 		wExited = 0x4
 		wNoWait = 0x1000000
 	)
-	var info [128]byte // siginfo_t
+	options := uintptr(wExited | wNoWait)
+	if now {
+		options |= wNoHang
+	}
+	var info [128]byte // siginfo_t: all zero if it has not ended
 	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pPID, uintptr(cmd.Process.Pid),
-			uintptr(unsafe.Pointer(&info)), wExited|wNoWait, 0, 0)
-		if !errors.Is(errno, syscall.EINTR) || errno == 0 {
-			return
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, pPID, uintptr(pid),
+			uintptr(unsafe.Pointer(&info)), options, 0, 0)
+		if errno != syscall.EINTR {
+			return errno != 0 || info != [128]byte{}
 		}
 	}
 }

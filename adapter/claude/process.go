@@ -227,7 +227,7 @@ func (p *Process) end() {
 }
 
 var interruptRequest = map[string]any{
-	"type": TypeControlRequest, "request_id": "acp-bridge-end", "request": map[string]any{"subtype": "interrupt"},
+	"type": TypeControlRequest, "request_id": "acp-bridge-interrupt", "request": map[string]any{"subtype": "interrupt"},
 }
 
 // supervise ends the process once that was asked for: interrupt and end of
@@ -290,7 +290,11 @@ func (p *Process) Close(ctx context.Context) error {
 	p.mu.Unlock()
 	p.conn.in.drop()
 	if closed {
-		p.conn.in.end(ErrClosed)
+		// With OnMessage the end is told when the reader has left it, not before:
+		// the two must not run at once.
+		if p.opts.OnMessage == nil {
+			p.conn.in.end(ErrClosed)
+		}
 		p.conn.fail(ErrClosed)
 	}
 	p.end()
@@ -325,6 +329,7 @@ func (p *Process) Next(ctx context.Context) (Message, error) { return p.conn.in.
 // blocks of the Messages API. Like all that sends, it queues and never waits
 // for the CLI.
 func (p *Process) Prompt(content any) error {
+	p.conn.forgetErrors()
 	if text, ok := content.(string); ok {
 		content = []map[string]string{{"type": "text", "text": text}}
 	}
@@ -357,7 +362,11 @@ func (p *Process) Control(ctx context.Context, subtype string, fields map[string
 // Initialize opens the conversation. It is the first request to send, and
 // sent once.
 func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
-	raw, err := p.Control(ctx, "initialize", map[string]any{"hooks": map[string]any{}})
+	hooks := p.opts.Hooks
+	if hooks == nil {
+		hooks = map[string]any{}
+	}
+	raw, err := p.Control(ctx, "initialize", map[string]any{"hooks": hooks})
 	if err != nil {
 		return nil, err
 	}

@@ -210,7 +210,7 @@ func (c *Conn) prepare(ctx context.Context, method string, params any) ([]byte, 
 	if params == nil {
 		return nil, nil
 	}
-	body, err := json.Marshal(params)
+	body, err := encode(params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode params: %w", method, err)
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 func TestCallAnswers(t *testing.T) {
@@ -293,4 +295,11 @@ func TestTrace(t *testing.T) {
 		p.read()
 		require.Equal(t, []string{`in {"id":1,"method":"m"}`, `out {"jsonrpc":"2.0","id":1,"result":"m"}`}, seen)
 	})
+}
+
+// The adapter must see a disconnect in the error itself: a write may fail
+// before Done is closed.
+func TestClosedIsADisconnect(t *testing.T) {
+	require.ErrorIs(t, closedError(io.ErrClosedPipe), convert.ErrDisconnected)
+	require.ErrorIs(t, closedError(io.ErrClosedPipe), ErrClosed)
 }

@@ -16,7 +16,8 @@ import (
 var (
 	// ErrClosed is wrapped by the error of everything that fails because the
 	// connection ended: the peer closed it, a write failed, or Close was called.
-	ErrClosed = errors.New("connection closed")
+	// It wraps [convert.ErrDisconnected]: an error may be there before Done is.
+	ErrClosed error = closed{}
 
 	// ErrProtocol is wrapped by the error of a call whose answer came but is
 	// not one: malformed, over the line limit, or of a shape that means nothing.
@@ -33,6 +34,11 @@ const (
 	codeInvalidRequest = -32600
 	codeInternal       = -32603
 )
+
+type closed struct{}
+
+func (closed) Error() string { return "connection closed" }
+func (closed) Unwrap() error { return convert.ErrDisconnected }
 
 func closedError(cause error) error { return fmt.Errorf("%w: %w", ErrClosed, cause) }
 

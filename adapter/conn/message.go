@@ -88,13 +88,25 @@ func appendNotification(b []byte, method string, params []byte) []byte {
 
 func appendCall(b []byte, method string, params []byte) []byte {
 	b = append(b, `"method":`...)
-	name, _ := json.Marshal(method) // a string always encodes
-	b = append(b, name...)
+	b = AppendString(b, method)
 	if params != nil {
 		b = append(b, `,"params":`...)
 		b = append(b, params...)
 	}
 	return append(b, '}')
+}
+
+// AppendString appends s as a JSON string.
+func AppendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(s) // a string always encodes
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
 }
 
 func resultLine(id string, result []byte) []byte {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +62,8 @@ func (g *golden) run(t *testing.T) {
 	switch {
 	case g.has("tool.json"):
 		g.render(t)
+	case g.has("transcript.jsonl"):
+		g.replay(t)
 	case g.has("said.json"):
 		g.message(t)
 	case g.has("error.txt"):
@@ -271,7 +274,15 @@ func (g *golden) message(t *testing.T) {
 	req, err := dialect.Decode(g.section(t, "call.json"), "")
 	require.NoError(t, err)
 	q := req.Call.Questions[0]
-	g.expect(t, "message.txt", []byte(convert.Message(q, nil)))
+	var picked []int
+	if g.has("picked") { // with buttons, before
+		for _, number := range strings.Fields(string(g.section(t, "picked"))) {
+			n, err := strconv.Atoi(number)
+			require.NoError(t, err)
+			picked = append(picked, n-1)
+		}
+	}
+	g.expect(t, "message.txt", []byte(convert.Message(q, picked)))
 	var cases []saidCase
 	require.NoError(t, json.Unmarshal(g.section(t, "said.json"), &cases))
 	for i := range cases {

@@ -41,6 +41,7 @@ func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err err
 		files = append(files, f)
 		out = f
 	}
+	out = &hidingWriter{out, findSecrets(os.Environ())}
 	o.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level}))
 	if l.trace != "" {
 		f, err := openPrivate(l.trace)
@@ -70,13 +71,17 @@ func openPrivate(name string) (*os.File, error) {
 
 // tracer writes the lines of both wires, each with its time, as NDJSON.
 type tracer struct {
+	secrets secrets
+	log     *slog.Logger
+
 	mu     sync.Mutex
 	w      io.Writer
-	log    *slog.Logger
 	failed bool
 }
 
-func newTracer(w io.Writer, log *slog.Logger) *tracer { return &tracer{w: w, log: log} }
+func newTracer(w io.Writer, log *slog.Logger) *tracer {
+	return &tracer{w: w, log: log, secrets: findSecrets(os.Environ())}
+}
 
 type traceLine struct {
 	Time string `json:"time"`
@@ -92,8 +97,9 @@ func (t *tracer) line(wire string, in bool, line []byte) {
 	if in {
 		l.Dir = "in"
 	}
+	line = t.secrets.hide(line)
 	if json.Valid(line) {
-		l.Line = redact(line)
+		l.Line = hideFields(line)
 	} else {
 		l.Text = string(line)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// console is acp-bridge with a controlling terminal beside its pipes.
-type console struct {
+// shell is acp-bridge with a controlling terminal beside its pipes.
+type shell struct {
 	t      *testing.T
 	dir    string
 	cmd    *exec.Cmd
@@ -33,15 +33,13 @@ type console struct {
 	changed chan struct{}
 }
 
-const patience = 20 * time.Second
-
-func startOnTerminal(t *testing.T, dir string, args ...string) *console {
+func startOnTerminal(t *testing.T, dir string, args ...string) *shell {
 	t.Helper()
 	ptmx, tty, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
 	ptmx = pollable(t, ptmx)
-	c := &console{t: t, dir: dir, ptmx: ptmx, changed: make(chan struct{})}
+	c := &shell{t: t, dir: dir, ptmx: ptmx, changed: make(chan struct{})}
 	c.cmd = exec.Command(os.Args[0], args...)
 	c.cmd.Dir = dir
 	c.cmd.Env = append(os.Environ(), asBridge+"=1", "TERM=xterm", "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
@@ -75,7 +73,7 @@ func pollable(t *testing.T, f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), "ptmx")
 }
 
-func (c *console) read() {
+func (c *shell) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := c.ptmx.Read(buf)
@@ -91,7 +89,7 @@ func (c *console) read() {
 }
 
 // see waits until the terminal has shown the text since the last key.
-func (c *console) see(text string) {
+func (c *shell) see(text string) {
 	c.t.Helper()
 	deadline := time.After(patience)
 	for {
@@ -109,7 +107,7 @@ func (c *console) see(text string) {
 	}
 }
 
-func (c *console) press(keys string) {
+func (c *shell) press(keys string) {
 	c.t.Helper()
 	c.mu.Lock()
 	c.screen.Reset()
@@ -118,13 +116,13 @@ func (c *console) press(keys string) {
 	require.NoError(c.t, err)
 }
 
-func (c *console) send(lines ...string) {
+func (c *shell) send(lines ...string) {
 	c.t.Helper()
 	_, err := io.WriteString(c.stdin, strings.Join(lines, "\n")+"\n")
 	require.NoError(c.t, err)
 }
 
-func (c *console) line() string {
+func (c *shell) line() string {
 	c.t.Helper()
 	defer time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() }).Stop()
 	line, err := c.stdout.ReadString('\n')
@@ -133,7 +131,7 @@ func (c *console) line() string {
 }
 
 // end closes stdin and returns the exit code.
-func (c *console) end() int {
+func (c *shell) end() int {
 	c.t.Helper()
 	_ = c.stdin.Close()
 	rest, err := io.ReadAll(c.stdout)
@@ -169,14 +167,14 @@ func TestAskPickerEnds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "call.json")
 	require.NoError(t, os.WriteFile(file, []byte(call), 0o600))
 	for name, tc := range map[string]struct {
-		do   func(*console)
+		do   func(*shell)
 		want string
 		code int
 	}{
-		"esc":     {func(c *console) { c.press("\x1b") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
-		"ctrl-c":  {func(c *console) { c.press("\x03") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
-		"sigterm": {func(c *console) { _ = c.cmd.Process.Signal(syscall.SIGTERM) }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
-		"hang-up": {func(c *console) { _ = c.cmd.Process.Signal(syscall.SIGHUP) }, `{"answered":false,"answers":[],"connectionLost":true}`, 1},
+		"esc":     {func(c *shell) { c.press("\x1b") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
+		"ctrl-c":  {func(c *shell) { c.press("\x03") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
+		"sigterm": {func(c *shell) { _ = c.cmd.Process.Signal(syscall.SIGTERM) }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
+		"hang-up": {func(c *shell) { _ = c.cmd.Process.Signal(syscall.SIGHUP) }, `{"answered":false,"answers":[],"connectionLost":true}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := startOnTerminal(t, t.TempDir(), "ask", file)

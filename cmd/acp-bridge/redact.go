@@ -3,20 +3,62 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
+	"io"
 	"regexp"
 	"strings"
 )
 
-// secretName matches names of variables and headers that hold secrets.
-var secretName = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|authorization|cookie|credential)`)
+// secretName matches names of variables that hold secrets.
+var secretName = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|authorization|headers|cookie|credential)`)
 
-// redact takes environment values, headers and the values of our own secret
-// variables out of a line before it is traced. The rest stays as it was.
-func redact(line []byte) json.RawMessage {
-	for _, value := range secretValues() {
-		line = bytes.ReplaceAll(line, []byte(value), []byte("[redacted]"))
+const redacted = "[redacted]"
+
+// secrets are the values that must not be written anywhere, in the forms in
+// which they can stand in a line.
+type secrets [][]byte
+
+// findSecrets takes them from an environment.
+func findSecrets(environ []string) secrets {
+	var found secrets
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if !secretName.MatchString(name) || len(value) < 8 {
+			continue
+		}
+		found = append(found, []byte(value))
+		if quoted, err := json.Marshal(value); err == nil {
+			if inner := quoted[1 : len(quoted)-1]; string(inner) != value {
+				found = append(found, inner)
+			}
+		}
 	}
+	return found
+}
+
+// hide replaces the secrets of a line. A line without any is returned as it is.
+func (s secrets) hide(line []byte) []byte {
+	for _, value := range s {
+		line = bytes.ReplaceAll(line, value, []byte(redacted))
+	}
+	return line
+}
+
+// hidingWriter writes without secrets.
+type hidingWriter struct {
+	w       io.Writer
+	secrets secrets
+}
+
+func (h *hidingWriter) Write(b []byte) (int, error) {
+	if _, err := h.w.Write(h.secrets.hide(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// hideFields takes the values of environments and headers out of a message. The
+// rest stays as it was.
+func hideFields(line []byte) json.RawMessage {
 	if !bytes.Contains(line, []byte(`"env"`)) && !bytes.Contains(line, []byte(`"headers"`)) {
 		return line
 	}
@@ -24,7 +66,7 @@ func redact(line []byte) json.RawMessage {
 	if json.Unmarshal(line, &v) != nil {
 		return line
 	}
-	hide(v)
+	hideIn(v)
 	b, err := json.Marshal(v)
 	if err != nil {
 		return line
@@ -32,20 +74,20 @@ func redact(line []byte) json.RawMessage {
 	return b
 }
 
-// hide replaces what stands below env and headers.
-func hide(v any) {
+// hideIn replaces what stands below env and headers.
+func hideIn(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, value := range v {
 			if key == "env" || key == "headers" {
 				v[key] = hidden(value)
 			} else {
-				hide(value)
+				hideIn(value)
 			}
 		}
 	case []any:
 		for _, e := range v {
-			hide(e)
+			hideIn(e)
 		}
 	}
 }
@@ -56,7 +98,7 @@ func hidden(v any) any {
 	case map[string]any:
 		for key := range v {
 			if key != "name" {
-				v[key] = "[redacted]"
+				v[key] = redacted
 			}
 		}
 		return v
@@ -66,17 +108,5 @@ func hidden(v any) any {
 		}
 		return v
 	}
-	return "[redacted]"
-}
-
-// secretValues are those of this process's own environment.
-func secretValues() []string {
-	var values []string
-	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		if secretName.MatchString(name) && len(value) >= 8 {
-			values = append(values, value)
-		}
-	}
-	return values
+	return redacted
 }

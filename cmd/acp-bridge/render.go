@@ -31,7 +31,7 @@ func runRender(_ context.Context, args []string, s streams) error {
 // wrote it, and it is drawn.
 func readTool(data []byte) (display.Tool, error) {
 	const want = `expected a tool use {"name","input"}`
-	if !gjson.ValidBytes(data) {
+	if !json.Valid(data) {
 		return display.Tool{}, usagef("input is not valid JSON: %s", want)
 	}
 	root := gjson.ParseBytes(data)

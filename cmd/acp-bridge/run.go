@@ -34,13 +34,14 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"demo", "", "see it work: a scripted agent asks you, without an account", runDemo},
+		{"demo", "", "see it work: a scripted agent asks you questions", runDemo},
 		{"chat", "-- AGENT", "talk to any ACP agent in the terminal", runChat},
 		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
 		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
 		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},
 		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
+		{"doctor", "", "check the set-up; print an editor's settings (--editor zed)", runDoctor},
 		{"version", "", "print the version", runVersion},
 	}
 }
@@ -116,8 +117,7 @@ Flags with an editor:
   --claude PATH         the Claude Code executable (default: found)
   --ask RUNG            ask first by form, permission or message (default: auto)
   --guard-auto-answers  distrust answers that come faster than a person can read
-  --log-level LEVEL     debug, info, warn (default) or error
-  --log-file FILE       log there instead of stderr
+  --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
   --trace FILE          write all lines to and from the editor and Claude Code
 
 acp-bridge COMMAND --help shows the flags of a command.
@@ -176,7 +176,7 @@ func readInput(name string, s streams) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
 	if len(data) > maxInput {
 		return nil, usagef("input is larger than %d MiB", maxInput>>20)

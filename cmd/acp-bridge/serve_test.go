@@ -133,9 +133,18 @@ func TestTrace(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	t.Setenv("MY_TOKEN", "abcdefgh12345")
-	got := string(redact([]byte(`{"mcpServers":[{"name":"x","env":[{"name":"K","value":"v"}],"headers":[{"name":"H","value":"w"}],"command":"run abcdefgh12345"}],"n":1}`)))
-	require.JSONEq(t, `{"mcpServers":[{"name":"x","env":[{"name":"K","value":"[redacted]"}],"headers":[{"name":"H","value":"[redacted]"}],"command":"run [redacted]"}],"n":1}`, got)
-	require.JSONEq(t, `{"env":{"K":"[redacted]"}}`, string(redact([]byte(`{"env":{"K":"v"}}`))))
-	require.Equal(t, `{"n": 1.50}`, string(redact([]byte(`{"n": 1.50}`))), "what needs no change stays as it was")
+	hide := findSecrets([]string{"MY_TOKEN=abcdefgh12345", `OTHER_KEY=with "quotes" in it`, "ANTHROPIC_CUSTOM_HEADERS=x-key: 1234", "NUM_KEY=12345678", "HOME=/home/somebody"}).hide
+	for line, want := range map[string]string{
+		`{"text":"abcdefgh12345"}`:             `{"text":"[redacted]"}`,
+		`not json: abcdefgh12345`:              `not json: [redacted]`,
+		`{"text":"with \"quotes\" in it"}`:     `{"text":"[redacted]"}`,
+		`{"text":"x-key: 1234"}`:               `{"text":"[redacted]"}`,
+		`{"n":12345678}`:                       `{"n":[redacted]}`, // no JSON any more: traced as text
+		`{"n": 1.50, "home":"/home/somebody"}`: `{"n": 1.50, "home":"/home/somebody"}`,
+	} {
+		require.Equal(t, want, string(hide([]byte(line))))
+	}
+	got := string(hideFields([]byte(`{"mcpServers":[{"name":"x","env":[{"name":"K","value":"v"}],"headers":[{"name":"H","value":"w"}]}],"n":1}`)))
+	require.JSONEq(t, `{"mcpServers":[{"name":"x","env":[{"name":"K","value":"[redacted]"}],"headers":[{"name":"H","value":"[redacted]"}]}],"n":1}`, got)
+	require.JSONEq(t, `{"env":{"K":"[redacted]"}}`, string(hideFields([]byte(`{"env":{"K":"v"}}`))))
 }

@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build unix
 
 package main
 
@@ -23,7 +23,7 @@ const (
 
 // The demo as a newcomer sees it; the README shows the same pictures.
 func TestDemoByKeys(t *testing.T) {
-	c := startEmulated(t, 80, 24, nil, "demo")
+	c := startConsole(t, 80, 24, nil, "demo")
 	first := c.sees("Esc cancel")
 	t.Logf("first screen after %v", time.Since(c.started))
 	require.Equal(t, demoScreen, first)
@@ -95,7 +95,7 @@ func indent(s string) string { return "```\n" + s + "```\n" }
 func TestDemoCancelled(t *testing.T) {
 	for name, keys := range map[string]string{"Esc": esc, "Ctrl+C": ctrlC} {
 		t.Run(name, func(t *testing.T) {
-			c := startEmulated(t, 80, 24, nil, "demo")
+			c := startConsole(t, 80, 24, nil, "demo")
 			c.sees("Esc cancel")
 			c.sends(keys)
 			require.Equal(t, exitCancelled, c.ends())
@@ -106,7 +106,7 @@ func TestDemoCancelled(t *testing.T) {
 
 func TestDemoOnOtherTerminals(t *testing.T) {
 	t.Run("dumb", func(t *testing.T) {
-		c := startEmulated(t, 80, 24, []string{"TERM=dumb"}, "demo")
+		c := startConsole(t, 80, 24, []string{"TERM=dumb"}, "demo")
 		c.sees("An empty line cancels.")
 		c.sends("1\n")
 		c.sees("question 2 of 3")
@@ -117,7 +117,7 @@ func TestDemoOnOtherTerminals(t *testing.T) {
 		require.NotContains(t, c.wrote(), "\x1b")
 	})
 	t.Run("narrow", func(t *testing.T) {
-		c := startEmulated(t, 40, 15, nil, "demo")
+		c := startConsole(t, 40, 15, nil, "demo")
 		c.sees("> 1. PostgreSQL")
 		c.resizes(100, 30)
 		require.Contains(t, c.waits("the wide picker", func(s string) bool {
@@ -125,15 +125,15 @@ func TestDemoOnOtherTerminals(t *testing.T) {
 		}), "> 1. PostgreSQL")
 	})
 	t.Run("no colours", func(t *testing.T) {
-		c := startEmulated(t, 80, 24, []string{"NO_COLOR=1"}, "demo", "--wire")
+		c := startConsole(t, 80, 24, []string{"NO_COLOR=1"}, "demo", "--wire")
 		c.sees("Esc cancel")
 		require.NotRegexp(t, `\x1b\[([0-9;]*;)?[34][0-9]`, c.wrote())
 	})
 }
 
 // chatWith talks to a process that is acp-bridge with these arguments.
-func chatWith(t *testing.T, args ...string) *emulated {
-	return startEmulated(t, 80, 24, nil, append([]string{"chat", "--", self(t)}, args...)...)
+func chatWith(t *testing.T, args ...string) *console {
+	return startConsole(t, 80, 24, nil, append([]string{"chat", "--", self(t)}, args...)...)
 }
 
 func TestChatByKeys(t *testing.T) {
@@ -171,7 +171,7 @@ func TestChatLeaves(t *testing.T) {
 // The agent is killed while its question is open.
 func TestChatAgentDies(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	c := startEmulated(t, 80, 24, nil, "chat", "--", "sh", "-c",
+	c := startConsole(t, 80, 24, nil, "chat", "--", "sh", "-c",
 		`printf 'last \033[31mwords\n' >&2; echo $$ >"$1"; exec "$0" demo --stdio`, self(t), pidFile)
 	c.waits("the prompt", func(s string) bool { return strings.HasPrefix(s, ">") })
 	c.sends("hello" + enter)

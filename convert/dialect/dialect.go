@@ -158,7 +158,7 @@ func unrecognised(doc Document) error {
 
 // open reads the envelope that dialects share.
 func open(raw []byte) (Document, error) {
-	if !gjson.ValidBytes(raw) {
+	if !json.Valid(raw) {
 		return Document{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected one question call"}
 	}
 	root := gjson.ParseBytes(raw)
@@ -203,7 +203,7 @@ func answerMap(c convert.Call, answers []convert.Answer) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, a := range answers {
-		if a.Empty() {
+		if i >= len(c.Questions) || a.Empty() {
 			continue
 		}
 		if b.Len() > 1 {

@@ -81,7 +81,7 @@ type opalAnswer struct {
 
 func (opal) Encode(d Document, c convert.Call, r Reply) Result {
 	o := r.Outcome
-	answered := o.Status == convert.Answered
+	answered := o.Status == convert.Answered && len(o.Answers) > 0
 	var answer opalAnswer
 	if answered {
 		a := o.Answers[0]

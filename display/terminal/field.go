@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/rivo/uniseg"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // field is a line of text that is being typed, or several. The cursor moves by
@@ -225,7 +227,7 @@ func show(cell string) string {
 	if ascii(cell) {
 		return cell
 	}
-	return strings.ReplaceAll(tabs(cleanBlock(cell)), "\n", "")
+	return strings.ReplaceAll(tabs(clean.Block(cell)), "\n", "")
 }
 
 func cellWidth(cell string) int {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // parse takes a line as the answer: a label in any case, a number, or "other"
@@ -96,9 +98,9 @@ func (s *sheet) entryOf(text string) (entry int, say string) {
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "."))
 	switch {
 	case err != nil && s.other:
-		return 0, fmt.Sprintf("%q is not one of the options. For your own words type: other %s", cleanLine(text), cleanLine(text))
+		return 0, fmt.Sprintf("%q is not one of the options. For your own words type: other %s", clean.Line(text), clean.Line(text))
 	case err != nil:
-		return 0, fmt.Sprintf("%q is not one of the options.", cleanLine(text))
+		return 0, fmt.Sprintf("%q is not one of the options.", clean.Line(text))
 	case n == 0 && s.other:
 		return len(s.rows), ""
 	case n < 1 || n > last:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // otherLabel is the last entry of every question that has options.
@@ -64,7 +65,7 @@ type row struct {
 func newSheet(q convert.Question, closed bool) *sheet {
 	s := &sheet{
 		q:      q,
-		head:   cleanLine(q.Header),
+		head:   clean.Line(q.Header),
 		text:   paragraph(q.Text),
 		other:  len(q.Options) > 0 && !closed,
 		closed: closed,
@@ -76,7 +77,7 @@ func newSheet(q convert.Question, closed bool) *sheet {
 	}
 	s.answer.lines = true
 	for i, o := range q.Options {
-		r := row{label: cleanLine(o.Label), description: cleanLine(o.Description)}
+		r := row{label: clean.Line(o.Label), description: clean.Line(o.Description)}
 		if r.label == "" {
 			r.label = "(no label)"
 		}
@@ -95,7 +96,7 @@ func newSheet(q convert.Question, closed bool) *sheet {
 
 // paragraph returns text as clean lines, without blank ones around it.
 func paragraph(s string) []string {
-	lines := strings.Split(strings.Trim(tabs(cleanBlock(s)), "\n"), "\n")
+	lines := strings.Split(strings.Trim(tabs(clean.Block(s)), "\n"), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")
 	}
@@ -250,11 +251,11 @@ func (s *sheet) summary() string {
 	a := s.result()
 	items := a.Items()
 	for i, t := range items {
-		items[i] = cleanLine(t)
+		items[i] = clean.Line(t)
 	}
 	out := strings.Join(items, ", ")
 	if a.Note != "" {
-		out += " (note: " + cleanLine(a.Note) + ")"
+		out += " (note: " + clean.Line(a.Note) + ")"
 	}
 	return out
 }

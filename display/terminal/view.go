@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const (
@@ -308,7 +310,7 @@ func (m *Model) typed(s *sheet, w, n int) (lines []string, row, col int) {
 func (m *Model) noteLine(s *sheet, w int) (lines []string) {
 	show := func(what, text string) {
 		lines = append(lines, strings.Repeat(" ", indent+2)+
-			m.style.faint(cut(what+": "+cleanLine(text), max(1, w-indent-2))))
+			m.style.faint(cut(what+": "+clean.Line(text), max(1, w-indent-2))))
 	}
 	if text := s.answer.value(); text != "" && s.edit != editText && (s.ownWords || s.isOther(s.chosen)) {
 		show("Other", text)

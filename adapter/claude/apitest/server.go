@@ -56,15 +56,24 @@ type rule struct {
 // New starts a server that lives as long as the test.
 func New(t testing.TB) *Server {
 	t.Helper()
+	s := Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server that lives until Close.
+func Start() *Server {
 	s := &Server{stop: make(chan struct{}), changed: make(chan struct{})}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
-	t.Cleanup(func() {
-		close(s.stop) // releases what hangs
-		s.http.CloseClientConnections()
-		s.http.Close()
-	})
 	return s
+}
+
+// Close ends the server, once. Replies that are held end too.
+func (s *Server) Close() {
+	close(s.stop)
+	s.http.CloseClientConnections()
+	s.http.Close()
 }
 
 // Script appends replies for the calls of the conversation, in order. A call

@@ -65,25 +65,36 @@ type Start struct {
 func New(t testing.TB, script Script) *CLI {
 	t.Helper()
 	c := &CLI{t: t, dir: t.TempDir()}
+	var err error
+	if c.Path, err = Install(c.dir, script); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Install makes a stand-in without a test: an executable in dir, an existing
+// directory, that starts this program again, whose main begins with Main. It
+// returns the executable's path. What the stand-in writes stays in dir.
+func Install(dir string, script Script) (path string, err error) {
 	data, err := json.Marshal(script)
 	if err != nil {
-		t.Fatal("claudetest:", err)
+		return "", fmt.Errorf("claudetest: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, scriptFile), data, 0o600); err != nil {
-		t.Fatal("claudetest:", err)
+	if err := os.WriteFile(filepath.Join(dir, scriptFile), data, 0o600); err != nil {
+		return "", fmt.Errorf("claudetest: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal("claudetest:", err)
+		return "", fmt.Errorf("claudetest: %w", err)
 	}
 	// A wrapper, so that the caller's environment decides nothing. GORACE: a
 	// binary with the race detector would sleep a second at its end.
-	c.Path = filepath.Join(c.dir, "claude")
-	wrapper := fmt.Sprintf("#!/bin/sh\nGORACE=atexit_sleep_ms=0 %s=%s exec %s \"$@\"\n", dirVariable, quote(c.dir), quote(self))
-	if err := writeExecutable(c.Path, wrapper); err != nil {
-		t.Fatal("claudetest:", err)
+	path = filepath.Join(dir, "claude")
+	wrapper := fmt.Sprintf("#!/bin/sh\nGORACE=atexit_sleep_ms=0 %s=%s exec %s \"$@\"\n", dirVariable, quote(dir), quote(self))
+	if err := writeExecutable(path, wrapper); err != nil {
+		return "", fmt.Errorf("claudetest: %w", err)
 	}
-	return c
+	return path, nil
 }
 
 // writeExecutable writes through a rename: a file that is still open for

@@ -22,8 +22,8 @@ const (
 	childReady    = "ready"
 )
 
-// Main plays the CLI and ends the process if New's executable started it;
-// else it returns at once. Call it first in TestMain.
+// Main plays the CLI and ends the process if New's or Install's executable
+// started it; else it returns at once. Call it first in TestMain, or in main.
 func Main() {
 	if kind := os.Getenv(childVariable); kind != "" {
 		if kind == "escape" {

@@ -140,7 +140,7 @@ func (m *message) prose(ctx context.Context, index int, b Block) error {
 		said.WriteString(chunk)
 		m.event(object{"type": "content_block_delta", "index": index, "delta": object{"type": delta, b.Type: chunk}})
 	}
-	err := m.chunks(ctx, b, say)
+	err := m.chunks(ctx, b, say, m.repeated(index, b, &said))
 	if b.Type == "text" {
 		m.e.out.lastText = said.String()
 	}
@@ -155,7 +155,7 @@ func (m *message) prose(ctx context.Context, index int, b Block) error {
 	return err
 }
 
-func (m *message) chunks(ctx context.Context, b Block, say func(string)) error {
+func (m *message) chunks(ctx context.Context, b Block, say func(string), repeat func(int)) error {
 	for _, c := range b.Chunks {
 		if ctx.Err() != nil {
 			return errStreaming
@@ -179,15 +179,36 @@ func (m *message) chunks(ctx context.Context, b Block, say func(string)) error {
 				time.Sleep(wait)
 			}
 		}
-		say(strconv.Itoa(i) + " ")
+		repeat(i)
 	}
 	return nil
 }
 
+// repeated returns what says the i-th of many deltas. It writes the line by
+// hand: a benchmark must not measure the stand-in.
+func (m *message) repeated(index int, b Block, said *strings.Builder) func(i int) {
+	head := fmt.Appendf(nil, `{"type":"stream_event","event":{"type":"content_block_delta","index":%d,"delta":{"type":"%s_delta","%s":"`, index, b.Type, b.Type)
+	tail := fmt.Appendf(nil, `"}},"session_id":%s,"parent_tool_use_id":null,"api_message_id":"%s","uuid":"00000000-0000-4000-8000-`, raw(m.e.session), m.id)
+	var line []byte
+	return func(i int) {
+		start := said.Len()
+		said.WriteString(strconv.Itoa(i))
+		said.WriteByte(' ')
+		m.e.mu.Lock()
+		m.e.uuid++
+		uuid := m.e.uuid
+		m.e.mu.Unlock()
+		line = append(append(line[:0], head...), said.String()[start:]...)
+		line = fmt.Appendf(append(line, tail...), `%012d"}`, uuid)
+		m.e.out.line(line)
+	}
+}
+
 func (m *message) toolUse(index int, b Block) {
 	m.event(object{"type": "content_block_start", "index": index, "content_block": object{"type": "tool_use", "id": b.ID, "name": b.Name, "input": object{}}})
+	piece := max(40, len(b.Input)/3+1)
 	for input := string(b.Input); input != ""; {
-		n := min(len(input), 40)
+		n := min(len(input), piece)
 		for n < len(input) && input[n]&0xc0 == 0x80 { // not inside a character
 			n++
 		}

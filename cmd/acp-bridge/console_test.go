@@ -1,4 +1,4 @@
-//go:build linux || darwin
+//go:build unix
 
 package main
 
@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,8 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// emulated is an acp-bridge on a terminal, and that terminal's screen.
-type emulated struct {
+// patience is how long a test waits for a screen that should come at once.
+const patience = 20 * time.Second
+
+// console is an acp-bridge on a terminal, and that terminal's screen.
+type console struct {
 	t       *testing.T
 	ptmx    *os.File
 	cmd     *exec.Cmd
@@ -30,15 +34,19 @@ type emulated struct {
 	done    sync.WaitGroup
 }
 
-func startEmulated(t *testing.T, w, h int, env []string, args ...string) *emulated {
+func startConsole(t *testing.T, w, h int, env []string, args ...string) *console {
 	t.Helper()
-	c := &emulated{t: t, em: vt.NewEmulator(w, h), changed: make(chan struct{})}
+	c := &console{t: t, em: vt.NewEmulator(w, h), changed: make(chan struct{})}
 	c.cmd = exec.Command(self(t), args...)
 	c.cmd.Env = append(append(os.Environ(), asBridge+"=1", "TERM=xterm-256color", "TMUX=", "NO_COLOR=", "XTERM_VERSION=1"), env...)
 	c.started = time.Now()
 	ptmx, err := pty.StartWithSize(c.cmd, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)})
 	require.NoError(t, err)
-	c.ptmx = pollable(t, ptmx)
+	fd, err := syscall.Dup(int(ptmx.Fd())) // one whose Close ends a Read
+	require.NoError(t, err)
+	require.NoError(t, ptmx.Close())
+	require.NoError(t, syscall.SetNonblock(fd, true))
+	c.ptmx = os.NewFile(uintptr(fd), "ptmx")
 	c.done.Go(func() { _, _ = io.Copy(io.Discard, c.em) })
 	c.done.Go(c.read)
 	t.Cleanup(func() {
@@ -51,7 +59,7 @@ func startEmulated(t *testing.T, w, h int, env []string, args ...string) *emulat
 	return c
 }
 
-func (c *emulated) read() {
+func (c *console) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := c.ptmx.Read(buf)
@@ -68,7 +76,7 @@ func (c *emulated) read() {
 }
 
 // screen is what the terminal shows.
-func (c *emulated) screen() string {
+func (c *console) screen() string {
 	var lines []string
 	for y := range c.em.Height() {
 		var b strings.Builder
@@ -88,12 +96,12 @@ func (c *emulated) screen() string {
 }
 
 // sees waits until the screen holds the text and returns the screen.
-func (c *emulated) sees(text string) string {
+func (c *console) sees(text string) string {
 	c.t.Helper()
 	return c.waits(text, func(s string) bool { return strings.Contains(s, text) })
 }
 
-func (c *emulated) waits(what string, ok func(screen string) bool) string {
+func (c *console) waits(what string, ok func(screen string) bool) string {
 	c.t.Helper()
 	deadline := time.After(patience)
 	for {
@@ -111,13 +119,13 @@ func (c *emulated) waits(what string, ok func(screen string) bool) string {
 	}
 }
 
-func (c *emulated) sends(keys string) {
+func (c *console) sends(keys string) {
 	c.t.Helper()
 	_, err := io.WriteString(c.ptmx, keys)
 	require.NoError(c.t, err)
 }
 
-func (c *emulated) resizes(w, h int) {
+func (c *console) resizes(w, h int) {
 	c.t.Helper()
 	c.mu.Lock()
 	c.em.Resize(w, h)
@@ -126,7 +134,7 @@ func (c *emulated) resizes(w, h int) {
 }
 
 // ends waits for the process and returns its exit code.
-func (c *emulated) ends() int {
+func (c *console) ends() int {
 	c.t.Helper()
 	ended := make(chan struct{})
 	go func() {
@@ -144,7 +152,7 @@ func (c *emulated) ends() int {
 }
 
 // wrote is all that was written to the terminal.
-func (c *emulated) wrote() string {
+func (c *console) wrote() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.raw.String()

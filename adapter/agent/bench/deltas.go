@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+// burst measures deltas that come as fast as they can.
+func (b *bench) burst() error {
+	defer b.table.endStep()
+	n := b.sizes.deltas
+	path, err := b.script(claudetest.Script{Turns: []claudetest.Turn{{Match: "go", Steps: []claudetest.Step{claudetest.Burst(n)}}}})
+	if err != nil {
+		return err
+	}
+	rate, cpu := samples{}, samples{}
+	for range b.sizes.rounds {
+		took, err := b.directDeltas(path, n)
+		if err != nil {
+			return fmt.Errorf("the stand-in: %w", err)
+		}
+		rate.add(direct, float64(n)/took.Seconds())
+		err = b.each(func(ctx context.Context, s subject) error {
+			took, spent, err := b.agentDeltas(ctx, s, path, n)
+			rate.add(s.name, float64(n)/took.Seconds())
+			cpu.add(s.name, ms(spent)*1000/float64(n))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.table.add(fmt.Sprintf("burst of %d deltas, in order", n), "per s", minimal, rate, timesAtLeast(1.0/3, minimal))
+	b.table.add("… CPU per 1,000 deltas", "ms", minimal, cpu, timesAtMost(1.5, minimal))
+	return nil
+}
+
+// steady measures deltas at a rate that a fast model has.
+func (b *bench) steady() error {
+	defer b.table.endStep()
+	n := int(b.sizes.steady.Seconds() * float64(b.sizes.rate))
+	path, err := b.script(claudetest.Script{Turns: []claudetest.Turn{{Match: "go", Steps: []claudetest.Step{claudetest.Steady(n, b.sizes.rate)}}}})
+	if err != nil {
+		return err
+	}
+	cpu := samples{}
+	for range b.sizes.long() {
+		err := b.each(func(ctx context.Context, s subject) error {
+			_, spent, err := b.agentDeltas(ctx, s, path, n)
+			cpu.add(s.name, ms(spent)*1000/float64(n))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.table.add(fmt.Sprintf("%d deltas a second, CPU per 1,000", b.sizes.rate), "ms", minimal, cpu, atMost(20), timesAtMost(1.5, minimal))
+	return nil
+}
+
+func (b *bench) directDeltas(path string, n int) (time.Duration, error) {
+	c, err := openCLI(b.ctx, path, b.env(path), b.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	check := newSequence(n)
+	begin := time.Now()
+	if err := c.turn(nil, check.take); err != nil {
+		return 0, err
+	}
+	return time.Since(begin), check.complete()
+}
+
+// agentDeltas returns how long a prompt took and what CPU time the agent used.
+func (b *bench) agentDeltas(ctx context.Context, s subject, path string, n int) (took, spent time.Duration, err error) {
+	c, err := connect(ctx, s, b.env(path))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() {
+		if e := c.end(); err == nil {
+			err = e
+		}
+	}()
+	session, err := c.newSession(ctx, b.dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	before, err := cpuTime(c.pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	check := newSequence(n)
+	c.handle(nil, func(_, text string) { check.take(text) })
+	begin := time.Now()
+	done, err := c.prompt(session)
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := await(ctx, "session/prompt", done); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(begin)
+	after, err := cpuTime(c.pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	return took, after - before, check.complete()
+}
+
+// sequence checks that a text arrives complete, once and in order, however it
+// is cut. The stand-in says "0 1 2 … ".
+type sequence struct {
+	left  string
+	wrong string
+}
+
+func newSequence(n int) *sequence {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strconv.Itoa(i))
+		b.WriteByte(' ')
+	}
+	return &sequence{left: b.String()}
+}
+
+func (s *sequence) take(text string) {
+	rest, ok := strings.CutPrefix(s.left, text)
+	if !ok && s.wrong == "" {
+		s.wrong = fmt.Sprintf("got %.40q where %.40q was next", text, s.left)
+	}
+	s.left = rest
+}
+
+func (s *sequence) complete() error {
+	switch {
+	case s.wrong != "":
+		return fmt.Errorf("the text is not what was sent: %s", s.wrong)
+	case s.left != "":
+		return fmt.Errorf("the text is incomplete: %.40q is next", s.left)
+	}
+	return nil
+}

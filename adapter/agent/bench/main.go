@@ -1,0 +1,230 @@
+// Command bench measures acp-bridge against floors, in one run and one table:
+//
+//	go run ./adapter/agent/bench            # under a minute
+//	go run ./adapter/agent/bench --quick    # some seconds
+//	go run ./adapter/agent/bench --agent other='npx some-agent'
+//
+// The floors are a scripted stand-in for Claude Code driven directly, a minimal
+// adapter written with the standard library alone, and the SDK's own round trip.
+// It needs Linux and Go, and talks to nobody. With ACP_BRIDGE_REAL_CLAUDE set to the
+// path of Claude Code it also opens sessions with the real one, offline.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+// limit bounds the whole run, stepLimit one measurement of one agent.
+const (
+	limit     = 10 * time.Minute
+	stepLimit = time.Minute
+)
+
+func main() {
+	claudetest.Main()
+	sdkMain()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(args []string, out, errOut io.Writer) int {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	quick := fs.Bool("quick", false, "fewer repetitions: some seconds")
+	asJSON := fs.Bool("json", false, "print JSON in place of the table")
+	var others agentList
+	fs.Var(&others, "agent", "another ACP agent to compare with, as `NAME=COMMAND`; may be repeated")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	sizes := full
+	if *quick {
+		sizes = short
+	}
+	t, err := measure(ctx, sizes, others, errOut)
+	if err == nil {
+		if *asJSON {
+			err = t.json(out)
+		} else {
+			err = t.print(out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(errOut, "bench:", err)
+		return 1
+	}
+	return 0
+}
+
+// agentList is the value of --agent.
+type agentList []subject
+
+func (l *agentList) String() string { return "" }
+
+func (l *agentList) Set(s string) error {
+	name, command, ok := strings.Cut(s, "=")
+	fields := strings.Fields(command)
+	if !ok || name == "" || len(fields) == 0 {
+		return fmt.Errorf("expected NAME=COMMAND, got %q", s)
+	}
+	*l = append(*l, subject{name: name, command: fields, foreign: true})
+	return nil
+}
+
+// subject is an agent that is measured.
+type subject struct {
+	name    string
+	command []string
+	foreign bool // it may fail: then the table says so
+}
+
+// The columns that are always there.
+const (
+	direct  = "direct"
+	sdk     = "SDK"
+	minimal = "minimal"
+	product = "acp-bridge"
+)
+
+// sizes say how much is measured.
+type sizes struct {
+	starts    int // processes started, and sessions opened
+	rounds    int // of what follows; floor and product take turns
+	questions int // a round
+	deltas    int // of a burst
+	steady    time.Duration
+	rate      int // steady deltas a second
+	waiting   []int
+	open      int // questions, over each of spread sessions
+	spread    []int
+	real      int // sessions with the real CLI
+}
+
+var (
+	full = sizes{
+		starts: 30, rounds: 5, questions: 500, deltas: 20_000, steady: 2 * time.Second, rate: 5000,
+		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 5,
+	}
+	short = sizes{
+		starts: 5, rounds: 1, questions: 500, deltas: 20_000, steady: time.Second, rate: 5000,
+		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 1,
+	}
+)
+
+// long is the rounds of what takes seconds.
+func (s sizes) long() int { return (s.rounds + 1) / 2 }
+
+// bench is one run.
+type bench struct {
+	ctx      context.Context
+	sizes    sizes
+	dir      string
+	subjects []subject
+	table    *table
+	progress io.Writer
+}
+
+func measure(ctx context.Context, s sizes, others []subject, progress io.Writer) (*table, error) {
+	if runtime.GOOS != "linux" {
+		return nil, errors.New("CPU time and memory are read from /proc: this needs Linux")
+	}
+	dir, err := os.MkdirTemp("", "acp-bridge-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{ctx: ctx, sizes: s, dir: dir, progress: progress}
+	if err := b.build(); err != nil {
+		return nil, err
+	}
+	b.subjects = append(b.subjects, others...)
+	b.table = newTable(b.subjects)
+	steps := []struct {
+		name string
+		run  func() error
+	}{
+		{"start", b.start},
+		{"real sessions", b.real},
+		{"questions", b.questions},
+		{"bursts of deltas", b.burst},
+		{"steady deltas", b.steady},
+		{"memory", b.memory},
+		{"many questions", b.many},
+	}
+	for _, step := range steps {
+		fmt.Fprintf(progress, "bench: %s\n", step.name)
+		if err := step.run(); err != nil {
+			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return b.table, nil
+}
+
+// build makes the two programs that are compared.
+func (b *bench) build() error {
+	const module = "github.com/acp-bridge/acp-bridge/"
+	cmd := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+string(os.PathSeparator), module+"cmd/acp-bridge", module+"adapter/agent/bench/minimal")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w: %s", err, out)
+	}
+	for _, name := range []string{minimal, product} {
+		b.subjects = append(b.subjects, subject{name: name, command: []string{filepath.Join(b.dir, name)}})
+	}
+	return nil
+}
+
+// each runs f once for every agent. A foreign one may fail, and is then left
+// out of this step.
+func (b *bench) each(f func(ctx context.Context, s subject) error) error {
+	for _, s := range b.subjects {
+		if b.table.failed(s.name) {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(b.ctx, stepLimit)
+		err := f(ctx, s)
+		cancel()
+		switch {
+		case err == nil:
+		case s.foreign && b.ctx.Err() == nil:
+			b.table.fail(s.name, err)
+			fmt.Fprintf(b.progress, "bench: %s is left out of this step: %v\n", s.name, err)
+		default:
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// script installs a stand-in and returns its path.
+func (b *bench) script(s claudetest.Script) (string, error) {
+	dir, err := os.MkdirTemp(b.dir, "cli-")
+	if err != nil {
+		return "", err
+	}
+	return claudetest.Install(dir, s)
+}
+
+// env is the environment of an agent whose Claude Code is at path.
+func (b *bench) env(path string) []string {
+	return environment(b.dir, "ACP_BRIDGE_CLAUDE="+path, "CLAUDE_CODE_EXECUTABLE="+path, "ANTHROPIC_API_KEY=bench")
+}

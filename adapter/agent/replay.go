@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"context"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
+)
+
+// replay sends what was said in a session as updates, in order. Only one line
+// of the file is in memory at a time.
+func (s *session) replay(ctx context.Context, path string) error {
+	t, err := transcript.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	p := newPainter(s)
+	defer p.abandon()
+	for e, err := range t.Entries(ctx) {
+		if err != nil {
+			return err
+		}
+		p.replay(e)
+	}
+	if skipped := t.Skipped(); skipped != (transcript.Skipped{}) {
+		s.agent.log.Info("lines of a transcript were passed over", "session", s.id, "skipped", skipped)
+	}
+	return nil
+}
+
+// replay draws one step of a transcript.
+func (p *painter) replay(e transcript.Entry) {
+	switch e.Kind {
+	case transcript.Prompt:
+		if e.ParentToolUseID == "" {
+			p.prompt(e.Message)
+		}
+	case transcript.Failure:
+		p.s.out.text(messageChunk, e.Message.Get("message.content.0.text").String())
+	case transcript.ToolResult:
+		p.user(e.Message)
+	case transcript.Interrupted:
+		p.abandon()
+	case transcript.Compacted:
+	default:
+		p.assistant(e.Message)
+	}
+}
+
+// prompt draws what the user once sent.
+func (p *painter) prompt(m claude.Message) {
+	content := m.Get("message.content")
+	if content.Type == gjson.String {
+		p.s.out.send(acp.UpdateUserMessageText(content.Str))
+		return
+	}
+	for _, b := range content.Array() {
+		switch b.Get("type").Str {
+		case "text":
+			p.s.out.send(acp.UpdateUserMessageText(b.Get("text").String()))
+		case "image":
+			if data := b.Get("source.data").String(); data != "" {
+				p.s.out.send(acp.UpdateUserMessage(acp.ImageBlock(data, b.Get("source.media_type").String())))
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package transcript
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+const (
+	// maxDepth bounds how deep sub-agents of sub-agents are followed.
+	maxDepth = 8
+	// maxAgents bounds how many sub-agents of a session are looked up.
+	maxAgents = 10_000
+	// maxAgentMeta bounds the file that names a sub-agent's call.
+	maxAgentMeta = 64 << 10
+)
+
+// findAgents returns the transcripts of a session's sub-agents by the call
+// that started them. The CLI keeps them in a folder named after the session,
+// nested ones beside the others.
+func findAgents(session string) map[string]string {
+	byCall := map[string]string{}
+	dir := filepath.Join(strings.TrimSuffix(session, extension), "subagents")
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".meta.json")
+		if !ok || !e.Type().IsRegular() || len(byCall) >= maxAgents {
+			continue
+		}
+		if info, err := e.Info(); err != nil || info.Size() > maxAgentMeta {
+			continue
+		}
+		meta, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil || !gjson.ValidBytes(meta) {
+			continue
+		}
+		if call := gjson.GetBytes(meta, "toolUseId").String(); call != "" {
+			byCall[call] = filepath.Join(dir, name+extension)
+		}
+	}
+	return byCall
+}
+
+// agent replays the sub-agent that a call started, if there is one. A file
+// that cannot be read is a sub-agent without history.
+func (r *replay) agent(t *Transcript, call string) {
+	path := r.agents[call]
+	if path == "" || t.depth >= maxDepth {
+		return
+	}
+	delete(r.agents, call) // each once: what names itself as its parent ends here
+	r.running[call] = true
+	defer delete(r.running, call)
+	sub, err := open(r.ctx, path, call, t.depth+1)
+	if err != nil {
+		return
+	}
+	defer sub.Close()
+	_ = r.run(sub)
+}

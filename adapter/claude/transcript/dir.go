@@ -1,0 +1,156 @@
+package transcript
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxName is the longest folder name that the CLI derives from a path alone.
+// A longer one is cut there and gets a hash of the path.
+const maxName = 200
+
+// ConfigDir is where the CLI keeps its files: $CLAUDE_CONFIG_DIR, else .claude
+// in the user's home. It is empty if there is no home either. getenv must look
+// into the environment that the CLI is started with.
+func ConfigDir(getenv func(string) string) string {
+	if dir := getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		return dir
+	}
+	home := getenv("HOME")
+	if runtime.GOOS == "windows" {
+		home = getenv("USERPROFILE")
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".claude")
+}
+
+// Dir is the folder in which the CLI keeps the sessions of a working
+// directory. It need not exist. Different directories may share a folder:
+// /a.b and /a-b do.
+func Dir(configDir, cwd string) string {
+	return filepath.Join(projectsDir(configDir), folderName(realPath(cwd)))
+}
+
+func projectsDir(configDir string) string { return filepath.Join(configDir, "projects") }
+
+// realPath is the path as the CLI sees it: getcwd knows no symbolic links.
+func realPath(cwd string) string {
+	if real, err := filepath.EvalSymlinks(cwd); err == nil {
+		cwd = real
+	}
+	if abs, err := filepath.Abs(cwd); err == nil {
+		cwd = abs
+	}
+	return cwd
+}
+
+// folderName is the CLI's rule: every UTF-16 unit that is no ASCII letter or
+// digit becomes a dash.
+func folderName(path string) string {
+	name := dashed(path)
+	if len(name) <= maxName {
+		return name
+	}
+	return name[:maxName] + "-" + pathHash(path)
+}
+
+func dashed(path string) string {
+	var b strings.Builder
+	for _, r := range path {
+		switch {
+		case r < utf8.RuneSelf && alphanumeric(byte(r)):
+			b.WriteByte(byte(r))
+		case r > 0xffff: // two units
+			b.WriteString("--")
+		default:
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
+}
+
+func alphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// pathHash is the suffix of a long folder name: a 32-bit hash over UTF-16
+// units, its absolute value in base 36.
+func pathHash(path string) string {
+	var h int32
+	add := func(unit rune) { h = h*31 + unit }
+	for _, r := range path {
+		if r > 0xffff {
+			r -= 0x10000
+			add(0xd800 + r>>10)
+			add(0xdc00 + r&0x3ff)
+			continue
+		}
+		add(r)
+	}
+	n := int64(h)
+	if n < 0 {
+		n = -n
+	}
+	return strconv.FormatInt(n, 36)
+}
+
+// folder is a place where sessions of a working directory may be.
+type folder struct {
+	path string
+	// strict is set where the name alone does not tell: only sessions that
+	// name the very directory count.
+	strict bool
+}
+
+// folders are the places that exist for a working directory, the likeliest
+// first. Versions of the CLI differ in the hash of long names, so whatever
+// begins like one is looked at too.
+func folders(configDir, cwd string) []folder {
+	var found []folder
+	seen := map[string]bool{}
+	add := func(path string, strict bool) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() && !seen[path] {
+			seen[path] = true
+			found = append(found, folder{path, strict})
+		}
+	}
+	projects := projectsDir(configDir)
+	for _, path := range []string{realPath(cwd), filepath.Clean(cwd)} {
+		add(filepath.Join(projects, folderName(path)), false)
+		if name := dashed(path); len(name) > maxName {
+			entries, _ := os.ReadDir(projects)
+			for _, e := range entries {
+				if strings.HasPrefix(e.Name(), name[:maxName]+"-") {
+					add(filepath.Join(projects, e.Name()), true)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// allFolders are those of every working directory.
+func allFolders(configDir string) ([]folder, error) {
+	projects := projectsDir(configDir)
+	entries, err := os.ReadDir(projects)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []folder
+	for _, e := range entries {
+		path := filepath.Join(projects, e.Name())
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			found = append(found, folder{path: path})
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,86 @@
+package transcript
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrID is returned for a session id that is not a UUID.
+var ErrID = errors.New("not a session id")
+
+const extension = ".jsonl"
+
+// ValidID reports whether id has the form of a session id, a UUID. Only such
+// an id becomes part of a path.
+func ValidID(id string) bool {
+	if len(id) != 36 {
+		return false
+	}
+	for i := range len(id) {
+		c := id[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Find returns the file of a session. It looks in the folder of cwd first and
+// then, or if cwd is empty, in all others: the CLI resumes a session only in
+// the directory it belongs to, which Stat tells. The error is ErrID or
+// fs.ErrNotExist.
+func Find(configDir, id, cwd string) (string, error) {
+	if !ValidID(id) {
+		return "", fmt.Errorf("transcript: %w: %q", ErrID, id)
+	}
+	if configDir == "" {
+		return "", errNoConfig
+	}
+	if cwd != "" {
+		for _, f := range folders(configDir, cwd) {
+			if path := filepath.Join(f.path, id+extension); regular(path) {
+				return path, nil
+			}
+		}
+	}
+	all, err := allFolders(configDir)
+	if err != nil {
+		return "", fmt.Errorf("transcript: find session %s: %w", id, err)
+	}
+	for _, f := range all {
+		if path := filepath.Join(f.path, id+extension); regular(path) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("transcript: session %s: %w", id, fs.ErrNotExist)
+}
+
+// Exists reports whether there is a file of that session.
+func Exists(configDir, id, cwd string) bool {
+	_, err := Find(configDir, id, cwd)
+	return err == nil
+}
+
+// regular reports whether path is a file with something in it. A link or a
+// pipe is not opened: it may lead anywhere or never end.
+func regular(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+}
+
+// sessionID is the id that a session file is named after.
+func sessionID(path string) (string, bool) {
+	id, ok := strings.CutSuffix(filepath.Base(path), extension)
+	return id, ok && ValidID(id)
+}

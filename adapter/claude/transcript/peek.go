@@ -1,0 +1,246 @@
+package transcript
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+const (
+	// window is how much of a file's beginning and end is read for a list.
+	window = 64 << 10
+	// maxTitle is the longest title, in characters as a person counts them.
+	maxTitle = 120
+	// maxSideTitle bounds the file that holds a session's title.
+	maxSideTitle = 64 << 10
+)
+
+// peeker learns what a list shows from the ends of session files. It keeps
+// its buffers from file to file.
+type peeker struct{ head, tail []byte }
+
+func newPeeker() *peeker { return &peeker{make([]byte, window), make([]byte, window)} }
+
+// clues are what the lines at one end of a file tell.
+type clues struct {
+	custom, ai, summary string // titles
+	first               string // first prompt
+	media               string // what the first prompt was if it had no words
+	last                string // the CLI's note of the last prompt
+	prompted            bool
+	cwd, relocated      string
+	created             time.Time
+	sidechain           bool // of a sub-agent
+	started             bool // a line of the conversation was seen
+	caveat              bool // the line before announced a command of the CLI
+}
+
+// peek reports false for a file that is no session to show.
+func (p *peeker) peek(path string) (Info, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Info{}, false
+	}
+	defer f.Close()
+	stat, err := f.Stat()
+	if err != nil || !stat.Mode().IsRegular() {
+		return Info{}, false
+	}
+	size := stat.Size()
+	n, err := f.ReadAt(p.head, 0)
+	if err != nil && err != io.EOF {
+		return Info{}, false
+	}
+	var head, tail clues
+	head.lines(p.head[:n], size > window)
+	if size > window {
+		n, err := f.ReadAt(p.tail, size-window)
+		if err != nil && err != io.EOF {
+			return Info{}, false
+		}
+		_, whole, _ := bytes.Cut(p.tail[:n], []byte("\n"))
+		tail.lines(whole, false)
+	}
+	if head.sidechain || !head.prompted && !tail.prompted && head.last == "" && tail.last == "" {
+		return Info{}, false
+	}
+	return Info{
+		Cwd:     first(tail.relocated, head.relocated, head.cwd, tail.cwd),
+		Title:   title(path, head, tail),
+		Created: head.created,
+		Size:    size,
+	}, true
+}
+
+// title picks the best title there is and makes it fit to show.
+func title(path string, head, tail clues) string {
+	custom := tail.custom
+	if custom == "" {
+		custom = first(sideTitle(path), head.custom)
+	}
+	for _, t := range []string{custom, tail.ai, head.ai, tail.summary, head.summary, head.first, tail.last, head.last, tail.first, head.media, tail.media} {
+		if t = shown(t); t != "" {
+			return t
+		}
+	}
+	return "Untitled"
+}
+
+// shown cuts a long text before it is cleaned: only its beginning counts.
+func shown(s string) string {
+	if limit := maxTitle * 64; len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "")
+	}
+	return clean.Truncate(clean.Line(s), maxTitle)
+}
+
+// sideTitle is the title in the file that the CLI keeps for it.
+func sideTitle(path string) string {
+	name := filepath.Join(strings.TrimSuffix(path, extension), "custom-title.json")
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxSideTitle {
+		return ""
+	}
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return gjson.GetBytes(raw, "customTitle").String()
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// lines reads the lines of one end. If the last one is cut off, what it tells
+// up to there still counts.
+func (c *clues) lines(data []byte, cut bool) {
+	for len(data) > 0 {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		data = rest
+		if cut && !ended {
+			line = mend(line)
+		}
+		switch typ := gjson.GetBytes(line, "type").Str; typ {
+		case "user", "assistant", "system", "attachment":
+			if c.first != "" && c.cwd != "" && !c.created.IsZero() {
+				continue // it tells nothing new
+			}
+			r := parseRow(gjson.ParseBytes(line))
+			if typ == "user" {
+				c.user(r)
+			} else {
+				c.conversation(r)
+			}
+		case "custom-title":
+			c.custom = gjson.GetBytes(line, "customTitle").String()
+		case "ai-title":
+			c.ai = gjson.GetBytes(line, "aiTitle").String()
+		case "summary":
+			c.summary = gjson.GetBytes(line, "summary").String()
+		case "last-prompt":
+			if s := gjson.GetBytes(line, "lastPrompt").String(); s != "" {
+				c.last = s
+			}
+		case "relocated":
+			c.relocated = gjson.GetBytes(line, "relocatedCwd").String()
+		}
+	}
+}
+
+func (c *clues) conversation(r row) {
+	if !c.started {
+		c.started = true
+		c.sidechain = r.sidechain
+	}
+	if c.cwd == "" {
+		c.cwd = r.cwd
+	}
+	if c.created.IsZero() {
+		c.created = r.time()
+	}
+	c.blocks(r.queued())
+}
+
+func (c *clues) user(r row) {
+	c.conversation(r)
+	caveat := c.caveat
+	c.caveat = false
+	if r.notPrompt() {
+		c.caveat = strings.Contains(r.content.Raw, "local-command-caveat") || strings.Contains(r.content.Raw, "Caveat: ")
+		return
+	}
+	if caveat { // a command that the CLI ran itself
+		return
+	}
+	c.blocks(r.content)
+}
+
+// blocks looks for a prompt in a message.
+func (c *clues) blocks(content gjson.Result) {
+	if c.first != "" {
+		return
+	}
+	for _, b := range blocks(content) {
+		switch b.Get("type").Str {
+		case "text":
+			text, what := words(b.Get("text").String())
+			if what == saidPrompt || what == saidCommand {
+				c.first, c.prompted = text, true
+				return
+			}
+		case "image":
+			c.prompted, c.media = true, "Image"
+		case "document":
+			c.prompted, c.media = true, "Document"
+		}
+	}
+}
+
+// mend ends the JSON of a line that was cut off, so that what came before the
+// cut can be read.
+func mend(line []byte) []byte {
+	var open []byte // what must be closed, the innermost last
+	quoted, escaped := false, false
+	start := 0 // of an escape
+	for i, ch := range line {
+		switch {
+		case escaped:
+			// An escape of a rune is four more characters; they hold no quote.
+			escaped = false
+		case quoted && ch == '\\':
+			escaped, start = true, i
+		case ch == '"':
+			quoted = !quoted
+		case quoted:
+		case ch == '{':
+			open = append(open, '}')
+		case ch == '[':
+			open = append(open, ']')
+		case (ch == '}' || ch == ']') && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+	}
+	if escaped || quoted && start > 0 && start > len(line)-6 {
+		line = line[:start]
+	}
+	mended := bytes.Clone(line)
+	if quoted {
+		mended = append(mended, '"')
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		mended = append(mended, open[i])
+	}
+	return mended
+}

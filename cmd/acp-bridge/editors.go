@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// editor is how one editor is told to start acp-bridge.
+type editor struct {
+	name, title string
+	where       string // the file or place the settings go to
+	settings    string // COMMAND stands for the path of acp-bridge
+	note        string
+}
+
+var editors = []editor{
+	{"zed", "Zed", "settings.json", `"agent_servers": {
+  "Claude Code (acp-bridge)": {
+    "type": "custom",
+    "command": "COMMAND",
+    "args": []
+  }
+}`, ""},
+	{"jetbrains", "JetBrains IDEs", "~/.jetbrains/acp.json", `{
+  "agent_servers": {
+    "Claude Code (acp-bridge)": {
+      "command": "COMMAND",
+      "args": [],
+      "env": {}
+    }
+  }
+}`, ""},
+	{"codecompanion", "Neovim, CodeCompanion", "your Neovim configuration", `require("codecompanion").setup({
+  adapters = {
+    acp = {
+      acp_bridge = function()
+        return require("codecompanion.adapters").extend("claude_code", {
+          name = "acp_bridge",
+          formatted_name = "Claude Code (acp-bridge)",
+          commands = { default = { "COMMAND" } },
+        })
+      end,
+    },
+  },
+  interactions = { chat = { adapter = "acp_bridge" } },
+})`, "Questions come as messages in the chat: CodeCompanion shows no options of a permission request."},
+	{"avante", "Neovim, avante", "your Neovim configuration", `require("avante").setup({
+  provider = "acp-bridge",
+  acp_providers = {
+    ["acp-bridge"] = {
+      command = "COMMAND",
+      args = { "--guard-auto-answers" },
+      env = {},
+    },
+  },
+})`, "avante approves by itself unless told otherwise, and does not say who it is: keep --guard-auto-answers."},
+	{"agentic", "Neovim, agentic.nvim", "your Neovim configuration", `require("agentic").setup({
+  provider = "acp-bridge",
+  acp_providers = {
+    ["acp-bridge"] = {
+      name = "Claude Code (acp-bridge)",
+      command = "COMMAND",
+      args = {},
+    },
+  },
+})`, ""},
+	{"emacs", "Emacs, agent-shell", "your Emacs configuration", `(setq agent-shell-anthropic-claude-acp-command '("COMMAND"))`, ""},
+	{"vscode", "VS Code, ACP Client", "settings.json", `"acp.agents": {
+  "Claude Code (acp-bridge)": {
+    "command": "COMMAND",
+    "args": [],
+    "env": {}
+  }
+}`, ""},
+	{"acpx", "acpx", "the command line", `acpx --agent COMMAND 'your prompt'`, "A question ends the turn; the next prompt is the answer."},
+}
+
+// printEditor prints the settings of one editor.
+func printEditor(w io.Writer, name, command string) error {
+	var names []string
+	for _, e := range editors {
+		if e.name != name {
+			names = append(names, e.name)
+			continue
+		}
+		fmt.Fprintf(w, "%s: put this into %s\n\n%s\n", e.title, e.where, strings.ReplaceAll(e.settings, "COMMAND", command))
+		if e.note != "" {
+			fmt.Fprintf(w, "\n%s\n", e.note)
+		}
+		return nil
+	}
+	return usagef("unknown editor %q: expected one of %s", name, strings.Join(names, ", "))
+}

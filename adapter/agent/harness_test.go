@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -336,6 +337,29 @@ func (e *editor) await(session string, what string, ok func(gjson.Result) bool) 
 		case <-changed:
 		case <-deadline:
 			require.Fail(e.t, "never came", what)
+		}
+	}
+}
+
+func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}
+
+// lineReader reads the agent's lines one at a time, and no further.
+type lineReader struct{ r *bufio.Reader }
+
+func newLineReader(r io.Reader) *lineReader { return &lineReader{bufio.NewReader(r)} }
+
+// until reads up to a line that holds text, and returns it.
+func (l *lineReader) until(t *testing.T, text string) string {
+	t.Helper()
+	for {
+		line, err := l.r.ReadString('\n')
+		require.NoError(t, err)
+		if strings.Contains(line, text) {
+			return line
 		}
 	}
 }

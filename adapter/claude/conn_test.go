@@ -116,7 +116,7 @@ func FuzzMessage(f *testing.F) {
 func TestDeepLine(t *testing.T) {
 	for _, n := range []int{20 << 10, 32 << 20} {
 		deep := `{"type":"x","a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
-		_, ok := parseMessage([]byte(deep))
+		_, ok := ParseMessage([]byte(deep))
 		require.Equal(t, len(deep) <= deepLine, ok)
 	}
 }

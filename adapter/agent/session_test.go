@@ -1,0 +1,109 @@
+package agent_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+// A session that is closed while it works ends its tool calls and its prompt,
+// in this order, and says nothing after that.
+func TestCloseMidTurn(t *testing.T) {
+	for range 10 {
+		e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Burst(5000)}))
+		s := e.ready()
+		turn := e.prompt(s, "go")
+		e.next().selects("allow")
+		e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Exists() })
+		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+		turn.ends(acp.StopReasonCancelled)
+		said := len(e.updates(s))
+		_, err := e.try(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`) // behind all updates
+		require.ErrorContains(t, err, "no session")
+		require.Len(t, e.updates(s), said, "nothing comes after the response")
+		e.leave()
+	}
+}
+
+func TestCloseWhileAsking(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
+	s := e.ready()
+	turn := e.prompt(s, "go")
+	r := e.asked("Which database?")
+	e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+	turn.ends(acp.StopReasonCancelled)
+	<-r.withdrawn
+	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+}
+
+// Sessions are closed at every moment of a turn: no panic, no hang, no race.
+func TestCloseAtAnyMoment(t *testing.T) {
+	e, _ := scripted(t, ct.Script{})
+	e.initialize(`{}`)
+	dir := t.TempDir()
+	for i := range 40 {
+		s := e.open(dir)
+		turn := e.prompt(s, "hi")
+		time.Sleep(time.Duration(i) * 250 * time.Microsecond)
+		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+		<-turn.done
+	}
+}
+
+// A cancelled turn leaves no request of a sub-agent open either.
+func TestCancelWithdrawsSubAgentsRequests(t *testing.T) {
+	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Message(
+		ct.Agent("toolu_a", "work", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "", nil))))}}}})
+	e := serve(t, agent.Options{Claude: cli.Path, CancelGrace: time.Minute})
+	s := e.ready()
+	e.prompt(s, "go")
+	r := e.asked("ls")
+	e.cancel(s)
+	select {
+	case <-r.withdrawn:
+	case <-time.After(patience):
+		require.Fail(t, "the request stays open")
+	}
+	e.leave()
+}
+
+// An end by a signal does not wait for an editor that has stopped reading.
+func TestShutDownWithAStalledEditor(t *testing.T) {
+	cli := ct.New(t, turns(steps{ct.Burst(50_000)}))
+	ctx, cancel := contextWithCancel(t)
+	agentIn, out := io.Pipe()
+	in, agentOut := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- agent.Serve(ctx, agentIn, agentOut, agent.Options{Claude: cli.Path, Logger: slog.New(slog.DiscardHandler)})
+	}()
+	lines := newLineReader(in)
+	write := func(format string, args ...any) {
+		_, err := fmt.Fprintf(out, format+"\n", args...)
+		require.NoError(t, err)
+	}
+	write(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`)
+	lines.until(t, `"id":1`)
+	write(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, t.TempDir())
+	s := gjson.Get(lines.until(t, `"id":2`), "result.sessionId").Str
+	write(`{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}}`, s)
+	lines.until(t, "agent_message_chunk") // and nothing more is read
+	cancel()
+	select {
+	case err := <-served:
+		require.NoError(t, err)
+	case <-time.After(patience):
+		require.Fail(t, "the agent does not end")
+	}
+	out.Close()
+	in.Close()
+}

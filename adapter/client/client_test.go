@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/adapter/client"
@@ -68,11 +69,13 @@ func talk(t *testing.T, serve func(context.Context, io.Reader, io.Writer) error,
 	return c
 }
 
-func scripted(t *testing.T, script ct.Script) (func(context.Context, io.Reader, io.Writer) error, *ct.CLI) {
+func scripted(t *testing.T, script ct.Script, first ...adapter.Rung) (func(context.Context, io.Reader, io.Writer) error, *ct.CLI) {
 	cli := ct.New(t, script)
-	return func(ctx context.Context, r io.Reader, w io.Writer) error {
-		return agent.Serve(ctx, r, w, agent.Options{Claude: cli.Path})
-	}, cli
+	o := agent.Options{Claude: cli.Path}
+	if len(first) > 0 {
+		o.First = first[0]
+	}
+	return func(ctx context.Context, r io.Reader, w io.Writer) error { return agent.Serve(ctx, r, w, o) }, cli
 }
 
 func demoAgent(ctx context.Context, r io.Reader, w io.Writer) error {
@@ -150,6 +153,27 @@ func TestChatWithTheBridge(t *testing.T) {
 		gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
 	require.Contains(t, out, "> hi\n\nLet me ask.\n")
 	require.Contains(t, out, "✓ Database\n  Which database? → SQLite\n  Which features? → Auth, Metrics\n\nNoted.\n\n> and now?\n\nBye.\n")
+}
+
+// However the agent asks, the answer is the same.
+func TestEveryRung(t *testing.T) {
+	for first, lines := range map[adapter.Rung][]string{
+		adapter.Form:         {"sqlite", "1,3"},
+		adapter.Permission:   {"2", "auth, logs"},
+		adapter.Conversation: {"2", "1,3"},
+	} {
+		t.Run(first.String(), func(t *testing.T) {
+			serve, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which, many)), ct.Text("Noted.")}), first)
+			c := talk(t, serve, client.Options{Plain: true})
+			c.types(append([]string{"hi"}, lines...)...)
+			require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Auth, Logs"}`,
+				gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
+			c.sees("Noted.")
+			c.types("/quit")
+			_, err := c.ends()
+			require.NoError(t, err)
+		})
+	}
 }
 
 func TestPermissionRequest(t *testing.T) {

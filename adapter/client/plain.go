@@ -32,6 +32,7 @@ type plain struct {
 	working, cancelling bool
 	ctrlC               time.Time // when it cancelled a turn
 	ended               bool      // there are no more lines
+	gone                bool      // the agent is; a turn that runs ends by itself
 	over                bool      // time to leave, with err
 	err                 error
 }
@@ -122,10 +123,9 @@ func (p *plain) event(v any) {
 	case turned:
 		p.turned(v)
 	case gone:
-		if p.working {
-			return // the turn ends with an error of its own
+		if p.gone = true; !p.working {
+			p.leave(errGone)
 		}
-		p.leave(errGone)
 	}
 }
 
@@ -181,7 +181,11 @@ func stopNote(reason acp.StopReason) string {
 // idle waits for the next line.
 func (p *plain) idle() {
 	p.working, p.cancelling = false, false
-	if p.ended {
+	switch {
+	case p.gone:
+		p.leave(errGone)
+		return
+	case p.ended:
 		p.leave(errNoMoreInput)
 		return
 	}

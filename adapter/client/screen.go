@@ -75,12 +75,25 @@ func (s *Screen) Lines() []string {
 // View is what may still change: the line that is being written, tool calls
 // that run, and the plan.
 func (s *Screen) View() []string {
-	lines := s.text.view(s)
-	for _, t := range s.tools {
-		lines = append(lines, s.cut("… "+t.name()))
+	var lines []string
+	last := s.block
+	group := func(b block, more []string) {
+		if len(more) == 0 {
+			return
+		}
+		if last != blockNone && last != b {
+			lines = append(lines, "")
+		}
+		lines, last = append(lines, more...), b
 	}
+	group(s.text.block, s.text.view(s))
+	var running []string
+	for _, t := range s.tools {
+		running = append(running, s.cut("… "+t.name()))
+	}
+	group(blockTool, running)
 	if s.Live && s.fresh {
-		lines = append(lines, s.planView()...)
+		group(blockPlan, s.planView())
 	}
 	return lines
 }

@@ -98,10 +98,10 @@ func TestScreenTools(t *testing.T) {
 	update(s, "tool_call", "toolCallId", "1", "title", "Read \x1b[1ma.go", "status", "pending")
 	update(s, "tool_call", "toolCallId", "2", "title", "make", "status", "in_progress")
 	require.Equal(t, "I will look.", joined(s.Lines()))
-	require.Equal(t, "… Read a.go\n… make", joined(s.View()))
+	require.Equal(t, "\n… Read a.go\n… make", joined(s.View()))
 
 	update(s, "tool_call_update", "toolCallId", "1", "title", "Read b.go")
-	require.Equal(t, "… Read b.go\n… make", joined(s.View()))
+	require.Equal(t, "\n… Read b.go\n… make", joined(s.View()))
 	update(s, "tool_call_update", "toolCallId", "1", "status", "completed", "content", []any{text("```go\none\ntwo\nthree\nfour\nfive\n```")})
 	update(s, "tool_call_update", "toolCallId", "2", "status", "failed", "content", []any{text("no rule to make target, and this line is long")})
 	require.Equal(t, "\n✓ Read b.go\n  one\n  two\n  three\n  … 2 more lines\n✗ make\n  no rule to make target, and this line…", joined(s.Lines()))

@@ -147,7 +147,7 @@ func (t *text) view(s *Screen) []string {
 		return nil
 	}
 	var rows []string
-	if t.blank || s.block != blockNone && s.block != t.block {
+	if t.blank {
 		rows = append(rows, "")
 	}
 	for l := range strings.SplitSeq(clean.Block(t.partial), "\n") {

@@ -36,6 +36,7 @@ type window struct {
 	prompt *prompt
 
 	state  state
+	gone   bool      // the agent is; a turn that runs ends by itself
 	since  time.Time // of the state
 	ticks  bool      // the spinner turns
 	frame  int
@@ -173,7 +174,7 @@ func (w *window) event(v any) {
 	case turned:
 		w.turned(v)
 	case gone:
-		if w.state == idle {
+		if w.gone = true; w.state == idle {
 			w.leave(errGone)
 		}
 	}
@@ -215,6 +216,10 @@ func (w *window) turned(t turned) {
 			err = ErrCancelled
 		}
 		w.leave(err)
+		return
+	}
+	if w.gone {
+		w.leave(errGone)
 		return
 	}
 	w.screen.add(blockNone)

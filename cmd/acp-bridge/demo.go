@@ -14,17 +14,17 @@ import (
 
 type demoOptions struct {
 	stdio   bool
-	answers string
+	answers answerFlags
 	client  client.Options
 }
 
 // runDemo lets a scripted agent ask its questions over a real connection.
 func runDemo(ctx context.Context, args []string, s streams) error {
 	o := demoOptions{client: clientOptions(s)}
-	fs := newFlags("demo", "[--wire] [--answers JSON] [--stdio]", s)
+	fs := newFlags("demo", `[--wire] [--answers '["PostgreSQL",["Auth","Logs"],"order-processor"]'] [--stdio]`, s)
 	fs.BoolVar(&o.client.Wire, "wire", false, "show the ACP messages")
 	fs.BoolVar(&o.client.Plain, "plain", false, "read and write lines, without drawing")
-	fs.StringVar(&o.answers, "answers", "", "answer from a `JSON` array, without a terminal:\n"+`'["PostgreSQL",["Auth","Logs"],"order-processor"]'`)
+	o.answers.flags(fs)
 	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout: put it into an editor")
 	file, err := fs.parse(args)
 	switch {
@@ -32,7 +32,7 @@ func runDemo(ctx context.Context, args []string, s streams) error {
 		return err
 	case file != "":
 		return usagef("unexpected argument %q", file)
-	case o.stdio && (o.client.Wire || o.client.Plain || o.answers != ""):
+	case o.stdio && fs.NFlag() > 1:
 		return usagef("--stdio goes with no other flag: the client shows and answers")
 	}
 	ctx, stop := endSignals(ctx)
@@ -51,15 +51,19 @@ func runDemo(ctx context.Context, args []string, s streams) error {
 
 // answered finds out where answers come from.
 func (o *demoOptions) answered(s streams) error {
-	if o.answers == "" {
+	data, given, err := o.answers.read(s)
+	if err != nil {
+		return err
+	}
+	if !given {
 		if !o.client.Plain && !isTerminal(s.in) {
 			return usagef(`there is no terminal to ask on; without one use --answers '["PostgreSQL",["Auth","Logs"],"order-processor"]', --plain to answer in lines, or --stdio`)
 		}
 		return nil
 	}
-	answers, err := convert.ReadAnswers(demo.Call(), []byte(o.answers))
+	answers, err := convert.ReadAnswers(demo.Call(), data)
 	if err != nil {
-		return usagef("--answers: %w", err)
+		return usagef("%s: %w", o.answers.name(), err)
 	}
 	o.client.Answer = func(context.Context, convert.Call) (convert.Outcome, error) {
 		return convert.Outcome{Status: convert.Answered, Answers: answers}, nil

@@ -1,0 +1,340 @@
+//go:build unix
+
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/client"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// window is a client on a terminal, in this process, whose agent is the test.
+type window struct {
+	t    *testing.T
+	ptmx *os.File
+	conn *conn.Conn
+	done chan error
+	hang func() // closes the agent's end
+
+	prompts chan *prompt
+	cancels chan struct{}
+
+	mu      sync.Mutex
+	changed chan struct{}
+	out     strings.Builder
+	mark    int // how much of it the test has seen
+}
+
+type prompt struct {
+	words  string
+	answer chan any // a stop reason, or an error
+}
+
+func openWindow(t *testing.T, o client.Options) *window {
+	ptmx, tty, err := pty.Open()
+	require.NoError(t, err)
+	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
+	fd, err := syscall.Dup(int(ptmx.Fd())) // one whose Close ends a Read
+	require.NoError(t, err)
+	require.NoError(t, ptmx.Close())
+	require.NoError(t, syscall.SetNonblock(fd, true))
+	w := &window{t: t, ptmx: os.NewFile(uintptr(fd), "ptmx"), done: make(chan error, 1),
+		prompts: make(chan *prompt, 10), cancels: make(chan struct{}, 10), changed: make(chan struct{})}
+	agentIn, toAgent := io.Pipe()
+	fromAgent, agentOut := io.Pipe()
+	w.hang = func() { agentOut.Close() }
+	w.conn = conn.New(agentIn, agentOut, w, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
+	o.In, o.Out = tty, tty
+	o.Environ = func(name string) string { return map[string]string{"TERM": "xterm", "XTERM_VERSION": "1"}[name] }
+	read := make(chan struct{})
+	go w.read(read)
+	go func() { w.done <- client.Run(context.Background(), fromAgent, toAgent, o) }()
+	t.Cleanup(func() {
+		toAgent.Close()
+		agentOut.Close()
+		w.conn.Close()
+		tty.Close()
+		w.ptmx.Close()
+		<-read
+	})
+	return w
+}
+
+func (w *window) read(done chan<- struct{}) {
+	defer close(done)
+	buf := make([]byte, 4096)
+	for {
+		n, err := w.ptmx.Read(buf)
+		if err != nil {
+			return
+		}
+		w.mu.Lock()
+		w.out.Write(buf[:n])
+		close(w.changed)
+		w.changed = make(chan struct{})
+		w.mu.Unlock()
+	}
+}
+
+func (w *window) Notify(_ context.Context, method string, _ json.RawMessage) {
+	if method == acp.AgentMethodSessionCancel {
+		w.cancels <- struct{}{}
+	}
+}
+
+func (w *window) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case acp.AgentMethodInitialize:
+		return json.RawMessage(`{"protocolVersion":1}`), nil
+	case acp.AgentMethodSessionNew:
+		return json.RawMessage(`{"sessionId":"s"}`), nil
+	}
+	var r acp.PromptRequest
+	if err := json.Unmarshal(params, &r); err != nil {
+		return nil, err
+	}
+	p := &prompt{r.Prompt[0].Text.Text, make(chan any, 1)}
+	w.prompts <- p
+	select {
+	case v := <-p.answer:
+		if err, ok := v.(error); ok {
+			return nil, err
+		}
+		return map[string]any{"stopReason": v}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sees waits until something new holds the text.
+func (w *window) sees(text string) {
+	w.t.Helper()
+	deadline := time.After(patience)
+	for {
+		w.mu.Lock()
+		out, changed := w.out.String()[w.mark:], w.changed
+		if i := strings.Index(out, text); i >= 0 {
+			w.mark += i + len(text)
+			w.mu.Unlock()
+			return
+		}
+		w.mu.Unlock()
+		select {
+		case <-changed:
+		case <-deadline:
+			require.Fail(w.t, "not seen", "%q in\n%q", text, out)
+		}
+	}
+}
+
+func (w *window) types(keys string) {
+	w.t.Helper()
+	_, err := io.WriteString(w.ptmx, keys)
+	require.NoError(w.t, err)
+}
+
+// asks sends a request as the agent.
+func (w *window) asks(ctx context.Context, method, params string) <-chan string {
+	reply := make(chan string, 1)
+	go func() {
+		raw, err := w.conn.Call(ctx, method, json.RawMessage(params))
+		if err != nil {
+			raw = []byte(err.Error())
+		}
+		reply <- string(raw)
+	}()
+	return reply
+}
+
+func (w *window) prompted() *prompt {
+	w.t.Helper()
+	w.types("go\r")
+	return await(w.t, w.prompts)
+}
+
+func await[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(patience):
+		require.Fail(t, "nothing came")
+	}
+	return v
+}
+
+// insists types a key until there is a reply, with time enough between that it
+// can be meant for the picker.
+func (w *window) insists(key string, reply <-chan string) string {
+	w.t.Helper()
+	for range 20 {
+		select {
+		case r := <-reply:
+			return r
+		case <-time.After(500 * time.Millisecond):
+			w.types(key)
+		}
+	}
+	require.Fail(w.t, "no reply")
+	return ""
+}
+
+func (w *window) leaves() error {
+	w.t.Helper()
+	w.types("\x04")
+	return await(w.t, w.done)
+}
+
+const (
+	permission = `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"make test"},"options":[
+		{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}`
+	form = `{"mode":"form","sessionId":"s","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`
+)
+
+func TestWindowPermission(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	first := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("make test")
+	w.sees("2. Reject")
+	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.ReplaceAll(permission, "make test", "make clean"))
+	w.types("2")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, first))
+	w.sees("✓ Permission: Reject")
+	w.sees("make clean") // one at a time
+	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, w.insists("\x1b", second))
+	p.answer <- "end_turn"
+	w.sees("> ")
+	require.NoError(t, w.leaves())
+}
+
+// An answer that does not fit its field is asked for again.
+func TestWindowAsksAgain(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, form)
+	w.sees("How many?")
+	w.types("many\r")
+	w.sees(`✗ question 1 takes a whole number, got "many"`)
+	w.sees("How many?")
+	w.types("3\r")
+	require.JSONEq(t, `{"action":"accept","content":{"n":3}}`, await(t, reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+// $/cancel_request closes the picker; what is typed then is a prompt again.
+func TestWindowWithdrawn(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	ctx, withdraw := context.WithCancel(t.Context())
+	reply := w.asks(ctx, acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	withdraw()
+	require.Contains(t, await(t, reply), "canceled")
+	w.sees("The agent withdrew its question: make test")
+	w.sees("Working")
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// Ctrl+C answers what is open, and tells the agent; a second one does not wait
+// for it.
+func TestWindowCtrlC(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	w.types("\x03")
+	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, await(t, reply))
+	await(t, w.cancels)
+	w.sees("Cancelling: Ctrl+C again leaves")
+	w.types("\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+// A picker that opens under typing hands takes none of it for an answer.
+func TestWindowTypingIsNoAnswer(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	w.sees("Working")
+	w.types("1") // what the user is about to say next
+	w.sees("> 1")
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	w.types("2")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, w.insists("1", reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+func TestWindowErrors(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	p.answer <- &acp.RequestError{Code: -32000, Message: "Authentication required"}
+	w.sees("✗ the agent needs a login: Authentication required")
+	p = w.prompted()
+	p.answer <- "max_tokens"
+	w.sees("it reached the limit of tokens")
+	w.hang()
+	require.EqualError(t, await(t, w.done), "the agent ended the connection")
+}
+
+// The terminal hangs up.
+func TestWindowHangup(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	w.ptmx.Close()
+	require.EqualError(t, await(t, w.done), "the terminal hung up")
+	require.NotContains(t, await(t, reply), "selected")
+}
+
+func (w *window) updates(updates ...string) {
+	w.t.Helper()
+	for _, u := range updates {
+		require.NoError(w.t, w.conn.Notify(w.t.Context(), acp.ClientMethodSessionUpdate, json.RawMessage(`{"sessionId":"s","update":`+u+`}`)))
+	}
+}
+
+// What the agent does is seen while it does it.
+func TestWindowShowsWork(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I will"}}`)
+	w.sees("I will")
+	w.sees("Working: Ctrl+C cancels")
+	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" look."}}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"Read a.go","status":"in_progress"}`,
+		`{"sessionUpdate":"plan","entries":[{"content":"Look","status":"in_progress","priority":"high"}]}`)
+	w.sees("I will look.")
+	w.sees("… Read a.go")
+	w.sees("▸ Look")
+	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed"}`)
+	w.sees("✓ Read a.go")
+	w.sees("⠙") // the spinner turns
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}

@@ -320,3 +320,43 @@ func TestRealUnsavedBuffer(t *testing.T) {
 	require.True(t, main[1].Contains("saved") && main[1].Contains("typed"), "%s", main[1].Body)
 	require.Equal(t, 1, strings.Count(string(main[2].Body), "that are not saved"))
 }
+
+// Models and modes that the editor sets are those that the model is run with.
+func TestRealModelAndMode(t *testing.T) {
+	e, api := real(t, apitest.Say("one"), apitest.Use(apitest.ToolUse("toolu_1", "Write", object{"file_path": "a.txt", "content": "x"})), apitest.Say("two"))
+	dir := t.TempDir()
+	e.initialize(`{}`)
+	s := e.open(dir)
+	e.call(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"model","value":"haiku"}`)
+	e.prompt(s, "hello").ends(acp.StopReasonEndTurn)
+	require.Contains(t, api.Main()[0].Get("model").Str, "haiku")
+	e.call(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"mode","value":"acceptEdits"}`)
+	e.prompt(s, "write").ends(acp.StopReasonEndTurn)
+	require.FileExists(t, filepath.Join(dir, "a.txt"), "nobody was asked")
+}
+
+func TestRealSlashCommand(t *testing.T) {
+	e, api := real(t, apitest.Say("greeted"))
+	dir := t.TempDir()
+	commands := filepath.Join(dir, ".claude", "commands")
+	require.NoError(t, os.MkdirAll(commands, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(commands, "greet.md"), []byte("---\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS in French."), 0o600))
+	e.initialize(`{}`)
+	s := e.open(dir)
+	e.await(s, "the command", func(u gjson.Result) bool {
+		return strings.Contains(u.Get("availableCommands").Raw, `"greet"`) && strings.Contains(u.Raw, "<name>")
+	})
+	e.prompt(s, "/greet Bob").ends(acp.StopReasonEndTurn)
+	require.True(t, api.Main()[0].Contains("Say hello to Bob in French."))
+	e.prompt(s, "/context").ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.said(s), "greeted")
+	require.Greater(t, len(e.said(s)), len("greeted"), "a command of the CLI itself shows its output")
+}
+
+func TestRealImages(t *testing.T) {
+	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	e, api := real(t, apitest.Say("a pixel"))
+	s := e.ready()
+	e.promptBlocks(s, `[{"type":"text","text":"what is it?"},{"type":"image","mimeType":"image/png","data":"`+pixel+`"}]`).ends(acp.StopReasonEndTurn)
+	require.True(t, api.Main()[0].Contains(`"type":"image"`))
+}

@@ -27,12 +27,12 @@ func (e agentError) Error() string {
 }
 
 // split takes the words off an error whose agent used several lines.
-func split(err error) (short error, words string) {
+func split(err error) (words string, short error) {
 	var e agentError
 	if errors.As(err, &e) && strings.Contains(e.words, "\n") {
-		return agentError{what: e.what}, e.words
+		return e.words, agentError{what: e.what}
 	}
-	return err, ""
+	return "", err
 }
 
 // explain says what an agent's error means to a person.

@@ -49,7 +49,7 @@ func RunAgent(ctx context.Context, argv []string, o Options) error {
 	for _, l := range p.stderr.last() {
 		_, _ = fmt.Fprintf(o.Err, "%s: %s\n", p.name(), l)
 	}
-	err, words := split(err)
+	words, err := split(err)
 	if words != "" {
 		_, _ = fmt.Fprintln(o.Err, words)
 	}

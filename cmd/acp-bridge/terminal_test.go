@@ -25,7 +25,6 @@ const (
 func TestDemoByKeys(t *testing.T) {
 	c := startConsole(t, 80, 24, nil, "demo")
 	first := c.sees("Esc cancel")
-	t.Logf("first screen after %v", time.Since(c.started))
 	require.Equal(t, demoScreen, first)
 	require.Contains(t, readme(t), indent(demoScreen), "the README shows the first screen")
 	c.sends(enter)
@@ -91,6 +90,21 @@ func readme(t *testing.T) string {
 }
 
 func indent(s string) string { return "```\n" + s + "```\n" }
+
+// The first screen is there before one has looked up: within 100 ms of the
+// start, the best of a few, because the machine may have other things to do.
+func TestDemoIsThereAtOnce(t *testing.T) {
+	best := time.Hour
+	for range 10 {
+		c := startConsole(t, 80, 24, nil, "demo")
+		c.sees("Esc cancel")
+		best = min(best, time.Since(c.started))
+		c.sends(esc)
+		c.ends()
+	}
+	t.Logf("first screen after %v", best)
+	require.Less(t, best, 100*time.Millisecond)
+}
 
 func TestDemoCancelled(t *testing.T) {
 	for name, keys := range map[string]string{"Esc": esc, "Ctrl+C": ctrlC} {

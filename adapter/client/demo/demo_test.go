@@ -188,7 +188,7 @@ func TestLeaveWhileParked(t *testing.T) {
 	await(t, e.requests).answer <- `{"outcome":{"outcome":"selected","optionId":"__other__"}}`
 	require.Equal(t, acp.StopReasonEndTurn, await(t, turn).StopReason)
 	require.NoError(t, e.conn.Cancel(t.Context(), acp.CancelNotification{SessionId: s}))
-	turn = e.prompt(s, "go") // a new turn, no answer
+	e.prompt(s, "go") // a new turn, no answer
 	require.Equal(t, "Database", await(t, e.requests).Get("toolCall.title").Str)
 }
 

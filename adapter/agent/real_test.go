@@ -344,7 +344,7 @@ func TestRealSlashCommand(t *testing.T) {
 	e.initialize(`{}`)
 	s := e.open(dir)
 	e.await(s, "the command", func(u gjson.Result) bool {
-		return strings.Contains(u.Get("availableCommands").Raw, `"greet"`) && strings.Contains(u.Raw, "<name>")
+		return u.Get(`availableCommands.#(name=="greet").input.hint`).Str == "<name>"
 	})
 	e.prompt(s, "/greet Bob").ends(acp.StopReasonEndTurn)
 	require.True(t, api.Main()[0].Contains("Say hello to Bob in French."))

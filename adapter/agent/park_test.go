@@ -193,3 +193,17 @@ func TestNoTurnRunsOnUnattended(t *testing.T) {
 		})
 	}
 }
+
+// A turn may end by its result and by the end of its process at once.
+func TestSessionEndsWhileItsTurnDoes(t *testing.T) {
+	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
+	e := serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
+	e.initialize(`{}`)
+	dir := t.TempDir()
+	for range 60 {
+		s := e.open(dir)
+		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+		e.cancel(s)
+		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
+	}
+}

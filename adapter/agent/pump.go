@@ -100,7 +100,8 @@ func (s *session) result(m claude.Message, p *painter) {
 	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
 }
 
-// endTurn withdraws what is still open, waits for it, and ends the prompt.
+// endTurn withdraws what is still open, waits for it, and ends the prompt. The
+// result and the end of the process may both call it: one of them counts.
 func (s *session) endTurn(t *turn, p *painter, how func() ending) {
 	t.cancel(errTurnOver)
 	t.asks.Wait()
@@ -116,6 +117,9 @@ func (s *session) endTurn(t *turn, p *painter, how func() ending) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.turn != t {
+		return
+	}
 	t.finish(e)
 	s.turn = nil
 	close(t.over)

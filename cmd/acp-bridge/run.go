@@ -62,6 +62,9 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // run is the whole program: it never exits the process itself.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	s := streams{in, out, errOut}
+	if len(args) > 0 && args[0] == "--version" {
+		args = []string{"version"}
+	}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0]) {
 		return finish("", runServe(ctx, args, s), errOut)
 	}

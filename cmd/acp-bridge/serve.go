@@ -79,5 +79,5 @@ func parseRung(name string) (adapter.Rung, error) {
 	if name == "" {
 		return 0, nil
 	}
-	return 0, usagef("--ask must be auto, form, permission or message, got %q", strings.TrimSpace(name))
+	return 0, usagef("--ask (or ACP_BRIDGE_ASK) must be auto, form, permission or message, got %q", strings.TrimSpace(name))
 }

@@ -19,10 +19,14 @@ func version() string {
 }
 
 func runVersion(_ context.Context, args []string, s streams) error {
-	if _, err := newFlags("version", "", s).parse(args); err != nil {
+	file, err := newFlags("version", "", s).parse(args)
+	switch {
+	case err != nil:
 		return err
+	case file != "":
+		return usagef("unexpected argument %q", file)
 	}
-	_, err := fmt.Fprintln(s.out, "acp-bridge", version())
+	_, err = fmt.Fprintln(s.out, "acp-bridge", version())
 	return err
 }
 

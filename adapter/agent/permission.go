@@ -24,8 +24,9 @@ const questionTool = adapter.ClaudeToolName
 // for the editor. Each is asked in its own goroutine, so that the CLI is read
 // on meanwhile.
 type requests struct {
-	s   *session
-	all sync.WaitGroup
+	s    *session
+	all  sync.WaitGroup
+	last chan struct{} // closed when the last request is over; of the reader alone
 
 	mu   sync.Mutex
 	proc *claude.Process
@@ -56,10 +57,19 @@ func (r *requests) ask(t claude.ToolRequest, p *painter) {
 		answer = func(ctx context.Context) any { return r.permission(ctx, t, tool) }
 	}
 	ctx, finish := r.begin(t)
+	before, asked := r.last, make(chan struct{})
+	r.last = asked
 	r.all.Add(1)
 	go func() {
 		defer r.all.Done()
 		defer finish()
+		defer close(asked)
+		if before != nil { // goroutines start in any order, requests do not
+			select {
+			case <-before:
+			case <-ctx.Done():
+			}
+		}
 		result := answer(ctx)
 		if !errors.Is(context.Cause(ctx), errWithdrawn) { // else it counts for nothing
 			r.reply(t, result)

@@ -11,11 +11,13 @@
 // The steps are done in order. Each is one of
 //
 //	{"request": METHOD, "params": {…}, "want": {…} | "wantError": CODE}
-//	    want is a part of the result. "keep" names a string of the result that
-//	    later params mention as "$name". "answers" are for the requests of the
+//	    want is a part of the result: values by their paths, null for none.
+//	    "keep" names a string of the result that later steps mention as "$name",
+//	    or by the name that "as" gives it. "answers" are for the requests of the
 //	    agent that come meanwhile, in order: {"method", "about": a text in it,
-//	    "result": {…}}, or "hang" for none at all; "notify" and "params" send a
-//	    notification first. "onUpdate" sends one at the first update of a kind.
+//	    "result": {…}}, "error": CODE, or "hang" for none at all; "notify" and
+//	    "params" send a notification first. "onUpdate" sends one at the first
+//	    update of a kind. "shows" are texts that the updates meanwhile hold.
 //	{"line": TEXT, "wantError": CODE}
 //	    writes a line of its own. The error answers it, without an id.
 //
@@ -61,6 +63,7 @@ const fill = (v) => JSON.parse(JSON.stringify(v ?? {}).replace(/"\$(\w+)"/g, (_,
 
 let answers = [];
 let onUpdate;
+let shown = "";
 let agent;
 
 async function answer({ method, params, signal }) {
@@ -70,12 +73,14 @@ async function answer({ method, params, signal }) {
     throw new sdk.acp.RequestError(-32603, "not in the script");
   }
   if (next.notify) await agent.notify(next.notify, fill(next.params));
+  if (next.error) throw new sdk.acp.RequestError(next.error, "as the script says");
   if (!next.hang) return fill(next.result);
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   throw signal.reason;
 }
 
 async function updated({ params }) {
+  shown += JSON.stringify(params.update);
   if (onUpdate?.kind !== params.update.sessionUpdate) return;
   const { notify, params: p } = onUpdate;
   onUpdate = undefined;
@@ -86,6 +91,7 @@ const { methods } = sdk.acp;
 const client = sdk.acp.client({ name: "tscheck" })
   .onRequest(methods.client.session.requestPermission, answer)
   .onRequest(methods.client.elicitation.create, answer)
+  .onRequest(methods.client.fs.readTextFile, answer)
   .onNotification(methods.client.session.update, updated);
 
 const stream = sdk.acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(forSDK));
@@ -108,11 +114,15 @@ async function step(s) {
   }
   answers = s.answers ?? [];
   onUpdate = s.onUpdate;
+  shown = "";
   const outcome = await agent.request(s.request, fill(s.params)).then((result) => ({ result }), (error) => ({ error }));
   expect(s, outcome);
-  if (s.keep) kept[s.keep] = outcome.result?.[s.keep];
+  if (s.keep) kept[s.as ?? s.keep] = outcome.result?.[s.keep];
   if (answers.length > 0) tap.strays(s.request, `never asked about ${answers.map((a) => a.about).join(", ")}`);
   if (onUpdate) tap.strays(s.request, `no update ${onUpdate.kind}`);
+  for (const text of s.shows ?? []) {
+    if (!shown.includes(JSON.stringify(text).slice(1, -1))) tap.strays(s.request, `no update shows ${text}, but ${shown}`);
+  }
 }
 
 function expect(s, { result, error }) {
@@ -122,8 +132,9 @@ function expect(s, { result, error }) {
   } else if (error) {
     tap.strays(name, `failed: ${error.code} ${error.message}`);
   } else {
-    for (const [key, value] of Object.entries(s.want ?? {})) {
-      if (result?.[key] !== value) tap.strays(name, `expected ${key} ${value}, got ${JSON.stringify(result)}`);
+    for (const [path, value] of Object.entries(fill(s.want))) {
+      const got = path.split(".").reduce((v, key) => v?.[key], result) ?? null;
+      if (got !== value) tap.strays(name, `expected ${path} ${value}, got ${JSON.stringify(result)}`);
     }
   }
 }

@@ -6,20 +6,33 @@
 // what it does not know and replaces what it does not understand, so a message
 // counts as valid only if it comes out of the parser with nothing lost. Inside
 // _meta, rawInput, rawOutput and an error's data everything is allowed.
+//
+// The schemas are those of the stable protocol. Only what it has no method for
+// is taken from the unstable one, and what that refers to is the stable again.
 
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+// unstable are the definitions that the stable schema lacks.
+const unstable = ["ForkSessionResponse"];
+
 // load imports the SDK and the validators from a folder that has node_modules.
 export async function load(folder) {
   const require = createRequire(join(folder, "package.json"));
   const entry = require.resolve("@agentclientprotocol/sdk");
-  const zodFile = join(dirname(entry), "..", "schema", "zod.gen.js");
+  const zod = (...path) => import(pathToFileURL(join(dirname(entry), "..", ...path, "schema", "zod.gen.js")));
+  const parsers = { ...await zod() }, more = await zod("unstable");
+  const schema = require("@agentclientprotocol/sdk/schema/v1/schema.json"), draft = require("@agentclientprotocol/sdk/schema/v1/schema.unstable.json");
+  for (const name of unstable) {
+    if (schema.$defs[name]) throw new Error(`${name} is stable now`);
+    schema.$defs[name] = draft.$defs[name];
+    parsers["z" + name] = more["z" + name];
+  }
   return {
     acp: await import(pathToFileURL(entry)),
-    zod: await import(pathToFileURL(zodFile)),
-    schema: require("@agentclientprotocol/sdk/schema/v1/schema.json"),
+    zod: parsers,
+    schema,
     Ajv: require("ajv/dist/2020.js").default,
     version: require(join(dirname(entry), "..", "..", "..", "package.json")).version,
   };

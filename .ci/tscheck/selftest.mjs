@@ -34,6 +34,15 @@ const right = {
   "auth methods": [result({ protocolVersion: 1, authMethods: [{ id: "a", name: "A" }, { type: "terminal", id: "b", name: "B", args: [] }] }), "initialize"],
   "error": [failure(1, { code: -32602, message: "m", data: { any: 1 } })],
   "parse error": [failure(null, { code: -32700, message: "m" })],
+  "list": [result({ sessions: [{ sessionId: "s", cwd: "/", title: "T", updatedAt: "2026-11-15T02:27:16Z" }], nextCursor: "c" }), "session/list"],
+  "empty list": [result({ sessions: [] }), "session/list"],
+  "loaded": [result({ modes: { currentModeId: "a", availableModes: [{ id: "a", name: "A" }] }, configOptions: [] }), "session/load"],
+  "resumed": [result({}), "session/resume"],
+  "forked": [result({ sessionId: "s" }), "session/fork"],
+  "deleted": [result({}), "session/delete"],
+  "title": [update({ sessionUpdate: "session_info_update", title: "T", updatedAt: "2026-11-15T02:27:16Z" })],
+  "usage": [update({ sessionUpdate: "usage_update", used: 1, size: 2, cost: { amount: 0.5, currency: "USD" } })],
+  "read": [request("fs/read_text_file", { sessionId: "s", path: "/a" })],
   "cancel": [{ jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: 1 } }],
 };
 
@@ -89,6 +98,21 @@ const wrong = {
   "extra capability": [result({ protocolVersion: 1, agentCapabilities: { questions: true } }), "initialize"],
   "type of an agent's login": [result({ protocolVersion: 1, authMethods: [{ type: "agent", id: "a", name: "A" }] }), "initialize"],
   "null login methods": [result({ protocolVersion: 1, authMethods: null }), "initialize"],
+  "list without sessions": [result({}), "session/list"],
+  "null for sessions": [result({ sessions: null }), "session/list"],
+  "listed without a folder": [result({ sessions: [{ sessionId: "s" }] }), "session/list"],
+  "extra field in a listed session": [result({ sessions: [{ sessionId: "s", cwd: "/", size: 1 }] }), "session/list"],
+  "id in what was loaded": [result({ sessionId: "s" }), "session/load"],
+  "id in what was resumed": [result({ sessionId: "s" }), "session/resume"],
+  "fork without an id": [result({}), "session/fork"],
+  "extra field in a fork": [result({ sessionId: "s", parent: "p" }), "session/fork"],
+  "extra field in a fork's modes": [result({ sessionId: "s", modes: { currentModeId: "a", availableModes: [], x: 1 } }), "session/fork"],
+  "extra field in what was deleted": [result({ deleted: true }), "session/delete"],
+  "fork among the capabilities": [result({ protocolVersion: 1, agentCapabilities: { sessionCapabilities: { fork: {} } } }), "initialize"],
+  "extra field in a title": [update({ sessionUpdate: "session_info_update", title: "T", cwd: "/" })],
+  "usage without a size": [update({ sessionUpdate: "usage_update", used: 1 })],
+  "read without a path": [request("fs/read_text_file", { sessionId: "s" })],
+  "extra field in a read": [request("fs/read_text_file", { sessionId: "s", path: "/a", encoding: "utf-8" })],
   "extra field in an error": [failure(1, { code: 1, message: "m", details: "d" })],
   "error without a message": [failure(1, { code: 1 })],
   "error code is a string": [failure(1, { code: "1", message: "m" })],
@@ -106,6 +130,69 @@ const lines = {
   "a form nobody can show": JSON.stringify(form({ type: "string" })),
 };
 
+// Conversations: what the client sends as {client: …}, and the agent's lines.
+// Those in outOfPlace are right one by one, and their last comes at the wrong
+// time.
+const asks = (id, method, params) => ({ client: { jsonrpc: "2.0", id, method, params } });
+const answers = (id, value) => ({ jsonrpc: "2.0", id, result: value });
+const refuses = (id) => failure(id, { code: -32002, message: "m" });
+const can = (capabilities) => [asks(0, "initialize", { clientCapabilities: capabilities }), answers(0, { protocolVersion: 1 })];
+const s = { sessionId: "s" };
+const opened = [asks(1, "session/new", {}), answers(1, s)];
+const loads = asks(2, "session/load", s);
+const prompts = asks(3, "session/prompt", s);
+const chunk = update({ sessionUpdate: "agent_message_chunk", content: text });
+const user = update({ sessionUpdate: "user_message_chunk", content: text });
+const title = update({ sessionUpdate: "session_info_update", title: "T" });
+const called = update(call);
+const callDone = update({ sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed" });
+const reads = request("fs/read_text_file", { sessionId: "s", path: "/a" });
+
+const inPlace = {
+  "in a prompt": [...opened, prompts, called, permission({}), chunk, callDone, title, answers(3, { stopReason: "end_turn" }), title],
+  "in a load": [loads, user, chunk, called, callDone, title, answers(2, {}), title],
+  "a load of an open session": [...opened, prompts, called, answers(3, { stopReason: "end_turn" }), loads, called, answers(2, {})],
+  "after a resume": [asks(2, "session/resume", s), answers(2, {}), title, prompts, chunk, answers(3, { stopReason: "end_turn" })],
+  "after a fork": [asks(2, "session/fork", { sessionId: "origin" }), answers(2, s), title, prompts, chunk, answers(3, { stopReason: "end_turn" })],
+  "a read": [...can({ fs: { readTextFile: true } }), ...opened, prompts, reads, answers(3, { stopReason: "end_turn" })],
+};
+
+const outOfPlace = {
+  "a chunk before a prompt": [...opened, chunk],
+  "a chunk after a prompt": [...opened, prompts, answers(3, { stopReason: "end_turn" }), chunk],
+  "a chunk after a load": [loads, answers(2, {}), chunk],
+  "a chunk after a load that failed": [loads, refuses(2), chunk],
+  "a title after a load that failed": [loads, refuses(2), title],
+  "a replay of another session": [asks(2, "session/load", { sessionId: "other" }), chunk],
+  "a replay in another session": [...opened, asks(2, "session/load", { sessionId: "other" }), chunk],
+  "a replay in a resume": [asks(2, "session/resume", s), chunk],
+  "a chunk after a resume": [asks(2, "session/resume", s), answers(2, {}), chunk],
+  "a chunk after a fork": [asks(2, "session/fork", { sessionId: "origin" }), answers(2, s), chunk],
+  "a call twice in a load": [loads, called, called],
+  "the end of a call that a load did not replay": [...opened, prompts, called, answers(3, { stopReason: "end_turn" }), loads, callDone],
+  "a permission in a load": [loads, called, permission({})],
+  "a read in a load": [...can({ fs: { readTextFile: true } }), loads, reads],
+  "a read outside a prompt": [...can({ fs: { readTextFile: true } }), ...opened, reads],
+  "a read that the client does not do": [...opened, prompts, reads],
+  "a read of a relative path": [...can({ fs: { readTextFile: true } }), ...opened, prompts, request("fs/read_text_file", { sessionId: "s", path: "a" })],
+  "the user's words in a prompt": [...opened, prompts, user],
+  "a title after a close": [...opened, asks(2, "session/close", s), answers(2, {}), title],
+  "a title after a deletion": [...opened, asks(2, "session/delete", s), answers(2, {}), title],
+};
+
+// misplaced lets a tap hear a conversation. It returns the numbers of the
+// messages that were reported.
+function misplaced(judge, talk) {
+  const tap = new Tap(judge), found = [];
+  talk.forEach((m, i) => {
+    const before = tap.violations.length;
+    if (m.client) tap.fromClient(m.client);
+    else tap.fromAgent(Buffer.from(JSON.stringify(m) + "\n"));
+    if (tap.violations.length > before) found.push(i);
+  });
+  return found;
+}
+
 // selfTest returns how many cases there are and what the judge got wrong.
 export function selfTest(judge) {
   const wire = (m) => JSON.parse(JSON.stringify(m)); // what is undefined is absent
@@ -122,7 +209,15 @@ export function selfTest(judge) {
     tap.fromAgent(Buffer.concat([Buffer.from(line), Buffer.from("\n")]));
     if (tap.violations.length === 0) mistakes.push(`${name}: wrong line, and not found`);
   }
-  return { cases: [right, wrong, lines].flatMap(Object.keys).length, mistakes };
+  for (const [name, talk] of Object.entries(inPlace)) {
+    const found = misplaced(judge, talk);
+    if (found.length > 0) mistakes.push(`${name}: in place, but not for the tap: ${JSON.stringify(talk[found[0]])}`);
+  }
+  for (const [name, talk] of Object.entries(outOfPlace)) {
+    const found = misplaced(judge, talk);
+    if (String(found) !== String(talk.length - 1)) mistakes.push(`${name}: out of place at ${talk.length - 1}, found at ${found}`);
+  }
+  return { cases: [right, wrong, lines, inPlace, outOfPlace].flatMap(Object.keys).length, mistakes };
 }
 
 const free = new Set(["_meta", "rawInput", "rawOutput", "data"]);

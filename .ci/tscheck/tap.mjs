@@ -1,9 +1,11 @@
 // The tap sees every line between the two ends and judges those of the agent:
 // each by itself, and whether it is in its place.
 
+import { isAbsolute } from "node:path";
 import { shapeOf } from "./closed.mjs";
 
-// These may come at any time; all others belong to a prompt.
+// These may come at any time; all others belong to a prompt, or are replayed
+// while a session is loaded.
 const anytime = new Set(["available_commands_update", "current_mode_update", "config_option_update", "session_info_update"]);
 
 export class Tap {
@@ -16,8 +18,9 @@ export class Tap {
   #utf8 = new TextDecoder("utf-8", { fatal: true });
   #asked = new Map(); // the client's open requests
   #asking = new Set(); // ids of the agent's requests
-  #sessions = new Map(); // id to {prompts, calls}
+  #sessions = new Map(); // id to {prompts, loading, calls, before}
   #forms = false; // the client takes forms
+  #reads = false; // the client reads out its buffers
   #right = []; // messages without a violation
   #nullID = [];
 
@@ -51,10 +54,19 @@ export class Tap {
 
   fromClient(m) {
     if (shapeOf(m) === "request") this.#asked.set(m.id, m);
-    if (m.method === "initialize") this.#forms = m.params.clientCapabilities?.elicitation?.form != null;
-    if (m.method === "session/prompt" && this.#sessions.has(m.params.sessionId)) {
-      this.#sessions.get(m.params.sessionId).prompts++;
+    if (m.method === "initialize") {
+      this.#forms = m.params.clientCapabilities?.elicitation?.form != null;
+      this.#reads = m.params.clientCapabilities?.fs?.readTextFile === true;
     }
+    if (m.method === "session/load") this.#open(m.params.sessionId, true);
+    if (m.method === "session/prompt" && this.#sessions.has(m.params.sessionId)) {
+      this.#sessions.get(m.params.sessionId).prompts.add(m.id);
+    }
+  }
+
+  // #open begins a session, or one that is known from its start again.
+  #open(id, loading = false) {
+    this.#sessions.set(id, { prompts: new Set(), loading, calls: new Set(), before: this.#sessions.get(id) });
   }
 
   fromAgent(bytes) {
@@ -100,15 +112,16 @@ export class Tap {
         if (m.id === null) return void this.#nullID.shift()?.(m.error);
         if (!request) return wrong(`answers no open request: ${m.id}`);
         this.#asked.delete(m.id);
-        if (request.method === "session/new" && m.result) this.#sessions.set(m.result.sessionId, { prompts: 0, calls: new Set() });
-        if (request.method === "session/prompt" && this.#sessions.has(request.params.sessionId)) {
-          this.#sessions.get(request.params.sessionId).prompts--;
-        }
-        return;
+        return this.#answered(request, m);
       case "request":
         if (this.#asking.has(m.id)) wrong(`the id ${m.id} was used before`);
         this.#asking.add(m.id);
         if (m.method === "elicitation/create" && !this.#forms) wrong("the client has no forms");
+        if (m.method === "fs/read_text_file") {
+          if (!this.#reads) wrong("the client does not read files");
+          if (!isAbsolute(m.params?.path ?? "")) wrong("the path is not absolute");
+        }
+        if (this.#sessions.get(m.params?.sessionId)?.prompts.size === 0) wrong("no prompt is running");
         return this.#inSession(m.params, m.params?.toolCall?.toolCallId ?? m.params?.toolCallId, wrong);
       case "notification":
         if (m.method === "$/cancel_request" && !this.#asking.has(m.params?.requestId)) wrong("withdraws what was never asked");
@@ -116,25 +129,49 @@ export class Tap {
     }
   }
 
-  #update(params, wrong) {
-    const u = params?.update;
-    if (u?.sessionUpdate === "tool_call") {
-      const calls = this.#sessions.get(params.sessionId)?.calls;
-      if (calls?.has(u.toolCallId)) wrong(`the call ${u.toolCallId} was announced before`);
-      calls?.add(u.toolCallId);
-    }
-    if (anytime.has(u?.sessionUpdate)) {
-      if (!this.#sessions.has(params.sessionId)) wrong("the client knows no such session");
-    } else {
-      this.#inSession(params, u?.toolCallId, wrong);
+  // #answered follows which sessions there are and what runs in them.
+  #answered({ method, params }, { id, result }) {
+    const session = this.#sessions.get(params?.sessionId);
+    switch (method) {
+      case "session/new":
+      case "session/fork":
+        if (result) this.#open(result.sessionId);
+        break;
+      case "session/resume":
+        if (result) this.#open(params.sessionId);
+        break;
+      case "session/load":
+        if (result) session.loading = false;
+        else if (session.before) this.#sessions.set(params.sessionId, session.before);
+        else this.#sessions.delete(params.sessionId);
+        break;
+      case "session/close":
+      case "session/delete":
+        if (result) this.#sessions.delete(params.sessionId);
+        break;
+      case "session/prompt":
+        session?.prompts.delete(id);
     }
   }
 
-  // #inSession checks what belongs to a running prompt.
+  #update(params, wrong) {
+    const u = params?.update;
+    const session = this.#sessions.get(params?.sessionId);
+    if (u?.sessionUpdate === "tool_call") {
+      if (session?.calls.has(u.toolCallId)) wrong(`the call ${u.toolCallId} was announced before`);
+      session?.calls.add(u.toolCallId);
+    }
+    if (session && !session.loading && !anytime.has(u?.sessionUpdate)) {
+      if (session.prompts.size === 0) wrong("no prompt is running, and no session is loaded");
+      if (u?.sessionUpdate === "user_message_chunk") wrong("the user's words come back");
+    }
+    this.#inSession(params, u?.toolCallId, wrong);
+  }
+
+  // #inSession checks that the client knows what a message is about.
   #inSession(params, toolCallID, wrong) {
     const session = this.#sessions.get(params?.sessionId);
     if (!session) return wrong("the client knows no such session");
-    if (session.prompts === 0) wrong("no prompt is running");
     if (toolCallID != null && !session.calls.has(toolCallID)) wrong(`the call ${toolCallID} was never announced`);
   }
 
@@ -143,6 +180,10 @@ export class Tap {
     const what = { error: m.error?.code, result: m.result?.stopReason, notification: m.params?.update?.sessionUpdate, request: m.params?.mode }[shape];
     count([shape, method, what].filter((v) => v !== undefined).join(" "));
     const call = m.params?.toolCall ?? m.params?.update;
+    const update = m.params?.update;
+    if (this.#sessions.get(m.params?.sessionId)?.loading) {
+      count(["replay", update?.sessionUpdate, update?.status ?? update?.content?.type].filter(Boolean).join(" "));
+    }
     for (const meta of [m.result?._meta, m.params?._meta, call?._meta]) {
       for (const [owner, fields] of Object.entries(meta ?? {})) {
         for (const field of Object.keys(fields ?? {})) count(`meta ${owner} ${field}`);

@@ -25,7 +25,6 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 			SessionCapabilities: acp.SessionCapabilities{
 				Close:                 &acp.SessionCloseCapabilities{},
 				Delete:                &acp.SessionDeleteCapabilities{},
-				Fork:                  &acp.SessionForkCapabilities{},
 				List:                  &acp.SessionListCapabilities{},
 				Resume:                &acp.SessionResumeCapabilities{},
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},

@@ -18,6 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
 )
 
 // TestTypeScriptSDK lets an editor built on the official TypeScript SDK talk to
@@ -38,11 +39,13 @@ func TestTypeScriptSDK(t *testing.T) {
 		"client of forms": formTalk,
 		"in messages":     messageTalk,
 		"no login":        noLoginTalk,
+		"sessions":        sessionsTalk,
+		"buffers":         buffersTalk,
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := apitest.New(t)
-			c := &tsTalk{t: t, api: api, dir: t.TempDir(), Modules: modules, Command: []string{bridge, "--claude", cli}}
-			c.Env = append(apitest.Env(api, t.TempDir()), "CLAUDE_CODE_ENABLE_TODO_TOOLS=1")
+			c := &tsTalk{t: t, api: api, dir: t.TempDir(), home: t.TempDir(), Modules: modules, Command: []string{bridge, "--claude", cli}}
+			c.Env = append(apitest.Env(api, c.home), "CLAUDE_CODE_ENABLE_TODO_TOOLS=1")
 			talk(c)
 			c.run()
 		})
@@ -63,6 +66,7 @@ type tsTalk struct {
 	t    *testing.T
 	api  *apitest.Server
 	dir  string   // the sessions' cwd
+	home string   // the user's
 	seen []string // kinds of messages that must have come
 
 	Modules string   `json:"modules"`
@@ -81,6 +85,13 @@ func (c *tsTalk) does(method string, params object) {
 // fails is a request that gets an error.
 func (c *tsTalk) fails(code int, method string, params object) {
 	c.step(object{"request": method, "params": params, "wantError": code})
+}
+
+// gets is a request whose result has parts that are known.
+func (c *tsTalk) gets(want object, method string, params object) object {
+	s := object{"request": method, "params": params, "want": want}
+	c.step(s)
+	return s
 }
 
 func (c *tsTalk) initialize(capabilities object) {
@@ -300,20 +311,19 @@ func (c *tsTalk) tools() {
 		use("toolu_n1", "NoSuchTool", object{"any": "thing"}),
 		use("toolu_f1", "WebFetch", object{"url": "https://example.com/", "prompt": "what is it"}),
 		apitest.Say("done")), picks("example.com", "reject"))
-	c.subAgent()
+	c.subAgent(object{})
 	c.sees("tool kind execute", "tool kind edit", "tool kind read", "tool kind search", "tool kind fetch", "tool status in_progress",
 		"tool content diff", "tool content content image", "tool locations", "notification session/update tool_call", "notification session/update tool_call_update",
 		"notification session/update current_mode_update")
 }
 
 // subAgent covers calls that are attached to a parent.
-func (c *tsTalk) subAgent() {
+func (c *tsTalk) subAgent(input object) {
+	input["description"], input["prompt"], input["subagent_type"] = "delegate", "work of the sub-agent", "general-purpose"
 	c.api.When(func(r apitest.Request) bool {
 		return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")
 	}, apitest.Use(apitest.ToolUse("toolu_s2", "Bash", object{"command": "echo sub", "description": "test"})), apitest.Say("the sub-agent is done"))
-	c.prompt("end_turn", says(apitest.Use(apitest.ToolUse("toolu_s1", "Agent", object{
-		"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose",
-	})), apitest.Say("done")))
+	c.prompt("end_turn", says(apitest.Use(apitest.ToolUse("toolu_s1", "Agent", input)), apitest.Say("done")))
 	c.sees("tool kind think", "meta claudeCode toolName", "meta claudeCode parentToolUseId")
 }
 
@@ -389,4 +399,134 @@ func noLoginTalk(c *tsTalk) {
 	c.open()
 	c.prompt(-32000, nil)
 	c.sees("error authenticate -32000", "error session/prompt -32000", "result session/new")
+}
+
+// sessionsTalk covers what is done with sessions that are on disk.
+func sessionsTalk(c *tsTalk) {
+	c.initialize(object{})
+	c.list()
+	c.unknown()
+	c.open()
+	c.history()
+	here := object{"sessionId": "$sessionId", "cwd": c.dir, "mcpServers": []any{}}
+	c.gets(object{"sessions.length": 1, "sessions.0.sessionId": "$sessionId", "sessions.0.title": "begin", "nextCursor": nil},
+		"session/list", object{"cwd": c.dir})
+	c.replays(here) // of a session that is open
+	c.does("session/close", object{"sessionId": "$sessionId"})
+	c.replays(here)
+	c.prompt("end_turn", says(apitest.Use(apitest.ToolUse("toolu_l1", "Read", object{"file_path": filepath.Join(c.dir, "a.txt")})), apitest.Say("Still here.")))
+	c.does("session/close", object{"sessionId": "$sessionId"})
+
+	c.does("session/resume", object{"sessionId": "$sessionId", "cwd": c.dir})
+	c.prompt("end_turn", says(apitest.Say("Here again.")))
+	c.does("session/resume", here) // of a session that is open
+	c.prompt("end_turn", says(apitest.Say("And again.")))
+
+	c.step(object{"request": "session/fork", "params": here, "keep": "sessionId", "as": "fork"})
+	c.prompt("end_turn", says(apitest.Say("A fork.")))["params"].(object)["sessionId"] = "$fork"
+	c.gets(object{"sessions.length": 2}, "session/list", object{"cwd": c.dir})
+	fork := object{"sessionId": "$fork", "cwd": c.dir, "mcpServers": []any{}}
+	c.replays(fork)["shows"] = []string{"begin", "A fork."}
+	c.does("session/delete", object{"sessionId": "$fork"}) // while it is open
+	c.does("session/close", object{"sessionId": "$sessionId"})
+	c.does("session/delete", object{"sessionId": "$sessionId"})
+	c.fails(-32002, "session/load", here)
+	c.gets(object{"sessions.length": 0, "nextCursor": nil}, "session/list", object{"cwd": c.dir})
+	c.sees("result session/load", "result session/resume", "result session/fork", "result session/delete", "result session/close",
+		"notification session/update session_info_update", "notification session/update usage_update", "notification session/update available_commands_update")
+}
+
+// list covers the pages of a list, with sessions that were there before.
+func (c *tsTalk) list() {
+	elsewhere := c.t.TempDir()
+	folder := transcript.Dir(filepath.Join(c.home, ".claude"), elsewhere)
+	require.NoError(c.t, os.MkdirAll(folder, 0o700))
+	for i := range 51 {
+		line, err := json.Marshal(object{"type": "user", "uuid": "u1", "parentUuid": nil, "cwd": elsewhere,
+			"timestamp": "2026-11-15T02:27:16.447Z", "message": object{"role": "user", "content": fmt.Sprintf("prompt \"%d\" 🦀", i)}})
+		require.NoError(c.t, err)
+		name := fmt.Sprintf("01234567-89ab-4def-8123-%012d.jsonl", i)
+		require.NoError(c.t, os.WriteFile(filepath.Join(folder, name), append(line, '\n'), 0o600))
+	}
+	for _, where := range []object{{"cwd": elsewhere}, {}} {
+		c.gets(object{"sessions.length": 50, "sessions.0.cwd": elsewhere}, "session/list", where)["keep"] = "nextCursor"
+		next := object{"cursor": "$nextCursor"}
+		for k, v := range where {
+			next[k] = v
+		}
+		c.gets(object{"sessions.length": 1, "nextCursor": nil}, "session/list", next)
+	}
+	c.gets(object{"sessions.length": 0, "nextCursor": nil}, "session/list", object{"cwd": c.dir})
+	c.fails(-32602, "session/list", object{"cursor": "nonsense"})
+	c.sees("result session/list", "error session/list -32602")
+}
+
+// unknown covers sessions that are not there.
+func (c *tsTalk) unknown() {
+	nobody := func(id string) object { return object{"sessionId": id, "cwd": c.dir, "mcpServers": []any{}} }
+	for _, method := range []string{"session/load", "session/resume", "session/fork"} {
+		c.fails(-32002, method, nobody("fedcba98-89ab-4def-8123-456789abcdef"))
+		c.sees("error " + method + " -32002")
+	}
+	c.does("session/delete", object{"sessionId": "fedcba98-89ab-4def-8123-456789abcdef"}) // the SDK takes "not found" for deleted
+	c.fails(-32602, "session/load", object{"sessionId": 7})
+	c.sees("error session/delete -32002", "error session/load -32602")
+}
+
+// history is a conversation that has everything which is replayed.
+func (c *tsTalk) history() {
+	database := question("Which database?", "Database", false, "PostgreSQL", "SQLite")
+	use := func(id, name string, input object) apitest.Reply {
+		return apitest.Use(apitest.ToolUse(id, name, input))
+	}
+	file := filepath.Join(c.dir, "a.txt")
+	c.promptBlocks("end_turn", []object{
+		{"type": "text", "text": "begin"},
+		{"type": "resource_link", "name": "notes", "uri": "https://example.com/notes"},
+		{"type": "resource", "resource": object{"uri": "file:///notes.txt", "mimeType": "text/plain", "text": "remember"}},
+		{"type": "image", "mimeType": "image/png", "data": pixel},
+	}, says(
+		apitest.Use(apitest.Thinking("let me", " see"), apitest.Text("I ask."), asks("toolu_h1", database)),
+		use("toolu_h2", "Write", object{"file_path": file, "content": "hello\n"}),
+		use("toolu_h3", "Edit", object{"file_path": file, "old_string": "hello", "new_string": "moon"}),
+		use("toolu_h4", "Bash", object{"command": "mkdir " + c.dir, "description": "test"}),
+		use("toolu_h5", "TaskCreate", object{"subject": "Plan it", "description": "first", "activeForm": "Planning"}),
+		use("toolu_h6", "TaskUpdate", object{"taskId": "1", "status": "in_progress"}),
+		apitest.Say("Done."),
+	), picks("Which database?", "SQLite"), picks("a.txt", "allow"), picks("a.txt", "allow"), picks("mkdir", "allow"))
+	// In the background it would end in a turn of the CLI's own, between the
+	// prompts that follow.
+	c.subAgent(object{"run_in_background": false})
+	c.prompt("cancelled", says(apitest.Use(asks("toolu_h7", database))), dismisses("Which database?"))
+	c.prompt("end_turn", says(use("toolu_h8", "Bash", object{"command": "touch x", "description": "test"}), apitest.Say("Never mind.")), picks("touch x", "reject"))
+	c.prompt("cancelled", says(use("toolu_h9", "Bash", object{"command": "touch y", "description": "test"})), hangs("session/request_permission", "touch y"))
+}
+
+// replays loads a session that had the history.
+func (c *tsTalk) replays(params object) object {
+	s := object{"request": "session/load", "params": params, "shows": []string{
+		"begin", "let me see", "I ask.", "Which database? → SQLite", "moon", "Plan it", "Never mind.", "Not answered",
+	}}
+	c.step(s)
+	c.sees("replay user_message_chunk text", "replay user_message_chunk image", "replay agent_message_chunk text", "replay agent_thought_chunk text",
+		"replay tool_call pending", "replay tool_call completed", "replay tool_call_update completed", "replay tool_call_update failed", "replay plan")
+	return s
+}
+
+// buffersTalk is an editor that reads out what is not saved.
+func buffersTalk(c *tsTalk) {
+	file := filepath.Join(c.dir, "a.txt")
+	require.NoError(c.t, os.WriteFile(file, []byte("saved\n"), 0o600))
+	read := func(id string) []apitest.Reply {
+		return says(apitest.Use(apitest.ToolUse(id, "Read", object{"file_path": file})), apitest.Say("I see."))
+	}
+	const method = "fs/read_text_file"
+	c.initialize(object{"fs": object{"readTextFile": true}})
+	c.open()
+	c.prompt("end_turn", read("toolu_r1"), object{"method": method, "about": file, "result": object{"content": "typed\n"}})
+	c.prompt("end_turn", read("toolu_r2"), object{"method": method, "about": file, "result": object{"content": "saved\n"}})
+	c.prompt("end_turn", read("toolu_r3"), object{"method": method, "about": file, "error": -32002})
+	c.prompt("cancelled", read("toolu_r4"), hangs(method, file))
+	c.does("session/close", object{"sessionId": "$sessionId"})
+	c.sees("request fs/read_text_file", "notification $/cancel_request", "tool kind read", "tool status completed")
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -233,6 +234,15 @@ func decode[T any](params json.RawMessage) (request T, err error) {
 }
 
 var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}
+
+// cliEnv is the environment of the CLI, which is asked to say when it is idle.
+func (a *Agent) cliEnv() []string {
+	env := a.opts.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	return append(slices.Clip(env), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
+}
 
 // claudePath finds the CLI.
 func (a *Agent) claudePath() (string, error) {

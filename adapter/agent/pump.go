@@ -51,7 +51,7 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	case claude.TypeControlCancel:
 		r.withdraw(m.RequestID())
 	case claude.TypeSystem:
-		s.system(m)
+		s.system(m, p)
 	case claude.TypeResult:
 		s.result(m, p)
 	case "conversation_reset":
@@ -63,7 +63,7 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	}
 }
 
-func (s *session) system(m claude.Message) {
+func (s *session) system(m claude.Message, p *painter) {
 	switch m.Subtype {
 	case "init":
 		s.mu.Lock()
@@ -71,10 +71,30 @@ func (s *session) system(m claude.Message) {
 			s.turn = s.newTurn()
 			s.turn.own = true
 		}
+		s.turn.folded = claude.Message{} // a turn begins: the prompt's own, if one waits
 		s.mu.Unlock()
 		s.modeChanged(m.Get("permissionMode").String())
 	case "status":
 		s.modeChanged(m.Get("permissionMode").String())
+	case "session_state_changed":
+		if m.Get("state").Str == "idle" {
+			s.idle(p)
+		}
+	}
+}
+
+// idle ends a prompt that the CLI took into a turn of its own: that turn's
+// result was the prompt's, too, and no other will come.
+func (s *session) idle(p *painter) {
+	s.mu.Lock()
+	t := s.turn
+	var folded claude.Message
+	if t != nil {
+		folded = t.folded
+	}
+	s.mu.Unlock()
+	if folded.Type != "" {
+		s.endTurn(t, p, func() ending { return resultEnding(folded, t) })
 	}
 }
 
@@ -92,6 +112,11 @@ func (s *session) result(m claude.Message, p *painter) {
 	t := s.turn
 	s.mu.Unlock()
 	own := m.Get("origin").IsObject()
+	if t != nil && own && !t.own && m.Get("queued_turn_count").Int() == 0 {
+		s.mu.Lock()
+		t.folded = m
+		s.mu.Unlock()
+	}
 	if t == nil || own && !t.own {
 		return // of a turn that the CLI began by itself: it ends no prompt
 	}

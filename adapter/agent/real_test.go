@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -359,4 +360,27 @@ func TestRealImages(t *testing.T) {
 	s := e.ready()
 	e.promptBlocks(s, `[{"type":"text","text":"what is it?"},{"type":"image","mimeType":"image/png","data":"`+pixel+`"}]`).ends(acp.StopReasonEndTurn)
 	require.True(t, api.Main()[0].Contains(`"type":"image"`))
+}
+
+// A prompt that arrives as the CLI begins a turn of its own, and is taken into
+// it, ends with that turn.
+func TestRealPromptFoldedIntoATurnOfTheCLI(t *testing.T) {
+	e, api := real(t)
+	s := e.ready()
+	api.When(func(r apitest.Request) bool {
+		return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")
+	}, apitest.Use(apitest.ToolUse("toolu_s2", "Bash", object{"command": "echo sub", "description": "test"})), apitest.Say("the sub-agent is done"))
+	bash := apitest.Use(apitest.ToolUse("toolu_2", "Bash", object{"command": "echo hi", "description": "test"}))
+	api.Script(apitest.Use(apitest.ToolUse("toolu_s1", "Agent", object{"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose"})),
+		apitest.Say("done"), apitest.Use(asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))),
+		bash, apitest.Say("never mind"), apitest.Say("more"), apitest.Say("more"))
+	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
+	second := e.prompt(s, "second")
+	asked := e.asked("Which database?")
+	time.Sleep(500 * time.Millisecond) // the sub-agent ends meanwhile, and its end is queued
+	asked.cancels()
+	second.ends(acp.StopReasonCancelled)
+	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
+	last := api.Main()[len(api.Main())-1]
+	require.True(t, last.Contains("third"))
 }

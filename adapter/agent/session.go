@@ -58,9 +58,12 @@ type turn struct {
 	// ctx ends with the turn: what is open at the client is withdrawn then.
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	cancelled bool           // guarded by session.mu
-	owner     *prompt        // the prompt that it runs in; guarded by session.mu
-	own       bool           // the CLI began it by itself
+	cancelled bool    // guarded by session.mu
+	owner     *prompt // the prompt that it runs in; guarded by session.mu
+	own       bool    // the CLI began it by itself
+	// folded is the result of a turn of the CLI's own that may have taken the
+	// prompt along; guarded by session.mu.
+	folded    claude.Message
 	asks      sync.WaitGroup // requests to the client
 	over      chan struct{}
 	authError bool // of the reader alone
@@ -222,7 +225,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	s.mu.Lock()
 	o := claude.Options{
 		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
-		Args: s.agent.opts.Args, Env: s.agent.opts.Env,
+		Args: s.agent.opts.Args, Env: s.agent.cliEnv(),
 		Hooks: hooks, Surface: []string{hookCallback},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),

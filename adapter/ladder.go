@@ -247,7 +247,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	if end := a.settled(e, o); end.Status == convert.Answered {
 		a.end(e, convert.CompleteAll(e.call, end.Answers))
 	} else {
-		a.end(e, convert.Fail(e.call, 0, end))
+		a.end(e, convert.FailAll(e.call, end))
 	}
 	return o, nil
 }

@@ -68,12 +68,26 @@ func CompleteAll(c Call, answers []Answer) acp.SessionUpdate {
 
 // Fail is the update that ends question q without an answer, with the reason.
 func Fail(c Call, q int, o Outcome) acp.SessionUpdate {
-	reason := o.Reason
-	if reason == "" {
-		reason = o.Message()
-	}
-	text := clean.Line(c.Questions[q].Text) + " → " + clean.Line(reason)
+	text := clean.Line(c.Questions[q].Text) + " → " + clean.Line(o.why())
 	return finish(ToolCallID(c, q), acp.ToolCallStatusFailed, text)
+}
+
+// FailAll is the update that ends a call whose questions were shown as one,
+// without answers.
+func FailAll(c Call, o Outcome) acp.SessionUpdate {
+	lines := make([]string, len(c.Questions))
+	for i, q := range c.Questions {
+		lines[i] = clean.Line(q.Text) + " → " + clean.Line(o.why())
+	}
+	return finish(c.ID, acp.ToolCallStatusFailed, strings.Join(lines, "\n\n"))
+}
+
+// why is the reason for people.
+func (o Outcome) why() string {
+	if o.Reason != "" {
+		return o.Reason
+	}
+	return o.Message()
 }
 
 func finish(id string, status acp.ToolCallStatus, text string) acp.SessionUpdate {

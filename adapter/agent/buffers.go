@@ -60,7 +60,13 @@ func (r *requests) hook(m claude.Message) {
 
 // unsaved returns the editor's text of a file if it is not what is on disk.
 func (s *session) unsaved(path string) (string, bool) {
-	ctx, cancel := context.WithTimeout(s.ctx, bufferTime)
+	parent := s.ctx
+	s.mu.Lock()
+	if s.turn != nil {
+		parent = s.turn.ctx
+	}
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(parent, bufferTime)
 	defer cancel()
 	raw, err := s.agent.connection().Call(ctx, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(s.id), Path: path})
 	if err != nil {

@@ -37,7 +37,9 @@ type (
 	// turned says that a prompt has ended.
 	turned struct {
 		reason acp.StopReason
-		err    error
+		// waiting is the tool call of a question that the next prompt answers.
+		waiting string
+		err     error
 	}
 	// gone says that the connection has ended.
 	gone struct{ err error }
@@ -123,7 +125,7 @@ func (l *link) openSession(ctx context.Context, cwd, version string) error {
 // prompt sends a prompt; its end comes in the box.
 func (l *link) prompt(ctx context.Context, words string) {
 	resp, err := l.conn.Prompt(ctx, acp.PromptRequest{SessionId: l.session, Prompt: []acp.ContentBlock{acp.TextBlock(words)}})
-	l.box.put(turned{resp.StopReason, err})
+	l.box.put(turned{reason: resp.StopReason, waiting: waitingFor(resp), err: err})
 }
 
 // cancel asks the agent to end the turn.
@@ -190,4 +192,11 @@ func (b *box) take() []any {
 	held := b.held
 	b.held = nil
 	return held
+}
+
+// waitingFor names the tool call that a response says is open.
+func waitingFor(resp acp.PromptResponse) string {
+	bridge, _ := resp.Meta["acp-bridge"].(map[string]any)
+	id, _ := bridge["waitingFor"].(string)
+	return id
 }

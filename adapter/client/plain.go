@@ -141,7 +141,7 @@ func (p *plain) say(words string) {
 }
 
 func (p *plain) turned(t turned) {
-	p.screen.EndTurn()
+	p.screen.EndTurn(t.waiting)
 	err := p.l.explain(t.err)
 	switch {
 	case errors.Is(err, errGone), p.o.Once && err != nil:

@@ -99,14 +99,19 @@ func (s *Screen) View() []string {
 }
 
 // EndTurn finishes what the turn left open: tool calls that got no end have
-// one now.
-func (s *Screen) EndTurn() {
+// one now, but for the one that the next prompt answers.
+func (s *Screen) EndTurn(waiting string) {
 	s.endText()
+	open := s.tools[:0:0]
 	for _, t := range s.tools {
+		if waiting != "" && t.id == waiting {
+			open = append(open, t)
+			continue
+		}
 		s.end(t.id)
 		s.add(blockTool, s.cut("· "+t.name()+" (no result)"))
 	}
-	s.tools = nil
+	s.tools = open
 	if s.Live && s.fresh {
 		s.add(blockPlan, s.planView()...)
 	}

@@ -114,7 +114,7 @@ func TestScreenTools(t *testing.T) {
 	update(s, "tool_call_update", "toolCallId", "3", "status", "completed")
 	require.Empty(t, s.Lines())
 	update(s, "tool_call", "toolCallId", "4", "title", "sleep")
-	s.EndTurn()
+	s.EndTurn("")
 	require.Equal(t, "· sleep (no result)", joined(s.Lines()))
 }
 
@@ -145,7 +145,7 @@ func TestScreenPlan(t *testing.T) {
 	require.Empty(t, s.Lines())
 	require.Equal(t, "Plan\n  ✓ step a\n  ▸ step b\n  ☐ step c", joined(s.View()))
 	plan(s, "completed", "completed", "completed")
-	s.EndTurn()
+	s.EndTurn("")
 	require.Equal(t, "Plan\n  ✓ step a\n  ✓ step b\n  ✓ step c", joined(s.Lines()))
 	require.Empty(t, s.View())
 
@@ -171,7 +171,7 @@ func TestScreenInLines(t *testing.T) {
 	update(s, "tool_call_update", "toolCallId", "1", "status", "completed")
 	plan(s, "completed", "pending")
 	plan(s, "completed", "pending")
-	s.EndTurn()
+	s.EndTurn("")
 	require.Equal(t, "Plan\n  ☐ step a\n  ☐ step b\n\n… Read a.go\n✓ Read a.go\n\nPlan\n  ✓ step a", joined(s.Lines()))
 }
 
@@ -197,7 +197,7 @@ func TestScreenProperties(t *testing.T) {
 		}
 		s.Note(joined(pieces))
 		s.Say(joined(pieces))
-		s.EndTurn()
+		s.EndTurn("")
 		out = append(out, s.Lines()...)
 		for _, l := range out {
 			plain := true
@@ -225,11 +225,21 @@ func TestScreenLosesNoWords(t *testing.T) {
 			rest = rest[n:]
 			out = append(out, s.Lines()...)
 		}
-		s.EndTurn()
+		s.EndTurn("")
 		out = append(out, s.Lines()...)
 		squash := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		if got := squash(joined(out)); got != squash(words) {
 			t.Fatalf("%q became %q", words, out)
 		}
 	})
+}
+
+// A question that waits for the next prompt stays open until it is answered.
+func TestWaitingQuestionStaysOpen(t *testing.T) {
+	s := &Screen{Width: 60}
+	update(s, "tool_call", "toolCallId", "1", "title", "Database", "status", "pending")
+	s.EndTurn("1")
+	require.NotContains(t, strings.Join(s.Lines(), "\n"), "no result")
+	update(s, "tool_call_update", "toolCallId", "1", "status", "completed", "content", []any{text("Which database? → SQLite")})
+	require.Contains(t, strings.Join(s.Lines(), "\n"), "Which database? → SQLite")
 }

@@ -91,7 +91,10 @@ func (w *window) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmds []tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		w.screen.Width, w.height = max(msg.Width, 1), max(msg.Height, 1)
+		if msg.Width < 1 || msg.Height < 1 {
+			break // a terminal that does not know its size
+		}
+		w.screen.Width, w.height = msg.Width, msg.Height
 		if w.picker != nil {
 			w.picker.Update(msg)
 		}
@@ -142,7 +145,7 @@ func (w *window) leave(err error) {
 		return
 	}
 	w.over, w.err = true, err
-	w.screen.EndTurn()
+	w.screen.EndTurn("")
 	for _, a := range w.asks {
 		a.dismiss()
 	}
@@ -200,7 +203,7 @@ func (w *window) say(words string) {
 }
 
 func (w *window) turned(t turned) {
-	w.screen.EndTurn()
+	w.screen.EndTurn(t.waiting)
 	err := w.l.explain(t.err)
 	switch {
 	case errors.Is(err, errGone), w.o.Once && err != nil:

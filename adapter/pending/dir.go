@@ -77,7 +77,7 @@ func (d *dir) names() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), suffix) && !e.IsDir() {
+		if isPending(e.Name()) && !e.IsDir() {
 			names = append(names, e.Name())
 		}
 	}
@@ -221,4 +221,9 @@ func (d *dir) sync() {
 		_ = f.Sync()
 		_ = f.Close()
 	}
+}
+
+// isPending reports whether a name is one of a pending file.
+func isPending(name string) bool {
+	return strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
 }

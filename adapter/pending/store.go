@@ -184,6 +184,9 @@ func nameAll(files []*File) string {
 }
 
 func (s *Store) openPath(path string) (*File, error) {
+	if !isPending(filepath.Base(path)) { // what is opened may be changed or removed
+		return nil, fmt.Errorf("%w: %q is not named %s…%s", ErrNotFound, path, prefix, suffix)
+	}
 	d, err := openDir(filepath.Dir(path))
 	if err == nil {
 		defer d.close()

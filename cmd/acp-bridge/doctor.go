@@ -91,7 +91,10 @@ func examine(ctx context.Context, explicit string) []finding {
 func examineVersion(ctx context.Context, path string) finding {
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	text := clean.Line(string(out))
-	if err != nil || text == "" {
+	if err == nil && text == "" {
+		err = errors.New("it printed nothing")
+	}
+	if err != nil {
 		return finding{"Claude Code", false, fmt.Sprintf("%s does not tell its version: %v", path, err), "run it in a terminal, and install it again if it does not start"}
 	}
 	return finding{What: "Claude Code", OK: true, Found: text + " at " + path}

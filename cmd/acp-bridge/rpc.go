@@ -64,6 +64,8 @@ func (a *rpcAsker) prepare(answers answerFlags, headless bool, s streams) error 
 		if err := json.Unmarshal(data, &a.given); err != nil {
 			return usagef("%s: expected a JSON array: %w", answers.name(), err)
 		}
+	case !headless && isTerminal(s.in):
+		return usagef("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")
 	case !headless:
 		a.tty, _ = openTerminal(s) // without one there are the files
 	}

@@ -236,7 +236,7 @@ func TestScreenLosesNoWords(t *testing.T) {
 
 // A question that waits for the next prompt stays open until it is answered.
 func TestWaitingQuestionStaysOpen(t *testing.T) {
-	s := &Screen{Width: 60}
+	s := &client.Screen{Width: 60}
 	update(s, "tool_call", "toolCallId", "1", "title", "Database", "status", "pending")
 	s.EndTurn("1")
 	require.NotContains(t, strings.Join(s.Lines(), "\n"), "no result")

@@ -264,6 +264,12 @@ func (t *turn) fails(text string) *acp.RequestError {
 	return re
 }
 
+// failed waits for the prompt's end and reports whether that is an error.
+func (t *turn) failed() bool {
+	<-t.done
+	return t.err != nil
+}
+
 func (e *editor) cancel(session string) {
 	e.t.Helper()
 	require.NoError(e.t, e.conn.Notify(e.t.Context(), acp.AgentMethodSessionCancel, acp.CancelNotification{SessionId: acp.SessionId(session)}))

@@ -149,7 +149,11 @@ func (s *session) send(p *prompt) error {
 		if err := s.ensureRunning(p); err != nil {
 			return err
 		}
-		if sent, err := s.begin(p); sent || err != nil {
+		sent, err := s.begin(p)
+		switch {
+		case errors.Is(err, claude.ErrExited): // while it was idle: the prompt was not sent
+			s.waitDrained(p)
+		case sent || err != nil:
 			return err
 		}
 	}
@@ -213,6 +217,18 @@ func (s *session) begin(p *prompt) (bool, error) {
 	s.turn.owner = p
 	s.prompted = true
 	return true, nil
+}
+
+// waitDrained waits until a process that ends is gone.
+func (s *session) waitDrained(p *prompt) {
+	proc, drained := s.process()
+	if proc == nil {
+		return
+	}
+	select {
+	case <-drained:
+	case <-p.stop:
+	}
 }
 
 func (s *session) await(p *prompt) ending {

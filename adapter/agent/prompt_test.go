@@ -201,6 +201,22 @@ func TestProcessDies(t *testing.T) {
 	}
 }
 
+// A CLI that dies between two prompts costs one prompt at most, whenever the
+// death is noticed.
+func TestProcessDiesWhileIdle(t *testing.T) {
+	e, cli := scripted(t, ct.Script{})
+	s := e.ready()
+	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	for range 20 {
+		starts := cli.Starts()
+		require.NoError(t, syscall.Kill(starts[len(starts)-1].Pid, syscall.SIGKILL))
+		if first := e.prompt(s, "hi"); first.failed() {
+			first.fails("Claude Code was ended by a signal")
+		}
+		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	}
+}
+
 func TestGarbageFromTheCLI(t *testing.T) {
 	e, _ := scripted(t, turns(steps{
 		ct.Raw("not json", `{"no":"type"}`, `[]`, `{"type":"surprise","x":1}`, `{"type":"stream_event"}`, `{"type":"assistant"}`, `{"type":"user","message":7}`, ``),

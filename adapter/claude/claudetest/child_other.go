@@ -3,3 +3,5 @@
 package claudetest
 
 func leaveGroup() {}
+
+func closeStdin() {}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 )
@@ -40,6 +41,7 @@ type engine struct {
 	replies map[string]chan gjson.Result
 	cancel  context.CancelCauseFunc // of the running turn
 	eof     chan struct{}
+	deaf    atomic.Bool   // the input was closed
 	arrived chan struct{} // capacity 1
 
 	message int // numbers messages, results and uuids
@@ -121,6 +123,9 @@ func (e *engine) read() {
 			select {}
 		}
 		line, err := r.ReadBytes('\n')
+		if e.deaf.Load() {
+			return
+		}
 		if text := strings.TrimSpace(string(line)); text != "" {
 			if !json.Valid(line) {
 				fmt.Fprintf(os.Stderr, "Error parsing streaming input line (type=unknown, %d chars): SyntaxError\n", len(text))

@@ -193,6 +193,10 @@ func DieBy(signal int, stderr ...string) Step {
 // CloseStdout closes the output; the process stays.
 func CloseStdout() Step { return Step{Do: "close_stdout"} }
 
+// CloseStdin closes the input; the process stays. One more line is taken and
+// lost.
+func CloseStdin() Step { return Step{Do: "close_stdin"} }
+
 // Stderr writes lines to stderr.
 func Stderr(lines ...string) Step { return Step{Do: "stderr", Lines: lines} }
 

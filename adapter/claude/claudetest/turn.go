@@ -83,6 +83,10 @@ func (e *engine) step(ctx context.Context, s Step, parent string) error {
 		die(s)
 	case "close_stdout":
 		e.out.close()
+	case "close_stdin":
+		e.deaf.Store(true)
+		closeStdin()
+		e.note(Line{EOF: true})
 	case "stderr":
 		fmt.Fprintln(os.Stderr, strings.Join(s.Lines, "\n"))
 	case "raw":

@@ -1,0 +1,238 @@
+package agent_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+// life is one editor, from its start to its end, with a few sessions.
+type life struct {
+	*lifetime
+	rung     string
+	e        *editor
+	cli      *ct.CLI
+	sessions []*soakSession
+	left     atomic.Bool
+	leaving  sync.Once
+	log      syncBuffer
+}
+
+// soakTurn is one prompt and what the agent asks on it.
+type soakTurn struct {
+	key   string // the prompt's text
+	calls []*soakCall
+	// fate is what the user did beside answering: cancelled, killed, left.
+	fate string
+}
+
+// meets notes a fate. The worse one counts: what a dying CLI still did is of no
+// importance.
+func (t *soakTurn) meets(fate string) {
+	if order := []string{"", "cancelled", "killed", "left"}; slices.Index(order, fate) > slices.Index(order, t.fate) {
+		t.fate = fate
+	}
+}
+
+// soakCall is a question call and what the user said to it.
+type soakCall struct {
+	id        string
+	questions []map[string]any
+	given     map[string]string // by question
+	declined  bool
+}
+
+var soakRungs = map[string]struct {
+	first adapter.Rung
+	caps  string
+}{
+	"form":       {0, `{"elicitation":{"form":{}}}`},
+	"permission": {0, `{}`},
+	"message":    {adapter.Conversation, `{}`},
+}
+
+// live runs a life and counts how its questions ended.
+func live(t testing.TB, seed uint64, all *tally) {
+	l := &life{lifetime: &lifetime{TB: t, seed: seed}}
+	defer l.end()
+	defer func() {
+		if t.Failed() {
+			t.Logf("-soak.seed %d, the agent's log:\n%s", seed, l.log.String())
+		}
+	}()
+	var done sync.WaitGroup
+	done.Go(func() { l.begin(rand.New(rand.NewPCG(seed, 1))) })
+	done.Wait()
+	if t.Failed() {
+		return
+	}
+	over := make(chan struct{})
+	var routing sync.WaitGroup
+	routing.Go(func() { l.route(over) })
+	for _, s := range l.sessions {
+		done.Go(s.play)
+	}
+	done.Wait()
+	close(over)
+	routing.Wait()
+	done.Go(func() {
+		l.leave()
+		l.judge(all)
+	})
+	done.Wait()
+}
+
+// begin writes the script, starts the agent and opens the sessions.
+func (l *life) begin(rng *rand.Rand) {
+	l.rung = []string{"form", "permission", "message"}[rng.IntN(3)]
+	script := ct.Script{Turns: []ct.Turn{{Match: "more;", Steps: steps{ct.Text("More.")}}}}
+	for i := range 1 + rng.IntN(3) {
+		s := &soakSession{life: l, rng: rand.New(rand.NewPCG(rng.Uint64(), 2)), requests: make(chan *request, 100)}
+		for j := range 3 + rng.IntN(5) {
+			turn, plan := newSoakTurn(fmt.Sprintf("s%dt%d", i, j), rng)
+			s.turns = append(s.turns, turn)
+			script.Turns = append(script.Turns, ct.Turn{Match: turn.key + ";", Steps: plan})
+		}
+		l.sessions = append(l.sessions, s)
+	}
+	l.cli = ct.New(l, script)
+	logger := slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	l.e = serve(l, agent.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Logger: logger})
+	l.e.initialize(soakRungs[l.rung].caps)
+	for _, s := range l.sessions {
+		s.id = l.e.open(l.TempDir())
+	}
+}
+
+// newSoakTurn makes a turn, with labels that no other question has.
+func newSoakTurn(key string, rng *rand.Rand) (*soakTurn, steps) {
+	turn := &soakTurn{key: key}
+	blocks := []ct.Block{ct.TextBlock("Let me see. ")}
+	switch rng.IntN(8) {
+	case 0:
+		return turn, steps{ct.Burst(rng.IntN(200))}
+	case 1:
+		blocks = append(blocks, ct.AskTool("toolu_"+key+"x", "Bash", object{"command": "ls"}, "a b", nil))
+	default:
+		for c := range 1 + rng.IntN(5)/4 {
+			call := &soakCall{id: fmt.Sprintf("toolu_%sc%d", key, c), given: map[string]string{}}
+			for q := range 1 + rng.IntN(3) {
+				name := fmt.Sprintf("%s-%d", call.id, q)
+				multi := rng.IntN(2) == 0
+				call.questions = append(call.questions, ct.Q("What is "+name+"?", fmt.Sprintf("Q%d", q), multi, name+"-A", name+"-B", name+"-C"))
+			}
+			turn.calls = append(turn.calls, call)
+			blocks = append(blocks, ct.Question(call.id, call.questions...))
+		}
+	}
+	return turn, steps{ct.Message(blocks...), ct.Text("Noted.")}
+}
+
+// route gives each session its requests.
+func (l *life) route(over <-chan struct{}) {
+	for {
+		select {
+		case r := <-l.e.requests:
+			for _, s := range l.sessions {
+				if strings.Contains(r.Raw, s.id) {
+					s.requests <- r
+				}
+			}
+		case <-over:
+			return
+		}
+	}
+}
+
+func (l *life) leave() {
+	l.leaving.Do(func() {
+		l.left.Store(true)
+		l.e.leave()
+	})
+}
+
+// judge compares what the agent got with what its user did.
+func (l *life) judge(all *tally) {
+	for _, start := range l.cli.Starts() {
+		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left")
+	}
+	all.Lock()
+	defer all.Unlock()
+	all.lives++
+	for _, s := range l.sessions {
+		for _, turn := range s.turns[:s.played] {
+			all.turns++
+			for _, call := range turn.calls {
+				end := l.ending(s, turn, call)
+				if end == "" {
+					continue // never asked
+				}
+				all.asked++
+				all.ends[end]++
+				all.rungs[l.rung]++
+			}
+		}
+	}
+}
+
+// ending is how a call ended. It is empty if the user never saw it.
+func (l *life) ending(s *soakSession, turn *soakTurn, call *soakCall) string {
+	shown := l.e.tool(s.id, call.id)
+	reply := gjson.ParseBytes(l.cli.Reply(call.id))
+	about := fmt.Sprintf("%s of %s, asked first by %s: fate %q, given %v, declined %v; the agent got %s\n%s", call.id, s.id, l.rung, turn.fate, call.given, call.declined, reply.Raw, strings.Join(s.history, "\n"))
+	switch {
+	case reply.Get("behavior").Str == "allow":
+		answers := map[string]string{}
+		for question, answer := range reply.Get("updatedInput.answers").Map() {
+			answers[question] = answer.Str
+		}
+		require.Equal(l, call.given, answers, about)
+		require.NotEmpty(l, shown, about)
+		if turn.fate == "" {
+			require.Equal(l, "completed", shown["status"], about)
+		}
+		return "answered"
+	case reply.Exists() && !reply.Get("interrupt").Bool():
+		require.True(l, call.declined, about)
+		return "declined"
+	}
+	require.NotEmpty(l, turn.fate, about)
+	if len(shown) == 0 {
+		return ""
+	}
+	if turn.fate == "left" {
+		return "disconnected"
+	}
+	if !l.left.Load() || s.finished {
+		require.Contains(l, []string{"completed", "failed"}, shown["status"], about) // of its first question
+	}
+	if turn.fate == "killed" {
+		return "failed"
+	}
+	return "cancelled"
+}
+
+// kill ends the CLI of a session.
+func (l *life) kill(session string) {
+	var pid int
+	for _, start := range l.cli.Starts() {
+		if slices.Contains(start.Args, session) {
+			pid = start.Pid
+		}
+	}
+	require.NotZero(l, pid)
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}

@@ -38,17 +38,17 @@ var moments = []string{"before", "open", "answered"}
 var faults = []fault{
 	{name: "the CLI is killed", strike: func(x *faulty) string { x.signal(syscall.SIGKILL); return "dead" }},
 	{name: "the CLI is stopped, then goes on", strike: func(x *faulty) string {
-		x.signal(syscall.SIGSTOP)
+		x.stop()
 		x.then = func() { x.signal(syscall.SIGCONT) }
 		return ""
 	}},
 	{name: "the CLI is stopped, then killed", strike: func(x *faulty) string {
-		x.signal(syscall.SIGSTOP)
+		x.stop()
 		x.signal(syscall.SIGKILL)
 		return "dead"
 	}},
 	{name: "the CLI is stopped, the user cancels", strike: func(x *faulty) string {
-		x.signal(syscall.SIGSTOP)
+		x.stop()
 		x.e.cancel(x.session)
 		return "cancelled"
 	}},
@@ -181,6 +181,17 @@ func (x *faulty) answer(id string) string {
 
 func (x *faulty) signal(s syscall.Signal) {
 	require.NoError(x, syscall.Kill(x.cli.Starts()[0].Pid, s))
+}
+
+// stop stops the CLI and waits until it stands: all its threads take a moment.
+func (x *faulty) stop() {
+	x.signal(syscall.SIGSTOP)
+	stat := fmt.Sprintf("/proc/%d/stat", x.cli.Starts()[0].Pid)
+	stands := func() bool {
+		text, err := os.ReadFile(stat)
+		return err != nil || strings.Contains(string(text), ") T ") // there is no /proc, or it says so
+	}
+	require.Eventually(x, stands, patience, time.Millisecond)
 }
 
 func (x *faulty) run() {

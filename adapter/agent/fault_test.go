@@ -38,17 +38,17 @@ var moments = []string{"before", "open", "answered"}
 var faults = []fault{
 	{name: "the CLI is killed", strike: func(x *faulty) string { x.signal(syscall.SIGKILL); return "dead" }},
 	{name: "the CLI is stopped, then goes on", strike: func(x *faulty) string {
-		x.signal(syscall.SIGSTOP)
+		x.stop()
 		x.then = func() { x.signal(syscall.SIGCONT) }
 		return ""
 	}},
 	{name: "the CLI is stopped, then killed", strike: func(x *faulty) string {
-		x.signal(syscall.SIGSTOP)
+		x.stop()
 		x.signal(syscall.SIGKILL)
 		return "dead"
 	}},
 	{name: "the CLI is stopped, the user cancels", strike: func(x *faulty) string {
-		x.signal(syscall.SIGSTOP)
+		x.stop()
 		x.e.cancel(x.session)
 		return "cancelled"
 	}},
@@ -183,6 +183,17 @@ func (x *faulty) signal(s syscall.Signal) {
 	require.NoError(x, syscall.Kill(x.cli.Starts()[0].Pid, s))
 }
 
+// stop stops the CLI and waits until it stands: all its threads take a moment.
+func (x *faulty) stop() {
+	x.signal(syscall.SIGSTOP)
+	stat := fmt.Sprintf("/proc/%d/stat", x.cli.Starts()[0].Pid)
+	stands := func() bool {
+		text, err := os.ReadFile(stat)
+		return err != nil || strings.Contains(string(text), ") T ") // there is no /proc, or it says so
+	}
+	require.Eventually(x, stands, patience, time.Millisecond)
+}
+
 func (x *faulty) run() {
 	end := x.question()
 	switch end {
@@ -198,6 +209,9 @@ func (x *faulty) run() {
 		if x.running != nil {
 			x.running.ends(acp.StopReasonCancelled)
 		}
+		// A CLI that honoured the cancel just before it was stopped is still
+		// there, and a silent CLI is waited for.
+		_ = syscall.Kill(x.cli.Starts()[0].Pid, syscall.SIGCONT)
 	}
 	if end != "left" {
 		x.e.prompt(x.session, "more").ends(acp.StopReasonEndTurn)

@@ -70,11 +70,22 @@ func (r *requests) ask(t claude.ToolRequest, p *painter) {
 			case <-ctx.Done():
 			}
 		}
-		result := answer(ctx)
+		result := r.guarded(ctx, answer)
 		if !errors.Is(context.Cause(ctx), errWithdrawn) { // else it counts for nothing
 			r.reply(t, result)
 		}
 	}()
+}
+
+// guarded answers; a panic is the end of this request alone.
+func (r *requests) guarded(ctx context.Context, answer func(context.Context) any) (result any) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.s.logPanic(v)
+			result = claude.Deny("The user could not be asked: there is a fault in acp-bridge", false)
+		}
+	}()
+	return answer(ctx)
 }
 
 func (r *requests) reply(t claude.ToolRequest, result any) {

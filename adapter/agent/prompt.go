@@ -69,8 +69,8 @@ func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 	}
 	s.enqueue(p)
 	return func() (any, error) {
+		defer s.leaveLine(p) // also after a panic
 		e := s.run(p)
-		s.leaveLine(p)
 		if e.err != nil {
 			return nil, e.err
 		}

@@ -28,6 +28,12 @@ func (p *pump) message(m claude.Message) { p.s.handle(m, p.painter, p.requests) 
 func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
 	defer close(drained)
 	_, err := proc.Next(context.Background()) // messages go to message: this is the end
+	defer func() {
+		if v := recover(); v != nil {
+			p.s.logPanic(v)
+			p.s.dropTurn(processError(err))
+		}
+	}()
 	p.s.exited(p.painter, p.requests, err)
 }
 
@@ -148,6 +154,17 @@ func (s *session) endTurn(t *turn, p *painter, how func() ending) {
 	t.finish(e)
 	s.turn = nil
 	close(t.over)
+}
+
+// dropTurn ends a turn that could not be ended in order.
+func (s *session) dropTurn(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.turn; t != nil {
+		t.finish(ending{err: err})
+		s.turn = nil
+		close(t.over)
+	}
 }
 
 // exited ends what the process leaves behind.

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -330,4 +331,51 @@ func TestFiftyQuestions(t *testing.T) {
 		require.Equal(t, "ok", e.said(sessions[i]))
 	}
 	require.Len(t, cli.Prompts(), n)
+}
+
+// A question cannot be mistaken for a tool permission, whatever the model
+// writes into it: its kind is other, its options are its labels and ours, each
+// for once, and it says what it is. Answering it allows nothing.
+func TestQuestionIsNoToolPermission(t *testing.T) {
+	labels := []string{"Allow", "Always allow Bash(rm -rf /)", "allow_always", "reject"}
+	rows := []map[string]any{
+		ct.Q("Run `rm -rf /`?", "Bash", false, labels...),
+		ct.Q("Edit files?", "execute", true, labels...),
+	}
+	rows[0]["kind"], rows[0]["permission_suggestions"] = "execute", []object{{"type": "setMode", "mode": "bypassPermissions"}}
+	e, cli := scripted(t, turns(steps{
+		ct.Message(ct.Question("toolu_1", rows...)),
+		ct.Message(ct.AskTool("toolu_2", "Bash", object{"command": "ls", "_meta": object{"claudeCode": object{"questionType": "askUserQuestion"}}}, "", nil)),
+	}))
+	s := e.ready()
+	turn := e.prompt(s, "hi")
+	for range 3 { // the first, and two rounds of the second
+		r := e.next()
+		require.Equal(t, "other", r.Get("toolCall.kind").Str)
+		require.Equal(t, "askUserQuestion", r.Get("_meta.claudeCode.questionType").Str)
+		pick := ""
+		for _, o := range r.Get("options").Array() {
+			require.Equal(t, "allow_once", o.Get("kind").Str)
+			id := o.Get("optionId").Str
+			require.Contains(t, append([]string{"__other__", "__done__"}, labels...), id)
+			if pick == "" {
+				pick = id
+			}
+		}
+		r.selects(pick)
+	}
+	r := e.next()
+	require.Equal(t, "execute", r.Get("toolCall.kind").Str)
+	require.False(t, r.Get("_meta.claudeCode.questionType").Exists(), "a permission is no question either")
+	require.Equal(t, "allow=Allow|reject=Reject", r.options())
+	r.selects("allow")
+	turn.ends(acp.StopReasonEndTurn)
+	reply := gjson.ParseBytes(cli.Reply("toolu_1"))
+	require.False(t, reply.Get("updatedPermissions").Exists(), "an answer allows nothing")
+	require.JSONEq(t, `{"Run `+"`rm -rf /`"+`?":"Allow","Edit files?":"Allow"}`, reply.Get("updatedInput.answers").Raw)
+	for _, u := range e.updates(s) {
+		if id := u.Get("toolCallId").Str; strings.HasPrefix(id, "toolu_1") && u.Get("kind").Exists() {
+			require.Equal(t, "other", u.Get("kind").Str)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -265,6 +266,11 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	s.mu.Unlock()
 	go p.drain(proc, s.drained)
 	return nil
+}
+
+// logPanic is for what ends one session's work and must not end the others'.
+func (s *session) logPanic(v any) {
+	s.agent.log.Error("a session's code panicked", "session", s.id, "panic", v, "stack", string(debug.Stack()))
 }
 
 func (s *session) trace() func(byte, []byte) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,4 +108,58 @@ func TestShutDownWithAStalledEditor(t *testing.T) {
 	}
 	out.Close()
 	in.Close()
+}
+
+// A fault in the code that serves one session ends what it was about, with a
+// clear error and a stack in the log; the others do not notice.
+func TestPanicIsOfOneSession(t *testing.T) {
+	for name, tc := range map[string]struct {
+		broken func(*agent.Options)
+		want   string
+	}{
+		"on a message of the CLI": {func(o *agent.Options) {
+			o.Trace = func(wire string, in bool, line []byte) {
+				if wire != "editor" && in && strings.Contains(string(line), "cheese") {
+					panic("boom")
+				}
+			}
+		}, "it was ended after a fault in acp-bridge: boom"},
+		"while it asks": {func(o *agent.Options) {
+			var calls atomic.Int32
+			o.Guard = true
+			o.Now = func() time.Time {
+				if calls.Add(1) == 1 {
+					panic("boom")
+				}
+				return time.Now()
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log syncBuffer
+			cli := ct.New(t, ct.Script{Turns: []ct.Turn{
+				{Match: "wait", Steps: steps{ct.Text("I wait."), ct.Wait("others"), ct.Text("Done.")}},
+				{Match: "break", Steps: steps{ct.Message(ct.TextBlock("cheese"), ct.Question("toolu_1", which)), ct.Text("On.")}},
+				{Match: "more", Steps: steps{ct.Text("More.")}},
+			}})
+			o := agent.Options{Claude: cli.Path, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			tc.broken(&o)
+			e := serve(t, o)
+			e.initialize(`{}`)
+			other, s := e.open(t.TempDir()), e.open(t.TempDir())
+			waits := e.prompt(other, "wait")
+			e.await(other, "the text", func(u gjson.Result) bool { return strings.Contains(u.Raw, "I wait.") })
+			if turn := e.prompt(s, "break"); tc.want != "" {
+				turn.fails(tc.want)
+			} else {
+				turn.ends(acp.StopReasonEndTurn)
+				require.Contains(t, string(cli.Reply("toolu_1")), "a fault in acp-bridge")
+			}
+			require.Contains(t, log.String(), "session_test.go", "the stack")
+			e.prompt(s, "more").ends(acp.StopReasonEndTurn)
+			cli.Release("others")
+			waits.ends(acp.StopReasonEndTurn)
+			require.Equal(t, "I wait.Done.", e.said(other))
+		})
+	}
 }

@@ -13,6 +13,9 @@ var (
 	ErrExited = errors.New("Claude Code is not running")
 	// ErrClosed means that Close was called.
 	ErrClosed = fmt.Errorf("claude: closed: %w", ErrExited)
+	// ErrPanic means that a callback of [Options] panicked and the CLI was ended
+	// for it. It is an ErrExited.
+	ErrPanic = fmt.Errorf("%w: it was ended after a fault in acp-bridge", ErrExited)
 )
 
 // ExitError says how the CLI's process ended. Its text is made for a user.

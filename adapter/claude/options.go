@@ -34,7 +34,8 @@ type Options struct {
 	// saves the hand-over to another goroutine, a third of the cost. It may
 	// block, which slows the CLI down, but not for ever: Close waits for it. It
 	// must not wait for a Control of its own, whose reply it would hold up.
-	// Next then returns only the error at the end.
+	// Next then returns only the error at the end. If it panics, the CLI is
+	// ended and that error is ErrPanic; the same holds for Trace.
 	OnMessage func(Message)
 	// Hooks are those that the CLI calls back, in the form of its initialize
 	// request: event names with matchers and hookCallbackIds. The callbacks come

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -40,7 +41,8 @@ type Process struct {
 	endOnce sync.Once
 
 	mu     sync.Mutex
-	closed bool // by Close, not by itself
+	closed bool  // by Close, not by itself
+	broken error // why it was ended if a callback panicked
 
 	signals sync.Mutex // held while a signal is sent or the process is reaped
 	reaped  bool
@@ -77,7 +79,7 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 		p.tail.collect(p.stderr, func(line string) { opts.Logger.Debug("claude stderr", "line", line) })
 	}()
 	streams.Go(func() {
-		if err := p.conn.out.run(); err != nil {
+		if err := p.guard(p.conn.out.run); err != nil {
 			opts.Logger.Debug("the input of Claude Code broke", "error", err)
 			p.end() // without its input it is of no use
 		}
@@ -166,7 +168,9 @@ func (p *Process) tracer(dir byte) func([]byte) {
 
 // read hands on messages until the output ends, then the exit.
 func (p *Process) read(readDone chan<- struct{}) {
-	err := p.conn.read(newLineReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine), p.tracer('<'))
+	err := p.guard(func() error {
+		return p.conn.read(newLineReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine), p.tracer('<'))
+	})
 	p.opts.Logger.Debug("the output of Claude Code ended", "reason", err)
 	close(readDone)
 	p.stdout.Close()
@@ -177,6 +181,22 @@ func (p *Process) read(readDone chan<- struct{}) {
 		<-p.exited
 	}
 	p.conn.in.end(p.exitErr())
+}
+
+// guard runs f. A panic in it, which is one of the caller's callbacks, ends this
+// process of the CLI and no other.
+func (p *Process) guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.opts.Logger.Error("a callback panicked, Claude Code is ended", "panic", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %v", ErrPanic, v)
+			p.mu.Lock()
+			p.broken = err
+			p.mu.Unlock()
+			p.Kill()
+		}
+	}()
+	return f()
 }
 
 // wait collects the exit, takes the rest of the group along and fails what is
@@ -215,6 +235,9 @@ func (p *Process) exitErr() error {
 	defer p.mu.Unlock()
 	if p.closed {
 		return ErrClosed
+	}
+	if p.broken != nil {
+		return p.broken
 	}
 	exit := *p.exit
 	exit.Errors = p.conn.lastErrors()

@@ -3,9 +3,11 @@
 package claude_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -151,6 +153,46 @@ func TestOnMessage(t *testing.T) {
 	s.Kill()
 	_, err = s.Next(s.ctx)
 	require.ErrorIs(t, err, claude.ErrExited)
+}
+
+// A panic in a callback ends the CLI that it was called for, and nothing else.
+func TestCallbackPanics(t *testing.T) {
+	for name, broken := range map[string]func(*claude.Options){
+		"OnMessage": func(o *claude.Options) { o.OnMessage = func(claude.Message) { panic("boom") } },
+		"Trace, in": func(o *claude.Options) {
+			o.Trace = func(dir byte, line []byte) {
+				if dir == '<' && strings.Contains(string(line), "hello") {
+					panic("boom")
+				}
+			}
+		},
+		"Trace, out": func(o *claude.Options) {
+			o.Trace = func(dir byte, line []byte) {
+				if dir == '>' && strings.Contains(string(line), "hi") {
+					panic("boom")
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s := run(t, turns(claudetest.Text("hello"), claudetest.Hang()), func(o *claude.Options) {
+				o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				broken(o)
+			})
+			_, err := s.Initialize(s.ctx)
+			require.NoError(t, err)
+			require.NoError(t, s.Prompt("hi"))
+			for err == nil {
+				_, err = s.Next(s.ctx)
+			}
+			require.ErrorIs(t, err, claude.ErrPanic)
+			require.ErrorIs(t, err, claude.ErrExited)
+			require.ErrorContains(t, err, "boom")
+			require.NoError(t, s.Close(s.ctx))
+			require.Contains(t, log.String(), "process_test.go", "the stack")
+		})
+	}
 }
 
 func TestQuestion(t *testing.T) {

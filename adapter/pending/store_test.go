@@ -1,6 +1,7 @@
 package pending_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -354,4 +355,35 @@ func TestManyPrograms(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 	require.Equal(t, 1, sharedFiles, "one call, one file")
+}
+
+// A file is replaced at once: whoever reads it finds the old content or the
+// new, and nobody else can read it.
+func TestFileIsAlwaysWhole(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < 60 && err == nil; i++ {
+			long := convert.Answer{Text: strings.Repeat("x", i*2000)}
+			err = s.Answer(f, []convert.Answer{{Text: "y"}, {Text: "z"}, long})
+		}
+		done <- err
+	}()
+	for reads := 0; ; reads++ {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			require.NotZero(t, reads)
+			return
+		default:
+		}
+		require.True(t, json.Valid([]byte(read(t, f.Path))), "half a file")
+		if info, err := os.Stat(f.Path); runtime.GOOS != "windows" {
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		}
+	}
 }

@@ -68,6 +68,7 @@ type Agent struct {
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
 	canRead  bool             // the editor reads out its buffers
+	toggles  bool             // the editor has options that are on or off
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being ended
 }
@@ -167,7 +168,7 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 	a.connection()
 	switch method {
 	case acp.AgentMethodInitialize:
-		return a.initialize(a.readInitialize(params))
+		return a.initialize(params)
 	case acp.AgentMethodAuthenticate:
 		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
 	case acp.AgentMethodLogout:

@@ -128,6 +128,10 @@ func (s *session) result(m claude.Message, p *painter) {
 	}
 	s.usage(m, p.used)
 	s.titleChanged()
+	s.fastModeIs(m.Get("fast_mode_state").String(), m.Get("fast_mode_disabled_reason").String())
+	if m.Get("local_command").Exists() {
+		s.refresh() // it may have been /model or /effort
+	}
 	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
 }
 

@@ -43,6 +43,7 @@ type session struct {
 	mode     string
 	model    string // empty for the CLI's own choice
 	info     *claude.InitInfo
+	tuning
 
 	line   []*prompt // prompts in order of arrival; the first one runs
 	turn   *turn     // what the CLI works on; nil when it is idle
@@ -253,6 +254,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return err
 	}
+	s.tune(ctx, proc, info)
 	s.mu.Lock()
 	if s.ctx.Err() != nil {
 		s.mu.Unlock()

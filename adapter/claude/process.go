@@ -351,17 +351,25 @@ func (p *Process) Next(ctx context.Context) (Message, error) { return p.conn.in.
 // Prompt sends a user message. content is a string or a list of content
 // blocks of the Messages API. Like all that sends, it queues and never waits
 // for the CLI.
-func (p *Process) Prompt(content any) error {
+func (p *Process) Prompt(content any) error { return p.PromptAs("", content) }
+
+// PromptAs is Prompt with an id, a UUID, by which the CLI names the message in
+// the results that answer it.
+func (p *Process) PromptAs(id string, content any) error {
 	p.conn.forgetErrors()
 	if text, ok := content.(string); ok {
 		content = []map[string]string{{"type": "text", "text": text}}
 	}
-	return p.conn.send(map[string]any{
+	message := map[string]any{
 		"type":               TypeUser,
 		"message":            map[string]any{"role": "user", "content": content},
 		"parent_tool_use_id": nil,
 		"session_id":         "",
-	})
+	}
+	if id != "" {
+		message["uuid"] = id
+	}
+	return p.conn.send(message)
 }
 
 // Reply answers an inbound control request.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -60,6 +61,8 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 		s.system(m, p)
 	case claude.TypeResult:
 		s.result(m, p)
+	case "command_lifecycle":
+		s.promptMoved(m)
 	case "conversation_reset":
 		if id := m.Get("new_conversation_id").String(); id != "" {
 			s.mu.Lock()
@@ -78,6 +81,8 @@ func (s *session) system(m claude.Message, p *painter) {
 			s.turn.own = true
 		}
 		s.turn.folded = claude.Message{} // a turn begins: the prompt's own, if one waits
+		s.turn.begin()
+		s.steers = canSteer(m)
 		s.mu.Unlock()
 		s.modeChanged(m.Get("permissionMode").String())
 	case "status":
@@ -100,7 +105,7 @@ func (s *session) idle(p *painter) {
 	}
 	s.mu.Unlock()
 	if folded.Type != "" {
-		s.endTurn(t, p, func() ending { return resultEnding(folded, t) })
+		s.endTurn(t, p, nil, func() ending { return resultEnding(folded, t) })
 	}
 }
 
@@ -118,13 +123,16 @@ func (s *session) result(m claude.Message, p *painter) {
 	t := s.turn
 	s.mu.Unlock()
 	own := m.Get("origin").IsObject()
-	if t != nil && own && !t.own && m.Get("queued_turn_count").Int() == 0 {
-		s.mu.Lock()
+	answers := answeredBy(m)
+	s.mu.Lock()
+	named := t != nil && slices.ContainsFunc(t.ids, answers.has)
+	if t != nil && own && !t.own && !named && !s.steers && m.Get("queued_turn_count").Int() == 0 {
 		t.folded = m
-		s.mu.Unlock()
 	}
-	if t == nil || own && !t.own {
-		return // of a turn that the CLI began by itself: it ends no prompt
+	stranger := t != nil && !named && !t.own && (own || len(answers) > 0)
+	s.mu.Unlock()
+	if t == nil || stranger {
+		return // of a turn that the CLI began by itself, or that is over: it ends no prompt
 	}
 	s.usage(m, p.used)
 	s.titleChanged()
@@ -132,12 +140,13 @@ func (s *session) result(m claude.Message, p *painter) {
 	if m.Get("local_command").Exists() {
 		s.refresh() // it may have been /model or /effort
 	}
-	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
+	s.endTurn(t, p, answers, func() ending { return resultEnding(m, t) })
 }
 
-// endTurn withdraws what is still open, waits for it, and ends the prompt. The
-// result and the end of the process may both call it: one of them counts.
-func (s *session) endTurn(t *turn, p *painter, how func() ending) {
+// endTurn withdraws what is still open, waits for it, and ends the prompts. With
+// answers, prompts that it does not name go on: the CLI has them in its queue.
+// The result and the end of the process may both call it: one of them counts.
+func (s *session) endTurn(t *turn, p *painter, answers answered, how func() ending) {
 	t.cancel(errTurnOver)
 	t.asks.Wait()
 	s.mu.Lock()
@@ -155,9 +164,13 @@ func (s *session) endTurn(t *turn, p *painter, how func() ending) {
 	if s.turn != t {
 		return
 	}
+	var rest []*prompt
+	if answers != nil {
+		rest = t.unanswered(answers)
+	}
 	t.finish(e)
-	s.turn = nil
-	close(t.over)
+	s.goOn(rest)
+	t.end()
 }
 
 // dropTurn ends a turn that could not be ended in order.
@@ -167,7 +180,7 @@ func (s *session) dropTurn(err error) {
 	if t := s.turn; t != nil {
 		t.finish(ending{err: err})
 		s.turn = nil
-		close(t.over)
+		t.end()
 	}
 }
 
@@ -188,6 +201,6 @@ func (s *session) exited(p *painter, r *requests, err error) {
 	}
 	r.abort(err)
 	if t != nil {
-		s.endTurn(t, p, func() ending { return ending{err: processError(err)} })
+		s.endTurn(t, p, nil, func() ending { return ending{err: processError(err)} })
 	}
 }

@@ -45,7 +45,8 @@ type session struct {
 	info     *claude.InitInfo
 	tuning
 
-	line   []*prompt // prompts in order of arrival; the first one runs
+	steers bool      // proc takes prompts into a running turn, and says so
+	line   []*prompt // prompts in order of arrival
 	turn   *turn     // what the CLI works on; nil when it is idle
 	parked *parked   // a question that waits for the next prompt
 	// interrupting is closed when the CLI has seen the interrupt that is on its
@@ -58,23 +59,53 @@ type session struct {
 // turn is one piece of work of the CLI, from a prompt to its result.
 type turn struct {
 	// ctx ends with the turn: what is open at the client is withdrawn then.
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
-	cancelled bool    // guarded by session.mu
-	owner     *prompt // the prompt that it runs in; guarded by session.mu
-	own       bool    // the CLI began it by itself
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	own    bool          // the CLI began it by itself
+	begun  chan struct{} // closed when the CLI has begun with it
+
+	// The next ones are guarded by session.mu.
+
+	cancelled bool
+	owner     *prompt   // the prompt that it runs in
+	steered   []*prompt // those that were sent while it ran
+	ids       []string  // of all prompts that the CLI got for it
+	queued    bool      // the CLI may have prompts in its queue
+	doomed    bool      // its prompts were cancelled before it began
 	// folded is the result of a turn of the CLI's own that may have taken the
-	// prompt along; guarded by session.mu.
-	folded    claude.Message
+	// prompt along; for a CLI that does not say which prompts a result answers.
+	folded claude.Message
+
 	asks      sync.WaitGroup // requests to the client
 	over      chan struct{}
 	authError bool // of the reader alone
 }
 
 func (s *session) newTurn() *turn {
-	t := &turn{over: make(chan struct{})}
+	t := &turn{begun: make(chan struct{}), over: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(s.ctx)
 	return t
+}
+
+// begin notes that the CLI works on the turn. mu of the session is held.
+func (t *turn) begin() {
+	if !closed(t.begun) {
+		close(t.begun)
+	}
+}
+
+// prompts are those that wait for the turn. mu of the session is held.
+func (t *turn) prompts() []*prompt {
+	if t.owner == nil {
+		return t.steered
+	}
+	return append([]*prompt{t.owner}, t.steered...)
+}
+
+// end notes that the turn is over. mu of the session is held.
+func (t *turn) end() {
+	t.begin()
+	close(t.over)
 }
 
 var (
@@ -262,6 +293,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		return context.Cause(s.ctx)
 	}
 	s.proc, s.info, s.drained, s.requests = proc, info, make(chan struct{}), p.requests
+	s.steers = false // it says so when it begins with its first turn
 	if s.mode == "" {
 		s.mode = info.Mode
 	}

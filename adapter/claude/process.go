@@ -410,6 +410,13 @@ func (p *Process) Interrupt(ctx context.Context) error {
 	return err
 }
 
+// InterruptAll ends the running turn and takes the messages back that wait
+// behind it. A command_lifecycle message names each of them.
+func (p *Process) InterruptAll(ctx context.Context) error {
+	_, err := p.Control(ctx, "interrupt", map[string]any{"cancel_queued": true})
+	return err
+}
+
 // SetMode changes the permission mode.
 func (p *Process) SetMode(ctx context.Context, mode string) error {
 	_, err := p.Control(ctx, "set_permission_mode", map[string]any{"mode": mode})

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -329,4 +330,50 @@ func TestRealSteerWhileAPermissionIsOpen(t *testing.T) {
 	second.ends(acp.StopReasonEndTurn)
 	require.True(t, x.calls(2).Contains("SECOND"))
 	require.Len(t, x.api.Main(), 2)
+}
+
+// Prompts at any moment, and cancels: each is answered, what was answered came
+// to the model once, and what was cancelled once at most.
+func TestRealSteerAtRandom(t *testing.T) {
+	x := steer(t, "")
+	seed := *soakSeed
+	if seed == 0 {
+		seed = rand.Uint64N(1 << 40)
+	}
+	t.Logf("-soak.seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for i := range 400 {
+		if random.IntN(2) == 0 {
+			x.api.Script(apitest.Use(apitest.ToolUse("toolu_"+strconv.Itoa(i), "Bash", object{"command": "true; sleep 0.03", "description": "wait"})))
+		} else {
+			reply := apitest.Say("text")
+			reply.Delay = time.Duration(random.IntN(30)) * time.Millisecond
+			x.api.Script(reply)
+		}
+	}
+	var sent []*turn
+	for i := range 60 {
+		sent = append(sent, x.prompt(x.s, "P"+strconv.Itoa(i)+"."))
+		time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
+		if random.IntN(8) == 0 {
+			x.cancel(x.s)
+		}
+		if random.IntN(4) == 0 {
+			<-sent[random.IntN(len(sent))].done
+		}
+	}
+	for _, p := range sent {
+		<-p.done
+		require.NoError(t, p.err)
+	}
+	x.prompt(x.s, "LAST").ends(acp.StopReasonEndTurn)
+	heard := lastBody(x.api).Get("messages").Raw
+	for i, p := range sent {
+		n := strings.Count(heard, "P"+strconv.Itoa(i)+".")
+		if p.resp.Get("stopReason").Str == string(acp.StopReasonEndTurn) {
+			require.Equal(t, 1, n, "P%d", i)
+		} else {
+			require.LessOrEqual(t, n, 1, "P%d", i)
+		}
+	}
 }

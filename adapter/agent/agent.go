@@ -236,13 +236,14 @@ func decode[T any](params json.RawMessage) (request T, err error) {
 
 var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}
 
-// cliEnv is the environment of the CLI, which is asked to say when it is idle.
-func (a *Agent) cliEnv() []string {
+// cliEnv is the environment of the CLI with what a session adds to it. The CLI
+// is asked to say when it is idle.
+func (a *Agent) cliEnv(more []string) []string {
 	env := a.opts.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	return append(slices.Clip(env), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
+	return append(slices.Concat(env, more), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
 }
 
 // claudePath finds the CLI.

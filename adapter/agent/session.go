@@ -127,7 +127,11 @@ func (e ended) Unwrap() error { return e.kind }
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.
 func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, error) {
-	s := a.prepare(claude.NewSessionID(), setup{r.Cwd, r.AdditionalDirectories, r.McpServers})
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
+	if err != nil {
+		return nil, err
+	}
+	s := a.prepare(claude.NewSessionID(), u)
 	if err := a.open(ctx, s); err != nil {
 		return nil, err
 	}
@@ -156,6 +160,7 @@ func (a *Agent) prepare(id string, u setup) *session {
 	s := &session{
 		agent: a, id: id, cliID: id, setup: u,
 		asking: map[string]bool{}, ended: make(chan struct{}),
+		model: u.model, tuning: tuning{effort: u.effort},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
 	s.out.init(s)
@@ -258,8 +263,8 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	s.mu.Lock()
 	o := claude.Options{
 		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
-		Args: s.agent.opts.Args, Env: s.agent.cliEnv(),
-		Hooks: hooks, Surface: []string{hookCallback},
+		Args: s.agent.opts.Args, Env: s.agent.cliEnv(s.env),
+		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}

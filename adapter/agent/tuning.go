@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +58,11 @@ func (s *session) tune(ctx context.Context, proc *claude.Process, info *claude.I
 		return
 	}
 	s.mu.Lock()
-	picks := s.picks()
+	if !slices.ContainsFunc(info.Models, func(m claude.Model) bool { return slices.Contains(m.Efforts, s.effort) }) {
+		s.effort = "" // an editor may name any
+	}
+	picks := maps.Clone(s.given)
+	maps.Copy(picks, s.picks())
 	if !s.fastPicked {
 		s.fast, s.fastOff = info.FastMode == "on" || info.FastMode == "cooldown", info.FastModeReason
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -397,7 +398,9 @@ func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
 	if hooks == nil {
 		hooks = map[string]any{}
 	}
-	raw, err := p.Control(ctx, "initialize", map[string]any{"hooks": hooks})
+	fields := map[string]any{"hooks": hooks}
+	maps.Copy(fields, p.opts.Opening)
+	raw, err := p.Control(ctx, "initialize", fields)
 	if err != nil {
 		return nil, err
 	}

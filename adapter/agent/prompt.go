@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -38,10 +37,6 @@ type prompt struct {
 	dropped bool // the CLI gave it up before that
 	ended   bool
 }
-
-// isCommand reports whether the prompt is a slash command. Inside a running turn
-// the CLI would take it for text.
-func (p *prompt) isCommand() bool { return strings.HasPrefix(p.words, "/") }
 
 type ending struct {
 	response acp.PromptResponse
@@ -255,7 +250,7 @@ func (s *session) busy(p *prompt) <-chan struct{} {
 		return first.moved
 	case t == nil:
 		return s.interrupting
-	case p.isCommand() || t.cancelled || s.parked != nil || s.interrupting != nil:
+	case t.cancelled || s.parked != nil || s.interrupting != nil:
 		return t.over
 	case !closed(t.begun):
 		return t.begun

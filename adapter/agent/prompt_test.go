@@ -355,3 +355,14 @@ func TestTurnOfItsOwn(t *testing.T) {
 	second.ends(acp.StopReasonEndTurn)
 	require.Equal(t, "one by itself two", e.said(s))
 }
+
+// A result that answers another prompt, one that is over, ends no prompt.
+func TestResultOfAnotherPrompt(t *testing.T) {
+	e, _ := scripted(t, turns(steps{
+		ct.Raw(`{"type":"result","subtype":"success","is_error":false,"result":"","user_message_uuids":["another"]}`),
+		ct.Message(ct.TextBlock("my own")),
+	}))
+	s := e.ready()
+	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "my own", e.said(s))
+}

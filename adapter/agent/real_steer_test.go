@@ -168,6 +168,7 @@ func TestRealSteerCommand(t *testing.T) {
 	first := x.prompt(x.s, "start")
 	x.running("toolu_1")
 	second := x.prompt(x.s, "/context")
+	x.queued(2)
 	x.free("toolu_1")
 	first.ends(acp.StopReasonEndTurn)
 	second.ends(acp.StopReasonEndTurn)

@@ -3,8 +3,6 @@ package agent
 import (
 	"slices"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -59,16 +57,12 @@ func (s *session) goOn(rest []*prompt) {
 	s.turn = nil
 	next := s.newTurn()
 	for _, p := range rest {
-		switch {
-		case !p.dropped:
-			next.steered = append(next.steered, p)
-			next.ids = append(next.ids, p.id)
-		case p.cancelled():
-			p.ended = true
-			p.done <- stopped(acp.StopReasonCancelled)
-		default:
+		if p.dropped {
 			p.giveBack()
+			continue
 		}
+		next.steered = append(next.steered, p)
+		next.ids = append(next.ids, p.id)
 	}
 	if len(next.steered) == 0 {
 		next.cancel(nil)

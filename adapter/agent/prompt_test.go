@@ -359,7 +359,7 @@ func TestTurnOfItsOwn(t *testing.T) {
 // A result that answers another prompt, one that is over, ends no prompt.
 func TestResultOfAnotherPrompt(t *testing.T) {
 	e, _ := scripted(t, turns(steps{
-		ct.Raw(`{"type":"result","subtype":"success","is_error":false,"result":"","user_message_uuids":["another"]}`),
+		ct.Raw(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["not mine"],"user_message_uuids":["another"]}`),
 		ct.Message(ct.TextBlock("my own")),
 	}))
 	s := e.ready()

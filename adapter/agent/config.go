@@ -310,6 +310,12 @@ func (s *session) configChanged() {
 	s.out.now(acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: s.options()}})
 }
 
+// announce tells the editor what it can know of a session once it is open.
+func (s *session) announce() {
+	s.announceCommands()
+	s.refresh() // asking for it first would make the editor wait
+}
+
 // announceCommands tells the editor the slash commands of the CLI.
 func (s *session) announceCommands() {
 	s.mu.Lock()

@@ -63,7 +63,7 @@ func (a *Agent) loadSession(ctx context.Context, r acp.LoadSessionRequest) (any,
 	if err != nil {
 		return nil, err
 	}
-	return conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announceCommands), nil
+	return conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
 }
 
 // resumeSession answers session/resume: it goes on without a replay.
@@ -76,7 +76,7 @@ func (a *Agent) resumeSession(ctx context.Context, r acp.ResumeSessionRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announceCommands), nil
+	return conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
 }
 
 // reopen makes a session of one that the CLI has on disk. A session that is
@@ -143,7 +143,7 @@ func (a *Agent) forkSession(ctx context.Context, params json.RawMessage) (any, e
 	}
 	return conn.Then(acp.NewSessionResponse{
 		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
-	}, s.announceCommands), nil
+	}, s.announce), nil
 }
 
 // deleteSession answers session/delete. A session that is open is closed first.

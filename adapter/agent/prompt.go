@@ -280,7 +280,11 @@ func (s *session) startFor(p *prompt) error {
 		case <-ctx.Done():
 		}
 	}()
-	return s.start(ctx)
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	s.refresh()
+	return nil
 }
 
 // begin gives the prompt to the CLI, which puts it into the running turn at the

@@ -45,6 +45,17 @@ func (e *editor) refused(session, id, value string) string {
 	return re.Message
 }
 
+// shows waits until the options have a value that the CLI told of.
+func (e *editor) shows(session, id, value string) gjson.Result {
+	e.t.Helper()
+	var found gjson.Result
+	e.await(session, id+" "+value, func(u gjson.Result) bool {
+		found = option(u.Get("configOptions"), id)
+		return found.Get("currentValue").Exists() && found.Get("currentValue").String() == value
+	})
+	return found
+}
+
 func lastBody(api *apitest.Server) apitest.Request {
 	main := api.Main()
 	return main[len(main)-1]
@@ -64,7 +75,7 @@ func TestRealEffort(t *testing.T) {
 		return lastBody(api)
 	}
 	own := say().Get("output_config.effort").Str
-	require.Equal(t, "Default ("+own+")", effort.Get("options.0.name").Str, "the level that is in force")
+	require.Equal(t, "Default ("+own+")", e.shows(s, "effort", "default").Get("options.0.name").Str, "the level that is in force")
 
 	require.Equal(t, "low", option(e.sets(s, "effort", `"low"`), "effort").Get("currentValue").Str)
 	require.Equal(t, "low", say().Get("output_config.effort").Str)
@@ -111,18 +122,14 @@ func TestRealOptionsShowWhatIsSet(t *testing.T) {
 	e := serve(t, agent.Options{Claude: path, Env: append(apitest.Env(api, home), "ANTHROPIC_MODEL=haiku")})
 	e.initialize(`{}`)
 	opened := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
-	s, options := opened.Get("sessionId").Str, opened.Get("configOptions")
-	require.Equal(t, "haiku", option(options, "model").Get("currentValue").Str)
-	require.Equal(t, "high", option(options, "effort").Get("currentValue").Str)
+	s := opened.Get("sessionId").Str
+	e.shows(s, "model", "haiku")
+	e.shows(s, "effort", "high")
 
 	e.prompt(s, "/model sonnet").ends(acp.StopReasonEndTurn)
-	e.await(s, "the model", func(u gjson.Result) bool {
-		return option(u.Get("configOptions"), "model").Get("currentValue").Str == "sonnet"
-	})
+	e.shows(s, "model", "sonnet")
 	e.prompt(s, "/effort low").ends(acp.StopReasonEndTurn)
-	e.await(s, "the level", func(u gjson.Result) bool {
-		return option(u.Get("configOptions"), "effort").Get("currentValue").Str == "low"
-	})
+	e.shows(s, "effort", "low")
 	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
 	require.Contains(t, lastBody(api).Get("model").Str, "sonnet")
 	require.Equal(t, "low", lastBody(api).Get("output_config.effort").Str)
@@ -147,6 +154,7 @@ func TestRealFastMode(t *testing.T) {
 			require.Empty(t, lastBody(api).Get("speed").Str)
 			require.Contains(t, e.refused(s, "fast", `"perhaps"`), "expected on or off")
 
+			e.shows(s, "ultracode", strings.Trim(tc.isNot, `"`))
 			require.Equal(t, tc.is, option(e.sets(s, "ultracode", tc.on), "ultracode").Get("currentValue").Raw)
 			require.Equal(t, tc.is, option(e.sets(s, "effort", `"low"`), "ultracode").Get("currentValue").Raw, "another level does not end it")
 			require.Equal(t, tc.isNot, option(e.sets(s, "ultracode", tc.off), "ultracode").Get("currentValue").Raw)

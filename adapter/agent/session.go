@@ -137,7 +137,7 @@ func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, e
 	}
 	return conn.Then(acp.NewSessionResponse{
 		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
-	}, s.announceCommands), nil
+	}, s.announce), nil
 }
 
 // open starts a session's process and registers it.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -26,6 +27,7 @@ const defaultEffort = "default"
 // tuning is what a session's options besides mode and model are set to. mu of
 // the session guards it.
 type tuning struct {
+	reading    sync.Mutex      // held while the CLI is asked for its settings
 	settings   claude.Settings // as the CLI last told
 	effort     string          // what the user picked; empty for Claude Code's own
 	fast       bool
@@ -51,8 +53,8 @@ func (u *tuning) picks() map[string]any {
 	return picks
 }
 
-// tune gives a process that has just been started what the user picked before,
-// and reads its settings. A version of the CLI that has none is left alone.
+// tune gives a process that has just been started what the user picked before. A
+// version of the CLI that has no settings is left alone.
 func (s *session) tune(ctx context.Context, proc *claude.Process, info *claude.InitInfo) {
 	if !hasEfforts(info) {
 		return
@@ -72,7 +74,6 @@ func (s *session) tune(ctx context.Context, proc *claude.Process, info *claude.I
 			s.agent.log.Warn("Claude Code did not take the session's options", "session", s.id, "err", err)
 		}
 	}
-	s.readSettings(ctx, proc)
 }
 
 // hasEfforts tells a CLI that knows its settings from one that is too old.
@@ -90,6 +91,8 @@ func (s *session) tunes() bool {
 // readSettings notes what the CLI says its settings are, and reports whether
 // that is news.
 func (s *session) readSettings(ctx context.Context, proc *claude.Process) bool {
+	s.reading.Lock() // what is read last is told last
+	defer s.reading.Unlock()
 	now, err := proc.Settings(ctx)
 	if err != nil {
 		s.agent.log.Debug("Claude Code does not tell its settings", "session", s.id, "err", err)
@@ -106,7 +109,7 @@ func (s *session) readSettings(ctx context.Context, proc *claude.Process) bool {
 	return now != before
 }
 
-// refresh looks for changes that the user made with a slash command.
+// refresh asks the CLI for its settings, and tells the editor what is new.
 func (s *session) refresh() {
 	proc, _ := s.process()
 	if proc == nil || !s.tunes() {

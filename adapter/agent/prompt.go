@@ -55,7 +55,7 @@ func (p *prompt) cancelled() bool { return closed(p.stop) }
 func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 	var r acp.PromptRequest
 	if err := json.Unmarshal(params, &r); err != nil {
-		return nil, invalid("%s", err)
+		return nil, unreadable(err)
 	}
 	s, err := a.session(r.SessionId)
 	if err != nil {

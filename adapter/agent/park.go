@@ -70,7 +70,7 @@ func (s *session) settle(k *parked) bool {
 	e.response.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": k.toolCallID}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.parked != k || s.turn == nil || s.turn.owner == nil {
+	if s.parked != k || s.turn == nil || len(s.turn.prompts()) == 0 {
 		return true // over already, or no prompt runs
 	}
 	if s.promptWaits() {
@@ -93,7 +93,7 @@ func (s *session) promptWaits() bool {
 func (s *session) answerParked(p *prompt) bool {
 	s.mu.Lock()
 	k := s.parked
-	if k == nil || p.cancelled() || s.turn != nil && s.turn.owner != nil { // it is not shown yet
+	if k == nil || p.cancelled() || s.turn != nil && len(s.turn.prompts()) > 0 { // it is not shown yet
 		s.mu.Unlock()
 		return false
 	}

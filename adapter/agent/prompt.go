@@ -203,7 +203,7 @@ func (s *session) send(p *prompt) error {
 		if !s.waitOpen(p) {
 			return convert.ErrCancelled
 		}
-		if proc, _ := s.process(); proc == nil {
+		if s.isDown() {
 			starts++
 			if err := s.startFor(p); err != nil {
 				return err
@@ -218,6 +218,13 @@ func (s *session) send(p *prompt) error {
 		}
 	}
 	return errors.New("Claude Code does not keep running: it ended each time it was started")
+}
+
+// isDown reports whether there is no process, and nothing left of one.
+func (s *session) isDown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc == nil && s.turn == nil
 }
 
 // waitOpen waits until the CLI can take the prompt. It reports false when the
@@ -250,7 +257,7 @@ func (s *session) busy(p *prompt) <-chan struct{} {
 		return first.moved
 	case t == nil:
 		return s.interrupting
-	case t.cancelled || s.parked != nil || s.interrupting != nil:
+	case t.cancelled || t.proc != s.proc || s.parked != nil || s.interrupting != nil:
 		return t.over
 	case !closed(t.begun):
 		return t.begun

@@ -207,6 +207,22 @@ func TestDeathWithTwoPrompts(t *testing.T) {
 	require.Equal(t, "one two", e.said(s))
 }
 
+// A prompt that comes while a CLI dies was its, or is the next one's.
+func TestPromptWhileTheCLIDies(t *testing.T) {
+	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "die", Steps: steps{ct.Text("x"), ct.Die(1, "oh no")}}}})
+	s := e.ready()
+	for i := range 30 {
+		first := e.prompt(s, "die")
+		time.Sleep(time.Duration(i) * 200 * time.Microsecond)
+		second := e.prompt(s, "two")
+		first.fails("oh no")
+		if second.failed() {
+			second.fails("oh no")
+		}
+		e.prompt(s, "three").ends(acp.StopReasonEndTurn)
+	}
+}
+
 // A cancel that comes right behind its prompt is not lost, wherever the prompt
 // is by then.
 func TestCancelRightBehind(t *testing.T) {

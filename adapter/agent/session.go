@@ -61,8 +61,9 @@ type turn struct {
 	// ctx ends with the turn: what is open at the client is withdrawn then.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	own    bool          // the CLI began it by itself
-	begun  chan struct{} // closed when the CLI has begun with it
+	own    bool            // the CLI began it by itself
+	proc   *claude.Process // that works on it
+	begun  chan struct{}   // closed when the CLI has begun with it
 
 	// The next ones are guarded by session.mu.
 
@@ -81,8 +82,9 @@ type turn struct {
 	authError bool // of the reader alone
 }
 
+// newTurn makes a turn of the process that runs. mu is held.
 func (s *session) newTurn() *turn {
-	t := &turn{begun: make(chan struct{}), over: make(chan struct{})}
+	t := &turn{proc: s.proc, begun: make(chan struct{}), over: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(s.ctx)
 	return t
 }

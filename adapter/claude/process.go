@@ -419,15 +419,3 @@ func (p *Process) InterruptAll(ctx context.Context) error {
 	_, err := p.Control(ctx, "interrupt", map[string]any{"cancel_queued": true})
 	return err
 }
-
-// SetMode changes the permission mode.
-func (p *Process) SetMode(ctx context.Context, mode string) error {
-	_, err := p.Control(ctx, "set_permission_mode", map[string]any{"mode": mode})
-	return err
-}
-
-// SetModel changes the model of the turns to come.
-func (p *Process) SetModel(ctx context.Context, model string) error {
-	_, err := p.Control(ctx, "set_model", map[string]any{"model": model})
-	return err
-}

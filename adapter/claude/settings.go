@@ -44,3 +44,15 @@ func (p *Process) ApplySettings(ctx context.Context, settings map[string]any) er
 	_, err := p.Control(ctx, "apply_flag_settings", map[string]any{"settings": settings})
 	return err
 }
+
+// SetMode changes the permission mode.
+func (p *Process) SetMode(ctx context.Context, mode string) error {
+	_, err := p.Control(ctx, "set_permission_mode", map[string]any{"mode": mode})
+	return err
+}
+
+// SetModel changes the model of the turns to come.
+func (p *Process) SetModel(ctx context.Context, model string) error {
+	_, err := p.Control(ctx, "set_model", map[string]any{"model": model})
+	return err
+}

@@ -68,6 +68,7 @@ type Agent struct {
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
 	canRead  bool             // the editor reads out its buffers
+	terminal string           // see terminalKey
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being ended
 }

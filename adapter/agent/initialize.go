@@ -12,6 +12,7 @@ import (
 func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 	a.mu.Lock()
 	a.asker = a.newAsker(r)
+	a.terminal = terminalKey(r.ClientCapabilities)
 	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
 	a.mu.Unlock()
 	return acp.InitializeResponse{

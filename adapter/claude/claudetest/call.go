@@ -136,6 +136,9 @@ func (c *call) execute(ctx context.Context, input json.RawMessage) error {
 			return err
 		}
 	}
+	if err := c.e.steps(ctx, c.block.While, c.parent); err != nil {
+		return err
+	}
 	c.result(c.block.Output, c.block.Failed, c.block.Detail)
 	return nil
 }

@@ -266,16 +266,22 @@ func (p *painter) wake() {
 	p.quiet = false
 }
 
-// unfollow ends what the end of the CLI leaves behind.
-func (p *painter) unfollow() {
+// closeFollowed ends commands in the background with the CLI.
+func (p *painter) closeFollowed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range p.followed {
 		if f.background {
 			f.close("ended with Claude Code")
-		} else {
-			f.show()
-			f.end()
 		}
+	}
+}
+
+// unfollow ends what is followed for calls that are left open.
+func (p *painter) unfollow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.followed {
+		f.end()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -236,6 +237,7 @@ func TestOutputInTheBackground(t *testing.T) {
 			turn.ends(acp.StopReasonEndTurn)
 			before := len(r.of("toolu_1"))
 			r.writes("b1", "three\n")
+			time.Sleep(600 * time.Millisecond) // what must not happen needs time to happen
 			require.Len(t, r.of("toolu_1"), before, "nothing comes while no turn runs")
 			turn = r.prompt(r.session, "go on")
 			r.shows("toolu_1", "three")
@@ -323,6 +325,17 @@ func TestOutputOfACommandThatIsCutOff(t *testing.T) {
 	}
 }
 
+// TestBackgroundEndsWithTheCLI shows the last of a command when no turn runs.
+func TestBackgroundEndsWithTheCLI(t *testing.T) {
+	r := withTasks(t, true, turns(steps{ct.Message(inBackground())}))
+	r.writes("b1", "one\n")
+	r.prompt(r.session, "go").ends(acp.StopReasonEndTurn)
+	r.writes("b1", "two\n")
+	r.call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, r.session))
+	require.Equal(t, "one\ntwo\n", r.printed("toolu_1"))
+	require.Equal(t, []string{"null"}, r.exits("toolu_1"))
+}
+
 // TestNoOutputWhileAQuestionWaits: no prompt runs then to show it in.
 func TestNoOutputWhileAQuestionWaits(t *testing.T) {
 	r := withTasks(t, true, turns(steps{
@@ -335,11 +348,17 @@ func TestNoOutputWhileAQuestionWaits(t *testing.T) {
 	r.asked("Which?").selects("__other__") // the client cannot send a text: the next prompt does
 	turn.ends(acp.StopReasonEndTurn)
 	before := r.printed("toolu_1")
-	r.writes("b1", "two\n")
+	for _, line := range []string{"two\n", "three\n"} {
+		r.writes("b1", line)
+		time.Sleep(600 * time.Millisecond) // what must not happen needs time to happen
+	}
 	require.Equal(t, before, r.printed("toolu_1"))
 	turn = r.prompt(r.session, "a")
-	r.shows("toolu_1", "two")
+	r.shows("toolu_1", "three")
 	r.cli.Release("go")
 	turn.ends(acp.StopReasonEndTurn)
-	require.Equal(t, "one\ntwo\n", r.printed("toolu_1"))
+	require.Equal(t, "one\ntwo\nthree\n", r.printed("toolu_1"))
+	r.await(r.session, "both lines in one, as nothing was kept for later", func(u gjson.Result) bool {
+		return strings.HasSuffix(u.Get("_meta.terminal_output.data").Str, "two\nthree\n")
+	})
 }

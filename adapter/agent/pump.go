@@ -191,8 +191,9 @@ func (s *session) exited(p *painter, r *requests, err error) {
 		t.cancel(err)
 	}
 	r.abort(err)
-	p.unfollow()
+	p.closeFollowed()
 	if t != nil {
 		s.endTurn(t, p, func() ending { return ending{err: processError(err)} })
 	}
+	p.unfollow()
 }

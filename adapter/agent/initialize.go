@@ -31,7 +31,7 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
 			},
 		},
-		AuthMethods: authMethods,
+		AuthMethods: a.authMethods(r.ClientCapabilities),
 	}, nil
 }
 

@@ -73,8 +73,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return finish("", runServe(ctx, args, s), errOut)
 	}
 	if isHelp(args[0]) {
-		fmt.Fprint(out, help())
-		return exitOK
+		if len(args) == 1 {
+			fmt.Fprint(out, help())
+			return exitOK
+		}
+		args = []string{args[1], "--help"}
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
@@ -114,7 +117,7 @@ func help() string {
 Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
        acp-bridge COMMAND [FLAGS]
 
-Commands (acp-bridge COMMAND --help shows the flags of one):
+Commands (acp-bridge help COMMAND shows the flags of one):
 `)
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)

@@ -30,6 +30,9 @@ func Running(tail string, before int64) []acp.ToolCallContent {
 // LeftOut is a line that says how many bytes are not shown.
 func LeftOut(n int64) string { return "… " + bytesText(int(n)) + " left out …\n" }
 
+// Interrupted is a line about a command that was stopped.
+func Interrupted() []acp.ToolCallContent { return prose("Interrupted before it ended.") }
+
 // InBackground is a line about a command that outlives its call.
 func InBackground(task, status string) []acp.ToolCallContent {
 	if status == "" {

@@ -60,7 +60,7 @@ func shellNotes(c ended) []acp.ToolCallContent {
 	}
 	var notes []acp.ToolCallContent
 	if c.structured.on("interrupted") {
-		notes = append(notes, prose("Interrupted before it ended.")...)
+		notes = append(notes, Interrupted()...)
 	}
 	if file := c.structured.str("persistedOutputPath"); file != "" {
 		notes = append(notes, prose("The whole output is in "+clean.Span(shown(file, c.cwd))+".")...)

@@ -188,6 +188,24 @@ func (f *follower) read(from, to int64) string {
 // matched bounds how much of the end of an output is looked for in a result.
 const matched = 200
 
+// stopped ends the call of a command that was stopped while it ran. What it has
+// written stays.
+func (f *follower) stopped(result display.Result) {
+	status := acp.ToolCallStatusFailed
+	update := acp.SessionToolCallUpdate{ToolCallId: acp.ToolCallId(f.id), Status: &status, RawOutput: rawJSON(result.Content), Meta: f.c.meta()}
+	if f.c.terminal != "" {
+		f.print(f.chunk(true))
+		update.Content = []acp.ToolCallContent{acp.ToolTerminalRef(f.id)}
+		update.Meta = f.c.with(terminalExit, exitStatus(f.id, nil))
+	} else {
+		f.again()
+		update.Content, _ = f.content()
+	}
+	update.Content = append(update.Content, display.Interrupted()...)
+	f.p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &update})
+	f.end()
+}
+
 // after is what a result says behind the output: a note of the CLI's.
 func (f *follower) after(result string) string {
 	tail := strings.TrimSpace(f.read(max(0, f.size-1000), f.size))

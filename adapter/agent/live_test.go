@@ -325,6 +325,34 @@ func TestOutputOfACommandThatIsCutOff(t *testing.T) {
 	}
 }
 
+// TestOutputOfAStoppedCommand stays: the result is for the model alone.
+func TestOutputOfAStoppedCommand(t *testing.T) {
+	for name, test := range map[string]struct {
+		terminals bool
+		content   string
+	}{
+		"terminal": {true, `[{"terminalId":"toolu_1","type":"terminal"},{"content":{"text":"Interrupted before it ended.","type":"text"},"type":"content"}]`},
+		"content":  {false, `[{"content":{"text":"` + "```console\\none\\ntwo\\n```" + `","type":"text"},"type":"content"},{"content":{"text":"Interrupted before it ended.","type":"text"},"type":"content"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := withTasks(t, test.terminals, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "never", ct.Hang()))}))
+			r.writes("b1", "one\n")
+			turn := r.prompt(r.session, "go")
+			r.shows("toolu_1", "one")
+			r.writes("b1", "two\n")
+			r.cancel(r.session)
+			turn.ends(acp.StopReasonCancelled)
+			state := r.tool(r.session, "toolu_1")
+			require.Equal(t, "failed", state["status"])
+			require.JSONEq(t, test.content, state["content"])
+			if test.terminals {
+				require.Equal(t, "one\ntwo\n", r.printed("toolu_1"))
+				require.Equal(t, []string{"null"}, r.exits("toolu_1"))
+			}
+		})
+	}
+}
+
 // TestBackgroundEndsWithTheCLI shows the last of a command when no turn runs.
 func TestBackgroundEndsWithTheCLI(t *testing.T) {
 	r := withTasks(t, true, turns(steps{ct.Message(inBackground())}))

@@ -280,13 +280,22 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 		return
 	case c.tool.Name == questionTool:
 		p.refused(id, c)
-		if kind := m.Get("tool_result_meta.0.non_execution_kind").Str; kind == "user-rejected" || kind == "interrupted" {
+		if brokenOff(m) {
 			result.Content = json.RawMessage(`"Not answered"`) // what stands there is for the model
 		}
+	case brokenOff(m) && p.follower(id) != nil:
+		p.follower(id).stopped(result)
+		return
 	case !c.drawn:
 		p.draw(id, c)
 	}
 	p.finish(id, c, result)
+}
+
+// brokenOff reports whether the user ended a call. Its result is for the model.
+func brokenOff(m claude.Message) bool {
+	kind := m.Get("tool_result_meta.0.non_execution_kind").Str
+	return kind == "user-rejected" || kind == "interrupted"
 }
 
 // refused draws a question call that the CLI turned down without asking.

@@ -14,6 +14,7 @@ func (a *Agent) initialize(params json.RawMessage) (any, error) {
 	r := a.readInitialize(params)
 	a.mu.Lock()
 	a.asker = a.newAsker(r)
+	a.terminal = terminalKey(r.ClientCapabilities)
 	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
 	a.toggles = gjson.GetBytes(params, "clientCapabilities.session.configOptions.boolean").IsObject() // newer than the SDK
 	a.mu.Unlock()
@@ -33,7 +34,7 @@ func (a *Agent) initialize(params json.RawMessage) (any, error) {
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
 			},
 		},
-		AuthMethods: authMethods,
+		AuthMethods: a.authMethods(r.ClientCapabilities),
 	}, nil
 }
 

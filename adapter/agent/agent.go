@@ -68,6 +68,7 @@ type Agent struct {
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
 	canRead  bool             // the editor reads out its buffers
+	opensURL bool             // the editor sends its user to addresses
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being ended
 }

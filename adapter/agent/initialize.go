@@ -13,6 +13,7 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 	a.mu.Lock()
 	a.asker = a.newAsker(r)
 	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
+	a.opensURL = takesURLs(r)
 	a.mu.Unlock()
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,

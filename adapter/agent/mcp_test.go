@@ -23,15 +23,32 @@ const mcpVariable = "ACP_BRIDGE_TEST_MCP"
 // told and a value of its environment.
 func playMCP() {
 	lines := bufio.NewScanner(os.Stdin)
+	var asking json.RawMessage
+	var caps string
 	for lines.Scan() {
 		m := gjson.Parse(lines.Text())
+		if m.Get("id").Str == "form" {
+			b, _ := json.Marshal(object{"jsonrpc": "2.0", "id": asking, "result": object{"content": []object{{"type": "text", "text": m.Raw + caps}}}})
+			fmt.Println(string(b))
+			continue
+		}
 		var result any
 		switch m.Get("method").Str {
 		case "initialize":
+			caps = m.Get("params").Raw
 			result = object{"protocolVersion": m.Get("params.protocolVersion").Str, "capabilities": object{"tools": object{}}, "serverInfo": object{"name": "echo", "version": "1"}}
 		case "tools/list":
-			result = object{"tools": []object{{"name": "echo", "description": "repeats", "inputSchema": object{"type": "object", "properties": object{"text": object{"type": "string"}}}}}}
+			result = object{"tools": []object{
+				{"name": "echo", "description": "repeats", "inputSchema": object{"type": "object", "properties": object{"text": object{"type": "string"}}}},
+				{"name": "elicit", "description": "asks the user", "inputSchema": object{"type": "object", "properties": object{"params": object{"type": "object"}}}},
+			}}
 		case "tools/call":
+			if m.Get("params.name").Str == "elicit" {
+				asking = json.RawMessage(m.Get("id").Raw)
+				b, _ := json.Marshal(object{"jsonrpc": "2.0", "id": "form", "method": "elicitation/create", "params": json.RawMessage(m.Get("params.arguments.params").Raw)})
+				fmt.Println(string(b))
+				continue
+			}
 			text := m.Get("params.arguments.text").Str + " " + os.Getenv(mcpVariable)
 			result = object{"content": []object{{"type": "text", "text": text}}}
 		default:

@@ -49,9 +49,14 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	case claude.TypeUser:
 		p.user(m)
 	case claude.TypeControlRequest:
-		if m.Subtype == hookCallback {
+		switch m.Subtype {
+		case hookCallback:
 			r.hook(m)
-		} else {
+		case claude.Elicitation:
+			r.form(m)
+		case claude.UserDialog:
+			r.dialog(m)
+		default:
 			r.ask(m.ToolRequest(), p)
 		}
 	case claude.TypeControlCancel:
@@ -82,6 +87,8 @@ func (s *session) system(m claude.Message, p *painter) {
 		s.modeChanged(m.Get("permissionMode").String())
 	case "status":
 		s.modeChanged(m.Get("permissionMode").String())
+	case "elicitation_complete":
+		s.formComplete(m)
 	case "session_state_changed":
 		if m.Get("state").Str == "idle" {
 			s.idle(p)

@@ -227,7 +227,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	o := claude.Options{
 		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
 		Args: s.agent.opts.Args, Env: s.agent.cliEnv(),
-		Hooks: hooks, Surface: []string{hookCallback},
+		Hooks: hooks, Surface: []string{hookCallback, claude.Elicitation, claude.UserDialog},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}

@@ -152,7 +152,11 @@ func (f FormCall) Request() FormRequest {
 // one piece.
 func (f FormCall) Announce() acp.SessionUpdate {
 	title := clean.Truncate("MCP server "+f.Server, maxTitle)
-	return announce(f.ID, title, f.request, f.request.Message, "")
+	return announce(f.ID, title, struct {
+		Message         string `json:"message"`
+		RequestedSchema any    `json:"requestedSchema,omitempty"`
+		URL             string `json:"url,omitempty"`
+	}{f.request.Message, f.request.RequestedSchema, f.request.URL}, f.request.Message, "")
 }
 
 // IsURL reports whether the form sends the user to an address.

@@ -145,7 +145,8 @@ func (a *Adapter) askFitting(e *entry, s *session, q int) (convert.Answer, conve
 			return answer, o
 		}
 		if try == maxTries {
-			return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+			// Without the answer: reasons are logged.
+			return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "No answer fitted: expected " + e.form.Expects(q)}
 		}
 		call.Questions = slices.Clone(e.call.Questions)
 		call.Questions[q].Text = convert.Remark(err.Error(), call.Questions[q].Text)

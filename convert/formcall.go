@@ -120,6 +120,9 @@ func customFields(properties gjson.Result) map[string]string {
 	return customs
 }
 
+// A form that a person fills in has far fewer.
+const maxFields, maxChoices = 100, 1000
+
 func (f *FormCall) add(to formField) error {
 	to.kind, to.about = to.schema.Get("type").Str, to.schema.Get("description").String()
 	q := Question{Header: to.schema.Get("title").String()}
@@ -132,14 +135,19 @@ func (f *FormCall) add(to formField) error {
 		return &InputError{Question: len(f.Questions) + 1, Err: ErrWrongType,
 			Detail: fmt.Sprintf("field %q has the unknown type %q", to.key, to.kind)}
 	}
+	if len(f.fields) == maxFields || len(options) > maxChoices {
+		return &InputError{Question: len(f.Questions) + 1, Err: ErrOptionCount,
+			Detail: fmt.Sprintf("a form has at most %d fields with %d options", maxFields, maxChoices)}
+	}
 	q.MultiSelect = to.kind == "array"
+	to.preset = field(to.schema, "default")
 	for _, o := range options {
 		to.addOption(&q, o)
 	}
 	to.closed = len(q.Options) > 0 || q.MultiSelect
 	q.Closed = to.closed && to.custom == ""
 	q.Words = !to.closed
-	if v := field(to.schema, "default"); q.Words && v.Exists() && !blank(v.String()) && to.check(v) == nil {
+	if v := to.preset; q.Words && v.Exists() && !blank(v.String()) && to.check(v) == nil {
 		q.Options = []Option{{Label: v.String(), Description: "default", Act: ActAlone}}
 		to.values = []gjson.Result{v}
 	}
@@ -169,7 +177,7 @@ func (t *formField) addOption(q *Question, o gjson.Result) {
 		Description: field(o, "description").String(),
 		Preview:     field(field(o, "_meta"), previewMark).Get("preview").String(),
 	}
-	if v := field(t.schema, "default"); v.Exists() && !v.IsArray() && same(v, value) {
+	if t.preset.Exists() && same(t.preset, value) {
 		option.Description = strings.TrimPrefix(option.Description+", default", ", ")
 	}
 	t.values = append(t.values, value)
@@ -247,6 +255,14 @@ func (f FormCall) Check(i int, a Answer) error {
 	return f.put(map[string]json.RawMessage{}, i, a)
 }
 
+// Expects says in words what question i takes.
+func (f FormCall) Expects(i int) string {
+	if i >= len(f.fields) {
+		return "one of the options"
+	}
+	return f.fields[i].expects()
+}
+
 // put adds the values of an answer.
 func (f FormCall) put(content map[string]json.RawMessage, i int, a Answer) error {
 	if i >= len(f.fields) { // go on or not
@@ -269,8 +285,8 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a Answer) error
 	case raw == "":
 		return nil
 	}
-	if err := to.check(gjson.Parse(raw)); err != nil {
-		return fmt.Errorf("%w, got %s", err, shorten(raw))
+	if is, keeps := to.fits(gjson.Parse(raw)); !is || !keeps {
+		return fmt.Errorf("%w: expected %s, got %s", ErrBadAnswer, to.expects(), shorten(raw))
 	}
 	content[to.key] = json.RawMessage(raw)
 	return nil
@@ -341,7 +357,7 @@ func (f FormCall) readContent(content gjson.Result) (Outcome, json.RawMessage, e
 			}
 			continue
 		case err != nil:
-			return Outcome{}, nil, fmt.Errorf("%s: %w, got %s", f.name(i), err, shorten(v.Raw))
+			return Outcome{}, nil, fmt.Errorf("%s: %w", f.name(i), err) // without the value: this is logged
 		}
 		values[to.key] = json.RawMessage(v.Raw)
 		answers[i] = f.answer(i, v)

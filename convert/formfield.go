@@ -23,6 +23,7 @@ type formField struct {
 	closed    bool           // takes none but values
 	values    []gjson.Result // of the first options, in their order
 	schema    gjson.Result
+	preset    gjson.Result // its default
 }
 
 var yesNo = gjson.Parse(`[{"const":true,"title":"Yes"},{"const":false,"title":"No"}]`).Array()
@@ -173,7 +174,7 @@ func (t *formField) parse(words string) (string, error) {
 func (t *formField) expects() string {
 	switch {
 	case t.kind == "array":
-		return strings.TrimSpace(t.span("minItems", "maxItems") + " of the options")
+		return firstNonEmpty(t.span("minItems", "maxItems"), "any") + " of the options"
 	case t.closed:
 		return "one of the options"
 	case t.kind == "integer":

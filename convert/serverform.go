@@ -99,7 +99,7 @@ func (f *FormCall) step(s ServerForm, i int) {
 	if !blank(to.about) {
 		text += ": " + clean.Block(to.about)
 	}
-	if hint := to.expects(); hint != "a text" && hint != "one of the options" && hint != "of the options" {
+	if hint := to.expects(); hint != "a text" && hint != "one of the options" && hint != "any of the options" {
 		text += " (" + hint + ")"
 	}
 	q.Text = text
@@ -120,7 +120,7 @@ func (t *formField) offerWhole(q *Question) {
 		t.values = append(t.values, v)
 		q.Options = append(q.Options, Option{Label: q.unused(label), Description: about, Act: ActAlone})
 	}
-	if v := field(t.schema, "default"); v.IsArray() && len(v.Array()) > 0 && t.check(v) == nil {
+	if v := t.preset; v.IsArray() && len(v.Array()) > 0 && t.check(v) == nil {
 		var labels []string
 		for _, item := range v.Array() {
 			labels = append(labels, q.Options[t.indexOf(item)].Label)

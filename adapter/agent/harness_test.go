@@ -34,7 +34,7 @@ type editor struct {
 	prompted chan struct{}
 	// completed gets what the agent says is complete.
 	completed chan gjson.Result
-	in, out  io.Closer
+	in, out   io.Closer
 	// watch sees requests and updates in the order of the wire, and the end of
 	// each request before its answer is sent.
 	watch interface {

@@ -54,13 +54,21 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	if err := f.read(schema, customs); err != nil {
 		return FormCall{}, err
 	}
-	switch {
-	case len(f.fields) == 0:
+	if len(f.fields) == 0 {
 		f.confirm(message, acceptLabel)
+		return f, nil
+	}
+	ours := len(customs) > 0 || strings.HasPrefix(f.fields[0].key, keyPrefix) // questions as a form: see Form
+	for i := range f.fields {
+		if !ours && (len(f.fields) > 1 || len(f.Questions[i].Options) > 0) { // a text alone is typed at once
+			f.fields[i].offerMore(&f.Questions[i])
+		}
+	}
+	switch {
 	case blank(message):
-	case len(f.fields) == 1 && (len(customs) > 0 || f.fields[0].about == ""):
+	case len(f.fields) == 1 && (ours || f.fields[0].about == ""):
 		f.Questions[0].Text = message
-	case len(customs) == 0:
+	case !ours:
 		f.Questions[0].Text = message + "\n\n" + f.Questions[0].Text
 	}
 	return f, nil
@@ -125,8 +133,8 @@ const maxFields, maxChoices = 100, 1000
 
 func (f *FormCall) add(to formField) error {
 	to.kind, to.about = to.schema.Get("type").Str, to.schema.Get("description").String()
-	q := Question{Header: to.schema.Get("title").String()}
-	q.Text = firstNonEmpty(to.about, q.Header, to.key)
+	q := Question{Header: firstNonEmpty(to.schema.Get("title").String(), to.key)}
+	q.Text = firstNonEmpty(to.about, q.Header)
 	if blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
@@ -217,7 +225,7 @@ func (f FormCall) Reply(o Outcome) (json.RawMessage, error) {
 		if i < len(o.Answers) {
 			a = o.Answers[i]
 		}
-		if f.acts(i, a) == ActDecline {
+		if len(a.Selected) == 1 && f.acts(i, a) == ActDecline {
 			return declineReply, nil
 		}
 		if err := f.put(content, i, a); err != nil {
@@ -270,6 +278,9 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a Answer) error
 			return fmt.Errorf("%w: expected one of the options", ErrBadAnswer)
 		}
 		return nil
+	}
+	if len(a.Selected) > 1 && f.acts(i, a) != 0 {
+		return fmt.Errorf("%w: one of these options stands alone", ErrBadAnswer)
 	}
 	to, words := &f.fields[i], firstNonEmpty(a.Text, a.Note)
 	if words != "" && to.custom != "" {

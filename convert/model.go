@@ -31,11 +31,11 @@ type Question struct {
 	// MultiSelect allows more than one option.
 	MultiSelect bool
 	// Closed takes none but the options.
-	Closed bool
+	Closed bool `json:",omitempty"` // left out: pending questions are known by a hash of this
 	// Words is set where the answer is in the user's own words and the options
 	// stand beside it: in a conversation they are named, not numbered, because
 	// a number may be the answer.
-	Words bool
+	Words bool `json:",omitempty"`
 }
 
 // Option is one suggested answer.
@@ -47,7 +47,7 @@ type Option struct {
 	Preview string
 	// Act says what picking the option does; the zero value makes it (part of)
 	// the answer.
-	Act Act
+	Act Act `json:",omitempty"`
 }
 
 // Act is what picking an option does beyond being the answer.

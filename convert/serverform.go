@@ -103,19 +103,23 @@ func (f *FormCall) step(s ServerForm, i int) {
 		text += " (" + hint + ")"
 	}
 	q.Text = text
-	to.offerWhole(q)
-	if !to.required {
+	to.offerMore(q)
+	q.Options = append(q.Options, Option{Label: q.unused(declineLabel), Description: "do not answer the server", Act: ActDecline})
+}
+
+// offerMore offers to leave out a field that is not required.
+func (t *formField) offerMore(q *Question) {
+	if t.kind == "array" {
+		t.offerWhole(q)
+	}
+	if !t.required {
 		q.Options = append(q.Options, Option{Label: q.unused("Skip"), Description: "leave this field empty", Act: ActSkip})
 	}
-	q.Options = append(q.Options, Option{Label: q.unused(declineLabel), Description: "do not answer the server", Act: ActDecline})
 }
 
 // offerWhole offers the default of a field that takes several values, and no
 // value where that is an answer.
 func (t *formField) offerWhole(q *Question) {
-	if t.kind != "array" {
-		return
-	}
 	offer := func(v gjson.Result, label, about string) {
 		t.values = append(t.values, v)
 		q.Options = append(q.Options, Option{Label: q.unused(label), Description: about, Act: ActAlone})

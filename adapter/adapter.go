@@ -50,7 +50,7 @@ type (
 		SessionUpdate(ctx context.Context, n acp.SessionNotification) error
 	}
 	// Former shows a form and returns the reply as it came. It is used only
-	// if [Options].Forms says that the client has forms.
+	// if [Options].Forms, or URLs for an address, says that the client has it.
 	Former interface {
 		CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error)
 	}

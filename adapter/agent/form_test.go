@@ -181,6 +181,14 @@ func TestRealAddressOfAServer(t *testing.T) {
 	require.JSONEq(t, `{"elicitationId":"e1"}`, (<-e.completed).Raw)
 }
 
+// A tool that fails until the user has been somewhere is called again after.
+func TestRealAddressThatIsRequired(t *testing.T) {
+	e, _, turn, received, file := elicits(t, `{}`, "any", logIn, "call again")
+	e.asked("https://example.com/login?x=1").selects("Opened, go on")
+	turn.ends(acp.StopReasonEndTurn)
+	require.Contains(t, received(), file, "the result of the second call")
+}
+
 // Without elicitation.url the address is shown, and opened by nobody but the
 // user.
 func TestRealAddressAsARequest(t *testing.T) {
@@ -307,6 +315,26 @@ func TestFormsWaitInLine(t *testing.T) {
 	require.JSONEq(t, `{"action":"cancel"}`, string(cli.AwaitReply("first")))
 	require.JSONEq(t, `{"action":"accept"}`, string(cli.AwaitReply("second")))
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
+}
+
+// The CLI works by itself, and an MCP server asks: no prompt runs.
+func TestFormOutsideAPrompt(t *testing.T) {
+	for first, answer := range map[adapter.Rung]func(e *editor, s string){
+		adapter.Permission: func(e *editor, s string) { e.asked("Which?").types("Bo") },
+		adapter.Conversation: func(e *editor, s string) {
+			e.await(s, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "Which?") })
+			e.prompt(s, "Bo")
+		},
+	} {
+		cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Text("first")}, After: steps{formOf("form", plainForm), ct.Wait("replied"), ct.Text("second")}}}})
+		e := serve(t, agent.Options{Claude: cli.Path, First: first})
+		s := e.ready()
+		e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+		answer(e, s)
+		require.JSONEq(t, `{"action":"accept","content":{"name":"Bo"}}`, string(cli.AwaitReply("form")))
+		cli.Release("replied")
+		e.await(s, "the rest", func(u gjson.Result) bool { return u.Get("content.text").Str == "second" })
+	}
 }
 
 // A question that is dismissed ends the turn, and the form behind it.

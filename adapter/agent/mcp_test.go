@@ -42,10 +42,18 @@ func playMCP() {
 				{"name": "form", "description": "asks", "inputSchema": object{"type": "object", "properties": object{"params": object{"type": "string"}, "then": object{"type": "string"}}}},
 			}}
 		case "tools/call":
-			if m.Get("params.name").Str == "form" {
+			if arguments := m.Get("params.arguments"); m.Get("params.name").Str == "form" {
+				again := call.Exists()
 				call = m
-				elicit(m.Get("params.arguments"))
-				continue
+				if arguments.Get("then").Str != "call again" {
+					elicit(arguments)
+					continue
+				}
+				if !again {
+					say(object{"id": json.RawMessage(m.Get("id").Raw), "error": object{"code": urlRequired, "message": "go there first",
+						"data": object{"elicitations": []json.RawMessage{json.RawMessage(arguments.Get("params").Str)}}}})
+					continue
+				}
 			}
 			text := m.Get("params.arguments.text").Str + " " + os.Getenv(mcpVariable)
 			result = object{"content": []object{{"type": "text", "text": text}}}
@@ -59,7 +67,12 @@ func playMCP() {
 	os.Exit(0)
 }
 
-const formID = "form"
+const (
+	formID = "form"
+	// urlRequired is MCP's error of a tool for which the user has to go to an
+	// address first.
+	urlRequired = -32042
+)
 
 // elicit asks the user, and then does what it is told: withdraw it, end, or say
 // that it knows the user has been where it was sent.

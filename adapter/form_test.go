@@ -30,7 +30,7 @@ func formOf(t require.TestingT, id, properties string) convert.FormCall {
 	list, _ := json.Marshal(required)
 	f, err := convert.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(list) + `}`)}.Call()
 	require.NoError(t, err)
-	f.Session, f.ID = "s", id
+	f.Session, f.ID = "s1", id
 	return f
 }
 
@@ -118,9 +118,52 @@ func TestRespondToAForm(t *testing.T) {
 			replies <- reply
 		}()
 		synctest.Wait()
-		require.ErrorIs(t, a.Respond("s", "f", []convert.Answer{{Text: "99"}}), convert.ErrBadAnswer)
-		require.NoError(t, a.Respond("s", "f", []convert.Answer{{Text: "9"}}))
+		require.ErrorIs(t, a.Respond("s1", "f", []convert.Answer{{Text: "99"}}), convert.ErrBadAnswer)
+		require.NoError(t, a.Respond("s1", "f", []convert.Answer{{Text: "9"}}))
 		require.JSONEq(t, accepts(`"port":9`), string(<-replies))
+	})
+}
+
+// racing is a client whose form is answered by code and by the user at once.
+type racing struct {
+	never
+	a *adapter.Adapter
+}
+
+func (r *racing) CreateElicitation(_ context.Context, f convert.FormRequest) (json.RawMessage, error) {
+	err := r.a.Respond(f.SessionID, f.ToolCallID, []convert.Answer{{Text: "9"}})
+	return json.RawMessage(accepts(`"port":1`)), err
+}
+
+// An answer given by code wins, as it does for questions.
+func TestRespondWinsOverTheClient(t *testing.T) {
+	client := &racing{}
+	client.a = adapter.New(client, &adapter.Options{Forms: true})
+	reply, _ := client.a.AskForm(t.Context(), formOf(t, "f", port))
+	require.JSONEq(t, accepts(`"port":9`), string(reply))
+}
+
+// A form that is dismissed leaves the questions behind it alone.
+func TestDismissedFormWithdrawsNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := adapter.New(never{}, nil)
+		form, question := make(chan convert.Outcome, 1), make(chan convert.Outcome, 1)
+		go func() {
+			_, o := a.AskForm(t.Context(), formOf(t, "f", port))
+			form <- o
+		}()
+		synctest.Wait()
+		go func() {
+			o, _ := a.Ask(t.Context(), callOf("q", pick))
+			question <- o
+		}()
+		synctest.Wait()
+		require.NoError(t, a.Cancel("s1", "f"))
+		require.Equal(t, convert.Cancelled, (<-form).Status)
+		synctest.Wait()
+		require.Equal(t, adapter.Asking, a.Open()[0].State, "it is asked now")
+		require.NoError(t, a.Cancel("s1", "q"))
+		<-question
 	})
 }
 

@@ -184,8 +184,6 @@ func cleanSchema(v gjson.Result, depth int) string {
 			part = string(quote(clean.Line(v.Str)))
 		case object && v.Type == gjson.String && k.Str == "description":
 			part = string(quote(clean.Block(v.Str)))
-		case object && k.Str == "default":
-			part = v.Raw
 		}
 		if object {
 			part = k.Raw + ":" + part

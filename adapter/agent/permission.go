@@ -69,6 +69,7 @@ func (r *requests) start(id, agentID string, fault any, answer func(context.Cont
 		defer r.all.Done()
 		defer finish()
 		defer close(asked)
+		growStack()
 		if before != nil { // goroutines start in any order, requests do not
 			select {
 			case <-before:
@@ -81,6 +82,18 @@ func (r *requests) start(id, agentID string, fault any, answer func(context.Cont
 		}
 	}()
 }
+
+// growStack makes room for asking and encoding in one step. Growing by
+// doubling copies a stack that is deep by then, several times a question.
+//
+//go:noinline
+func growStack() {
+	var room [6 << 10]byte
+	touch(&room)
+}
+
+//go:noinline
+func touch(room *[6 << 10]byte) { room[0] = 1 }
 
 // guarded answers; a panic is the end of this request alone.
 func (r *requests) guarded(ctx context.Context, fault any, answer func(context.Context) any) (result any) {

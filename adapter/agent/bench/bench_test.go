@@ -32,7 +32,7 @@ func TestTable(t *testing.T) {
 	t.Setenv("ACP_BRIDGE_REAL_CLAUDE", "") // CI runs it with the real one
 	others := []subject{{name: "broken", command: []string{"false"}, foreign: true}}
 	var progress bytes.Buffer
-	table, err := measure(t.Context(), small, others, &progress)
+	table, err := measure(t.Context(), small, "", others, &progress)
 	require.NoError(t, err)
 	require.Contains(t, progress.String(), "broken is left out of this step")
 
@@ -120,5 +120,7 @@ func TestUsage(t *testing.T) {
 	var out, errOut bytes.Buffer
 	require.Equal(t, 2, run([]string{"--agent", "nameless"}, &out, &errOut))
 	require.Contains(t, errOut.String(), "expected NAME=COMMAND")
+	require.Equal(t, 2, run([]string{"--only", "nothing"}, &out, &errOut))
+	require.Contains(t, errOut.String(), "must be one of start, ")
 	require.Empty(t, strings.TrimSpace(out.String()))
 }

@@ -69,6 +69,7 @@ func TestAskForm(t *testing.T) {
 		"decline in the middle":     {port + "," + size, adapter.Options{}, scripted{buttons: []any{"8", "Decline"}}, `{"action":"decline"}`, []string{"button f", "button f:2"}},
 		"decline in words":          {size, adapter.Options{First: adapter.Conversation}, scripted{words: []any{"3"}}, `{"action":"decline"}`, []string{"words f"}},
 		"Other is not an answer":    {size, adapter.Options{}, scripted{buttons: []any{"__other__"}, words: []any{"small"}}, accepts(`"size":"s"`), []string{"button f", "words f"}},
+		"by itself, then a person":  {size, adapter.Options{Forms: true, Guard: true, First: 0}, scripted{forms: []any{accepts(`"size":"s"`)}, buttons: []any{"Small"}, words: []any{"large"}}, accepts(`"size":"l"`), []string{"form f", "button f", "words f"}},
 		"gone":                      {size, adapter.Options{Forms: true}, scripted{forms: []any{convert.ErrDisconnected}}, `{"action":"cancel"}`, []string{"form f"}},
 		"no way":                    {size, adapter.Options{First: adapter.Conversation}, scripted{words: []any{errors.New("no")}}, `{"action":"cancel"}`, []string{"words f"}},
 	} {

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -319,14 +320,16 @@ func (a *Adapter) sendForm(e *entry, request convert.FormRequest) (o convert.Out
 		}
 		return o, nil
 	}
+	var forServer json.RawMessage
 	if e.form == nil {
 		o, err = convert.FormOutcome(e.call, reply)
 	} else {
-		o, e.reply, err = e.form.Read(reply)
+		o, forServer, err = e.form.Read(reply)
 	}
 	if err == nil && a.tooFast(start) && !byHand(o.Answers) {
 		return convert.Outcome{}, errTooFast
 	}
+	e.reply = forServer
 	return o, err
 }
 

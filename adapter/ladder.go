@@ -286,10 +286,10 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	var o convert.Outcome
 	var err error
 	if e.form == nil {
-		a.update(e, convert.AnnounceAll(e.call))
+		a.updateSoon(e, convert.AnnounceAll(e.call))
 		o, err = a.sendForm(e, convert.Form(e.call))
 	} else {
-		a.update(e, e.form.Announce())
+		a.updateSoon(e, e.form.Announce())
 		request := e.form.Request()
 		for range maxTries {
 			o, err = a.sendForm(e, request)
@@ -341,10 +341,12 @@ func byHand(answers []convert.Answer) bool {
 	})
 }
 
+// announce shows a question's tool call. The question itself comes behind it, or
+// the end of the tool call.
 func (a *Adapter) announce(e *entry, q int, again bool) {
 	if again {
-		a.update(e, convert.Reannounce(e.call, q, a.opts.Title))
+		a.updateSoon(e, convert.Reannounce(e.call, q, a.opts.Title))
 		return
 	}
-	a.update(e, convert.Announce(e.call, q, a.opts.Title))
+	a.updateSoon(e, convert.Announce(e.call, q, a.opts.Title))
 }

@@ -88,12 +88,12 @@ func (r *requests) start(id, agentID string, fault any, answer func(context.Cont
 //
 //go:noinline
 func growStack() {
-	var room [6 << 10]byte
+	var room [12 << 10]byte
 	touch(&room)
 }
 
 //go:noinline
-func touch(room *[6 << 10]byte) { room[0] = 1 }
+func touch(room *[12 << 10]byte) { room[0] = 1 }
 
 // guarded answers; a panic is the end of this request alone.
 func (r *requests) guarded(ctx context.Context, fault any, answer func(context.Context) any) (result any) {

@@ -48,6 +48,8 @@ func TestTable(t *testing.T) {
 		{"question out + answer back", append(all, sdk), small.questions - warmUp},
 		{"… over driving the stand-in directly", adapters, 1},
 		{"CPU per question", append(adapters, sdk), 1},
+		{"question as a form, out + answer back", []string{product}, small.questions - warmUp},
+		{"… CPU per question", []string{product}, 1},
 		{"burst of 300 deltas, in order", all, 1},
 		{"… CPU per 1,000 deltas", adapters, 1},
 		{"1000 deltas a second, CPU per 1,000", adapters, 1},

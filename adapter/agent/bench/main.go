@@ -107,6 +107,7 @@ type subject struct {
 	name    string
 	command []string
 	foreign bool // it may fail: then the table says so
+	forms   bool // its editor has forms
 }
 
 // The columns that are always there.
@@ -134,7 +135,7 @@ type sizes struct {
 var (
 	full = sizes{
 		starts: 30, rounds: 5, questions: 500, deltas: 20_000, steady: 2 * time.Second, rate: 5000,
-		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 5,
+		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 10,
 	}
 	short = sizes{
 		starts: 5, rounds: 1, questions: 500, deltas: 20_000, steady: time.Second, rate: 5000,
@@ -163,6 +164,7 @@ var steps = []struct {
 	{"start", (*bench).start},
 	{"real", (*bench).real},
 	{"questions", (*bench).questions},
+	{"forms", (*bench).forms},
 	{"burst", (*bench).burst},
 	{"steady", (*bench).steady},
 	{"memory", (*bench).memory},

@@ -72,6 +72,7 @@ type Agent struct {
 	asker    *adapter.Adapter // made by initialize
 	canRead  bool             // the editor reads out its buffers
 	toggles  bool             // the editor has options that are on or off
+	opensURL bool             // the editor sends its user to addresses
 	terminal string           // see terminalKey
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being ended

@@ -17,6 +17,7 @@ func (a *Agent) initialize(params json.RawMessage) (any, error) {
 	a.terminal = terminalKey(r.ClientCapabilities)
 	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
 	a.toggles = gjson.GetBytes(params, "clientCapabilities.session.configOptions.boolean").IsObject() // newer than the SDK
+	a.opensURL = takesURLs(r)
 	a.mu.Unlock()
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,

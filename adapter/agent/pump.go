@@ -50,9 +50,14 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	case claude.TypeUser:
 		p.user(m)
 	case claude.TypeControlRequest:
-		if m.Subtype == hookCallback {
+		switch m.Subtype {
+		case hookCallback:
 			r.hook(m)
-		} else {
+		case claude.Elicitation:
+			r.form(m)
+		case claude.UserDialog:
+			r.dialog(m)
+		default:
 			r.ask(m.ToolRequest(), p)
 		}
 	case claude.TypeControlCancel:
@@ -88,6 +93,8 @@ func (s *session) system(m claude.Message, p *painter) {
 		s.modeChanged(m.Get("permissionMode").String())
 	case "status":
 		s.modeChanged(m.Get("permissionMode").String())
+	case "elicitation_complete":
+		s.formComplete(m)
 	case "task_started":
 		if m.Get("task_type").Str == "local_bash" {
 			p.follow(m)

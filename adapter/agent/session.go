@@ -266,7 +266,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	o := claude.Options{
 		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
 		Args: s.agent.opts.Args, Env: s.agent.cliEnv(s.env),
-		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback},
+		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback, claude.Elicitation, claude.UserDialog},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}

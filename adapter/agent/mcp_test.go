@@ -122,6 +122,7 @@ func TestRealMCPServer(t *testing.T) {
 }
 
 func TestMCPServersAreNotOnTheCommandLine(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // what others leave there is not ours
 	e, cli := scripted(t, ct.Script{})
 	e.initialize(`{}`)
 	e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"additionalDirectories":["/extra"],"mcpServers":[

@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -162,8 +161,7 @@ func newFaulty(t *testing.T, rung, moment string, f fault) *faulty {
 }
 
 func (x *faulty) write(text string) {
-	_, err := io.WriteString(x.e.out.(io.Writer), text)
-	require.NoError(x, err)
+	require.NoError(x, x.e.wire.send(text))
 }
 
 // asked is the id of the agent's last request.

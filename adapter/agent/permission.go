@@ -67,6 +67,7 @@ func (r *requests) ask(t claude.ToolRequest, p *painter) {
 		if before != nil { // goroutines start in any order, requests do not
 			select {
 			case <-before:
+				r.s.awaitCancel(ctx)
 			case <-ctx.Done():
 			}
 		}
@@ -75,6 +76,17 @@ func (r *requests) ask(t claude.ToolRequest, p *painter) {
 			r.reply(t, result)
 		}
 	}()
+}
+
+// awaitCancel waits for the end of a request whose turn is being cancelled. The
+// one before it may have ended first; nothing more is asked then.
+func (s *session) awaitCancel(ctx context.Context) {
+	s.mu.Lock()
+	cancelled := s.turn != nil && s.turn.cancelled
+	s.mu.Unlock()
+	if cancelled {
+		<-ctx.Done()
+	}
 }
 
 // guarded answers; a panic is the end of this request alone.

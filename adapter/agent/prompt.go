@@ -207,6 +207,8 @@ func (s *session) begin(p *prompt) (bool, error) {
 	switch {
 	case p.cancelled():
 		return false, convert.ErrCancelled
+	case s.proc != nil && s.proc == s.doomed:
+		return false, claude.ErrExited
 	case s.proc == nil || s.turn != nil || s.interrupting != nil:
 		return false, nil
 	}
@@ -293,7 +295,7 @@ func (s *session) cancelTurn(interrupt bool) {
 	t.cancel(convert.ErrCancelled)
 	open.cancelOpen(convert.ErrCancelled) // sub-agents' too
 	go func() {
-		if !s.seeOut(t, proc, interrupt) {
+		if !s.seeOut(t, proc, interrupt) && s.doom(t, proc) {
 			s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
 				"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
 			proc.Kill()
@@ -305,6 +307,18 @@ func (s *session) cancelTurn(interrupt bool) {
 			s.interrupting = nil
 		}
 	}()
+}
+
+// doom gives a process up unless its turn has just ended after all: then it may
+// have the next prompt already. No prompt goes to a process that is given up.
+func (s *session) doom(t *turn, proc *claude.Process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != t {
+		return false
+	}
+	s.doomed = proc
+	return true
 }
 
 // interruptAgain is when an interrupt is repeated: one that comes before the

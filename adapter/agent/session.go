@@ -35,6 +35,7 @@ type session struct {
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
 	drained  chan struct{}   // closed when proc has ended and been read
+	doomed   *claude.Process // is being killed
 	requests *requests       // what proc waits for
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume

@@ -114,9 +114,9 @@ func (s *soakSession) unheard(act string) {
 
 // freeze stops a CLI and waits until it stands: all its threads take a moment.
 func freeze(t testing.TB, pid int) {
-	_ = syscall.Kill(pid, syscall.SIGSTOP)
 	stat := fmt.Sprintf("/proc/%d/stat", pid)
 	require.Eventually(t, func() bool {
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // again, should an earlier freeze end now
 		text, err := os.ReadFile(stat)
 		return err != nil || strings.Contains(string(text), ") T ") // there is no /proc, or it says so
 	}, patience, time.Millisecond)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -201,7 +202,7 @@ func (l *life) leaveAfter(last func()) {
 // judge compares what the agent got with what its user did.
 func (l *life) judge(all *tally) {
 	for _, start := range l.cli.Starts() {
-		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left")
+		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", process(start.Pid))
 	}
 	all.Lock()
 	defer all.Unlock()
@@ -227,6 +228,13 @@ func (l *life) judge(all *tally) {
 			}
 		}
 	}
+}
+
+// process says what is known of a process.
+func process(pid int) string {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return fmt.Sprintf("%d %q\n%s", pid, args, status)
 }
 
 // ending is how a call ended.

@@ -59,11 +59,17 @@ func (s *soakSession) says(text string) {
 }
 
 // mourns sends prompts until the death of the CLI was seen: before that they
-// may fail with it, or be taken for answers that go nowhere.
+// may fail with it, or be taken for answers that go nowhere. A CLI that was idle
+// when it froze, or became deaf, swallows one: then the user stops it.
 func (s *soakSession) mourns() *turn {
 	for {
 		turn := s.e.prompt(s.id, "more;")
-		<-turn.done
+		select {
+		case <-turn.done:
+		case <-time.After(2 * time.Second):
+			s.stop()
+			<-turn.done
+		}
 		if !turn.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
 			return turn
 		}

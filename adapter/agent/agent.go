@@ -69,7 +69,7 @@ type Agent struct {
 	asker    *adapter.Adapter // made by initialize
 	canRead  bool             // the editor reads out its buffers
 	sessions map[string]*session
-	closing  sync.WaitGroup // sessions whose processes are being ended
+	closing  sync.WaitGroup // sessions whose processes are being started or ended
 }
 
 // Serve speaks ACP until the editor closes its end or ctx ends, then ends all
@@ -104,8 +104,8 @@ func (a *Agent) shutDown() error {
 	for _, s := range a.sessions {
 		sessions = append(sessions, s)
 	}
+	a.cancel(errEditorGone) // from here on nothing is started
 	a.mu.Unlock()
-	a.cancel(errEditorGone)
 	for _, s := range sessions {
 		a.end(s, errEditorGone)
 	}

@@ -187,7 +187,12 @@ func (s *session) ensureRunning(p *prompt) error {
 	if proc, _ := s.process(); proc != nil {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, started, err := s.agent.starting(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer started()
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {

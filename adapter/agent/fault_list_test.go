@@ -43,24 +43,24 @@ var faults = []fault{
 		return "cancelled"
 	}},
 	{name: "the CLI is stopped, the editor leaves", heavy: true, strike: func(x *faulty) string { freeze(x, x.pid()); return "left" }},
-	{name: "the CLI closes its output", strike: func(x *faulty) string { x.signal(ct.CloseStdoutNow); return "dead" }},
+	{name: "the CLI closes its output", strike: func(x *faulty) string { x.closes(ct.CloseStdoutNow); return "dead" }},
 	{name: "the CLI closes its input, the user cancels", strike: func(x *faulty) string {
-		deafen(x, x.cli, x.pid())
+		x.closes(ct.CloseStdinNow)
 		return x.stops()
 	}},
 	{name: "the CLI closes its input, the user answers and cancels", moments: "open mid", strike: func(x *faulty) string {
-		deafen(x, x.cli, x.pid())
+		x.closes(ct.CloseStdinNow)
 		x.answers()
 		x.complete = false // the CLI does not hear it
 		return x.stops()
 	}},
 	{name: "the CLI closes its input, the editor leaves", strike: func(x *faulty) string {
-		deafen(x, x.cli, x.pid())
+		x.closes(ct.CloseStdinNow)
 		return "left"
 	}},
 	{name: "the CLI closes both, the editor leaves", heavy: true, strike: func(x *faulty) string {
-		deafen(x, x.cli, x.pid())
-		x.signal(ct.CloseStdoutNow)
+		x.closes(ct.CloseStdinNow)
+		x.closes(ct.CloseStdoutNow)
 		return "left"
 	}},
 

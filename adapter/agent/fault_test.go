@@ -163,6 +163,8 @@ func (x *faulty) pid() int { return x.cli.Starts()[0].Pid }
 
 func (x *faulty) signal(s syscall.Signal) { require.NoError(x, syscall.Kill(x.pid(), s)) }
 
+func (x *faulty) closes(pipe syscall.Signal) { closePipe(x, x.cli, x.pid(), pipe) }
+
 // stops is the user who cancels what a deaf CLI does; if it does nothing, on the
 // next prompt.
 func (x *faulty) stops() string {

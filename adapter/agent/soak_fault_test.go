@@ -97,7 +97,7 @@ func (s *soakSession) disturb() {
 // mute has the CLI close its output.
 func (s *soakSession) mute() {
 	s.hit("output closed")
-	s.signal(s.id, ct.CloseStdoutNow)
+	closePipe(s, s.cli, s.pid(s.id), ct.CloseStdoutNow)
 }
 
 // unheard has the CLI hear nothing any more.
@@ -105,7 +105,7 @@ func (s *soakSession) unheard(act string) {
 	pid := s.pid(s.id)
 	if act == "deaf" {
 		s.hit("input closed")
-		deafen(s, s.cli, pid)
+		closePipe(s, s.cli, pid, ct.CloseStdinNow)
 		return
 	}
 	s.hit("frozen for good")
@@ -122,16 +122,16 @@ func freeze(t testing.TB, pid int) {
 	}, patience, time.Millisecond)
 }
 
-// deafen has a CLI close its input and waits until it has.
-func deafen(t testing.TB, cli *ct.CLI, pid int) {
-	_ = syscall.Kill(pid, ct.CloseStdinNow)
+// closePipe has a CLI close its output or its input and waits until it has.
+func closePipe(t testing.TB, cli *ct.CLI, pid int, which syscall.Signal) {
+	_ = syscall.Kill(pid, which)
 	require.Eventually(t, func() bool {
 		run := 0
 		for _, l := range cli.Lines() {
 			if l.Start != nil && l.Start.Pid == pid {
 				run = l.Run
 			}
-			if l.EOF && l.Run == run {
+			if l.Run == run && (l.EOF && which == ct.CloseStdinNow || l.Mute && which == ct.CloseStdoutNow) {
 				return true
 			}
 		}

@@ -34,7 +34,7 @@ type life struct {
 	log      syncBuffer
 
 	mu     sync.Mutex
-	asked  map[string]int    // question calls that the CLI put
+	asked  map[string][]int  // how many questions a call of the CLI had, each time it was put
 	open   map[string]string // the last request of a session: its id on the wire
 	faults map[string]int
 }
@@ -76,7 +76,7 @@ var soakRungs = map[string]struct {
 
 // live runs a life and counts how its questions ended.
 func live(t testing.TB, seed uint64, all *tally) {
-	l := &life{lifetime: &lifetime{TB: t, seed: seed}, asked: map[string]int{}, open: map[string]string{}, faults: map[string]int{}}
+	l := &life{lifetime: &lifetime{TB: t, seed: seed}, asked: map[string][]int{}, open: map[string]string{}, faults: map[string]int{}}
 	defer l.end()
 	defer func() {
 		if t.Failed() {
@@ -135,8 +135,9 @@ func (l *life) trace(wire string, in bool, line []byte) {
 	switch {
 	case wire != "editor" && in && bytes.Contains(line, []byte(`"can_use_tool"`)):
 		if r := gjson.GetBytes(line, "request"); r.Get("tool_name").Str == "AskUserQuestion" {
+			id := r.Get("tool_use_id").Str
 			l.mu.Lock()
-			l.asked[r.Get("tool_use_id").Str]++
+			l.asked[id] = append(l.asked[id], int(r.Get("input.questions.#").Int()))
 			l.mu.Unlock()
 		}
 	case wire == "editor" && !in && bytes.Contains(line, []byte(`"method"`)):
@@ -210,21 +211,26 @@ func (l *life) judge(all *tally) {
 	for fault, n := range l.faults {
 		all.faults[fault] += n
 	}
-	for id, n := range l.asked {
-		require.Equal(l, 1, n, "%s was asked more than once", id)
-		all.asked++
+	for id, times := range l.asked {
+		require.Len(l, times, 1, "%s was asked more than once", id)
+		all.calls++
+		all.asked += times[0]
 	}
 	for _, s := range l.sessions {
 		for _, turn := range s.turns[:s.played] {
 			all.turns++
 			for _, call := range turn.calls {
-				if l.asked[call.id] == 0 {
+				if l.asked[call.id] == nil {
 					require.Empty(l, call.given, "%s: an answer to what was not asked", call.id)
 					continue
 				}
-				all.ends[l.ending(s, turn, call)]++
-				all.questions += len(call.questions)
-				all.rungs[l.rung]++
+				questions, end := len(call.questions), l.ending(s, turn, call)
+				all.rungs[l.rung] += questions
+				if end == "answered" { // a form may leave some empty
+					all.ends["left empty"] += questions - len(call.given)
+					questions = len(call.given)
+				}
+				all.ends[end] += questions
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 var (
 	soakTime = flag.Duration("soak", 0, "how long TestSoak runs (default: ACP_BRIDGE_SOAK, or 2s)")
 	soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's first life does; 0 chooses")
-	soakMany = flag.Int("soak.questions", 0, "TestSoak runs until that many question calls were asked, however long that takes")
+	soakMany = flag.Int("soak.questions", 0, "TestSoak runs until that many questions were asked, however long that takes")
 )
 
 const (
@@ -29,24 +29,24 @@ const (
 	soakGrowth = 8 << 20
 )
 
-// tally counts question calls: those that the agent put, as they passed on its
-// wire, and how they ended, as judged by what its user did.
+// tally counts questions: those that the agent put, as they passed on its wire,
+// and how they ended, as judged by what its user did.
 type tally struct {
 	sync.Mutex
-	asked     int // calls
-	questions int // in them
-	ends      map[string]int
-	rungs     map[string]int
-	faults    map[string]int
-	lives     int
-	turns     int
+	asked  int
+	ends   map[string]int
+	rungs  map[string]int
+	faults map[string]int
+	calls  int
+	lives  int
+	turns  int
 }
 
 func (a *tally) String() string {
 	a.Lock()
 	defer a.Unlock()
-	return fmt.Sprintf("%d lives, %d turns, %d question calls with %d questions: %v; first asked by %v; faults %v",
-		a.lives, a.turns, a.asked, a.questions, a.ends, a.rungs, a.faults)
+	return fmt.Sprintf("%d lives, %d turns, %d calls with %d questions: %v; first asked by %v; faults %v",
+		a.lives, a.turns, a.calls, a.asked, a.ends, a.rungs, a.faults)
 }
 
 // enough reports whether the soak is long enough.

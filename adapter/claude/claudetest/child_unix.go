@@ -27,6 +27,7 @@ func (e *engine) watchPipes() {
 		for s := range signals {
 			if s == CloseStdoutNow {
 				e.out.close()
+				e.note(Line{Mute: true})
 			} else {
 				e.deafen()
 			}

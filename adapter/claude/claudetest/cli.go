@@ -49,8 +49,10 @@ type Line struct {
 	// Start is set on the first line of a process.
 	Start *Start          `json:",omitempty"`
 	Raw   json.RawMessage `json:",omitempty"`
-	// EOF is set when the input ended.
-	EOF bool `json:",omitempty"`
+	// EOF is set when the input ended, Mute when the output was closed by a
+	// signal.
+	EOF  bool `json:",omitempty"`
+	Mute bool `json:",omitempty"`
 }
 
 // Start says how a process was started. The environment is not in it.

@@ -49,6 +49,11 @@ type (
 	Updater interface {
 		SessionUpdate(ctx context.Context, n acp.SessionNotification) error
 	}
+	// SoonUpdater is an Updater that may keep an update until the next message,
+	// to send both in one go.
+	SoonUpdater interface {
+		SessionUpdateSoon(ctx context.Context, n acp.SessionNotification) error
+	}
 	// Former shows a form and returns the reply as it came. It is used only
 	// if [Options].Forms says that the client has forms.
 	Former interface {
@@ -229,12 +234,23 @@ func (a *Adapter) gone() bool {
 // also when the question's own context has ended, because the tool call has
 // to end too.
 func (a *Adapter) update(e *entry, u acp.SessionUpdate) {
-	up, ok := a.client.(Updater)
-	if !ok {
-		return
+	if up, ok := a.client.(Updater); ok {
+		a.sendUpdate(e, u, up.SessionUpdate)
 	}
+}
+
+// updateSoon is update with another message sure to come behind.
+func (a *Adapter) updateSoon(e *entry, u acp.SessionUpdate) {
+	if up, ok := a.client.(SoonUpdater); ok {
+		a.sendUpdate(e, u, up.SessionUpdateSoon)
+	} else {
+		a.update(e, u)
+	}
+}
+
+func (a *Adapter) sendUpdate(e *entry, u acp.SessionUpdate, send func(context.Context, acp.SessionNotification) error) {
 	ctx := context.WithoutCancel(e.ctx)
-	if err := up.SessionUpdate(ctx, acp.SessionNotification{SessionId: acp.SessionId(e.call.Session), Update: u}); err != nil {
+	if err := send(ctx, acp.SessionNotification{SessionId: acp.SessionId(e.call.Session), Update: u}); err != nil {
 		a.log.Debug("update of a question was not sent", "session", e.call.Session, "call", e.call.ID, "err", err)
 	}
 }

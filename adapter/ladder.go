@@ -231,7 +231,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) conve
 // valid reply.
 func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	a.asking(e, 0, Form)
-	a.update(e, convert.AnnounceAll(e.call))
+	a.updateSoon(e, convert.AnnounceAll(e.call))
 	start := a.opts.Now()
 	reply, err := a.client.(Former).CreateElicitation(e.ctx, convert.Form(e.call))
 	var o convert.Outcome
@@ -260,10 +260,12 @@ func byHand(answers []convert.Answer) bool {
 	})
 }
 
+// announce shows a question's tool call. The question itself comes behind it, or
+// the end of the tool call.
 func (a *Adapter) announce(e *entry, q int, again bool) {
 	if again {
-		a.update(e, convert.Reannounce(e.call, q, a.opts.Title))
+		a.updateSoon(e, convert.Reannounce(e.call, q, a.opts.Title))
 		return
 	}
-	a.update(e, convert.Announce(e.call, q, a.opts.Title))
+	a.updateSoon(e, convert.Announce(e.call, q, a.opts.Title))
 }

@@ -228,7 +228,7 @@ func decode[T any](params json.RawMessage) (request T, err error) {
 		params = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(params, &request); err != nil {
-		return request, invalid("%s", err)
+		return request, unreadable(err)
 	}
 	return request, nil
 }

@@ -23,11 +23,19 @@ func (e *editor) CreateElicitation(ctx context.Context, r convert.FormRequest) (
 }
 
 func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	return e.update(n, true)
+}
+
+func (e *editor) SessionUpdateSoon(_ context.Context, n acp.SessionNotification) error {
+	return e.update(n, false)
+}
+
+func (e *editor) update(n acp.SessionNotification, urgent bool) error {
 	s := e.agent.known(string(n.SessionId))
 	if s == nil {
 		return errSessionClosed
 	}
-	s.out.send(n.Update)
+	s.out.put(n, urgent)
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -23,6 +25,36 @@ const (
 
 func invalid(format string, args ...any) *acp.RequestError {
 	return &acp.RequestError{Code: codeInvalidParams, Message: clean.Block(fmt.Sprintf(format, args...))}
+}
+
+// unreadable is the answer to parameters that do not decode.
+func unreadable(err error) *acp.RequestError {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return invalid("the parameters cannot be read: %s", err)
+	}
+	where := wrong.Field
+	if where == "" {
+		where = "params"
+	}
+	return invalid("%s: expected %s, got %s", where, jsonType(wrong.Type), wrong.Value)
+}
+
+// jsonType is what a Go type is in JSON.
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	}
+	return "a number"
 }
 
 func notFound(format string, args ...any) *acp.RequestError {

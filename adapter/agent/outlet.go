@@ -39,7 +39,7 @@ func (o *outlet) init(s *session) {
 // send sends an update of the turn, or holds it. It blocks while the editor
 // does not read, and while too much is held.
 func (o *outlet) send(update acp.SessionUpdate) {
-	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
+	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update}, true)
 }
 
 const (
@@ -60,10 +60,12 @@ func (o *outlet) text(kind, text string) {
 	b = append(b, kind...)
 	b = append(b, `","content":{"type":"text","text":`...)
 	b = conn.AppendString(b, text)
-	o.put(conn.Encoded(append(b, `}}}`...)))
+	o.put(conn.Encoded(append(b, `}}}`...)), true)
 }
 
-func (o *outlet) put(params any) {
+// put sends parameters of session/update. What is not urgent may go out with the
+// next message.
+func (o *outlet) put(params any, urgent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.holding && len(o.held) >= maxHeld && o.s.ctx.Err() == nil {
@@ -74,7 +76,11 @@ func (o *outlet) put(params any) {
 		o.held = append(o.held, params)
 		return
 	}
-	o.notify(params)
+	if urgent {
+		o.notify(params)
+	} else {
+		o.report(o.s.agent.connection().NotifySoon(o.s.ctx, acp.ClientMethodSessionUpdate, params))
+	}
 }
 
 // fill notes that too much is held. mu is held.
@@ -104,7 +110,11 @@ func (o *outlet) now(update acp.SessionUpdate) {
 func (o *outlet) notify(params any) {
 	// A session that is closed has nothing more to say, and must not wait for an
 	// editor that does not read.
-	if err := o.s.agent.connection().Notify(o.s.ctx, acp.ClientMethodSessionUpdate, params); err != nil {
+	o.report(o.s.agent.connection().Notify(o.s.ctx, acp.ClientMethodSessionUpdate, params))
+}
+
+func (o *outlet) report(err error) {
+	if err != nil {
 		o.s.agent.log.Debug("update not sent", "session", o.s.id, "err", err)
 	}
 }

@@ -64,6 +64,7 @@ func (r *requests) ask(t claude.ToolRequest, p *painter) {
 		defer r.all.Done()
 		defer finish()
 		defer close(asked)
+		growStack()
 		if before != nil { // goroutines start in any order, requests do not
 			select {
 			case <-before:
@@ -88,6 +89,18 @@ func (s *session) awaitCancel(ctx context.Context) {
 		<-ctx.Done()
 	}
 }
+
+// growStack makes room for asking and encoding in one step. Growing by
+// doubling copies a stack that is deep by then, several times a question.
+//
+//go:noinline
+func growStack() {
+	var room [12 << 10]byte
+	touch(&room)
+}
+
+//go:noinline
+func touch(room *[12 << 10]byte) { room[0] = 1 }
 
 // guarded answers; a panic is the end of this request alone.
 func (r *requests) guarded(ctx context.Context, answer func(context.Context) any) (result any) {

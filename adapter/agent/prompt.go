@@ -50,7 +50,7 @@ func (p *prompt) cancelled() bool {
 func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 	var r acp.PromptRequest
 	if err := json.Unmarshal(params, &r); err != nil {
-		return nil, invalid("%s", err)
+		return nil, unreadable(err)
 	}
 	s, err := a.session(r.SessionId)
 	if err != nil {

@@ -76,8 +76,10 @@ func encodeLine(v any) ([]byte, error) {
 	if !utf8.Valid(line) {
 		line = bytes.ToValidUTF8(line, []byte("\ufffd"))
 	}
-	line = bytes.ReplaceAll(line, []byte("\u2028"), []byte(`\u2028`))
-	line = bytes.ReplaceAll(line, []byte("\u2029"), []byte(`\u2029`))
+	if bytes.Contains(line, []byte("\u2028")) || bytes.Contains(line, []byte("\u2029")) {
+		line = bytes.ReplaceAll(line, []byte("\u2028"), []byte(`\u2028`))
+		line = bytes.ReplaceAll(line, []byte("\u2029"), []byte(`\u2029`))
+	}
 	if i := bytes.IndexAny(line, "\r\n"); i != len(line)-1 {
 		return nil, errors.New("claude: encode a message: a line break inside the line")
 	}

@@ -6,6 +6,8 @@ import (
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // promptRows is how many rows a prompt may have on the screen; it scrolls.
@@ -88,7 +90,8 @@ func (p *prompt) view(width int) (lines []string, cursor *tea.Cursor) {
 	}
 	lines = strings.Split(p.area.View(), "\n")
 	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ")
+		// What is pasted is sent as it is, but must not turn the line around.
+		lines[i] = strings.TrimRight(clean.Block(lines[i]), " ")
 	}
 	return lines, p.area.Cursor()
 }

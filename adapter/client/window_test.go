@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/client"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
 )
 
 // window is a client on a terminal, in this process, whose agent is the test.
@@ -48,11 +48,7 @@ func openWindow(t *testing.T, o client.Options) *window {
 	ptmx, tty, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
-	fd, err := syscall.Dup(int(ptmx.Fd())) // one whose Close ends a Read
-	require.NoError(t, err)
-	require.NoError(t, ptmx.Close())
-	require.NoError(t, syscall.SetNonblock(fd, true))
-	w := &window{t: t, ptmx: os.NewFile(uintptr(fd), "ptmx"), done: make(chan error, 1),
+	w := &window{t: t, ptmx: ttytest.Pollable(t, ptmx), done: make(chan error, 1),
 		prompts: make(chan *prompt, 10), cancels: make(chan struct{}, 10), changed: make(chan struct{})}
 	agentIn, toAgent := io.Pipe()
 	fromAgent, agentOut := io.Pipe()

@@ -146,7 +146,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 		return nil, c.closedCall(method)
 	}
 	line := appendRequest(make([]byte, 0, len(body)+len(method)+64), id, method, body)
-	if err := c.send(ctx, method, line); err != nil {
+	if err := c.send(ctx, method, line, true); err != nil {
 		c.take(id)
 		return nil, err
 	}
@@ -167,11 +167,21 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 // more than HighWater bytes are, until ctx or the connection ends. The error
 // wraps ErrClosed or ctx.Err(); then nothing was sent.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
+	return c.notify(ctx, method, params, true)
+}
+
+// NotifySoon is Notify for what something else is sent right behind: it may wait
+// for that and go out in the same write.
+func (c *Conn) NotifySoon(ctx context.Context, method string, params any) error {
+	return c.notify(ctx, method, params, false)
+}
+
+func (c *Conn) notify(ctx context.Context, method string, params any, urgent bool) error {
 	body, err := c.prepare(ctx, method, params)
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, method, appendNotification(make([]byte, 0, len(body)+len(method)+48), method, body))
+	return c.send(ctx, method, appendNotification(make([]byte, 0, len(body)+len(method)+48), method, body), urgent)
 }
 
 // Flush blocks until w has taken everything sent before, ctx ends or writing
@@ -217,11 +227,11 @@ func (c *Conn) prepare(ctx context.Context, method string, params any) ([]byte, 
 	return body, nil
 }
 
-func (c *Conn) send(ctx context.Context, method string, line []byte) error {
+func (c *Conn) send(ctx context.Context, method string, line []byte, urgent bool) error {
 	if c.ctx.Err() != nil {
 		return c.closedCall(method)
 	}
-	err := c.out.send(ctx, c.ctx.Done(), line)
+	err := c.out.send(ctx, c.ctx.Done(), line, urgent)
 	switch {
 	case err == nil:
 		return nil

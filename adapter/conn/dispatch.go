@@ -110,7 +110,7 @@ func (c *Conn) serve(req *inbound, answer Answer) {
 	line := errorLine(req.id, notReturned(req.method))
 	var after func()
 	defer func() {
-		_ = c.out.send(context.Background(), nil, line) // fails if nobody is there to read it
+		_ = c.out.send(context.Background(), nil, line, true) // fails if nobody is there to read it
 		if after != nil {
 			c.guard(req.method, after)
 		}

@@ -42,6 +42,11 @@ func (c *Conn) SessionUpdate(ctx context.Context, n acp.SessionNotification) err
 	return c.Notify(ctx, acp.ClientMethodSessionUpdate, n)
 }
 
+// SessionUpdateSoon sends session/update as NotifySoon does.
+func (c *Conn) SessionUpdateSoon(ctx context.Context, n acp.SessionNotification) error {
+	return c.NotifySoon(ctx, acp.ClientMethodSessionUpdate, n)
+}
+
 // CreateElicitation sends elicitation/create and returns the reply as it came;
 // [convert.FormOutcome] reads it.
 func (c *Conn) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {

@@ -47,8 +47,9 @@ func newWriter(w io.Writer, opts *Options, onError func(error)) *writer {
 }
 
 // send queues line, waiting while the queue is above the high-water mark. It
-// gives up when ctx or gone ends first; then nothing was queued.
-func (w *writer) send(ctx context.Context, gone <-chan struct{}, line []byte) error {
+// gives up when ctx or gone ends first; then nothing was queued. A line that is
+// not urgent may stay in the queue until the next one comes.
+func (w *writer) send(ctx context.Context, gone <-chan struct{}, line []byte, urgent bool) error {
 	for {
 		w.mu.Lock()
 		if w.err != nil {
@@ -58,10 +59,14 @@ func (w *writer) send(ctx context.Context, gone <-chan struct{}, line []byte) er
 		if len(w.queue)+w.writing <= w.high {
 			w.push(line)
 			w.mu.Unlock()
+			if urgent {
+				w.poke()
+			}
 			return nil
 		}
 		changed := w.wait()
 		w.mu.Unlock()
+		w.poke()
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -83,6 +88,7 @@ func (w *writer) force(line []byte) bool {
 	}
 	if w.err == nil {
 		w.push(line)
+		w.poke()
 	}
 	return true
 }
@@ -93,6 +99,7 @@ func (w *writer) offer(line []byte) {
 	defer w.mu.Unlock()
 	if w.err == nil && len(w.queue)+w.writing <= w.high {
 		w.push(line)
+		w.poke()
 	}
 }
 
@@ -105,7 +112,6 @@ func (w *writer) push(line []byte) {
 	}
 	w.queue = append(append(w.queue, line...), '\n')
 	w.queued += uint64(len(line)) + 1
-	w.poke()
 }
 
 func (w *writer) poke() {
@@ -132,6 +138,7 @@ func (w *writer) notifyWaiters() {
 
 // flush returns when all that was queued before has been taken by w.
 func (w *writer) flush(ctx context.Context) error {
+	w.poke()
 	w.mu.Lock()
 	target := w.queued
 	for w.written < target {

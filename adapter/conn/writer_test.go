@@ -276,3 +276,58 @@ func TestWriteErrors(t *testing.T) {
 		})
 	}
 }
+
+// eachWrite hands on each write.
+type eachWrite struct{ lines chan string }
+
+func (w eachWrite) Write(b []byte) (int, error) {
+	w.lines <- string(b)
+	return len(b), nil
+}
+
+func TestNotifySoon(t *testing.T) {
+	joined := func(t *testing.T, opts *Options) (*Conn, eachWrite) {
+		w := eachWrite{make(chan string, 100)}
+		r, in := io.Pipe()
+		c := New(r, w, nil, opts)
+		t.Cleanup(func() { in.Close(); c.Close() })
+		return c, w
+	}
+	soon, now := `{"jsonrpc":"2.0","method":"soon"}`+"\n", `{"jsonrpc":"2.0","method":"now"}`+"\n"
+
+	t.Run("goes out with the next message", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, w := joined(t, nil)
+			require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
+			synctest.Wait()
+			require.Empty(t, w.lines)
+			require.NoError(t, c.Notify(t.Context(), "now", nil))
+			require.Equal(t, soon+now, <-w.lines, "in one write")
+		})
+	})
+	t.Run("is flushed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, w := joined(t, nil)
+			require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
+			require.NoError(t, c.Flush(t.Context()))
+			require.Equal(t, soon, <-w.lines)
+		})
+	})
+	t.Run("is not lost at the end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, w := joined(t, nil)
+			require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
+			require.NoError(t, c.Close())
+			require.Equal(t, soon, <-w.lines)
+		})
+	})
+	t.Run("does not fill the queue for ever", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, w := joined(t, &Options{HighWater: 2 * len(soon)})
+			for range 50 {
+				require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
+			}
+			require.NotEmpty(t, w.lines)
+		})
+	})
+}

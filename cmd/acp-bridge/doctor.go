@@ -48,7 +48,7 @@ func runDoctor(ctx context.Context, args []string, s streams) error {
 	case *clients:
 		return printClients(s, *asJSON)
 	case *editor != "":
-		return printEditor(s.out, *editor, ownPath())
+		return printEditor(s, *editor, ownPath(), *asJSON)
 	}
 	findings := examine(ctx, *path)
 	if err := printFindings(s, findings, *asJSON); err != nil {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
+	"unicode"
 )
 
 // editor is how one editor is told to start acp-bridge.
@@ -12,6 +12,27 @@ type editor struct {
 	where       string // the file or place the settings go to
 	settings    string // COMMAND stands for the path of acp-bridge
 	note        string
+}
+
+// with is the settings for a path of acp-bridge, which stands in quotes
+// everywhere but in a shell.
+func (e editor) with(path string) string {
+	if strings.Contains(e.settings, `"COMMAND"`) {
+		path = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path)
+	} else {
+		path = shellQuote(path)
+	}
+	return strings.ReplaceAll(e.settings, "COMMAND", path)
+}
+
+// shellQuote is a word for a shell.
+func shellQuote(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%", r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 var editors = []editor{
@@ -77,16 +98,19 @@ var editors = []editor{
 }
 
 // printEditor prints the settings of one editor.
-func printEditor(w io.Writer, name, command string) error {
+func printEditor(s streams, name, command string, asJSON bool) error {
 	var names []string
 	for _, e := range editors {
 		if e.name != name {
 			names = append(names, e.name)
 			continue
 		}
-		fmt.Fprintf(w, "%s: put this into %s\n\n%s\n", e.title, e.where, strings.ReplaceAll(e.settings, "COMMAND", command))
+		if asJSON {
+			return printJSON(s, map[string]string{"editor": e.name, "title": e.title, "where": e.where, "settings": e.with(command), "note": e.note})
+		}
+		fmt.Fprintf(s.out, "%s: put this into %s\n\n%s\n", e.title, e.where, e.with(command))
 		if e.note != "" {
-			fmt.Fprintf(w, "\n%s\n", e.note)
+			fmt.Fprintf(s.out, "\n%s\n", e.note)
 		}
 		return nil
 	}

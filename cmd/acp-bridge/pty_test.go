@@ -17,6 +17,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
 )
 
 // shell is acp-bridge with a controlling terminal beside its pipes.
@@ -38,7 +40,7 @@ func startOnTerminal(t *testing.T, dir string, args ...string) *shell {
 	ptmx, tty, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
-	ptmx = pollable(t, ptmx)
+	ptmx = ttytest.Pollable(t, ptmx)
 	c := &shell{t: t, dir: dir, ptmx: ptmx, changed: make(chan struct{})}
 	c.cmd = exec.Command(os.Args[0], args...)
 	c.cmd.Dir = dir
@@ -62,17 +64,6 @@ func startOnTerminal(t *testing.T, dir string, args ...string) *shell {
 	return c
 }
 
-// pollable returns the file as one whose Close ends a Read.
-func pollable(t *testing.T, f *os.File) *os.File {
-	t.Helper()
-	fd, err := syscall.Dup(int(f.Fd()))
-	require.NoError(t, err)
-	syscall.CloseOnExec(fd)
-	require.NoError(t, f.Close())
-	require.NoError(t, syscall.SetNonblock(fd, true))
-	return os.NewFile(uintptr(fd), "ptmx")
-}
-
 func (c *shell) read() {
 	buf := make([]byte, 4096)
 	for {
@@ -91,7 +82,7 @@ func (c *shell) read() {
 // see waits until the terminal has shown the text since the last key.
 func (c *shell) see(text string) {
 	c.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(ttytest.Patience)
 	for {
 		c.mu.Lock()
 		screen, changed := c.screen.String(), c.changed
@@ -124,7 +115,7 @@ func (c *shell) send(lines ...string) {
 
 func (c *shell) line() string {
 	c.t.Helper()
-	defer time.AfterFunc(patience, func() { _ = c.cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(ttytest.Patience, func() { _ = c.cmd.Process.Kill() }).Stop()
 	line, err := c.stdout.ReadString('\n')
 	require.NoError(c.t, err)
 	return line

@@ -165,7 +165,7 @@ func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptio
 	if err := store.Answer(f, answers); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "Answered: %s. Run the command that asked again to go on.\n", f.Path)
+	_, err = fmt.Fprintf(s.out, "Answered: %s. A command that waits for it goes on by itself; one that ended is run again.\n", f.Path)
 	return err
 }
 

@@ -69,8 +69,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return finish("", runServe(ctx, args, s), errOut)
 	}
 	if isHelp(args[0]) {
-		fmt.Fprint(out, help())
-		return exitOK
+		if len(args) == 1 {
+			fmt.Fprint(out, help())
+			return exitOK
+		}
+		args = []string{args[1], "--help"}
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
@@ -123,7 +126,7 @@ Flags with an editor:
   --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
   --trace FILE          write all lines to and from the editor and Claude Code
 
-acp-bridge COMMAND --help shows the flags of a command.
+acp-bridge help COMMAND shows the flags of a command.
 `)
 	return b.String()
 }

@@ -47,6 +47,14 @@ func runServe(ctx context.Context, args []string, s streams) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	if f := reopen(s.in, os.O_RDONLY); f != nil {
+		defer f.Close()
+		s.in = f
+	}
+	if f := reopen(s.out, os.O_WRONLY); f != nil {
+		defer f.Close()
+		s.out = f
+	}
 	return agent.Serve(ctx, s.in, s.out, o)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
 )
 
 const (
@@ -24,20 +25,20 @@ const (
 // The demo as a newcomer sees it; the README shows the same pictures.
 func TestDemoByKeys(t *testing.T) {
 	c := startConsole(t, 80, 24, nil, "demo")
-	first := c.sees("Esc cancel")
+	first := c.Sees("Esc cancel")
 	require.Equal(t, demoScreen, first)
 	require.Contains(t, readme(t), indent(demoScreen), "the README shows the first screen")
-	c.sends(enter)
-	c.sees("[ ] Auth")
-	c.sends(" " + down + " ")
-	c.sees("[x] Logs")
-	c.sends(enter)
-	c.sees("What should we name")
-	c.sends("order-processor" + enter)
-	c.sees("Review your answers")
-	c.sends(enter)
-	require.Equal(t, exitOK, c.ends())
-	require.Equal(t, demoEnd, c.sees("Claude Code would get"))
+	c.Sends(enter)
+	c.Sees("[ ] Auth")
+	c.Sends(" " + down + " ")
+	c.Sees("[x] Logs")
+	c.Sends(enter)
+	c.Sees("What should we name")
+	c.Sends("order-processor" + enter)
+	c.Sees("Review your answers")
+	c.Sends(enter)
+	require.Equal(t, exitOK, c.Ends())
+	require.Equal(t, demoEnd, c.Sees("Claude Code would get"))
 }
 
 const demoScreen = `> Set up a new service
@@ -97,10 +98,10 @@ func TestDemoIsThereAtOnce(t *testing.T) {
 	best := time.Hour
 	for range 10 {
 		c := startConsole(t, 80, 24, nil, "demo")
-		c.sees("Esc cancel")
-		best = min(best, time.Since(c.started))
-		c.sends(esc)
-		c.ends()
+		c.Sees("Esc cancel")
+		best = min(best, time.Since(c.Started))
+		c.Sends(esc)
+		c.Ends()
 	}
 	t.Logf("first screen after %v", best)
 	require.Less(t, best, 100*time.Millisecond)
@@ -110,10 +111,10 @@ func TestDemoCancelled(t *testing.T) {
 	for name, keys := range map[string]string{"Esc": esc, "Ctrl+C": ctrlC} {
 		t.Run(name, func(t *testing.T) {
 			c := startConsole(t, 80, 24, nil, "demo")
-			c.sees("Esc cancel")
-			c.sends(keys)
-			require.Equal(t, exitCancelled, c.ends())
-			require.Contains(t, c.sees("I have no answers."), "✗ 3 questions: cancelled")
+			c.Sees("Esc cancel")
+			c.Sends(keys)
+			require.Equal(t, exitCancelled, c.Ends())
+			require.Contains(t, c.Sees("I have no answers."), "✗ 3 questions: cancelled")
 		})
 	}
 }
@@ -121,63 +122,66 @@ func TestDemoCancelled(t *testing.T) {
 func TestDemoOnOtherTerminals(t *testing.T) {
 	t.Run("dumb", func(t *testing.T) {
 		c := startConsole(t, 80, 24, []string{"TERM=dumb"}, "demo")
-		c.sees("An empty line cancels.")
-		c.sends("1\n")
-		c.sees("question 2 of 3")
-		c.sends("1,2\n")
-		c.sees("question 3 of 3")
-		c.sends("shop\n")
-		require.Equal(t, exitOK, c.ends())
-		require.NotContains(t, c.wrote(), "\x1b")
+		c.Sees("An empty line cancels.")
+		c.Sends("1\n")
+		c.Sees("question 2 of 3")
+		c.Sends("1,2\n")
+		c.Sees("question 3 of 3")
+		c.Sends("shop\n")
+		require.Equal(t, exitOK, c.Ends())
+		require.NotContains(t, c.Wrote(), "\x1b")
 	})
 	t.Run("narrow", func(t *testing.T) {
 		c := startConsole(t, 40, 15, nil, "demo")
-		c.sees("> 1. PostgreSQL")
-		c.resizes(100, 30)
-		require.Contains(t, c.waits("the wide picker", func(s string) bool {
-			return strings.Contains(s, "Tab/←→ switch • ↑↓ select • Enter confirm • Esc cancel")
-		}), "> 1. PostgreSQL")
+		c.Sees("> 1. PostgreSQL")
+		c.Resizes(100, 30)
+		require.Contains(t, c.Wait("the wide picker", func(s ttytest.Screen) bool {
+			return strings.Contains(s.Text, "Tab/←→ switch • ↑↓ select • Enter confirm • Esc cancel")
+		}).Text, "> 1. PostgreSQL")
 	})
 	t.Run("no colours", func(t *testing.T) {
 		c := startConsole(t, 80, 24, []string{"NO_COLOR=1"}, "demo", "--wire")
-		c.sees("Esc cancel")
-		require.NotRegexp(t, `\x1b\[([0-9;]*;)?[34][0-9]`, c.wrote())
+		c.Sees("Esc cancel")
+		require.NotRegexp(t, `\x1b\[([0-9;]*;)?[34][0-9]`, c.Wrote())
 	})
 }
 
+// prompting says that chat waits for a prompt.
+func prompting(s ttytest.Screen) bool { return strings.HasPrefix(s.Text, ">") }
+
 // chatWith talks to a process that is acp-bridge with these arguments.
-func chatWith(t *testing.T, args ...string) *console {
+func chatWith(t *testing.T, args ...string) *ttytest.Console {
 	return startConsole(t, 80, 24, nil, append([]string{"chat", "--", self(t)}, args...)...)
 }
 
 func TestChatByKeys(t *testing.T) {
 	c := chatWith(t, "demo", "--stdio")
-	c.waits("the prompt", func(s string) bool { return strings.HasPrefix(s, ">") })
-	c.sends("hello" + enter)
-	c.sees("Esc cancel")
-	c.sends(ctrlC)
-	c.sees("\nCancelled.\n\n>")
+	c.Wait("the prompt", prompting)
+	c.Sends("hello" + enter)
+	c.Sees("Esc cancel")
+	c.Sends(ctrlC)
+	c.Sees("\nCancelled.\n\n>")
 	time.Sleep(1100 * time.Millisecond) // a Ctrl+C soon after would be the second of two
-	c.sends("half a prom")
-	c.sees("> half a prom")
-	c.sends(ctrlC)
-	c.sees("Ctrl+C again or Ctrl+D leaves")
-	c.sends("\x1b[A") // the prompt before
-	c.sees("\n\n> hello")
-	c.sends(" again" + enter)
-	c.sees("> hello again")
-	c.sees("Esc cancel")
-	c.sends(ctrlC + ctrlC)
-	require.Equal(t, exitOK, c.ends())
+	c.Sends("half a prom")
+	c.Sees("> half a prom")
+	c.Sends(ctrlC)
+	c.Sees("Ctrl+C again or Ctrl+D leaves")
+	c.Sends("\x1b[A") // the prompt before
+	c.Sees("\n\n> hello")
+	c.Sends(" again" + enter)
+	c.Sees("> hello again")
+	c.Sees("Esc cancel")
+	c.Sends(ctrlC + ctrlC)
+	require.Equal(t, exitOK, c.Ends())
 }
 
 func TestChatLeaves(t *testing.T) {
 	for name, keys := range map[string]string{"Ctrl+D": ctrlD, "/quit": "/quit" + enter, "Ctrl+C twice": ctrlC + ctrlC} {
 		t.Run(name, func(t *testing.T) {
 			c := chatWith(t, "demo", "--stdio")
-			c.waits("the prompt", func(s string) bool { return strings.HasPrefix(s, ">") })
-			c.sends(keys)
-			require.Equal(t, exitOK, c.ends())
+			c.Wait("the prompt", prompting)
+			c.Sends(keys)
+			require.Equal(t, exitOK, c.Ends())
 		})
 	}
 }
@@ -187,18 +191,18 @@ func TestChatAgentDies(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	c := startConsole(t, 80, 24, nil, "chat", "--", "sh", "-c",
 		`printf 'last \033[31mwords\n' >&2; echo $$ >"$1"; exec "$0" demo --stdio`, self(t), pidFile)
-	c.waits("the prompt", func(s string) bool { return strings.HasPrefix(s, ">") })
-	c.sends("hello" + enter)
-	c.sees("Esc cancel")
+	c.Wait("the prompt", prompting)
+	c.Sends("hello" + enter)
+	c.Sees("Esc cancel")
 	text, err := os.ReadFile(pidFile)
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.Equal(t, exitFailed, c.ends())
-	screen := c.sees("acp-bridge chat: the agent sh ended: signal: killed")
+	require.Equal(t, exitFailed, c.Ends())
+	screen := c.Sees("acp-bridge chat: the agent sh ended: signal: killed")
 	require.Contains(t, screen, "\nsh: last words\n")
-	require.NotContains(t, c.wrote(), "\x1b[31m")
+	require.NotContains(t, c.Wrote(), "\x1b[31m")
 }
 
 // Text of a model has no way to act on the terminal.
@@ -210,15 +214,15 @@ func TestChatIsClean(t *testing.T) {
 		claudetest.Text("Noted: " + evil),
 	}}}})
 	c := chatWith(t, "--claude", cli.Path)
-	c.waits("the prompt", func(s string) bool { return strings.HasPrefix(s, ">") })
-	c.sends("go" + enter)
-	require.Contains(t, c.sees("Esc to cancel"), "\nabc\n")
-	c.sends(enter)
-	c.sees("Noted: abcdef")
-	c.sends(ctrlD)
-	require.Equal(t, exitOK, c.ends())
+	c.Wait("the prompt", prompting)
+	c.Sends("go" + enter)
+	require.Contains(t, c.Sees("Esc to cancel"), "\nabc\n")
+	c.Sends(enter)
+	c.Sees("Noted: abcdef")
+	c.Sends(ctrlD)
+	require.Equal(t, exitOK, c.Ends())
 	for _, sequence := range []string{"\x1b]", "\x1b[2J", "\x1b[31m", "\u009b", "\u202e"} {
-		require.NotContains(t, c.wrote(), sequence)
+		require.NotContains(t, c.Wrote(), sequence)
 	}
 }
 

@@ -141,7 +141,7 @@ func (g golden) terminal(t *testing.T, size string) {
 	c := start(t, g.job, w, h)
 	c.waitFor(drawn(g.model(t, size))) // raw mode is on
 	for _, s := range g.steps {
-		c.send(keyBytes(t, s.keys))
+		c.Sends(keyBytes(t, s.keys))
 		if want, ok := s.screens[size]; ok {
 			c.waitFor(want)
 		}

@@ -60,8 +60,14 @@ func newModel(questions []convert.Question, closed bool, opts *Options) *Model {
 	if m.height <= 0 {
 		m.height = 24
 	}
-	for _, q := range questions {
-		m.sheets = append(m.sheets, newSheet(q, closed))
+	for i, q := range questions {
+		s := newSheet(q, closed)
+		if s.head == "" && len(questions) > 1 {
+			s.head = fmt.Sprintf("Q%d", i+1)
+		} else if s.head == "" {
+			s.head = "Question"
+		}
+		m.sheets = append(m.sheets, s)
 	}
 	switch {
 	case len(questions) == 0:

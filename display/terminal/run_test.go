@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/terminal"
+	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
 )
 
 var database = convert.Question{Header: "Database", Text: "Which database?", Options: []convert.Option{
@@ -38,13 +39,13 @@ func TestResize(t *testing.T) {
 	j := one(database)
 	c := start(t, j, 80, 24)
 	c.waitFor(at(t, j, 80, 24, ""))
-	c.send(keyBytes(t, "down"))
+	c.Sends(keyBytes(t, "down"))
 	c.waitFor(at(t, j, 80, 24, "down")) // what is drawn while the size changes lands anywhere
 	for _, size := range []struct{ w, h int }{{40, 15}, {80, 24}, {30, 10}, {120, 40}, {40, 15}} {
-		c.resize(size.w, size.h)
+		c.Resizes(size.w, size.h)
 		c.waitFor(at(t, j, size.w, size.h, "down"))
 	}
-	c.send("\r")
+	c.Sends("\r")
 	require.Equal(t, []string{"SQLite"}, c.end().Outcome.Answers[0].Selected)
 }
 
@@ -54,13 +55,13 @@ func TestResizeStorm(t *testing.T) {
 	c := start(t, j, 100, 30)
 	c.waitFor(at(t, j, 100, 30, ""))
 	for w := 100; w >= 20; w-- {
-		c.resize(w, max(3, w/4))
+		c.Resizes(w, max(3, w/4))
 	}
-	c.resize(1, 1)
-	c.resize(80, 24)
+	c.Resizes(1, 1)
+	c.Resizes(80, 24)
 	want := at(t, j, 80, 24, "")
 	c.wait("the last size", func(s string) bool { return strings.HasSuffix(s, want) })
-	c.send("1")
+	c.Sends("1")
 	require.Equal(t, convert.Answered, c.end().Outcome.Status)
 }
 
@@ -70,8 +71,8 @@ func TestHangUp(t *testing.T) {
 		j := one(database)
 		j.Plain = plain
 		c := start(t, j, 80, 24)
-		c.waitText("SQLite")
-		require.NoError(t, c.ptmx.Close())
+		c.Sees("SQLite")
+		c.HangsUp()
 		r := c.hungUp()
 		require.Equal(t, convert.Disconnected, r.Outcome.Status)
 		require.Empty(t, r.Outcome.Answers)
@@ -90,8 +91,8 @@ func TestSignals(t *testing.T) {
 			j := one(database)
 			j.Plain = plain
 			c := start(t, j, 80, 24)
-			c.waitText("SQLite")
-			require.NoError(t, c.cmd.Process.Signal(sig))
+			c.Sees("SQLite")
+			require.NoError(t, c.Cmd.Process.Signal(sig))
 			require.Equal(t, want, c.end().Outcome.Status, "%v, plain %v", sig, plain)
 		}
 	}
@@ -100,20 +101,20 @@ func TestSignals(t *testing.T) {
 // TestKeysLeft types on after the answer: nothing waits for those keys.
 func TestKeysLeft(t *testing.T) {
 	c := start(t, one(database), 80, 24)
-	c.waitText("SQLite")
+	c.Sees("SQLite")
 	before := time.Now()
-	c.send("2" + strings.Repeat("x", 3000))
+	c.Sends("2" + strings.Repeat("x", 3000))
 	require.Equal(t, []string{"SQLite"}, c.end().Outcome.Answers[0].Selected)
-	require.Less(t, time.Since(before), patience/2)
+	require.Less(t, time.Since(before), ttytest.Patience/2)
 }
 
 // TestEscapeInPaste pastes what looks like the beginning of a key.
 func TestEscapeInPaste(t *testing.T) {
 	c := start(t, one(convert.Question{Text: "Name?", Header: "Name"}), 80, 24)
-	c.waitText("Name?")
-	c.send("\x1b[200~abc\x9b\xff\x1b[201\x1b\x1b[201~")
-	c.waitText("> abc")
-	c.send("d\r")
+	c.Sees("Name?")
+	c.Sends("\x1b[200~abc\x9b\xff\x1b[201\x1b\x1b[201~")
+	c.Sees("> abc")
+	c.Sends("d\r")
 	text := c.end().Outcome.Answers[0].Text
 	require.True(t, strings.HasPrefix(text, "abc") && strings.HasSuffix(text, "d"), text)
 	require.NotContains(t, text, "\x1b")
@@ -123,24 +124,24 @@ func TestNoColor(t *testing.T) {
 	colour := regexp.MustCompile(`\x1b\[[0-9;]*3[0-7]m`)
 	for env, coloured := range map[string]bool{"NO_COLOR=": true, "NO_COLOR=1": false} {
 		c := start(t, one(database), 80, 24, env)
-		c.waitText("SQLite")
-		c.send("\x03")
+		c.Sees("SQLite")
+		c.Sends("\x03")
 		c.end()
-		require.Equal(t, coloured, colour.MatchString(c.output()), env)
+		require.Equal(t, coloured, colour.MatchString(c.Wrote()), env)
 	}
 }
 
 // TestDumb asks in lines, without a single escape.
 func TestDumb(t *testing.T) {
 	c := start(t, one(database), 80, 24, "TERM=dumb")
-	c.waitText("An empty line cancels.")
-	c.send("sqlite\n")
+	c.Sees("An empty line cancels.")
+	c.Sends("sqlite\n")
 	r := c.hungUp()
 	require.Equal(t, []string{"SQLite"}, r.Outcome.Answers[0].Selected)
-	require.NotContains(t, c.output(), "\x1b")
+	require.NotContains(t, c.Wrote(), "\x1b")
 	c = start(t, one(database), 80, 24, "TERM=dumb")
-	c.waitText("> ")
-	c.send("\x04")
+	c.Sees(">")
+	c.Sends("\x04")
 	require.Equal(t, convert.Cancelled, c.hungUp().Outcome.Status, "Ctrl+D")
 }
 
@@ -150,7 +151,7 @@ func pair(t *testing.T) (ptmx io.ReadWriteCloser, opts *terminal.Options) {
 	master, tty, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}))
-	p := pollable(t, master)
+	p := ttytest.Pollable(t, master)
 	t.Cleanup(func() {
 		_ = p.Close()
 		_ = tty.Close()

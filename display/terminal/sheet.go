@@ -72,9 +72,6 @@ func newSheet(q convert.Question, closed bool) *sheet {
 		chosen: -1,
 		picked: make([]bool, len(q.Options)),
 	}
-	if s.head == "" {
-		s.head = "Question"
-	}
 	s.answer.lines = true
 	for i, o := range q.Options {
 		r := row{label: clean.Line(o.Label), description: clean.Line(o.Description)}

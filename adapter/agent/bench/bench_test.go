@@ -32,7 +32,7 @@ func TestTable(t *testing.T) {
 	t.Setenv("ACP_BRIDGE_REAL_CLAUDE", "") // CI runs it with the real one
 	others := []subject{{name: "broken", command: []string{"false"}, foreign: true}}
 	var progress bytes.Buffer
-	table, err := measure(t.Context(), small, others, &progress)
+	table, err := measure(t.Context(), small, "", others, &progress)
 	require.NoError(t, err)
 	require.Contains(t, progress.String(), "broken is left out of this step")
 
@@ -48,6 +48,8 @@ func TestTable(t *testing.T) {
 		{"question out + answer back", append(all, sdk), small.questions - warmUp},
 		{"… over driving the stand-in directly", adapters, 1},
 		{"CPU per question", append(adapters, sdk), 1},
+		{"question as a form, out + answer back", []string{product}, small.questions - warmUp},
+		{"… CPU per question", []string{product}, 1},
 		{"burst of 300 deltas, in order", all, 1},
 		{"… CPU per 1,000 deltas", adapters, 1},
 		{"1000 deltas a second, CPU per 1,000", adapters, 1},
@@ -120,5 +122,7 @@ func TestUsage(t *testing.T) {
 	var out, errOut bytes.Buffer
 	require.Equal(t, 2, run([]string{"--agent", "nameless"}, &out, &errOut))
 	require.Contains(t, errOut.String(), "expected NAME=COMMAND")
+	require.Equal(t, 2, run([]string{"--only", "nothing"}, &out, &errOut))
+	require.Contains(t, errOut.String(), "must be one of start, ")
 	require.Empty(t, strings.TrimSpace(out.String()))
 }

@@ -27,11 +27,12 @@ type reply struct {
 	err    error
 }
 
-// ask is a permission request of the agent.
+// ask is a permission request or a form of the agent.
 type ask struct {
 	id      string // raw
 	session string
-	option  string // the first one on offer
+	option  string // the first one on offer, raw
+	field   string // of a form, raw; empty for a permission request
 }
 
 // connect starts an agent and waits for its answer to initialize.
@@ -43,7 +44,11 @@ func connect(ctx context.Context, s subject, env []string) (*client, error) {
 	c := &client{child: child, pending: map[int]chan reply{}}
 	c.onAsk = func(a ask) { _ = c.answer(a) }
 	go c.readAll()
-	_, err = c.call(ctx, "initialize", `{"protocolVersion":1,"clientCapabilities":{},"clientInfo":{"name":"bench","version":"1"}}`)
+	capabilities := `{}`
+	if s.forms {
+		capabilities = `{"elicitation":{"form":{}}}`
+	}
+	_, err = c.call(ctx, "initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,"clientInfo":{"name":"bench","version":"1"}}`)
 	if err != nil {
 		_ = c.end()
 		return nil, err
@@ -84,6 +89,14 @@ func (c *client) line(line []byte) {
 			session: gjson.GetBytes(line, "params.sessionId").Str,
 			option:  gjson.GetBytes(line, "params.options.0.optionId").Raw,
 		})
+	case "elicitation/create":
+		p := gjson.GetBytes(line, "params")
+		a := ask{id: gjson.GetBytes(line, "id").Raw, session: p.Get("sessionId").Str}
+		p.Get("requestedSchema.properties").ForEach(func(key, field gjson.Result) bool { // the first is the question
+			a.field, a.option = key.Raw, field.Get("oneOf.0.const").Raw
+			return false
+		})
+		onAsk(a)
 	case "":
 		c.settle(line)
 	default:
@@ -111,6 +124,9 @@ func (c *client) settle(line []byte) {
 
 // answer picks the first option.
 func (c *client) answer(a ask) error {
+	if a.field != "" {
+		return c.write(`{"jsonrpc":"2.0","id":` + a.id + `,"result":{"action":"accept","content":{` + a.field + `:` + a.option + `}}}`)
+	}
 	return c.write(`{"jsonrpc":"2.0","id":` + a.id + `,"result":{"outcome":{"outcome":"selected","optionId":` + a.option + `}}}`)
 }
 

@@ -3,6 +3,7 @@
 //	go run ./adapter/agent/bench            # under a minute
 //	go run ./adapter/agent/bench --quick    # some seconds
 //	go run ./adapter/agent/bench --agent other='npx some-agent'
+//	go run ./adapter/agent/bench --only questions --rounds 20
 //
 // The floors are a scripted stand-in for Claude Code driven directly, a minimal
 // adapter written with the standard library alone, and the SDK's own round trip.
@@ -21,6 +22,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,6 +47,8 @@ func run(args []string, out, errOut io.Writer) int {
 	fs.SetOutput(errOut)
 	quick := fs.Bool("quick", false, "fewer repetitions: some seconds")
 	asJSON := fs.Bool("json", false, "print JSON in place of the table")
+	only := fs.String("only", "", "measure one `STEP` alone: "+strings.Join(stepNames(), ", "))
+	rounds := fs.Int("rounds", 0, "how often each step is repeated (default 5, or 1 with --quick)")
 	var others agentList
 	fs.Var(&others, "agent", "another ACP agent to compare with, as `NAME=COMMAND`; may be repeated")
 	if err := fs.Parse(args); err != nil {
@@ -61,7 +65,14 @@ func run(args []string, out, errOut io.Writer) int {
 	if *quick {
 		sizes = short
 	}
-	t, err := measure(ctx, sizes, others, errOut)
+	if *only != "" && !slices.Contains(stepNames(), *only) {
+		fmt.Fprintf(errOut, "bench: --only must be one of %s, got %q\n", strings.Join(stepNames(), ", "), *only)
+		return 2
+	}
+	if *rounds > 0 {
+		sizes.rounds = *rounds
+	}
+	t, err := measure(ctx, sizes, *only, others, errOut)
 	if err == nil {
 		if *asJSON {
 			err = t.json(out)
@@ -96,6 +107,7 @@ type subject struct {
 	name    string
 	command []string
 	foreign bool // it may fail: then the table says so
+	forms   bool // its editor has forms
 }
 
 // The columns that are always there.
@@ -123,7 +135,7 @@ type sizes struct {
 var (
 	full = sizes{
 		starts: 30, rounds: 5, questions: 500, deltas: 20_000, steady: 2 * time.Second, rate: 5000,
-		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 5,
+		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 10,
 	}
 	short = sizes{
 		starts: 5, rounds: 1, questions: 500, deltas: 20_000, steady: time.Second, rate: 5000,
@@ -144,7 +156,30 @@ type bench struct {
 	progress io.Writer
 }
 
-func measure(ctx context.Context, s sizes, others []subject, progress io.Writer) (*table, error) {
+// steps are what is measured, in order.
+var steps = []struct {
+	name string
+	run  func(*bench) error
+}{
+	{"start", (*bench).start},
+	{"real", (*bench).real},
+	{"questions", (*bench).questions},
+	{"forms", (*bench).forms},
+	{"burst", (*bench).burst},
+	{"steady", (*bench).steady},
+	{"memory", (*bench).memory},
+	{"many", (*bench).many},
+}
+
+func stepNames() (names []string) {
+	for _, step := range steps {
+		names = append(names, step.name)
+	}
+	return names
+}
+
+// measure takes all steps, or the only one.
+func measure(ctx context.Context, s sizes, only string, others []subject, progress io.Writer) (*table, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("CPU time and memory are read from /proc: this needs Linux")
 	}
@@ -159,21 +194,12 @@ func measure(ctx context.Context, s sizes, others []subject, progress io.Writer)
 	}
 	b.subjects = append(b.subjects, others...)
 	b.table = newTable(b.subjects)
-	steps := []struct {
-		name string
-		run  func() error
-	}{
-		{"start", b.start},
-		{"real sessions", b.real},
-		{"questions", b.questions},
-		{"bursts of deltas", b.burst},
-		{"steady deltas", b.steady},
-		{"memory", b.memory},
-		{"many questions", b.many},
-	}
 	for _, step := range steps {
+		if only != "" && step.name != only {
+			continue
+		}
 		fmt.Fprintf(progress, "bench: %s\n", step.name)
-		if err := step.run(); err != nil {
+		if err := step.run(b); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.name, err)
 		}
 	}

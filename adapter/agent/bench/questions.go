@@ -23,13 +23,9 @@ func question(i int) claudetest.Block {
 // question to the arrival of the next, the CLI's own time included.
 func (b *bench) questions() error {
 	defer b.table.endStep()
-	var steps []claudetest.Step
-	for i := range b.sizes.questions {
-		steps = append(steps, claudetest.Message(question(i)))
-	}
 	times, over, cpu := samples{}, samples{}, samples{}
 	for range b.sizes.rounds {
-		path, err := b.script(claudetest.Script{Turns: []claudetest.Turn{{Steps: steps}, {Steps: steps}}})
+		path, err := b.asker()
 		if err != nil {
 			return err
 		}
@@ -40,16 +36,9 @@ func (b *bench) questions() error {
 		times.add(direct, floor...)
 		base := percentile(floor, 50)
 		err = b.each(func(ctx context.Context, s subject) error {
-			path, err := b.script(claudetest.Script{Turns: []claudetest.Turn{{Steps: steps}, {Steps: steps}}})
+			m, err := b.askAll(ctx, s)
 			if err != nil {
 				return err
-			}
-			m, err := b.askAgent(ctx, s, b.env(path))
-			if err != nil {
-				return err
-			}
-			if got := answersIn(path); got != b.sizes.questions {
-				return fmt.Errorf("%d of %d answers reached the CLI", got, b.sizes.questions)
 			}
 			times.add(s.name, m.times...)
 			over.add(s.name, percentile(m.times, 50)-base)
@@ -74,6 +63,58 @@ func (b *bench) questions() error {
 	b.table.add("… over driving the stand-in directly", "µs", minimal, over, atMost(500))
 	b.table.add("CPU per question", "µs", minimal, cpu, timesAtMost(2, minimal))
 	return nil
+}
+
+// forms measures the same in an editor with forms, where other adapters ask
+// their questions, too.
+func (b *bench) forms() error {
+	defer b.table.endStep()
+	times, cpu := samples{}, samples{}
+	for range b.sizes.rounds {
+		err := b.each(func(ctx context.Context, s subject) error {
+			if s.name == minimal { // has none
+				return nil
+			}
+			s.forms = true
+			m, err := b.askAll(ctx, s)
+			if err != nil {
+				return err
+			}
+			times.add(s.name, m.times...)
+			cpu.add(s.name, m.cpu)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b.table.add("question as a form, out + answer back", "µs", "", times)
+	b.table.add("… CPU per question", "µs", "", cpu)
+	return nil
+}
+
+// asker installs a stand-in that asks one question after the other.
+func (b *bench) asker() (string, error) {
+	var steps []claudetest.Step
+	for i := range b.sizes.questions {
+		steps = append(steps, claudetest.Message(question(i)))
+	}
+	return b.script(claudetest.Script{Turns: []claudetest.Turn{{Steps: steps}, {Steps: steps}}})
+}
+
+// askAll answers all questions of a stand-in through an agent.
+func (b *bench) askAll(ctx context.Context, s subject) (m asked, err error) {
+	path, err := b.asker()
+	if err != nil {
+		return m, err
+	}
+	m, err = b.askAgent(ctx, s, b.env(path))
+	if err == nil {
+		if got := answersIn(path); got != b.sizes.questions {
+			err = fmt.Errorf("%d of %d answers reached the CLI", got, b.sizes.questions)
+		}
+	}
+	return m, err
 }
 
 // warmUp is how many questions are not counted.

@@ -75,6 +75,10 @@ func received(c convert.Call, o convert.Outcome) string {
 		fmt.Fprintf(&b, "- %s: %s\n", q.Header, answer)
 	}
 	b.WriteString("\nClaude Code would get it as:\n\n")
-	b.WriteString(gjson.GetBytes(convert.ClaudeResult(c, o), "updatedInput.answers").Raw + "\n")
+	input := gjson.GetBytes(convert.ClaudeResult(c, o), "updatedInput")
+	b.WriteString(input.Get("answers").Raw + "\n")
+	if notes := input.Get("annotations"); notes.Exists() {
+		b.WriteString("\nwith the annotations\n\n" + notes.Raw + "\n")
+	}
 	return b.String()
 }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReopen(t *testing.T) {
+	blocks := func(f *os.File) bool { // also makes it block if it did not
+		flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0)
+		require.Zero(t, errno)
+		return flags&syscall.O_NONBLOCK == 0
+	}
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	require.True(t, blocks(r))
+	require.True(t, blocks(w))
+
+	in, out := reopen(r, os.O_RDONLY), reopen(w, os.O_WRONLY)
+	require.NotNil(t, in)
+	require.NotNil(t, out)
+	defer in.Close()
+	require.NoError(t, in.SetReadDeadline(time.Unix(1, 0)), "the runtime waits for it")
+	_, err = in.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, in.SetReadDeadline(time.Time{}))
+	flags := func(f *os.File) (mode uintptr) {
+		raw, err := f.SyscallConn()
+		require.NoError(t, err)
+		require.NoError(t, raw.Control(func(fd uintptr) { mode, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, syscall.F_GETFL, 0) }))
+		return mode
+	}
+	require.Zero(t, flags(r)&syscall.O_NONBLOCK, "whoever shares the pipe is not affected")
+	require.Zero(t, flags(w)&syscall.O_NONBLOCK)
+
+	go func() {
+		_, _ = io.WriteString(out, "hello")
+		_ = out.Close()
+		_ = w.Close()
+	}()
+	data, err := io.ReadAll(in)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(data), "the end of the pipe is seen as before")
+}
+
+func TestReopenIsForPipes(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	require.NoError(t, err)
+	require.Nil(t, reopen(f, os.O_RDONLY))
+	require.Nil(t, reopen(strings.NewReader("x"), os.O_RDONLY))
+	require.NoError(t, f.Close())
+	require.Nil(t, reopen(f, os.O_RDONLY))
+}

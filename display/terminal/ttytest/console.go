@@ -1,0 +1,232 @@
+//go:build unix
+
+// Package ttytest runs programs on a terminal, in tests, and looks at what it
+// shows.
+package ttytest
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// Patience is how long a test waits for what should come at once.
+const Patience = 20 * time.Second
+
+// Env is the environment of a program on the terminal, whatever the test runs
+// in.
+var Env = []string{"TERM=xterm-256color", "TMUX=", "NO_COLOR=", "XTERM_VERSION=1"}
+
+// Console is a program on a terminal.
+type Console struct {
+	// Cmd is the program, Started when it was started.
+	Cmd     *exec.Cmd
+	Started time.Time
+
+	t    testing.TB
+	ptmx *os.File
+	done sync.WaitGroup
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at the next output
+	em      *vt.Emulator
+	visible bool // the cursor is
+	modes   map[ansi.Mode]bool
+	raw     strings.Builder
+	replies strings.Builder
+}
+
+// Screen is what the terminal shows at one moment.
+type Screen struct {
+	Text   string
+	Marked string // with the cursor, where it is visible, as a block
+	Cursor bool   // the cursor is visible
+	Modes  map[ansi.Mode]bool
+}
+
+// Start runs the program on a terminal of its own, until the test ends.
+func Start(t testing.TB, cmd *exec.Cmd, width, height int) *Console {
+	t.Helper()
+	c := &Console{
+		Cmd: cmd, Started: time.Now(), t: t, em: vt.NewEmulator(width, height), changed: make(chan struct{}),
+		visible: true, modes: map[ansi.Mode]bool{ansi.ModeAutoWrap: true},
+	}
+	c.em.SetCallbacks(vt.Callbacks{
+		CursorVisibility: func(v bool) { c.visible = v },
+		EnableMode:       func(m ansi.Mode) { c.modes[m] = true },
+		DisableMode:      func(m ansi.Mode) { c.modes[m] = false },
+	})
+	ptmx, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ptmx = Pollable(t, ptmx)
+	c.done.Go(func() { _, _ = io.Copy(locked{c}, c.em) })
+	c.done.Go(c.read)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = c.ptmx.Close()
+		_ = cmd.Wait()
+		_ = c.em.InputPipe().(io.Closer).Close()
+		c.done.Wait()
+	})
+	return c
+}
+
+// Pollable returns the file as one whose Close ends a Read, and closes f.
+func Pollable(t testing.TB, f *os.File) *os.File {
+	t.Helper()
+	fd, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.CloseOnExec(fd)
+	_ = f.Close()
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), "ptmx")
+}
+
+// locked takes what the emulator answers to queries.
+type locked struct{ c *Console }
+
+func (l locked) Write(p []byte) (int, error) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.c.replies.Write(p)
+}
+
+func (c *Console) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.ptmx.Read(buf)
+		c.mu.Lock()
+		c.raw.Write(buf[:n])
+		_, _ = c.em.Write(buf[:n])
+		close(c.changed)
+		c.changed = make(chan struct{})
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *Console) screen() Screen {
+	return Screen{Text: c.text(false), Marked: c.text(c.visible), Cursor: c.visible, Modes: c.modes}
+}
+
+func (c *Console) text(cursor bool) string {
+	var lines []string
+	for y := range c.em.Height() {
+		var b strings.Builder
+		for x := 0; x < c.em.Width(); {
+			cell, at, wide := c.em.CellAt(x, y), c.em.CursorPosition(), 1
+			if cell != nil {
+				wide = max(1, cell.Width)
+			}
+			switch {
+			case cursor && at.X == x && at.Y == y:
+				b.WriteString("█")
+			case cell == nil || cell.Content == "":
+				b.WriteByte(' ')
+				wide = 1
+			default:
+				b.WriteString(cell.Content)
+			}
+			x += wide
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
+
+// Wait waits until the screen is as wanted, and returns it.
+func (c *Console) Wait(what string, ok func(Screen) bool) Screen {
+	c.t.Helper()
+	deadline := time.After(Patience)
+	for {
+		c.mu.Lock()
+		screen, changed := c.screen(), c.changed
+		good := ok(screen)
+		c.mu.Unlock()
+		if good {
+			return screen
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			c.t.Fatalf("waited %v for %s; the screen is\n%s", Patience, what, screen.Marked)
+		}
+	}
+}
+
+// Sees waits until the screen holds the text and returns the screen's.
+func (c *Console) Sees(text string) string {
+	c.t.Helper()
+	return c.Wait(text, func(s Screen) bool { return strings.Contains(s.Text, text) }).Text
+}
+
+// Sends types.
+func (c *Console) Sends(keys string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.ptmx, keys); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Resizes gives the terminal another size.
+func (c *Console) Resizes(width, height int) {
+	c.t.Helper()
+	c.mu.Lock()
+	c.em.Resize(width, height)
+	c.mu.Unlock()
+	if err := pty.Setsize(c.ptmx, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// HangsUp closes the terminal.
+func (c *Console) HangsUp() { _ = c.ptmx.Close() }
+
+// Wrote is all that was written to the terminal.
+func (c *Console) Wrote() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.raw.String()
+}
+
+// Replied is what the terminal was made to say.
+func (c *Console) Replied() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replies.String()
+}
+
+// Ends waits for the program and returns its exit code.
+func (c *Console) Ends() int {
+	c.t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.Cmd.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(Patience):
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.t.Fatalf("it did not end; the screen is\n%s", c.text(c.visible))
+	}
+	return c.Cmd.ProcessState.ExitCode()
+}

@@ -152,6 +152,9 @@ func fenced(lang, text string) []acp.ToolCallContent {
 // tidy cleans and cuts text. The indent of its first line stays.
 func tidy(text string) string {
 	text = strings.TrimRight(clean.Block(text), " \t\n")
+	if strings.TrimSpace(text) == "" { // other white space, such as U+00A0
+		return ""
+	}
 	for {
 		line, rest, more := strings.Cut(text, "\n")
 		if !more || strings.TrimSpace(line) != "" {

@@ -16,10 +16,9 @@ const prompt = "$ "
 // does not show to the letter, because it is long or has several lines, is
 // also in the content.
 func shellInfo(t Tool, in input, _ string) Info {
-	command := strings.TrimSpace(clean.Visible(in.str("command")))
+	line := commandTitle(title("", strings.TrimSpace(clean.Visible(in.str("command")))))
 	content := prose(in.str("description", "command_description"))
-	line := commandTitle(title("", command))
-	if line != command && line != prompt+command && command != "" {
+	if command := Unseen(t); command != "" {
 		lang := "sh"
 		if t.Name == "PowerShell" {
 			lang = "powershell"
@@ -51,18 +50,22 @@ func shellResult(c ended) Update {
 	if !out || !err || c.structured.on("isImage") {
 		return consoleResult(c)
 	}
+	return Update{Content: append(fenced("console", joinLines(stdout, stderr)), shellNotes(c)...)}
+}
+
+// shellNotes say what the output does not.
+func shellNotes(c ended) []acp.ToolCallContent {
 	if id := c.structured.str("backgroundTaskId"); id != "" {
-		content := fenced("console", joinLines(stdout, stderr))
-		return Update{Content: append(content, prose("Running in the background as "+clean.Line(id)+".")...)}
+		return InBackground(id, "")
 	}
-	content := fenced("console", joinLines(stdout, stderr))
+	var notes []acp.ToolCallContent
 	if c.structured.on("interrupted") {
-		content = append(content, prose("Interrupted before it ended.")...)
+		notes = append(notes, Interrupted()...)
 	}
 	if file := c.structured.str("persistedOutputPath"); file != "" {
-		content = append(content, prose("The whole output is in "+clean.Span(shown(file, c.cwd))+".")...)
+		notes = append(notes, prose("The whole output is in "+clean.Span(shown(file, c.cwd))+".")...)
 	}
-	return Update{Content: content}
+	return notes
 }
 
 // consoleResult shows the output of a process.

@@ -45,6 +45,9 @@ type Options struct {
 	// CancelGrace is how long a cancelled turn may take to end before its
 	// process is ended; 0 stands for 5 seconds.
 	CancelGrace time.Duration
+	// Login is how a user logs in in a terminal of the editor; nil leaves it to
+	// the user.
+	Login *Login
 	// Version is what initialize reports.
 	Version string
 	// Logger gets what goes wrong; nil discards it.
@@ -68,6 +71,7 @@ type Agent struct {
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
 	canRead  bool             // the editor reads out its buffers
+	terminal string           // see terminalKey
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being started or ended
 }

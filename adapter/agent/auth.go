@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,27 +14,68 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 )
 
+// Login is how an editor lets its user log in in a terminal: it runs a command
+// there and waits for its end.
+type Login struct {
+	// Command and Args are the whole command.
+	Command string
+	Args    []string
+	// Append makes it of the command line by which the editor started this
+	// agent.
+	Append []string
+}
+
 const (
-	loginMethod  = "claude-login"
-	apiKeyMethod = "anthropic-api-key"
+	loginMethod   = "claude-login" // where no terminal can be opened
+	planMethod    = "claude-ai-login"
+	consoleMethod = "console-login"
+	apiKeyMethod  = "anthropic-api-key"
 )
 
-var authMethods = []acp.AuthMethod{
-	{Agent: &acp.AuthMethodAgent{Id: loginMethod, Name: "Claude login",
-		Description: acp.Ptr("Run `claude /login` in a terminal, then come back")}},
-	{Agent: &acp.AuthMethodAgent{Id: apiKeyMethod, Name: "Anthropic API key",
-		Description: acp.Ptr("Set ANTHROPIC_API_KEY in the environment of the editor")}},
+var authMethodIDs = []string{loginMethod, planMethod, consoleMethod, apiKeyMethod}
+
+// authMethods are the ways to log in for a client. Only one that says that it
+// opens terminals gets those which need one: by its capabilities, or in the way
+// that was there before them.
+func (a *Agent) authMethods(client acp.ClientCapabilities) []acp.AuthMethod {
+	apiKey := acp.AuthMethod{Agent: &acp.AuthMethodAgent{Id: apiKeyMethod, Name: "Anthropic API key",
+		Description: acp.Ptr("Set ANTHROPIC_API_KEY in the environment of the editor")}}
+	byMeta, _ := client.Meta[terminalAuth].(bool)
+	if a.opts.Login == nil || !byMeta && !client.Auth.Terminal {
+		return []acp.AuthMethod{{Agent: &acp.AuthMethodAgent{Id: loginMethod, Name: "Claude login",
+			Description: acp.Ptr("Run `claude /login` in a terminal, then come back")}}, apiKey}
+	}
+	method := func(id, name, description string, args ...string) acp.AuthMethod {
+		var meta map[string]any
+		if byMeta {
+			meta = map[string]any{terminalAuth: map[string]any{
+				"command": a.opts.Login.Command, "args": slices.Concat(a.opts.Login.Args, args), "label": name,
+			}}
+		}
+		if !client.Auth.Terminal {
+			return acp.AuthMethod{Agent: &acp.AuthMethodAgent{Id: id, Name: name, Description: &description, Meta: meta}}
+		}
+		return acp.AuthMethod{Terminal: &acp.AuthMethodTerminalInline{Id: id, Name: name, Description: &description,
+			Args: slices.Concat(a.opts.Login.Append, args), Meta: meta}}
+	}
+	return []acp.AuthMethod{
+		method(planMethod, "Claude subscription", "Log in with a Claude plan, in a terminal"),
+		method(consoleMethod, "Anthropic Console", "Log in with an account that is billed for use, in a terminal", "--console"),
+		apiKey,
+	}
 }
+
+// terminalAuth is the key in _meta by which a client says that it opens a
+// terminal for a login, and by which it is told the command.
+const terminalAuth = "terminal-auth"
 
 // authTime bounds how long the CLI may take to say whether it is logged in.
 const authTime = 20 * time.Second
 
 // authenticate cannot log in by itself: it checks that somebody did.
 func (a *Agent) authenticate(ctx context.Context, r acp.AuthenticateRequest) (any, error) {
-	switch r.MethodId {
-	case loginMethod, apiKeyMethod:
-	default:
-		return nil, invalid("unknown authentication method %q: expected %s or %s", r.MethodId, loginMethod, apiKeyMethod)
+	if !slices.Contains(authMethodIDs, r.MethodId) {
+		return nil, invalid("unknown authentication method %q: expected one of %s", r.MethodId, strings.Join(authMethodIDs, ", "))
 	}
 	ok, err := a.loggedIn(ctx)
 	switch {

@@ -42,7 +42,7 @@ var (
 )
 
 var rows = []row{
-	{name: "Zed", info: "zed", caps: `{"elicitation":{"form":{},"url":{}}}`, forms: form, formDismissed: formCancelled, rung: "form"},
+	{name: "Zed", info: "zed", caps: `{"elicitation":{"form":{},"url":{}},"_meta":{"terminal_output":true,"terminal-auth":true}}`, forms: form, formDismissed: formCancelled, rung: "form"},
 	{name: "Zed, form left open", info: "zed", caps: `{"elicitation":{"form":{}}}`, forms: form, formDismissed: stopped, rung: "form"},
 	{name: "Zed without forms", info: "zed", replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
 	{name: "agent-shell", info: "agent-shell", replies: buttons(inOurs), dismisses: dismissedThenStopped, rung: "permission", words: "message"},

@@ -70,7 +70,7 @@ func authRequired(message string) *acp.RequestError {
 }
 
 // loginHelp says what to do about a missing login.
-const loginHelp = "Claude Code is not logged in: run `claude /login` in a terminal, or set ANTHROPIC_API_KEY for the editor"
+const loginHelp = "Claude Code is not logged in: run `acp-bridge login` or `claude /login` in a terminal, or set ANTHROPIC_API_KEY for the editor"
 
 // processError turns an error of the CLI's process into one for the editor.
 func processError(err error) *acp.RequestError {

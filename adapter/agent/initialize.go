@@ -12,6 +12,7 @@ import (
 func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 	a.mu.Lock()
 	a.asker = a.newAsker(r)
+	a.terminal = terminalKey(r.ClientCapabilities)
 	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
 	a.mu.Unlock()
 	return acp.InitializeResponse{
@@ -30,7 +31,7 @@ func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},
 			},
 		},
-		AuthMethods: authMethods,
+		AuthMethods: a.authMethods(r.ClientCapabilities),
 	}, nil
 }
 

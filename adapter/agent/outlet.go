@@ -126,6 +126,13 @@ func (o *outlet) hold() {
 	o.holding = true
 }
 
+// holds reports whether updates wait for the next prompt.
+func (o *outlet) holds() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.holding
+}
+
 // release sends what is held, in order, before anything new.
 func (o *outlet) release() {
 	o.mu.Lock()

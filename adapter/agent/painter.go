@@ -23,8 +23,10 @@ type painter struct {
 	stream streamed
 	used   gjson.Result // usage of the conversation's last message
 
-	mu    sync.Mutex
-	calls map[string]*toolCall // tool calls without a result
+	mu       sync.Mutex
+	calls    map[string]*toolCall // tool calls without a result
+	followed map[string]*follower // running commands, by the CLI's task
+	quiet    bool                 // no turn runs
 }
 
 // streamed is what came in deltas of the current content block.
@@ -43,9 +45,14 @@ type toolCall struct {
 	drawn  bool // the editor knows it
 	title  string
 	asked  bool // a question that the adapter draws
+
+	terminal string // how the editor takes output for a terminal, if it does
+	printed  int    // how often something was appended to it
 }
 
-func newPainter(s *session) *painter { return &painter{s: s, calls: map[string]*toolCall{}} }
+func newPainter(s *session) *painter {
+	return &painter{s: s, calls: map[string]*toolCall{}, followed: map[string]*follower{}}
+}
 
 // event takes a stream event of the main conversation.
 func (p *painter) event(m claude.Message) {
@@ -193,7 +200,7 @@ func (p *painter) draw(id string, c *toolCall) {
 	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
 		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
-		RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+		RawInput: rawJSON(c.tool.Input), Meta: p.announce(id, c, c.meta()),
 	}})
 }
 
@@ -273,13 +280,22 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 		return
 	case c.tool.Name == questionTool:
 		p.refused(id, c)
-		if kind := m.Get("tool_result_meta.0.non_execution_kind").Str; kind == "user-rejected" || kind == "interrupted" {
+		if brokenOff(m) {
 			result.Content = json.RawMessage(`"Not answered"`) // what stands there is for the model
 		}
+	case brokenOff(m) && p.follower(id) != nil:
+		p.follower(id).stopped(result)
+		return
 	case !c.drawn:
 		p.draw(id, c)
 	}
 	p.finish(id, c, result)
+}
+
+// brokenOff reports whether the user ended a call. Its result is for the model.
+func brokenOff(m claude.Message) bool {
+	kind := m.Get("tool_result_meta.0.non_execution_kind").Str
+	return kind == "user-rejected" || kind == "interrupted"
 }
 
 // refused draws a question call that the CLI turned down without asking.
@@ -307,6 +323,18 @@ func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
 }
 
 func (p *painter) finish(id string, c *toolCall, result display.Result) {
+	f := p.follower(id)
+	if f != nil {
+		if gjson.GetBytes(result.Structured, "backgroundTaskId").Str == f.task {
+			f.detach()
+		} else {
+			defer f.end()
+		}
+	}
+	if c.terminal != "" {
+		p.finishTerminal(id, c, result, f)
+		return
+	}
 	shown := display.ToolResult(c.tool, result, p.s.cwd)
 	update := acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Status: &shown.Status,
@@ -329,10 +357,23 @@ func (p *painter) abandon() {
 			c.drawn = true
 		}
 		if c.drawn && !c.asked {
-			status := acp.ToolCallStatusFailed
-			p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
-				ToolCallId: acp.ToolCallId(id), Status: &status, Meta: c.meta(),
-			}})
+			p.leave(id, c)
 		}
 	}
+}
+
+// leave ends a tool call without a result.
+func (p *painter) leave(id string, c *toolCall) {
+	if f := p.follower(id); f != nil {
+		f.show()
+		f.end()
+	}
+	meta := c.meta()
+	if c.terminal != "" {
+		meta = c.with(terminalExit, exitStatus(id, nil))
+	}
+	status := acp.ToolCallStatusFailed
+	p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Status: &status, Meta: meta,
+	}})
 }

@@ -79,9 +79,16 @@ func (s *session) system(m claude.Message, p *painter) {
 		}
 		s.turn.folded = claude.Message{} // a turn begins: the prompt's own, if one waits
 		s.mu.Unlock()
+		p.wake()
 		s.modeChanged(m.Get("permissionMode").String())
 	case "status":
 		s.modeChanged(m.Get("permissionMode").String())
+	case "task_started":
+		if m.Get("task_type").Str == "local_bash" {
+			p.follow(m)
+		}
+	case "task_notification":
+		p.taskEnded(m.Get("task_id").Str, m.Get("status").String())
 	case "session_state_changed":
 		if m.Get("state").Str == "idle" {
 			s.idle(p)
@@ -146,6 +153,7 @@ func (s *session) endTurn(t *turn, p *painter, how func() ending) {
 	if cancelled || e.err != nil {
 		p.abandon()
 	}
+	p.sleep()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turn != t {
@@ -183,7 +191,9 @@ func (s *session) exited(p *painter, r *requests, err error) {
 		t.cancel(err)
 	}
 	r.abort(err)
+	p.closeFollowed()
 	if t != nil {
 		s.endTurn(t, p, func() ending { return ending{err: processError(err)} })
 	}
+	p.unfollow()
 }

@@ -41,6 +41,7 @@ func TestTypeScriptSDK(t *testing.T) {
 		"no login":        noLoginTalk,
 		"sessions":        sessionsTalk,
 		"buffers":         buffersTalk,
+		"terminals":       terminalTalk,
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := apitest.New(t)
@@ -325,6 +326,21 @@ func (c *tsTalk) subAgent(input object) {
 	}, apitest.Use(apitest.ToolUse("toolu_s2", "Bash", object{"command": "echo sub", "description": "test"})), apitest.Say("the sub-agent is done"))
 	c.prompt("end_turn", says(apitest.Use(apitest.ToolUse("toolu_s1", "Agent", input)), apitest.Say("done")))
 	c.sees("tool kind think", "meta claudeCode toolName", "meta claudeCode parentToolUseId")
+}
+
+// terminalTalk is with a client that shows commands in terminals and logs in in
+// one.
+func terminalTalk(c *tsTalk) {
+	c.initialize(object{"auth": object{"terminal": true}, "_meta": object{"terminal_output": true, "terminal-auth": true}})
+	c.open()
+	bash := func(id, command string) apitest.Reply {
+		return apitest.Use(apitest.ToolUse(id, "Bash", object{"command": command, "description": "test"}))
+	}
+	c.prompt("end_turn", says(bash("toolu_b1", "echo one; mkdir one"), bash("toolu_b2", "mkdir one"), bash("toolu_b3", "touch x"),
+		bash("toolu_b4", "for i in 1 2 3 4 5; do touch $i; echo line $i; sleep 1; done"), apitest.Say("done")),
+		picks("mkdir one", "allow"), picks("mkdir one", "allow"), picks("touch x", "reject"), picks("line $i", "allow"))
+	c.sees("tool content terminal", "tool status in_progress", "tool status completed", "tool status failed",
+		"meta terminal_info terminal_id", "meta terminal_output data", "meta terminal_exit exit_code", "result initialize")
 }
 
 func (c *tsTalk) plans() {

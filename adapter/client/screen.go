@@ -89,7 +89,7 @@ func (s *Screen) View() []string {
 	group(s.text.block, s.text.view(s))
 	var running []string
 	for _, t := range s.tools {
-		running = append(running, s.cut("… "+t.name()))
+		running = append(running, s.viewTool(t)...)
 	}
 	group(blockTool, running)
 	if s.Live && s.fresh {

@@ -100,6 +100,9 @@ func TestScreenTools(t *testing.T) {
 	require.Equal(t, "I will look.", joined(s.Lines()))
 	require.Equal(t, "\n… Read a.go\n… make", joined(s.View()))
 
+	update(s, "tool_call_update", "toolCallId", "2", "status", "in_progress", "content", []any{text("```console\none\ntwo\nthr\x1b[2Jee\n\nfour, and this line is much too long for it\n```")})
+	require.Equal(t, "\n… Read a.go\n… make\n  two\n  three\n  four, and this line is much too long …", joined(s.View()))
+	update(s, "tool_call_update", "toolCallId", "2", "title", "make", "content", []any{text("what it will do")})
 	update(s, "tool_call_update", "toolCallId", "1", "title", "Read b.go")
 	require.Equal(t, "\n… Read b.go\n… make", joined(s.View()))
 	update(s, "tool_call_update", "toolCallId", "1", "status", "completed", "content", []any{text("```go\none\ntwo\nthree\nfour\nfive\n```")})
@@ -167,8 +170,8 @@ func TestScreenInLines(t *testing.T) {
 	s := &client.Screen{}
 	plan(s, "pending", "pending")
 	update(s, "tool_call", "toolCallId", "1", "title", "Read a.go", "status", "pending")
-	update(s, "tool_call_update", "toolCallId", "1", "status", "in_progress")
-	update(s, "tool_call_update", "toolCallId", "1", "status", "completed")
+	update(s, "tool_call_update", "toolCallId", "1", "status", "in_progress", "content", []any{text("so far")})
+	update(s, "tool_call_update", "toolCallId", "1", "status", "completed", "content", []any{})
 	plan(s, "completed", "pending")
 	plan(s, "completed", "pending")
 	s.EndTurn("")
@@ -188,6 +191,7 @@ func TestScreenProperties(t *testing.T) {
 			case 3:
 				thought(s, p)
 			case 4:
+				update(s, "tool_call", "toolCallId", p+"r", "title", p, "status", "in_progress", "content", []any{text(p)})
 				update(s, "tool_call", "toolCallId", p, "title", p, "status", "completed", "content", []any{text(p),
 					object("type", "diff", "path", p, "oldText", nil, "newText", p)})
 			default:

@@ -20,6 +20,7 @@ const (
 type tool struct {
 	id, title string
 	content   []gjson.Result
+	running   bool // content is what it has put out so far
 	shown     bool // a line about it was written
 	question  bool // it asks the user, and is shown when it is answered
 }
@@ -44,6 +45,7 @@ func (s *Screen) tool(u gjson.Result) {
 	}
 	if v := u.Get("content"); v.IsArray() {
 		t.content = v.Array()
+		t.running = u.Get("status").Str == "in_progress"
 	}
 	if u.Get("_meta.claudeCode.toolName").Str == "AskUserQuestion" {
 		t.question = true
@@ -81,6 +83,24 @@ func (s *Screen) finish(t *tool, mark string, lines int) {
 			s.add(blockTool, s.faint(s.cut("  "+l)))
 		}
 	}
+}
+
+// viewTool is a tool call that runs, with the end of what it has put out.
+func (s *Screen) viewTool(t *tool) []string {
+	lines := []string{s.cut("… " + t.name())}
+	if !t.running {
+		return lines
+	}
+	var output []string
+	for _, c := range t.content {
+		if c.Get("type").Str == "content" {
+			output = append(output, unfenced(clean.Block(contentText(c.Get("content"))))...)
+		}
+	}
+	for _, l := range output[max(0, len(output)-outputLines):] {
+		lines = append(lines, s.faint(s.cut("  "+l)))
+	}
+	return lines
 }
 
 // content is an item of a tool call's content in short.

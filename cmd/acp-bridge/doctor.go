@@ -101,7 +101,7 @@ func examineVersion(ctx context.Context, path string) finding {
 }
 
 func examineLogin(ctx context.Context, path string) finding {
-	const login = "run `claude /login` in a terminal, or set ANTHROPIC_API_KEY for the editor"
+	const login = "run `acp-bridge login` or `claude /login` in a terminal, log in from an editor that can, or set ANTHROPIC_API_KEY for the editor"
 	ok, method, err := claude.LoggedIn(ctx, path, nil)
 	switch {
 	case errors.Is(err, claude.ErrNoAuthCommand):

@@ -41,6 +41,7 @@ func commands() []command {
 		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},
 		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
+		{"login", "", "log in to Claude Code; editors run it in a terminal of theirs", runLogin},
 		{"doctor", "", "check the set-up; print an editor's settings (--editor zed)", runDoctor},
 		{"version", "", "print the version", runVersion},
 	}
@@ -64,6 +65,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	s := streams{in, out, errOut}
 	if len(args) > 0 && args[0] == "--version" {
 		args = []string{"version"}
+	}
+	if own, flags, ok := cutLogin(args); ok {
+		return finish("login", loginAsServed(ctx, own, flags, s), errOut)
 	}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0]) {
 		return finish("", runServe(ctx, args, s), errOut)
@@ -113,7 +117,7 @@ func help() string {
 Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
        acp-bridge COMMAND [FLAGS]
 
-Commands:
+Commands (acp-bridge help COMMAND shows the flags of one):
 `)
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
@@ -125,8 +129,6 @@ Flags with an editor:
   --guard-auto-answers  distrust answers that come faster than a person can read
   --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
   --trace FILE          write all lines to and from the editor and Claude Code
-
-acp-bridge help COMMAND shows the flags of a command.
 `)
 	return b.String()
 }

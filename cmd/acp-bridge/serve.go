@@ -12,10 +12,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/agent"
 )
 
-// runServe speaks ACP on stdin and stdout. It is what an editor starts.
-func runServe(ctx context.Context, args []string, s streams) error {
-	var o agent.Options
-	var log logOptions
+// parseServe reads the command line by which an editor starts acp-bridge.
+func parseServe(args []string, s streams) (o agent.Options, log logOptions, err error) {
 	var ask string
 	args, o.Args = cutArgs(args)
 	fs := newFlags("", "[FLAGS] [-- CLAUDE-ARGUMENTS]", s)
@@ -25,12 +23,19 @@ func runServe(ctx context.Context, args []string, s streams) error {
 	log.flags(fs)
 	file, err := fs.parse(args)
 	if err != nil {
-		return err
+		return o, log, err
 	}
 	if file != "" {
-		return usagef("unknown command %q; acp-bridge help lists them", file)
+		return o, log, usagef("unknown command %q; acp-bridge help lists them", file)
 	}
-	if o.First, err = parseRung(ask); err != nil {
+	o.First, err = parseRung(ask)
+	return o, log, err
+}
+
+// runServe speaks ACP on stdin and stdout. It is what an editor starts.
+func runServe(ctx context.Context, args []string, s streams) error {
+	o, log, err := parseServe(args, s)
+	if err != nil {
 		return err
 	}
 	if isTerminal(s.in) {
@@ -43,6 +48,7 @@ func runServe(ctx context.Context, args []string, s streams) error {
 	}
 	defer closeLog()
 	o.Version = version()
+	o.Login = loginOf(o.Claude)
 	// A dead editor must not kill us before its agent's processes are ended.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -136,6 +136,9 @@ func (c *call) execute(ctx context.Context, input json.RawMessage) error {
 			return err
 		}
 	}
+	if err := c.e.steps(ctx, c.block.While, c.parent); err != nil {
+		return err
+	}
 	c.result(c.block.Output, c.block.Failed, c.block.Detail)
 	return nil
 }
@@ -154,11 +157,15 @@ func (c *call) subAgent(ctx context.Context) error {
 
 func (c *call) reject() {
 	if !c.done {
-		c.result(rejection, true, raw("User rejected tool use"))
+		c.write(rejection, true, raw("User rejected tool use"), object{"tool_result_meta": []any{object{"id": c.block.ID, "non_execution_kind": "user-rejected"}}})
 	}
 }
 
 func (c *call) result(text string, failed bool, detail json.RawMessage) {
+	c.write(text, failed, detail, nil)
+}
+
+func (c *call) write(text string, failed bool, detail json.RawMessage, more object) {
 	c.done = true
 	if c.next != nil {
 		c.next.begin()
@@ -171,7 +178,7 @@ func (c *call) result(text string, failed bool, detail json.RawMessage) {
 		detail = raw(map[bool]string{true: "Error: " + text, false: text}[failed])
 	}
 	m := object{"type": "user", "message": object{"role": "user", "content": []any{block}}, "tool_use_result": detail}
-	c.e.emit(c.e.sub(c.parent, m))
+	c.e.emit(c.e.sub(c.parent, merge(m, more)))
 }
 
 // answerText is what the model reads of an answered question call.

@@ -74,6 +74,8 @@ type Block struct {
 	// Inner is what a sub-agent does inside this call. Only its messages with
 	// tool calls show, as with the real CLI, and no deltas.
 	Inner []Step `json:",omitempty"`
+	// While is what happens while the tool runs, before its result.
+	While []Step `json:",omitempty"`
 }
 
 // Ask is the variable part of a can_use_tool request.
@@ -171,6 +173,24 @@ func Agent(id, description string, inner ...Step) Block {
 	b := Tool(id, "Agent", map[string]any{"description": description, "prompt": description, "subagent_type": "general-purpose"}, "sub-agent done")
 	b.Inner = inner
 	return b
+}
+
+// Command is a call of a command that the CLI knows as a task, once it has run
+// for a while. The result comes after the steps.
+func Command(id, task, output string, while ...Step) Block {
+	b := Tool(id, "Bash", map[string]any{"command": "run " + task}, output)
+	b.While = append([]Step{TaskStarted(id, task)}, while...)
+	return b
+}
+
+// TaskStarted says that a command runs as a task.
+func TaskStarted(id, task string) Step {
+	return Raw(string(raw(map[string]any{"type": "system", "subtype": "task_started", "task_id": task, "tool_use_id": id, "description": "x", "is_backgrounded": false, "task_type": "local_bash"})))
+}
+
+// TaskEnded says that a task has ended.
+func TaskEnded(id, task, status string) Step {
+	return Raw(string(raw(map[string]any{"type": "system", "subtype": "task_notification", "task_id": task, "tool_use_id": id, "status": status, "output_file": "", "summary": "x"})))
 }
 
 // Sleep waits. An interrupt ends it.

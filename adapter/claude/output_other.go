@@ -1,0 +1,11 @@
+//go:build !unix
+
+package claude
+
+import "io/fs"
+
+const openNoWait = 0
+
+// ownFile is false where an open file could not be removed by the CLI: output
+// is not followed there.
+func ownFile(fs.FileInfo) bool { return false }

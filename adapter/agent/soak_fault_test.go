@@ -94,6 +94,11 @@ func (s *soakSession) disturb() {
 	}
 }
 
+func (s *soakSession) kills() {
+	s.hit("killed")
+	s.signal(s.id, syscall.SIGKILL)
+}
+
 // mute has the CLI close its output.
 func (s *soakSession) mute() {
 	s.hit("output closed")

@@ -290,5 +290,3 @@ func (l *life) pid(session string) (pid int) {
 }
 
 func (l *life) signal(session string, s syscall.Signal) { _ = syscall.Kill(l.pid(session), s) }
-
-func (l *life) kill(session string) { l.signal(session, syscall.SIGKILL) }

@@ -201,7 +201,7 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 		return s.e.prompt(s.id, "more;")
 	case act == "kill":
 		turn.meets("killed")
-		s.kill(s.id)
+		s.kills()
 	case act == "mute":
 		turn.meets("killed")
 		s.mute()
@@ -216,6 +216,7 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 		turn.meets("left")
 		s.leaves()
 	case act == "broken reply" && call != nil && r.Get("options.0.optionId").Str != "__done__":
+		s.hit("broken reply")
 		s.send(half(s.wireID()) + "\n") // and the question goes to the next rung
 		r.selects("never given")
 	case call == nil:
@@ -236,7 +237,7 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 			s.stop()
 		case "answer and kill":
 			turn.meets("killed")
-			s.kill(s.id)
+			s.kills()
 		}
 	}
 	return nil
@@ -403,7 +404,7 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 	case "kill":
 		open := turn.fate == ""
 		turn.meets("killed")
-		s.kill(s.id)
+		s.kills()
 		if dead := s.mourns(); open && !s.left.Load() {
 			require.ErrorContains(s, dead.err, "Claude Code", strings.Join(s.history, "\n"))
 		}
@@ -421,7 +422,7 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 			s.stop()
 		case "answer and kill":
 			turn.meets("killed")
-			s.kill(s.id)
+			s.kills()
 		}
 		return running
 	}

@@ -61,11 +61,7 @@ func FuzzFormOutcome(f *testing.F) {
 	f.Add([]byte(`{"action":"accept","content":{"question_0":"a","question_1":["y","x"],"question_0_custom":"t"}}`))
 	f.Add([]byte(`{"action":"decline"}`))
 	f.Add([]byte(`{"action":7,"content":[]}`))
-	c := convert.Call{ID: "id", Questions: []convert.Question{
-		{Text: "A?", Options: []convert.Option{{Label: "a"}, {Label: "b"}}},
-		{Text: "B?", MultiSelect: true, Options: []convert.Option{{Label: "x"}, {Label: "y"}}},
-		{Text: "C?"},
-	}}
+	c := fuzzedCall()
 	f.Fuzz(func(t *testing.T, reply []byte) {
 		o, err := convert.FormOutcome(c, reply)
 		if err != nil {
@@ -100,4 +96,78 @@ func FuzzReadMessage(f *testing.F) {
 			require.Equal(t, strings.TrimSpace(s), said.Text)
 		}
 	})
+}
+
+// Whatever is given beforehand, in --answers or a pending file, is answers that
+// fit the questions, or an error.
+func FuzzReadAnswers(f *testing.F) {
+	for _, s := range []string{
+		`["a",["x","y"],"my words"]`, `[1,[2,"x"],null]`, `["2"]`, `[{"selected":["b"],"text":"t","note":"n"}]`,
+		`[1e400,-1,0]`, `[[[]],{"selected":7},"\ud800"]`, `{}`, `["a",`, `[true]`,
+	} {
+		f.Add([]byte(s))
+	}
+	c := fuzzedCall()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		answers, err := convert.ReadAnswers(c, data)
+		if err != nil {
+			return
+		}
+		require.NoError(t, convert.Outcome{Status: convert.Answered, Answers: answers}.Check(c))
+		for i, a := range answers {
+			again, err := convert.ReadAnswer(c, i, convert.WriteAnswer(c, i, a))
+			require.NoError(t, err)
+			require.Equal(t, a, again, "written and read again")
+		}
+	})
+}
+
+// Whatever an editor replies, in one round or several: what counts as an answer
+// was offered, or typed.
+func FuzzReply(f *testing.F) {
+	for _, s := range []string{
+		`{"outcome":{"outcome":"selected","optionId":"a"}}`,
+		`{"outcome":{"outcome":"selected","optionId":"__other__","_meta":{"customText":" t "}}}`,
+		`{"outcome":{"outcome":"selected","optionId":"x","_meta":{"selectedOptionIds":["y","x"],"notes":"n"}}}`,
+		`{"outcome":{"outcome":"selected","optionId":"__done__"}}`,
+		`{"outcome":{"outcome":"selected","optionId":"__option_1__"},"_meta":{"selectedOptionIds":[]}}`,
+		`{"outcome":{"outcome":"cancelled"}}`,
+	} {
+		f.Add([]byte(s), []byte(s), uint8(1))
+	}
+	c := fuzzedCall()
+	f.Fuzz(func(t *testing.T, first, then []byte, question uint8) {
+		q := int(question) % len(c.Questions)
+		asking := convert.Ask(c, q, convert.PermissionOptions{})
+		for _, raw := range [][]byte{first, then, then, then} {
+			resp, err := convert.DecodePermission(raw)
+			if err != nil {
+				return
+			}
+			request, err := json.Marshal(asking.Request())
+			require.NoError(t, err)
+			require.NotContains(t, string(request), "\n")
+			step, err := asking.Reply(resp)
+			if err != nil {
+				require.ErrorIs(t, err, convert.ErrProtocol)
+				return
+			}
+			if step != convert.Done {
+				continue
+			}
+			answers := make([]convert.Answer, len(c.Questions))
+			answers[q] = asking.Answer()
+			require.False(t, answers[q].Empty(), "an answer that says nothing")
+			require.NoError(t, convert.Outcome{Status: convert.Answered, Answers: answers}.Check(c))
+			return
+		}
+	})
+}
+
+func fuzzedCall() convert.Call {
+	return convert.Call{ID: "id", Questions: []convert.Question{
+		{Text: "A?", Options: []convert.Option{{Label: "a"}, {Label: "b"}}},
+		{Text: "B?", MultiSelect: true, Options: []convert.Option{{Label: "x"}, {Label: "y"}, {Label: "__done__"}}},
+		{Text: "C?"},
+	}}
 }

@@ -75,7 +75,7 @@ type Agent struct {
 	opensURL bool             // the editor sends its user to addresses
 	terminal string           // see terminalKey
 	sessions map[string]*session
-	closing  sync.WaitGroup // sessions whose processes are being ended
+	closing  sync.WaitGroup // sessions whose processes are being started or ended
 }
 
 // Serve speaks ACP until the editor closes its end or ctx ends, then ends all
@@ -110,8 +110,8 @@ func (a *Agent) shutDown() error {
 	for _, s := range a.sessions {
 		sessions = append(sessions, s)
 	}
+	a.cancel(errEditorGone) // from here on nothing is started
 	a.mu.Unlock()
-	a.cancel(errEditorGone)
 	for _, s := range sessions {
 		a.end(s, errEditorGone)
 	}

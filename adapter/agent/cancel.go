@@ -44,15 +44,15 @@ func (s *session) cancelTurn(interrupt bool) {
 	t.cancel(convert.ErrCancelled)
 	open.cancelOpen(convert.ErrCancelled) // sub-agents' too
 	go func() {
-		ok := s.seeOut(t, proc, interrupt)
+		last, ok := t, s.seeOut(t, proc, interrupt)
 		for ok {
 			next := s.takeDoomed(seen)
 			if next == nil {
 				break
 			}
-			ok = s.seeOut(next, proc, true)
+			last, ok = next, s.seeOut(next, proc, true)
 		}
-		if !ok {
+		if !ok && s.giveUp(last, proc) {
 			s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
 				"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
 			proc.Kill()
@@ -64,6 +64,18 @@ func (s *session) cancelTurn(interrupt bool) {
 			s.interrupting = nil
 		}
 	}()
+}
+
+// giveUp gives a process up unless its turn has just ended after all: then it
+// may have the next prompt already. No prompt goes to one that is given up.
+func (s *session) giveUp(t *turn, proc *claude.Process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != t {
+		return false
+	}
+	s.givenUp = proc
+	return true
 }
 
 // takeDoomed returns the turn that the CLI goes on to although its prompts are

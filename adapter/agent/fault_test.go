@@ -1,11 +1,10 @@
 package agent_test
 
 import (
-	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -15,79 +14,35 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 
-// fault is what goes wrong, once, at some moment of a question.
-type fault struct {
-	name string
-	// step is what the CLI does by itself.
-	step *ct.Step
-	// strike does the rest, and says how the turn ends: "" goes on as if nothing
-	// had been, dead, cancelled, left.
-	strike func(*faulty) string
-	// heavy ones are tried at one moment only, unless all is asked for.
-	heavy bool
+// The moments of a call of two questions: the agent works; the first question
+// is in front of the user; a later one is, or its next round; the answers have
+// reached the agent; the turn is over.
+var moments = []string{"before", "open", "mid", "answered", "after"}
+
+// faultRungs are the ways to ask: as in the soak, and the one on which the user
+// takes Other in a request and types in the conversation.
+var faultRungs = map[string]struct {
+	first adapter.Rung
+	caps  string
+	// mid says which request or message is the one in the middle; a form has
+	// none.
+	mid int
+	// database is what the user says to the first question.
+	database string
+}{
+	"form":       {0, `{"elicitation":{"form":{}}}`, 0, "SQLite"},
+	"permission": {0, `{}`, 3, "SQLite"},
+	"message":    {adapter.Conversation, `{}`, 2, "SQLite"},
+	"other":      {0, `{}`, 2, "Redis"},
 }
 
-// The moments of a question: the agent works, the question is in front of the
-// user, the answer has reached the agent.
-var moments = []string{"before", "open", "answered"}
-
-var faults = []fault{
-	{name: "the CLI is killed", strike: func(x *faulty) string { x.signal(syscall.SIGKILL); return "dead" }},
-	{name: "the CLI is stopped, then goes on", strike: func(x *faulty) string {
-		x.stop()
-		x.then = func() { x.signal(syscall.SIGCONT) }
-		return ""
-	}},
-	{name: "the CLI is stopped, then killed", strike: func(x *faulty) string {
-		x.stop()
-		x.signal(syscall.SIGKILL)
-		return "dead"
-	}},
-	{name: "the CLI is stopped, the user cancels", strike: func(x *faulty) string {
-		x.stop()
-		x.e.cancel(x.session)
-		return "cancelled"
-	}},
-	{name: "the CLI closes its output", step: new(ct.CloseStdout()), strike: func(*faulty) string { return "dead" }},
-	{name: "the CLI closes its input, the user cancels", step: new(ct.CloseStdin()), strike: func(x *faulty) string {
-		x.cli.Await("the end of the input", func(lines []ct.Line) bool { return lines[len(lines)-1].EOF })
-		x.e.cancel(x.session)
-		return "cancelled"
-	}},
-	{name: "the editor leaves", strike: func(x *faulty) string { return "left" }},
-	{name: "the editor leaves in the middle of a line", strike: func(x *faulty) string {
-		x.write(`{"jsonrpc":"2.0","id":` + x.asked() + `,"result":{"outcome":{"outcome":"selected","optionId":"PostgreSQL"}`)
-		return "left"
-	}},
-	{name: "the editor sends garbage", strike: sends("garbage\n\xff\xfe\x00\n{\"jsonrpc\"\n42\nnull\n")},
-	{name: "the editor sends half a line", strike: sends(`{"jsonrpc":"2.0","method":"session/can` + "\n")},
-	{name: "the editor uses an id twice", strike: sends(strings.Repeat(`{"jsonrpc":"2.0","id":"twice","method":"session/list","params":{}}`+"\n", 2))},
-	{name: "the editor answers what was not asked", strike: func(x *faulty) string {
-		for _, id := range []string{"424242", `"x"`, "null", "-1", `{}`} {
-			x.write(x.answer(id) + "\n")
-		}
-		return ""
-	}},
-	{name: "the editor sends a batch", strike: func(x *faulty) string {
-		x.write("[" + x.answer(x.asked()) + "]\n")
-		return ""
-	}},
-	{name: "the editor sends a line that is too long", heavy: true, strike: func(x *faulty) string {
-		x.write(`{"jsonrpc":"2.0","id":"long","method":"session/list","params":{"cursor":"` + strings.Repeat("x", 64<<20) + `"}}` + "\n")
-		return ""
-	}},
-}
-
-func sends(text string) func(*faulty) string {
-	return func(x *faulty) string {
-		x.write(text)
-		return ""
-	}
-}
+// call1 is the call of the two questions, call2 the second one's tool call.
+const call1, call2 = "toolu_1", "toolu_1:2"
 
 // Whatever goes wrong, and whenever: no answer is lost or invented, nothing
 // hangs, no process is left, and the next prompt works where there is an
@@ -99,24 +54,41 @@ func TestFaults(t *testing.T) {
 		require.NoError(t, err, "ACP_BRIDGE_FAULTS")
 		times, all = n, true
 	}
-	for _, f := range faults {
-		for rung := range soakRungs {
-			for _, moment := range moments {
-				if f.heavy && !all && (moment != "open" || rung != "permission") {
-					continue
-				}
-				t.Run(f.name+"/"+rung+"/"+moment, func(t *testing.T) {
-					t.Parallel()
+	type one struct {
+		fault
+		rung, moment string
+	}
+	cases := make(chan one)
+	var workers sync.WaitGroup
+	for range 16 { // most of the time is waiting
+		workers.Go(func() {
+			for c := range cases {
+				t.Run(c.name+"/"+c.rung+"/"+c.moment, func(t *testing.T) {
 					for range times {
-						newFaulty(t, rung, moment, f).run()
+						newFaulty(t, c.rung, c.moment, c.fault).run()
 					}
 				})
 			}
+		})
+	}
+	for _, f := range faults {
+		for rung, r := range faultRungs {
+			for _, moment := range moments {
+				switch {
+				case f.heavy && !all && (moment != "open" || rung != "permission"),
+					moment == "mid" && r.mid == 0,
+					f.moments != "" && !strings.Contains(f.moments, moment):
+					continue
+				}
+				cases <- one{f, rung, moment}
+			}
 		}
 	}
+	close(cases)
+	workers.Wait()
 }
 
-// faulty is one question with a fault.
+// faulty is one call with a fault.
 type faulty struct {
 	*testing.T
 	fault
@@ -124,46 +96,59 @@ type faulty struct {
 	e            *editor
 	cli          *ct.CLI
 	session      string
-	running      *turn    // nil while the question waits in the conversation
-	open         *request // nil in the conversation
+	running      *turn    // the last prompt
+	queued       *turn    // one behind it
+	open         *request // what the user has to answer
+	waits        string   // the tool call that waits for words
+	complete     bool     // the user has answered all
+	heard        bool     // the agent has the answers
+	skip         bool     // what was open is open no more
+	then         func()   // what follows on the user's next act
 	lastAsked    atomic.Value
-	then         func() // what follows on the user's next act
-	given        bool
+	sent         atomic.Int64 // lines to the editor
 }
 
 func newFaulty(t *testing.T, rung, moment string, f fault) *faulty {
-	request := jsonOf(t, object{"type": "control_request", "request_id": "req-1-toolu_1", "request": object{
-		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "toolu_1", "input": object{"questions": qs(which)}}})
-	plan := steps{ct.Text("Let me ask."), ct.Wait("before")}
-	struck := steps{}
-	if f.step != nil {
-		struck = steps{ct.Wait("strike"), *f.step, ct.Hang()}
+	request := jsonOf(t, object{"type": "control_request", "request_id": "req-1-" + call1, "request": object{
+		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": call1, "input": object{"questions": qs(which, many)}}})
+	var flood [2]steps // before the question, and after
+	if f.flood {
+		i := 1
+		if moment == "before" {
+			i = 0
+		}
+		flood[i] = steps{ct.Wait("flood"), ct.Burst(9_000)}
 	}
-	if moment == "before" {
-		plan = append(plan, struck...)
-		struck = nil
-	}
-	plan = append(plan, ct.Raw(string(request)))
-	plan = append(plan, struck...)
+	plan := append(steps{ct.Text("Let me ask.")}, flood[0]...)
+	plan = append(plan, ct.Wait("before"), ct.Raw(string(request)))
+	plan = append(plan, flood[1]...)
 	plan = append(plan, ct.Wait("answered"), ct.Text("Noted."))
 	x := &faulty{T: t, fault: f, rung: rung, moment: moment}
-	x.cli = ct.New(t, turns(plan, steps{ct.Text("More.")}, steps{ct.Text("More.")}))
+	x.cli = ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: plan}, {Match: "more", Steps: steps{ct.Text("More.")}}}})
 	x.e = serve(t, agent.Options{
-		Claude: x.cli.Path, First: soakRungs[rung].first, CancelGrace: 200 * time.Millisecond,
+		Claude: x.cli.Path, First: faultRungs[rung].first, CancelGrace: 200 * time.Millisecond,
 		Trace: func(wire string, in bool, line []byte) {
-			if id := gjson.GetBytes(line, "id"); !in && id.Exists() && gjson.GetBytes(line, "method").Exists() {
-				x.lastAsked.Store(id.Raw)
+			if wire != "editor" || in {
+				return
+			}
+			x.sent.Add(1)
+			if m := gjson.ParseBytes(line); m.Get("id").Exists() && m.Get("method").Exists() {
+				x.lastAsked.Store(m.Get("id").Raw)
 			}
 		},
 	})
-	x.e.initialize(soakRungs[rung].caps)
+	x.e.initialize(faultRungs[rung].caps)
 	x.session = x.e.open(t.TempDir())
 	return x
 }
 
-func (x *faulty) write(text string) {
-	_, err := io.WriteString(x.e.out.(io.Writer), text)
-	require.NoError(x, err)
+func (x *faulty) write(text string) { require.NoError(x, x.e.wire.send(text)) }
+
+// breaks sends a reply that cannot be used. If it is one to what is open, the
+// question is asked in another way.
+func (x *faulty) breaks(text string) {
+	x.write(text)
+	x.skip = x.open != nil
 }
 
 // asked is the id of the agent's last request.
@@ -174,67 +159,111 @@ func (x *faulty) asked() string {
 	return "1"
 }
 
-// answer is a reply that no user gave.
-func (x *faulty) answer(id string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"question_0":"PostgreSQL"},"outcome":{"outcome":"selected","optionId":"PostgreSQL"}}}`, id)
-}
+func (x *faulty) pid() int { return x.cli.Starts()[0].Pid }
 
-func (x *faulty) signal(s syscall.Signal) {
-	require.NoError(x, syscall.Kill(x.cli.Starts()[0].Pid, s))
-}
+func (x *faulty) signal(s syscall.Signal) { require.NoError(x, syscall.Kill(x.pid(), s)) }
 
-// stop stops the CLI and waits until it stands: all its threads take a moment.
-func (x *faulty) stop() {
-	x.signal(syscall.SIGSTOP)
-	stat := fmt.Sprintf("/proc/%d/stat", x.cli.Starts()[0].Pid)
-	stands := func() bool {
-		text, err := os.ReadFile(stat)
-		return err != nil || strings.Contains(string(text), ") T ") // there is no /proc, or it says so
+func (x *faulty) closes(pipe syscall.Signal) { closePipe(x, x.cli, x.pid(), pipe) }
+
+// stops is the user who cancels what a deaf CLI does; if it does nothing, on the
+// next prompt.
+func (x *faulty) stops() string {
+	if x.moment == "after" {
+		return "deaf"
 	}
-	require.Eventually(x, stands, patience, time.Millisecond)
+	x.e.cancel(x.session)
+	return "cancelled"
 }
 
 func (x *faulty) run() {
-	end := x.question()
+	end := x.play()
 	switch end {
 	case "":
-		x.running.ends(acp.StopReasonEndTurn)
 		require.True(x, strings.HasSuffix(x.e.said(x.session), "Noted."))
 	case "dead":
-		if x.running == nil {
+		x.buries()
+	case "deaf":
+		pid := x.pid()
+		gone := func() bool {
 			x.running = x.e.prompt(x.session, "more")
+			x.e.cancel(x.session) // perhaps before it is on its way
+			<-x.running.done
+			return syscall.Kill(pid, 0) != nil
 		}
-		x.running.fails("Claude Code")
+		require.Eventually(x, gone, patience, time.Millisecond)
 	case "cancelled":
-		if x.running != nil {
+		switch {
+		case x.waits != "", x.moment == "after": // no prompt runs
+		case strings.Contains(x.name, "answers") && x.rung == "message":
+			<-x.running.done // the next question may have come before the cancel
+		default:
 			x.running.ends(acp.StopReasonCancelled)
 		}
 		// A CLI that honoured the cancel just before it was stopped is still
 		// there, and a silent CLI is waited for.
-		_ = syscall.Kill(x.cli.Starts()[0].Pid, syscall.SIGCONT)
+		_ = syscall.Kill(x.pid(), syscall.SIGCONT)
 	}
 	if end != "left" {
-		x.e.prompt(x.session, "more").ends(acp.StopReasonEndTurn)
-		require.True(x, strings.HasSuffix(x.e.said(x.session), "More."), x.e.said(x.session))
-		require.Empty(x, x.e.requests, "nothing more is asked")
+		x.goesOn()
 	}
 	x.e.leave()
 	for _, start := range x.cli.Starts() {
-		require.ErrorIs(x, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left")
+		require.ErrorIs(x, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", process(start.Pid))
 	}
-	reply := gjson.ParseBytes(x.cli.Reply("toolu_1"))
-	if end == "dead" && x.rung == "message" && x.moment == "open" && reply.Get("updatedInput.answers.Which database?").Str == "more" {
-		return // the prompt was there before the death was seen, and is an answer
-	}
-	if x.given && (end == "" || x.moment == "answered") {
-		require.JSONEq(x, `{"Which database?":"SQLite"}`, reply.Get("updatedInput.answers").Raw, "the answer is lost")
+	reply := gjson.ParseBytes(x.cli.Reply(call1))
+	if x.heard || x.complete && end == "" {
+		want := jsonOf(x, object{"Which database?": faultRungs[x.rung].database, "Which features?": "Auth, Logs"})
+		require.JSONEq(x, string(want), reply.Get("updatedInput.answers").Raw, "the answer is lost")
 	} else {
 		require.NotEqual(x, "allow", reply.Get("behavior").Str, "an answer is invented: %s", reply.Raw)
 	}
 }
 
-// question plays up to the end of the turn, or to what the fault makes of it.
-func (x *faulty) question() (end string) {
+// buries sees the prompt fail, or the next one if none runs.
+func (x *faulty) buries() {
+	switch {
+	case x.moment == "after": // it may be seen when a prompt is on its way
+		pid := x.pid()
+		require.Eventually(x, func() bool {
+			if x.running = x.e.prompt(x.session, "more"); x.running.failed() {
+				require.ErrorContains(x, x.running.err, "Claude Code")
+			}
+			return syscall.Kill(pid, 0) != nil
+		}, patience, time.Millisecond)
+		return
+	case x.waits != "":
+		failed := func() bool { return x.e.tool(x.session, x.waits)["status"] == "failed" }
+		require.Eventually(x, failed, patience, time.Millisecond)
+		x.running = x.e.prompt(x.session, "more")
+	}
+	x.running.fails("Claude Code")
+}
+
+// goesOn sends a prompt that has nothing to do with the fault any more.
+func (x *faulty) goesOn() {
+	next := x.queued
+	if next == nil {
+		next = x.e.prompt(x.session, "more")
+	}
+	x.proceeds()
+	next.ends(acp.StopReasonEndTurn)
+	require.True(x, strings.HasSuffix(x.e.said(x.session), "More."), x.e.said(x.session))
+	for len(x.e.requests) > 0 {
+		select {
+		case <-(<-x.e.requests).withdrawn:
+		default:
+			require.Fail(x, "something more is asked")
+		}
+	}
+	for _, id := range []string{call1, call2} {
+		if tool := x.e.tool(x.session, id); len(tool) > 0 {
+			require.Contains(x, []string{"completed", "failed"}, tool["status"], "%s stays open", id)
+		}
+	}
+}
+
+// play plays up to the end of the turn, or to what the fault makes of it.
+func (x *faulty) play() (end string) {
 	x.running = x.e.prompt(x.session, "begin")
 	x.e.await(x.session, "the text", func(u gjson.Result) bool { return strings.Contains(u.Raw, "Let me ask.") })
 	if end = x.strikes("before"); end != "" {
@@ -242,35 +271,62 @@ func (x *faulty) question() (end string) {
 	}
 	x.cli.Release("before")
 	x.proceeds()
-	if x.rung == "message" {
-		x.running.ends(acp.StopReasonEndTurn)
-		require.Equal(x, "toolu_1", x.running.resp.Get("_meta.acp-bridge.waitingFor").Str)
-		x.running = nil
-	} else {
-		x.open = x.e.next()
+	for asked := 1; ; {
+		switch x.next() {
+		case "open":
+			moment := map[int]string{1: "open", faultRungs[x.rung].mid: "mid"}[asked]
+			asked++
+			if end = x.strikes(moment); end != "" {
+				return end
+			}
+			if x.skip {
+				x.skip, x.open = false, nil
+				break
+			}
+			x.answers()
+			x.proceeds()
+		case "heard":
+			x.heard = true
+			if end = x.strikes("answered"); end != "" {
+				return end
+			}
+			x.cli.Release("answered")
+			x.proceeds()
+		case "over":
+			x.running.ends(acp.StopReasonEndTurn)
+			return x.strikes("after")
+		}
 	}
-	if end = x.strikes("open"); end != "" {
-		return end
-	}
-	x.answers()
-	x.proceeds()
-	x.cli.AwaitReply("toolu_1")
-	if end = x.strikes("answered"); end != "" {
-		return end
-	}
-	x.cli.Release("answered")
-	x.proceeds()
-	return ""
+}
+
+// next waits until something is open, the answers have been heard, or the turn
+// is over.
+func (x *faulty) next() (what string) {
+	require.Eventually(x, func() bool {
+		select {
+		case x.open = <-x.e.requests:
+			what = "open"
+			return true
+		case <-x.running.done:
+			what = "over"
+			if x.waits = x.running.resp.Get("_meta.acp-bridge.waitingFor").Str; x.waits != "" {
+				what = "open"
+			}
+			return true
+		default:
+		}
+		if !x.heard && x.cli.Reply(call1) != nil {
+			what = "heard"
+		}
+		return what != ""
+	}, patience, time.Millisecond, "nothing happens")
+	return what
 }
 
 // strikes lets the fault happen if its moment has come.
 func (x *faulty) strikes(moment string) string {
 	if x.moment != moment {
 		return ""
-	}
-	if x.step != nil {
-		x.cli.Release("before")
-		x.cli.Release("strike")
 	}
 	end := x.strike(x)
 	if end == "left" {
@@ -286,15 +342,29 @@ func (x *faulty) proceeds() {
 	}
 }
 
-// answers is what the user says: SQLite.
+// answers is what the user says to what is open.
 func (x *faulty) answers() {
-	x.given = true
+	r, waits, database := x.open, x.waits, faultRungs[x.rung].database
+	x.open, x.waits = nil, ""
 	switch {
-	case x.open == nil:
-		x.running = x.e.prompt(x.session, "2")
-	case x.open.method == acp.ClientMethodElicitationCreate:
-		x.open.answer <- object{"action": "accept", "content": object{"question_0": "SQLite"}}
+	case waits == call1:
+		x.running = x.e.prompt(x.session, database)
+	case waits != "":
+		x.running = x.e.prompt(x.session, "1,3")
+		x.complete = true
+	case r.method == acp.ClientMethodElicitationCreate:
+		r.answer <- object{"action": "accept", "content": object{"question_0": database, "question_1": []string{"Auth", "Logs"}}}
+		x.complete = true
+	case strings.Contains(r.options(), database):
+		r.selects(database)
+	case strings.Contains(r.options(), "PostgreSQL"):
+		r.selects("__other__")
+	case strings.Contains(r.options(), "Auth="):
+		r.selects("Auth")
+	case strings.Contains(r.options(), "Logs="):
+		r.selects("Logs")
 	default:
-		x.open.selects("SQLite")
+		r.selects("__done__")
+		x.complete = true
 	}
 }

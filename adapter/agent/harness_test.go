@@ -34,7 +34,10 @@ type editor struct {
 	prompted chan struct{}
 	// completed gets what the agent says is complete.
 	completed chan gjson.Result
-	in, out   io.Closer
+	in        io.Closer
+	// wire is what the editor sends on, gate what it reads through.
+	wire *wire
+	gate *gate
 	// watch sees requests and updates in the order of the wire, and the end of
 	// each request before its answer is sent.
 	watch interface {
@@ -65,12 +68,16 @@ type request struct {
 func serve(t testing.TB, opts agent.Options) *editor {
 	agentIn, out := io.Pipe()
 	in, agentOut := io.Pipe()
-	e := &editor{t: t, requests: make(chan *request, 100), served: make(chan error, 1), prompted: make(chan struct{}, 100), completed: make(chan gjson.Result, 100), in: in, out: out, changed: make(chan struct{})}
+	e := &editor{
+		t: t, requests: make(chan *request, 100), served: make(chan error, 1), prompted: make(chan struct{}, 100),
+		completed: make(chan gjson.Result, 100), in: in,
+		wire: &wire{w: out}, gate: newGate(in), changed: make(chan struct{}),
+	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	go func() { e.served <- agent.Serve(context.Background(), agentIn, agentOut, opts) }()
-	e.conn = conn.New(in, out, e, &conn.Options{Logger: slog.New(slog.DiscardHandler), Trace: e.trace})
+	e.conn = conn.New(e.gate, e.wire, e, &conn.Options{Logger: slog.New(slog.DiscardHandler), Trace: e.trace})
 	t.Cleanup(e.leave)
 	return e
 }
@@ -90,7 +97,7 @@ func (e *editor) leave() {
 	if e.served == nil {
 		return
 	}
-	e.out.Close()
+	e.wire.Close()
 	select {
 	case err := <-e.served:
 		require.NoError(e.t, err)
@@ -98,6 +105,7 @@ func (e *editor) leave() {
 		e.t.Error("the agent did not end")
 	}
 	e.in.Close()
+	e.gate.open()
 	e.conn.Close()
 	e.served = nil
 }

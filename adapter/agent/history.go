@@ -90,6 +90,11 @@ func (a *Agent) reopen(ctx context.Context, id acp.SessionId, u setup, replay bo
 		a.end(old, errSessionClosed)
 		<-old.ended
 	}
+	ctx, done, err := a.starting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	s := a.prepare(string(id), u)
 	s.prompted = true
 	if err := s.check(); err != nil {

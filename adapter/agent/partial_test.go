@@ -45,3 +45,31 @@ func TestPartialIsBounded(t *testing.T) {
 	require.LessOrEqual(t, len(p.buf), maxPartial)
 	require.JSONEq(t, `{"a":1}`, string(p.input()))
 }
+
+// Of an input that is JSON, what is shown early is JSON and true, wherever it is
+// cut; of one that is not, nothing breaks.
+func FuzzPartial(f *testing.F) {
+	f.Add([]byte(`{"a":"x, \"y\"","b":[1,{"c":","}],"d":2}`), 3)
+	f.Add([]byte(`[1,2,3]`), 1)
+	f.Add([]byte(`}{,",\`), 2)
+	f.Add([]byte(`{"a":1,"a":2,"b":3}`), 7)
+	f.Fuzz(func(t *testing.T, whole []byte, size int) {
+		size = max(1, size%100)
+		var full map[string]any
+		isObject := json.Unmarshal(whole, &full) == nil && full != nil
+		var p partial
+		for rest := string(whole); rest != ""; {
+			piece := rest[:min(size, len(rest))]
+			rest = rest[len(piece):]
+			if !p.feed(piece) {
+				continue
+			}
+			var early map[string]any
+			err := json.Unmarshal(p.input(), &early)
+			if isObject {
+				require.NoError(t, err, "%s", p.input())
+				require.LessOrEqual(t, len(early), len(full))
+			}
+		}
+	})
+}

@@ -73,6 +73,7 @@ func (r *requests) start(id, agentID string, fault any, answer func(context.Cont
 		if before != nil { // goroutines start in any order, requests do not
 			select {
 			case <-before:
+				r.s.awaitCancel(ctx)
 			case <-ctx.Done():
 			}
 		}
@@ -81,6 +82,17 @@ func (r *requests) start(id, agentID string, fault any, answer func(context.Cont
 			r.reply(id, result)
 		}
 	}()
+}
+
+// awaitCancel waits for the end of a request whose turn is being cancelled. The
+// one before it may have ended first; nothing more is asked then.
+func (s *session) awaitCancel(ctx context.Context) {
+	s.mu.Lock()
+	cancelled := s.turn != nil && s.turn.cancelled
+	s.mu.Unlock()
+	if cancelled {
+		<-ctx.Done()
+	}
 }
 
 // growStack makes room for asking and encoding in one step. Growing by

@@ -277,7 +277,12 @@ func closed(ch <-chan struct{}) bool {
 
 // startFor starts the CLI. A cancel of the prompt ends the attempt.
 func (s *session) startFor(p *prompt) error {
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, started, err := s.agent.starting(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer started()
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {
@@ -302,6 +307,8 @@ func (s *session) begin(p *prompt) (bool, error) {
 	switch {
 	case p.cancelled():
 		return false, convert.ErrCancelled
+	case s.proc != nil && s.proc == s.givenUp:
+		return false, claude.ErrExited
 	case s.proc == nil || s.busy(p) != nil:
 		return false, nil
 	}

@@ -35,6 +35,7 @@ type session struct {
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
 	drained  chan struct{}   // closed when proc has ended and been read
+	givenUp  *claude.Process // is being killed
 	requests *requests       // what proc waits for
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
@@ -142,10 +143,33 @@ func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, e
 	}, s.announce), nil
 }
 
+// starting is the time in which a process is started and its session registered.
+// Serve waits for its end; the context ends with the agent's.
+func (a *Agent) starting(ctx context.Context) (context.Context, func(), error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() != nil {
+		return nil, nil, internal(errEditorGone.Error())
+	}
+	a.closing.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(a.ctx, func() { cancel(context.Cause(a.ctx)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		a.closing.Done()
+	}, nil
+}
+
 // open starts a session's process and registers it.
 func (a *Agent) open(ctx context.Context, s *session) error {
-	err := s.check()
-	if err == nil {
+	ctx, started, err := a.starting(ctx)
+	if err != nil {
+		s.cancel(err)
+		return err
+	}
+	defer started()
+	if err = s.check(); err == nil {
 		if err = s.start(ctx); err != nil {
 			err = processError(err)
 		}

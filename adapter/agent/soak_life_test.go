@@ -1,15 +1,18 @@
 package agent_test
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -29,6 +32,11 @@ type life struct {
 	left     atomic.Bool
 	leaving  sync.Once
 	log      syncBuffer
+
+	mu     sync.Mutex
+	asked  map[string][]int  // how many questions a call of the CLI had, each time it was put
+	open   map[string]string // the last request of a session: its id on the wire
+	faults map[string]int
 }
 
 // soakTurn is one prompt and what the agent asks on it.
@@ -53,6 +61,8 @@ type soakCall struct {
 	questions []map[string]any
 	given     map[string]string // by question
 	declined  bool
+	// passed is set when the next call was asked: this one's reply was sent.
+	passed bool
 }
 
 var soakRungs = map[string]struct {
@@ -66,7 +76,7 @@ var soakRungs = map[string]struct {
 
 // live runs a life and counts how its questions ended.
 func live(t testing.TB, seed uint64, all *tally) {
-	l := &life{lifetime: &lifetime{TB: t, seed: seed}}
+	l := &life{lifetime: &lifetime{TB: t, seed: seed}, asked: map[string][]int{}, open: map[string]string{}, faults: map[string]int{}}
 	defer l.end()
 	defer func() {
 		if t.Failed() {
@@ -110,10 +120,32 @@ func (l *life) begin(rng *rand.Rand) {
 	}
 	l.cli = ct.New(l, script)
 	logger := slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l.e = serve(l, agent.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Logger: logger})
+	l.e = serve(l, agent.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Logger: logger, CancelGrace: soakGrace, Trace: l.trace})
 	l.e.initialize(soakRungs[l.rung].caps)
 	for _, s := range l.sessions {
 		s.id = l.e.open(l.TempDir())
+	}
+}
+
+// soakGrace is short: some CLIs have to be killed.
+const soakGrace = 300 * time.Millisecond
+
+// trace counts what the CLI asks, and notes the ids of requests to the editor.
+func (l *life) trace(wire string, in bool, line []byte) {
+	switch {
+	case wire != "editor" && in && bytes.Contains(line, []byte(`"can_use_tool"`)):
+		if r := gjson.GetBytes(line, "request"); r.Get("tool_name").Str == "AskUserQuestion" {
+			id := r.Get("tool_use_id").Str
+			l.mu.Lock()
+			l.asked[id] = append(l.asked[id], int(r.Get("input.questions.#").Int()))
+			l.mu.Unlock()
+		}
+	case wire == "editor" && !in && bytes.Contains(line, []byte(`"method"`)):
+		if m := gjson.ParseBytes(line); m.Get("id").Exists() {
+			l.mu.Lock()
+			l.open[m.Get("params.sessionId").Str] = m.Get("id").Raw
+			l.mu.Unlock()
+		}
 	}
 }
 
@@ -157,9 +189,13 @@ func (l *life) route(over <-chan struct{}) {
 	}
 }
 
-func (l *life) leave() {
+func (l *life) leave() { l.leaveAfter(func() {}) }
+
+// leaveAfter does something to the wire, and leaves.
+func (l *life) leaveAfter(last func()) {
 	l.leaving.Do(func() {
 		l.left.Store(true)
+		last()
 		l.e.leave()
 	})
 }
@@ -167,28 +203,47 @@ func (l *life) leave() {
 // judge compares what the agent got with what its user did.
 func (l *life) judge(all *tally) {
 	for _, start := range l.cli.Starts() {
-		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left")
+		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", process(start.Pid))
 	}
 	all.Lock()
 	defer all.Unlock()
 	all.lives++
+	for fault, n := range l.faults {
+		all.faults[fault] += n
+	}
+	for id, times := range l.asked {
+		require.Len(l, times, 1, "%s was asked more than once", id)
+		all.calls++
+		all.asked += times[0]
+	}
 	for _, s := range l.sessions {
 		for _, turn := range s.turns[:s.played] {
 			all.turns++
 			for _, call := range turn.calls {
-				end := l.ending(s, turn, call)
-				if end == "" {
-					continue // never asked
+				if l.asked[call.id] == nil {
+					require.Empty(l, call.given, "%s: an answer to what was not asked", call.id)
+					continue
 				}
-				all.asked++
-				all.ends[end]++
-				all.rungs[l.rung]++
+				questions, end := len(call.questions), l.ending(s, turn, call)
+				all.rungs[l.rung] += questions
+				if end == "answered" { // a form may leave some empty
+					all.ends["left empty"] += questions - len(call.given)
+					questions = len(call.given)
+				}
+				all.ends[end] += questions
 			}
 		}
 	}
 }
 
-// ending is how a call ended. It is empty if the user never saw it.
+// process says what is known of a process.
+func process(pid int) string {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return fmt.Sprintf("%d %q\n%s", pid, args, status)
+}
+
+// ending is how a call ended.
 func (l *life) ending(s *soakSession, turn *soakTurn, call *soakCall) string {
 	shown := l.e.tool(s.id, call.id)
 	reply := gjson.ParseBytes(l.cli.Reply(call.id))
@@ -210,13 +265,11 @@ func (l *life) ending(s *soakSession, turn *soakTurn, call *soakCall) string {
 		return "declined"
 	}
 	require.NotEmpty(l, turn.fate, about)
-	if len(shown) == 0 {
-		return ""
-	}
+	require.False(l, call.passed && turn.fate == "cancelled", "the answer is lost: %s", about)
 	if turn.fate == "left" {
 		return "disconnected"
 	}
-	if !l.left.Load() || s.finished {
+	if len(shown) > 0 && (!l.left.Load() || s.finished) {
 		require.Contains(l, []string{"completed", "failed"}, shown["status"], about) // of its first question
 	}
 	if turn.fate == "killed" {
@@ -225,14 +278,15 @@ func (l *life) ending(s *soakSession, turn *soakTurn, call *soakCall) string {
 	return "cancelled"
 }
 
-// kill ends the CLI of a session.
-func (l *life) kill(session string) {
-	var pid int
+// pid is the process of a session's CLI.
+func (l *life) pid(session string) (pid int) {
 	for _, start := range l.cli.Starts() {
 		if slices.Contains(start.Args, session) {
 			pid = start.Pid
 		}
 	}
 	require.NotZero(l, pid)
-	_ = syscall.Kill(pid, syscall.SIGKILL)
+	return pid
 }
+
+func (l *life) signal(session string, s syscall.Signal) { _ = syscall.Kill(l.pid(session), s) }

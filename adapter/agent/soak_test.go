@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,31 +18,55 @@ import (
 var (
 	soakTime = flag.Duration("soak", 0, "how long TestSoak runs (default: ACP_BRIDGE_SOAK, or 2s)")
 	soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's first life does; 0 chooses")
+	soakMany = flag.Int("soak.questions", 0, "TestSoak runs until that many questions were asked, however long that takes")
 )
 
 const (
-	soakWorkers = 4 // lives at a time
-	soakRound   = 6 // lives of a worker between two looks at the memory
+	soakWorkers = 12 // lives at a time
+	soakRound   = 6  // lives of a worker between two looks at the memory
 	// soakGrowth is what the heap may be larger after the last round than after
 	// the first.
 	soakGrowth = 8 << 20
 )
 
-// tally counts how questions ended.
+// tally counts questions: those that the agent put, as they passed on its wire,
+// and how they ended, as judged by what its user did.
 type tally struct {
 	sync.Mutex
-	asked int
-	ends  map[string]int
-	rungs map[string]int
-	lives int
-	turns int
+	asked  int
+	ends   map[string]int
+	rungs  map[string]int
+	faults map[string]int
+	calls  int
+	lives  int
+	turns  int
+}
+
+func (a *tally) String() string {
+	a.Lock()
+	defer a.Unlock()
+	return fmt.Sprintf("%d lives, %d turns, %d calls with %d questions: %v; first asked by %v; faults %v",
+		a.lives, a.turns, a.calls, a.asked, a.ends, a.rungs, a.faults)
+}
+
+// enough reports whether the soak is long enough.
+func (a *tally) enough(since time.Time, duration time.Duration) bool {
+	if *soakMany == 0 {
+		return time.Since(since) >= duration
+	}
+	a.Lock()
+	defer a.Unlock()
+	return a.asked >= *soakMany
 }
 
 // Editors come and go, with users who answer, type, refuse, stop, send
-// nonsense, leave and kill the CLI. Every question ends in one known way, no
-// answer is one that was not given, and nothing is left behind.
+// nonsense and leave; CLIs die, freeze and close a pipe, and the wire carries
+// garbage, replies that nobody gave, torn lines and stalls. Every question ends
+// in one known way, no answer is one that was not given, and nothing is left
+// behind.
 //
-// A life does what its seed says, as far as time lets it. To see one again:
+// A life does what its seed says, as far as time lets it: who is first of two
+// that race is not in the seed. To see one again:
 // go test ./adapter/agent -run TestSoak -soak.seed N
 func TestSoak(t *testing.T) {
 	duration := soakDuration(t)
@@ -49,20 +74,21 @@ func TestSoak(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64N(1 << 40)
 	}
-	t.Logf("-soak %s -soak.seed %d", duration, seed)
+	t.Logf("-soak %s -soak.questions %d -soak.seed %d", duration, *soakMany, seed)
 	before := goleak.IgnoreCurrent()
-	all := &tally{ends: map[string]int{}, rungs: map[string]int{}}
-	var first, last uint64
-	rounds := 0
-	for start := time.Now(); rounds == 0 || time.Since(start) < duration; rounds++ {
+	all := &tally{ends: map[string]int{}, rungs: map[string]int{}, faults: map[string]int{}}
+	var heaps []uint64
+	start := time.Now()
+	told := start
+	for rounds := uint64(0); rounds == 0 || !all.enough(start, duration); rounds++ {
 		var workers sync.WaitGroup
 		for w := range uint64(soakWorkers) {
 			workers.Go(func() {
 				for i := range uint64(soakRound) {
-					if t.Failed() || rounds > 0 && time.Since(start) >= duration {
+					if t.Failed() || rounds > 0 && all.enough(start, duration) {
 						return
 					}
-					live(t, seed+(uint64(rounds)*soakRound+i)*soakWorkers+w, all)
+					live(t, seed+(rounds*soakRound+i)*soakWorkers+w, all)
 				}
 			})
 		}
@@ -71,19 +97,29 @@ func TestSoak(t *testing.T) {
 			return
 		}
 		require.NoError(t, goleak.Find(before), "round %d", rounds)
-		last = heap()
-		if rounds == 0 {
-			first = last
+		heaps = append(heaps, heap())
+		if time.Since(told) > time.Minute {
+			told = time.Now()
+			t.Logf("%s: %s; heap %d kB", time.Since(start).Round(time.Second), all, heaps[len(heaps)-1]>>10)
 		}
 	}
-	t.Logf("%d lives, %d turns, %d questions: %v, first asked by %v; heap after the first of %d rounds %d kB, after the last %d kB",
-		all.lives, all.turns, all.asked, all.ends, all.rungs, rounds, first>>10, last>>10)
-	require.Less(t, last, first+soakGrowth, "the heap grows")
+	t.Logf("%s: %s; %d rounds, heap after some of them: %s", time.Since(start).Round(time.Second), all, len(heaps), curve(heaps))
+	require.Less(t, heaps[len(heaps)-1], heaps[0]+soakGrowth, "the heap grows")
 	ended := 0
 	for _, n := range all.ends {
 		ended += n
 	}
 	require.Equal(t, all.asked, ended, "every question ends once: %v", all.ends)
+}
+
+// curve writes a dozen of the sizes.
+func curve(sizes []uint64) string {
+	var list []string
+	for i := range min(12, len(sizes)) {
+		n := i * (len(sizes) - 1) / max(1, min(12, len(sizes))-1)
+		list = append(list, fmt.Sprintf("%d: %d kB", n+1, sizes[n]>>10))
+	}
+	return strings.Join(list, ", ")
 }
 
 func soakDuration(t *testing.T) time.Duration {

@@ -59,11 +59,17 @@ func (s *soakSession) says(text string) {
 }
 
 // mourns sends prompts until the death of the CLI was seen: before that they
-// may fail with it, or be taken for answers that go nowhere.
+// may fail with it, or be taken for answers that go nowhere. A CLI that was idle
+// when it froze, or became deaf, swallows one: then the user stops it.
 func (s *soakSession) mourns() *turn {
 	for {
 		turn := s.e.prompt(s.id, "more;")
-		<-turn.done
+		select {
+		case <-turn.done:
+		case <-time.After(2 * time.Second):
+			s.stop()
+			<-turn.done
+		}
 		if !turn.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
 			return turn
 		}
@@ -155,6 +161,14 @@ func (s *soakSession) act() string {
 		act = "answer and stop"
 	case n < 30:
 		act = "answer and kill"
+	case n < 32:
+		act = "mute"
+	case n < 33:
+		act = "deaf"
+	case n < 34:
+		act = "frozen and stop"
+	case n < 37:
+		act = "broken reply"
 	}
 	s.note("%s", act)
 	return act
@@ -166,6 +180,8 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 	s.note("%s %s", r.method, r.Get("toolCall.toolCallId").Str)
 	form := r.method == acp.ClientMethodElicitationCreate
 	call, n := turn.find(r)
+	turn.passes(call)
+	s.disturb()
 	act := s.act()
 	switch {
 	case act == "dismiss" && form:
@@ -185,10 +201,24 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 		return s.e.prompt(s.id, "more;")
 	case act == "kill":
 		turn.meets("killed")
-		s.kill(s.id)
+		s.kills()
+	case act == "mute":
+		turn.meets("killed")
+		s.mute()
+	case act == "deaf", act == "frozen and stop":
+		turn.meets("killed")
+		s.unheard(act)
+		if call != nil && s.rng.IntN(2) == 0 {
+			r.selects("never to arrive")
+		}
+		s.stop()
 	case act == "leave":
 		turn.meets("left")
-		s.leave()
+		s.leaves()
+	case act == "broken reply" && call != nil && r.Get("options.0.optionId").Str != "__done__":
+		s.hit("broken reply")
+		s.send(half(s.wireID()) + "\n") // and the question goes to the next rung
+		r.selects("never given")
 	case call == nil:
 		r.selects([]string{"allow", "reject"}[s.rng.IntN(2)])
 	case act == "nonsense" && form:
@@ -207,7 +237,7 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 			s.stop()
 		case "answer and kill":
 			turn.meets("killed")
-			s.kill(s.id)
+			s.kills()
 		}
 	}
 	return nil
@@ -345,6 +375,8 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 		}
 	}
 	require.NotNil(s, call, waiting)
+	turn.passes(call)
+	s.disturb()
 	switch act := s.act(); act {
 	case "dismiss":
 		turn.meets("cancelled")
@@ -357,12 +389,22 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 		return s.e.prompt(s.id, " ")
 	case "leave":
 		turn.meets("left")
-		s.leave()
+		s.leaves()
+		return nil
+	case "mute":
+		turn.meets("killed")
+		s.mute()
+		s.buried(waiting)
+		return nil
+	case "deaf", "frozen and stop":
+		turn.meets("killed")
+		s.unheard(act)
+		s.stop()
 		return nil
 	case "kill":
 		open := turn.fate == ""
 		turn.meets("killed")
-		s.kill(s.id)
+		s.kills()
 		if dead := s.mourns(); open && !s.left.Load() {
 			require.ErrorContains(s, dead.err, "Claude Code", strings.Join(s.history, "\n"))
 		}
@@ -380,7 +422,7 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 			s.stop()
 		case "answer and kill":
 			turn.meets("killed")
-			s.kill(s.id)
+			s.kills()
 		}
 		return running
 	}

@@ -39,7 +39,7 @@ func (s *Store) open(create bool) (*dir, error) {
 	defer parent.Close()
 	if create {
 		if err := parent.Mkdir(Folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
+			return nil, fmt.Errorf("make %s: %w", filepath.Join(s.Dir, Folder), reason(err))
 		}
 	}
 	root, err := parent.OpenRoot(Folder)
@@ -149,7 +149,7 @@ func (doc *document) file() *File {
 func (d *dir) create(names []string, data []byte) (string, error) {
 	tmp, err := d.temp(data)
 	if err != nil {
-		return "", err
+		return "", d.unwritten(names[0], err)
 	}
 	defer func() { _ = d.root.Remove(tmp) }()
 	for _, name := range names {
@@ -162,7 +162,26 @@ func (d *dir) create(names []string, data []byte) (string, error) {
 			break
 		}
 	}
-	return "", fmt.Errorf("write %s: %w", d.path(names[0]), err)
+	return "", d.unwritten(names[0], err)
+}
+
+// unwritten says that a file could not be written, and why. The names of files
+// in between are of no use to a person.
+func (d *dir) unwritten(name string, err error) error {
+	return fmt.Errorf("write %s: %w", d.path(name), reason(err))
+}
+
+// reason is an error without the file that it was about.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
 }
 
 // place gives a complete file its name, unless the name is taken.
@@ -176,23 +195,34 @@ func (d *dir) place(tmp, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
+	err = f.Close()
+	if err == nil {
+		err = d.root.Rename(tmp, name)
 	}
-	return d.root.Rename(tmp, name)
+	if err != nil { // an empty file would be a damaged one
+		_ = d.root.Remove(name)
+	}
+	return err
 }
 
 // replace gives a file other content, at once.
 func (d *dir) replace(name string, data []byte) error {
 	tmp, err := d.temp(data)
 	if err != nil {
-		return err
+		return d.unwritten(name, err)
 	}
 	if err := d.root.Rename(tmp, name); err != nil {
 		_ = d.root.Remove(tmp)
-		return err
+		return d.unwritten(name, err)
 	}
 	d.sync()
+	return nil
+}
+
+func (d *dir) remove(name string) error {
+	if err := d.root.Remove(name); err != nil {
+		return fmt.Errorf("remove %s: %w", d.path(name), reason(err))
+	}
 	return nil
 }
 

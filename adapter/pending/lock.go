@@ -24,7 +24,7 @@ func (d *dir) lock() (unlock func(), err error) {
 	}
 	f, err := d.root.OpenFile(lockName, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, d.unwritten(lockName, err)
 	}
 	for end := time.Now().Add(lockPatience); ; {
 		err := tryLock(f)

@@ -218,7 +218,7 @@ func (s *Store) Answer(f *File, answers []convert.Answer) error {
 // Clear removes a file, if it still holds the questions it held when f was
 // read. One that is gone already is no error.
 func (s *Store) Clear(f *File) error {
-	err := f.change(func(d *dir, name string, _ *document) error { return d.root.Remove(name) })
+	err := f.change(func(d *dir, name string, _ *document) error { return d.remove(name) })
 	if errors.Is(err, ErrGone) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -39,7 +40,7 @@ func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err err
 			return nil, usageError{err}
 		}
 		files = append(files, f)
-		out = f
+		out = &logFile{w: f, err: s.err}
 	}
 	out = &hidingWriter{out, findSecrets(os.Environ())}
 	o.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level}))
@@ -56,17 +57,37 @@ func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err err
 }
 
 // openPrivate opens a file that only its owner can read: what is said to an
-// agent is nobody else's business.
+// agent is nobody else's business. What is no file, such as /dev/null, stays as
+// it is.
 func openPrivate(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Chmod(0o600); err != nil {
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// logFile is a log that says once, elsewhere, that it cannot be written. The
+// disk may have room again later.
+type logFile struct {
+	w, err io.Writer
+	once   sync.Once
+}
+
+func (l *logFile) Write(b []byte) (int, error) {
+	n, err := l.w.Write(b)
+	if err != nil {
+		l.once.Do(func() { fmt.Fprintf(l.err, "acp-bridge: the log is not complete: %s\n", oneLine(err)) })
+	}
+	return n, err
 }
 
 // tracer writes the lines of both wires, each with its time, as NDJSON.

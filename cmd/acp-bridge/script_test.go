@@ -15,12 +15,19 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 
-// asBridge makes the test binary be acp-bridge.
-const asBridge = "ACP_BRIDGE_TEST_MAIN"
+// asBridge makes the test binary be acp-bridge, noRoom one that cannot make
+// files grow.
+const (
+	asBridge = "ACP_BRIDGE_TEST_MAIN"
+	noRoom   = "ACP_BRIDGE_TEST_NO_ROOM"
+)
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
 	if os.Getenv(asBridge) != "" {
+		if os.Getenv(noRoom) != "" {
+			limitFiles()
+		}
 		main()
 	}
 	testscript.Main(m, map[string]func(){

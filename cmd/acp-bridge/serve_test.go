@@ -148,3 +148,22 @@ func TestRedact(t *testing.T) {
 	require.JSONEq(t, `{"mcpServers":[{"name":"x","env":[{"name":"K","value":"[redacted]"}],"headers":[{"name":"H","value":"[redacted]"}]}],"n":1}`, got)
 	require.JSONEq(t, `{"env":{"K":"[redacted]"}}`, string(hideFields([]byte(`{"env":{"K":"v"}}`))))
 }
+
+// Whatever passes on a wire, its trace is a line of JSON, and no secret is in it.
+func FuzzTrace(f *testing.F) {
+	const secret = "sk-fuzzed-secret"
+	f.Add([]byte(`{"method":"session/new","params":{"mcpServers":[{"env":[{"name":"K","value":"v"}]}]}}`))
+	f.Add([]byte(`{"a":"sk-fuzzed-secret","n":1.50}`))
+	f.Add([]byte(`"sk-fuzzed-\u0073ecret"`))
+	f.Add([]byte("sk-fuzzed-secret\xff{"))
+	f.Add([]byte(`{"env":{"sk-fuzzed-secret":["sk-fuzzed-secret"]},"headers":7}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var out bytes.Buffer
+		tr := newTracer(&out, slog.New(slog.DiscardHandler))
+		tr.secrets = findSecrets([]string{"MY_TOKEN=" + secret})
+		tr.line("editor", true, line)
+		require.True(t, json.Valid(out.Bytes()), "%s", out.String())
+		require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")))
+		require.NotContains(t, out.String(), secret)
+	})
+}

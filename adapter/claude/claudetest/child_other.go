@@ -5,3 +5,5 @@ package claudetest
 func leaveGroup() {}
 
 func closeStdin() {}
+
+func (e *engine) watchPipes() {}

@@ -27,6 +27,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,8 +49,10 @@ type Line struct {
 	// Start is set on the first line of a process.
 	Start *Start          `json:",omitempty"`
 	Raw   json.RawMessage `json:",omitempty"`
-	// EOF is set when the input ended.
-	EOF bool `json:",omitempty"`
+	// EOF is set when the input ended, Mute when the output was closed by a
+	// signal.
+	EOF  bool `json:",omitempty"`
+	Mute bool `json:",omitempty"`
 }
 
 // Start says how a process was started. The environment is not in it.
@@ -97,14 +100,12 @@ func Install(dir string, script Script) (path string, err error) {
 	return path, nil
 }
 
-// writeExecutable writes through a rename: a file that is still open for
-// writing in a process that just forked cannot be run.
+// writeExecutable writes while nothing is forked: a file that is still open for
+// writing, in a child that has not yet got to its program, cannot be run.
 func writeExecutable(path, text string) error {
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, []byte(text), 0o755); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, []byte(text), 0o755)
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -170,6 +170,14 @@ func (e *engine) read() {
 	}
 }
 
+// deafen closes the input, as seen from outside.
+func (e *engine) deafen() {
+	if e.deaf.CompareAndSwap(false, true) {
+		closeStdin()
+		e.note(Line{EOF: true})
+	}
+}
+
 func (e *engine) note(l Line) {
 	l.Run = e.run
 	data, _ := json.Marshal(l)

@@ -121,6 +121,7 @@ func parseArgs(args []string) arguments {
 }
 
 func (e *engine) watchSignals() {
+	e.watchPipes()
 	if e.script.IgnoreTerm {
 		signal.Ignore(syscall.SIGTERM)
 	} else {

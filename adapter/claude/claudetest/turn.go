@@ -84,9 +84,7 @@ func (e *engine) step(ctx context.Context, s Step, parent string) error {
 	case "close_stdout":
 		e.out.close()
 	case "close_stdin":
-		e.deaf.Store(true)
-		closeStdin()
-		e.note(Line{EOF: true})
+		e.deafen()
 	case "stderr":
 		fmt.Fprintln(os.Stderr, strings.Join(s.Lines, "\n"))
 	case "raw":

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever an editor sends as a prompt is one that Claude Code can read, or an
+// error of the editor's.
+func FuzzPrompt(f *testing.F) {
+	for _, s := range []string{
+		`{"sessionId":"s","prompt":[{"type":"text","text":"hi"}]}`,
+		`{"prompt":[{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"image","uri":"https://x/y.png","data":"","mimeType":""}]}`,
+		`{"prompt":[{"type":"resource_link","name":"a b","uri":"file:///x%20y"},{"type":"resource","resource":{"uri":"file:///a","text":"t"}}]}`,
+		`{"prompt":[{"type":"resource","resource":{"uri":"://","blob":"AAAA","mimeType":"x"}},{"type":"audio","data":"","mimeType":""}]}`,
+		`{"prompt":[{}]}`, `{"prompt":null}`, `[]`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, params []byte) {
+		r, err := decode[acp.PromptRequest](params)
+		if err != nil {
+			var re *acp.RequestError
+			require.ErrorAs(t, err, &re)
+			require.Equal(t, codeInvalidParams, re.Code)
+			return
+		}
+		promptText(r.Prompt)
+		blocks, err := promptBlocks(r.Prompt)
+		if err != nil {
+			var re *acp.RequestError
+			require.ErrorAs(t, err, &re)
+			require.Equal(t, codeInvalidParams, re.Code)
+			return
+		}
+		_, err = json.Marshal(blocks)
+		require.NoError(t, err)
+	})
+}
+
+// Whatever an editor sends to open a session: a configuration that the CLI can
+// read, or an error of the editor's.
+func FuzzSetup(f *testing.F) {
+	for _, s := range []string{
+		`{"cwd":"/x","mcpServers":[{"name":"a","command":"/bin/a","args":["-x"],"env":[{"name":"K","value":"v"}]}]}`,
+		`{"cwd":"/x","mcpServers":[{"type":"http","name":"h","url":"https://x","headers":[{"name":"A","value":"b"}]},{"type":"sse","name":"h","url":"","headers":[]}]}`,
+		`{"cwd":"relative","mcpServers":[],"additionalDirectories":["/y","z"]}`,
+		`{"cwd":"/x","mcpServers":[],"_meta":{"systemPrompt":{"append":"a"},"disableBuiltInTools":true,"claudeCode":{"options":{"model":"opus","env":{"A":"b"},
+			"mcpServers":{"s":{"command":"x"}},"tools":["Read"],"maxTurns":3,"settings":{"a":1},"plugins":[{"type":"local","path":"/p"}]}}}}`,
+		`{"cwd":"/x","mcpServers":[],"_meta":{"systemPrompt":7,"claudeCode":{"options":{"maxTurns":"x","env":[],"agents":"a"}}}}`,
+		`{"cwd":"/x","mcpServers":[{}]}`, `{"mcpServers":{}}`, `7`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, params []byte) {
+		r, err := decode[acp.NewSessionRequest](params)
+		if err == nil {
+			var u setup
+			u, err = newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, slog.New(slog.DiscardHandler))
+			if err == nil {
+				err = u.check()
+			}
+			if err == nil {
+				config, err := u.mcpConfig()
+				require.NoError(t, err)
+				require.Equal(t, len(u.mcp)+len(u.servers) > 0, json.Valid(config))
+				return
+			}
+		}
+		var re *acp.RequestError
+		require.ErrorAs(t, err, &re)
+		require.Equal(t, codeInvalidParams, re.Code)
+	})
+}

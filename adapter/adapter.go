@@ -55,7 +55,7 @@ type (
 		SessionUpdateSoon(ctx context.Context, n acp.SessionNotification) error
 	}
 	// Former shows a form and returns the reply as it came. It is used only
-	// if [Options].Forms says that the client has forms.
+	// if [Options].Forms, or URLs for an address, says that the client has it.
 	Former interface {
 		CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error)
 	}
@@ -82,6 +82,8 @@ type Message struct {
 type Options struct {
 	// Forms is set for a client that advertises elicitation forms.
 	Forms bool
+	// URLs is set for a client that advertises to send its user to addresses.
+	URLs bool
 	// First is the rung to begin with; lower ones still serve. The zero value
 	// begins with the best the client has.
 	First Rung
@@ -155,14 +157,34 @@ var structural = convert.Limits{
 //
 // A call without an id gets one. An id that is open already is a failure.
 func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	if err := c.Validate(structural); err != nil {
+	return a.put(ctx, &entry{call: c})
+}
+
+// AskForm asks what an MCP server wants to know, in the session's queue and on
+// the same rungs as [Adapter.Ask]. It returns the reply for the server, an
+// accept only with values that the user gave and that fit the form, and how it
+// came about. Unlike a question, a form that is dismissed withdraws no others.
+func (a *Adapter) AskForm(ctx context.Context, f convert.FormCall) (json.RawMessage, convert.Outcome) {
+	e := &entry{call: f.Call, form: &f}
+	o, _ := a.put(ctx, e)
+	if o.Status == convert.Answered && e.reply != nil {
+		return e.reply, o
+	}
+	reply, err := f.Reply(o)
+	if err != nil { // the ladder checks answers before
+		return convert.CancelForm, convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+	}
+	return reply, o
+}
+
+func (a *Adapter) put(ctx context.Context, e *entry) (convert.Outcome, error) {
+	if err := e.call.Validate(structural); err != nil {
 		return failed(err.Error())
 	}
-	e, err := a.enter(ctx, c)
-	if err != nil {
+	if err := a.enter(ctx, e); err != nil {
 		return failed(err.Error())
 	}
-	s := a.session(c.Session)
+	s := a.session(e.call.Session)
 	defer a.forget(s)
 	if err := s.turn.wait(e.ctx); err != nil {
 		return a.leave(e, a.ended(e.ctx, err))
@@ -266,23 +288,26 @@ func (a *Adapter) end(e *entry, u acp.SessionUpdate) {
 }
 
 // enter registers a call as open.
-func (a *Adapter) enter(ctx context.Context, c convert.Call) (*entry, error) {
+func (a *Adapter) enter(ctx context.Context, e *entry) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c.ID == "" {
+	if e.call.ID == "" {
 		a.serial++
-		c.ID = "question_" + strconv.Itoa(a.serial)
+		e.call.ID = "question_" + strconv.Itoa(a.serial)
+		if e.form != nil {
+			e.form.ID = e.call.ID
+		}
 	}
-	k := key{c.Session, c.ID}
+	k := key{e.call.Session, e.call.ID}
 	if a.open[k] != nil {
-		return nil, fmt.Errorf("question call %q is open already", c.ID)
+		return fmt.Errorf("question call %q is open already", e.call.ID)
 	}
 	a.serial++
-	e := &entry{call: c, order: a.serial, state: Queued}
+	e.order, e.state = a.serial, Queued
 	e.ctx, e.cancel = context.WithCancelCause(ctx)
 	a.open[k] = e
 	a.changed(e)
-	return e, nil
+	return nil
 }
 
 // leave takes a call off the list and settles how it ended: an answer given by
@@ -293,10 +318,10 @@ func (a *Adapter) leave(e *entry, o convert.Outcome) (convert.Outcome, error) {
 	delete(a.open, key{e.call.Session, e.call.ID})
 	e.cancel(nil)
 	if e.forced != nil {
-		o = *e.forced
+		o, e.reply = *e.forced, nil
 	}
 	e.state, e.outcome = Ended, o
-	if o.Status == convert.Cancelled {
+	if o.Status == convert.Cancelled && e.form == nil {
 		a.withdrawSiblings(e)
 	}
 	a.changed(e)

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,8 +48,7 @@ func (a *Adapter) usable(s *session, r Rung) bool {
 	}
 	switch r {
 	case Form:
-		_, ok := a.client.(Former)
-		return ok && a.opts.Forms
+		return a.opts.Forms && a.hasForms()
 	case Permission:
 		return !a.opts.Unseen || a.opts.First == Permission
 	case Conversation:
@@ -58,11 +58,24 @@ func (a *Adapter) usable(s *session, r Rung) bool {
 	return true
 }
 
+func (a *Adapter) hasForms() bool {
+	_, ok := a.client.(Former)
+	return ok
+}
+
+// takesForm reports whether the call can be asked in one piece.
+func (a *Adapter) takesForm(e *entry, s *session) bool {
+	if e.form != nil && e.form.IsURL() {
+		return a.opts.First <= Form && a.opts.URLs && a.hasForms()
+	}
+	return a.usable(s, Form)
+}
+
 // ask takes the call through the rungs. The zero Outcome of a rung means that
 // the client gave no valid reply there.
 func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
 	announced := false
-	if a.usable(s, Form) {
+	if a.takesForm(e, s) {
 		o, err := a.askForm(e)
 		if err == nil {
 			return o
@@ -73,7 +86,7 @@ func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
 	answers := make([]convert.Answer, len(e.call.Questions))
 	for q := range e.call.Questions {
 		a.announce(e, q, announced && q == 0)
-		answer, o := a.askOne(e, s, q)
+		answer, o := a.askFitting(e, s, q)
 		if o.Status != convert.Answered {
 			a.conclude(e, q, a.settled(e, o))
 			return o
@@ -106,15 +119,44 @@ func (a *Adapter) settled(e *entry, o convert.Outcome) convert.Outcome {
 	return o
 }
 
-// stepDown remembers that a rung does not work in this session.
+// stepDown remembers that a rung does not work in this session. A value that
+// does not fit its field, or an address that is not opened, says nothing about
+// other forms.
 func (a *Adapter) stepDown(e *entry, s *session, from Rung, why error) {
-	s.breaks(from)
+	if !errors.Is(why, convert.ErrBadAnswer) && (e.form == nil || !e.form.IsURL() || from != Form) {
+		s.breaks(from)
+	}
 	a.log.Warn("question goes to the next rung", "session", e.call.Session, "call", e.call.ID, "rung", from.String(), "why", why)
 }
 
+// maxTries is how often a field of a form is asked for before it is given up.
+const maxTries = 3
+
+// askFitting asks one question until the answer fits its field, if it is one of
+// a form.
+func (a *Adapter) askFitting(e *entry, s *session, q int) (convert.Answer, convert.Outcome) {
+	call := e.call
+	for try := 1; ; try++ {
+		answer, o := a.askOne(e, s, call, q)
+		if o.Status != convert.Answered || e.form == nil {
+			return answer, o
+		}
+		err := e.form.Check(q, answer)
+		if err == nil {
+			return answer, o
+		}
+		if try == maxTries {
+			// Without the answer: reasons are logged.
+			return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "No answer fitted: expected " + e.form.Expects(q)}
+		}
+		call.Questions = slices.Clone(e.call.Questions)
+		call.Questions[q].Text = convert.Remark(err.Error(), call.Questions[q].Text)
+	}
+}
+
 // askOne asks one question on the best rung below the form.
-func (a *Adapter) askOne(e *entry, s *session, q int) (convert.Answer, convert.Outcome) {
-	asking := convert.Ask(e.call, q, convert.PermissionOptions{Title: a.opts.Title, Aware: a.opts.Aware})
+func (a *Adapter) askOne(e *entry, s *session, call convert.Call, q int) (convert.Answer, convert.Outcome) {
+	asking := convert.Ask(call, q, convert.PermissionOptions{Title: a.opts.Title, Aware: a.opts.Aware})
 	var why error
 	if a.usable(s, Permission) {
 		o, err := a.askPermission(e, s, q, asking)
@@ -145,7 +187,10 @@ func refused(what string, err error) error {
 	return err
 }
 
-var answered = convert.Outcome{Status: convert.Answered}
+var (
+	answered = convert.Outcome{Status: convert.Answered}
+	declined = convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}
+)
 
 // errTooFast is the guard's reason to distrust a reply.
 var errTooFast = errors.New("the reply came faster than a person could have read the question")
@@ -179,6 +224,8 @@ func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Ask
 			return answered, nil
 		case step == convert.Dismissed:
 			return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, nil
+		case step == convert.Refused:
+			return declined, nil
 		case step == convert.NeedText:
 			return a.askText(e, s, q, asking), nil
 		}
@@ -186,13 +233,16 @@ func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Ask
 }
 
 // askText gets the text for Other from the conversation. Where there is none,
-// the answer is the word the user picked.
+// the answer is the word the user picked, which no form takes.
 func (a *Adapter) askText(e *entry, s *session, q int, asking *convert.Asking) convert.Outcome {
 	if a.usable(s, Conversation) {
 		return a.askConversation(e, q, asking)
 	}
-	if len(asking.Question().Options) == 0 {
+	switch {
+	case len(asking.Question().Options) == 0:
 		return convert.Outcome{Status: convert.Failed, Reason: "the client cannot send text, and the question has no options"}
+	case e.form != nil:
+		return convert.Outcome{Status: convert.Failed, Reason: "the client cannot send text"}
 	}
 	asking.AddText("Other")
 	return answered
@@ -219,7 +269,9 @@ func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) conve
 			text = said.Unclear + "\n\n" + convert.Message(*asking.Question(), asking.Picked())
 			continue
 		case len(said.Picks) > 0, len(asking.Picked()) > 0 && strings.EqualFold(said.Text, "done"):
-			asking.AddPicks(said.Picks)
+			if asking.AddPicks(said.Picks) == convert.Refused {
+				return declined
+			}
 		default:
 			asking.AddText(said.Text)
 		}
@@ -231,18 +283,24 @@ func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) conve
 // valid reply.
 func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	a.asking(e, 0, Form)
-	a.updateSoon(e, convert.AnnounceAll(e.call))
-	start := a.opts.Now()
-	reply, err := a.client.(Former).CreateElicitation(e.ctx, convert.Form(e.call))
 	var o convert.Outcome
-	if err != nil {
-		if o = a.ended(e.ctx, err); o.Status == 0 {
-			return o, refused("the form", err)
+	var err error
+	if e.form == nil {
+		a.updateSoon(e, convert.AnnounceAll(e.call))
+		o, err = a.sendForm(e, convert.Form(e.call))
+	} else {
+		a.updateSoon(e, e.form.Announce())
+		request := e.form.Request()
+		for range maxTries {
+			o, err = a.sendForm(e, request)
+			if !errors.Is(err, convert.ErrBadAnswer) {
+				break
+			}
+			request.Message = convert.Remark(err.Error(), e.form.Request().Message)
 		}
-	} else if o, err = convert.FormOutcome(e.call, reply); err != nil {
+	}
+	if err != nil {
 		return o, err
-	} else if a.tooFast(start) && !byHand(o.Answers) {
-		return convert.Outcome{}, errTooFast
 	}
 	if end := a.settled(e, o); end.Status == convert.Answered {
 		a.end(e, convert.CompleteAll(e.call, end.Answers))
@@ -250,6 +308,29 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 		a.end(e, convert.FailAll(e.call, end))
 	}
 	return o, nil
+}
+
+// sendForm shows a form once.
+func (a *Adapter) sendForm(e *entry, request convert.FormRequest) (o convert.Outcome, err error) {
+	start := a.opts.Now()
+	reply, err := a.client.(Former).CreateElicitation(e.ctx, request)
+	if err != nil {
+		if o = a.ended(e.ctx, err); o.Status == 0 {
+			return o, refused("the form", err)
+		}
+		return o, nil
+	}
+	var forServer json.RawMessage
+	if e.form == nil {
+		o, err = convert.FormOutcome(e.call, reply)
+	} else {
+		o, forServer, err = e.form.Read(reply)
+	}
+	if err == nil && a.tooFast(start) && !byHand(o.Answers) {
+		return convert.Outcome{}, errTooFast
+	}
+	e.reply = forServer
+	return o, err
 }
 
 // byHand reports whether answers hold words or several picks for one question,

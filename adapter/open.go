@@ -3,6 +3,7 @@ package adapter
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,10 +52,12 @@ type Change struct {
 // never asked, or has ended.
 var ErrNotOpen = errors.New("no such open question")
 
-// entry is one open call. All fields but call, order and ctx are guarded by
-// the adapter's mutex.
+// entry is one open call. All fields but call, form, reply, order and ctx are
+// guarded by the adapter's mutex.
 type entry struct {
 	call   convert.Call
+	form   *convert.FormCall // of a call that is an MCP server's form
+	reply  json.RawMessage   // the client's to it, ready for the server
 	order  int
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -115,6 +118,11 @@ func (a *Adapter) Respond(session, id string, answers []convert.Answer) error {
 	o := convert.Outcome{Status: convert.Answered, Answers: answers}
 	if err := o.Check(e.call); err != nil {
 		return err
+	}
+	if e.form != nil {
+		if _, err := e.form.Reply(o); err != nil {
+			return err
+		}
 	}
 	e.force(o.InOrder(e.call))
 	return nil

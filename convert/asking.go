@@ -21,6 +21,8 @@ const (
 	NeedText
 	// Dismissed means that the user cancelled the question.
 	Dismissed
+	// Refused means that the user declined the whole call.
+	Refused
 )
 
 // Asking is one question on its way through permission requests: one for a
@@ -159,7 +161,7 @@ func (a *Asking) take(r reply) (Step, error) {
 	if r.many && !slices.Equal(r.ids, []string{r.id}) {
 		return 0, fmt.Errorf("%w: several options for a question that takes one", ErrProtocol)
 	}
-	if r.id == OtherID {
+	if r.id == OtherID && !a.Question().Closed {
 		if r.text == "" {
 			r.text, r.notes = r.notes, ""
 		}
@@ -173,24 +175,40 @@ func (a *Asking) take(r reply) (Step, error) {
 	if err != nil {
 		return 0, err
 	}
+	if a.Question().Options[i].Act != 0 {
+		return a.act(i), nil
+	}
 	note := strings.TrimSpace(r.text + "\n" + r.notes)
 	a.answer = Answer{Selected: []string{a.Question().Options[i].Label}, Note: note}
 	return Done, nil
 }
 
+// act does what an option that has an act does.
+func (a *Asking) act(i int) Step {
+	a.answer = Answer{}
+	switch o := &a.Question().Options[i]; o.Act {
+	case ActDecline:
+		return Refused
+	case ActAlone:
+		a.answer.Selected = []string{o.Label}
+	}
+	return Done
+}
+
 func (a *Asking) takeMany(r reply) (Step, error) {
 	picked, other, done := slices.Clone(a.opts.Picked), false, false
+	open := !a.Question().Closed
 	ids := r.ids
 	if !r.many {
 		ids = []string{r.id}
-	} else if r.id == OtherID {
+	} else if r.id == OtherID && open {
 		other = true
 	} else if err := a.known(r.id); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
 		switch {
-		case id == OtherID:
+		case id == OtherID && open:
 			other = true
 		case id == DoneID && len(a.opts.Picked) > 0:
 			done = true
@@ -201,13 +219,21 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 			if err != nil {
 				return 0, err
 			}
+			if a.Question().Options[i].Act != 0 {
+				if len(ids) > 1 {
+					return 0, fmt.Errorf("%w: option %q stands alone", ErrProtocol, id)
+				}
+				return a.act(i), nil
+			}
 			if !slices.Contains(picked, i) {
 				picked = append(picked, i)
 			}
 		}
 	}
 	text, note := r.text, r.notes
-	if text == "" {
+	if !open {
+		text, note = "", strings.TrimSpace(text+"\n"+note)
+	} else if text == "" {
 		text, note = note, ""
 	}
 	if text == "" && !other && (len(picked) == 0 || r.many && len(r.ids) == 0) {
@@ -219,7 +245,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 	switch {
 	case other && text == "":
 		return NeedText, nil
-	case done, other, r.many, text != "", a.opts.Aware, len(picked) == len(a.Question().Options):
+	case done, other, r.many, text != "", a.opts.Aware, len(picked) == a.Question().plain():
 		return Done, nil
 	}
 	a.opts.Round++
@@ -247,8 +273,12 @@ func (a *Asking) AddText(text string) {
 
 // AddPicks ends a question that is at [NeedText] with options (positions from
 // 0) that the user named in words. A multi-select question adds them to its
-// picks, if there are any; a single-select question takes the first.
-func (a *Asking) AddPicks(positions []int) {
+// picks, if there are any; a single-select question takes the first. It returns
+// [Done], or [Refused] for an option that declines.
+func (a *Asking) AddPicks(positions []int) Step {
+	if len(positions) == 1 && a.Question().Options[positions[0]].Act != 0 {
+		return a.act(positions[0])
+	}
 	if !a.Question().MultiSelect {
 		a.opts.Picked = positions[:1]
 	} else {
@@ -260,6 +290,18 @@ func (a *Asking) AddPicks(positions []int) {
 		slices.Sort(a.opts.Picked)
 	}
 	a.settle("", "")
+	return Done
+}
+
+// plain counts the options that are part of an answer.
+func (q *Question) plain() int {
+	n := 0
+	for i := range q.Options {
+		if q.Options[i].Act == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // offered finds the option with this id in the current round's list.

@@ -198,7 +198,7 @@ func questionsJSON(questions []Question) []byte {
 	for i, q := range questions {
 		list[i] = question{q.Text, q.Header, make([]option, len(q.Options)), q.MultiSelect}
 		for j, o := range q.Options {
-			list[i].Options[j] = option(o)
+			list[i].Options[j] = option{o.Label, o.Description, o.Preview}
 		}
 	}
 	return mustMarshal(list)

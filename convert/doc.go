@@ -7,13 +7,14 @@
 //
 //	asking := convert.Ask(call, 0, convert.PermissionOptions{})
 //	response := send(asking.Request())      // session/request_permission
-//	step, err := asking.Reply(response)     // Done, Again, NeedText, Dismissed
+//	step, err := asking.Reply(response)     // Done, Again, NeedText, Dismissed, Refused
 //
 //	outcome := convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{asking.Answer()}}
 //	result := convert.ClaudeResult(call, outcome)
 //
 // [Form] and [FormOutcome] do the same through an elicitation form, [Message]
-// and [ReadMessage] through the conversation. Package
+// and [ReadMessage] through the conversation. [ServerForm] makes questions of a
+// form that an MCP server sends, [ParseForm] of one that an agent sends. Package
 // [github.com/acp-bridge/acp-bridge/adapter] puts them on a connection.
 //
 // Text for people (titles, names, content) is cleaned of control characters

@@ -11,15 +11,18 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// FormRequest holds the parameters of an ACP elicitation/create request in
-// form mode. The SDK's own type has neither the session scope nor option
-// descriptions.
+// FormRequest holds the parameters of an ACP elicitation/create request. The
+// SDK's own type has neither the session scope nor option descriptions.
 type FormRequest struct {
-	Mode            string     `json:"mode"`
-	SessionID       string     `json:"sessionId"`
-	ToolCallID      string     `json:"toolCallId,omitempty"`
-	Message         string     `json:"message"`
-	RequestedSchema FormSchema `json:"requestedSchema"`
+	Mode       string `json:"mode"` // form or url
+	SessionID  string `json:"sessionId"`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Message    string `json:"message"`
+	// RequestedSchema is a [FormSchema], or one of an MCP server as it came.
+	RequestedSchema any `json:"requestedSchema,omitempty"`
+	// URL and ElicitationID belong to mode url.
+	URL           string `json:"url,omitempty"`
+	ElicitationID string `json:"elicitationId,omitempty"`
 }
 
 // FormSchema is the object a form asks for.
@@ -56,6 +59,7 @@ type FormOption struct {
 }
 
 const (
+	keyPrefix    = "question_"
 	customSuffix = "_custom"
 	customMark   = "_askUserQuestionCustomAnswer"
 	previewMark  = "_claude/askUserQuestionOption"
@@ -112,7 +116,7 @@ func addFields(fields map[string]FormField, c Call, i int) {
 // formKey is padded with zeros: clients show fields in the order of their keys.
 func formKey(c Call, i int) string {
 	width := len(strconv.Itoa(len(c.Questions) - 1))
-	return fmt.Sprintf("question_%0*d", width, i)
+	return fmt.Sprintf(keyPrefix+"%0*d", width, i)
 }
 
 func formOptions(q *Question) []FormOption {

@@ -9,62 +9,106 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// FormCall is an elicitation form read as a question call, for a client that
-// shows it as questions. Each field is a question; a field for custom answers
-// belongs to the question it stands beside.
+// FormCall is an elicitation form read as a question call, for whoever shows
+// it as questions: a client without forms of its own. Each field is a question;
+// a field for custom answers belongs to the question it stands beside. A form
+// without fields, or one that sends the user to an address, is one question:
+// go on or not.
 type FormCall struct {
 	Call
-	// FreeText says for each question whether words of the user's own can be
-	// sent back.
-	FreeText []bool
 
-	fields []formField
+	fields  []formField
+	request FormRequest // of a server's form
 }
 
-// formField is where the answer to a question goes.
-type formField struct {
-	key, kind string
-	values    []string // of the options, in their order
-	custom    string   // the key of the text beside it, if there is one
-}
-
-// ParseForm reads the parameters of elicitation/create in form mode. Errors
-// are [InputError]s.
+// ParseForm reads the parameters of elicitation/create. Errors are
+// [InputError]s.
 func ParseForm(params json.RawMessage) (FormCall, error) {
 	if !valid(params) {
 		return FormCall{}, &InputError{Err: ErrInvalidJSON, Detail: "expected the parameters of elicitation/create"}
 	}
 	root := gjson.ParseBytes(params)
-	if mode := root.Get("mode"); mode.Exists() && mode.Str != "form" {
-		return FormCall{}, &InputError{Err: ErrWrongType, Detail: "mode must be form, got " + shorten(mode.Raw)}
-	}
-	properties := root.Get("requestedSchema.properties")
-	if !properties.IsObject() {
-		return FormCall{}, wrongType(0, 0, "requestedSchema.properties", "an object", properties)
-	}
 	f := FormCall{Call: Call{
 		Session: root.Get("sessionId").String(),
 		ID:      root.Get("toolCallId").String(),
 		Input:   params,
 	}}
+	message := root.Get("message").String()
+	switch mode := root.Get("mode"); {
+	case mode.Str == "url":
+		where := root.Get("url").String()
+		if where == "" {
+			return FormCall{}, wrongType(0, 0, "url", "an address", root.Get("url"))
+		}
+		f.request.Mode = modeURL
+		f.confirm(message+"\n\n"+where, openedLabel)
+		return f, nil
+	case mode.Exists() && mode.Str != "form":
+		return FormCall{}, &InputError{Err: ErrWrongType, Detail: "mode must be form or url, got " + shorten(mode.Raw)}
+	}
+	schema := root.Get("requestedSchema")
+	customs := customFields(schema.Get("properties"))
+	if err := f.read(schema, customs); err != nil {
+		return FormCall{}, err
+	}
+	if len(f.fields) == 0 {
+		f.confirm(message, acceptLabel)
+		return f, nil
+	}
+	ours := len(customs) > 0 || strings.HasPrefix(f.fields[0].key, keyPrefix) // questions as a form: see Form
+	for i := range f.fields {
+		if !ours && (len(f.fields) > 1 || len(f.Questions[i].Options) > 0) { // a text alone is typed at once
+			f.fields[i].offerMore(&f.Questions[i])
+		}
+	}
+	switch {
+	case blank(message):
+	case len(f.fields) == 1 && (ours || f.fields[0].about == ""):
+		f.Questions[0].Text = message
+	case !ours:
+		f.Questions[0].Text = message + "\n\n" + f.Questions[0].Text
+	}
+	return f, nil
+}
+
+const (
+	modeURL      = "url"
+	acceptLabel  = "Accept"
+	openedLabel  = "Opened, go on"
+	declineLabel = "Decline"
+)
+
+// confirm makes the form a single question: go on or not.
+func (f *FormCall) confirm(text, yes string) {
+	f.Questions = []Question{{
+		Text: text, Closed: true,
+		Options: []Option{{Label: yes, Act: ActAlone}, {Label: declineLabel, Act: ActDecline}},
+	}}
+}
+
+// read makes a question of each property. Customs are the keys of questions
+// with a field for custom answers, which is no question.
+func (f *FormCall) read(schema gjson.Result, customs map[string]string) error {
+	properties := field(schema, "properties")
+	if !properties.IsObject() {
+		return wrongType(0, 0, "requestedSchema.properties", "an object", properties)
+	}
+	required := map[string]bool{}
+	for _, key := range field(schema, "required").Array() {
+		required[key.Str] = true
+	}
+	own := map[string]bool{}
+	for _, key := range customs {
+		own[key] = true
+	}
 	var err error
-	customs := customFields(properties)
 	properties.ForEach(func(k, v gjson.Result) bool {
-		if !isCustom(customs, k.Str) {
-			err = f.add(k.Str, v, customs[k.Str])
+		if !own[k.Str] {
+			err = f.add(formField{key: k.Str, custom: customs[k.Str], required: required[k.Str], schema: v})
 		}
 		return err == nil
 	})
-	if err != nil {
-		return FormCall{}, err
-	}
-	if len(f.Questions) == 0 {
-		return FormCall{}, &InputError{Err: ErrNoQuestions}
-	}
-	if message := root.Get("message").String(); len(f.Questions) == 1 && message != "" {
-		f.Questions[0].Text = message
-	}
-	return f, nil
+	return err
 }
 
 // customFields maps the key of a question to that of its custom answer.
@@ -73,63 +117,84 @@ func customFields(properties gjson.Result) map[string]string {
 	properties.ForEach(func(k, v gjson.Result) bool {
 		if mark := field(field(v, "_meta"), customMark); mark.Get("isCustomAnswer").Bool() {
 			customs[mark.Get("questionId").Str] = k.Str
-		} else if of, ok := strings.CutSuffix(k.Str, customSuffix); ok && field(properties, of).Exists() {
-			customs[of] = k.Str
+		} else if of, ok := strings.CutSuffix(k.Str, customSuffix); ok && strings.HasPrefix(of, keyPrefix) && field(properties, of).Exists() {
+			customs[of] = k.Str // other agents set no mark
 		}
 		return true
 	})
 	return customs
 }
 
-func isCustom(customs map[string]string, key string) bool {
-	for _, custom := range customs {
-		if custom == key {
-			return true
-		}
-	}
-	return false
-}
+// A form that a person fills in has far fewer.
+const maxFields, maxChoices = 100, 1000
 
-func (f *FormCall) add(key string, v gjson.Result, custom string) error {
-	q := Question{Text: v.Get("description").String(), Header: v.Get("title").String()}
-	if q.Text == "" {
-		q.Text = firstNonEmpty(q.Header, key)
+func (f *FormCall) add(to formField) error {
+	to.kind, to.about = to.schema.Get("type").Str, to.schema.Get("description").String()
+	q := Question{Header: firstNonEmpty(to.schema.Get("title").String(), to.key)}
+	q.Text = firstNonEmpty(to.about, q.Header)
+	if blank(q.Text) {
+		q.Text = "(a field without a name)"
 	}
-	to := formField{key: key, kind: v.Get("type").Str, custom: custom}
-	options := v.Get("oneOf")
-	switch to.kind {
-	case "array":
-		q.MultiSelect = true
-		if options = v.Get("items.anyOf"); !options.Exists() {
-			options = v.Get("items.enum")
-		}
-	case "boolean":
-		options = gjson.Parse(`[{"const":"true","title":"Yes"},{"const":"false","title":"No"}]`)
-	case "string", "number", "integer":
-		if !options.Exists() {
-			options = v.Get("enum")
-		}
-	default:
+	options, ok := to.choices()
+	if !ok {
 		return &InputError{Question: len(f.Questions) + 1, Err: ErrWrongType,
-			Detail: fmt.Sprintf("field %q has the unknown type %q", key, to.kind)}
+			Detail: fmt.Sprintf("field %q has the unknown type %q", to.key, to.kind)}
 	}
-	for _, o := range options.Array() {
-		value, label := o.String(), o.String()
-		if o.IsObject() {
-			value = o.Get("const").String()
-			label = firstNonEmpty(o.Get("title").String(), value)
-		}
-		to.values = append(to.values, value)
-		q.Options = append(q.Options, Option{
-			Label:       label,
-			Description: o.Get("description").String(),
-			Preview:     field(field(o, "_meta"), previewMark).Get("preview").String(),
-		})
+	if len(f.fields) == maxFields || len(options) > maxChoices {
+		return &InputError{Question: len(f.Questions) + 1, Err: ErrOptionCount,
+			Detail: fmt.Sprintf("a form has at most %d fields with %d options", maxFields, maxChoices)}
+	}
+	q.MultiSelect = to.kind == "array"
+	to.preset = field(to.schema, "default")
+	for _, o := range options {
+		to.addOption(&q, o)
+	}
+	to.closed = len(q.Options) > 0 || q.MultiSelect
+	q.Closed = to.closed && to.custom == ""
+	q.Words = !to.closed
+	if v := to.preset; q.Words && v.Exists() && !blank(v.String()) && to.check(v) == nil {
+		q.Options = []Option{{Label: v.String(), Description: "default", Act: ActAlone}}
+		to.values = []gjson.Result{v}
 	}
 	f.Questions = append(f.Questions, q)
-	f.FreeText = append(f.FreeText, custom != "" || len(q.Options) == 0)
 	f.fields = append(f.fields, to)
 	return nil
+}
+
+// addOption offers a value of a field, once, under a label of its own.
+func (t *formField) addOption(q *Question, o gjson.Result) {
+	value, label := o, o.String()
+	if o.IsObject() {
+		value = field(o, "const")
+		label = firstNonEmpty(field(o, "title").String(), value.String())
+	}
+	if t.indexOf(value) >= 0 {
+		return
+	}
+	if blank(label) {
+		label = "(empty)"
+	}
+	if q.hasLabel(label) {
+		label += " (" + value.String() + ")"
+	}
+	option := Option{
+		Label:       q.unused(label),
+		Description: field(o, "description").String(),
+		Preview:     field(field(o, "_meta"), previewMark).Get("preview").String(),
+	}
+	if t.preset.Exists() && same(t.preset, value) {
+		option.Description = strings.TrimPrefix(option.Description+", default", ", ")
+	}
+	t.values = append(t.values, value)
+	q.Options = append(q.Options, option)
+}
+
+// unused returns the label, or one like it that no option has.
+func (q *Question) unused(label string) string {
+	for n := 2; q.hasLabel(label); n++ {
+		label = strings.TrimSuffix(label, " "+strconv.Itoa(n-1)) + " " + strconv.Itoa(n)
+	}
+	return label
 }
 
 func firstNonEmpty(values ...string) string {
@@ -139,75 +204,4 @@ func firstNonEmpty(values ...string) string {
 		}
 	}
 	return ""
-}
-
-// Reply is the reply to the form for an outcome. An error says which answer
-// does not fit its field.
-func (f FormCall) Reply(o Outcome) (json.RawMessage, error) {
-	switch o.Status {
-	case Answered:
-	case Declined:
-		return json.RawMessage(`{"action":"decline"}`), nil
-	default:
-		return json.RawMessage(`{"action":"cancel"}`), nil
-	}
-	content := map[string]any{}
-	for i, a := range o.Answers {
-		if err := f.put(content, i, a); err != nil {
-			return nil, err
-		}
-	}
-	return mustMarshal(map[string]any{"action": "accept", "content": content}), nil
-}
-
-func (f FormCall) put(content map[string]any, i int, a Answer) error {
-	q, to := f.Questions[i], f.fields[i]
-	var values []string
-	for j, o := range q.Options {
-		for _, label := range a.Selected {
-			if o.Label == label {
-				values = append(values, to.values[j])
-			}
-		}
-	}
-	words := firstNonEmpty(a.Text, a.Note)
-	if words != "" && to.custom != "" {
-		content[to.custom] = words
-		words = ""
-	}
-	switch {
-	case to.kind == "array":
-		if len(values) > 0 {
-			content[to.key] = values
-		}
-	case len(values) > 0:
-		return putScalar(content, to, values[0], i)
-	case len(q.Options) == 0 && words != "":
-		return putScalar(content, to, words, i)
-	case words != "":
-		return fmt.Errorf("question %d takes none but its options", i+1)
-	}
-	return nil
-}
-
-func putScalar(content map[string]any, to formField, value string, i int) error {
-	switch to.kind {
-	case "boolean":
-		content[to.key] = value == "true"
-	case "integer":
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return fmt.Errorf("question %d takes a whole number, got %q", i+1, value)
-		}
-		content[to.key] = n
-	case "number":
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return fmt.Errorf("question %d takes a number, got %q", i+1, value)
-		}
-		content[to.key] = n
-	default:
-		content[to.key] = value
-	}
-	return nil
 }

@@ -27,7 +27,11 @@ func Message(q Question, picked []int) string {
 		b.WriteByte('\n')
 	}
 	for i := range q.Options {
-		if !slices.Contains(picked, i) {
+		switch {
+		case slices.Contains(picked, i):
+		case q.Words:
+			b.WriteString("\n- " + optionName(&q.Options[i]))
+		default:
 			b.WriteString("\n" + strconv.Itoa(i+1) + ". " + optionName(&q.Options[i]))
 		}
 	}
@@ -40,8 +44,14 @@ func messageHelp(q Question, more bool) string {
 	switch {
 	case len(q.Options) == 0:
 		return "Reply with your answer." + cancel
+	case q.Words:
+		return "Reply with your answer, or with one of the words above." + cancel
 	case more:
 		return "Reply with your own words, or with further numbers; they are added to what is picked. Reply `done` if that is all." + cancel
+	case q.Closed && q.MultiSelect:
+		return "Reply with one or more numbers (such as `1,3`) or labels." + cancel
+	case q.Closed:
+		return "Reply with a number or a label." + cancel
 	case q.MultiSelect:
 		return "Reply with one or more numbers (such as `1,3`), a label, or your own words." + cancel
 	}
@@ -74,16 +84,23 @@ func ReadMessage(q Question, reply string) Said {
 	if strings.EqualFold(reply, "cancel") {
 		return Said{Cancel: true}
 	}
-	if picks, ok := readNumbers(q, reply); ok {
-		if len(picks) > 1 && !q.MultiSelect {
-			return Said{Unclear: "This question takes one answer."}
-		}
-		return Said{Picks: picks}
+	if q.Words {
+		return Said{Text: reply}
 	}
-	if q.MultiSelect {
-		if picks, ok := readList(q, reply); ok {
-			return Said{Picks: picks}
-		}
+	picks, ok := readNumbers(q, reply)
+	if ok && len(picks) > 1 && !q.MultiSelect {
+		return Said{Unclear: "This question takes one answer."}
+	}
+	if !ok && q.MultiSelect {
+		picks, ok = readList(q, reply)
+	}
+	switch {
+	case ok && len(picks) > 1 && slices.ContainsFunc(picks, func(i int) bool { return q.Options[i].Act != 0 }):
+		return Said{Unclear: "One of these options stands alone."}
+	case ok:
+		return Said{Picks: picks}
+	case q.Closed:
+		return Said{Unclear: "This question takes none but its options."}
 	}
 	return Said{Text: reply}
 }

@@ -11,6 +11,8 @@ type Call struct {
 	ID string
 	// Name is the tool's name as the agent spelled it; it may be empty.
 	Name string
+	// Server is the MCP server that asks; it is empty where the agent does.
+	Server string
 	// Questions are in the order in which the agent gave them.
 	Questions []Question
 	// Input is the tool input as it was received, the source of every field
@@ -28,6 +30,12 @@ type Question struct {
 	Options []Option
 	// MultiSelect allows more than one option.
 	MultiSelect bool
+	// Closed takes none but the options.
+	Closed bool `json:",omitempty"` // left out: pending questions are known by a hash of this
+	// Words is set where the answer is in the user's own words and the options
+	// stand beside it: in a conversation they are named, not numbered, because
+	// a number may be the answer.
+	Words bool `json:",omitempty"`
 }
 
 // Option is one suggested answer.
@@ -37,7 +45,22 @@ type Option struct {
 	// Preview is something to show while the option is in focus: a mock-up, a
 	// piece of code.
 	Preview string
+	// Act says what picking the option does; the zero value makes it (part of)
+	// the answer.
+	Act Act `json:",omitempty"`
 }
+
+// Act is what picking an option does beyond being the answer.
+type Act int
+
+const (
+	// ActAlone ends the question: nothing else is picked beside the option.
+	ActAlone Act = iota + 1
+	// ActSkip leaves the question without an answer.
+	ActSkip
+	// ActDecline declines the whole call.
+	ActDecline
+)
 
 // Answer is what the user said to one question. The zero Answer means that
 // the question was left without one.

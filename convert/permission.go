@@ -113,22 +113,25 @@ func textContent(text string) []acp.ToolCallContent {
 
 func permissionOptions(q *Question, o PermissionOptions) []acp.PermissionOption {
 	options := make([]acp.PermissionOption, 0, len(q.Options)+2)
-	add := func(id, name string) {
-		options = append(options, acp.PermissionOption{
-			Kind:     acp.PermissionOptionKindAllowOnce,
-			Name:     name,
-			OptionId: acp.PermissionOptionId(id),
-		})
+	add := func(id, name string, kind acp.PermissionOptionKind) {
+		options = append(options, acp.PermissionOption{Kind: kind, Name: name, OptionId: acp.PermissionOptionId(id)})
 	}
+	const pick = acp.PermissionOptionKindAllowOnce
 	if len(o.Picked) > 0 {
-		add(DoneID, doneName(q, o.Picked))
+		add(DoneID, doneName(q, o.Picked), pick)
 	}
 	for i := range q.Options {
-		if !o.picked(i) {
-			add(optionID(q, i), optionName(&q.Options[i]))
+		switch {
+		case o.picked(i):
+		case q.Options[i].Act == ActDecline:
+			add(optionID(q, i), optionName(&q.Options[i]), acp.PermissionOptionKindRejectOnce)
+		default:
+			add(optionID(q, i), optionName(&q.Options[i]), pick)
 		}
 	}
-	add(OtherID, otherName)
+	if !q.Closed {
+		add(OtherID, otherName, pick)
+	}
 	return options
 }
 
@@ -179,6 +182,7 @@ type claudeMeta struct {
 type bridgeMeta struct {
 	Question  int      `json:"question"`
 	Questions int      `json:"questions"`
+	MCPServer string   `json:"mcpServer,omitempty"`
 	Round     int      `json:"round,omitempty"`
 	Picked    []string `json:"picked,omitzero"`
 }
@@ -186,10 +190,10 @@ type bridgeMeta struct {
 func permissionMeta(c Call, q int, o PermissionOptions) map[string]any {
 	question := &c.Questions[q]
 	meta := map[string]any{"claudeCode": claudeMeta{"askUserQuestion", question.MultiSelect}}
-	if len(c.Questions) == 1 && !question.MultiSelect {
+	if len(c.Questions) == 1 && !question.MultiSelect && c.Server == "" {
 		return meta
 	}
-	where := bridgeMeta{Question: q + 1, Questions: len(c.Questions)}
+	where := bridgeMeta{Question: q + 1, Questions: len(c.Questions), MCPServer: c.Server}
 	if question.MultiSelect && !o.Aware {
 		where.Round = max(o.Round, 1)
 		where.Picked = make([]string, len(o.Picked))

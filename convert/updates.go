@@ -53,7 +53,7 @@ func Reannounce(c Call, q int, style TitleStyle) acp.SessionUpdate {
 
 // Complete is the update that ends question q with `question → answer`.
 func Complete(c Call, q int, a Answer) acp.SessionUpdate {
-	return finish(ToolCallID(c, q), acp.ToolCallStatusCompleted, recordLine(c.Questions[q], a))
+	return finish(ToolCallID(c, q), acp.ToolCallStatusCompleted, recordLine(c, q, a))
 }
 
 // CompleteAll is the update that ends a call whose questions were shown as
@@ -61,14 +61,14 @@ func Complete(c Call, q int, a Answer) acp.SessionUpdate {
 func CompleteAll(c Call, answers []Answer) acp.SessionUpdate {
 	lines := make([]string, 0, len(answers))
 	for i, a := range answers {
-		lines = append(lines, recordLine(c.Questions[i], a))
+		lines = append(lines, recordLine(c, i, a))
 	}
 	return finish(c.ID, acp.ToolCallStatusCompleted, strings.Join(lines, "\n\n"))
 }
 
 // Fail is the update that ends question q without an answer, with the reason.
 func Fail(c Call, q int, o Outcome) acp.SessionUpdate {
-	text := clean.Line(c.Questions[q].Text) + " → " + clean.Line(o.why())
+	text := recordName(c, q) + " → " + clean.Line(o.why())
 	return finish(ToolCallID(c, q), acp.ToolCallStatusFailed, text)
 }
 
@@ -76,8 +76,8 @@ func Fail(c Call, q int, o Outcome) acp.SessionUpdate {
 // without answers.
 func FailAll(c Call, o Outcome) acp.SessionUpdate {
 	lines := make([]string, len(c.Questions))
-	for i, q := range c.Questions {
-		lines[i] = clean.Line(q.Text) + " → " + clean.Line(o.why())
+	for i := range c.Questions {
+		lines[i] = recordName(c, i) + " → " + clean.Line(o.why())
 	}
 	return finish(c.ID, acp.ToolCallStatusFailed, strings.Join(lines, "\n\n"))
 }
@@ -96,7 +96,16 @@ func finish(id string, status acp.ToolCallStatus, text string) acp.SessionUpdate
 		acp.WithUpdateContent(textContent(text)))
 }
 
-func recordLine(q Question, a Answer) string {
+// recordName is what question q is called in a record: for a server's form the
+// field, whose question says more than that.
+func recordName(c Call, q int) string {
+	if c.Server != "" {
+		return clean.Line(c.Questions[q].Header)
+	}
+	return clean.Line(c.Questions[q].Text)
+}
+
+func recordLine(c Call, q int, a Answer) string {
 	text := "(not answered)"
 	if !a.Empty() {
 		items := a.Items()
@@ -105,5 +114,5 @@ func recordLine(q Question, a Answer) string {
 		}
 		text = WithNote(strings.Join(items, ", "), clean.Line(a.Note))
 	}
-	return clean.Line(q.Text) + " → " + text
+	return recordName(c, q) + " → " + text
 }

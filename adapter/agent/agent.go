@@ -71,6 +71,8 @@ type Agent struct {
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
 	canRead  bool             // the editor reads out its buffers
+	toggles  bool             // the editor has options that are on or off
+	opensURL bool             // the editor sends its user to addresses
 	terminal string           // see terminalKey
 	sessions map[string]*session
 	closing  sync.WaitGroup // sessions whose processes are being started or ended
@@ -171,7 +173,7 @@ func (a *Agent) Request(ctx context.Context, method string, params json.RawMessa
 	a.connection()
 	switch method {
 	case acp.AgentMethodInitialize:
-		return a.initialize(a.readInitialize(params))
+		return a.initialize(params)
 	case acp.AgentMethodAuthenticate:
 		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
 	case acp.AgentMethodLogout:
@@ -239,13 +241,14 @@ func decode[T any](params json.RawMessage) (request T, err error) {
 
 var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}
 
-// cliEnv is the environment of the CLI, which is asked to say when it is idle.
-func (a *Agent) cliEnv() []string {
+// cliEnv is the environment of the CLI with what a session adds to it. The CLI
+// is asked to say when it is idle.
+func (a *Agent) cliEnv(more []string) []string {
 	env := a.opts.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	return append(slices.Clip(env), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
+	return append(slices.Concat(env, more), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
 }
 
 // claudePath finds the CLI.

@@ -145,10 +145,16 @@ func (a *Agent) getenv(name string) string {
 	if a.opts.Env == nil {
 		return os.Getenv(name)
 	}
-	for i := len(a.opts.Env) - 1; i >= 0; i-- {
-		if key, value, _ := strings.Cut(a.opts.Env[i], "="); key == name {
-			return value
+	value, _ := lookup(a.opts.Env, name)
+	return value
+}
+
+// lookup finds a variable in an environment, where the last one counts.
+func lookup(env []string, name string) (string, bool) {
+	for i := len(env) - 1; i >= 0; i-- {
+		if key, value, _ := strings.Cut(env[i], "="); key == name {
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }

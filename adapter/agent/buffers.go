@@ -54,7 +54,7 @@ func (r *requests) hook(m claude.Message) {
 				}}
 			}
 		}
-		r.reply(claude.ToolRequest{RequestID: m.RequestID()}, result)
+		r.reply(m.RequestID(), result)
 	}()
 }
 

@@ -71,6 +71,7 @@ func AskOptions(r acp.InitializeRequest) (o adapter.Options, why string) {
 	aware := declared != nil && declared != false
 	o = adapter.Options{
 		Forms:  caps.Elicitation != nil && caps.Elicitation.Form != nil,
+		URLs:   takesURLs(r),
 		Aware:  aware,
 		Title:  known.Title,
 		Unseen: known.Unseen && !aware,
@@ -80,6 +81,11 @@ func AskOptions(r acp.InitializeRequest) (o adapter.Options, why string) {
 		return o, "the table of clients: " + known.Note
 	}
 	return o, "its capabilities"
+}
+
+func takesURLs(r acp.InitializeRequest) bool {
+	e := r.ClientCapabilities.Elicitation
+	return e != nil && e.Url != nil
 }
 
 // askOptions are AskOptions, overridden by the user.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -53,7 +54,7 @@ func (s *session) modes() *acp.SessionModeState {
 	return state
 }
 
-// options are the session's modes and models as configuration options.
+// options are the session's configuration options.
 func (s *session) options() []acp.SessionConfigOption {
 	modes := s.modes()
 	var list []acp.SessionConfigSelectOption
@@ -71,20 +72,46 @@ func (s *session) options() []acp.SessionConfigOption {
 		}
 		list = append(list, o)
 	}
-	if len(list) > 0 {
-		options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, s.modelValue(), list))
+	if len(list) == 0 {
+		return options
 	}
-	return options
+	model := s.currentModel()
+	if !s.lists(model.Value) {
+		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(model.Value), Name: model.DisplayName})
+	}
+	options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list))
+	return append(options, s.tunings()...)
 }
 
-// modelValue is the model that is set, as one of the CLI's own values. mu is
-// held.
-func (s *session) modelValue() string {
+// currentModel is the model that is set, if possible as one of those that the
+// CLI lists. mu is held.
+func (s *session) currentModel() claude.Model {
 	models := s.info.Models
-	if i := slices.IndexFunc(models, func(m claude.Model) bool { return m.Value == s.model }); i >= 0 {
-		return s.model
+	find := func(is func(claude.Model) bool) (claude.Model, bool) {
+		if i := slices.IndexFunc(models, is); i >= 0 {
+			return models[i], true
+		}
+		return claude.Model{}, false
 	}
-	return models[0].Value
+	if m, ok := find(func(m claude.Model) bool { return m.Value == s.model }); ok {
+		return m
+	}
+	name := s.settings.Model
+	if m, ok := find(func(m claude.Model) bool { return m.Resolved == name || m.Value == name }); ok {
+		return m
+	}
+	if name != "" {
+		return claude.Model{Value: name, DisplayName: name, Resolved: name}
+	}
+	if len(models) == 0 {
+		return claude.Model{}
+	}
+	return models[0]
+}
+
+// lists reports whether the CLI lists a model. mu is held.
+func (s *session) lists(value string) bool {
+	return slices.ContainsFunc(s.info.Models, func(m claude.Model) bool { return m.Value == value })
 }
 
 func selectOption(id, name string, category acp.SessionConfigOptionCategory, current string, list acp.SessionConfigSelectOptionsUngrouped) acp.SessionConfigOption {
@@ -110,9 +137,9 @@ func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, 
 // its variants apart without a field that clients leave out.
 func (a *Agent) setOption(ctx context.Context, params json.RawMessage) (any, error) {
 	r, err := decode[struct {
-		SessionID acp.SessionId `json:"sessionId"`
-		ConfigID  string        `json:"configId"`
-		Value     string        `json:"value"`
+		SessionID acp.SessionId   `json:"sessionId"`
+		ConfigID  string          `json:"configId"`
+		Value     json.RawMessage `json:"value"`
 	}](params)
 	if err != nil {
 		return nil, err
@@ -121,29 +148,67 @@ func (a *Agent) setOption(ctx context.Context, params json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	switch r.ConfigID {
-	case modeOption:
-		before := s.modes().CurrentModeId
-		if err := s.changeMode(ctx, r.Value); err != nil {
-			return nil, err
-		}
-		if string(before) != r.Value {
-			s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(r.Value)}})
-		}
-	case modelOption:
-		if err := s.changeModel(ctx, r.Value); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, invalid("unknown option %q: expected %s or %s", r.ConfigID, modeOption, modelOption)
+	if err := s.setOption(ctx, r.ConfigID, r.Value); err != nil {
+		return nil, err
 	}
 	return acp.SetSessionConfigOptionResponse{ConfigOptions: s.options()}, nil
 }
 
+func (s *session) setOption(ctx context.Context, id string, value json.RawMessage) error {
+	switch id {
+	case fastOption, ultracodeOption:
+		on, err := toggled(id, value)
+		if err != nil {
+			return err
+		}
+		if id == fastOption {
+			return s.changeFast(ctx, on)
+		}
+		return s.changeUltracode(ctx, on)
+	case modeOption, modelOption, effortOption:
+	default:
+		return invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
+	}
+	var word string
+	if err := json.Unmarshal(value, &word); err != nil {
+		return invalid("option %q: expected one of its values, got %s", id, value)
+	}
+	switch id {
+	case modelOption:
+		return s.changeModel(ctx, word)
+	case effortOption:
+		return s.changeEffort(ctx, word)
+	}
+	before := s.modes().CurrentModeId
+	if err := s.changeMode(ctx, word); err != nil {
+		return err
+	}
+	if string(before) != word {
+		s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(word)}})
+	}
+	return nil
+}
+
+// optionIDs are the ids of the options that the session has now.
+func (s *session) optionIDs() []string {
+	var ids []string
+	for _, o := range s.options() {
+		if o.Select != nil {
+			ids = append(ids, string(o.Select.Id))
+		} else {
+			ids = append(ids, string(o.Boolean.Id))
+		}
+	}
+	return ids
+}
+
 func (s *session) changeMode(ctx context.Context, mode string) error {
-	known := slices.ContainsFunc(s.modes().AvailableModes, func(m acp.SessionMode) bool { return string(m.Id) == mode })
-	if !known {
-		return invalid("unknown mode %q: the modes of a session are listed when it is opened", mode)
+	var names []string
+	for _, m := range s.modes().AvailableModes {
+		names = append(names, string(m.Id))
+	}
+	if !slices.Contains(names, mode) {
+		return invalid("unknown mode %q: expected %s", mode, strings.Join(names, ", "))
 	}
 	// Noted first: the CLI's own report of the change is then no news.
 	before := s.swapMode(mode)
@@ -190,17 +255,30 @@ func (s *session) swapMode(mode string) (before string) {
 
 func (s *session) changeModel(ctx context.Context, model string) error {
 	s.mu.Lock()
-	known := slices.ContainsFunc(s.info.Models, func(m claude.Model) bool { return m.Value == model })
+	known := s.lists(model) || model == s.currentModel().Value
+	var names []string
+	for _, m := range s.info.Models {
+		names = append(names, m.Value)
+	}
 	proc := s.proc
 	s.mu.Unlock()
 	if !known {
-		return invalid("unknown model %q: the models are listed when a session is opened", model)
+		return invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
 	}
 	before := s.swapModel(model)
 	if proc == nil {
 		return nil
 	}
-	err := s.tell(ctx, func(ctx context.Context) error { return proc.SetModel(ctx, model) }, func() {
+	err := s.tell(ctx, func(ctx context.Context) error {
+		if err := proc.SetModel(ctx, model); err != nil {
+			return err
+		}
+		if s.tunes() { // the levels of effort are the model's
+			s.readSettings(ctx, proc)
+			s.swapModel(model)
+		}
+		return nil
+	}, func() {
 		s.swapModel(before)
 		s.configChanged()
 	})
@@ -230,6 +308,12 @@ func (s *session) modeChanged(mode string) {
 // configChanged tells the editor the options as they are now.
 func (s *session) configChanged() {
 	s.out.now(acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: s.options()}})
+}
+
+// announce tells the editor what it can know of a session once it is open.
+func (s *session) announce() {
+	s.announceCommands()
+	s.refresh() // asking for it first would make the editor wait
 }
 
 // announceCommands tells the editor the slash commands of the CLI.

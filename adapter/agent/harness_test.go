@@ -32,7 +32,9 @@ type editor struct {
 	requests chan *request
 	served   chan error
 	prompted chan struct{}
-	in       io.Closer
+	// completed gets what the agent says is complete.
+	completed chan gjson.Result
+	in        io.Closer
 	// wire is what the editor sends on, gate what it reads through.
 	wire *wire
 	gate *gate
@@ -67,8 +69,8 @@ func serve(t testing.TB, opts agent.Options) *editor {
 	agentIn, out := io.Pipe()
 	in, agentOut := io.Pipe()
 	e := &editor{
-		t: t, requests: make(chan *request, 100), served: make(chan error, 1), prompted: make(chan struct{}, 100), in: in,
-		wire: &wire{w: out}, gate: newGate(in), changed: make(chan struct{}),
+		t: t, requests: make(chan *request, 100), served: make(chan error, 1), prompted: make(chan struct{}, 100),
+		completed: make(chan gjson.Result, 100), in: in, wire: &wire{w: out}, gate: newGate(in), changed: make(chan struct{}),
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -135,6 +137,9 @@ func (e *editor) Accept(ctx context.Context, method string, params json.RawMessa
 func (e *editor) Notify(ctx context.Context, method string, params json.RawMessage) {
 	if e.watch != nil {
 		e.watch.arrives(ctx, method, gjson.ParseBytes(params))
+	}
+	if method == acp.ClientMethodElicitationComplete {
+		e.completed <- gjson.ParseBytes(params)
 	}
 	if method != acp.ClientMethodSessionUpdate || e.forget {
 		return

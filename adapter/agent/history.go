@@ -14,13 +14,21 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 )
 
-// configDir is where the CLI keeps its sessions.
-func (a *Agent) configDir() string { return transcript.ConfigDir(a.getenv) }
+// configDir is where the CLI keeps its sessions, started with env on top of its
+// environment.
+func (a *Agent) configDir(env []string) string {
+	return transcript.ConfigDir(func(name string) string {
+		if value, ok := lookup(env, name); ok {
+			return value
+		}
+		return a.getenv(name)
+	})
+}
 
 // listSessions answers session/list from the CLI's own files, a page at a time,
 // newest first.
 func (a *Agent) listSessions(ctx context.Context, r acp.ListSessionsRequest) (any, error) {
-	o := transcript.Options{ConfigDir: a.configDir()}
+	o := transcript.Options{ConfigDir: a.configDir(nil)}
 	if r.Cwd != nil {
 		o.Cwd = *r.Cwd
 	}
@@ -47,26 +55,34 @@ func (a *Agent) listSessions(ctx context.Context, r acp.ListSessionsRequest) (an
 
 // loadSession answers session/load: it replays what was said and goes on.
 func (a *Agent) loadSession(ctx context.Context, r acp.LoadSessionRequest) (any, error) {
-	s, err := a.reopen(ctx, r.SessionId, setup{r.Cwd, r.AdditionalDirectories, r.McpServers}, true)
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
 	if err != nil {
 		return nil, err
 	}
-	return conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announceCommands), nil
+	s, err := a.reopen(ctx, r.SessionId, u, true)
+	if err != nil {
+		return nil, err
+	}
+	return conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
 }
 
 // resumeSession answers session/resume: it goes on without a replay.
 func (a *Agent) resumeSession(ctx context.Context, r acp.ResumeSessionRequest) (any, error) {
-	s, err := a.reopen(ctx, r.SessionId, setup{r.Cwd, r.AdditionalDirectories, r.McpServers}, false)
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
 	if err != nil {
 		return nil, err
 	}
-	return conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announceCommands), nil
+	s, err := a.reopen(ctx, r.SessionId, u, false)
+	if err != nil {
+		return nil, err
+	}
+	return conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
 }
 
 // reopen makes a session of one that the CLI has on disk. A session that is
 // open already is closed first: the editor starts over with it.
 func (a *Agent) reopen(ctx context.Context, id acp.SessionId, u setup, replay bool) (*session, error) {
-	path, err := a.transcriptPath(id, u.cwd)
+	path, err := transcriptPath(a.configDir(u.env), id, u.cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +116,8 @@ func (a *Agent) reopen(ctx context.Context, id acp.SessionId, u setup, replay bo
 	return s, a.add(s)
 }
 
-func (a *Agent) transcriptPath(id acp.SessionId, cwd string) (string, error) {
-	path, err := transcript.Find(a.configDir(), string(id), cwd)
+func transcriptPath(configDir string, id acp.SessionId, cwd string) (string, error) {
+	path, err := transcript.Find(configDir, string(id), cwd)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", notFound("there is no session %q in %s", id, cwd)
@@ -118,8 +134,11 @@ func (a *Agent) forkSession(ctx context.Context, params json.RawMessage) (any, e
 	if err != nil {
 		return nil, err
 	}
-	u := setup{r.Cwd, r.AdditionalDirectories, r.McpServers}
-	if _, err := a.transcriptPath(r.SessionId, r.Cwd); err != nil {
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := transcriptPath(a.configDir(u.env), r.SessionId, r.Cwd); err != nil {
 		return nil, err
 	}
 	s := a.prepare(claude.NewSessionID(), u)
@@ -129,22 +148,22 @@ func (a *Agent) forkSession(ctx context.Context, params json.RawMessage) (any, e
 	}
 	return conn.Then(acp.NewSessionResponse{
 		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
-	}, s.announceCommands), nil
+	}, s.announce), nil
 }
 
 // deleteSession answers session/delete. A session that is open is closed first.
 func (a *Agent) deleteSession(r acp.UnstableDeleteSessionRequest) (any, error) {
-	cwd := ""
+	cwd, dir := "", a.configDir(nil)
 	if s, err := a.session(r.SessionId); err == nil {
-		cwd = s.cwd
+		cwd, dir = s.cwd, a.configDir(s.env)
 		a.end(s, errSessionClosed)
 		<-s.ended
 	}
-	path, err := a.transcriptPath(r.SessionId, cwd)
+	path, err := transcriptPath(dir, r.SessionId, cwd)
 	if err != nil {
 		return nil, err
 	}
-	if err := transcript.Delete(a.configDir(), path); err != nil {
+	if err := transcript.Delete(dir, path); err != nil {
 		return nil, internal("the session was not deleted: " + err.Error())
 	}
 	return acp.UnstableDeleteSessionResponse{}, nil
@@ -155,7 +174,7 @@ func (s *session) titleChanged() {
 	s.mu.Lock()
 	id, before := s.cliID, s.title
 	s.mu.Unlock()
-	path, err := transcript.Find(s.agent.configDir(), id, s.cwd)
+	path, err := transcript.Find(s.agent.configDir(s.env), id, s.cwd)
 	if err != nil {
 		return
 	}

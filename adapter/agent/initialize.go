@@ -4,16 +4,20 @@ import (
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 )
 
 // initialize answers at once: the CLI is not needed for it.
-func (a *Agent) initialize(r acp.InitializeRequest) (any, error) {
+func (a *Agent) initialize(params json.RawMessage) (any, error) {
+	r := a.readInitialize(params)
 	a.mu.Lock()
 	a.asker = a.newAsker(r)
 	a.terminal = terminalKey(r.ClientCapabilities)
 	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
+	a.toggles = gjson.GetBytes(params, "clientCapabilities.session.configOptions.boolean").IsObject() // newer than the SDK
+	a.opensURL = takesURLs(r)
 	a.mu.Unlock()
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -14,6 +14,7 @@ type setup struct {
 	cwd  string
 	dirs []string
 	mcp  []acp.McpServer
+	extras
 }
 
 // check refuses what cannot work, before anything is started.
@@ -26,7 +27,7 @@ func (u setup) check() error {
 			return invalid("additional directories must be absolute paths, got %q", dir)
 		}
 	}
-	_, err := mcpConfig(u.mcp)
+	_, err := u.mcpConfig()
 	return err
 }
 
@@ -42,12 +43,12 @@ type mcpServer struct {
 
 // mcpConfig is the editor's MCP servers as the CLI reads them, nil if there are
 // none.
-func mcpConfig(servers []acp.McpServer) ([]byte, error) {
-	if len(servers) == 0 {
+func (u setup) mcpConfig() ([]byte, error) {
+	if len(u.mcp) == 0 && len(u.servers) == 0 {
 		return nil, nil
 	}
-	all := make(map[string]mcpServer, len(servers))
-	for i, s := range servers {
+	all := make(map[string]any, len(u.mcp))
+	for i, s := range u.mcp {
 		var name string
 		var server mcpServer
 		switch {
@@ -69,6 +70,11 @@ func mcpConfig(servers []acp.McpServer) ([]byte, error) {
 		}
 		all[name] = server
 	}
+	for name, server := range u.servers {
+		if _, twice := all[name]; !twice {
+			all[name] = server
+		}
+	}
 	return json.Marshal(map[string]any{"mcpServers": all})
 }
 
@@ -87,7 +93,8 @@ func (u setup) flags() (flags []string, remove func(), err error) {
 	for _, dir := range u.dirs {
 		flags = append(flags, "--add-dir", dir)
 	}
-	config, err := mcpConfig(u.mcp)
+	flags = append(flags, u.args...)
+	config, err := u.mcpConfig()
 	if err != nil || config == nil {
 		return flags, remove, err
 	}

@@ -70,7 +70,7 @@ func (s *session) settle(k *parked) bool {
 	e.response.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": k.toolCallID}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.parked != k || s.turn == nil || s.turn.owner == nil {
+	if s.parked != k || s.turn == nil || len(s.turn.prompts()) == 0 {
 		return true // over already, or no prompt runs
 	}
 	if s.promptWaits() {
@@ -80,11 +80,11 @@ func (s *session) settle(k *parked) bool {
 	return true
 }
 
-// promptWaits reports whether a prompt is in line that is neither the turn's
-// own nor over. mu is held.
+// promptWaits reports whether a prompt is in line that is neither over nor known
+// to the model. mu is held.
 func (s *session) promptWaits() bool {
 	return slices.ContainsFunc(s.line, func(p *prompt) bool {
-		return !p.ended && !p.cancelled() && (s.turn == nil || p != s.turn.owner)
+		return !p.ended && !p.cancelled() && !p.started && (s.turn == nil || p != s.turn.owner)
 	})
 }
 
@@ -93,11 +93,12 @@ func (s *session) promptWaits() bool {
 func (s *session) answerParked(p *prompt) bool {
 	s.mu.Lock()
 	k := s.parked
-	if k == nil || p.cancelled() {
+	if k == nil || p.cancelled() || s.turn != nil && len(s.turn.prompts()) > 0 { // it is not shown yet
 		s.mu.Unlock()
 		return false
 	}
 	s.parked = nil
+	p.hand()
 	if s.turn != nil {
 		s.turn.owner = p
 	} else {

@@ -148,19 +148,24 @@ func TestOwnTurnAsksInTheConversation(t *testing.T) {
 // A prompt that was typed before the question was there is no answer to it: the
 // question is dropped and the prompt runs.
 func TestPromptTypedBeforeTheQuestion(t *testing.T) {
-	cli := ct.New(t, turns(steps{ct.Text("Working."), ct.Wait("go"), ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("Next.")}))
-	e := serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
-	s := e.ready()
-	first := e.prompt(s, "hi")
-	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "Working." })
-	second := e.prompt(s, "2")
-	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`) // the second has arrived
-	cli.Release("go")
-	first.ends(acp.StopReasonCancelled)
-	second.ends(acp.StopReasonEndTurn)
-	require.NotContains(t, string(cli.Reply("toolu_1")), `"allow"`)
-	require.NotContains(t, e.said(s), "Which database?", "nor is it shown")
-	require.Equal(t, []string{"hi", "2"}, cli.Prompts())
+	for name, old := range map[string]bool{"handed over": false, "waits for an old CLI": true} {
+		t.Run(name, func(t *testing.T) {
+			script := turns(steps{ct.Text("Working."), ct.Wait("go"), ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("Next.")})
+			script.Old = old
+			cli := ct.New(t, script)
+			e := serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
+			s := e.ready()
+			first := e.prompt(s, "hi")
+			e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "Working." })
+			second := e.prompt(s, "2")
+			reached(e, s, cli, old, "hi", "2")
+			cli.Release("go")
+			first.ends(acp.StopReasonCancelled)
+			second.ends(acp.StopReasonEndTurn)
+			require.NotContains(t, string(cli.Reply("toolu_1")), `"allow"`)
+			require.Equal(t, "Working.Next.", e.said(s), "nor is it shown")
+		})
+	}
 }
 
 // When a session is closed or the editor leaves, what the CLI is told about an

@@ -42,21 +42,26 @@ func (r *requests) use(proc *claude.Process) {
 
 // ask takes a can_use_tool request.
 func (r *requests) ask(t claude.ToolRequest, p *painter) {
-	var answer func(context.Context) any
+	fault := claude.Deny("The user could not be asked: there is a fault in acp-bridge", false)
 	if t.ToolName == questionTool {
 		call, err := convert.Parse(t.Input, convert.Limits{})
 		if err != nil { // the model can correct it
-			r.reply(t, claude.Deny("The questions could not be asked: "+err.Error(), false))
+			r.reply(t.RequestID, claude.Deny("The questions could not be asked: "+err.Error(), false))
 			return
 		}
 		call.Session, call.ID, call.Name = r.s.id, t.ToolUseID, t.ToolName
 		p.asked(t.ToolUseID)
-		answer = func(ctx context.Context) any { return r.question(ctx, call) }
-	} else {
-		tool := p.awaiting(t)
-		answer = func(ctx context.Context) any { return r.permission(ctx, t, tool) }
+		r.start(t.RequestID, t.AgentID, fault, func(ctx context.Context) any { return r.question(ctx, call) })
+		return
 	}
-	ctx, finish := r.begin(t)
+	tool := p.awaiting(t)
+	r.start(t.RequestID, t.AgentID, fault, func(ctx context.Context) any { return r.permission(ctx, t, tool) })
+}
+
+// start answers a request behind those before it. Fault is the answer if that
+// panics.
+func (r *requests) start(id, agentID string, fault any, answer func(context.Context) any) {
+	ctx, finish := r.begin(id, agentID)
 	before, asked := r.last, make(chan struct{})
 	r.last = asked
 	r.all.Add(1)
@@ -72,9 +77,9 @@ func (r *requests) ask(t claude.ToolRequest, p *painter) {
 			case <-ctx.Done():
 			}
 		}
-		result := r.guarded(ctx, answer)
+		result := r.guarded(ctx, fault, answer)
 		if !errors.Is(context.Cause(ctx), errWithdrawn) { // else it counts for nothing
-			r.reply(t, result)
+			r.reply(id, result)
 		}
 	}()
 }
@@ -103,32 +108,32 @@ func growStack() {
 func touch(room *[12 << 10]byte) { room[0] = 1 }
 
 // guarded answers; a panic is the end of this request alone.
-func (r *requests) guarded(ctx context.Context, answer func(context.Context) any) (result any) {
+func (r *requests) guarded(ctx context.Context, fault any, answer func(context.Context) any) (result any) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.s.logPanic(v)
-			result = claude.Deny("The user could not be asked: there is a fault in acp-bridge", false)
+			result = fault
 		}
 	}()
 	return answer(ctx)
 }
 
-func (r *requests) reply(t claude.ToolRequest, result any) {
+func (r *requests) reply(id string, result any) {
 	r.mu.Lock()
 	proc := r.proc
 	r.mu.Unlock()
-	if err := proc.Reply(t.RequestID, result); err != nil {
+	if err := proc.Reply(id, result); err != nil {
 		r.s.agent.log.Debug("reply not sent", "session", r.s.id, "err", err)
 	}
 }
 
 // begin makes the context of a request. It ends with the turn; that of a
 // sub-agent, which may work on after it, with the session.
-func (r *requests) begin(t claude.ToolRequest) (context.Context, func()) {
+func (r *requests) begin(id, agentID string) (context.Context, func()) {
 	s := r.s
 	s.mu.Lock()
 	parent, done := s.ctx, func() {}
-	if s.turn != nil && (t.AgentID == "" || s.turn.cancelled) {
+	if s.turn != nil && (agentID == "" || s.turn.cancelled) {
 		turn := s.turn
 		turn.asks.Add(1)
 		parent, done = turn.ctx, turn.asks.Done
@@ -136,11 +141,11 @@ func (r *requests) begin(t claude.ToolRequest) (context.Context, func()) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
 	r.mu.Lock()
-	r.open[t.RequestID] = cancel
+	r.open[id] = cancel
 	r.mu.Unlock()
 	return ctx, func() {
 		r.mu.Lock()
-		delete(r.open, t.RequestID)
+		delete(r.open, id)
 		r.mu.Unlock()
 		cancel(nil)
 		done()

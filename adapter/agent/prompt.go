@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -18,32 +17,37 @@ import (
 type prompt struct {
 	blocks []block
 	words  string // the prompt as the answer to a question
-	// ready is closed when the prompt is first in line.
-	ready chan struct{}
 	// stop is closed when the prompt was cancelled.
 	stop chan struct{}
 	// done gets how the prompt ended, once.
-	done  chan ending
-	ended bool // guarded by session.mu
+	done chan ending
+	// before is closed when the prompt before this one has left the line; nil if
+	// there is none. left is closed when this one has.
+	before <-chan struct{}
+	left   chan struct{}
+
+	// The rest is guarded by session.mu.
+
+	id     string // by which the CLI names it
+	handed bool   // the CLI has it, or the question that it answers
+	// moved is closed when the prompt is handed on or leaves the line.
+	moved   chan struct{}
+	started bool // the CLI has begun to work on it
+	dropped bool // the CLI gave it up before that
+	ended   bool
 }
 
 type ending struct {
 	response acp.PromptResponse
 	err      error
+	again    bool // no ending: the CLI gave the prompt back unread
 }
 
 func stopped(reason acp.StopReason) ending {
 	return ending{response: acp.PromptResponse{StopReason: reason}}
 }
 
-func (p *prompt) cancelled() bool {
-	select {
-	case <-p.stop:
-		return true
-	default:
-		return false
-	}
-}
+func (p *prompt) cancelled() bool { return closed(p.stop) }
 
 // acceptPrompt puts a prompt in line. It runs in the order of arrival and does
 // not block.
@@ -64,13 +68,16 @@ func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 		return nil, errEmptyPrompt
 	}
 	p := &prompt{
-		blocks: blocks, words: promptText(r.Prompt),
-		ready: make(chan struct{}), stop: make(chan struct{}), done: make(chan ending, 1),
+		id: claude.NewSessionID(), blocks: blocks, words: promptText(r.Prompt),
+		stop: make(chan struct{}), done: make(chan ending, 1), left: make(chan struct{}), moved: make(chan struct{}),
 	}
 	s.enqueue(p)
 	return func() (any, error) {
 		defer s.leaveLine(p) // also after a panic
 		e := s.run(p)
+		if p.before != nil {
+			<-p.before // prompts end in the order in which they came
+		}
 		if e.err != nil {
 			return nil, e.err
 		}
@@ -91,31 +98,80 @@ func (s *session) enqueue(p *prompt) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.line = append(s.line, p)
-	if len(s.line) == 1 {
-		close(p.ready)
+	if n := len(s.line); n > 0 {
+		p.before = s.line[n-1].left
 	}
+	s.line = append(s.line, p)
 }
 
-// leaveLine lets the next prompt run.
+// leaveLine ends a prompt's place in line.
 func (s *session) leaveLine(p *prompt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.line, p)
 	s.line = slices.Delete(s.line, i, i+1)
-	if i == 0 && len(s.line) > 0 {
-		close(s.line[0].ready)
+	close(p.left)
+	if !p.handed {
+		close(p.moved)
+	}
+}
+
+// hand notes that a prompt is not in the session's hands any more. mu is held.
+func (p *prompt) hand() {
+	p.handed = true
+	close(p.moved)
+}
+
+// giveBack makes a prompt wait again that the CLI gave up unread. mu is held.
+func (p *prompt) giveBack() {
+	p.id = claude.NewSessionID() // the CLI is done with the old one
+	p.handed, p.started, p.dropped = false, false, false
+	p.moved = make(chan struct{})
+	p.done <- ending{again: true}
+}
+
+// firstWaiting is the first prompt in line that is not handed on. mu is held.
+func (s *session) firstWaiting() *prompt {
+	for _, p := range s.line {
+		if !p.handed {
+			return p
+		}
+	}
+	return nil
+}
+
+// waitFirst waits until no other prompt waits before this one. It reports false
+// when the prompt was cancelled meanwhile.
+func (s *session) waitFirst(p *prompt) bool {
+	for {
+		s.mu.Lock()
+		first := s.firstWaiting()
+		moved := first.moved
+		s.mu.Unlock()
+		if first == p {
+			return !p.cancelled()
+		}
+		select {
+		case <-moved:
+		case <-p.stop:
+			return false
+		}
 	}
 }
 
 // run takes a prompt from its place in line to its end.
 func (s *session) run(p *prompt) ending {
-	select {
-	case <-p.ready:
-	case <-p.stop:
-		<-p.ready // what was cancelled before it ran ends in order, too
-		return stopped(acp.StopReasonCancelled)
+	for {
+		if !s.waitFirst(p) {
+			return stopped(acp.StopReasonCancelled)
+		}
+		if e := s.attempt(p); !e.again {
+			return e
+		}
 	}
+}
+
+func (s *session) attempt(p *prompt) ending {
 	if s.answerParked(p) {
 		return s.await(p)
 	}
@@ -142,12 +198,15 @@ const maxStarts = 3
 
 // send waits for the CLI, starts it if need be, and gives it the prompt.
 func (s *session) send(p *prompt) error {
-	for range maxStarts {
-		if !s.waitIdle(p) {
+	for starts := 0; starts < maxStarts; {
+		if !s.waitOpen(p) {
 			return convert.ErrCancelled
 		}
-		if err := s.ensureRunning(p); err != nil {
-			return err
+		if s.isDown() {
+			starts++
+			if err := s.startFor(p); err != nil {
+				return err
+			}
 		}
 		sent, err := s.begin(p)
 		switch {
@@ -160,16 +219,19 @@ func (s *session) send(p *prompt) error {
 	return errors.New("Claude Code does not keep running: it ended each time it was started")
 }
 
-// waitIdle waits until the CLI works on nothing, and until it has seen every
-// interrupt: one that comes late would hit this prompt. It reports false when
-// the prompt was cancelled meanwhile.
-func (s *session) waitIdle(p *prompt) bool {
+// isDown reports whether there is no process, and nothing left of one.
+func (s *session) isDown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc == nil && s.turn == nil
+}
+
+// waitOpen waits until the CLI can take the prompt. It reports false when the
+// prompt was cancelled meanwhile.
+func (s *session) waitOpen(p *prompt) bool {
 	for {
 		s.mu.Lock()
-		busy := s.interrupting
-		if s.turn != nil {
-			busy = s.turn.over
-		}
+		busy := s.busy(p)
 		s.mu.Unlock()
 		if busy == nil {
 			return !p.cancelled()
@@ -182,11 +244,39 @@ func (s *session) waitIdle(p *prompt) bool {
 	}
 }
 
-// ensureRunning starts the CLI if it is not there. A cancel ends the attempt.
-func (s *session) ensureRunning(p *prompt) error {
-	if proc, _ := s.process(); proc != nil {
-		return nil
+// busy returns nil if the CLI can take a prompt: when it works on nothing, or on
+// a turn that the prompt can steer. An interrupt must have been seen: one that
+// comes late would hit this prompt. Otherwise a change closes what it returns.
+// mu is held.
+func (s *session) busy(p *prompt) <-chan struct{} {
+	t := s.turn
+	first := s.firstWaiting()
+	switch {
+	case first != p: // an earlier one is to be sent again
+		return first.moved
+	case t == nil:
+		return s.interrupting
+	case t.cancelled || t.proc != s.proc || s.parked != nil || s.interrupting != nil:
+		return t.over
+	case !closed(t.begun):
+		return t.begun
+	case !s.steers:
+		return t.over
 	}
+	return nil
+}
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// startFor starts the CLI. A cancel of the prompt ends the attempt.
+func (s *session) startFor(p *prompt) error {
 	ctx, started, err := s.agent.starting(s.ctx)
 	if err != nil {
 		return err
@@ -201,27 +291,39 @@ func (s *session) ensureRunning(p *prompt) error {
 		case <-ctx.Done():
 		}
 	}()
-	return s.start(ctx)
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	s.refresh()
+	return nil
 }
 
-// begin gives the prompt to the CLI. It reports false if the CLI is not there
-// any more, or works on something that it began by itself.
+// begin gives the prompt to the CLI, which puts it into the running turn at the
+// next step, or makes a turn of it. It reports false if the CLI cannot take it
+// any more.
 func (s *session) begin(p *prompt) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case p.cancelled():
 		return false, convert.ErrCancelled
-	case s.proc != nil && s.proc == s.doomed:
+	case s.proc != nil && s.proc == s.givenUp:
 		return false, claude.ErrExited
-	case s.proc == nil || s.turn != nil || s.interrupting != nil:
+	case s.proc == nil || s.busy(p) != nil:
 		return false, nil
 	}
-	if err := s.proc.Prompt(p.blocks); err != nil {
+	if err := s.proc.PromptAs(p.id, p.blocks); err != nil {
 		return false, err
 	}
-	s.turn = s.newTurn()
-	s.turn.owner = p
+	p.hand()
+	if s.turn == nil {
+		s.turn = s.newTurn()
+		s.turn.owner = p
+	} else {
+		s.turn.steered = append(s.turn.steered, p)
+		s.turn.queued = true
+	}
+	s.turn.ids = append(s.turn.ids, p.id)
 	s.prompted = true
 	return true, nil
 }
@@ -255,100 +357,12 @@ func (s *session) closedEnding() ending {
 	return stopped(acp.StopReasonCancelled)
 }
 
-// finish ends the prompt that the turn belongs to, if there is one. mu of the
+// finish ends the prompts that the turn belongs to, if there are any. mu of the
 // session is held.
 func (t *turn) finish(e ending) {
-	if t.owner != nil {
-		t.owner.ended = true
-		t.owner.done <- e
-		t.owner = nil
+	for _, p := range t.prompts() {
+		p.ended = true
+		p.done <- e
 	}
-}
-
-// cancelAll cancels what runs and every prompt in line.
-func (s *session) cancelAll() {
-	s.mu.Lock()
-	for _, p := range s.line {
-		if !p.cancelled() {
-			close(p.stop)
-		}
-	}
-	s.mu.Unlock()
-	s.cancelTurn(true)
-}
-
-// cancelTurn cancels the running turn: open requests are withdrawn, and a CLI
-// that does not end it in time is ended. With interrupt the CLI is told;
-// otherwise a reply tells it.
-func (s *session) cancelTurn(interrupt bool) {
-	s.mu.Lock()
-	t, proc := s.turn, s.proc
-	first := t != nil && !t.cancelled
-	if first {
-		t.cancelled = true
-		s.parked = nil // the next prompt is no answer any more
-	}
-	open := s.requests
-	seen := make(chan struct{})
-	if interrupt && first && proc != nil {
-		s.interrupting = seen
-	}
-	s.mu.Unlock()
-	if !first || proc == nil {
-		return
-	}
-	t.cancel(convert.ErrCancelled)
-	open.cancelOpen(convert.ErrCancelled) // sub-agents' too
-	go func() {
-		if !s.seeOut(t, proc, interrupt) && s.doom(t, proc) {
-			s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
-				"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
-			proc.Kill()
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		close(seen)
-		if s.interrupting == seen { // else a later one, which is seen later
-			s.interrupting = nil
-		}
-	}()
-}
-
-// doom gives a process up unless its turn has just ended after all: then it may
-// have the next prompt already. No prompt goes to a process that is given up.
-func (s *session) doom(t *turn, proc *claude.Process) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.turn != t {
-		return false
-	}
-	s.doomed = proc
-	return true
-}
-
-// interruptAgain is when an interrupt is repeated: one that comes before the
-// CLI has begun with its prompt finds nothing to end.
-const interruptAgain = 100 * time.Millisecond
-
-// seeOut waits for the end of a cancelled turn, and reports false if it does
-// not come in time.
-func (s *session) seeOut(t *turn, proc *claude.Process, interrupt bool) bool {
-	ctx, stop := context.WithTimeout(s.ctx, s.agent.opts.CancelGrace)
-	defer stop()
-	for {
-		var again <-chan time.Time
-		if interrupt {
-			if err := proc.Interrupt(ctx); err != nil {
-				s.agent.log.Debug("interrupt failed", "session", s.id, "err", err)
-			}
-			again = time.After(interruptAgain)
-		}
-		select {
-		case <-t.over:
-			return true
-		case <-again:
-		case <-ctx.Done():
-			return !errors.Is(ctx.Err(), context.DeadlineExceeded)
-		}
-	}
+	t.owner, t.steered = nil, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,35 +122,105 @@ func TestErrorsAreReadable(t *testing.T) {
 	}
 }
 
-func TestSecondPromptWaits(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Text("one "), ct.Wait("go")}, steps{ct.Text("two")}))
+// bothCLIs runs a test with a CLI that takes prompts into a running turn, and
+// with an old one, for which they have to wait.
+func bothCLIs(t *testing.T, script ct.Script, test func(t *testing.T, e *editor, cli *ct.CLI, old bool)) {
+	for name, old := range map[string]bool{"handed over": false, "waits for an old CLI": true} {
+		t.Run(name, func(t *testing.T) {
+			script.Old = old
+			e, cli := scripted(t, script)
+			test(t, e, cli, old)
+		})
+	}
+}
+
+// reached waits until the CLI has the prompts, or for an old one until the agent
+// has them.
+func reached(e *editor, session string, cli *ct.CLI, old bool, prompts ...string) {
+	e.t.Helper()
+	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+session+`","modeId":"plan"}`) // behind the last prompt
+	if old {
+		require.Equal(e.t, prompts[:1], cli.Prompts())
+		return
+	}
+	cli.Await("the prompts", func([]ct.Line) bool { return slices.Equal(cli.Prompts(), prompts) })
+}
+
+func TestSecondPrompt(t *testing.T) {
+	bothCLIs(t, turns(steps{ct.Text("one "), ct.Wait("go")}, steps{ct.Text("two")}), func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
+		s := e.ready()
+		first := e.prompt(s, "first")
+		e.await(s, "one", func(u gjson.Result) bool { return u.Get("content.text").Str == "one " })
+		second := e.prompt(s, "second")
+		reached(e, s, cli, old, "first", "second")
+		cli.Release("go")
+		first.ends(acp.StopReasonEndTurn)
+		second.ends(acp.StopReasonEndTurn)
+		require.Equal(t, []string{"first", "second"}, cli.Prompts())
+		require.Equal(t, "one two", e.said(s))
+	})
+}
+
+// A prompt that the CLI takes into the turn ends with it.
+func TestSecondPromptSteers(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Text("both")}, steps{ct.Text(" third")}))
 	s := e.ready()
 	first := e.prompt(s, "first")
-	e.await(s, "one", func(u gjson.Result) bool { return u.Get("content.text").Str == "one " })
+	r := e.next()
 	second := e.prompt(s, "second")
-	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`) // the second has arrived
-	require.Equal(t, []string{"first"}, cli.Prompts())
-	cli.Release("go")
+	reached(e, s, cli, false, "first", "second")
+	r.selects("allow")
 	first.ends(acp.StopReasonEndTurn)
 	second.ends(acp.StopReasonEndTurn)
-	require.Equal(t, []string{"first", "second"}, cli.Prompts())
-	require.Equal(t, "one two", e.said(s))
+	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "both third", e.said(s))
 }
 
 func TestCancel(t *testing.T) {
-	e, cli := scripted(t, turns(steps{ct.Text("working"), ct.Hang()}, steps{ct.Text(" next")}))
+	bothCLIs(t, turns(steps{ct.Text("working"), ct.Hang()}, steps{ct.Text(" next")}), func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
+		s := e.ready()
+		turn, queued := e.prompt(s, "first"), (*turn)(nil)
+		e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "working" })
+		queued = e.prompt(s, "queued")
+		reached(e, s, cli, old, "first", "queued")
+		e.cancel(s)
+		turn.ends(acp.StopReasonCancelled)
+		queued.ends(acp.StopReasonCancelled)
+		e.prompt(s, "next").ends(acp.StopReasonEndTurn)
+		require.Equal(t, "working next", e.said(s), "what was cancelled did not run")
+		require.Len(t, cli.Starts(), 1)
+	})
+}
+
+// A CLI that dies takes all prompts along that it had.
+func TestDeathWithTwoPrompts(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.Text("one"), ct.Wait("go"), ct.Die(1, "oh no")}, steps{ct.Text(" two")}))
 	s := e.ready()
-	turn, queued := e.prompt(s, "first"), (*turn)(nil)
-	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "working" })
-	queued = e.prompt(s, "queued")
-	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"default"}`)
-	e.cancel(s)
-	turn.ends(acp.StopReasonCancelled)
-	queued.ends(acp.StopReasonCancelled)
-	e.prompt(s, "next").ends(acp.StopReasonEndTurn)
-	require.Equal(t, []string{"first", "next"}, cli.Prompts())
-	require.Equal(t, "working next", e.said(s))
-	require.Len(t, cli.Starts(), 1)
+	first := e.prompt(s, "first")
+	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "one" })
+	second := e.prompt(s, "second")
+	reached(e, s, cli, false, "first", "second")
+	cli.Release("go")
+	first.fails("oh no")
+	second.fails("oh no")
+	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "one two", e.said(s))
+}
+
+// A prompt that comes while a CLI dies was its, or is the next one's.
+func TestPromptWhileTheCLIDies(t *testing.T) {
+	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "die", Steps: steps{ct.Text("x"), ct.Die(1, "oh no")}}}})
+	s := e.ready()
+	for i := range 30 {
+		first := e.prompt(s, "die")
+		time.Sleep(time.Duration(i) * 200 * time.Microsecond)
+		second := e.prompt(s, "two")
+		first.fails("oh no")
+		if second.failed() {
+			second.fails("oh no")
+		}
+		e.prompt(s, "three").ends(acp.StopReasonEndTurn)
+	}
 }
 
 // A cancel that comes right behind its prompt is not lost, wherever the prompt
@@ -340,20 +411,47 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A turn that the CLI begins by itself is shown, ends no prompt, and is waited
-// for by the next one.
+// A turn that the CLI begins by itself is shown and ends no prompt.
 func TestTurnOfItsOwn(t *testing.T) {
-	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+	bothCLIs(t, ct.Script{Turns: []ct.Turn{
 		{Steps: steps{ct.Text("one ")}, After: steps{ct.Text("by itself "), ct.Wait("go")}},
 		{Steps: steps{ct.Text("two")}},
+	}}, func(t *testing.T, e *editor, cli *ct.CLI, old bool) {
+		s := e.ready()
+		e.prompt(s, "first").ends(acp.StopReasonEndTurn)
+		e.await(s, "its own turn", func(u gjson.Result) bool { return u.Get("content.text").Str == "by itself " })
+		second := e.prompt(s, "second")
+		reached(e, s, cli, old, "first", "second")
+		cli.Release("go")
+		second.ends(acp.StopReasonEndTurn)
+		require.Equal(t, "one by itself two", e.said(s))
+	})
+}
+
+// A prompt that the CLI takes into a turn of its own ends with it.
+func TestPromptInATurnOfItsOwn(t *testing.T) {
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Steps: steps{ct.Text("one ")}, After: steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Text("by itself ")}},
+		{Steps: steps{ct.Text("three")}},
 	}})
 	s := e.ready()
 	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
-	e.await(s, "its own turn", func(u gjson.Result) bool { return u.Get("content.text").Str == "by itself " })
+	r := e.next()
 	second := e.prompt(s, "second")
-	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"default"}`) // the second has arrived
-	require.Equal(t, []string{"first"}, cli.Prompts())
-	cli.Release("go")
+	reached(e, s, cli, false, "first", "second")
+	r.selects("allow")
 	second.ends(acp.StopReasonEndTurn)
-	require.Equal(t, "one by itself two", e.said(s))
+	require.Equal(t, "one by itself ", e.said(s))
+	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
+}
+
+// A result that answers another prompt, one that is over, ends no prompt.
+func TestResultOfAnotherPrompt(t *testing.T) {
+	e, _ := scripted(t, turns(steps{
+		ct.Raw(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["not mine"],"user_message_uuids":["another"]}`),
+		ct.Message(ct.TextBlock("my own")),
+	}))
+	s := e.ready()
+	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "my own", e.said(s))
 }

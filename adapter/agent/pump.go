@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -49,9 +50,14 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 	case claude.TypeUser:
 		p.user(m)
 	case claude.TypeControlRequest:
-		if m.Subtype == hookCallback {
+		switch m.Subtype {
+		case hookCallback:
 			r.hook(m)
-		} else {
+		case claude.Elicitation:
+			r.form(m)
+		case claude.UserDialog:
+			r.dialog(m)
+		default:
 			r.ask(m.ToolRequest(), p)
 		}
 	case claude.TypeControlCancel:
@@ -60,6 +66,8 @@ func (s *session) handle(m claude.Message, p *painter, r *requests) {
 		s.system(m, p)
 	case claude.TypeResult:
 		s.result(m, p)
+	case "command_lifecycle":
+		s.promptMoved(m)
 	case "conversation_reset":
 		if id := m.Get("new_conversation_id").String(); id != "" {
 			s.mu.Lock()
@@ -78,11 +86,15 @@ func (s *session) system(m claude.Message, p *painter) {
 			s.turn.own = true
 		}
 		s.turn.folded = claude.Message{} // a turn begins: the prompt's own, if one waits
+		s.turn.begin()
+		s.steers = canSteer(m)
 		s.mu.Unlock()
 		p.wake()
 		s.modeChanged(m.Get("permissionMode").String())
 	case "status":
 		s.modeChanged(m.Get("permissionMode").String())
+	case "elicitation_complete":
+		s.formComplete(m)
 	case "task_started":
 		if m.Get("task_type").Str == "local_bash" {
 			p.follow(m)
@@ -107,7 +119,7 @@ func (s *session) idle(p *painter) {
 	}
 	s.mu.Unlock()
 	if folded.Type != "" {
-		s.endTurn(t, p, func() ending { return resultEnding(folded, t) })
+		s.endTurn(t, p, nil, func() ending { return resultEnding(folded, t) })
 	}
 }
 
@@ -125,22 +137,30 @@ func (s *session) result(m claude.Message, p *painter) {
 	t := s.turn
 	s.mu.Unlock()
 	own := m.Get("origin").IsObject()
-	if t != nil && own && !t.own && m.Get("queued_turn_count").Int() == 0 {
-		s.mu.Lock()
+	answers := answeredBy(m)
+	s.mu.Lock()
+	named := t != nil && slices.ContainsFunc(t.ids, answers.has)
+	if t != nil && own && !t.own && !named && !s.steers && m.Get("queued_turn_count").Int() == 0 {
 		t.folded = m
-		s.mu.Unlock()
 	}
-	if t == nil || own && !t.own {
-		return // of a turn that the CLI began by itself: it ends no prompt
+	stranger := t != nil && !named && !t.own && (own || len(answers) > 0)
+	s.mu.Unlock()
+	if t == nil || stranger {
+		return // of a turn that the CLI began by itself, or that is over: it ends no prompt
 	}
 	s.usage(m, p.used)
 	s.titleChanged()
-	s.endTurn(t, p, func() ending { return resultEnding(m, t) })
+	s.fastModeIs(m.Get("fast_mode_state").String(), m.Get("fast_mode_disabled_reason").String())
+	if m.Get("local_command").Exists() {
+		s.refresh() // it may have been /model or /effort
+	}
+	s.endTurn(t, p, answers, func() ending { return resultEnding(m, t) })
 }
 
-// endTurn withdraws what is still open, waits for it, and ends the prompt. The
-// result and the end of the process may both call it: one of them counts.
-func (s *session) endTurn(t *turn, p *painter, how func() ending) {
+// endTurn withdraws what is still open, waits for it, and ends the prompts. With
+// answers, prompts that it does not name go on: the CLI has them in its queue.
+// The result and the end of the process may both call it: one of them counts.
+func (s *session) endTurn(t *turn, p *painter, answers answered, how func() ending) {
 	t.cancel(errTurnOver)
 	t.asks.Wait()
 	s.mu.Lock()
@@ -159,9 +179,13 @@ func (s *session) endTurn(t *turn, p *painter, how func() ending) {
 	if s.turn != t {
 		return
 	}
+	var rest []*prompt
+	if answers != nil {
+		rest = t.unanswered(answers)
+	}
 	t.finish(e)
-	s.turn = nil
-	close(t.over)
+	s.goOn(rest)
+	t.end()
 }
 
 // dropTurn ends a turn that could not be ended in order.
@@ -171,7 +195,7 @@ func (s *session) dropTurn(err error) {
 	if t := s.turn; t != nil {
 		t.finish(ending{err: err})
 		s.turn = nil
-		close(t.over)
+		t.end()
 	}
 }
 
@@ -193,7 +217,7 @@ func (s *session) exited(p *painter, r *requests, err error) {
 	r.abort(err)
 	p.closeFollowed()
 	if t != nil {
-		s.endTurn(t, p, func() ending { return ending{err: processError(err)} })
+		s.endTurn(t, p, nil, func() ending { return ending{err: processError(err)} })
 	}
 	p.unfollow()
 }

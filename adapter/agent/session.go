@@ -35,7 +35,7 @@ type session struct {
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
 	drained  chan struct{}   // closed when proc has ended and been read
-	doomed   *claude.Process // is being killed
+	givenUp  *claude.Process // is being killed
 	requests *requests       // what proc waits for
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
@@ -44,8 +44,10 @@ type session struct {
 	mode     string
 	model    string // empty for the CLI's own choice
 	info     *claude.InitInfo
+	tuning
 
-	line   []*prompt // prompts in order of arrival; the first one runs
+	steers bool      // proc takes prompts into a running turn, and says so
+	line   []*prompt // prompts in order of arrival
 	turn   *turn     // what the CLI works on; nil when it is idle
 	parked *parked   // a question that waits for the next prompt
 	// interrupting is closed when the CLI has seen the interrupt that is on its
@@ -58,23 +60,55 @@ type session struct {
 // turn is one piece of work of the CLI, from a prompt to its result.
 type turn struct {
 	// ctx ends with the turn: what is open at the client is withdrawn then.
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
-	cancelled bool    // guarded by session.mu
-	owner     *prompt // the prompt that it runs in; guarded by session.mu
-	own       bool    // the CLI began it by itself
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	own    bool            // the CLI began it by itself
+	proc   *claude.Process // that works on it
+	begun  chan struct{}   // closed when the CLI has begun with it
+
+	// The next ones are guarded by session.mu.
+
+	cancelled bool
+	owner     *prompt   // the prompt that it runs in
+	steered   []*prompt // those that were sent while it ran
+	ids       []string  // of all prompts that the CLI got for it
+	queued    bool      // the CLI may have prompts in its queue
+	doomed    bool      // its prompts were cancelled before it began
 	// folded is the result of a turn of the CLI's own that may have taken the
-	// prompt along; guarded by session.mu.
-	folded    claude.Message
+	// prompt along; for a CLI that does not say which prompts a result answers.
+	folded claude.Message
+
 	asks      sync.WaitGroup // requests to the client
 	over      chan struct{}
 	authError bool // of the reader alone
 }
 
+// newTurn makes a turn of the process that runs. mu is held.
 func (s *session) newTurn() *turn {
-	t := &turn{over: make(chan struct{})}
+	t := &turn{proc: s.proc, begun: make(chan struct{}), over: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancelCause(s.ctx)
 	return t
+}
+
+// begin notes that the CLI works on the turn. mu of the session is held.
+func (t *turn) begin() {
+	if !closed(t.begun) {
+		close(t.begun)
+	}
+}
+
+// prompts are those that wait for the turn. mu of the session is held.
+func (t *turn) prompts() []*prompt {
+	if t.owner == nil {
+		return t.steered
+	}
+	return append([]*prompt{t.owner}, t.steered...)
+}
+
+// end notes that the turn is over. mu of the session is held.
+func (t *turn) end() {
+	t.begin()
+	close(t.over)
 }
 
 var (
@@ -96,13 +130,17 @@ func (e ended) Unwrap() error { return e.kind }
 // newSession starts the CLI and waits for its initialize reply and nothing
 // else: models and commands come from it.
 func (a *Agent) newSession(ctx context.Context, r acp.NewSessionRequest) (any, error) {
-	s := a.prepare(claude.NewSessionID(), setup{r.Cwd, r.AdditionalDirectories, r.McpServers})
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
+	if err != nil {
+		return nil, err
+	}
+	s := a.prepare(claude.NewSessionID(), u)
 	if err := a.open(ctx, s); err != nil {
 		return nil, err
 	}
 	return conn.Then(acp.NewSessionResponse{
 		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
-	}, s.announceCommands), nil
+	}, s.announce), nil
 }
 
 // starting is the time in which a process is started and its session registered.
@@ -148,6 +186,7 @@ func (a *Agent) prepare(id string, u setup) *session {
 	s := &session{
 		agent: a, id: id, cliID: id, setup: u,
 		asking: map[string]bool{}, ended: make(chan struct{}),
+		model: u.model, tuning: tuning{effort: u.effort},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(a.ctx)
 	s.out.init(s)
@@ -250,8 +289,8 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	s.mu.Lock()
 	o := claude.Options{
 		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
-		Args: s.agent.opts.Args, Env: s.agent.cliEnv(),
-		Hooks: hooks, Surface: []string{hookCallback},
+		Args: s.agent.opts.Args, Env: s.agent.cliEnv(s.env),
+		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback, claude.Elicitation, claude.UserDialog},
 		Logger: s.agent.log.With("session", s.id),
 		Trace:  s.trace(),
 	}
@@ -277,6 +316,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return err
 	}
+	s.tune(ctx, proc, info)
 	s.mu.Lock()
 	if s.ctx.Err() != nil {
 		s.mu.Unlock()
@@ -284,6 +324,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 		return context.Cause(s.ctx)
 	}
 	s.proc, s.info, s.drained, s.requests = proc, info, make(chan struct{}), p.requests
+	s.steers = false // it says so when it begins with its first turn
 	if s.mode == "" {
 		s.mode = info.Mode
 	}

@@ -37,6 +37,7 @@ func TestTypeScriptSDK(t *testing.T) {
 	for name, talk := range map[string]func(*tsTalk){
 		"plain client":    plainTalk,
 		"client of forms": formTalk,
+		"MCP servers":     serverTalk,
 		"in messages":     messageTalk,
 		"no login":        noLoginTalk,
 		"sessions":        sessionsTalk,
@@ -393,6 +394,28 @@ func formTalk(c *tsTalk) {
 	c.does("session/close", object{"sessionId": "$sessionId"})
 	c.sees("request elicitation/create form", "notification $/cancel_request", "result session/prompt end_turn", "result session/prompt cancelled",
 		"tool status completed", "tool status failed", "result session/close")
+}
+
+// serverTalk has the forms of an MCP server, in one piece and in requests.
+func serverTalk(c *tsTalk) {
+	self, err := os.Executable()
+	require.NoError(c.t, err)
+	c.initialize(object{"elicitation": object{"form": object{}, "url": object{}}})
+	c.step(object{"request": "session/new", "keep": "sessionId", "params": object{"cwd": c.dir, "mcpServers": []any{
+		object{"name": "shop", "command": self, "args": []string{}, "env": []object{{"name": mcpVariable, "value": "1"}}}}}})
+	elicits := func(id, params, then string) []apitest.Reply {
+		return says(apitest.Use(apitest.ToolUse(id, "mcp__shop__form", object{"params": params, "then": then})), apitest.Say("Noted."))
+	}
+	allow := picks("shop: form", "allow_always")
+	c.prompt("end_turn", elicits("toolu_s1", signUp, ""), allow,
+		fillsIn("Who are you?", object{"action": "accept", "content": object{"name": "Bo", "age": 44, "days": []string{"mo"}}}))
+	c.prompt("end_turn", elicits("toolu_s2", logIn, "complete"), fillsIn("example.com", object{"action": "accept"}))
+	// A wrong type: from here on forms come as requests.
+	c.prompt("end_turn", elicits("toolu_s3", signUp, ""),
+		fillsIn("Who are you?", object{"action": "accept", "content": object{"name": "Bo", "age": "44", "days": []string{"mo"}}}),
+		types("as on your badge", "Bo"), types("age", "44"), picks("mail", "Skip"), picks("Newsletter", "Yes"), picks("size", "Decline"))
+	c.sees("request elicitation/create form", "request elicitation/create url", "notification elicitation/complete",
+		"tool status completed", "tool status failed", "result session/prompt end_turn")
 }
 
 func messageTalk(c *tsTalk) {

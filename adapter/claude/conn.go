@@ -244,6 +244,10 @@ type InitInfo struct {
 	Models   []Model
 	Mode     string // the permission mode
 	Version  string // of the CLI
+	// FastMode is "on", "off" or "cooldown"; empty when the CLI does not tell.
+	FastMode string
+	// FastModeReason says why fast mode is off.
+	FastModeReason string
 	// Account is what the CLI says about the login, for example the key's
 	// source; nil when it says nothing.
 	Account json.RawMessage
@@ -263,6 +267,12 @@ type Model struct {
 	Value       string
 	DisplayName string
 	Description string
+	// Resolved is the name under which the API knows it.
+	Resolved string
+	// Efforts are the levels of effort that it takes, nil if it has none.
+	Efforts []string
+	// Fast is set if it has a fast mode.
+	Fast bool
 	// Raw is the CLI's whole entry.
 	Raw json.RawMessage
 }
@@ -273,6 +283,9 @@ func parseInit(raw json.RawMessage) *InitInfo {
 		Mode:    r.Get("current_permission_mode").String(),
 		Version: r.Get("claude_code_version").String(),
 		Raw:     raw,
+
+		FastMode:       r.Get("fast_mode_state").String(),
+		FastModeReason: r.Get("fast_mode_disabled_reason").String(),
 	}
 	if a := r.Get("account"); a.IsObject() {
 		info.Account = json.RawMessage(a.Raw)
@@ -288,12 +301,20 @@ func parseInit(raw json.RawMessage) *InitInfo {
 	}
 	for _, m := range r.Get("models").Array() {
 		if value := m.Get("value").String(); value != "" {
-			info.Models = append(info.Models, Model{
+			model := Model{
 				Value:       value,
 				DisplayName: m.Get("displayName").String(),
 				Description: m.Get("description").String(),
+				Resolved:    m.Get("resolvedModel").String(),
+				Fast:        m.Get("supportsFastMode").Bool(),
 				Raw:         json.RawMessage(m.Raw),
-			})
+			}
+			if m.Get("supportsEffort").Bool() {
+				for _, level := range m.Get("supportedEffortLevels").Array() {
+					model.Efforts = append(model.Efforts, level.String())
+				}
+			}
+			info.Models = append(info.Models, model)
 		}
 	}
 	return info

@@ -25,6 +25,15 @@ const (
 // a permission, or asks a question.
 const CanUseTool = "can_use_tool"
 
+// Elicitation is the subtype of the control request by which the CLI passes on
+// what an MCP server wants to know from the user.
+const Elicitation = "elicitation"
+
+// UserDialog is the subtype of the control request by which the CLI asks for a
+// dialog of its own. It sends kinds that were declared in initialize, and takes
+// no error for an answer.
+const UserDialog = "request_user_dialog"
+
 // Message is one line of the CLI.
 type Message struct {
 	Type string

@@ -41,6 +41,9 @@ type Options struct {
 	// request: event names with matchers and hookCallbackIds. The callbacks come
 	// as control requests hook_callback, which Surface has to list.
 	Hooks map[string]any
+	// Opening are further fields of the initialize request, such as systemPrompt
+	// and agents. Unlike a command line, nobody else can read them.
+	Opening map[string]any
 	// Surface lists the inbound control requests besides can_use_tool that
 	// Next returns and the caller answers. All others are refused.
 	Surface []string

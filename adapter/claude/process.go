@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -351,17 +352,25 @@ func (p *Process) Next(ctx context.Context) (Message, error) { return p.conn.in.
 // Prompt sends a user message. content is a string or a list of content
 // blocks of the Messages API. Like all that sends, it queues and never waits
 // for the CLI.
-func (p *Process) Prompt(content any) error {
+func (p *Process) Prompt(content any) error { return p.PromptAs("", content) }
+
+// PromptAs is Prompt with an id, a UUID, by which the CLI names the message in
+// the results that answer it.
+func (p *Process) PromptAs(id string, content any) error {
 	p.conn.forgetErrors()
 	if text, ok := content.(string); ok {
 		content = []map[string]string{{"type": "text", "text": text}}
 	}
-	return p.conn.send(map[string]any{
+	message := map[string]any{
 		"type":               TypeUser,
 		"message":            map[string]any{"role": "user", "content": content},
 		"parent_tool_use_id": nil,
 		"session_id":         "",
-	})
+	}
+	if id != "" {
+		message["uuid"] = id
+	}
+	return p.conn.send(message)
 }
 
 // Reply answers an inbound control request.
@@ -389,7 +398,9 @@ func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
 	if hooks == nil {
 		hooks = map[string]any{}
 	}
-	raw, err := p.Control(ctx, "initialize", map[string]any{"hooks": hooks})
+	fields := map[string]any{"hooks": hooks}
+	maps.Copy(fields, p.opts.Opening)
+	raw, err := p.Control(ctx, "initialize", fields)
 	if err != nil {
 		return nil, err
 	}
@@ -402,14 +413,9 @@ func (p *Process) Interrupt(ctx context.Context) error {
 	return err
 }
 
-// SetMode changes the permission mode.
-func (p *Process) SetMode(ctx context.Context, mode string) error {
-	_, err := p.Control(ctx, "set_permission_mode", map[string]any{"mode": mode})
-	return err
-}
-
-// SetModel changes the model of the turns to come.
-func (p *Process) SetModel(ctx context.Context, model string) error {
-	_, err := p.Control(ctx, "set_model", map[string]any{"model": model})
+// InterruptAll ends the running turn and takes the messages back that wait
+// behind it. A command_lifecycle message names each of them.
+func (p *Process) InterruptAll(ctx context.Context) error {
+	_, err := p.Control(ctx, "interrupt", map[string]any{"cancel_queued": true})
 	return err
 }

@@ -100,7 +100,7 @@ func (l *link) openSession(ctx context.Context, cwd, version string) error {
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		ClientInfo:      &acp.Implementation{Name: Name, Title: acp.Ptr("acp-bridge chat"), Version: version},
 		ClientCapabilities: acp.ClientCapabilities{
-			Elicitation: &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}},
+			Elicitation: &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, Url: &acp.ElicitationUrlCapabilities{}},
 			Meta:        map[string]any{"askUserQuestion": true},
 		},
 	})

@@ -49,7 +49,7 @@ func parseForm(params json.RawMessage) (*request, error) {
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
-	closed := len(form.Questions) == 1 && !form.FreeText[0] && !form.Questions[0].MultiSelect
+	closed := len(form.Questions) == 1 && form.Questions[0].Closed && !form.Questions[0].MultiSelect
 	return &request{call: form.Call, closed: closed, reply: func(o convert.Outcome, _ int) (any, error) {
 		return form.Reply(o)
 	}}, nil

@@ -135,6 +135,28 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// A form without fields, and an address, ask for yes or no.
+func TestConfirmation(t *testing.T) {
+	for params, yes := range map[string]string{
+		`{"mode":"form","message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`:             `{"action":"accept","content":{}}`,
+		`{"mode":"url","message":"Sure?","url":"https://example.org/","elicitationId":"1","sessionId":"s"}`: `{"action":"accept"}`,
+	} {
+		r, err := parseRequest(acp.ClientMethodElicitationCreate, json.RawMessage(params))
+		require.NoError(t, err)
+		require.True(t, r.closed)
+		q := r.call.Questions[0]
+		require.Contains(t, q.Text, "Sure?")
+		if gjson.Get(params, "url").Exists() {
+			require.Contains(t, q.Text, "https://example.org/")
+		}
+		for i, want := range []string{yes, `{"action":"decline"}`} {
+			reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick(q.Options[i].Label)}}, i)
+			require.NoError(t, err)
+			require.JSONEq(t, want, string(marshal(t, reply)))
+		}
+	}
+}
+
 // A request may leave it to the tool call before it to say what it is about.
 func TestBarePermission(t *testing.T) {
 	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
@@ -149,7 +171,7 @@ func TestBarePermission(t *testing.T) {
 func TestBadRequests(t *testing.T) {
 	for method, params := range map[string]string{
 		acp.ClientMethodSessionRequestPermission: `{"options":[]}`,
-		acp.ClientMethodElicitationCreate:        `{"mode":"url","url":"https://example.org"}`,
+		acp.ClientMethodElicitationCreate:        `{"mode":"url"}`,
 		acp.ClientMethodFsReadTextFile:           `{"path":"/etc/passwd"}`,
 	} {
 		_, err := parseRequest(method, json.RawMessage(params))

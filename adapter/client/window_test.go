@@ -226,7 +226,7 @@ func TestWindowAsksAgain(t *testing.T) {
 	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, form)
 	w.sees("How many?")
 	w.types("many\r")
-	w.sees(`✗ question 1 takes a whole number, got "many"`)
+	w.sees(`✗ question 1: the answer does not fit: expected a whole number, got "many"`)
 	w.sees("How many?")
 	w.types("3\r")
 	require.JSONEq(t, `{"action":"accept","content":{"n":3}}`, await(t, reply))

@@ -68,6 +68,8 @@ func (g *golden) run(t *testing.T) {
 		g.message(t)
 	case g.has("error.txt"):
 		g.refused(t)
+	case g.has("elicitation.json"):
+		g.elicit(t)
 	case g.has("client.json"):
 		g.ask(t)
 	default:
@@ -161,12 +163,13 @@ func (g *golden) ask(t *testing.T) {
 	replies, err := readReplies(g.section(t, "client.json"), opts.to == "form")
 	require.NoError(t, err)
 
-	rec := askOverACP(t, req.Call, opts.to == "form", replies)
+	var outcome convert.Outcome
+	rec := overACP(t, opts.to == "form", replies, func(a *adapter.Adapter) { outcome, _ = a.Ask(t.Context(), req.Call) })
 	g.expect(t, "requests.json", marshalAll(t, rec.requests))
 	if g.has("updates.json") {
 		g.expect(t, "updates.json", marshalAll(t, rec.updates))
 	}
-	result := dialect.Encode(req, dialect.Reply{Outcome: rec.outcome}).Body
+	result := dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body
 	name := "result.json"
 	if !json.Valid(result) {
 		name = "result.txt"
@@ -179,6 +182,32 @@ func (g *golden) ask(t *testing.T) {
 	require.Equal(t, string(result)+"\n", stdout)
 
 	g.firstRounds(t, call, flags, rec.requests)
+}
+
+// elicit asks what an MCP server wants to know.
+func (g *golden) elicit(t *testing.T) {
+	var e struct {
+		Server string
+		Params struct {
+			Mode, Message, URL, ElicitationID string
+			RequestedSchema                   json.RawMessage
+		}
+	}
+	require.NoError(t, json.Unmarshal(g.section(t, "elicitation.json"), &e))
+	p := e.Params
+	form, err := convert.ServerForm{Server: e.Server, Mode: p.Mode, Message: p.Message, Schema: p.RequestedSchema, URL: p.URL, ElicitationID: p.ElicitationID}.Call()
+	require.NoError(t, err)
+	form.Session, form.ID = defaultSession, "form-1"
+	opts := parseGoldenFlags(t, g.flags())
+	replies, err := readReplies(g.section(t, "client.json"), opts.to == "form")
+	require.NoError(t, err)
+	var result json.RawMessage
+	rec := overACP(t, opts.to == "form", replies, func(a *adapter.Adapter) { result, _ = a.AskForm(t.Context(), form) })
+	g.expect(t, "requests.json", marshalAll(t, rec.requests))
+	if g.has("updates.json") {
+		g.expect(t, "updates.json", marshalAll(t, rec.updates))
+	}
+	g.expect(t, "result.json", result)
 }
 
 // firstRounds checks that convert without replies prints the first request of
@@ -229,28 +258,26 @@ func marshalAll(t *testing.T, list []json.RawMessage) []byte {
 	return b
 }
 
-// recording is what went over the wire, and how the call ended.
+// recording is what went over the wire.
 type recording struct {
 	requests, updates []json.RawMessage
-	outcome           convert.Outcome
 }
 
-// askOverACP joins the adapter to a scripted client by a real connection.
-func askOverACP(t *testing.T, c convert.Call, form bool, replies []json.RawMessage) recording {
+// overACP joins the adapter to a scripted client by a real connection.
+func overACP(t *testing.T, form bool, replies []json.RawMessage, ask func(*adapter.Adapter)) recording {
 	agentIn, clientOut := io.Pipe()
 	clientIn, agentOut := io.Pipe()
 	client := &wireClient{script: scriptedClient{replies: replies}}
 	agentSide := conn.New(agentIn, agentOut, nil, nil)
 	clientSide := conn.New(clientIn, clientOut, client, nil)
-	a := adapter.New(agentSide, &adapter.Options{Forms: form, OnChange: client.script.follow})
-	outcome, _ := a.Ask(t.Context(), c)
+	ask(adapter.New(agentSide, &adapter.Options{Forms: form, URLs: form, OnChange: client.script.follow}))
 	require.NoError(t, agentSide.Flush(t.Context()))
 	agentOut.Close() // the client has read everything when it sees the end
 	<-clientSide.Done()
 	clientOut.Close()
 	<-agentSide.Done()
 	require.NoError(t, client.script.check())
-	return recording{client.requests, client.updates, outcome}
+	return recording{client.requests, client.updates}
 }
 
 // wireClient is the client's end: it records and replies by the script.

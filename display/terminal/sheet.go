@@ -63,6 +63,7 @@ type row struct {
 }
 
 func newSheet(q convert.Question, closed bool) *sheet {
+	closed = closed || q.Closed
 	s := &sheet{
 		q:      q,
 		head:   clean.Line(q.Header),

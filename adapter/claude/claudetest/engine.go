@@ -37,6 +37,7 @@ type engine struct {
 	model   string
 	session string
 	queue   []json.RawMessage // user messages that no turn has taken
+	taken   []string          // ids of those that the turn has taken
 	open    []string          // permission requests without an answer, in order
 	replies map[string]chan gjson.Result
 	cancel  context.CancelCauseFunc // of the running turn
@@ -105,15 +106,42 @@ func (e *engine) next() (json.RawMessage, bool) {
 	}
 	prompt := e.queue[0]
 	e.queue = e.queue[1:]
+	e.take(prompt)
 	return prompt, true
+}
+
+// take notes that the turn has a prompt. The lock is held.
+func (e *engine) take(prompt json.RawMessage) {
+	if id := e.promptID(prompt); id != "" {
+		e.taken = append(e.taken, id)
+		e.moved(id, "started")
+	}
+}
+
+// promptID is the id of a prompt, empty if nothing is said of it.
+func (e *engine) promptID(prompt json.RawMessage) string {
+	if e.script.Old {
+		return ""
+	}
+	return gjson.GetBytes(prompt, "uuid").String()
+}
+
+// moved says what became of a prompt. The lock is held.
+func (e *engine) moved(id, state string) {
+	if id != "" {
+		e.out.emit(object{"type": "command_lifecycle", "command_uuid": id, "state": state, "session_id": e.session})
+	}
 }
 
 // fold takes the waiting prompts into the running turn, as the CLI does
 // between tool calls and the next message.
 func (e *engine) fold() {
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, prompt := range e.queue {
+		e.take(prompt)
+	}
 	e.queue = nil
-	e.mu.Unlock()
 }
 
 func (e *engine) read() {
@@ -162,6 +190,7 @@ func (e *engine) receive(line json.RawMessage) {
 	case "user":
 		e.mu.Lock()
 		e.queue = append(e.queue, line)
+		e.moved(e.promptID(line), "queued")
 		e.mu.Unlock()
 		select {
 		case e.arrived <- struct{}{}:
@@ -193,7 +222,7 @@ func (e *engine) control(id string, r gjson.Result) {
 		e.respond(id, e.initReply())
 	case "interrupt":
 		if !e.script.IgnoreInterrupt {
-			e.interrupt(id)
+			e.interrupt(id, r.Get("cancel_queued").Bool())
 		}
 	case "set_permission_mode":
 		mode := r.Get("mode").String()
@@ -222,15 +251,25 @@ func (e *engine) control(id string, r gjson.Result) {
 
 // interrupt withdraws what is open, replies, and ends the turn, in the order
 // of the real CLI. Without an id it came by a signal.
-func (e *engine) interrupt(id string) {
+func (e *engine) interrupt(id string, all bool) {
 	e.mu.Lock()
 	cancel := e.cancel
 	if cancel != nil {
 		e.withdraw()
 	}
+	if all && !e.script.Old {
+		for _, prompt := range e.queue {
+			e.moved(e.promptID(prompt), "cancelled")
+		}
+		e.queue = nil
+	}
+	queued := []string{}
+	for _, prompt := range e.queue {
+		queued = append(queued, e.promptID(prompt))
+	}
 	e.mu.Unlock()
 	if id != "" {
-		e.respond(id, object{"still_queued": []any{}})
+		e.respond(id, object{"still_queued": queued})
 	}
 	if cancel != nil {
 		cancel(errInterrupted)

@@ -39,8 +39,13 @@ func (e *engine) initMessage() object {
 	e.mu.Lock()
 	mode, model := e.mode, e.model
 	e.mu.Unlock()
+	capabilities := []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1", "msg_lifecycle_v1"}
+	if e.script.Old {
+		capabilities = nil
+	}
 	return object{
-		"type": "system", "subtype": "init", "cwd": cwd, "model": model, "permissionMode": mode,
+		"capabilities": capabilities,
+		"type":         "system", "subtype": "init", "cwd": cwd, "model": model, "permissionMode": mode,
 		"tools":       []string{"Task", "AskUserQuestion", "Bash", "Edit", "ExitPlanMode", "Read", "WebFetch", "Write"},
 		"mcp_servers": []any{}, "slash_commands": []string{"code-review", "compact", "context"},
 		"apiKeySource": "ANTHROPIC_API_KEY", "claude_code_version": "2.1.325", "output_style": "default",

@@ -136,7 +136,7 @@ func (e *engine) watchSignals() {
 	signal.Notify(interrupts, os.Interrupt)
 	go func() {
 		for range interrupts {
-			e.interrupt("")
+			e.interrupt("", false)
 		}
 	}()
 }

@@ -20,6 +20,8 @@ type Script struct {
 
 	// IgnoreInterrupt, IgnoreEOF and IgnoreTerm make a CLI that hangs on.
 	IgnoreInterrupt, IgnoreEOF, IgnoreTerm bool
+	// Old makes a CLI that does not say what becomes of a prompt.
+	Old bool
 	// StopReading makes it read nothing after that many lines.
 	StopReading int
 	// Grandchild starts a child process in the same group that holds input and

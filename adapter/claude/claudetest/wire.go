@@ -266,7 +266,23 @@ func (e *engine) result(r *Result, origin object) {
 	if origin != nil {
 		m["origin"] = origin
 	}
+	e.mu.Lock()
+	taken := e.taken
+	e.taken = nil
+	e.mu.Unlock()
+	if len(taken) > 0 {
+		m["user_message_uuid"], m["user_message_uuids"] = taken[0], taken
+	}
 	e.emit(m)
+	state := "completed"
+	if strings.HasPrefix(r.TerminalReason, "aborted") {
+		state = "cancelled"
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range taken {
+		e.moved(id, state)
+	}
 }
 
 func usage(output int) object {

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// form asks what an MCP server wants to know. The server gets an answer in any
+// case: what is not the user's accept or decline is a cancel.
+func (r *requests) form(m claude.Message) {
+	id := m.RequestID()
+	form := convert.ServerForm{
+		Server:        m.Get("request.mcp_server_name").String(),
+		Message:       m.Get("request.message").String(),
+		Mode:          m.Get("request.mode").String(),
+		Schema:        json.RawMessage(m.Get("request.requested_schema").Raw),
+		URL:           m.Get("request.url").String(),
+		ElicitationID: m.Get("request.elicitation_id").String(),
+	}
+	call, err := form.Call()
+	if err != nil {
+		r.s.agent.log.Warn("a form of an MCP server cannot be shown", "session", r.s.id, "server", form.Server, "err", err)
+		r.s.out.send(unshown(id, form.Server, err))
+		r.reply(id, convert.CancelForm)
+		return
+	}
+	call.Session, call.ID = r.s.id, formPrefix+id
+	r.start(id, "", convert.CancelForm, func(ctx context.Context) any {
+		reply, outcome := r.s.agent.ask().AskForm(ctx, call)
+		if outcome.Status == convert.Failed {
+			r.s.agent.log.Warn("a form of an MCP server got no answer", "session", r.s.id, "server", call.Server, "why", outcome.Reason)
+		}
+		return reply
+	})
+}
+
+// formPrefix begins the ids of tool calls that show a form.
+const formPrefix = "form-"
+
+// unshown tells the user of a form that cannot be shown: the server's tool will
+// fail for no reason that can be seen.
+func unshown(id, server string, err error) acp.SessionUpdate {
+	text := "It asked for something that cannot be shown: " + clean.Line(err.Error())
+	return acp.StartToolCall(acp.ToolCallId(formPrefix+id), "MCP server "+clean.Line(server),
+		acp.WithStartKind(acp.ToolKindOther), acp.WithStartStatus(acp.ToolCallStatusFailed),
+		acp.WithStartContent([]acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text))}))
+}
+
+// formComplete tells an editor that has sent its user to an address that the
+// server knows it.
+func (s *session) formComplete(m claude.Message) {
+	s.agent.mu.Lock()
+	tell := s.agent.opensURL
+	s.agent.mu.Unlock()
+	id := m.Get("elicitation_id").String()
+	if !tell || id == "" {
+		return
+	}
+	n := acp.UnstableCompleteElicitationNotification{ElicitationId: acp.UnstableElicitationId(id)}
+	if err := s.agent.connection().Notify(s.ctx, acp.ClientMethodElicitationComplete, n); err != nil {
+		s.agent.log.Debug("the end of a form was not sent", "session", s.id, "err", err)
+	}
+}
+
+// dialog refuses a dialog of the CLI's own. None was declared, so none should
+// come; an error would leave it open for ever, and this makes the CLI go on as
+// it does without dialogs.
+func (r *requests) dialog(m claude.Message) {
+	r.s.agent.log.Warn("Claude Code asked for a dialog that acp-bridge does not have", "session", r.s.id, "kind", clean.Line(m.Get("request.dialog_kind").String()))
+	r.reply(m.RequestID(), map[string]string{"behavior": "cancelled"})
+}

@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+)
+
+// extras are what an editor may say in the _meta of a request that opens a
+// session, under the names that claude-agent-acp gave them.
+type extras struct {
+	args    []string                   // of the command line
+	opening map[string]any             // of the initialize request
+	env     []string                   // on top of the bridge's own
+	servers map[string]json.RawMessage // in the CLI's own form
+	given   map[string]any             // settings that hold from the start
+	model   string
+	effort  string
+}
+
+// metaOption is one entry of _meta.claudeCode.options: what it takes, and what it
+// does if it gets that.
+type metaOption struct {
+	takes string
+	set   func(u *setup, v gjson.Result) bool
+}
+
+// metaOptions are the entries that have a place in the CLI. Each flag and its
+// value are one argument, so that no value can pass for a flag.
+var metaOptions = map[string]metaOption{
+	"model":                 {"a string", func(u *setup, v gjson.Result) bool { u.model = v.Str; return v.Type == gjson.String }},
+	"effort":                {"a string", func(u *setup, v gjson.Result) bool { u.effort = v.Str; return v.Type == gjson.String }},
+	"agent":                 stringFlag("--agent"),
+	"fallbackModel":         stringFlag("--fallback-model"),
+	"allowedTools":          listFlag("--allowedTools"),
+	"disallowedTools":       listFlag("--disallowedTools"),
+	"betas":                 listFlag("--betas"),
+	"settingSources":        listFlag("--setting-sources"),
+	"maxTurns":              numberFlag("--max-turns"),
+	"maxThinkingTokens":     numberFlag("--max-thinking-tokens"),
+	"maxBudgetUsd":          numberFlag("--max-budget-usd"),
+	"strictMcpConfig":       {"true or false", setStrict},
+	"tools":                 {"a list of names, or a preset", setTools},
+	"additionalDirectories": {"a list of paths", setDirs},
+	"env":                   {"an object of strings", setEnv},
+	"mcpServers":            {"an object of servers", setServers},
+	"plugins":               {`a list of {"type": "local", "path": …}`, setPlugins},
+	"settings":              {"an object, or a path", setSettings},
+	"systemPrompt":          {"a string, or an object with append", setSystemPrompt},
+	"agents":                {"an object", setAgents},
+}
+
+// newSetup reads what an editor says about a session.
+func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]any, log *slog.Logger) (setup, error) {
+	u := setup{cwd: cwd, dirs: dirs, mcp: mcp}
+	u.opening, u.given = map[string]any{}, map[string]any{}
+	if len(meta) == 0 {
+		return u, nil
+	}
+	raw, err := json.Marshal(meta)
+	if err != nil {
+		return u, invalid("_meta: %s", err)
+	}
+	m := gjson.ParseBytes(raw)
+	if v := m.Get("systemPrompt"); v.Exists() && !setSystemPrompt(&u, v) {
+		return u, invalid("_meta.systemPrompt: expected %s", metaOptions["systemPrompt"].takes)
+	}
+	if v := m.Get("additionalRoots"); len(dirs) == 0 && v.Exists() && !setDirs(&u, v) {
+		return u, invalid("_meta.additionalRoots: expected %s", metaOptions["additionalDirectories"].takes)
+	}
+	options := m.Get("claudeCode.options").Map()
+	if _, given := options["tools"]; !given && m.Get("disableBuiltInTools").Bool() {
+		u.args = append(u.args, "--tools=")
+	}
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		o, known := metaOptions[name]
+		switch v := options[name]; {
+		case !known:
+			log.Debug("an option of the editor has no place in Claude Code's command line", "option", name)
+		case v.Type != gjson.Null && !o.set(&u, v):
+			return u, invalid("_meta.claudeCode.options.%s: expected %s", name, o.takes)
+		}
+	}
+	return u, nil
+}
+
+func stringFlag(flag string) metaOption {
+	return metaOption{"a string", func(u *setup, v gjson.Result) bool {
+		u.args = append(u.args, flag+"="+v.Str)
+		return v.Type == gjson.String && v.Str != "" && plain(v.Str)
+	}}
+}
+
+func listFlag(flag string) metaOption {
+	return metaOption{"a list of strings", func(u *setup, v gjson.Result) bool {
+		list, ok := stringList(v)
+		u.args = append(u.args, flag+"="+strings.Join(list, ","))
+		return ok
+	}}
+}
+
+func numberFlag(flag string) metaOption {
+	return metaOption{"a number, 0 or more", func(u *setup, v gjson.Result) bool {
+		u.args = append(u.args, flag+"="+strconv.FormatFloat(v.Num, 'f', -1, 64))
+		return v.Type == gjson.Number && v.Num >= 0 && !math.IsInf(v.Num, 0)
+	}}
+}
+
+// plain reports whether a program can get the text as an argument.
+func plain(s string) bool { return !strings.ContainsRune(s, 0) }
+
+func stringList(v gjson.Result) ([]string, bool) {
+	if !v.IsArray() {
+		return nil, false
+	}
+	var list []string
+	for _, s := range v.Array() {
+		if s.Type != gjson.String || !plain(s.Str) {
+			return nil, false
+		}
+		list = append(list, s.Str)
+	}
+	return list, true
+}
+
+func setStrict(u *setup, v gjson.Result) bool {
+	if v.Bool() {
+		u.args = append(u.args, "--strict-mcp-config")
+	}
+	return v.IsBool()
+}
+
+func setTools(u *setup, v gjson.Result) bool {
+	if v.IsObject() {
+		return v.Get("type").Str == "preset" // the CLI's own choice
+	}
+	return listFlag("--tools").set(u, v)
+}
+
+func setDirs(u *setup, v gjson.Result) bool {
+	list, ok := stringList(v)
+	u.dirs = append(list, u.dirs...)
+	return ok
+}
+
+func setEnv(u *setup, v gjson.Result) bool {
+	ok := v.IsObject()
+	v.ForEach(func(name, value gjson.Result) bool {
+		good := value.Type == gjson.String && plain(value.Str) && plain(name.Str) && name.Str != "" && !strings.Contains(name.Str, "=")
+		ok = ok && good
+		u.env = append(u.env, name.Str+"="+value.Str)
+		return ok
+	})
+	return ok
+}
+
+func setServers(u *setup, v gjson.Result) bool {
+	ok := v.IsObject()
+	u.servers = map[string]json.RawMessage{}
+	v.ForEach(func(name, server gjson.Result) bool {
+		ok = ok && server.IsObject()
+		u.servers[name.Str] = json.RawMessage(server.Raw)
+		return ok
+	})
+	return ok
+}
+
+func setPlugins(u *setup, v gjson.Result) bool {
+	for _, p := range v.Array() {
+		path := p.Get("path").Str
+		if p.Get("type").Str != "local" || path == "" || !plain(path) {
+			return false
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(u.cwd, path)
+		}
+		u.args = append(u.args, "--plugin-dir="+path)
+	}
+	return v.IsArray()
+}
+
+// setSettings takes a file by its name. An object goes to the running CLI: it
+// may hold what others must not read.
+func setSettings(u *setup, v gjson.Result) bool {
+	if v.Type == gjson.String {
+		return stringFlag("--settings").set(u, v)
+	}
+	return v.IsObject() && json.Unmarshal([]byte(v.Raw), &u.given) == nil
+}
+
+func setSystemPrompt(u *setup, v gjson.Result) bool {
+	if v.Type == gjson.String {
+		u.opening["systemPrompt"] = []string{v.Str}
+		delete(u.opening, "appendSystemPrompt")
+		return true
+	}
+	if v.IsObject() {
+		delete(u.opening, "systemPrompt")
+	}
+	text := v.Get("append")
+	if text.Exists() {
+		u.opening["appendSystemPrompt"] = text.Str
+	}
+	if v.Get("excludeDynamicSections").Bool() {
+		u.opening["excludeDynamicSections"] = true
+	}
+	return v.IsObject() && (!text.Exists() || text.Type == gjson.String)
+}
+
+func setAgents(u *setup, v gjson.Result) bool {
+	u.opening["agents"] = json.RawMessage(v.Raw)
+	return v.IsObject()
+}

@@ -1,0 +1,215 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// formField is where the answer to a question goes, and what may go there.
+type formField struct {
+	key, kind string
+	about     string // its description
+	custom    string // the key of the text beside it, if there is one
+	required  bool
+	closed    bool           // takes none but values
+	values    []gjson.Result // of the first options, in their order
+	schema    gjson.Result
+	preset    gjson.Result // its default
+}
+
+var yesNo = gjson.Parse(`[{"const":true,"title":"Yes"},{"const":false,"title":"No"}]`).Array()
+
+// choices are the values that the field offers; false for an unknown type.
+func (t *formField) choices() ([]gjson.Result, bool) {
+	from := t.schema
+	switch t.kind {
+	case "boolean":
+		return yesNo, true
+	case "array":
+		from = field(t.schema, "items")
+	case "string", "number", "integer":
+	default:
+		return nil, false
+	}
+	for _, key := range []string{"oneOf", "anyOf"} {
+		if list := field(from, key); list.IsArray() {
+			return list.Array(), true
+		}
+	}
+	list := field(from, "enum").Array()
+	if names := field(from, "enumNames").Array(); len(names) == len(list) {
+		for i := range list {
+			list[i] = gjson.Parse(`{"const":` + list[i].Raw + `,"title":` + string(quote(names[i].String())) + `}`)
+		}
+	}
+	return list, true
+}
+
+// indexOf is the position of a value, -1 if it is not offered.
+func (t *formField) indexOf(v gjson.Result) int {
+	for i := range t.values {
+		if same(t.values[i], v) {
+			return i
+		}
+	}
+	return -1
+}
+
+func same(a, b gjson.Result) bool {
+	if a.Type != b.Type {
+		return false
+	}
+	switch a.Type {
+	case gjson.String:
+		return a.Str == b.Str
+	case gjson.Number:
+		return a.Num == b.Num
+	}
+	return a.Raw == b.Raw
+}
+
+// check holds a value against the field's schema. An error wraps
+// [ErrProtocol] for a value of another type, [ErrBadAnswer] for one that
+// breaks a rule.
+func (t *formField) check(v gjson.Result) error {
+	switch ok, rule := t.fits(v); {
+	case !ok:
+		return fmt.Errorf("%w: expected %s", ErrProtocol, t.expects())
+	case !rule:
+		return fmt.Errorf("%w: expected %s", ErrBadAnswer, t.expects())
+	}
+	return nil
+}
+
+// fits reports whether a value has the field's type, and whether it keeps to
+// the field's rules.
+func (t *formField) fits(v gjson.Result) (is, keeps bool) {
+	switch {
+	case t.kind == "array":
+		return t.fitsItems(v)
+	case t.closed:
+		return t.indexOf(v) >= 0, true
+	case t.kind == "string":
+		return v.Type == gjson.String, t.keepsText(v.Str)
+	}
+	whole := t.kind != "integer" || v.Num == math.Trunc(v.Num)
+	return v.Type == gjson.Number && !math.IsInf(v.Num, 0) && whole, t.within(v.Num, "minimum", "maximum")
+}
+
+func (t *formField) fitsItems(v gjson.Result) (is, keeps bool) {
+	if !v.IsArray() {
+		return false, false
+	}
+	items, seen := v.Array(), map[int]bool{}
+	for _, item := range items {
+		i := t.indexOf(item)
+		if i < 0 || item.IsArray() || seen[i] {
+			return false, false
+		}
+		seen[i] = true
+	}
+	return true, t.within(float64(len(items)), "minItems", "maxItems")
+}
+
+// within holds a number against two keywords of the schema.
+func (t *formField) within(n float64, least, most string) bool {
+	low, high := field(t.schema, least), field(t.schema, most)
+	return (low.Type != gjson.Number || n >= low.Num) && (high.Type != gjson.Number || n <= high.Num)
+}
+
+func (t *formField) keepsText(s string) bool {
+	if !t.within(float64(utf8.RuneCountInString(s)), "minLength", "maxLength") {
+		return false
+	}
+	if p := field(t.schema, "pattern"); p.Type == gjson.String {
+		// A pattern that is none in Go's syntax is the server's to check.
+		if re, err := regexp.Compile(p.Str); err == nil && !re.MatchString(s) {
+			return false
+		}
+	}
+	switch field(t.schema, "format").Str {
+	case "email":
+		a, err := mail.ParseAddress(s)
+		return err == nil && a.Address == s
+	case "uri":
+		u, err := url.Parse(s)
+		return err == nil && u.IsAbs()
+	case "date":
+		_, err := time.Parse(time.DateOnly, s)
+		return err == nil
+	case "date-time":
+		_, err := time.Parse(time.RFC3339, s)
+		return err == nil
+	}
+	return true
+}
+
+// parse makes a value of words.
+func (t *formField) parse(words string) (string, error) {
+	switch t.kind {
+	case "integer":
+		if n, err := strconv.ParseInt(words, 10, 64); err == nil {
+			return strconv.FormatInt(n, 10), nil
+		}
+	case "number":
+		if n, err := strconv.ParseFloat(words, 64); err == nil && gjson.Valid(words) && !math.IsInf(n, 0) {
+			return words, nil
+		}
+	default:
+		return string(quote(words)), nil
+	}
+	return "", fmt.Errorf("%w: expected %s, got %q", ErrBadAnswer, t.expects(), shorten(words))
+}
+
+// expects says in words what the field takes.
+func (t *formField) expects() string {
+	switch {
+	case t.kind == "array":
+		return firstNonEmpty(t.span("minItems", "maxItems"), "any") + " of the options"
+	case t.closed:
+		return "one of the options"
+	case t.kind == "integer":
+		return strings.TrimSpace("a whole number " + t.span("minimum", "maximum"))
+	case t.kind == "number":
+		return strings.TrimSpace("a number " + t.span("minimum", "maximum"))
+	}
+	what := map[string]string{
+		"email":     "an e-mail address",
+		"uri":       "an address such as https://example.com/",
+		"date":      "a date such as 2026-01-31",
+		"date-time": "a date and time such as 2026-01-31T12:00:00Z",
+	}[field(t.schema, "format").Str]
+	if what == "" {
+		what = "a text"
+	}
+	if span := t.span("minLength", "maxLength"); span != "" {
+		what += " with " + span + " characters"
+	}
+	if p := field(t.schema, "pattern"); p.Type == gjson.String {
+		what += " that matches " + shorten(p.Str)
+	}
+	return what
+}
+
+// span says what two keywords of the schema allow.
+func (t *formField) span(least, most string) string {
+	low, high := field(t.schema, least), field(t.schema, most)
+	switch {
+	case low.Type == gjson.Number && high.Type == gjson.Number:
+		return "from " + low.Raw + " to " + high.Raw
+	case low.Type == gjson.Number:
+		return "at least " + low.Raw
+	case high.Type == gjson.Number:
+		return "at most " + high.Raw
+	}
+	return ""
+}

@@ -1,0 +1,200 @@
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Reply is the reply to the form for an outcome. An accept fits the form's
+// schema; an error says which answer does not.
+func (f FormCall) Reply(o Outcome) (json.RawMessage, error) {
+	switch o.Status {
+	case Answered:
+	case Declined:
+		return declineReply, nil
+	default:
+		return CancelForm, nil
+	}
+	content := map[string]json.RawMessage{}
+	for i := range f.Questions {
+		var a Answer
+		if i < len(o.Answers) {
+			a = o.Answers[i]
+		}
+		if len(a.Selected) == 1 && f.acts(i, a) == ActDecline {
+			return declineReply, nil
+		}
+		if err := f.put(content, i, a); err != nil {
+			return nil, fmt.Errorf("question %d: %w", i+1, err)
+		}
+	}
+	return f.accept(content), nil
+}
+
+var declineReply = json.RawMessage(`{"action":"decline"}`)
+
+// CancelForm is the reply to a form that got no answer.
+var CancelForm = json.RawMessage(`{"action":"cancel"}`)
+
+func (f FormCall) accept(content map[string]json.RawMessage) json.RawMessage {
+	if f.request.Mode == modeURL {
+		return json.RawMessage(`{"action":"accept"}`)
+	}
+	return mustMarshal(map[string]any{"action": "accept", "content": content})
+}
+
+// acts is the act of the option picked.
+func (f FormCall) acts(i int, a Answer) Act {
+	for _, o := range f.Questions[i].Options {
+		if slices.Contains(a.Selected, o.Label) && o.Act != 0 {
+			return o.Act
+		}
+	}
+	return 0
+}
+
+// Check reports an answer that does not fit the field of question i, in words
+// for whoever gave it. The error wraps [ErrBadAnswer].
+func (f FormCall) Check(i int, a Answer) error {
+	return f.put(map[string]json.RawMessage{}, i, a)
+}
+
+// Expects says in words what question i takes.
+func (f FormCall) Expects(i int) string {
+	if i >= len(f.fields) {
+		return "one of the options"
+	}
+	return f.fields[i].expects()
+}
+
+// put adds the values of an answer.
+func (f FormCall) put(content map[string]json.RawMessage, i int, a Answer) error {
+	if i >= len(f.fields) { // go on or not
+		if len(a.Selected) != 1 {
+			return fmt.Errorf("%w: expected one of the options", ErrBadAnswer)
+		}
+		return nil
+	}
+	if len(a.Selected) > 1 && f.acts(i, a) != 0 {
+		return fmt.Errorf("%w: one of these options stands alone", ErrBadAnswer)
+	}
+	to, words := &f.fields[i], firstNonEmpty(a.Text, a.Note)
+	if words != "" && to.custom != "" {
+		content[to.custom] = quote(words)
+		words = ""
+	}
+	raw, err := f.value(i, a.Selected, words)
+	switch {
+	case err != nil:
+		return err
+	case raw == "" && to.required:
+		return fmt.Errorf("%w: it is required: expected %s", ErrBadAnswer, to.expects())
+	case raw == "":
+		return nil
+	}
+	if is, keeps := to.fits(gjson.Parse(raw)); !is || !keeps {
+		return fmt.Errorf("%w: expected %s, got %s", ErrBadAnswer, to.expects(), shorten(raw))
+	}
+	content[to.key] = json.RawMessage(raw)
+	return nil
+}
+
+// value is the JSON of what was picked or typed, empty for nothing.
+func (f FormCall) value(i int, selected []string, words string) (string, error) {
+	q, to := &f.Questions[i], &f.fields[i]
+	var values []string
+	for j, o := range q.Options {
+		if slices.Contains(selected, o.Label) && j < len(to.values) {
+			values = append(values, to.values[j].Raw)
+		}
+	}
+	switch {
+	case to.kind == "array" && len(values) == 1 && strings.HasPrefix(values[0], "["):
+		return values[0], nil // all of an answer, not a part of it
+	case to.kind == "array" && len(values) > 0:
+		return "[" + strings.Join(values, ",") + "]", nil
+	case len(values) > 0:
+		return values[0], nil
+	case words == "":
+		return "", nil
+	case to.closed:
+		return "", fmt.Errorf("%w: it takes none but its options, got %q", ErrBadAnswer, clean.Truncate(clean.Line(words), 40))
+	}
+	return to.parse(words)
+}
+
+// Read reads a client's reply to the form itself: how it ended, with answers
+// for a record of it, and what to tell whoever asked. Fields that the form does
+// not have are left out. An error wraps [ErrBadAnswer] if a value breaks a rule
+// of its field, [ErrProtocol] if the reply is none to this form at all.
+func (f FormCall) Read(reply json.RawMessage) (Outcome, json.RawMessage, error) {
+	if !valid(reply) {
+		return Outcome{}, nil, fmt.Errorf("%w: not valid JSON", ErrProtocol)
+	}
+	root := gjson.ParseBytes(reply)
+	switch action := field(root, "action"); action.Str {
+	case "accept":
+		return f.readContent(field(root, "content"))
+	case "decline":
+		return Outcome{Status: Declined, Reason: DeclineMessage}, declineReply, nil
+	case "cancel":
+		return Outcome{Status: Cancelled, Reason: CancelMessage}, CancelForm, nil
+	default:
+		return Outcome{}, nil, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
+	}
+}
+
+func (f FormCall) readContent(content gjson.Result) (Outcome, json.RawMessage, error) {
+	if len(f.fields) == 0 {
+		yes := Answer{Selected: []string{f.Questions[0].Options[0].Label}}
+		return Outcome{Status: Answered, Answers: []Answer{yes}}, f.accept(map[string]json.RawMessage{}), nil
+	}
+	if content.Exists() && content.Type != gjson.Null && !content.IsObject() {
+		return Outcome{}, nil, fmt.Errorf("%w: content must be an object", ErrProtocol)
+	}
+	values, answers := map[string]json.RawMessage{}, make([]Answer, len(f.fields))
+	for i := range f.fields {
+		to := &f.fields[i]
+		v := field(content, to.key)
+		err := to.check(v)
+		switch {
+		case !v.Exists(), v.Type == gjson.Null, err != nil && v.Raw == `""`: // left empty
+			if to.required {
+				return Outcome{}, nil, fmt.Errorf("%w: %s is required: expected %s", ErrBadAnswer, f.name(i), to.expects())
+			}
+			continue
+		case err != nil:
+			return Outcome{}, nil, fmt.Errorf("%s: %w", f.name(i), err) // without the value: this is logged
+		}
+		values[to.key] = json.RawMessage(v.Raw)
+		answers[i] = f.answer(i, v)
+	}
+	return Outcome{Status: Answered, Answers: answers}, f.accept(values), nil
+}
+
+// answer is a value as an answer to question i.
+func (f FormCall) answer(i int, v gjson.Result) (a Answer) {
+	to := &f.fields[i]
+	if !to.closed {
+		return Answer{Text: v.String()}
+	}
+	items := []gjson.Result{v}
+	if v.IsArray() {
+		items = v.Array()
+	}
+	for _, item := range items {
+		a.Selected = append(a.Selected, f.Questions[i].Options[to.indexOf(item)].Label)
+	}
+	return a
+}
+
+// name is what a field is called.
+func (f FormCall) name(i int) string {
+	return clean.Line(firstNonEmpty(f.fields[i].schema.Get("title").String(), f.fields[i].key))
+}

@@ -44,18 +44,14 @@ func (s *session) cancelTurn(interrupt bool) {
 	t.cancel(convert.ErrCancelled)
 	open.cancelOpen(convert.ErrCancelled) // sub-agents' too
 	go func() {
-		last, ok := t, s.seeOut(t, proc, interrupt)
-		for ok {
-			next := s.takeDoomed(seen)
-			if next == nil {
+		for t != nil {
+			if !s.seeOut(t, proc, interrupt) && s.giveUp(t, proc) {
+				s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
+					"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
+				proc.Kill()
 				break
 			}
-			last, ok = next, s.seeOut(next, proc, true)
-		}
-		if !ok && s.giveUp(last, proc) {
-			s.agent.log.Warn("Claude Code did not honour a cancel, its process is ended",
-				"session", s.id, "after", s.agent.opts.CancelGrace.Round(time.Millisecond))
-			proc.Kill()
+			t, interrupt = s.takeDoomed(seen), true
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -66,8 +62,9 @@ func (s *session) cancelTurn(interrupt bool) {
 	}()
 }
 
-// giveUp gives a process up unless its turn has just ended after all: then it
-// may have the next prompt already. No prompt goes to one that is given up.
+// giveUp marks a process as one that is killed, unless its turn has just ended
+// after all: then it may have the next prompt already. No prompt goes to a
+// process that is given up.
 func (s *session) giveUp(t *turn, proc *claude.Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

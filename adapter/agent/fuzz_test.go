@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"log/slog"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -49,30 +50,33 @@ func FuzzSetup(f *testing.F) {
 		`{"cwd":"/x","mcpServers":[{"name":"a","command":"/bin/a","args":["-x"],"env":[{"name":"K","value":"v"}]}]}`,
 		`{"cwd":"/x","mcpServers":[{"type":"http","name":"h","url":"https://x","headers":[{"name":"A","value":"b"}]},{"type":"sse","name":"h","url":"","headers":[]}]}`,
 		`{"cwd":"relative","mcpServers":[],"additionalDirectories":["/y","z"]}`,
-		`{"cwd":"/x","mcpServers":[],"_meta":{"systemPrompt":{"append":"a"},"disableBuiltInTools":true,"claudeCode":{"options":{"model":"opus","env":{"A":"b"},
-			"mcpServers":{"s":{"command":"x"}},"tools":["Read"],"maxTurns":3,"settings":{"a":1},"plugins":[{"type":"local","path":"/p"}]}}}}`,
-		`{"cwd":"/x","mcpServers":[],"_meta":{"systemPrompt":7,"claudeCode":{"options":{"maxTurns":"x","env":[],"agents":"a"}}}}`,
+		`{"cwd":"/x","mcpServers":[],"_meta":{"systemPrompt":{"append":"x"},"claudeCode":{"options":{"model":"m","maxTurns":3,"allowedTools":["a,b","-c"],"env":{"K":"v"},"mcpServers":{"a":{"command":"c"}},"settings":{"x":1},"plugins":[{"type":"local","path":"/p"}]}}}}`,
+		`{"cwd":"/x","mcpServers":[],"_meta":{"additionalRoots":7,"claudeCode":{"options":{"agent":"\\u0000","tools":{"type":"preset"},"agents":[]}}}}`,
 		`{"cwd":"/x","mcpServers":[{}]}`, `{"mcpServers":{}}`, `7`,
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, params []byte) {
 		r, err := decode[acp.NewSessionRequest](params)
+		var u setup
 		if err == nil {
-			var u setup
 			u, err = newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, slog.New(slog.DiscardHandler))
-			if err == nil {
-				err = u.check()
-			}
-			if err == nil {
-				config, err := u.mcpConfig()
-				require.NoError(t, err)
-				require.Equal(t, len(u.mcp)+len(u.servers) > 0, json.Valid(config))
-				return
-			}
 		}
-		var re *acp.RequestError
-		require.ErrorAs(t, err, &re)
-		require.Equal(t, codeInvalidParams, re.Code)
+		if err == nil {
+			err = u.check()
+		}
+		if err != nil {
+			var re *acp.RequestError
+			require.ErrorAs(t, err, &re)
+			require.Equal(t, codeInvalidParams, re.Code)
+			return
+		}
+		config, err := u.mcpConfig()
+		require.NoError(t, err)
+		require.True(t, config == nil || json.Valid(config))
+		for _, arg := range u.args { // a value cannot pass for a flag, nor end the list
+			require.True(t, strings.HasPrefix(arg, "--"), arg)
+			require.NotContains(t, arg, "\x00")
+		}
 	})
 }

@@ -70,8 +70,7 @@ func serve(t testing.TB, opts agent.Options) *editor {
 	in, agentOut := io.Pipe()
 	e := &editor{
 		t: t, requests: make(chan *request, 100), served: make(chan error, 1), prompted: make(chan struct{}, 100),
-		completed: make(chan gjson.Result, 100), in: in,
-		wire: &wire{w: out}, gate: newGate(in), changed: make(chan struct{}),
+		completed: make(chan gjson.Result, 100), in: in, wire: &wire{w: out}, gate: newGate(in), changed: make(chan struct{}),
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -3,10 +3,13 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // FormCall is an elicitation form read as a question call, for whoever shows
@@ -174,7 +177,7 @@ func (t *formField) addOption(q *Question, o gjson.Result) {
 	if blank(label) {
 		label = "(empty)"
 	}
-	if q.hasLabel(label) {
+	if q.shows(label) {
 		label += " (" + value.String() + ")"
 	}
 	option := Option{
@@ -189,9 +192,15 @@ func (t *formField) addOption(q *Question, o gjson.Result) {
 	q.Options = append(q.Options, option)
 }
 
-// unused returns the label, or one like it that no option has.
+// shows reports whether an option looks like one with this label.
+func (q *Question) shows(label string) bool {
+	label = clean.Line(label)
+	return slices.ContainsFunc(q.Options, func(o Option) bool { return clean.Line(o.Label) == label })
+}
+
+// unused returns the label, or one like it that no option shows.
 func (q *Question) unused(label string) string {
-	for n := 2; q.hasLabel(label); n++ {
+	for n := 2; q.shows(label); n++ {
 		label = strings.TrimSuffix(label, " "+strconv.Itoa(n-1)) + " " + strconv.Itoa(n)
 	}
 	return label

@@ -77,15 +77,14 @@ func same(a, b gjson.Result) bool {
 	return a.Raw == b.Raw
 }
 
-// check holds a value against the field's schema. An error wraps
-// [ErrProtocol] for a value of another type, [ErrBadAnswer] for one that
-// breaks a rule.
+// check holds a value against the field's schema. The error is [ErrProtocol]
+// for a value of another type, [ErrBadAnswer] for one that breaks a rule.
 func (t *formField) check(v gjson.Result) error {
 	switch ok, rule := t.fits(v); {
 	case !ok:
-		return fmt.Errorf("%w: expected %s", ErrProtocol, t.expects())
+		return ErrProtocol
 	case !rule:
-		return fmt.Errorf("%w: expected %s", ErrBadAnswer, t.expects())
+		return ErrBadAnswer
 	}
 	return nil
 }

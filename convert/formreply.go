@@ -166,11 +166,13 @@ func (f FormCall) readContent(content gjson.Result) (Outcome, json.RawMessage, e
 		switch {
 		case !v.Exists(), v.Type == gjson.Null, err != nil && v.Raw == `""`: // left empty
 			if to.required {
-				return Outcome{}, nil, fmt.Errorf("%w: %s is required: expected %s", ErrBadAnswer, f.name(i), to.expects())
+				return Outcome{}, nil, fmt.Errorf("%w: %q is required: expected %s", ErrBadAnswer, f.name(i), to.expects())
 			}
 			continue
 		case err != nil:
-			return Outcome{}, nil, fmt.Errorf("%s: %w", f.name(i), err) // without the value: this is logged
+			// Without the value: this is logged. It begins with our words, not with a
+			// title of the server's: it is shown, too.
+			return Outcome{}, nil, fmt.Errorf("%w for %q: expected %s", err, f.name(i), to.expects())
 		}
 		values[to.key] = json.RawMessage(v.Raw)
 		answers[i] = f.answer(i, v)

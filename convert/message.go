@@ -40,7 +40,10 @@ func Message(q Question, picked []int) string {
 }
 
 func messageHelp(q Question, more bool) string {
-	const cancel = " Reply `cancel` to dismiss the question."
+	cancel := " Reply `cancel` to dismiss the question."
+	if _, picks := findLabel(q, "cancel"); picks { // an option
+		cancel = ""
+	}
 	switch {
 	case len(q.Options) == 0:
 		return "Reply with your answer." + cancel

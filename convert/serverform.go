@@ -45,6 +45,11 @@ func (s ServerForm) Call() (FormCall, error) {
 	if err := f.read(root, nil); err != nil {
 		return FormCall{}, err
 	}
+	for _, key := range field(root, "required").Array() {
+		if !field(field(root, "properties"), key.Str).Exists() { // no accept could fit
+			return FormCall{}, &InputError{Err: ErrWrongType, Detail: fmt.Sprintf("required names %q, which is no field", shorten(key.Str))}
+		}
+	}
 	f.request = FormRequest{Mode: "form", Message: s.asks(s.Message), RequestedSchema: json.RawMessage(cleanSchema(root, 0))}
 	if len(f.fields) == 0 {
 		f.confirm(s.asks(s.Message), acceptLabel)
@@ -103,8 +108,25 @@ func (f *FormCall) step(s ServerForm, i int) {
 		text += " (" + hint + ")"
 	}
 	q.Text = text
+	q.reserve("cancel")
 	to.offerMore(q)
-	q.Options = append(q.Options, Option{Label: q.unused(declineLabel), Description: "do not answer the server", Act: ActDecline})
+	q.offer(Option{Label: declineLabel, Description: "do not answer the server", Act: ActDecline})
+}
+
+// offer adds an option of our own.
+func (q *Question) offer(ours Option) {
+	q.reserve(ours.Label)
+	q.Options = append(q.Options, ours)
+}
+
+// reserve keeps a word for us. An option of the server's that looks like it says
+// what it is: whoever picks Decline, or writes cancel, must not accept.
+func (q *Question) reserve(word string) {
+	for i := range q.Options {
+		if label := clean.Line(q.Options[i].Label); strings.EqualFold(label, word) {
+			q.Options[i].Label = q.unused(label + " (an answer)")
+		}
+	}
 }
 
 // offerMore offers to leave out a field that is not required.
@@ -113,26 +135,24 @@ func (t *formField) offerMore(q *Question) {
 		t.offerWhole(q)
 	}
 	if !t.required {
-		q.Options = append(q.Options, Option{Label: q.unused("Skip"), Description: "leave this field empty", Act: ActSkip})
+		q.offer(Option{Label: "Skip", Description: "leave this field empty", Act: ActSkip})
 	}
 }
 
 // offerWhole offers the default of a field that takes several values, and no
 // value where that is an answer.
 func (t *formField) offerWhole(q *Question) {
-	offer := func(v gjson.Result, label, about string) {
-		t.values = append(t.values, v)
-		q.Options = append(q.Options, Option{Label: q.unused(label), Description: about, Act: ActAlone})
-	}
 	if v := t.preset; v.IsArray() && len(v.Array()) > 0 && t.check(v) == nil {
 		var labels []string
 		for _, item := range v.Array() {
 			labels = append(labels, q.Options[t.indexOf(item)].Label)
 		}
-		offer(v, strings.Join(labels, ", "), "default")
+		t.values = append(t.values, v)
+		q.Options = append(q.Options, Option{Label: q.unused(strings.Join(labels, ", ")), Description: "default", Act: ActAlone})
 	}
 	if none := gjson.Parse("[]"); t.required && t.check(none) == nil {
-		offer(none, "None", "none of the options")
+		t.values = append(t.values, none)
+		q.offer(Option{Label: "None", Description: "none of the options", Act: ActAlone})
 	}
 }
 

@@ -47,7 +47,11 @@ func TestServerFormQuestions(t *testing.T) {
 		{`"type":"string","default":7`, "x", "x", decline[1:]},
 		{`"type":"string","default":" "`, "x", "x", decline[1:]},
 		{`"type":"string","minLength":3,"default":"Bo"`, "x", "x (a text with at least 3 characters)", decline[1:]},
-		{`"type":"string","default":"Decline"`, "x", "x", "Decline - default|Decline 2 - do not answer the server"},
+		{`"type":"string","default":"Decline"`, "x", "x", "Decline (an answer) - default" + decline},
+		{`"type":"string","oneOf":[{"const":"a","title":"Decline\u200b","description":"do not answer the server"},{"const":"b","title":"decline"},{"const":"c","title":"\u001b[1mSkip"},{"const":"d","title":"Cancel"}]`, "", "x",
+			"Decline (an answer) - do not answer the server|decline (an answer)|Skip (an answer)|Cancel (an answer)" + skip + decline},
+		{`"type":"string","oneOf":[{"const":"a","title":"Same"},{"const":"b","title":"Sa\u200bme"}]`, "x", "x", "Same|Sa\u200bme (b)" + decline},
+		{`"type":"array","items":{"enum":["None","Skip"]}`, "x", "x", "None (an answer)|Skip|None - none of the options" + decline},
 		{`"type":"string","format":"date"`, "x", "x (a date such as 2026-01-31)", decline[1:]},
 		{`"type":"integer","minimum":1,"default":8080`, "x", "x (a whole number at least 1)", "8080 - default" + decline},
 		{`"type":"number","maximum":1.5`, "x", "x (a number at most 1.5)", decline[1:]},
@@ -58,7 +62,7 @@ func TestServerFormQuestions(t *testing.T) {
 		{`"type":"array","items":{"enum":["a","b"]},"default":["b","a"]`, "x", "x", "a|b|b, a - default|None - none of the options" + decline},
 		{`"type":"array","items":{"enum":["a","b"]},"minItems":1,"maxItems":1`, "", "x (from 1 to 1 of the options)", "a|b" + skip + decline},
 	} {
-		f := formCall(t, fields(`"x":{`+tc.field+`}`, tc.required))
+		f := formCall(t, fields(`"x":{`+tc.field+`}`, strings.Fields(tc.required)...))
 		require.Equal(t, "The MCP server \"shop\" asks: Please\n\n"+tc.text, f.Questions[0].Text)
 		require.Equal(t, tc.options, names(f.Questions[0]), tc.field)
 	}
@@ -81,18 +85,18 @@ func TestServerFormRead(t *testing.T) {
 		`{"n":5.0,"s":"","e":null,"more":1}`:  `{"n":5.0}`,
 		`{"n":5,"s":" x ","e":"b","l":["a"]}`: `{"n":5,"s":" x ","e":"b","l":["a"]}`,
 		`{"n":1,"l":[]}`:                      `{"n":1,"l":[]}`,
-		`{}`:                                  "the answer does not fit: n is required",
-		`{"n":null}`:                          "the answer does not fit: n is required",
-		`{"n":0}`:                             "n: the answer does not fit: expected a whole number at least 1",
-		`{"n":"5"}`:                           "n: invalid reply: expected a whole number at least 1",
-		`{"n":5.5}`:                           "n: invalid reply",
-		`{"n":1e999}`:                         "n: invalid reply",
-		`{"n":5,"s":7}`:                       "s: invalid reply",
-		`{"n":5,"e":"c"}`:                     "e: invalid reply: expected one of the options",
-		`{"n":5,"l":["a","b"]}`:               "l: the answer does not fit: expected at most 1 of the options",
-		`{"n":5,"l":["a","a"]}`:               "l: invalid reply",
-		`{"n":5,"l":[["a"]]}`:                 "l: invalid reply",
-		`{"n":5,"l":"a"}`:                     "l: invalid reply",
+		`{}`:                                  "the answer does not fit: \"n\" is required",
+		`{"n":null}`:                          "the answer does not fit: \"n\" is required",
+		`{"n":0}`:                             "the answer does not fit for \"n\": expected a whole number at least 1",
+		`{"n":"5"}`:                           "invalid reply for \"n\": expected a whole number at least 1",
+		`{"n":5.5}`:                           "invalid reply for \"n\"",
+		`{"n":1e999}`:                         "invalid reply for \"n\"",
+		`{"n":5,"s":7}`:                       "invalid reply for \"s\"",
+		`{"n":5,"e":"c"}`:                     "invalid reply for \"e\": expected one of the options",
+		`{"n":5,"l":["a","b"]}`:               "the answer does not fit for \"l\": expected at most 1 of the options",
+		`{"n":5,"l":["a","a"]}`:               "invalid reply for \"l\"",
+		`{"n":5,"l":[["a"]]}`:                 "invalid reply for \"l\"",
+		`{"n":5,"l":"a"}`:                     "invalid reply for \"l\"",
 		`[]`:                                  "content must be an object",
 	} {
 		o, reply, err := f.Read(json.RawMessage(`{"action":"accept","content":` + content + `}`))
@@ -107,6 +111,29 @@ func TestServerFormRead(t *testing.T) {
 	for _, reply := range []string{`{`, `{}`, `{"action":"maybe"}`, `[]`, `null`, `{"action":1}`} {
 		_, _, err := f.Read(json.RawMessage(reply))
 		require.ErrorIs(t, err, convert.ErrProtocol, reply)
+	}
+}
+
+// A form that comes again says who asks: its first words are not a title of the
+// server's.
+func TestServerFormRemark(t *testing.T) {
+	f := formCall(t, fields(`"n":{"type":"integer","title":"\u00e9tat","maximum":1},"s":{"type":"string"}`, "s"))
+	for content, want := range map[string]string{
+		`{"n":2,"s":""}`: `The answer does not fit for "état": expected a whole number at most 1`,
+		`{"n":1}`:        `The answer does not fit: "s" is required: expected a text`,
+	} {
+		_, _, err := f.Read(json.RawMessage(`{"action":"accept","content":` + content + `}`))
+		require.ErrorIs(t, err, convert.ErrBadAnswer)
+		require.Equal(t, want+".\n\nWho?", convert.Remark(err.Error(), "Who?"))
+	}
+}
+
+// No accept could fit.
+func TestServerFormRequiresNoField(t *testing.T) {
+	for _, schema := range []string{fields(`"a":{"type":"string"}`, "a", "b"), fields(``, "b")} {
+		_, err := convert.ServerForm{Server: "shop", Schema: json.RawMessage(schema)}.Call()
+		require.ErrorIs(t, err, convert.ErrWrongType)
+		require.ErrorContains(t, err, `required names "b", which is no field`)
 	}
 }
 

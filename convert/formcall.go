@@ -71,6 +71,11 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	case !ours:
 		f.Questions[0].Text = message + "\n\n" + f.Questions[0].Text
 	}
+	for i := range f.fields {
+		if !ours {
+			f.Questions[i].Text += f.fields[i].hint()
+		}
+	}
 	return f, nil
 }
 

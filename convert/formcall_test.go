@@ -72,7 +72,7 @@ func TestForeignForm(t *testing.T) {
 		require.Equal(t, closed, form.Questions[i].Closed)
 	}
 	require.Equal(t, "Set up\n\nName", form.Questions[0].Text)
-	require.Equal(t, "Which port?", form.Questions[1].Text)
+	require.Equal(t, "Which port? (a whole number)", form.Questions[1].Text)
 	yes := []string{"Yes"}
 	reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{
 		{Text: "x"}, {Text: "80"}, {Text: "0.5"}, {Selected: yes}, {Selected: []string{"high"}}, {Selected: []string{"b", "a"}},

@@ -199,6 +199,16 @@ func (t *formField) expects() string {
 	return what
 }
 
+// hint is what expects says, for the end of a question, if that is not plain.
+func (t *formField) hint() string {
+	switch what := t.expects(); what {
+	case "a text", "one of the options", "any of the options":
+		return ""
+	default:
+		return " (" + what + ")"
+	}
+}
+
 // span says what two keywords of the schema allow.
 func (t *formField) span(least, most string) string {
 	low, high := field(t.schema, least), field(t.schema, most)

@@ -104,10 +104,7 @@ func (f *FormCall) step(s ServerForm, i int) {
 	if !blank(to.about) {
 		text += ": " + clean.Block(to.about)
 	}
-	if hint := to.expects(); hint != "a text" && hint != "one of the options" && hint != "any of the options" {
-		text += " (" + hint + ")"
-	}
-	q.Text = text
+	q.Text = text + to.hint()
 	q.reserve("cancel")
 	to.offerMore(q)
 	q.offer(Option{Label: declineLabel, Description: "do not answer the server", Act: ActDecline})

@@ -141,15 +141,24 @@ func (t *formField) keepsText(s string) bool {
 		return err == nil && a.Address == s
 	case "uri":
 		u, err := url.Parse(s)
-		return err == nil && u.IsAbs()
+		return err == nil && u.IsAbs() && !strings.ContainsFunc(s, notInURI)
 	case "date":
 		_, err := time.Parse(time.DateOnly, s)
 		return err == nil
 	case "date-time":
 		_, err := time.Parse(time.RFC3339, s)
-		return err == nil
+		return err == nil && dateTime.MatchString(s)
 	}
 	return true
+}
+
+// dateTime is the shape of a time: Go's parser takes an hour of one digit, and a
+// comma.
+var dateTime = regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
+// notInURI reports what has to be escaped in an address; Go's parser takes it.
+func notInURI(r rune) bool {
+	return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r)
 }
 
 // parse makes a value of words.

@@ -128,6 +128,23 @@ func TestServerFormRemark(t *testing.T) {
 	}
 }
 
+func TestServerFormFormats(t *testing.T) {
+	for format, values := range map[string]struct{ fit, misfit []string }{
+		"email":     {[]string{"a@b.example"}, []string{"a", "a@", "A <a@b.example>", " a@b.example"}},
+		"uri":       {[]string{"https://example.com/a?b=%20#c", "mailto:a@b.example", "urn:x:y"}, []string{"example.com", "/a", "https://example.com/a b", "https://example.com/ü", "https://example.com/<b>"}},
+		"date":      {[]string{"2028-02-29"}, []string{"2026-02-29", "2026-2-1", "01.02.2026", "2026-02-01T00:00:00Z"}},
+		"date-time": {[]string{"2026-01-31T12:00:00Z", "2026-01-31T12:00:00.5+02:00"}, []string{"2026-01-31", "2026-01-31T12:00:00", "2026-01-31T1:00:00Z", "2026-01-31T12:00:00,5Z"}},
+	} {
+		f := formCall(t, fields(`"x":{"type":"string","format":"`+format+`"}`, "x"))
+		for _, v := range values.fit {
+			require.NoError(t, f.Check(0, convert.Answer{Text: v}), v)
+		}
+		for _, v := range values.misfit {
+			require.ErrorIs(t, f.Check(0, convert.Answer{Text: v}), convert.ErrBadAnswer, v)
+		}
+	}
+}
+
 // No accept could fit.
 func TestServerFormRequiresNoField(t *testing.T) {
 	for _, schema := range []string{fields(`"a":{"type":"string"}`, "a", "b"), fields(``, "b")} {

@@ -148,9 +148,12 @@ func (f *FormCall) add(to formField) error {
 		return &InputError{Question: len(f.Questions) + 1, Err: ErrWrongType,
 			Detail: fmt.Sprintf("field %q has the unknown type %q", to.key, to.kind)}
 	}
-	if len(f.fields) == maxFields || len(options) > maxChoices {
+	if len(f.fields) == maxFields {
+		return &InputError{Err: ErrTooManyQuestions, Detail: fmt.Sprintf("a form has at most %d fields", maxFields)}
+	}
+	if len(options) > maxChoices {
 		return &InputError{Question: len(f.Questions) + 1, Err: ErrOptionCount,
-			Detail: fmt.Sprintf("a form has at most %d fields with %d options", maxFields, maxChoices)}
+			Detail: fmt.Sprintf("a field has at most %d", maxChoices)}
 	}
 	q.MultiSelect = to.kind == "array"
 	to.preset = field(to.schema, "default")

@@ -128,6 +128,22 @@ func TestServerFormRemark(t *testing.T) {
 	}
 }
 
+func TestServerFormIsTooLarge(t *testing.T) {
+	var list, items []string
+	for i := range 1001 {
+		list = append(list, fmt.Sprintf(`"f%d":{"type":"string"}`, i))
+		items = append(items, fmt.Sprintf(`"%d"`, i))
+	}
+	for schema, want := range map[string]string{
+		fields(strings.Join(list[:101], ",")):                                     "too many questions: a form has at most 100 fields",
+		fields(`"x":{"type":"string","enum":[` + strings.Join(items, ",") + `]}`): "question 1: wrong number of options: a field has at most 1000",
+	} {
+		_, err := convert.ServerForm{Server: "shop", Schema: json.RawMessage(schema)}.Call()
+		require.EqualError(t, err, want)
+	}
+	formCall(t, fields(strings.Join(list[:100], ",")))
+}
+
 func TestServerFormFormats(t *testing.T) {
 	for format, values := range map[string]struct{ fit, misfit []string }{
 		"email":     {[]string{"a@b.example"}, []string{"a", "a@", "A <a@b.example>", " a@b.example"}},

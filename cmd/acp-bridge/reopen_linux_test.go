@@ -52,6 +52,22 @@ func TestReopen(t *testing.T) {
 	require.Equal(t, "hello", string(data), "the end of the pipe is seen as before")
 }
 
+// A pipe with a name whose writer has gone: opening it must not wait for another.
+func TestReopenDoesNotWait(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(name, 0o600))
+	r, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer r.Close()
+	require.NoError(t, os.WriteFile(name, []byte("hello"), 0))
+	in := reopen(r, os.O_RDONLY)
+	require.NotNil(t, in)
+	defer in.Close()
+	data, err := io.ReadAll(in)
+	require.NoError(t, err)
+	require.Equal(t, "hello", string(data))
+}
+
 func TestReopenIsForPipes(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	require.NoError(t, err)

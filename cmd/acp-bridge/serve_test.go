@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -63,8 +62,6 @@ func (b *bridge) session() (id string, pid int) {
 	require.NoError(b.t, err)
 	return string(s.SessionId), b.cli.Starts()[0].Pid
 }
-
-func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()

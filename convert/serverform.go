@@ -65,7 +65,8 @@ func (s ServerForm) Call() (FormCall, error) {
 // address is the question for a server that sends the user to an address.
 func (s ServerForm) address(f FormCall) (FormCall, error) {
 	u, err := url.Parse(s.URL)
-	if err != nil || !u.IsAbs() || clean.Line(s.URL) != s.URL {
+	// What is not of the web (javascript:, file:) is nothing to send a user to.
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || clean.Line(s.URL) != s.URL {
 		return FormCall{}, &InputError{Err: ErrWrongType, Detail: "url must be an address such as https://example.com/, got " + shorten(clean.Visible(s.URL))}
 	}
 	text := s.asks(s.Message) + "\n\nIt wants you to open this address in a browser:\n" + s.URL

@@ -179,6 +179,8 @@ func TestFormThatCannotBeShown(t *testing.T) {
 	for params, why := range map[string]string{
 		`{"message":"m","requestedSchema":{"type":"object","properties":{"x":{"type":"object"}}}}`: `unknown type`,
 		`{"mode":"url","message":"m","url":"not an address"}`:                                      "url must be an address",
+		`{"mode":"url","message":"m","url":"javascript:alert(1)"}`:                                 "url must be an address",
+		`{"mode":"url","message":"m","url":"file:///etc/passwd"}`:                                  "url must be an address",
 		`{"mode":"url","message":"m"}`:                                                             "url must be an address",
 	} {
 		e, cli := scripted(t, turns(steps{formOf("form", params), ct.Text("done")}))

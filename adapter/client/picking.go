@@ -44,7 +44,7 @@ func (w *window) pick(msg tea.Msg) {
 		index = picker.Index()
 	}
 	if err := a.answer(outcome, index); err != nil {
-		w.picker, w.typed = nil, time.Time{} // it opens again
+		picker.Again()
 		w.screen.Note("✗ " + err.Error())
 		return
 	}

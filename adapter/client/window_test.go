@@ -227,12 +227,38 @@ func TestWindowAsksAgain(t *testing.T) {
 	w.sees("How many?")
 	w.types("many\r")
 	w.sees(`✗ question 1: the answer does not fit: expected a whole number, got "many"`)
-	w.sees("How many?")
-	w.types("3\r")
+	w.sees("many")          // it is there to be changed
+	w.types("\x15" + "3\r") // Ctrl+U
 	require.JSONEq(t, `{"action":"accept","content":{"n":3}}`, await(t, reply))
 	w.types("\x03\x03")
 	require.NoError(t, await(t, w.done))
 }
+
+func TestWindowKeepsWhatFits(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, twoFields)
+	w.sees("Your name?")
+	w.types("Ann\r")
+	w.sees("How old?")
+	w.types("old\r")
+	w.sees("Review")
+	w.types("\r")
+	w.sees(`expected a whole number, got "old"`)
+	w.sees("Review")
+	w.types("\x1b[Z") // Shift+Tab, to the age
+	w.sees("How old?")
+	w.types("\x15" + "41\r")
+	w.sees("Review")
+	w.types("\r")
+	require.JSONEq(t, `{"action":"accept","content":{"name":"Ann","age":41}}`, await(t, reply), "what fits is not asked for again")
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+const twoFields = `{"sessionId":"s","mode":"form","message":"Who?","requestedSchema":{"type":"object",
+	"properties":{"name":{"type":"string","title":"Your name?"},"age":{"type":"integer","title":"How old?"}},"required":["name","age"]}}`
 
 // $/cancel_request closes the picker; what is typed then is a prompt again.
 func TestWindowWithdrawn(t *testing.T) {

@@ -152,6 +152,15 @@ func (m *Model) finish(status convert.Status, reason string) {
 	}
 }
 
+// Again takes back that the user is done: answers that do not fit can be changed,
+// and the others stay.
+func (m *Model) Again() {
+	m.done, m.outcome = false, convert.Outcome{}
+	if s := m.sheet(); s != nil && len(s.rows) == 0 {
+		s.edit = editText
+	}
+}
+
 // sheet is the question one is on, nil on the Submit tab.
 func (m *Model) sheet() *sheet {
 	if m.tab < len(m.sheets) {

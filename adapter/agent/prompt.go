@@ -88,10 +88,11 @@ func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 var errEmptyPrompt = invalid("the prompt is empty")
 
 // enqueue puts a prompt in line. A prompt that comes while a question is in
-// front of the user supersedes it.
+// front of the user supersedes it. The next one does not, although the question
+// may not be gone yet: it would take the first along.
 func (s *session) enqueue(p *prompt) {
 	s.mu.Lock()
-	superseded := len(s.asking) > 0
+	superseded := len(s.asking) > 0 && s.turn != nil && !s.turn.cancelled
 	s.mu.Unlock()
 	if superseded {
 		s.cancelAll()

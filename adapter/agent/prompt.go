@@ -34,6 +34,7 @@ type prompt struct {
 	moved   chan struct{}
 	started bool // the CLI has begun to work on it
 	dropped bool // the CLI gave it up before that
+	refused bool // for good
 	ended   bool
 }
 

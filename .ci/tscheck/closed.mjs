@@ -7,15 +7,16 @@
 // counts as valid only if it comes out of the parser with nothing lost. Inside
 // _meta, rawInput, rawOutput and an error's data everything is allowed.
 //
-// The schemas are those of the stable protocol. Only what it has no method for
-// is taken from the unstable one, and what that refers to is the stable again.
+// The schemas are those of the stable protocol. Only session/fork and the
+// capability that announces it are taken from the unstable one, and what they
+// refer to is the stable again.
 
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 // unstable are the definitions that the stable schema lacks.
-const unstable = ["ForkSessionResponse"];
+const unstable = ["ForkSessionResponse", "SessionForkCapabilities"];
 
 // load imports the SDK and the validators from a folder that has node_modules.
 export async function load(folder) {
@@ -29,6 +30,10 @@ export async function load(folder) {
     schema.$defs[name] = draft.$defs[name];
     parsers["z" + name] = more["z" + name];
   }
+  const capabilities = schema.$defs.SessionCapabilities.properties;
+  if (capabilities.fork) throw new Error("the capability fork is stable now");
+  capabilities.fork = draft.$defs.SessionCapabilities.properties.fork;
+  parsers.zInitializeResponse = more.zInitializeResponse;
   return {
     acp: await import(pathToFileURL(entry)),
     zod: parsers,

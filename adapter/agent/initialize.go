@@ -30,6 +30,7 @@ func (a *Agent) initialize(params json.RawMessage) (any, error) {
 			SessionCapabilities: acp.SessionCapabilities{
 				Close:                 &acp.SessionCloseCapabilities{},
 				Delete:                &acp.SessionDeleteCapabilities{},
+				Fork:                  &acp.SessionForkCapabilities{}, // not stable yet: others pass over it
 				List:                  &acp.SessionListCapabilities{},
 				Resume:                &acp.SessionResumeCapabilities{},
 				AdditionalDirectories: &acp.SessionAdditionalDirectoriesCapabilities{},

@@ -163,3 +163,16 @@ func TestPanicIsOfOneSession(t *testing.T) {
 		})
 	}
 }
+
+// What an editor reads to know what it can ask for.
+func TestCapabilities(t *testing.T) {
+	e := serve(t, agent.Options{})
+	can := e.call(acp.AgentMethodInitialize, `{"protocolVersion":1}`).Get("agentCapabilities")
+	for _, path := range []string{
+		"auth.logout", "loadSession", "mcpCapabilities.http", "mcpCapabilities.sse", "promptCapabilities.image", "promptCapabilities.embeddedContext",
+		"sessionCapabilities.additionalDirectories", "sessionCapabilities.close", "sessionCapabilities.delete",
+		"sessionCapabilities.fork", "sessionCapabilities.list", "sessionCapabilities.resume",
+	} {
+		require.True(t, can.Get(path).IsObject() || can.Get(path).Bool(), path)
+	}
+}

@@ -401,7 +401,6 @@ func TestOutputInAFolderOfTheSession(t *testing.T) {
 	r.writes("b1", "one\n")
 	turn := r.prompt(r.session, "go")
 	r.shows("toolu_1", "```console\none\n```")
-	r.await(r.session, "it", func(u gjson.Result) bool { return u.Get("toolCallId").Str == "toolu_1" && u.Get("status").Str == "in_progress" })
 	r.cli.Release("go")
 	turn.ends(acp.StopReasonEndTurn)
 }

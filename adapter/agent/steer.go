@@ -101,7 +101,7 @@ func (s *session) promptMoved(m claude.Message) {
 	case "cancelled", "discarded", "refused":
 		p.dropped = !p.started
 		p.refused = p.dropped && state == "refused" // again it would do the same
-		if p.dropped && p == t.owner { // no turn begins with it
+		if p.dropped && p == t.owner {              // no turn begins with it
 			rest := t.prompts()
 			t.owner, t.steered = nil, nil
 			s.goOn(rest)

@@ -149,6 +149,14 @@ func (a *Agent) getenv(name string) string {
 	return value
 }
 
+// getenv reads the environment of the session's CLI.
+func (s *session) getenv(name string) string {
+	if value, ok := lookup(s.env, name); ok {
+		return value
+	}
+	return s.agent.getenv(name)
+}
+
 // lookup finds a variable in an environment, where the last one counts.
 func lookup(env []string, name string) (string, bool) {
 	for i := len(env) - 1; i >= 0; i-- {

@@ -54,7 +54,7 @@ func (p *painter) follow(m claude.Message) {
 	p.s.mu.Lock()
 	sessions := slices.Compact([]string{m.Get("session_id").Str, p.s.cliID, p.s.id})
 	p.s.mu.Unlock()
-	file, err := claude.OpenOutput(p.s.agent.getenv, sessions, task)
+	file, err := claude.OpenOutput(p.s.getenv, sessions, task)
 	if err != nil { // the result shows it
 		p.s.agent.log.Debug("a command is not shown while it runs", "session", p.s.id, "err", err)
 		return

@@ -390,3 +390,17 @@ func TestNoOutputWhileAQuestionWaits(t *testing.T) {
 		return strings.HasSuffix(u.Get("_meta.terminal_output.data").Str, "two\nthree\n")
 	})
 }
+
+// An editor that gives the CLI another folder for its files sees output, too.
+func TestOutputInAFolderOfTheSession(t *testing.T) {
+	r := withTasks(t, false, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "one", ct.Wait("go"))), ct.Text("done")}))
+	tmp := t.TempDir()
+	r.session = r.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":{"claudeCode":{"options":{"env":{"CLAUDE_CODE_TMPDIR":%q}}}}}`, t.TempDir(), tmp)).Get("sessionId").Str
+	r.tasks = filepath.Join(tmp, "claude-"+strconv.Itoa(os.Getuid()), "-some-folder", r.session, "tasks")
+	require.NoError(t, os.MkdirAll(r.tasks, 0o700))
+	r.writes("b1", "one\n")
+	turn := r.prompt(r.session, "go")
+	r.shows("toolu_1", "```console\none\n```")
+	r.cli.Release("go")
+	turn.ends(acp.StopReasonEndTurn)
+}

@@ -70,11 +70,19 @@ func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]an
 		return u, invalid("_meta: %s", err)
 	}
 	m := gjson.ParseBytes(raw)
-	if v := m.Get("systemPrompt"); v.Exists() && !setSystemPrompt(&u, v) {
+	if v := m.Get("systemPrompt"); v.Type != gjson.Null && !setSystemPrompt(&u, v) {
 		return u, invalid("_meta.systemPrompt: expected %s", metaOptions["systemPrompt"].takes)
 	}
-	if v := m.Get("additionalRoots"); len(dirs) == 0 && v.Exists() && !setDirs(&u, v) {
+	if v := m.Get("additionalRoots"); len(dirs) == 0 && v.Type != gjson.Null && !setDirs(&u, v) {
 		return u, invalid("_meta.additionalRoots: expected %s", metaOptions["additionalDirectories"].takes)
+	}
+	for _, path := range []string{"claudeCode", "claudeCode.options"} {
+		if v := m.Get(path); v.Type != gjson.Null && !v.IsObject() {
+			return u, invalid("_meta.%s: expected an object", path)
+		}
+	}
+	if v := m.Get("disableBuiltInTools"); v.Type != gjson.Null && !v.IsBool() {
+		return u, invalid("_meta.disableBuiltInTools: expected true or false")
 	}
 	options := m.Get("claudeCode.options").Map()
 	if _, given := options["tools"]; !given && m.Get("disableBuiltInTools").Bool() {

@@ -34,6 +34,7 @@ type prompt struct {
 	moved   chan struct{}
 	started bool // the CLI has begun to work on it
 	dropped bool // the CLI gave it up before that
+	refused bool // for good
 	ended   bool
 }
 
@@ -88,10 +89,11 @@ func (a *Agent) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
 var errEmptyPrompt = invalid("the prompt is empty")
 
 // enqueue puts a prompt in line. A prompt that comes while a question is in
-// front of the user supersedes it.
+// front of the user supersedes it. The next one does not, although the question
+// may not be gone yet: it would take the first along.
 func (s *session) enqueue(p *prompt) {
 	s.mu.Lock()
-	superseded := len(s.asking) > 0
+	superseded := len(s.asking) > 0 && s.turn != nil && !s.turn.cancelled
 	s.mu.Unlock()
 	if superseded {
 		s.cancelAll()

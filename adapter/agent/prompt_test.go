@@ -455,3 +455,19 @@ func TestResultOfAnotherPrompt(t *testing.T) {
 	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
 	require.Equal(t, "my own", e.said(s))
 }
+
+// A prompt that the CLI refuses is not sent again, first or while a turn runs.
+func TestRefusedPrompt(t *testing.T) {
+	e, cli := scripted(t, ct.Script{Refuse: "bad", Turns: []ct.Turn{{Steps: steps{ct.Wait("go"), ct.Text("a")}}, {Steps: steps{ct.Text("b")}}}})
+	s := e.ready()
+	e.prompt(s, "bad from the start").fails("Claude Code refused the prompt")
+	first := e.prompt(s, "good")
+	second := e.prompt(s, "bad, later")
+	cli.Await("three prompts", func([]ct.Line) bool { return len(cli.Prompts()) == 3 })
+	cli.Release("go")
+	first.ends(acp.StopReasonEndTurn)
+	second.fails("Claude Code refused the prompt")
+	e.prompt(s, "on").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "ab", e.said(s))
+	require.Len(t, cli.Prompts(), 4)
+}

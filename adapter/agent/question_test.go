@@ -113,6 +113,25 @@ func TestPromptSupersedesAnOpenQuestion(t *testing.T) {
 	require.Equal(t, "next", e.said(s))
 }
 
+// Two prompts in a row supersede a question once: the second does not take the
+// first along.
+func TestTwoPromptsSupersedeAnOpenQuestion(t *testing.T) {
+	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
+		{Match: "ask", Steps: steps{ct.Message(ct.Question("toolu_1", which))}},
+		{Match: "work", Steps: steps{ct.Text("a")}},
+	}})
+	s := e.ready()
+	for range 20 {
+		first := e.prompt(s, "ask")
+		e.asked("Which database?")
+		second, third := e.prompt(s, "work"), e.prompt(s, "work, too")
+		first.ends(acp.StopReasonCancelled)
+		second.ends(acp.StopReasonEndTurn)
+		third.ends(acp.StopReasonEndTurn)
+	}
+	require.Len(t, cli.Prompts(), 60)
+}
+
 // The interrupt of a superseded turn never hits the prompt behind it.
 func TestInterruptDoesNotComeLate(t *testing.T) {
 	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{

@@ -100,6 +100,9 @@ func TestMetaRefused(t *testing.T) {
 		{`{"systemPrompt":3}`, "_meta.systemPrompt: expected a string, or an object with append"},
 		{`{"systemPrompt":{"append":3}}`, "_meta.systemPrompt: expected"},
 		{`{"additionalRoots":"/"}`, "_meta.additionalRoots: expected a list of paths"},
+		{`{"claudeCode":3}`, "_meta.claudeCode: expected an object"},
+		{`{"claudeCode":{"options":["model"]}}`, "_meta.claudeCode.options: expected an object"},
+		{`{"disableBuiltInTools":"yes"}`, "_meta.disableBuiltInTools: expected true or false"},
 		{`{"claudeCode":{"options":{"model":1}}}`, "options.model: expected a string"},
 		{`{"claudeCode":{"options":{"allowedTools":"Bash"}}}`, "options.allowedTools: expected a list of strings"},
 		{`{"claudeCode":{"options":{"allowedTools":["a\u0000b"]}}}`, "options.allowedTools: expected a list of strings"},
@@ -128,6 +131,18 @@ func TestMetaRefused(t *testing.T) {
 		}
 	}
 	require.Empty(t, cli.Starts())
+}
+
+// null is nothing, wherever it stands.
+func TestMetaOfNulls(t *testing.T) {
+	e, _ := scripted(t, turns())
+	e.initialize(`{}`)
+	for _, meta := range []string{
+		`{"systemPrompt":null,"additionalRoots":null,"disableBuiltInTools":null,"claudeCode":null}`,
+		`{"claudeCode":{"options":null}}`, `{"claudeCode":{"options":{"model":null}}}`,
+	} {
+		e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":%s}`, t.TempDir(), meta))
+	}
 }
 
 // Secrets that an editor gives are not on the command line.

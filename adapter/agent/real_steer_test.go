@@ -229,6 +229,26 @@ func TestRealSteerCancelAtAnyMoment(t *testing.T) {
 	x.prompt(x.s, "on").ends(acp.StopReasonEndTurn)
 }
 
+// Prompts that wait in the CLI do not run when nobody is there to see it.
+func TestRealSteerLeave(t *testing.T) {
+	for name, leave := range map[string]func(*steering){
+		"the editor goes":       func(x *steering) { x.leave() },
+		"the session is closed": func(x *steering) { x.call(acp.AgentMethodSessionClose, `{"sessionId":"`+x.s+`"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := steer(t, "")
+			x.api.Script(x.command("toolu_1"), apitest.Say("never"))
+			x.prompt(x.s, "start")
+			x.running("toolu_1")
+			x.prompt(x.s, "SECOND")
+			x.prompt(x.s, "THIRD")
+			x.queued(3)
+			leave(x)
+			require.Equal(t, 1, len(x.api.Main()), "what waited did not run")
+		})
+	}
+}
+
 // A CLI that dies with two prompts fails both; the next one starts it again.
 func TestRealSteerDeath(t *testing.T) {
 	x := steer(t, "")

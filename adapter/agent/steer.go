@@ -57,6 +57,11 @@ func (s *session) goOn(rest []*prompt) {
 	s.turn = nil
 	next := s.newTurn()
 	for _, p := range rest {
+		if p.refused {
+			p.ended = true
+			p.done <- ending{err: internal("Claude Code refused the prompt")}
+			continue
+		}
 		if p.dropped {
 			p.giveBack()
 			continue
@@ -90,12 +95,13 @@ func (s *session) promptMoved(m claude.Message) {
 		return
 	}
 	p := t.prompts()[i]
-	switch m.Get("state").Str {
+	switch state := m.Get("state").Str; state {
 	case "started":
 		p.started = true
 	case "cancelled", "discarded", "refused":
 		p.dropped = !p.started
-		if p.dropped && p == t.owner { // no turn begins with it
+		p.refused = p.dropped && state == "refused" // again it would do the same
+		if p.dropped && p == t.owner {              // no turn begins with it
 			rest := t.prompts()
 			t.owner, t.steered = nil, nil
 			s.goOn(rest)

@@ -250,8 +250,10 @@ func (p *Process) end() {
 	p.endOnce.Do(func() { close(p.ending) })
 }
 
+// interruptRequest ends the turn and what waits behind it.
 var interruptRequest = map[string]any{
-	"type": TypeControlRequest, "request_id": "acp-bridge-interrupt", "request": map[string]any{"subtype": "interrupt"},
+	"type": TypeControlRequest, "request_id": "acp-bridge-interrupt",
+	"request": map[string]any{"subtype": "interrupt", "cancel_queued": true},
 }
 
 // supervise ends the process once that was asked for: interrupt and end of

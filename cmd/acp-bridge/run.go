@@ -66,10 +66,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if len(args) > 0 && args[0] == "--version" {
 		args = []string{"version"}
 	}
-	if own, flags, ok := cutLogin(args); ok {
-		return finish("login", loginAsServed(ctx, own, flags, s), errOut)
-	}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !isHelp(args[0]) {
+		if own, flags, ok := cutLogin(args); ok {
+			return finish("login", loginAsServed(ctx, own, flags, s), errOut)
+		}
 		return finish("", runServe(ctx, args, s), errOut)
 	}
 	if isHelp(args[0]) {

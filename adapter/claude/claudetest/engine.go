@@ -189,6 +189,11 @@ func (e *engine) receive(line json.RawMessage) {
 	switch m.Get("type").String() {
 	case "user":
 		e.mu.Lock()
+		if bad := e.script.Refuse; bad != "" && strings.Contains(m.Get("message.content").Raw, bad) {
+			e.moved(e.promptID(line), "refused")
+			e.mu.Unlock()
+			return
+		}
 		e.queue = append(e.queue, line)
 		e.moved(e.promptID(line), "queued")
 		e.mu.Unlock()

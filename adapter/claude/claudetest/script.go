@@ -22,6 +22,8 @@ type Script struct {
 	IgnoreInterrupt, IgnoreEOF, IgnoreTerm bool
 	// Old makes a CLI that does not say what becomes of a prompt.
 	Old bool
+	// Refuse makes it refuse a prompt whose text contains that.
+	Refuse string
 	// StopReading makes it read nothing after that many lines.
 	StopReading int
 	// Grandchild starts a child process in the same group that holds input and

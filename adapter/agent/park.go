@@ -30,7 +30,7 @@ func (s *session) park(ctx context.Context, m adapter.Message) (string, error) {
 		open = s.settle(k)
 	}
 	if !open { // a prompt typed before the question was there is no answer to it
-		s.cancelTurn(true)
+		s.cancelTurn(false) // an interrupt could hit the prompt, which the CLI may have
 		s.out.release()
 		return "", convert.ErrCancelled
 	}

@@ -49,7 +49,13 @@ const (
 
 // text sends a chunk of a message or a thought. Most updates are chunks, so
 // they are encoded by hand.
-func (o *outlet) text(kind, text string) {
+func (o *outlet) text(kind, text string) { o.chunk(kind, text, true) }
+
+// stream is text on the goroutine that reads the CLI. It goes out when there is
+// no more to read.
+func (o *outlet) stream(kind, text string) { o.chunk(kind, text, false) }
+
+func (o *outlet) chunk(kind, text string, urgent bool) {
 	if text == "" {
 		return
 	}
@@ -60,7 +66,7 @@ func (o *outlet) text(kind, text string) {
 	b = append(b, kind...)
 	b = append(b, `","content":{"type":"text","text":`...)
 	b = conn.AppendString(b, text)
-	o.put(conn.Encoded(append(b, `}}}`...)), true)
+	o.put(conn.Encoded(append(b, `}}}`...)), urgent)
 }
 
 // put sends parameters of session/update. What is not urgent may go out with the
@@ -70,6 +76,7 @@ func (o *outlet) put(params any, urgent bool) {
 	defer o.mu.Unlock()
 	for o.holding && len(o.held) >= maxHeld && o.s.ctx.Err() == nil {
 		o.fill()
+		o.s.agent.connection().Hurry()
 		o.freed.Wait()
 	}
 	if o.holding {

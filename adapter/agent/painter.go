@@ -80,11 +80,11 @@ func (p *painter) delta(d gjson.Result) {
 	case "text_delta":
 		text := d.Get("text").String()
 		p.stream.text.WriteString(text)
-		p.s.out.text(messageChunk, text)
+		p.s.out.stream(messageChunk, text)
 	case "thinking_delta":
 		text := d.Get("thinking").String()
 		p.stream.text.WriteString(text)
-		p.s.out.text(thoughtChunk, text)
+		p.s.out.stream(thoughtChunk, text)
 	case "input_json_delta":
 		if p.stream.input.feed(d.Get("partial_json").String()) {
 			p.grow(p.stream.call, p.stream.input.input())
@@ -160,7 +160,7 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 		}
 		text = text[len(sent):]
 	}
-	p.s.out.text(update, text)
+	p.s.out.stream(update, text)
 }
 
 func (p *painter) toolUse(b gjson.Result, parent string) {

@@ -306,6 +306,7 @@ func (s *session) launch(ctx context.Context, resume bool) error {
 	s.mu.Unlock()
 	p := s.newPump()
 	o.OnMessage = p.message
+	o.OnDrained = s.agent.connection().Hurry
 	proc, err := claude.Start(s.ctx, o)
 	if err != nil {
 		return err

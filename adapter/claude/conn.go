@@ -33,6 +33,8 @@ type conn struct {
 	surfaced map[string]bool
 	// deliver takes what is for the consumer. It may block.
 	deliver func(Message)
+	// drained, if set, is called before read waits for more.
+	drained func()
 
 	mu      sync.Mutex
 	pending map[string]chan controlReply
@@ -59,6 +61,9 @@ func newConn(in *inbox, out *outbox, log *slog.Logger, surfaced []string) *conn 
 // consumer.
 func (c *conn) read(lines *lineReader, trace func([]byte)) error {
 	for {
+		if c.drained != nil && !lines.ready() {
+			c.drained()
+		}
 		line, err := lines.next()
 		if errors.Is(err, errLineTooLong) {
 			c.log.Warn("skipped a line of Claude Code that is too long", "limit", lines.max)

@@ -240,3 +240,28 @@ func TestOutboxNeverBlocksTheSender(t *testing.T) {
 		require.ErrorIs(t, out.send(line), ErrExited)
 	})
 }
+
+// drained comes whenever the reader is about to wait, also behind lines that are
+// for nobody, and with half a line in its buffer.
+func TestDrained(t *testing.T) {
+	var got []string
+	c := newConn(newInbox(1), newOutbox(nil, 1, nil), slog.New(slog.DiscardHandler), nil)
+	c.deliver = func(m Message) { got = append(got, m.Type) }
+	c.drained = func() { got = append(got, "drained") }
+	pieces := []string{`{"type":"a"}` + "\n" + `{"type":"b"}` + "\n" + `{"ty`, `pe":"c"}` + "\n\nnonsense\n", `{"type":"d"}`}
+	err := c.read(newLineReader(&inPieces{pieces}, 1000), nil)
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, []string{"drained", "a", "b", "drained", "c", "drained", "d", "drained"}, got)
+}
+
+// inPieces gives one piece to each Read.
+type inPieces struct{ pieces []string }
+
+func (r *inPieces) Read(b []byte) (int, error) {
+	if len(r.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, r.pieces[0])
+	r.pieces = r.pieces[1:]
+	return n, nil
+}

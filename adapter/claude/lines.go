@@ -33,6 +33,12 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, readBuffer), max: limit}
 }
 
+// ready reports whether a whole line is there without waiting.
+func (l *lineReader) ready() bool {
+	there, _ := l.r.Peek(l.r.Buffered())
+	return bytes.IndexByte(there, '\n') >= 0
+}
+
 // next returns a line without its newline. The last line may lack one.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte

@@ -37,6 +37,9 @@ type Options struct {
 	// Next then returns only the error at the end. If it panics, the CLI is
 	// ended and that error is ErrPanic; the same holds for Trace.
 	OnMessage func(Message)
+	// OnDrained, if set, is called behind OnMessage when the CLI has written
+	// nothing more yet. What OnMessage has put aside can go on then.
+	OnDrained func()
 	// Hooks are those that the CLI calls back, in the form of its initialize
 	// request: event names with matchers and hookCallbackIds. The callbacks come
 	// as control requests hook_callback, which Surface has to list.

@@ -70,6 +70,7 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 				opts.OnMessage(m)
 			}
 		}
+		p.conn.drained = opts.OnDrained
 	}
 
 	var streams sync.WaitGroup

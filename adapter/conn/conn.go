@@ -170,11 +170,14 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	return c.notify(ctx, method, params, true)
 }
 
-// NotifySoon is Notify for what something else is sent right behind: it may wait
-// for that and go out in the same write.
+// NotifySoon is Notify for what something else is sent right behind, or Hurry is
+// called: it may wait for that and go out in the same write.
 func (c *Conn) NotifySoon(ctx context.Context, method string, params any) error {
 	return c.notify(ctx, method, params, false)
 }
+
+// Hurry sends what NotifySoon has kept. It does not wait.
+func (c *Conn) Hurry() { c.out.hurry() }
 
 func (c *Conn) notify(ctx context.Context, method string, params any, urgent bool) error {
 	body, err := c.prepare(ctx, method, params)

@@ -16,10 +16,15 @@ const keepBuffer = 64 << 10
 // fill the queue.
 const forcedLimit = 16 << 20
 
+// directLimit is how much is written without run: what a pipe takes at once.
+const directLimit = 64 << 10
+
 // writer is the queue of outgoing lines and the goroutine (run) that writes
-// them, everything queued in one Write. Only run ever waits for the peer.
+// them, everything queued in one Write. Only run ever waits for the peer; what
+// does not wait is written by whoever queues it, where w allows that.
 type writer struct {
 	w       io.Writer
+	direct  func([]byte) int // writes what w takes without waiting; nil if w has no such way
 	high    int
 	trace   func(Direction, []byte)
 	dead    chan struct{} // closed when err is set
@@ -38,6 +43,7 @@ type writer struct {
 func newWriter(w io.Writer, opts *Options, onError func(error)) *writer {
 	return &writer{
 		w:       w,
+		direct:  directTo(w),
 		high:    opts.HighWater,
 		trace:   opts.Trace,
 		dead:    make(chan struct{}),
@@ -58,10 +64,10 @@ func (w *writer) send(ctx context.Context, gone <-chan struct{}, line []byte, ur
 		}
 		if len(w.queue)+w.writing <= w.high {
 			w.push(line)
-			w.mu.Unlock()
 			if urgent {
-				w.poke()
+				w.kick()
 			}
+			w.mu.Unlock()
 			return nil
 		}
 		changed := w.wait()
@@ -88,7 +94,7 @@ func (w *writer) force(line []byte) bool {
 	}
 	if w.err == nil {
 		w.push(line)
-		w.poke()
+		w.kick()
 	}
 	return true
 }
@@ -99,7 +105,7 @@ func (w *writer) offer(line []byte) {
 	defer w.mu.Unlock()
 	if w.err == nil && len(w.queue)+w.writing <= w.high {
 		w.push(line)
-		w.poke()
+		w.kick()
 	}
 }
 
@@ -112,6 +118,34 @@ func (w *writer) push(line []byte) {
 	}
 	w.queue = append(append(w.queue, line...), '\n')
 	w.queued += uint64(len(line)) + 1
+}
+
+// kick gets written what is queued. Called locked.
+func (w *writer) kick() {
+	if w.direct == nil || w.writing > 0 || len(w.queue) > directLimit {
+		w.poke()
+		return
+	}
+	n := w.direct(w.queue)
+	w.written += uint64(n)
+	w.queue = w.queue[:copy(w.queue, w.queue[n:])]
+	if len(w.queue) > 0 {
+		w.poke()
+		return
+	}
+	if cap(w.queue) > keepBuffer {
+		w.queue = nil
+	}
+	w.notifyWaiters()
+}
+
+// hurry gets written what was not urgent.
+func (w *writer) hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil && len(w.queue) > 0 {
+		w.kick()
+	}
 }
 
 func (w *writer) poke() {

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package conn
+
+import "io"
+
+func directTo(io.Writer) func([]byte) int { return nil }

@@ -289,7 +289,17 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 	case !c.drawn:
 		p.draw(id, c)
 	}
+	if result.IsError && c.tool.Name != questionTool && forTheModel(b.Get("content").String()) {
+		result.Content = json.RawMessage(`"Cancelled"`)
+	}
 	p.finish(id, c, result)
+}
+
+// forTheModel reports whether a result is what the CLI tells the model of a call
+// that the user broke off without a word. One with a word has a reader.
+func forTheModel(text string) bool {
+	return strings.HasPrefix(text, "[Request interrupted by user") ||
+		strings.HasPrefix(text, "The user doesn't want to proceed with this tool use.") && !strings.Contains(text, "the user said")
 }
 
 // brokenOff reports whether the user ended a call. Its result is for the model.

@@ -156,3 +156,17 @@ func TestOpenToolCallsEndWithACancelledTurn(t *testing.T) {
 	<-r.withdrawn
 	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
 }
+
+// A permission that is open when the user cancels: what the CLI tells the model
+// then is not for the user.
+func TestCancelledPermissionIsDrawnAsCancelled(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "make"}, "", nil))}))
+	s := e.ready()
+	turn := e.prompt(s, "go")
+	e.asked("make")
+	e.cancel(s)
+	turn.ends(acp.StopReasonCancelled)
+	tool := e.tool(s, "toolu_1")
+	require.Equal(t, "failed", tool["status"])
+	require.NotContains(t, tool["content"], "STOP")
+}

@@ -139,7 +139,7 @@ func formOptions(q *Question) []FormOption {
 // Cancelled. An error wraps [ErrProtocol]: the reply is no valid reply to
 // this form, and says nothing about what the user wants.
 func FormOutcome(c Call, reply json.RawMessage) (Outcome, error) {
-	if !valid(reply) {
+	if !clean.ValidJSON(reply) {
 		return Outcome{}, fmt.Errorf("%w: not valid JSON", ErrProtocol)
 	}
 	root := gjson.ParseBytes(reply)

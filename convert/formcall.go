@@ -27,7 +27,7 @@ type FormCall struct {
 // ParseForm reads the parameters of elicitation/create. Errors are
 // [InputError]s.
 func ParseForm(params json.RawMessage) (FormCall, error) {
-	if !valid(params) {
+	if !clean.ValidJSON(params) {
 		return FormCall{}, &InputError{Err: ErrInvalidJSON, Detail: "expected the parameters of elicitation/create"}
 	}
 	root := gjson.ParseBytes(params)

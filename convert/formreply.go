@@ -134,7 +134,7 @@ func (f FormCall) value(i int, selected []string, words string) (string, error) 
 // not have are left out. An error wraps [ErrBadAnswer] if a value breaks a rule
 // of its field, [ErrProtocol] if the reply is none to this form at all.
 func (f FormCall) Read(reply json.RawMessage) (Outcome, json.RawMessage, error) {
-	if !valid(reply) {
+	if !clean.ValidJSON(reply) {
 		return Outcome{}, nil, fmt.Errorf("%w: not valid JSON", ErrProtocol)
 	}
 	root := gjson.ParseBytes(reply)

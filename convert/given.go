@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +15,9 @@ import (
 // with one entry per question, each as [ReadAnswer] takes it. A question
 // without an answer is an error that names it.
 func ReadAnswers(c Call, data []byte) ([]Answer, error) {
+	data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	list := gjson.ParseBytes(data)
-	if !gjson.ValidBytes(data) || !list.IsArray() {
+	if !clean.ValidJSON(data) || !list.IsArray() {
 		return nil, &InputError{Err: ErrInvalidJSON, Detail: "expected an array with one answer per question"}
 	}
 	given := list.Array()
@@ -57,9 +59,10 @@ func shortText(q Question) string { return clean.Truncate(clean.Line(q.Text), 60
 // null, a blank string and an empty array say nothing: the zero Answer. An
 // error is an [InputError].
 func ReadAnswer(c Call, i int, data []byte) (Answer, error) {
-	if !gjson.ValidBytes(data) {
+	if !clean.ValidJSON(data) {
 		return Answer{}, &InputError{i + 1, 0, ErrInvalidJSON, "expected an answer"}
 	}
+	data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	g := given{q: c.Questions[i], pos: i + 1}
 	v := gjson.ParseBytes(data)
 	switch {

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -49,7 +48,7 @@ func limit(n, zero int) int {
 //
 // An error is an [InputError]; nothing of the call is returned beside it.
 func Parse(input []byte, limits Limits) (Call, error) {
-	if !valid(input) {
+	if !clean.ValidJSON(input) {
 		return Call{}, &InputError{Err: ErrInvalidJSON, Detail: "expected an object with questions"}
 	}
 	root := gjson.ParseBytes(input)
@@ -79,24 +78,12 @@ func Parse(input []byte, limits Limits) (Call, error) {
 	return call, nil
 }
 
-// deep is how long an input may be for a check that recurses: one of nothing
-// but brackets takes a stack of some hundred times its length.
-const deep = 64 << 10
-
-// valid reports whether data is JSON.
-func valid(data []byte) bool {
-	if len(data) <= deep {
-		return gjson.ValidBytes(data)
-	}
-	return json.Valid(data)
-}
-
 // questionList finds the array of questions, inside a JSON string if need be.
 func questionList(root gjson.Result) (gjson.Result, error) {
 	list := field(root, "questions")
 	if list.Type == gjson.String {
 		text := strings.TrimSpace(list.Str)
-		if !valid([]byte(text)) {
+		if !clean.ValidJSONText(text) {
 			return list, &InputError{Err: ErrInvalidJSON, Detail: "questions is a string that does not hold a JSON array"}
 		}
 		list = gjson.Parse(text)

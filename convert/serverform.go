@@ -38,7 +38,7 @@ func (s ServerForm) Call() (FormCall, error) {
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	if !valid(schema) {
+	if !clean.ValidJSON(schema) {
 		return FormCall{}, &InputError{Err: ErrInvalidJSON, Detail: "expected the schema of a form"}
 	}
 	root := gjson.ParseBytes(schema)

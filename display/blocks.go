@@ -21,7 +21,7 @@ type part struct {
 // parts reads the content of a tool_result. Texts that follow each other are
 // one part, so that they share one fence.
 func parts(raw json.RawMessage) []part {
-	if !gjson.ValidBytes(raw) {
+	if !clean.ValidJSON(raw) {
 		return nil
 	}
 	content := gjson.ParseBytes(raw)
@@ -131,7 +131,7 @@ func bytesText(n int) string {
 // structuredText reports whether text is a JSON object or array.
 func structuredText(text string) bool {
 	text = strings.TrimSpace(text)
-	return text != "" && (text[0] == '{' || text[0] == '[') && gjson.Valid(text)
+	return text != "" && (text[0] == '{' || text[0] == '[') && clean.ValidJSONText(text)
 }
 
 // indented lays JSON out for reading. Its tokens stay as they are.

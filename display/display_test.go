@@ -295,3 +295,14 @@ func trouble() *rapid.Generator[string] {
 		"1\tx\n2\ty", `{"a":1}`, `[{"question":"?"}]`, "<tool_use_error>x</tool_use_error>", "image/png", "#1 [pending] x",
 	}))
 }
+
+// A result of nothing but brackets must not take the program's stack.
+func TestDeepResult(t *testing.T) {
+	deep := strings.Repeat("[", 10<<20)
+	content, err := json.Marshal(deep)
+	require.NoError(t, err)
+	got := display.ToolResult(display.Tool{Name: "mcp__x__y"}, display.Result{Content: content}, "/")
+	require.NotEmpty(t, got.Content)
+	display.ToolResult(display.Tool{Name: "Bash"}, display.Result{Content: json.RawMessage(deep)}, "/")
+	display.ToolInfo(display.Tool{Name: "Edit", Input: json.RawMessage(deep)}, "/")
+}

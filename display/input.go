@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // input reads an object whose fields may be missing or of any type. What is
@@ -15,7 +17,7 @@ type input struct{ gjson.Result }
 // readInput returns an empty input for anything that is not a JSON object.
 func readInput(raw json.RawMessage) input {
 	// gjson does not check what it reads: on broken JSON it may find anything.
-	if !gjson.ValidBytes(raw) {
+	if !clean.ValidJSON(raw) {
 		return input{}
 	}
 	return object(gjson.ParseBytes(raw))
@@ -78,7 +80,7 @@ func (in input) on(key string) bool {
 // of JSON: models do that. ok is false if there is no array.
 func (in input) list(key string) (elements []gjson.Result, ok bool) {
 	v := in.Get(key)
-	if v.Type == gjson.String && gjson.Valid(v.Str) {
+	if v.Type == gjson.String && clean.ValidJSONText(v.Str) {
 		v = gjson.Parse(v.Str)
 	}
 	if !v.IsArray() {

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // The values of Message.Type that this package or its callers act on. The CLI
@@ -51,7 +53,7 @@ type Message struct {
 // ParseMessage reads a line and takes ownership of it. It reports false for one
 // that is not a JSON object with a type.
 func ParseMessage(line []byte) (Message, bool) {
-	if !valid(line) {
+	if !clean.ValidJSON(line) {
 		return Message{}, false
 	}
 	m := Message{Raw: line}
@@ -77,17 +79,6 @@ func ParseMessage(line []byte) (Message, bool) {
 		m.Subtype = gjson.Get(m.body, "type").Str
 	}
 	return m, m.Type != ""
-}
-
-// deepLine is how long a line may be for a check that recurses: one of
-// nothing but brackets takes a stack of some hundred times its length.
-const deepLine = 64 << 10
-
-func valid(line []byte) bool {
-	if len(line) <= deepLine {
-		return gjson.ValidBytes(line)
-	}
-	return json.Valid(line) // three times as slow
 }
 
 // Event is the event of a stream event.

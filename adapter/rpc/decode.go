@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const (
@@ -42,7 +43,7 @@ func (c *session) decode(line []byte) (dialect.Request, *problem) {
 		return dialect.Request{}, nil
 	}
 	root := gjson.ParseBytes(line)
-	if !gjson.ValidBytes(line) || !root.IsObject() {
+	if !clean.ValidJSON(line) || !root.IsObject() {
 		return dialect.Request{}, unanswerable("expected a JSON object")
 	}
 	switch {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const (
@@ -33,7 +35,7 @@ func findAgents(session string) map[string]string {
 			continue
 		}
 		meta, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil || !gjson.ValidBytes(meta) {
+		if err != nil || !clean.ValidJSON(meta) {
 			continue
 		}
 		if call := gjson.GetBytes(meta, "toolUseId").String(); call != "" {

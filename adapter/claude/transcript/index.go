@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Skipped counts the lines of a file that were passed over.
@@ -87,7 +89,7 @@ func (x *index) add(line []byte, off int64) {
 	}
 	kind, ok := lineKind(line)
 	switch {
-	case !ok, kind != 0 && !gjson.ValidBytes(line):
+	case !ok, kind != 0 && !clean.ValidJSON(line):
 		x.skipped.Damaged++
 		return
 	case kind == 0:

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Transcript is an open session file. It shows the conversation as it was when
@@ -130,7 +132,7 @@ func (t *Transcript) line(m mark) (row, error) {
 	} else if err != nil {
 		return row{}, fmt.Errorf("transcript: read %s: %w", t.path, err)
 	}
-	if !gjson.ValidBytes(buf) {
+	if !clean.ValidJSON(buf) {
 		return row{}, nil
 	}
 	return parseRow(gjson.ParseBytes(buf)), nil

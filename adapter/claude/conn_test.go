@@ -117,7 +117,7 @@ func TestDeepLine(t *testing.T) {
 	for _, n := range []int{20 << 10, 32 << 20} {
 		deep := `{"type":"x","a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
 		_, ok := ParseMessage([]byte(deep))
-		require.Equal(t, len(deep) <= 64 << 10, ok)
+		require.Equal(t, len(deep) <= 64<<10, ok)
 	}
 }
 

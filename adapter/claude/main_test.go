@@ -2,6 +2,8 @@ package claude_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -14,7 +16,29 @@ import (
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
+	bridgeMain()
 	goleak.VerifyTestMain(m)
+}
+
+const bridgeVariable = "CLAUDE_TEST_BRIDGE"
+
+// bridgeMain is a process that starts the CLI which the variable names and waits
+// to be killed.
+func bridgeMain() {
+	path := os.Getenv(bridgeVariable)
+	if path == "" {
+		return
+	}
+	p, err := claude.Start(context.Background(), claude.Options{Path: path})
+	if err == nil {
+		_, err = p.Initialize(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("pid", p.Pid())
+	select {}
 }
 
 type object = map[string]any

@@ -3,7 +3,6 @@ package claude_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -20,25 +19,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 
-const bridgeVariable = "CLAUDE_TEST_BRIDGE"
-
-// TestPlaysTheBridge is a process that starts a CLI and waits to be killed.
-func TestPlaysTheBridge(t *testing.T) {
-	path := os.Getenv(bridgeVariable)
-	if path == "" {
-		t.Skip("only as a process of TestTheCLIDoesNotOutliveTheBridge")
-	}
-	p, err := claude.Start(context.Background(), claude.Options{Path: path})
-	require.NoError(t, err)
-	_, err = p.Initialize(context.Background())
-	require.NoError(t, err)
-	fmt.Println("pid", p.Pid())
-	select {}
-}
-
 func TestTheCLIDoesNotOutliveTheBridge(t *testing.T) {
 	cli := claudetest.New(t, claudetest.Script{IgnoreEOF: true})
-	cmd := exec.Command(os.Args[0], "-test.run=^TestPlaysTheBridge$")
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), bridgeVariable+"="+cli.Path)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

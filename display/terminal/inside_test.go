@@ -140,7 +140,7 @@ func FuzzParse(f *testing.F) {
 // that could be taken for a key, however the bytes are cut up.
 func FuzzPaste(f *testing.F) {
 	f.Add([]byte("abc\x1b"), []byte("def"), []byte("x"))
-	f.Add([]byte("\x1b[201"), []byte("\x1b[20"), []byte("\x1b[2"))
+	f.Add([]byte("\x1b[2"), []byte("\x1b[1"), []byte("\x1b["))
 	f.Add([]byte("\xff\x9b31m\x03"), []byte(""), []byte("\x1b[A"))
 	f.Fuzz(func(t *testing.T, before, pasted, after []byte) {
 		for _, b := range [][]byte{before, pasted, after} {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
 // Options say where and how the client runs. Of the zero value In and Out are

@@ -1,5 +1,5 @@
 // Package client is a terminal client for ACP agents: type a prompt, watch the
-// agent work, answer its questions in the picker of display/terminal.
+// agent work, answer its questions in the picker of adapter/terminal.
 //
 //	err := client.RunAgent(ctx, []string{"acp-bridge"}, client.Options{
 //		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,

@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/acp-bridge/acp-bridge/display/terminal"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 )
 
 // deafTime is how long a picker that opens under typing hands takes no keys:

@@ -14,9 +14,9 @@ import (
 	"github.com/charmbracelet/x/term"
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
 // plain is the client in lines.

@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
 // state is what the agent is doing.

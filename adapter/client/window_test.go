@@ -19,7 +19,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/client"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
-	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 )
 
 // window is a client on a terminal, in this process, whose agent is the test.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
 // Modes that a result names: how its answers were got.

@@ -18,7 +18,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 )
 
 // shell is acp-bridge with a controlling terminal beside its pipes.

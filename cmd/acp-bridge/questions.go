@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
 const questionsUsage = `[list]               all that wait in this directory

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
-	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
 // askTerminal asks on the person's terminal; its error is

@@ -15,8 +15,8 @@ import (
 	"github.com/charmbracelet/x/term"
 	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")

@@ -16,9 +16,9 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/terminal"
-	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
 )
 
 var database = convert.Question{Header: "Database", Text: "Which database?", Options: []convert.Option{

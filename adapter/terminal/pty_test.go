@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/display/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 )
 
 // console is a child process that asks on a terminal.

@@ -1,9 +1,9 @@
-// Command bench measures acp-bridge against floors, in one run and one table:
+// Command acp-bridge-bench measures acp-bridge against floors, in one run and one table:
 //
-//	go run ./adapter/agent/bench            # under a minute
-//	go run ./adapter/agent/bench --quick    # some seconds
-//	go run ./adapter/agent/bench --agent other='npx some-agent'
-//	go run ./adapter/agent/bench --only questions --rounds 20
+//	go run ./cmd/acp-bridge-bench            # under a minute
+//	go run ./cmd/acp-bridge-bench --quick    # some seconds
+//	go run ./cmd/acp-bridge-bench --agent other='npx some-agent'
+//	go run ./cmd/acp-bridge-bench --only questions --rounds 20
 //
 // The floors are a scripted stand-in for Claude Code driven directly, a minimal
 // adapter written with the standard library alone, and the SDK's own round trip.
@@ -43,7 +43,7 @@ func main() {
 }
 
 func run(args []string, out, errOut io.Writer) int {
-	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs := flag.NewFlagSet("acp-bridge-bench", flag.ContinueOnError)
 	fs.SetOutput(errOut)
 	quick := fs.Bool("quick", false, "fewer repetitions: some seconds")
 	asJSON := fs.Bool("json", false, "print JSON in place of the table")
@@ -66,7 +66,7 @@ func run(args []string, out, errOut io.Writer) int {
 		sizes = short
 	}
 	if *only != "" && !slices.Contains(stepNames(), *only) {
-		fmt.Fprintf(errOut, "bench: --only must be one of %s, got %q\n", strings.Join(stepNames(), ", "), *only)
+		fmt.Fprintf(errOut, "acp-bridge-bench: --only must be one of %s, got %q\n", strings.Join(stepNames(), ", "), *only)
 		return 2
 	}
 	if *rounds > 0 {
@@ -81,7 +81,7 @@ func run(args []string, out, errOut io.Writer) int {
 		}
 	}
 	if err != nil {
-		fmt.Fprintln(errOut, "bench:", err)
+		fmt.Fprintln(errOut, "acp-bridge-bench:", err)
 		return 1
 	}
 	return 0
@@ -198,7 +198,7 @@ func measure(ctx context.Context, s sizes, only string, others []subject, progre
 		if only != "" && step.name != only {
 			continue
 		}
-		fmt.Fprintf(progress, "bench: %s\n", step.name)
+		fmt.Fprintf(progress, "acp-bridge-bench: %s\n", step.name)
 		if err := step.run(b); err != nil {
 			return nil, fmt.Errorf("%s: %w", step.name, err)
 		}
@@ -209,7 +209,7 @@ func measure(ctx context.Context, s sizes, only string, others []subject, progre
 // build makes the two programs that are compared.
 func (b *bench) build() error {
 	const module = "github.com/acp-bridge/acp-bridge/"
-	cmd := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+string(os.PathSeparator), module+"cmd/acp-bridge", module+"adapter/agent/bench/minimal")
+	cmd := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+string(os.PathSeparator), module+"cmd/acp-bridge", module+"cmd/acp-bridge-bench/minimal")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}
@@ -233,7 +233,7 @@ func (b *bench) each(f func(ctx context.Context, s subject) error) error {
 		case err == nil:
 		case s.foreign && b.ctx.Err() == nil:
 			b.table.fail(s.name, err)
-			fmt.Fprintf(b.progress, "bench: %s is left out of this step: %v\n", s.name, err)
+			fmt.Fprintf(b.progress, "acp-bridge-bench: %s is left out of this step: %v\n", s.name, err)
 		default:
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

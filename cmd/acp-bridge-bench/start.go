@@ -69,7 +69,7 @@ func (b *bench) real() error {
 	defer b.table.endStep()
 	path := os.Getenv("ACP_BRIDGE_REAL_CLAUDE")
 	if path == "" {
-		fmt.Fprintln(b.progress, "bench: skipped: ACP_BRIDGE_REAL_CLAUDE does not name the real CLI")
+		fmt.Fprintln(b.progress, "acp-bridge-bench: skipped: ACP_BRIDGE_REAL_CLAUDE does not name the real CLI")
 		return nil
 	}
 	api := apitest.Start()

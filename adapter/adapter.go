@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -38,7 +39,8 @@ type Resolver interface {
 }
 
 // Client is what the adapter needs of a connection. RequestPermission blocks
-// until the client replied; it must return when ctx ends.
+// until the client replied; it must return when ctx ends. Its error wraps
+// [io.ErrClosedPipe] or [convert.ErrDisconnected] when the client is gone.
 type Client interface {
 	RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error)
 }
@@ -54,10 +56,11 @@ type (
 	SoonUpdater interface {
 		SessionUpdateSoon(ctx context.Context, n acp.SessionNotification) error
 	}
-	// Former shows a form and returns the reply as it came. It is used only
+	// Former shows a form and returns the reply as it came; request is a
+	// [convert.FormRequest]. It is used only
 	// if [Options].Forms, or URLs for an address, says that the client has it.
 	Former interface {
-		CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error)
+		CreateElicitation(ctx context.Context, request any) (json.RawMessage, error)
 	}
 	// Talker puts a question into the conversation and waits for the user's
 	// next message, which it returns as text.
@@ -221,7 +224,7 @@ func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
 	if errors.Is(err, convert.ErrCancelled) {
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	}
-	if errors.Is(err, convert.ErrDisconnected) || a.gone() {
+	if disconnected(err) || a.gone() {
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	}
 	return convert.Outcome{}
@@ -231,7 +234,7 @@ func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
 // a plain cancel stands for the user.
 func withdrawn(cause error) convert.Outcome {
 	switch {
-	case errors.Is(cause, convert.ErrDisconnected):
+	case disconnected(cause):
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	case errors.Is(cause, convert.ErrCancelled):
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
@@ -239,6 +242,11 @@ func withdrawn(cause error) convert.Outcome {
 		return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
 	}
 	return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + cause.Error()}
+}
+
+// disconnected reports whether an error says that the client is gone.
+func disconnected(err error) bool {
+	return errors.Is(err, convert.ErrDisconnected) || errors.Is(err, io.ErrClosedPipe)
 }
 
 func (a *Adapter) gone() bool {

@@ -131,7 +131,8 @@ type racing struct {
 	a *adapter.Adapter
 }
 
-func (r *racing) CreateElicitation(_ context.Context, f convert.FormRequest) (json.RawMessage, error) {
+func (r *racing) CreateElicitation(_ context.Context, request any) (json.RawMessage, error) {
+	f := request.(convert.FormRequest)
 	err := r.a.Respond(f.SessionID, f.ToolCallID, []convert.Answer{{Text: "9"}})
 	return json.RawMessage(accepts(`"port":1`)), err
 }
@@ -181,7 +182,7 @@ type anyClient struct{ t *rapid.T }
 
 var anyContent = []string{`"port":7`, `"port":70`, `"port":"7"`, `"size":"s"`, `"size":"m"`, `"days":["mo","tu"]`, `"days":["mo"]`, `"days":"mo"`, `"free":"x"`, `"free":1`}
 
-func (c anyClient) CreateElicitation(context.Context, convert.FormRequest) (json.RawMessage, error) {
+func (c anyClient) CreateElicitation(context.Context, any) (json.RawMessage, error) {
 	content := ""
 	for _, part := range rapid.SliceOfN(rapid.SampledFrom(anyContent), 0, 4).Draw(c.t, "content") {
 		if content != "" {

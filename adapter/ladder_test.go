@@ -44,8 +44,8 @@ func (s *scripted) RequestPermission(_ context.Context, r acp.RequestPermissionR
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(acp.PermissionOptionId(id))}, nil
 }
 
-func (s *scripted) CreateElicitation(_ context.Context, r convert.FormRequest) (json.RawMessage, error) {
-	s.asked = append(s.asked, "form "+r.ToolCallID)
+func (s *scripted) CreateElicitation(_ context.Context, request any) (json.RawMessage, error) {
+	s.asked = append(s.asked, "form "+request.(convert.FormRequest).ToolCallID)
 	reply, err := next(&s.forms)
 	return json.RawMessage(reply), err
 }

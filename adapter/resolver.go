@@ -53,7 +53,7 @@ func settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, erro
 		o = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	case errors.Is(err, convert.ErrDeclined):
 		o = convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}
-	case errors.Is(err, convert.ErrDisconnected):
+	case disconnected(err):
 		o = convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	default:
 		o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -140,8 +141,8 @@ func FuzzReply(f *testing.F) {
 		q := int(question) % len(c.Questions)
 		asking := convert.Ask(c, q, convert.PermissionOptions{})
 		for _, raw := range [][]byte{first, then, then, then} {
-			resp, err := convert.DecodePermission(raw)
-			if err != nil {
+			var resp acp.RequestPermissionResponse
+			if json.Unmarshal(raw, &resp) != nil {
 				return
 			}
 			request, err := json.Marshal(asking.Request())

@@ -7,7 +7,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // editor is the editor as the adapter sees it: its requests go over the
@@ -18,8 +17,8 @@ func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionR
 	return e.agent.connection().RequestPermission(ctx, r)
 }
 
-func (e *editor) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {
-	return e.agent.connection().CreateElicitation(ctx, r)
+func (e *editor) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
+	return e.agent.connection().CreateElicitation(ctx, request)
 }
 
 func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {

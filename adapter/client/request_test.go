@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -55,7 +56,7 @@ func TestQuestionRoundTrip(t *testing.T) {
 		require.Equal(t, tc.q.Options, got.Options)
 		reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{tc.a}}, -1)
 		require.NoError(t, err)
-		resp, err := convert.DecodePermission(marshal(t, reply))
+		resp, err := conn.DecodePermission(marshal(t, reply))
 		require.NoError(t, err)
 		step, err := asking.Reply(resp)
 		require.NoError(t, err)

@@ -16,8 +16,6 @@ import (
 	"github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 func TestCallAnswers(t *testing.T) {
@@ -300,6 +298,6 @@ func TestTrace(t *testing.T) {
 // The adapter must see a disconnect in the error itself: a write may fail
 // before Done is closed.
 func TestClosedIsADisconnect(t *testing.T) {
-	require.ErrorIs(t, closedError(io.ErrClosedPipe), convert.ErrDisconnected)
-	require.ErrorIs(t, closedError(io.ErrClosedPipe), ErrClosed)
+	require.ErrorIs(t, closedError(io.EOF), io.ErrClosedPipe)
+	require.ErrorIs(t, closedError(io.EOF), ErrClosed)
 }

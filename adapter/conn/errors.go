@@ -5,23 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
-
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 var (
 	// ErrClosed is wrapped by the error of everything that fails because the
 	// connection ended: the peer closed it, a write failed, or Close was called.
-	// It wraps [convert.ErrDisconnected]: an error may be there before Done is.
+	// It wraps [io.ErrClosedPipe], so that code that does not know this package
+	// can tell: the error may be there before Done is.
 	ErrClosed error = closed{}
 
 	// ErrProtocol is wrapped by the error of a call whose answer came but is
 	// not one: malformed, over the line limit, or of a shape that means nothing.
-	ErrProtocol = convert.ErrProtocol
+	ErrProtocol = errors.New("invalid reply")
 )
 
 var (
@@ -38,7 +38,7 @@ const (
 type closed struct{}
 
 func (closed) Error() string { return "connection closed" }
-func (closed) Unwrap() error { return convert.ErrDisconnected }
+func (closed) Unwrap() error { return io.ErrClosedPipe }
 
 func closedError(cause error) error { return fmt.Errorf("%w: %w", ErrClosed, cause) }
 

@@ -14,7 +14,7 @@ func selected(id string, meta map[string]any) acp.RequestPermissionResponse {
 	return acp.RequestPermissionResponse{Outcome: o}
 }
 
-// What convert decodes, on the wire, and what only exists there.
+// What DecodePermission reads, on the wire, and what only exists there.
 func TestRequestPermission(t *testing.T) {
 	ask := func(t *testing.T, line string) (resp acp.RequestPermissionResponse, err error) {
 		synctest.Test(t, func(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/coder/acp-go-sdk"
-
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // CallFor is Call with the result decoded into T, as encoding/json does it: a
@@ -27,16 +25,6 @@ func CallFor[T any](ctx context.Context, c *Conn, method string, params any) (T,
 
 // The agent's side. The methods block and fail as Call and Notify do.
 
-// RequestPermission asks the client's user. An answer that [convert.DecodePermission]
-// does not accept is an error that wraps ErrProtocol.
-func (c *Conn) RequestPermission(ctx context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	raw, err := c.Call(ctx, acp.ClientMethodSessionRequestPermission, req)
-	if err != nil {
-		return acp.RequestPermissionResponse{}, err
-	}
-	return convert.DecodePermission(raw)
-}
-
 // SessionUpdate sends session/update.
 func (c *Conn) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {
 	return c.Notify(ctx, acp.ClientMethodSessionUpdate, n)
@@ -47,10 +35,10 @@ func (c *Conn) SessionUpdateSoon(ctx context.Context, n acp.SessionNotification)
 	return c.NotifySoon(ctx, acp.ClientMethodSessionUpdate, n)
 }
 
-// CreateElicitation sends elicitation/create and returns the reply as it came;
-// [convert.FormOutcome] reads it.
-func (c *Conn) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {
-	return c.Call(ctx, acp.ClientMethodElicitationCreate, r)
+// CreateElicitation sends elicitation/create, whose parameters are what request
+// encodes to, and returns the reply as it came.
+func (c *Conn) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
+	return c.Call(ctx, acp.ClientMethodElicitationCreate, request)
 }
 
 // The client's side.

@@ -8,7 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
 )
 
 // scriptedClient is a client whose replies are known beforehand, one for each
@@ -72,9 +72,9 @@ func (c *scriptedClient) RequestPermission(_ context.Context, _ acp.RequestPermi
 	if err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
-	return convert.DecodePermission(reply)
+	return conn.DecodePermission(reply)
 }
 
-func (c *scriptedClient) CreateElicitation(_ context.Context, _ convert.FormRequest) (json.RawMessage, error) {
+func (c *scriptedClient) CreateElicitation(_ context.Context, _ any) (json.RawMessage, error) {
 	return c.next()
 }

@@ -177,8 +177,8 @@ func (c *client) RequestPermission(ctx context.Context, r acp.RequestPermissionR
 	return c.connection().RequestPermission(ctx, r)
 }
 
-func (c *client) CreateElicitation(ctx context.Context, r convert.FormRequest) (json.RawMessage, error) {
-	return c.connection().CreateElicitation(ctx, r)
+func (c *client) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
+	return c.connection().CreateElicitation(ctx, request)
 }
 
 func (c *client) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {

@@ -1,6 +1,7 @@
-package convert
+package conn
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,6 +13,16 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
+// RequestPermission asks the client's user. A reply that [DecodePermission] does
+// not accept is an error that wraps ErrProtocol. It blocks and fails as Call does.
+func (c *Conn) RequestPermission(ctx context.Context, req acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	raw, err := c.Call(ctx, acp.ClientMethodSessionRequestPermission, req)
+	if err != nil {
+		return acp.RequestPermissionResponse{}, err
+	}
+	return DecodePermission(raw)
+}
+
 // DecodePermission reads the result of session/request_permission. It accepts
 //
 //	{"outcome":{"outcome":"selected","optionId":"<id>"}}
@@ -20,9 +31,10 @@ import (
 // with _meta an object or null in either place, and further members, which are
 // ignored. Anything else is an error that wraps ErrProtocol: there is no default
 // outcome. A selected outcome may lack its optionId (or have it null or empty)
-// only where a _meta holds a selectedOptionIds array; OptionId is "" then.
+// only where a _meta holds something, which may say what was selected; OptionId
+// is "" then.
 //
-// Whether the ids were offered is for the caller to check.
+// Whether the id was offered is for the caller to check.
 func DecodePermission(raw json.RawMessage) (acp.RequestPermissionResponse, error) {
 	resp, err := decodePermission(raw)
 	if err != nil {
@@ -62,7 +74,7 @@ func decodePermission(raw []byte) (resp acp.RequestPermissionResponse, err error
 	id := outcome["optionId"]
 	switch {
 	case id.Type == gjson.String && id.Str != "":
-	case (id.Type == gjson.Null || id.Type == gjson.String) && (selectsSeveral(inner) || selectsSeveral(resp.Meta)):
+	case (id.Type == gjson.Null || id.Type == gjson.String) && len(inner)+len(resp.Meta) > 0:
 	default:
 		return resp, fmt.Errorf("optionId must be a non-empty string, not %s", describe(id))
 	}
@@ -108,11 +120,6 @@ func readMeta(v gjson.Result) (map[string]any, error) {
 	var m map[string]any
 	err := json.Unmarshal([]byte(v.Raw), &m)
 	return m, err
-}
-
-func selectsSeveral(meta map[string]any) bool {
-	_, ok := meta["selectedOptionIds"].([]any)
-	return ok
 }
 
 // describe names a value in an error, without quoting at length.

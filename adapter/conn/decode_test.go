@@ -1,4 +1,4 @@
-package convert_test
+package conn
 
 import (
 	"encoding/json"
@@ -7,15 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/acp-bridge/acp-bridge/convert"
 )
-
-func selected(id string, meta map[string]any) acp.RequestPermissionResponse {
-	o := acp.NewRequestPermissionOutcomeSelected(acp.PermissionOptionId(id))
-	o.Selected.Meta = meta
-	return acp.RequestPermissionResponse{Outcome: o}
-}
 
 // permissions are the results of permission requests that were seen or tried,
 // and what they mean: nil is a protocol error.
@@ -64,7 +56,8 @@ var permissions = func() map[string]struct {
 		"optionId null":                  {`{"outcome":{"outcome":"selected","optionId":null}}`, nil},
 		"optionId empty":                 {`{"outcome":{"outcome":"selected","optionId":""}}`, nil},
 		"optionId a number, several ids": {`{"outcome":{"outcome":"selected","optionId":1,"_meta":{"selectedOptionIds":["a"]}}}`, nil},
-		"several ids a string":           {`{"outcome":{"outcome":"selected","_meta":{"selectedOptionIds":"a"}}}`, nil},
+		"an extension":                   {`{"outcome":{"outcome":"selected","_meta":{"x":"a"}}}`, is(selected("", map[string]any{"x": "a"}))},
+		"no optionId, meta empty":        {`{"outcome":{"outcome":"selected","_meta":{}},"_meta":{}}`, nil},
 		"meta a string":                  {`{"outcome":{"outcome":"selected","optionId":"a","_meta":"x"}}`, nil},
 		"outer meta a string":            {`{"outcome":{"outcome":"selected","optionId":"a"},"_meta":"x"}`, nil},
 		"meta an array":                  {`{"outcome":{"outcome":"cancelled","_meta":[]}}`, nil},
@@ -81,9 +74,9 @@ var permissions = func() map[string]struct {
 func TestDecodePermission(t *testing.T) {
 	for name, tc := range permissions {
 		t.Run(name, func(t *testing.T) {
-			got, err := convert.DecodePermission([]byte(tc.raw))
+			got, err := DecodePermission([]byte(tc.raw))
 			if tc.want == nil {
-				require.ErrorIs(t, err, convert.ErrProtocol)
+				require.ErrorIs(t, err, ErrProtocol)
 				require.Zero(t, got)
 				return
 			}
@@ -92,8 +85,8 @@ func TestDecodePermission(t *testing.T) {
 		})
 	}
 	for _, raw := range []string{"", "{", "{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"\xff\"}}"} {
-		_, err := convert.DecodePermission([]byte(raw))
-		require.ErrorIs(t, err, convert.ErrProtocol, "%q", raw)
+		_, err := DecodePermission([]byte(raw))
+		require.ErrorIs(t, err, ErrProtocol, "%q", raw)
 	}
 }
 
@@ -103,9 +96,9 @@ func FuzzDecodePermission(f *testing.F) {
 		f.Add([]byte(tc.raw))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, err := convert.DecodePermission(raw)
+		got, err := DecodePermission(raw)
 		if err != nil {
-			require.ErrorIs(t, err, convert.ErrProtocol)
+			require.ErrorIs(t, err, ErrProtocol)
 			require.Zero(t, got)
 			return
 		}
@@ -121,7 +114,7 @@ func FuzzDecodePermission(f *testing.F) {
 		}
 		encoded, err := json.Marshal(got)
 		require.NoError(t, err)
-		again, err := convert.DecodePermission(encoded)
+		again, err := DecodePermission(encoded)
 		require.NoError(t, err)
 		require.Equal(t, o.Cancelled == nil, again.Outcome.Cancelled == nil)
 	})

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 )
 
 // loginFlag, put behind the arguments of an editor's settings, makes a login of

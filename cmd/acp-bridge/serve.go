@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 )
 
 // parseServe reads the command line by which an editor starts acp-bridge.

@@ -15,7 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 

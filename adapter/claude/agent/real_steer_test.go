@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
 )
 

@@ -14,7 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
 )

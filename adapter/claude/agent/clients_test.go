@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 
@@ -128,7 +128,7 @@ func TestClients(t *testing.T) {
 
 // The README's table of editors names every run, and none that is not there.
 func TestReadmeNamesTheRuns(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../../README.md")
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(readme), "### Editors\n")
 	require.True(t, found)

@@ -67,7 +67,7 @@ func (a *tally) enough(since time.Time, duration time.Duration) bool {
 //
 // A life does what its seed says, as far as time lets it: who is first of two
 // that race is not in the seed. To see one again:
-// go test ./adapter/agent -run TestSoak -soak.seed N
+// go test ./adapter/claude/agent -run TestSoak -soak.seed N
 func TestSoak(t *testing.T) {
 	duration := soakDuration(t)
 	seed := *soakSeed

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 

@@ -4,7 +4,7 @@
 //	call, err := convert.Parse(toolInput, convert.Limits{})
 //	call.Session, call.ID = sessionID, toolUseID
 //	outcome, err := a.Ask(ctx, call)          // blocks until the user answered
-//	result := convert.ClaudeResult(call, outcome)
+//	result := dialect.ClaudeResult(call, outcome)
 //
 // Questions of one session are asked one after the other, in the order of the
 // calls to [Adapter.Ask]; sessions do not wait for each other. A question
@@ -29,6 +29,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // Resolver gets the answers to a call. It returns nil as the error exactly if
@@ -57,7 +58,7 @@ type (
 		SessionUpdateSoon(ctx context.Context, n acp.SessionNotification) error
 	}
 	// Former shows a form and returns the reply as it came; request is a
-	// [convert.FormRequest]. It is used only
+	// [ask.FormRequest]. It is used only
 	// if [Options].Forms, or URLs for an address, says that the client has it.
 	Former interface {
 		CreateElicitation(ctx context.Context, request any) (json.RawMessage, error)
@@ -97,7 +98,7 @@ type Options struct {
 	// answers a multi-select question in one go.
 	Aware bool
 	// Title is the style of titles.
-	Title convert.TitleStyle
+	Title ask.TitleStyle
 	// Guard distrusts first replies that come faster than a person can read;
 	// see [GuardTime].
 	Guard bool
@@ -167,7 +168,7 @@ func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, err
 // the same rungs as [Adapter.Ask]. It returns the reply for the server, an
 // accept only with values that the user gave and that fit the form, and how it
 // came about. Unlike a question, a form that is dismissed withdraws no others.
-func (a *Adapter) AskForm(ctx context.Context, f convert.FormCall) (json.RawMessage, convert.Outcome) {
+func (a *Adapter) AskForm(ctx context.Context, f ask.FormCall) (json.RawMessage, convert.Outcome) {
 	e := &entry{call: f.Call, form: &f}
 	o, _ := a.put(ctx, e)
 	if o.Status == convert.Answered && e.reply != nil {
@@ -175,7 +176,7 @@ func (a *Adapter) AskForm(ctx context.Context, f convert.FormCall) (json.RawMess
 	}
 	reply, err := f.Reply(o)
 	if err != nil { // the ladder checks answers before
-		return convert.CancelForm, convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+		return ask.CancelForm, convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 	}
 	return reply, o
 }

@@ -24,9 +24,9 @@ func TestQuestionsOfASessionTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEditor(t)
 		a := adapter.New(e.conn, nil)
-		first := ask(t.Context(), a, callOf("one", pick, multi))
+		first := begin(t.Context(), a, callOf("one", pick, multi))
 		req := e.request()
-		second := ask(t.Context(), a, callOf("two", pick))
+		second := begin(t.Context(), a, callOf("two", pick))
 		synctest.Wait()
 		var permission acp.RequestPermissionResponse
 		permitted := make(chan struct{})
@@ -75,7 +75,7 @@ func TestSessionsDoNotWaitForEachOther(t *testing.T) {
 		for i := range 50 {
 			c := callOf("q", pick)
 			c.Session = fmt.Sprint("s", i)
-			calls = append(calls, ask(t.Context(), a, c))
+			calls = append(calls, begin(t.Context(), a, c))
 		}
 		var requests []gjson.Result
 		for range calls { // all are open before the first is answered
@@ -96,9 +96,9 @@ func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEditor(t)
 		a := adapter.New(e.conn, nil)
-		first := ask(t.Context(), a, callOf("one", pick, pick, pick))
+		first := begin(t.Context(), a, callOf("one", pick, pick, pick))
 		req := e.request()
-		second := ask(t.Context(), a, callOf("two", pick))
+		second := begin(t.Context(), a, callOf("two", pick))
 		synctest.Wait()
 		e.selects(req, "SQLite")
 		e.cancels(e.request())
@@ -131,9 +131,9 @@ func TestContextWithdrawsTheQuestion(t *testing.T) {
 				e := newEditor(t)
 				a := adapter.New(e.conn, nil)
 				ctx, cancel := context.WithCancelCause(t.Context())
-				call := ask(ctx, a, callOf("q", pick))
+				call := begin(ctx, a, callOf("q", pick))
 				req := e.request()
-				waiting := ask(ctx, a, callOf("behind", pick))
+				waiting := begin(ctx, a, callOf("behind", pick))
 				synctest.Wait()
 				cancel(test.cause)
 				withdrawn := e.notification("$/cancel_request")
@@ -156,9 +156,9 @@ func TestDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEditor(t)
 		a := adapter.New(e.conn, nil)
-		call := ask(t.Context(), a, callOf("q", pick))
+		call := begin(t.Context(), a, callOf("q", pick))
 		e.request()
-		behind := ask(t.Context(), a, callOf("behind", pick))
+		behind := begin(t.Context(), a, callOf("behind", pick))
 		e.leave()
 		require.Equal(t, convert.Disconnected, call.wait().Status)
 		require.ErrorIs(t, call.err, convert.ErrDisconnected)
@@ -183,10 +183,10 @@ func TestOpenQuestionsCanBeAnsweredFromCode(t *testing.T) {
 			}
 			seen = append(seen, line)
 		}})
-		one := ask(t.Context(), a, callOf("one", pick, multi))
+		one := begin(t.Context(), a, callOf("one", pick, multi))
 		e.selects(e.request(), "PostgreSQL")
 		e.request()
-		two := ask(t.Context(), a, callOf("two", pick))
+		two := begin(t.Context(), a, callOf("two", pick))
 		synctest.Wait()
 
 		open := a.Open()
@@ -236,7 +236,7 @@ func TestSameIDTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEditor(t)
 		a := adapter.New(permissionOnly{e.conn}, nil)
-		first := ask(t.Context(), a, callOf("q", pick))
+		first := begin(t.Context(), a, callOf("q", pick))
 		req := e.request()
 		o, _ := a.Ask(t.Context(), callOf("q", pick))
 		require.Equal(t, convert.Failed, o.Status)
@@ -268,7 +268,7 @@ func TestGuard(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newEditor(t)
 				a := adapter.New(permissionOnly{e.conn}, &adapter.Options{Guard: test.guard})
-				call := ask(t.Context(), a, callOf("q", pick))
+				call := begin(t.Context(), a, callOf("q", pick))
 				req := e.request()
 				time.Sleep(test.after)
 				e.result(req, test.reply)
@@ -289,7 +289,7 @@ func TestManySessions(t *testing.T) {
 	for i := range calls {
 		c := callOf("q", pick)
 		c.Session = fmt.Sprint("s", i)
-		calls[i] = ask(t.Context(), a, c)
+		calls[i] = begin(t.Context(), a, c)
 	}
 	ids := make([]string, 0, sessions)
 	for range sessions {
@@ -329,7 +329,7 @@ func TestDisconnectWithManyOpen(t *testing.T) {
 		for i := range 20 {
 			c := callOf("q", pick)
 			c.Session = fmt.Sprint("s", i)
-			calls = append(calls, ask(t.Context(), a, c))
+			calls = append(calls, begin(t.Context(), a, c))
 		}
 		for range calls {
 			e.request()

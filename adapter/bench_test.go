@@ -11,6 +11,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // BenchmarkSDK is the floor: the same permission request from the SDK's agent
@@ -20,7 +21,7 @@ func BenchmarkSDK(b *testing.B) {
 	clientIn, agentOut := io.Pipe()
 	acp.NewClientSideConnection(sdkClient{}, clientOut, clientIn)
 	agent := acp.NewAgentSideConnection(nil, agentOut, agentIn)
-	request := convert.Permission(callOf("q", pick), 0, convert.PermissionOptions{})
+	request := ask.Permission(callOf("q", pick), 0, ask.PermissionOptions{})
 	b.ReportAllocs()
 	for b.Loop() {
 		resp, err := agent.RequestPermission(b.Context(), request)

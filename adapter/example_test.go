@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
 // A Go agent registers the tool and asks on a terminal (os.Stdin and os.Stdout
@@ -35,7 +36,7 @@ func ExampleAdapter_Ask() {
 	call.Session, call.ID = "s1", "toolu_1"
 	outcome, _ := adapter.New(editor, nil).Ask(context.Background(), call)
 	fmt.Println(outcome.Status)
-	fmt.Println(string(convert.ClaudeResult(call, outcome)))
+	fmt.Println(string(dialect.ClaudeResult(call, outcome)))
 	// Output:
 	// answered
 	// {"behavior":"allow","updatedInput":{"questions":[{"question":"Which database?","options":["PostgreSQL","SQLite"]}],"answers":{"Which database?":"SQLite"}}}

@@ -15,11 +15,12 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // formOf is a form of an MCP server with these properties, all required but
 // `free`.
-func formOf(t require.TestingT, id, properties string) convert.FormCall {
+func formOf(t require.TestingT, id, properties string) ask.FormCall {
 	var required []string
 	gjson.Parse("{" + properties + "}").ForEach(func(k, _ gjson.Result) bool {
 		if k.Str != "free" {
@@ -28,7 +29,7 @@ func formOf(t require.TestingT, id, properties string) convert.FormCall {
 		return true
 	})
 	list, _ := json.Marshal(required)
-	f, err := convert.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(list) + `}`)}.Call()
+	f, err := ask.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(list) + `}`)}.Call()
 	require.NoError(t, err)
 	f.Session, f.ID = "s1", id
 	return f
@@ -132,7 +133,7 @@ type racing struct {
 }
 
 func (r *racing) CreateElicitation(_ context.Context, request any) (json.RawMessage, error) {
-	f := request.(convert.FormRequest)
+	f := request.(ask.FormRequest)
 	err := r.a.Respond(f.SessionID, f.ToolCallID, []convert.Answer{{Text: "9"}})
 	return json.RawMessage(accepts(`"port":1`)), err
 }

@@ -11,6 +11,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -91,7 +92,7 @@ func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
 			a.conclude(e, q, a.settled(e, o))
 			return o
 		}
-		a.end(e, convert.Complete(e.call, q, answer))
+		a.end(e, ask.Complete(e.call, q, answer))
 		answers[q] = answer
 	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}
@@ -101,11 +102,11 @@ func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
 // given by code count for the questions before it, too.
 func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) {
 	if o.Status != convert.Answered {
-		a.end(e, convert.Fail(e.call, q, o))
+		a.end(e, ask.Fail(e.call, q, o))
 		return
 	}
 	for i := range min(q+1, len(o.Answers)) {
-		a.end(e, convert.Complete(e.call, i, o.Answers[i]))
+		a.end(e, ask.Complete(e.call, i, o.Answers[i]))
 	}
 }
 
@@ -150,13 +151,13 @@ func (a *Adapter) askFitting(e *entry, s *session, q int) (convert.Answer, conve
 			return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "No answer fitted: expected " + e.form.Expects(q)}
 		}
 		call.Questions = slices.Clone(e.call.Questions)
-		call.Questions[q].Text = convert.Remark(err.Error(), call.Questions[q].Text)
+		call.Questions[q].Text = ask.Remark(err.Error(), call.Questions[q].Text)
 	}
 }
 
 // askOne asks one question on the best rung below the form.
 func (a *Adapter) askOne(e *entry, s *session, call convert.Call, q int) (convert.Answer, convert.Outcome) {
-	asking := convert.Ask(call, q, convert.PermissionOptions{Title: a.opts.Title, Aware: a.opts.Aware})
+	asking := ask.New(call, q, ask.PermissionOptions{Title: a.opts.Title, Aware: a.opts.Aware})
 	var why error
 	if a.usable(s, Permission) {
 		o, err := a.askPermission(e, s, q, asking)
@@ -202,7 +203,7 @@ func (a *Adapter) tooFast(asked time.Time) bool {
 
 // askPermission goes through the rounds of one question. An error means that
 // the client gave no valid reply.
-func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Asking) (convert.Outcome, error) {
+func (a *Adapter) askPermission(e *entry, s *session, q int, asking *ask.Asking) (convert.Outcome, error) {
 	a.asking(e, q, Permission)
 	for {
 		start := a.opts.Now()
@@ -213,20 +214,20 @@ func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Ask
 			}
 			return convert.Outcome{}, refused("the request", err)
 		}
-		if asking.Round() == 1 && a.tooFast(start) && !convert.HasText(resp) {
+		if asking.Round() == 1 && a.tooFast(start) && !ask.HasText(resp) {
 			return convert.Outcome{}, errTooFast
 		}
 		step, err := asking.Reply(resp)
 		switch {
 		case err != nil:
 			return convert.Outcome{}, err
-		case step == convert.Done:
+		case step == ask.Done:
 			return answered, nil
-		case step == convert.Dismissed:
+		case step == ask.Dismissed:
 			return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, nil
-		case step == convert.Refused:
+		case step == ask.Refused:
 			return declined, nil
-		case step == convert.NeedText:
+		case step == ask.NeedText:
 			return a.askText(e, s, q, asking), nil
 		}
 	}
@@ -234,7 +235,7 @@ func (a *Adapter) askPermission(e *entry, s *session, q int, asking *convert.Ask
 
 // askText gets the text for Other from the conversation. Where there is none,
 // the answer is the word the user picked, which no form takes.
-func (a *Adapter) askText(e *entry, s *session, q int, asking *convert.Asking) convert.Outcome {
+func (a *Adapter) askText(e *entry, s *session, q int, asking *ask.Asking) convert.Outcome {
 	if a.usable(s, Conversation) {
 		return a.askConversation(e, q, asking)
 	}
@@ -248,12 +249,12 @@ func (a *Adapter) askText(e *entry, s *session, q int, asking *convert.Asking) c
 	return answered
 }
 
-func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) convert.Outcome {
+func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.Outcome {
 	a.asking(e, q, Conversation)
 	talker := a.client.(Talker)
-	text := convert.Message(*asking.Question(), asking.Picked())
+	text := ask.Message(*asking.Question(), asking.Picked())
 	for {
-		reply, err := talker.AskInConversation(e.ctx, Message{e.call.Session, convert.ToolCallID(e.call, q), text})
+		reply, err := talker.AskInConversation(e.ctx, Message{e.call.Session, ask.ToolCallID(e.call, q), text})
 		if err != nil {
 			o := a.ended(e.ctx, err)
 			if o.Status == 0 {
@@ -266,10 +267,10 @@ func (a *Adapter) askConversation(e *entry, q int, asking *convert.Asking) conve
 		case said.Cancel:
 			return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 		case said.Unclear != "":
-			text = said.Unclear + "\n\n" + convert.Message(*asking.Question(), asking.Picked())
+			text = said.Unclear + "\n\n" + ask.Message(*asking.Question(), asking.Picked())
 			continue
 		case len(said.Picks) > 0, len(asking.Picked()) > 0 && strings.EqualFold(said.Text, "done"):
-			if asking.AddPicks(said.Picks) == convert.Refused {
+			if asking.AddPicks(said.Picks) == ask.Refused {
 				return declined
 			}
 		default:
@@ -286,8 +287,8 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	var o convert.Outcome
 	var err error
 	if e.form == nil {
-		a.updateSoon(e, convert.AnnounceAll(e.call))
-		o, err = a.sendForm(e, convert.Form(e.call))
+		a.updateSoon(e, ask.AnnounceAll(e.call))
+		o, err = a.sendForm(e, ask.Form(e.call))
 	} else {
 		a.updateSoon(e, e.form.Announce())
 		request := e.form.Request()
@@ -296,22 +297,22 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 			if !errors.Is(err, convert.ErrBadAnswer) {
 				break
 			}
-			request.Message = convert.Remark(err.Error(), e.form.Request().Message)
+			request.Message = ask.Remark(err.Error(), e.form.Request().Message)
 		}
 	}
 	if err != nil {
 		return o, err
 	}
 	if end := a.settled(e, o); end.Status == convert.Answered {
-		a.end(e, convert.CompleteAll(e.call, end.Answers))
+		a.end(e, ask.CompleteAll(e.call, end.Answers))
 	} else {
-		a.end(e, convert.FailAll(e.call, end))
+		a.end(e, ask.FailAll(e.call, end))
 	}
 	return o, nil
 }
 
 // sendForm shows a form once.
-func (a *Adapter) sendForm(e *entry, request convert.FormRequest) (o convert.Outcome, err error) {
+func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome, err error) {
 	start := a.opts.Now()
 	reply, err := a.client.(Former).CreateElicitation(e.ctx, request)
 	if err != nil {
@@ -322,7 +323,7 @@ func (a *Adapter) sendForm(e *entry, request convert.FormRequest) (o convert.Out
 	}
 	var forServer json.RawMessage
 	if e.form == nil {
-		o, err = convert.FormOutcome(e.call, reply)
+		o, err = ask.FormOutcome(e.call, reply)
 	} else {
 		o, forServer, err = e.form.Read(reply)
 	}
@@ -345,8 +346,8 @@ func byHand(answers []convert.Answer) bool {
 // the end of the tool call.
 func (a *Adapter) announce(e *entry, q int, again bool) {
 	if again {
-		a.updateSoon(e, convert.Reannounce(e.call, q, a.opts.Title))
+		a.updateSoon(e, ask.Reannounce(e.call, q, a.opts.Title))
 		return
 	}
-	a.updateSoon(e, convert.Announce(e.call, q, a.opts.Title))
+	a.updateSoon(e, ask.Announce(e.call, q, a.opts.Title))
 }

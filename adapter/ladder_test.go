@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // scripted is a client with forms, buttons and a conversation. Each takes its
@@ -45,7 +46,7 @@ func (s *scripted) RequestPermission(_ context.Context, r acp.RequestPermissionR
 }
 
 func (s *scripted) CreateElicitation(_ context.Context, request any) (json.RawMessage, error) {
-	s.asked = append(s.asked, "form "+request.(convert.FormRequest).ToolCallID)
+	s.asked = append(s.asked, "form "+request.(ask.FormRequest).ToolCallID)
 	reply, err := next(&s.forms)
 	return json.RawMessage(reply), err
 }

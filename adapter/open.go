@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // State says where an open call is.
@@ -56,8 +57,8 @@ var ErrNotOpen = errors.New("no such open question")
 // guarded by the adapter's mutex.
 type entry struct {
 	call   convert.Call
-	form   *convert.FormCall // of a call that is an MCP server's form
-	reply  json.RawMessage   // the client's to it, ready for the server
+	form   *ask.FormCall   // of a call that is an MCP server's form
+	reply  json.RawMessage // the client's to it, ready for the server
 	order  int
 	ctx    context.Context
 	cancel context.CancelCauseFunc

@@ -59,7 +59,7 @@ func TestReplyShapes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := newEditor(t)
-				a := ask(t.Context(), adapter.New(permissionOnly{e.conn}, nil), callOf("q", pick))
+				a := begin(t.Context(), adapter.New(permissionOnly{e.conn}, nil), callOf("q", pick))
 				e.reply(e.request(), test.response)
 				leave := e.drain()
 				o := a.wait()
@@ -83,7 +83,7 @@ func TestReplyShapes(t *testing.T) {
 func TestAnswerThenEOF(t *testing.T) {
 	for range 3000 {
 		e := newEditor(t)
-		a := ask(t.Context(), adapter.New(permissionOnly{e.conn}, nil), callOf("q", pick))
+		a := begin(t.Context(), adapter.New(permissionOnly{e.conn}, nil), callOf("q", pick))
 		e.selects(e.request(), "SQLite")
 		e.out.Close()
 		o := a.wait()

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // robot plays the client of a plan in a bubble.
@@ -43,7 +44,7 @@ func (p plan) play(t *testing.T) played {
 		r.read()
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
-	call := ask(ctx, a, p.Asks)
+	call := begin(ctx, a, p.Asks)
 	select {
 	case <-call.done:
 	case <-time.After(p.After):
@@ -189,7 +190,7 @@ func (r *robot) question(shown string) int {
 func (r *robot) buttons(msg gjson.Result) {
 	options := msg.Get("params.options").Array()
 	q := r.question(msg.Get("params.toolCall.content.0.content.text").Str)
-	multi, first := r.Asks.Questions[q].MultiSelect, options[0].Get("optionId").Str != convert.DoneID
+	multi, first := r.Asks.Questions[q].MultiSelect, options[0].Get("optionId").Str != ask.DoneID
 	a := r.next(fmt.Sprintf("buttons for question %d", q+1))
 	if response, ok := bad(a.Do); ok {
 		r.send(a, a.After, msg, response, nil)
@@ -217,7 +218,7 @@ func (r *robot) buttons(msg gjson.Result) {
 		id := r.press(q, options)
 		r.send(a, a.After, msg, selected(id, nil), func() {
 			r.seen.given[q] = true
-			if id == convert.OtherID && !r.Talks {
+			if id == ask.OtherID && !r.Talks {
 				r.seen.said[q] = convert.Answer{Text: "Other"}
 			}
 		})
@@ -229,15 +230,15 @@ func (r *robot) buttons(msg gjson.Result) {
 func (r *robot) press(q int, options []gjson.Result) string {
 	for _, label := range slices.Backward(r.Wishes[q].Selected) {
 		for _, o := range options[:len(options)-1] { // Other is the last
-			if o.Get("name").Str == label && o.Get("optionId").Str != convert.DoneID {
+			if o.Get("name").Str == label && o.Get("optionId").Str != ask.DoneID {
 				return o.Get("optionId").Str
 			}
 		}
 	}
 	if r.Wishes[q].Text != "" {
-		return convert.OtherID
+		return ask.OtherID
 	}
-	return convert.DoneID
+	return ask.DoneID
 }
 
 func (r *robot) inOneGo(q int, options []gjson.Result) (string, map[string]any) {
@@ -250,7 +251,7 @@ func (r *robot) inOneGo(q int, options []gjson.Result) (string, map[string]any) 
 	}
 	var ids []string
 	for _, o := range options[:len(options)-1] {
-		if slices.Contains(r.Wishes[q].Selected, o.Get("name").Str) && o.Get("optionId").Str != convert.DoneID {
+		if slices.Contains(r.Wishes[q].Selected, o.Get("name").Str) && o.Get("optionId").Str != ask.DoneID {
 			ids = append(ids, o.Get("optionId").Str)
 		}
 	}

@@ -152,7 +152,7 @@ type asked struct {
 	err     error
 }
 
-func ask(ctx context.Context, r adapter.Resolver, c convert.Call) *asked {
+func begin(ctx context.Context, r adapter.Resolver, c convert.Call) *asked {
 	a := &asked{done: make(chan struct{})}
 	go func() {
 		defer close(a.done)

@@ -57,3 +57,12 @@ func TextResult(c Call, o Outcome) (text string, isError bool) {
 	}
 	return o.Message(), true
 }
+
+// AnswerText is one answer as Claude Code reads it: the label or the text; for
+// a multi-select question its items joined by [Join].
+func AnswerText(q Question, a Answer) string {
+	if q.MultiSelect {
+		return Join(a.Items())
+	}
+	return strings.Join(a.Items(), separator)
+}

@@ -206,16 +206,16 @@ func WriteAnswer(c Call, i int, a Answer) []byte {
 	}
 	items := a.Items()
 	if a.Note == "" {
-		plain := mustMarshal(items)
+		plain := clean.JSON(items)
 		if !c.Questions[i].MultiSelect && len(items) == 1 {
-			plain = quote(items[0])
+			plain = clean.JSON(items[0])
 		}
 		back, err := ReadAnswer(c, i, plain)
 		if err == nil && back.Text == a.Text && slices.Equal(back.Selected, a.Selected) {
 			return plain
 		}
 	}
-	return mustMarshal(struct {
+	return clean.JSON(struct {
 		Selected []string `json:"selected,omitempty"`
 		Text     string   `json:"text,omitempty"`
 		Note     string   `json:"note,omitempty"`

@@ -1,9 +1,10 @@
 package convert
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const separator = ", "
@@ -15,7 +16,7 @@ func Join(items []string) string {
 	quoted := make([]string, len(items))
 	for i, item := range items {
 		if strings.Contains(item, separator) || strings.Contains(item, `"`) {
-			item = string(quote(item))
+			item = string(clean.JSON(item))
 		}
 		quoted[i] = item
 	}
@@ -49,13 +50,4 @@ func splitOne(s string) (item, rest string) {
 	}
 	item, rest, _ = strings.Cut(s, separator)
 	return item, rest
-}
-
-// quote writes a JSON string without escapes for HTML.
-func quote(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -133,3 +133,26 @@ type Outcome struct {
 	// anything but Answered.
 	Reason string
 }
+
+// Messages that an agent gets for a call that was not answered.
+const (
+	CancelMessage  = "User cancelled the question"
+	DeclineMessage = "User declined to answer"
+	GoneMessage    = "The client disconnected before the question was answered"
+	failMessage    = "The question could not be shown to the user"
+)
+
+// Message is what to tell the agent about a call that was not answered.
+func (o Outcome) Message() string {
+	switch {
+	case o.Status == Cancelled:
+		return CancelMessage
+	case o.Status == Declined:
+		return DeclineMessage
+	case o.Reason != "":
+		return o.Reason
+	case o.Status == Disconnected:
+		return GoneMessage
+	}
+	return failMessage
+}

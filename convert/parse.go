@@ -2,10 +2,10 @@ package convert
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -80,13 +80,9 @@ func Parse(input []byte, limits Limits) (Call, error) {
 
 // questionList finds the array of questions, inside a JSON string if need be.
 func questionList(root gjson.Result) (gjson.Result, error) {
-	list := field(root, "questions")
-	if list.Type == gjson.String {
-		text := strings.TrimSpace(list.Str)
-		if !clean.ValidJSONText(text) {
-			return list, &InputError{Err: ErrInvalidJSON, Detail: "questions is a string that does not hold a JSON array"}
-		}
-		list = gjson.Parse(text)
+	list, ok := read.Embedded(read.Field(root, "questions"))
+	if !ok {
+		return list, &InputError{Err: ErrInvalidJSON, Detail: "questions is a string that does not hold a JSON array"}
 	}
 	if !list.Exists() || list.Type == gjson.Null {
 		return list, &InputError{Err: ErrNoQuestions}
@@ -95,17 +91,6 @@ func questionList(root gjson.Result) (gjson.Result, error) {
 		return list, wrongType(0, 0, "questions", "an array", list)
 	}
 	return list, nil
-}
-
-// field returns the last value of a key, without gjson's path syntax.
-func field(object gjson.Result, key string) (found gjson.Result) {
-	object.ForEach(func(k, v gjson.Result) bool {
-		if k.Str == key {
-			found = v
-		}
-		return true
-	})
-	return found
 }
 
 func parseQuestion(v gjson.Result, pos int) (Question, error) {
@@ -206,22 +191,7 @@ func flag(v gjson.Result, question int) (bool, error) {
 }
 
 func wrongType(question, option int, name, want string, got gjson.Result) error {
-	kind := "nothing"
-	switch {
-	case got.IsObject():
-		kind = "an object"
-	case got.IsArray():
-		kind = "an array"
-	case got.Type == gjson.String:
-		kind = "a string"
-	case got.Type == gjson.Number:
-		kind = "a number"
-	case got.IsBool():
-		kind = "a boolean"
-	case got.Type == gjson.Null && got.Exists():
-		kind = "null"
-	}
-	return &InputError{question, option, ErrWrongType, fmt.Sprintf("%s must be %s, got %s", name, want, kind)}
+	return &InputError{question, option, ErrWrongType, fmt.Sprintf("%s must be %s, got %s", name, want, read.Kind(got))}
 }
 
 // Validate checks the call against the limits. It returns the first thing

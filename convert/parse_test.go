@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 func TestParseKeepsWhatItReads(t *testing.T) {
@@ -127,8 +128,8 @@ func TestDeepNesting(t *testing.T) {
 	deep := []byte(`{"questions":` + strings.Repeat("[", 5_000_000))
 	_, err := convert.Parse(deep, convert.Limits{})
 	require.ErrorIs(t, err, convert.ErrInvalidJSON)
-	_, err = convert.FormOutcome(convert.Call{Questions: make([]convert.Question, 1)}, deep)
+	_, err = ask.FormOutcome(convert.Call{Questions: make([]convert.Question, 1)}, deep)
 	require.ErrorIs(t, err, convert.ErrProtocol)
-	_, err = convert.ParseForm(deep)
+	_, err = ask.ParseForm(deep)
 	require.ErrorIs(t, err, convert.ErrInvalidJSON)
 }

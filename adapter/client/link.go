@@ -48,13 +48,13 @@ type (
 		dir  conn.Direction
 		line string
 	}
-	// asked is an [ask] that is new, withdrawn one that the agent gave up.
-	asked     struct{ *ask }
-	withdrawn struct{ *ask }
+	// asked is a [waiting] that is new, withdrawn one that the agent gave up.
+	asked     struct{ *waiting }
+	withdrawn struct{ *waiting }
 )
 
-// ask is a request of the agent that waits for the user.
-type ask struct {
+// waiting is a request of the agent that waits for the user.
+type waiting struct {
 	*request
 	ctx  context.Context // ends when the agent gives the request up
 	done chan any        // holds one: the reply
@@ -62,7 +62,7 @@ type ask struct {
 
 // answer sends the reply for an outcome. An error says what to answer instead;
 // the ask stays open then.
-func (a *ask) answer(o convert.Outcome, index int) error {
+func (a *waiting) answer(o convert.Outcome, index int) error {
 	reply, err := a.reply(o, index)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (a *ask) answer(o convert.Outcome, index int) error {
 }
 
 // dismiss sends the reply of a user who does not answer.
-func (a *ask) dismiss() { _ = a.answer(convert.Outcome{Status: convert.Cancelled}, -1) }
+func (a *waiting) dismiss() { _ = a.answer(convert.Outcome{Status: convert.Cancelled}, -1) }
 
 // dial starts the connection. wire says that lines are traced.
 func dial(r io.Reader, w io.Writer, wire bool) *link {
@@ -148,7 +148,7 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 	if err != nil {
 		return func() (any, error) { return nil, err }
 	}
-	a := &ask{request: r, ctx: ctx, done: make(chan any, 1)}
+	a := &waiting{request: r, ctx: ctx, done: make(chan any, 1)}
 	h.box.put(asked{a})
 	return func() (any, error) {
 		select {

@@ -53,16 +53,16 @@ func (w *window) pick(msg tea.Msg) {
 }
 
 // close goes on to the next request.
-func (w *window) close(a *ask) {
+func (w *window) close(a *waiting) {
 	shown := len(w.asks) > 0 && w.asks[0] == a
-	w.asks = slices.DeleteFunc(w.asks, func(b *ask) bool { return a == b })
+	w.asks = slices.DeleteFunc(w.asks, func(b *waiting) bool { return a == b })
 	if shown {
 		w.picker = nil
 	}
 }
 
 // withdraw takes back a request that the agent gave up.
-func (w *window) withdraw(a *ask) {
+func (w *window) withdraw(a *waiting) {
 	if slices.Contains(w.asks, a) {
 		w.screen.Note("The agent withdrew its question: " + a.call.Questions[0].Text)
 		w.close(a)

@@ -119,7 +119,7 @@ func (p *plain) event(v any) {
 			p.screen.add(blockNote)
 		}
 		p.flush()
-		p.ask(v.ask)
+		p.ask(v.waiting)
 	case turned:
 		p.turned(v)
 	case gone:
@@ -222,7 +222,7 @@ func isQuit(words string) bool { return words == "/quit" || words == "/exit" }
 
 // ask asks the user, and again as long as the answer does not fit. Updates
 // wait meanwhile.
-func (p *plain) ask(a *ask) {
+func (p *plain) ask(a *waiting) {
 	p.screen.explain(a.request)
 	ctx, stop := context.WithCancel(a.ctx)
 	defer stop()
@@ -251,7 +251,7 @@ func (p *plain) ask(a *ask) {
 	}
 }
 
-func (p *plain) resolve(ctx context.Context, a *ask) (convert.Outcome, int) {
+func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int) {
 	if p.o.Answer != nil {
 		o, _ := p.o.Answer(ctx, a.call)
 		return o, picked(a.request, o)

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -45,7 +46,7 @@ func invalid(format string, args ...any) error {
 
 // parseForm reads an elicitation form as questions.
 func parseForm(params json.RawMessage) (*request, error) {
-	form, err := convert.ParseForm(params)
+	form, err := ask.ParseForm(params)
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
@@ -108,8 +109,8 @@ func parseQuestion(p gjson.Result, options []option) *request {
 		Text:        firstOf(t.Get("rawInput.question").Str, contentText(t.Get("content.0.content")), t.Get("title").Str),
 		MultiSelect: p.Get("_meta.claudeCode.multiSelect").Bool(),
 	}
-	other := slices.ContainsFunc(options, func(o option) bool { return o.id == convert.OtherID })
-	options = slices.DeleteFunc(options, func(o option) bool { return o.id == convert.OtherID })
+	other := slices.ContainsFunc(options, func(o option) bool { return o.id == ask.OtherID })
+	options = slices.DeleteFunc(options, func(o option) bool { return o.id == ask.OtherID })
 	for _, o := range options {
 		q.Options = append(q.Options, o.split())
 	}
@@ -152,7 +153,7 @@ func questionReply(q convert.Question, options []option, other bool, o convert.O
 		}
 	}
 	if len(ids) == 0 {
-		return selected(convert.OtherID, meta), nil
+		return selected(ask.OtherID, meta), nil
 	}
 	if q.MultiSelect {
 		meta["selectedOptionIds"] = ids

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 func marshal(t *testing.T, v any) json.RawMessage {
@@ -45,7 +46,7 @@ func TestQuestionRoundTrip(t *testing.T) {
 		{features, convert.Answer{Text: "none of them"}},
 		{name, convert.Answer{Text: "shop"}},
 	} {
-		asking := convert.Ask(convert.Call{Session: "s", ID: "t", Questions: []convert.Question{tc.q}}, 0, convert.PermissionOptions{Aware: true})
+		asking := ask.New(convert.Call{Session: "s", ID: "t", Questions: []convert.Question{tc.q}}, 0, ask.PermissionOptions{Aware: true})
 		r, err := parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request()))
 		require.NoError(t, err)
 		require.False(t, r.closed)
@@ -60,7 +61,7 @@ func TestQuestionRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		step, err := asking.Reply(resp)
 		require.NoError(t, err)
-		require.Equal(t, convert.Done, step)
+		require.Equal(t, ask.Done, step)
 		require.Equal(t, tc.a.Items(), asking.Answer().Items())
 		require.Equal(t, tc.a.Note, asking.Answer().Note)
 
@@ -72,10 +73,10 @@ func TestQuestionRoundTrip(t *testing.T) {
 
 // A question in rounds, from an agent that does not know us: all picks at once.
 func TestQuestionInRounds(t *testing.T) {
-	asking := convert.Ask(convert.Call{ID: "t", Questions: []convert.Question{features}}, 0, convert.PermissionOptions{})
+	asking := ask.New(convert.Call{ID: "t", Questions: []convert.Question{features}}, 0, ask.PermissionOptions{})
 	step, err := asking.Reply(selected("Auth", nil))
 	require.NoError(t, err)
-	require.Equal(t, convert.Again, step)
+	require.Equal(t, ask.Again, step)
 	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request()))
 	require.NoError(t, err)
 	require.Equal(t, "Done: Auth", r.call.Questions[0].Options[0].Label)
@@ -83,7 +84,7 @@ func TestQuestionInRounds(t *testing.T) {
 	require.NoError(t, err)
 	step, err = asking.Reply(reply.(acp.RequestPermissionResponse))
 	require.NoError(t, err)
-	require.Equal(t, convert.Done, step)
+	require.Equal(t, ask.Done, step)
 	require.Equal(t, []string{"Auth", "Logs", "Cache"}, asking.Answer().Selected)
 }
 
@@ -99,12 +100,12 @@ func TestQuestionWithoutOther(t *testing.T) {
 
 func TestForm(t *testing.T) {
 	call := convert.Call{Session: "s", ID: "t", Questions: []convert.Question{database, features, name}}
-	r, err := parseRequest(acp.ClientMethodElicitationCreate, marshal(t, convert.Form(call)))
+	r, err := parseRequest(acp.ClientMethodElicitationCreate, marshal(t, ask.Form(call)))
 	require.NoError(t, err)
 	answers := []convert.Answer{pick("PostgreSQL"), {Selected: []string{"Logs"}, Text: "more"}, {Text: "shop"}}
 	reply, err := r.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
 	require.NoError(t, err)
-	outcome, err := convert.FormOutcome(call, marshal(t, reply))
+	outcome, err := ask.FormOutcome(call, marshal(t, reply))
 	require.NoError(t, err)
 	require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: answers}, outcome)
 

@@ -40,8 +40,8 @@ type window struct {
 	since  time.Time // of the state
 	ticks  bool      // the spinner turns
 	frame  int
-	hint   string // about the last key
-	asks   []*ask // the first is in the picker
+	hint   string     // about the last key
+	asks   []*waiting // the first is in the picker
 	picker *terminal.Model
 	typed  time.Time // the last key
 	deaf   time.Time // until when keys are not for the picker
@@ -171,9 +171,9 @@ func (w *window) event(v any) {
 	case asked:
 		w.screen.endText()
 		w.screen.explain(v.request)
-		w.asks = append(w.asks, v.ask)
+		w.asks = append(w.asks, v.waiting)
 	case withdrawn:
-		w.withdraw(v.ask)
+		w.withdraw(v.waiting)
 	case turned:
 		w.turned(v)
 	case gone:

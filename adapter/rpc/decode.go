@@ -115,8 +115,8 @@ func piError(id gjson.Result, message string) *problem {
 	return &problem{response: encode(struct {
 		Type      string          `json:"type"`
 		RequestID json.RawMessage `json:"requestId"`
-		convert.Structured
-	}{piResponse, json.RawMessage(id.Raw), convert.StructuredResult(convert.Call{}, convert.Outcome{Status: convert.Failed, Reason: message})})}
+		dialect.Structured
+	}{piResponse, json.RawMessage(id.Raw), dialect.StructuredResult(convert.Call{}, convert.Outcome{Status: convert.Failed, Reason: message})})}
 }
 
 // encode writes values of our own, which always encode.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
@@ -87,10 +88,10 @@ func firstOf(values ...string) string {
 // of each question.
 func printRequests(c convert.Call, to string, s streams) error {
 	if to == "form" {
-		return printJSON(s, convert.Form(c))
+		return printJSON(s, ask.Form(c))
 	}
 	for q := range c.Questions {
-		if err := printJSON(s, convert.Permission(c, q, convert.PermissionOptions{})); err != nil {
+		if err := printJSON(s, ask.Permission(c, q, ask.PermissionOptions{})); err != nil {
 			return err
 		}
 	}

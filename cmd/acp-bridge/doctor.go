@@ -15,7 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
-	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -169,7 +169,7 @@ func printClients(s streams, asJSON bool) error {
 	var rows []clientRow
 	for _, c := range agent.Clients {
 		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First().String(), Title: "header", Guard: c.Guard && c.Name != "", Note: c.Note}
-		if c.Title == convert.TitleHeaderAndQuestion {
+		if c.Title == ask.TitleHeaderAndQuestion {
 			row.Title = "header and question"
 		}
 		rows = append(rows, row)

@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
@@ -195,7 +196,7 @@ func (g *golden) elicit(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(g.section(t, "elicitation.json"), &e))
 	p := e.Params
-	form, err := convert.ServerForm{Server: e.Server, Mode: p.Mode, Message: p.Message, Schema: p.RequestedSchema, URL: p.URL, ElicitationID: p.ElicitationID}.Call()
+	form, err := ask.ServerForm{Server: e.Server, Mode: p.Mode, Message: p.Message, Schema: p.RequestedSchema, URL: p.URL, ElicitationID: p.ElicitationID}.Call()
 	require.NoError(t, err)
 	form.Session, form.ID = defaultSession, "form-1"
 	opts := parseGoldenFlags(t, g.flags())
@@ -309,7 +310,7 @@ func (g *golden) message(t *testing.T) {
 			picked = append(picked, n-1)
 		}
 	}
-	g.expect(t, "message.txt", []byte(convert.Message(q, picked)))
+	g.expect(t, "message.txt", []byte(ask.Message(q, picked)))
 	var cases []saidCase
 	require.NoError(t, json.Unmarshal(g.section(t, "said.json"), &cases))
 	for i := range cases {

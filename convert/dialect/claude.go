@@ -1,10 +1,15 @@
 package dialect
 
 import (
-	"github.com/acp-bridge/acp-bridge/convert"
-)
+	"bytes"
+	"encoding/json"
 
-func init() { register(claude{}) }
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
 
 // claude is Claude Code's AskUserQuestion. The result is the permission
 // result that Claude Code expects.
@@ -25,7 +30,171 @@ func (claude) Decode(d Document) (convert.Call, error) {
 
 func (claude) Encode(_ Document, c convert.Call, r Reply) Result {
 	return Result{
-		Body:    convert.ClaudeResult(c, r.Outcome),
+		Body:    ClaudeResult(c, r.Outcome),
 		IsError: r.Outcome.Status != convert.Answered,
 	}
+}
+
+// Permission results of Claude Code, in the order in which their fields are
+// written.
+type allowResult struct {
+	Behavior     string          `json:"behavior"`
+	UpdatedInput json.RawMessage `json:"updatedInput"`
+}
+
+type denyResult struct {
+	Behavior  string `json:"behavior"`
+	Message   string `json:"message"`
+	Interrupt bool   `json:"interrupt,omitempty"`
+}
+
+// ClaudeResult is what Claude Code gets in reply to its permission request
+// for a question call: allow with the answers in updatedInput, or deny. Only
+// a cancel and a disconnect interrupt the turn.
+func ClaudeResult(c convert.Call, o convert.Outcome) json.RawMessage {
+	if o.Status == convert.Answered {
+		return clean.JSON(allowResult{"allow", UpdatedInput(c, o.Answers)})
+	}
+	interrupt := o.Status == convert.Cancelled || o.Status == convert.Disconnected
+	return clean.JSON(denyResult{"deny", o.Message(), interrupt})
+}
+
+// annotation is what stands beside an answer: the user's note, the preview of
+// the option picked.
+type annotation struct {
+	Preview string `json:"preview,omitempty"`
+	Notes   string `json:"notes,omitempty"`
+}
+
+// UpdatedInput is the call's input with the answers put in. The questions and
+// all fields that are not ours go back token for token; answers and
+// annotations that the model itself wrote do not.
+func UpdatedInput(c convert.Call, answers []convert.Answer) json.RawMessage {
+	root := gjson.ParseBytes(c.Input)
+	questions, _ := read.Embedded(read.Field(root, "questions"))
+	if !questions.IsArray() { // a call made in Go has no input of its own
+		questions = gjson.ParseBytes(questionsJSON(c.Questions))
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"questions":`)
+	b.WriteString(questions.Raw)
+	for _, f := range otherFields(root) {
+		b.WriteByte(',')
+		b.WriteString(f.key)
+		b.WriteByte(':')
+		b.WriteString(f.value)
+	}
+	keys := questionKeys(questions)
+	b.WriteString(`,"answers":{`)
+	n := 0
+	for i, a := range answers {
+		if i >= len(keys) || a.Empty() {
+			continue
+		}
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		n++
+		b.WriteString(keys[i])
+		b.WriteByte(':')
+		b.Write(clean.JSON(convert.AnswerText(c.Questions[i], a)))
+	}
+	b.WriteByte('}')
+	writeAnnotations(&b, c, answers, keys)
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+func writeAnnotations(b *bytes.Buffer, c convert.Call, answers []convert.Answer, keys []string) {
+	n := 0
+	for i, a := range answers {
+		if i >= len(keys) || a.Empty() {
+			continue
+		}
+		note := annotation{Notes: a.Note, Preview: preview(c.Questions[i], a)}
+		if note == (annotation{}) {
+			continue
+		}
+		if n == 0 {
+			b.WriteString(`,"annotations":{`)
+		} else {
+			b.WriteByte(',')
+		}
+		n++
+		b.WriteString(keys[i])
+		b.WriteByte(':')
+		b.Write(clean.JSON(note))
+	}
+	if n > 0 {
+		b.WriteByte('}')
+	}
+}
+
+// preview is that of the option picked, when it is the only one.
+func preview(q convert.Question, a convert.Answer) string {
+	if len(a.Selected) != 1 {
+		return ""
+	}
+	for _, o := range q.Options {
+		if o.Label == a.Selected[0] {
+			return o.Preview
+		}
+	}
+	return ""
+}
+
+type rawField struct{ key, value string }
+
+// otherFields lists the top-level fields that are not ours, each once, the
+// last value of a repeated key.
+func otherFields(root gjson.Result) []rawField {
+	var fields []rawField
+	root.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "questions", "answers", "annotations":
+			return true
+		}
+		for i := range fields {
+			if fields[i].key == k.Raw {
+				fields[i].value = v.Raw
+				return true
+			}
+		}
+		fields = append(fields, rawField{k.Raw, v.Raw})
+		return true
+	})
+	return fields
+}
+
+// questionKeys are the question texts as JSON strings, in the letters in which
+// they came: an escape that Go would decode to another letter still matches.
+func questionKeys(questions gjson.Result) []string {
+	var keys []string
+	questions.ForEach(func(_, q gjson.Result) bool {
+		keys = append(keys, read.Field(q, "question").Raw)
+		return true
+	})
+	return keys
+}
+
+func questionsJSON(questions []convert.Question) []byte {
+	type option struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+		Preview     string `json:"preview,omitempty"`
+	}
+	type question struct {
+		Question    string   `json:"question"`
+		Header      string   `json:"header"`
+		Options     []option `json:"options"`
+		MultiSelect bool     `json:"multiSelect"`
+	}
+	list := make([]question, len(questions))
+	for i, q := range questions {
+		list[i] = question{q.Text, q.Header, make([]option, len(q.Options)), q.MultiSelect}
+		for j, o := range q.Options {
+			list[i].Options[j] = option{o.Label, o.Description, o.Preview}
+		}
+	}
+	return clean.JSON(list)
 }

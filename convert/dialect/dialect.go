@@ -6,8 +6,8 @@
 //	result := dialect.Encode(req, dialect.Reply{Outcome: outcome})
 //	fmt.Println(string(result.Body))
 //
-// Each dialect is one file of this package: it registers a [Dialect] and owns
-// what is particular to its agent, its RPC envelope included.
+// Each dialect is one file of this package. It owns what is particular to its
+// agent, its RPC envelope included.
 package dialect
 
 import (
@@ -15,13 +15,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // ErrUnknown means that a document is no question call of any dialect, or
@@ -79,17 +79,25 @@ type Result struct {
 	IsError bool
 }
 
-var registry = map[string]Dialect{}
+// dialects are all there are, in the order of their names.
+var dialects = []Dialect{claude{}, goText{}, opal{}, phoenix{}, pi{}}
 
-func register(d Dialect) { registry[d.ID()] = d }
+// find returns the dialect of that name, nil if there is none.
+func find(id string) Dialect {
+	for _, d := range dialects {
+		if d.ID() == id {
+			return d
+		}
+	}
+	return nil
+}
 
 // IDs lists the dialects by name.
 func IDs() []string {
-	ids := make([]string, 0, len(registry))
-	for id := range registry {
-		ids = append(ids, id)
+	ids := make([]string, len(dialects))
+	for i, d := range dialects {
+		ids[i] = d.ID()
 	}
-	slices.Sort(ids)
 	return ids
 }
 
@@ -100,9 +108,9 @@ func Recognise(raw []byte) (string, error) {
 		return "", err
 	}
 	var found []string
-	for _, id := range IDs() {
-		if registry[id].Recognises(doc) {
-			found = append(found, id)
+	for _, d := range dialects {
+		if d.Recognises(doc) {
+			found = append(found, d.ID())
 		}
 	}
 	switch len(found) {
@@ -127,8 +135,8 @@ func Decode(raw []byte, name string) (Request, error) {
 			return Request{}, err
 		}
 	}
-	d, ok := registry[name]
-	if !ok {
+	d := find(name)
+	if d == nil {
 		return Request{}, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(IDs(), ", "))
 	}
 	call, err := d.Decode(doc)
@@ -209,22 +217,10 @@ func answerMap(c convert.Call, answers []convert.Answer) json.RawMessage {
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		b.Write(marshal(c.Questions[i].Text))
+		b.Write(clean.JSON(c.Questions[i].Text))
 		b.WriteByte(':')
-		b.Write(marshal(convert.WithNote(convert.AnswerText(c.Questions[i], a), a.Note)))
+		b.Write(clean.JSON(convert.WithNote(convert.AnswerText(c.Questions[i], a), a.Note)))
 	}
 	b.WriteByte('}')
 	return b.Bytes()
-}
-
-// marshal encodes values of our own, which always encode, without escapes for
-// HTML.
-func marshal(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -2,8 +2,6 @@ package dialect
 
 import "github.com/acp-bridge/acp-bridge/convert"
 
-func init() { register(goText{}) }
-
 // goText is the Go library's ask_user_question: Claude's input with a header
 // on every question, answered with canonical text. It is never recognised,
 // only named.

@@ -6,9 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
-
-func init() { register(opal{}) }
 
 // opal is Opal's ask_user with one question and optional choices, as a tool
 // call or as the JSON-RPC request client/ask_user.
@@ -47,7 +46,7 @@ func (opal) Decode(d Document) (convert.Call, error) {
 	if choices := input.Get("choices"); choices.Exists() {
 		question["options"] = raw(choices)
 	}
-	call, err := convert.Parse(marshal(map[string]any{"questions": []any{question}}), convert.Limits{
+	call, err := convert.Parse(clean.JSON(map[string]any{"questions": []any{question}}), convert.Limits{
 		MaxQuestions: 1, MinOptions: -1, MaxOptions: -1, FreeText: true,
 	})
 	if err != nil {
@@ -89,9 +88,9 @@ func (opal) Encode(d Document, c convert.Call, r Reply) Result {
 	}
 	if !d.isRPC() {
 		if answered {
-			return Result{Body: marshal(answer)}
+			return Result{Body: clean.JSON(answer)}
 		}
-		return Result{Body: marshal(map[string]string{"error": o.Message()}), IsError: true}
+		return Result{Body: clean.JSON(map[string]string{"error": o.Message()}), IsError: true}
 	}
 	resp := rpcResponse{JSONRPC: "2.0", ID: raw(d.Root.Get("id"))}
 	if answered {
@@ -99,7 +98,7 @@ func (opal) Encode(d Document, c convert.Call, r Reply) Result {
 	} else {
 		resp.Error = &rpcError{opalCode(o.Status), o.Message()}
 	}
-	return Result{Body: marshal(resp), IsError: !answered}
+	return Result{Body: clean.JSON(resp), IsError: !answered}
 }
 
 func opalCode(s convert.Status) int {

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
-
-func init() { register(phoenix{}) }
 
 // phoenix is Phoenix's ask_user_question. The result maps questions to
 // answers; everything else is an error result.
@@ -22,8 +21,8 @@ func (phoenix) Decode(d Document) (convert.Call, error) {
 
 func (phoenix) Encode(_ Document, c convert.Call, r Reply) Result {
 	if r.Outcome.Status != convert.Answered {
-		return Result{Body: marshal(map[string]string{"error": r.Outcome.Message()}), IsError: true}
+		return Result{Body: clean.JSON(map[string]string{"error": r.Outcome.Message()}), IsError: true}
 	}
 	answers := answerMap(c, r.Outcome.Answers)
-	return Result{Body: marshal(map[string]json.RawMessage{"answers": answers})}
+	return Result{Body: clean.JSON(map[string]json.RawMessage{"answers": answers})}
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
-
-func init() { register(pi{}) }
 
 // pi is pi's ask_user with a list of questions, as a tool call or as an
 // ask_user_request that is answered by an ask_user_response.
@@ -38,29 +37,29 @@ func (pi) Decode(d Document) (convert.Call, error) {
 type piResponse struct {
 	Type      string          `json:"type"`
 	RequestID json.RawMessage `json:"requestId,omitempty"`
-	convert.Structured
+	Structured
 }
 
 func (pi) Encode(d Document, c convert.Call, r Reply) Result {
-	result := convert.StructuredResult(c, r.Outcome)
+	result := StructuredResult(c, r.Outcome)
 	if r.PendingFile != "" { // waiting is no error
 		result.PendingFile, result.Error = r.PendingFile, ""
 	}
 	result.Details = piDetails(d, result.Answers, r)
 	isError := r.Outcome.Status == convert.Failed && r.PendingFile == ""
 	if d.Root.Get("type").Str != piRequest {
-		return Result{Body: marshal(result), IsError: isError}
+		return Result{Body: clean.JSON(result), IsError: isError}
 	}
 	id := json.RawMessage(d.Root.Get("requestId").Raw)
-	return Result{Body: marshal(piResponse{"ask_user_response", id, result}), IsError: isError}
+	return Result{Body: clean.JSON(piResponse{"ask_user_response", id, result}), IsError: isError}
 }
 
 // piDetails are kept by pi for replays and summaries of answered calls.
-func piDetails(d Document, answers []convert.StructuredAnswer, r Reply) *convert.Details {
+func piDetails(d Document, answers []StructuredAnswer, r Reply) *Details {
 	if r.Outcome.Status != convert.Answered {
 		return nil
 	}
-	details := &convert.Details{
+	details := &Details{
 		Questions: raw(d.Input.Get("questions")),
 		Answers:   answers,
 		Mode:      r.Mode,

@@ -1,6 +1,7 @@
 package clean
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/tidwall/gjson"
@@ -26,4 +27,16 @@ func ValidJSONText(text string) bool {
 		return gjson.Valid(text)
 	}
 	return json.Valid([]byte(text))
+}
+
+// JSON encodes a value that always encodes, without escapes for HTML: a string,
+// or a type of our own. It panics for one that does not.
+func JSON(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -4,7 +4,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // Client is what is known of an editor beyond what it says of itself.
@@ -18,7 +18,7 @@ type Client struct {
 	// such a client is asked in the conversation, if it has no forms.
 	Unseen bool
 	// Title is the style of titles.
-	Title convert.TitleStyle
+	Title ask.TitleStyle
 	// Guard is set for clients that can be told to answer by themselves.
 	Guard bool
 	// Note says why.
@@ -33,7 +33,7 @@ var Clients = []Client{
 	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Note: "numbered buttons in an order of its own"},
 	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request"},
 	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself"},
-	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: convert.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything"},
+	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything"},
 	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone"},
 	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone"},
 	{Editor: "Neovim avante", Guard: true, Note: "approves by itself, or answers without saying what was picked"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -15,7 +16,7 @@ import (
 // case: what is not the user's accept or decline is a cancel.
 func (r *requests) form(m claude.Message) {
 	id := m.RequestID()
-	form := convert.ServerForm{
+	form := ask.ServerForm{
 		Server:        m.Get("request.mcp_server_name").String(),
 		Message:       m.Get("request.message").String(),
 		Mode:          m.Get("request.mode").String(),
@@ -27,11 +28,11 @@ func (r *requests) form(m claude.Message) {
 	if err != nil {
 		r.s.agent.log.Warn("a form of an MCP server cannot be shown", "session", r.s.id, "server", form.Server, "err", err)
 		r.s.out.send(unshown(id, form.Server, err))
-		r.reply(id, convert.CancelForm)
+		r.reply(id, ask.CancelForm)
 		return
 	}
 	call.Session, call.ID = r.s.id, formPrefix+id
-	r.start(id, "", convert.CancelForm, func(ctx context.Context) any {
+	r.start(id, "", ask.CancelForm, func(ctx context.Context) any {
 		reply, outcome := r.s.agent.ask().AskForm(ctx, call)
 		if outcome.Status == convert.Failed {
 			r.s.agent.log.Warn("a form of an MCP server got no answer", "session", r.s.id, "server", call.Server, "why", outcome.Reason)

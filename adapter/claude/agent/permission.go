@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -182,7 +183,7 @@ func (r *requests) question(ctx context.Context, call convert.Call) any {
 	if outcome.Status == convert.Cancelled {
 		r.s.cancelTurn(false)
 	}
-	return convert.ClaudeResult(call, outcome)
+	return dialect.ClaudeResult(call, outcome)
 }
 
 // permission asks for an ordinary permission.

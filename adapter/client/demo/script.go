@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
 // Prompt is what a person would say to begin with.
@@ -75,7 +76,7 @@ func received(c convert.Call, o convert.Outcome) string {
 		fmt.Fprintf(&b, "- %s: %s\n", q.Header, answer)
 	}
 	b.WriteString("\nClaude Code would get it as:\n\n")
-	input := gjson.GetBytes(convert.ClaudeResult(c, o), "updatedInput")
+	input := gjson.GetBytes(dialect.ClaudeResult(c, o), "updatedInput")
 	b.WriteString(input.Get("answers").Raw + "\n")
 	if notes := input.Get("annotations"); notes.Exists() {
 		b.WriteString("\nwith the annotations\n\n" + notes.Raw + "\n")

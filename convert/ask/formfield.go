@@ -1,4 +1,4 @@
-package convert
+package ask
 
 import (
 	"fmt"
@@ -12,6 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // formField is where the answer to a question goes, and what may go there.
@@ -35,20 +39,20 @@ func (t *formField) choices() ([]gjson.Result, bool) {
 	case "boolean":
 		return yesNo, true
 	case "array":
-		from = field(t.schema, "items")
+		from = read.Field(t.schema, "items")
 	case "string", "number", "integer":
 	default:
 		return nil, false
 	}
 	for _, key := range []string{"oneOf", "anyOf"} {
-		if list := field(from, key); list.IsArray() {
+		if list := read.Field(from, key); list.IsArray() {
 			return list.Array(), true
 		}
 	}
-	list := field(from, "enum").Array()
-	if names := field(from, "enumNames").Array(); len(names) == len(list) {
+	list := read.Field(from, "enum").Array()
+	if names := read.Field(from, "enumNames").Array(); len(names) == len(list) {
 		for i := range list {
-			list[i] = gjson.Parse(`{"const":` + list[i].Raw + `,"title":` + string(quote(names[i].String())) + `}`)
+			list[i] = gjson.Parse(`{"const":` + list[i].Raw + `,"title":` + string(clean.JSON(names[i].String())) + `}`)
 		}
 	}
 	return list, true
@@ -82,9 +86,9 @@ func same(a, b gjson.Result) bool {
 func (t *formField) check(v gjson.Result) error {
 	switch ok, rule := t.fits(v); {
 	case !ok:
-		return ErrProtocol
+		return convert.ErrProtocol
 	case !rule:
-		return ErrBadAnswer
+		return convert.ErrBadAnswer
 	}
 	return nil
 }
@@ -121,7 +125,7 @@ func (t *formField) fitsItems(v gjson.Result) (is, keeps bool) {
 
 // within holds a number against two keywords of the schema.
 func (t *formField) within(n float64, least, most string) bool {
-	low, high := field(t.schema, least), field(t.schema, most)
+	low, high := read.Field(t.schema, least), read.Field(t.schema, most)
 	return (low.Type != gjson.Number || n >= low.Num) && (high.Type != gjson.Number || n <= high.Num)
 }
 
@@ -129,13 +133,13 @@ func (t *formField) keepsText(s string) bool {
 	if !t.within(float64(utf8.RuneCountInString(s)), "minLength", "maxLength") {
 		return false
 	}
-	if p := field(t.schema, "pattern"); p.Type == gjson.String {
+	if p := read.Field(t.schema, "pattern"); p.Type == gjson.String {
 		// A pattern that is none in Go's syntax is the server's to check.
 		if re, err := regexp.Compile(p.Str); err == nil && !re.MatchString(s) {
 			return false
 		}
 	}
-	switch field(t.schema, "format").Str {
+	switch read.Field(t.schema, "format").Str {
 	case "email":
 		a, err := mail.ParseAddress(s)
 		return err == nil && a.Address == s
@@ -173,9 +177,9 @@ func (t *formField) parse(words string) (string, error) {
 			return words, nil
 		}
 	default:
-		return string(quote(words)), nil
+		return string(clean.JSON(words)), nil
 	}
-	return "", fmt.Errorf("%w: expected %s, got %q", ErrBadAnswer, t.expects(), shorten(words))
+	return "", fmt.Errorf("%w: expected %s, got %q", convert.ErrBadAnswer, t.expects(), shorten(words))
 }
 
 // expects says in words what the field takes.
@@ -195,14 +199,14 @@ func (t *formField) expects() string {
 		"uri":       "an address such as https://example.com/",
 		"date":      "a date such as 2026-01-31",
 		"date-time": "a date and time such as 2026-01-31T12:00:00Z",
-	}[field(t.schema, "format").Str]
+	}[read.Field(t.schema, "format").Str]
 	if what == "" {
 		what = "a text"
 	}
 	if span := t.span("minLength", "maxLength"); span != "" {
 		what += " with " + span + " characters"
 	}
-	if p := field(t.schema, "pattern"); p.Type == gjson.String {
+	if p := read.Field(t.schema, "pattern"); p.Type == gjson.String {
 		what += " that matches " + shorten(p.Str)
 	}
 	return what
@@ -220,7 +224,7 @@ func (t *formField) hint() string {
 
 // span says what two keywords of the schema allow.
 func (t *formField) span(least, most string) string {
-	low, high := field(t.schema, least), field(t.schema, most)
+	low, high := read.Field(t.schema, least), read.Field(t.schema, most)
 	switch {
 	case low.Type == gjson.Number && high.Type == gjson.Number:
 		return "from " + low.Raw + " to " + high.Raw

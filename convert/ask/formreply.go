@@ -1,4 +1,4 @@
-package convert
+package ask
 
 import (
 	"encoding/json"
@@ -8,26 +8,28 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Reply is the reply to the form for an outcome. An accept fits the form's
 // schema; an error says which answer does not.
-func (f FormCall) Reply(o Outcome) (json.RawMessage, error) {
+func (f FormCall) Reply(o convert.Outcome) (json.RawMessage, error) {
 	switch o.Status {
-	case Answered:
-	case Declined:
+	case convert.Answered:
+	case convert.Declined:
 		return declineReply, nil
 	default:
 		return CancelForm, nil
 	}
 	content := map[string]json.RawMessage{}
 	for i := range f.Questions {
-		var a Answer
+		var a convert.Answer
 		if i < len(o.Answers) {
 			a = o.Answers[i]
 		}
-		if len(a.Selected) == 1 && f.acts(i, a) == ActDecline {
+		if len(a.Selected) == 1 && f.acts(i, a) == convert.ActDecline {
 			return declineReply, nil
 		}
 		if err := f.put(content, i, a); err != nil {
@@ -46,11 +48,11 @@ func (f FormCall) accept(content map[string]json.RawMessage) json.RawMessage {
 	if f.request.Mode == modeURL {
 		return json.RawMessage(`{"action":"accept"}`)
 	}
-	return mustMarshal(map[string]any{"action": "accept", "content": content})
+	return clean.JSON(map[string]any{"action": "accept", "content": content})
 }
 
 // acts is the act of the option picked.
-func (f FormCall) acts(i int, a Answer) Act {
+func (f FormCall) acts(i int, a convert.Answer) convert.Act {
 	for _, o := range f.Questions[i].Options {
 		if slices.Contains(a.Selected, o.Label) && o.Act != 0 {
 			return o.Act
@@ -61,7 +63,7 @@ func (f FormCall) acts(i int, a Answer) Act {
 
 // Check reports an answer that does not fit the field of question i, in words
 // for whoever gave it. The error wraps [ErrBadAnswer].
-func (f FormCall) Check(i int, a Answer) error {
+func (f FormCall) Check(i int, a convert.Answer) error {
 	return f.put(map[string]json.RawMessage{}, i, a)
 }
 
@@ -74,19 +76,19 @@ func (f FormCall) Expects(i int) string {
 }
 
 // put adds the values of an answer.
-func (f FormCall) put(content map[string]json.RawMessage, i int, a Answer) error {
+func (f FormCall) put(content map[string]json.RawMessage, i int, a convert.Answer) error {
 	if i >= len(f.fields) { // go on or not
 		if len(a.Selected) != 1 {
-			return fmt.Errorf("%w: expected one of the options", ErrBadAnswer)
+			return fmt.Errorf("%w: expected one of the options", convert.ErrBadAnswer)
 		}
 		return nil
 	}
 	if len(a.Selected) > 1 && f.acts(i, a) != 0 {
-		return fmt.Errorf("%w: one of these options stands alone", ErrBadAnswer)
+		return fmt.Errorf("%w: one of these options stands alone", convert.ErrBadAnswer)
 	}
 	to, words := &f.fields[i], firstNonEmpty(a.Text, a.Note)
 	if words != "" && to.custom != "" {
-		content[to.custom] = quote(words)
+		content[to.custom] = clean.JSON(words)
 		words = ""
 	}
 	raw, err := f.value(i, a.Selected, words)
@@ -94,12 +96,12 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a Answer) error
 	case err != nil:
 		return err
 	case raw == "" && to.required:
-		return fmt.Errorf("%w: it is required: expected %s", ErrBadAnswer, to.expects())
+		return fmt.Errorf("%w: it is required: expected %s", convert.ErrBadAnswer, to.expects())
 	case raw == "":
 		return nil
 	}
 	if is, keeps := to.fits(gjson.Parse(raw)); !is || !keeps {
-		return fmt.Errorf("%w: expected %s, got %s", ErrBadAnswer, to.expects(), shorten(raw))
+		return fmt.Errorf("%w: expected %s, got %s", convert.ErrBadAnswer, to.expects(), shorten(raw))
 	}
 	content[to.key] = json.RawMessage(raw)
 	return nil
@@ -124,7 +126,7 @@ func (f FormCall) value(i int, selected []string, words string) (string, error) 
 	case words == "":
 		return "", nil
 	case to.closed:
-		return "", fmt.Errorf("%w: it takes none but its options, got %q", ErrBadAnswer, clean.Truncate(clean.Line(words), 40))
+		return "", fmt.Errorf("%w: it takes none but its options, got %q", convert.ErrBadAnswer, clean.Truncate(clean.Line(words), 40))
 	}
 	return to.parse(words)
 }
@@ -133,58 +135,58 @@ func (f FormCall) value(i int, selected []string, words string) (string, error) 
 // for a record of it, and what to tell whoever asked. Fields that the form does
 // not have are left out. An error wraps [ErrBadAnswer] if a value breaks a rule
 // of its field, [ErrProtocol] if the reply is none to this form at all.
-func (f FormCall) Read(reply json.RawMessage) (Outcome, json.RawMessage, error) {
+func (f FormCall) Read(reply json.RawMessage) (convert.Outcome, json.RawMessage, error) {
 	if !clean.ValidJSON(reply) {
-		return Outcome{}, nil, fmt.Errorf("%w: not valid JSON", ErrProtocol)
+		return convert.Outcome{}, nil, fmt.Errorf("%w: not valid JSON", convert.ErrProtocol)
 	}
 	root := gjson.ParseBytes(reply)
-	switch action := field(root, "action"); action.Str {
+	switch action := read.Field(root, "action"); action.Str {
 	case "accept":
-		return f.readContent(field(root, "content"))
+		return f.readContent(read.Field(root, "content"))
 	case "decline":
-		return Outcome{Status: Declined, Reason: DeclineMessage}, declineReply, nil
+		return convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}, declineReply, nil
 	case "cancel":
-		return Outcome{Status: Cancelled, Reason: CancelMessage}, CancelForm, nil
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, CancelForm, nil
 	default:
-		return Outcome{}, nil, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
+		return convert.Outcome{}, nil, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", convert.ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
 	}
 }
 
-func (f FormCall) readContent(content gjson.Result) (Outcome, json.RawMessage, error) {
+func (f FormCall) readContent(content gjson.Result) (convert.Outcome, json.RawMessage, error) {
 	if len(f.fields) == 0 {
-		yes := Answer{Selected: []string{f.Questions[0].Options[0].Label}}
-		return Outcome{Status: Answered, Answers: []Answer{yes}}, f.accept(map[string]json.RawMessage{}), nil
+		yes := convert.Answer{Selected: []string{f.Questions[0].Options[0].Label}}
+		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{yes}}, f.accept(map[string]json.RawMessage{}), nil
 	}
 	if content.Exists() && content.Type != gjson.Null && !content.IsObject() {
-		return Outcome{}, nil, fmt.Errorf("%w: content must be an object", ErrProtocol)
+		return convert.Outcome{}, nil, fmt.Errorf("%w: content must be an object", convert.ErrProtocol)
 	}
-	values, answers := map[string]json.RawMessage{}, make([]Answer, len(f.fields))
+	values, answers := map[string]json.RawMessage{}, make([]convert.Answer, len(f.fields))
 	for i := range f.fields {
 		to := &f.fields[i]
-		v := field(content, to.key)
+		v := read.Field(content, to.key)
 		err := to.check(v)
 		switch {
 		case !v.Exists(), v.Type == gjson.Null, err != nil && v.Raw == `""`: // left empty
 			if to.required {
-				return Outcome{}, nil, fmt.Errorf("%w: %q is required: expected %s", ErrBadAnswer, f.name(i), to.expects())
+				return convert.Outcome{}, nil, fmt.Errorf("%w: %q is required: expected %s", convert.ErrBadAnswer, f.name(i), to.expects())
 			}
 			continue
 		case err != nil:
 			// Without the value: this is logged. It begins with our words, not with a
 			// title of the server's: it is shown, too.
-			return Outcome{}, nil, fmt.Errorf("%w for %q: expected %s", err, f.name(i), to.expects())
+			return convert.Outcome{}, nil, fmt.Errorf("%w for %q: expected %s", err, f.name(i), to.expects())
 		}
 		values[to.key] = json.RawMessage(v.Raw)
 		answers[i] = f.answer(i, v)
 	}
-	return Outcome{Status: Answered, Answers: answers}, f.accept(values), nil
+	return convert.Outcome{Status: convert.Answered, Answers: answers}, f.accept(values), nil
 }
 
 // answer is a value as an answer to question i.
-func (f FormCall) answer(i int, v gjson.Result) (a Answer) {
+func (f FormCall) answer(i int, v gjson.Result) (a convert.Answer) {
 	to := &f.fields[i]
 	if !to.closed {
-		return Answer{Text: v.String()}
+		return convert.Answer{Text: v.String()}
 	}
 	items := []gjson.Result{v}
 	if v.IsArray() {

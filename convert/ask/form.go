@@ -1,4 +1,4 @@
-package convert
+package ask
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -67,7 +69,7 @@ const (
 
 // Form puts all questions of the call into one form. Nothing in it is
 // required; each question with options has a text field of its own beside it.
-func Form(c Call) FormRequest {
+func Form(c convert.Call) FormRequest {
 	fields := make(map[string]FormField, 2*len(c.Questions))
 	for i := range c.Questions {
 		addFields(fields, c, i)
@@ -85,7 +87,7 @@ func Form(c Call) FormRequest {
 	}
 }
 
-func addFields(fields map[string]FormField, c Call, i int) {
+func addFields(fields map[string]FormField, c convert.Call, i int) {
 	q, key := &c.Questions[i], formKey(c, i)
 	field := FormField{Type: "string", Title: Title(c, i, TitleHeader)}
 	if len(c.Questions) > 1 {
@@ -114,12 +116,12 @@ func addFields(fields map[string]FormField, c Call, i int) {
 }
 
 // formKey is padded with zeros: clients show fields in the order of their keys.
-func formKey(c Call, i int) string {
+func formKey(c convert.Call, i int) string {
 	width := len(strconv.Itoa(len(c.Questions) - 1))
 	return fmt.Sprintf(keyPrefix+"%0*d", width, i)
 }
 
-func formOptions(q *Question) []FormOption {
+func formOptions(q *convert.Question) []FormOption {
 	options := make([]FormOption, len(q.Options))
 	for i, o := range q.Options {
 		options[i] = FormOption{
@@ -138,66 +140,66 @@ func formOptions(q *Question) []FormOption {
 // Answered, accepted with none or declined is Declined, cancelled is
 // Cancelled. An error wraps [ErrProtocol]: the reply is no valid reply to
 // this form, and says nothing about what the user wants.
-func FormOutcome(c Call, reply json.RawMessage) (Outcome, error) {
+func FormOutcome(c convert.Call, reply json.RawMessage) (convert.Outcome, error) {
 	if !clean.ValidJSON(reply) {
-		return Outcome{}, fmt.Errorf("%w: not valid JSON", ErrProtocol)
+		return convert.Outcome{}, fmt.Errorf("%w: not valid JSON", convert.ErrProtocol)
 	}
 	root := gjson.ParseBytes(reply)
 	if !root.IsObject() {
-		return Outcome{}, fmt.Errorf("%w: expected an object with an action", ErrProtocol)
+		return convert.Outcome{}, fmt.Errorf("%w: expected an object with an action", convert.ErrProtocol)
 	}
-	switch action := field(root, "action"); action.Str {
+	switch action := read.Field(root, "action"); action.Str {
 	case "accept":
-		return formAnswers(c, field(root, "content"))
+		return formAnswers(c, read.Field(root, "content"))
 	case "decline":
-		return Outcome{Status: Declined, Reason: DeclineMessage}, nil
+		return convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}, nil
 	case "cancel":
-		return Outcome{Status: Cancelled, Reason: CancelMessage}, nil
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, nil
 	default:
-		return Outcome{}, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
+		return convert.Outcome{}, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", convert.ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
 	}
 }
 
-func formAnswers(c Call, content gjson.Result) (Outcome, error) {
+func formAnswers(c convert.Call, content gjson.Result) (convert.Outcome, error) {
 	if content.Exists() && content.Type != gjson.Null && !content.IsObject() {
-		return Outcome{}, fmt.Errorf("%w: content must be an object", ErrProtocol)
+		return convert.Outcome{}, fmt.Errorf("%w: content must be an object", convert.ErrProtocol)
 	}
-	o := Outcome{Status: Declined, Reason: DeclineMessage}
-	answers := make([]Answer, len(c.Questions))
+	o := convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}
+	answers := make([]convert.Answer, len(c.Questions))
 	for i := range c.Questions {
 		key := formKey(c, i)
-		a, err := formAnswer(&c.Questions[i], field(content, key), field(content, key+customSuffix))
+		a, err := formAnswer(&c.Questions[i], read.Field(content, key), read.Field(content, key+customSuffix))
 		if err != nil {
-			return Outcome{}, fmt.Errorf("%w: %s: %s", ErrProtocol, key, err)
+			return convert.Outcome{}, fmt.Errorf("%w: %s: %s", convert.ErrProtocol, key, err)
 		}
 		answers[i] = a
 		if !a.Empty() {
-			o = Outcome{Status: Answered, Answers: answers}
+			o = convert.Outcome{Status: convert.Answered, Answers: answers}
 		}
 	}
 	return o, nil
 }
 
-func formAnswer(q *Question, value, custom gjson.Result) (Answer, error) {
+func formAnswer(q *convert.Question, value, custom gjson.Result) (convert.Answer, error) {
 	own, err := formText(custom)
 	if err != nil {
-		return Answer{}, fmt.Errorf("custom answer: %w", err)
+		return convert.Answer{}, fmt.Errorf("custom answer: %w", err)
 	}
 	if len(q.Options) == 0 {
 		text, err := formText(value)
 		if text == "" {
 			text = own
 		}
-		return Answer{Text: text}, err
+		return convert.Answer{Text: text}, err
 	}
 	selected, err := formPicks(q, value)
 	if err != nil {
-		return Answer{}, err
+		return convert.Answer{}, err
 	}
 	if !q.MultiSelect && len(selected) > 0 {
-		return Answer{Selected: selected, Note: own}, nil
+		return convert.Answer{Selected: selected, Note: own}, nil
 	}
-	return Answer{Selected: selected, Text: own}, nil
+	return convert.Answer{Selected: selected, Text: own}, nil
 }
 
 func formText(v gjson.Result) (string, error) {
@@ -209,7 +211,7 @@ func formText(v gjson.Result) (string, error) {
 
 // formPicks lists the labels picked in option order, whatever the order and
 // however often the client named them.
-func formPicks(q *Question, v gjson.Result) ([]string, error) {
+func formPicks(q *convert.Question, v gjson.Result) ([]string, error) {
 	var values []gjson.Result
 	switch {
 	case v.IsArray():

@@ -1,4 +1,4 @@
-package convert
+package ask
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -30,7 +32,7 @@ type ServerForm struct {
 // can be skipped, defaults taken, and the whole form declined. Session and ID
 // are the caller's to set. Errors are [InputError]s.
 func (s ServerForm) Call() (FormCall, error) {
-	f := FormCall{Call: Call{Server: clean.Line(s.Server)}}
+	f := FormCall{Call: convert.Call{Server: clean.Line(s.Server)}}
 	if s.Mode == modeURL {
 		return s.address(f)
 	}
@@ -39,15 +41,15 @@ func (s ServerForm) Call() (FormCall, error) {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	if !clean.ValidJSON(schema) {
-		return FormCall{}, &InputError{Err: ErrInvalidJSON, Detail: "expected the schema of a form"}
+		return FormCall{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected the schema of a form"}
 	}
 	root := gjson.ParseBytes(schema)
 	if err := f.read(root, nil); err != nil {
 		return FormCall{}, err
 	}
-	for _, key := range field(root, "required").Array() {
-		if !field(field(root, "properties"), key.Str).Exists() { // no accept could fit
-			return FormCall{}, &InputError{Err: ErrWrongType, Detail: fmt.Sprintf("required names %q, which is no field", shorten(key.Str))}
+	for _, key := range read.Field(root, "required").Array() {
+		if !read.Field(read.Field(root, "properties"), key.Str).Exists() { // no accept could fit
+			return FormCall{}, &convert.InputError{Err: convert.ErrWrongType, Detail: fmt.Sprintf("required names %q, which is no field", shorten(key.Str))}
 		}
 	}
 	f.request = FormRequest{Mode: "form", Message: s.asks(s.Message), RequestedSchema: json.RawMessage(cleanSchema(root, 0))}
@@ -67,7 +69,7 @@ func (s ServerForm) address(f FormCall) (FormCall, error) {
 	u, err := url.Parse(s.URL)
 	// What is not of the web (javascript:, file:) is nothing to send a user to.
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || clean.Line(s.URL) != s.URL {
-		return FormCall{}, &InputError{Err: ErrWrongType, Detail: "url must be an address such as https://example.com/, got " + shorten(clean.Visible(s.URL))}
+		return FormCall{}, &convert.InputError{Err: convert.ErrWrongType, Detail: "url must be an address such as https://example.com/, got " + shorten(clean.Visible(s.URL))}
 	}
 	text := s.asks(s.Message) + "\n\nIt wants you to open this address in a browser:\n" + s.URL
 	if u.Host != "" {
@@ -106,51 +108,51 @@ func (f *FormCall) step(s ServerForm, i int) {
 		text += ": " + clean.Block(to.about)
 	}
 	q.Text = text + to.hint()
-	q.reserve("cancel")
+	reserve(q, "cancel")
 	to.offerMore(q)
-	q.offer(Option{Label: declineLabel, Description: "do not answer the server", Act: ActDecline})
+	offer(q, convert.Option{Label: declineLabel, Description: "do not answer the server", Act: convert.ActDecline})
 }
 
 // offer adds an option of our own.
-func (q *Question) offer(ours Option) {
-	q.reserve(ours.Label)
+func offer(q *convert.Question, ours convert.Option) {
+	reserve(q, ours.Label)
 	q.Options = append(q.Options, ours)
 }
 
 // reserve keeps a word for us. An option of the server's that looks like it says
 // what it is: whoever picks Decline, or writes cancel, must not accept.
-func (q *Question) reserve(word string) {
+func reserve(q *convert.Question, word string) {
 	for i := range q.Options {
 		if label := clean.Line(q.Options[i].Label); strings.EqualFold(label, word) {
-			q.Options[i].Label = q.unused(label + " (an answer)")
+			q.Options[i].Label = unused(q, label+" (an answer)")
 		}
 	}
 }
 
 // offerMore offers to leave out a field that is not required.
-func (t *formField) offerMore(q *Question) {
+func (t *formField) offerMore(q *convert.Question) {
 	if t.kind == "array" {
 		t.offerWhole(q)
 	}
 	if !t.required {
-		q.offer(Option{Label: "Skip", Description: "leave this field empty", Act: ActSkip})
+		offer(q, convert.Option{Label: "Skip", Description: "leave this field empty", Act: convert.ActSkip})
 	}
 }
 
 // offerWhole offers the default of a field that takes several values, and no
 // value where that is an answer.
-func (t *formField) offerWhole(q *Question) {
+func (t *formField) offerWhole(q *convert.Question) {
 	if v := t.preset; v.IsArray() && len(v.Array()) > 0 && t.check(v) == nil {
 		var labels []string
 		for _, item := range v.Array() {
 			labels = append(labels, q.Options[t.indexOf(item)].Label)
 		}
 		t.values = append(t.values, v)
-		q.Options = append(q.Options, Option{Label: q.unused(strings.Join(labels, ", ")), Description: "default", Act: ActAlone})
+		q.Options = append(q.Options, convert.Option{Label: unused(q, strings.Join(labels, ", ")), Description: "default", Act: convert.ActAlone})
 	}
 	if none := gjson.Parse("[]"); t.required && t.check(none) == nil {
 		t.values = append(t.values, none)
-		q.offer(Option{Label: "None", Description: "none of the options", Act: ActAlone})
+		offer(q, convert.Option{Label: "None", Description: "none of the options", Act: convert.ActAlone})
 	}
 }
 
@@ -199,9 +201,9 @@ func cleanSchema(v gjson.Result, depth int) string {
 		part := cleanSchema(v, depth+1)
 		switch {
 		case object && v.Type == gjson.String && k.Str == "title":
-			part = string(quote(clean.Line(v.Str)))
+			part = string(clean.JSON(clean.Line(v.Str)))
 		case object && v.Type == gjson.String && k.Str == "description":
-			part = string(quote(clean.Block(v.Str)))
+			part = string(clean.JSON(clean.Block(v.Str)))
 		}
 		if object {
 			part = k.Raw + ":" + part

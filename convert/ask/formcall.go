@@ -1,4 +1,4 @@
-package convert
+package ask
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -18,7 +20,7 @@ import (
 // without fields, or one that sends the user to an address, is one question:
 // go on or not.
 type FormCall struct {
-	Call
+	convert.Call
 
 	fields  []formField
 	request FormRequest // of a server's form
@@ -28,10 +30,10 @@ type FormCall struct {
 // [InputError]s.
 func ParseForm(params json.RawMessage) (FormCall, error) {
 	if !clean.ValidJSON(params) {
-		return FormCall{}, &InputError{Err: ErrInvalidJSON, Detail: "expected the parameters of elicitation/create"}
+		return FormCall{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected the parameters of elicitation/create"}
 	}
 	root := gjson.ParseBytes(params)
-	f := FormCall{Call: Call{
+	f := FormCall{Call: convert.Call{
 		Session: root.Get("sessionId").String(),
 		ID:      root.Get("toolCallId").String(),
 		Input:   params,
@@ -41,13 +43,13 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	case mode.Str == "url":
 		where := root.Get("url").String()
 		if where == "" {
-			return FormCall{}, wrongType(0, 0, "url", "an address", root.Get("url"))
+			return FormCall{}, wrongType("url", "an address", root.Get("url"))
 		}
 		f.request.Mode = modeURL
 		f.confirm(message+"\n\n"+where, openedLabel)
 		return f, nil
 	case mode.Exists() && mode.Str != "form":
-		return FormCall{}, &InputError{Err: ErrWrongType, Detail: "mode must be form or url, got " + shorten(mode.Raw)}
+		return FormCall{}, &convert.InputError{Err: convert.ErrWrongType, Detail: "mode must be form or url, got " + shorten(mode.Raw)}
 	}
 	schema := root.Get("requestedSchema")
 	customs := customFields(schema.Get("properties"))
@@ -88,21 +90,21 @@ const (
 
 // confirm makes the form a single question: go on or not.
 func (f *FormCall) confirm(text, yes string) {
-	f.Questions = []Question{{
+	f.Questions = []convert.Question{{
 		Text: text, Closed: true,
-		Options: []Option{{Label: yes, Act: ActAlone}, {Label: declineLabel, Act: ActDecline}},
+		Options: []convert.Option{{Label: yes, Act: convert.ActAlone}, {Label: declineLabel, Act: convert.ActDecline}},
 	}}
 }
 
 // read makes a question of each property. Customs are the keys of questions
 // with a field for custom answers, which is no question.
 func (f *FormCall) read(schema gjson.Result, customs map[string]string) error {
-	properties := field(schema, "properties")
+	properties := read.Field(schema, "properties")
 	if !properties.IsObject() {
-		return wrongType(0, 0, "requestedSchema.properties", "an object", properties)
+		return wrongType("requestedSchema.properties", "an object", properties)
 	}
 	required := map[string]bool{}
-	for _, key := range field(schema, "required").Array() {
+	for _, key := range read.Field(schema, "required").Array() {
 		required[key.Str] = true
 	}
 	own := map[string]bool{}
@@ -123,9 +125,9 @@ func (f *FormCall) read(schema gjson.Result, customs map[string]string) error {
 func customFields(properties gjson.Result) map[string]string {
 	customs := map[string]string{}
 	properties.ForEach(func(k, v gjson.Result) bool {
-		if mark := field(field(v, "_meta"), customMark); mark.Get("isCustomAnswer").Bool() {
+		if mark := read.Field(read.Field(v, "_meta"), customMark); mark.Get("isCustomAnswer").Bool() {
 			customs[mark.Get("questionId").Str] = k.Str
-		} else if of, ok := strings.CutSuffix(k.Str, customSuffix); ok && strings.HasPrefix(of, keyPrefix) && field(properties, of).Exists() {
+		} else if of, ok := strings.CutSuffix(k.Str, customSuffix); ok && strings.HasPrefix(of, keyPrefix) && read.Field(properties, of).Exists() {
 			customs[of] = k.Str // other agents set no mark
 		}
 		return true
@@ -138,25 +140,25 @@ const maxFields, maxChoices = 100, 1000
 
 func (f *FormCall) add(to formField) error {
 	to.kind, to.about = to.schema.Get("type").Str, to.schema.Get("description").String()
-	q := Question{Header: firstNonEmpty(to.schema.Get("title").String(), to.key)}
+	q := convert.Question{Header: firstNonEmpty(to.schema.Get("title").String(), to.key)}
 	q.Text = firstNonEmpty(to.about, q.Header)
 	if blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
 	options, ok := to.choices()
 	if !ok {
-		return &InputError{Question: len(f.Questions) + 1, Err: ErrWrongType,
+		return &convert.InputError{Question: len(f.Questions) + 1, Err: convert.ErrWrongType,
 			Detail: fmt.Sprintf("field %q has the unknown type %q", to.key, to.kind)}
 	}
 	if len(f.fields) == maxFields {
-		return &InputError{Err: ErrTooManyQuestions, Detail: fmt.Sprintf("a form has at most %d fields", maxFields)}
+		return &convert.InputError{Err: convert.ErrTooManyQuestions, Detail: fmt.Sprintf("a form has at most %d fields", maxFields)}
 	}
 	if len(options) > maxChoices {
-		return &InputError{Question: len(f.Questions) + 1, Err: ErrOptionCount,
+		return &convert.InputError{Question: len(f.Questions) + 1, Err: convert.ErrOptionCount,
 			Detail: fmt.Sprintf("a field has at most %d", maxChoices)}
 	}
 	q.MultiSelect = to.kind == "array"
-	to.preset = field(to.schema, "default")
+	to.preset = read.Field(to.schema, "default")
 	for _, o := range options {
 		to.addOption(&q, o)
 	}
@@ -164,7 +166,7 @@ func (f *FormCall) add(to formField) error {
 	q.Closed = to.closed && to.custom == ""
 	q.Words = !to.closed
 	if v := to.preset; q.Words && v.Exists() && !blank(v.String()) && to.check(v) == nil {
-		q.Options = []Option{{Label: v.String(), Description: "default", Act: ActAlone}}
+		q.Options = []convert.Option{{Label: v.String(), Description: "default", Act: convert.ActAlone}}
 		to.values = []gjson.Result{v}
 	}
 	f.Questions = append(f.Questions, q)
@@ -173,11 +175,11 @@ func (f *FormCall) add(to formField) error {
 }
 
 // addOption offers a value of a field, once, under a label of its own.
-func (t *formField) addOption(q *Question, o gjson.Result) {
+func (t *formField) addOption(q *convert.Question, o gjson.Result) {
 	value, label := o, o.String()
 	if o.IsObject() {
-		value = field(o, "const")
-		label = firstNonEmpty(field(o, "title").String(), value.String())
+		value = read.Field(o, "const")
+		label = firstNonEmpty(read.Field(o, "title").String(), value.String())
 	}
 	if t.indexOf(value) >= 0 {
 		return
@@ -185,13 +187,13 @@ func (t *formField) addOption(q *Question, o gjson.Result) {
 	if blank(label) {
 		label = "(empty)"
 	}
-	if q.shows(label) {
+	if shows(q, label) {
 		label += " (" + value.String() + ")"
 	}
-	option := Option{
-		Label:       q.unused(label),
-		Description: field(o, "description").String(),
-		Preview:     field(field(o, "_meta"), previewMark).Get("preview").String(),
+	option := convert.Option{
+		Label:       unused(q, label),
+		Description: read.Field(o, "description").String(),
+		Preview:     read.Field(read.Field(o, "_meta"), previewMark).Get("preview").String(),
 	}
 	if t.preset.Exists() && same(t.preset, value) {
 		option.Description = strings.TrimPrefix(option.Description+", default", ", ")
@@ -201,14 +203,14 @@ func (t *formField) addOption(q *Question, o gjson.Result) {
 }
 
 // shows reports whether an option looks like one with this label.
-func (q *Question) shows(label string) bool {
+func shows(q *convert.Question, label string) bool {
 	label = clean.Line(label)
-	return slices.ContainsFunc(q.Options, func(o Option) bool { return clean.Line(o.Label) == label })
+	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return clean.Line(o.Label) == label })
 }
 
 // unused returns the label, or one like it that no option shows.
-func (q *Question) unused(label string) string {
-	for n := 2; q.shows(label); n++ {
+func unused(q *convert.Question, label string) string {
+	for n := 2; shows(q, label); n++ {
 		label = strings.TrimSuffix(label, " "+strconv.Itoa(n-1)) + " " + strconv.Itoa(n)
 	}
 	return label
@@ -222,3 +224,13 @@ func firstNonEmpty(values ...string) string {
 	}
 	return ""
 }
+
+// blank reports whether nothing would be seen of a text.
+func blank(s string) bool { return clean.Line(s) == "" }
+
+func wrongType(name, want string, got gjson.Result) error {
+	return &convert.InputError{Err: convert.ErrWrongType, Detail: fmt.Sprintf("%s must be %s, got %s", name, want, read.Kind(got))}
+}
+
+// shorten bounds what a peer gets into a message through us.
+func shorten(s string) string { return clean.Truncate(clean.Line(s), 80) }

@@ -1,4 +1,4 @@
-package convert_test
+package ask_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/convert/internal/calltest"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -15,10 +17,10 @@ import (
 // gave to the questions shown.
 func TestFormThereAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		call := genCall(t)
-		params, err := json.Marshal(convert.Form(call))
+		call := calltest.Call(t)
+		params, err := json.Marshal(ask.Form(call))
 		require.NoError(t, err)
-		form, err := convert.ParseForm(params)
+		form, err := ask.ParseForm(params)
 		require.NoError(t, err)
 		require.Len(t, form.Questions, len(call.Questions))
 		shown := make([]convert.Answer, len(call.Questions))
@@ -41,7 +43,7 @@ func TestFormThereAndBack(t *testing.T) {
 		}
 		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: shown})
 		require.NoError(t, err)
-		o, err := convert.FormOutcome(call, reply)
+		o, err := ask.FormOutcome(call, reply)
 		require.NoError(t, err)
 		require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: want}, o)
 	})
@@ -60,7 +62,7 @@ func distinct(q convert.Question) bool {
 
 // Forms of others: MCP servers ask for numbers and booleans, too.
 func TestForeignForm(t *testing.T) {
-	form, err := convert.ParseForm(json.RawMessage(`{"mode":"form","sessionId":"s","message":"Set up","requestedSchema":{"type":"object","properties":{
+	form, err := ask.ParseForm(json.RawMessage(`{"mode":"form","sessionId":"s","message":"Set up","requestedSchema":{"type":"object","properties":{
 		"name":{"type":"string","title":"Name"},
 		"port":{"type":"integer","description":"Which port?"},
 		"rate":{"type":"number"},
@@ -99,7 +101,7 @@ func TestParseFormErrors(t *testing.T) {
 		`{"requestedSchema":{"properties":[]}}`:                      convert.ErrWrongType,
 		`{"requestedSchema":{"properties":{"x":{"type":"object"}}}}`: convert.ErrWrongType,
 	} {
-		_, err := convert.ParseForm(json.RawMessage(params))
+		_, err := ask.ParseForm(json.RawMessage(params))
 		require.ErrorIs(t, err, want, params)
 	}
 }
@@ -107,7 +109,7 @@ func TestParseFormErrors(t *testing.T) {
 func FuzzParseForm(f *testing.F) {
 	f.Add([]byte(`{"mode":"form","requestedSchema":{"properties":{"q":{"type":"string","oneOf":[{"const":"a"}]},"q_custom":{"type":"string"}}}}`))
 	f.Fuzz(func(t *testing.T, params []byte) {
-		form, err := convert.ParseForm(params)
+		form, err := ask.ParseForm(params)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package convert
+package ask
 
 import (
 	"strconv"
@@ -6,6 +6,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -60,7 +61,7 @@ func (o PermissionOptions) picked(i int) bool {
 
 // Permission builds the ACP permission request for question q of the call,
 // which counts from 0.
-func Permission(c Call, q int, o PermissionOptions) acp.RequestPermissionRequest {
+func Permission(c convert.Call, q int, o PermissionOptions) acp.RequestPermissionRequest {
 	question := &c.Questions[q]
 	kind, status := acp.ToolKindOther, acp.ToolCallStatusPending
 	title := Title(c, q, o.Title)
@@ -86,7 +87,7 @@ type rawInput struct {
 }
 
 // Title is the title of question q, one line without control characters.
-func Title(c Call, q int, style TitleStyle) string {
+func Title(c convert.Call, q int, style TitleStyle) string {
 	question := &c.Questions[q]
 	header := clean.Line(question.Header)
 	if header == "" {
@@ -100,7 +101,7 @@ func Title(c Call, q int, style TitleStyle) string {
 
 // ToolCallID is the id under which question q is shown: the call's own for
 // the first, with `:2`, `:3` … behind it for the others.
-func ToolCallID(c Call, q int) string {
+func ToolCallID(c convert.Call, q int) string {
 	if q == 0 {
 		return c.ID
 	}
@@ -111,7 +112,7 @@ func textContent(text string) []acp.ToolCallContent {
 	return []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text))}
 }
 
-func permissionOptions(q *Question, o PermissionOptions) []acp.PermissionOption {
+func permissionOptions(q *convert.Question, o PermissionOptions) []acp.PermissionOption {
 	options := make([]acp.PermissionOption, 0, len(q.Options)+2)
 	add := func(id, name string, kind acp.PermissionOptionKind) {
 		options = append(options, acp.PermissionOption{Kind: kind, Name: name, OptionId: acp.PermissionOptionId(id)})
@@ -123,7 +124,7 @@ func permissionOptions(q *Question, o PermissionOptions) []acp.PermissionOption 
 	for i := range q.Options {
 		switch {
 		case o.picked(i):
-		case q.Options[i].Act == ActDecline:
+		case q.Options[i].Act == convert.ActDecline:
 			add(optionID(q, i), optionName(&q.Options[i]), acp.PermissionOptionKindRejectOnce)
 		default:
 			add(optionID(q, i), optionName(&q.Options[i]), pick)
@@ -137,7 +138,7 @@ func permissionOptions(q *Question, o PermissionOptions) []acp.PermissionOption 
 
 // optionID is the label, or a name by position for a label that could be
 // mistaken for an id of our own.
-func optionID(q *Question, i int) string {
+func optionID(q *convert.Question, i int) string {
 	label := q.Options[i].Label
 	if label == OtherID || label == DoneID || isPositionID(label) {
 		return "__option_" + strconv.Itoa(i+1) + "__"
@@ -154,7 +155,7 @@ func isPositionID(label string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-func optionName(o *Option) string {
+func optionName(o *convert.Option) string {
 	label := clean.Line(o.Label)
 	if o.Description == "" {
 		return label
@@ -165,7 +166,7 @@ func optionName(o *Option) string {
 	return label
 }
 
-func doneName(q *Question, picked []int) string {
+func doneName(q *convert.Question, picked []int) string {
 	labels := make([]string, len(picked))
 	for i, p := range picked {
 		labels[i] = clean.Line(q.Options[p].Label)
@@ -187,7 +188,7 @@ type bridgeMeta struct {
 	Picked    []string `json:"picked,omitzero"`
 }
 
-func permissionMeta(c Call, q int, o PermissionOptions) map[string]any {
+func permissionMeta(c convert.Call, q int, o PermissionOptions) map[string]any {
 	question := &c.Questions[q]
 	meta := map[string]any{"claudeCode": claudeMeta{"askUserQuestion", question.MultiSelect}}
 	if len(c.Questions) == 1 && !question.MultiSelect && c.Server == "" {

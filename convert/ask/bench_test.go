@@ -1,4 +1,4 @@
-package convert_test
+package ask_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // fourQuestions is a call as large as Claude Code sends them.
@@ -80,7 +81,7 @@ func BenchmarkParseAndBuild(b *testing.B) {
 			b.Fatal(err)
 		}
 		for q := range c.Questions {
-			convert.Permission(c, q, convert.PermissionOptions{})
+			ask.Permission(c, q, ask.PermissionOptions{})
 		}
 	}
 }
@@ -93,7 +94,7 @@ func TestParseAndBuildAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for q := range c.Questions {
-			convert.Permission(c, q, convert.PermissionOptions{})
+			ask.Permission(c, q, ask.PermissionOptions{})
 		}
 	})
 	if n > 160 {

@@ -1,15 +1,16 @@
-package convert
+package ask
 
 import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Announce is the tool_call update that shows question q before it is asked.
-func Announce(c Call, q int, style TitleStyle) acp.SessionUpdate {
+func Announce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
 	question := &c.Questions[q]
 	return announce(ToolCallID(c, q), Title(c, q, style),
 		rawInput{question.Text, question.Header}, clean.Block(question.Text), c.Name)
@@ -17,7 +18,7 @@ func Announce(c Call, q int, style TitleStyle) acp.SessionUpdate {
 
 // AnnounceAll is the tool_call update that shows the whole call at once, for
 // a client that gets all questions in one form.
-func AnnounceAll(c Call) acp.SessionUpdate {
+func AnnounceAll(c convert.Call) acp.SessionUpdate {
 	texts := make([]string, len(c.Questions))
 	for i, q := range c.Questions {
 		texts[i] = clean.Block(q.Text)
@@ -43,7 +44,7 @@ func announce(id, title string, raw any, text, tool string) acp.SessionUpdate {
 
 // Reannounce is the update that turns the tool call of [AnnounceAll] into that
 // of question q, after a form could not be shown.
-func Reannounce(c Call, q int, style TitleStyle) acp.SessionUpdate {
+func Reannounce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
 	question := &c.Questions[q]
 	return acp.UpdateToolCall(acp.ToolCallId(ToolCallID(c, q)),
 		acp.WithUpdateTitle(Title(c, q, style)),
@@ -52,13 +53,13 @@ func Reannounce(c Call, q int, style TitleStyle) acp.SessionUpdate {
 }
 
 // Complete is the update that ends question q with `question → answer`.
-func Complete(c Call, q int, a Answer) acp.SessionUpdate {
+func Complete(c convert.Call, q int, a convert.Answer) acp.SessionUpdate {
 	return finish(ToolCallID(c, q), acp.ToolCallStatusCompleted, recordLine(c, q, a))
 }
 
 // CompleteAll is the update that ends a call whose questions were shown as
 // one, with one line for each question.
-func CompleteAll(c Call, answers []Answer) acp.SessionUpdate {
+func CompleteAll(c convert.Call, answers []convert.Answer) acp.SessionUpdate {
 	lines := make([]string, 0, len(answers))
 	for i, a := range answers {
 		lines = append(lines, recordLine(c, i, a))
@@ -67,23 +68,23 @@ func CompleteAll(c Call, answers []Answer) acp.SessionUpdate {
 }
 
 // Fail is the update that ends question q without an answer, with the reason.
-func Fail(c Call, q int, o Outcome) acp.SessionUpdate {
-	text := recordName(c, q) + " → " + clean.Line(o.why())
+func Fail(c convert.Call, q int, o convert.Outcome) acp.SessionUpdate {
+	text := recordName(c, q) + " → " + clean.Line(why(o))
 	return finish(ToolCallID(c, q), acp.ToolCallStatusFailed, text)
 }
 
 // FailAll is the update that ends a call whose questions were shown as one,
 // without answers.
-func FailAll(c Call, o Outcome) acp.SessionUpdate {
+func FailAll(c convert.Call, o convert.Outcome) acp.SessionUpdate {
 	lines := make([]string, len(c.Questions))
 	for i := range c.Questions {
-		lines[i] = recordName(c, i) + " → " + clean.Line(o.why())
+		lines[i] = recordName(c, i) + " → " + clean.Line(why(o))
 	}
 	return finish(c.ID, acp.ToolCallStatusFailed, strings.Join(lines, "\n\n"))
 }
 
 // why is the reason for people.
-func (o Outcome) why() string {
+func why(o convert.Outcome) string {
 	if o.Reason != "" {
 		return o.Reason
 	}
@@ -98,21 +99,21 @@ func finish(id string, status acp.ToolCallStatus, text string) acp.SessionUpdate
 
 // recordName is what question q is called in a record: for a server's form the
 // field, whose question says more than that.
-func recordName(c Call, q int) string {
+func recordName(c convert.Call, q int) string {
 	if c.Server != "" {
 		return clean.Line(c.Questions[q].Header)
 	}
 	return clean.Line(c.Questions[q].Text)
 }
 
-func recordLine(c Call, q int, a Answer) string {
+func recordLine(c convert.Call, q int, a convert.Answer) string {
 	text := "(not answered)"
 	if !a.Empty() {
 		items := a.Items()
 		for i := range items {
 			items[i] = clean.Line(items[i])
 		}
-		text = WithNote(strings.Join(items, ", "), clean.Line(a.Note))
+		text = convert.WithNote(strings.Join(items, ", "), clean.Line(a.Note))
 	}
 	return recordName(c, q) + " → " + text
 }

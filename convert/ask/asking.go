@@ -1,4 +1,4 @@
-package convert
+package ask
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // Step says where a question stands after a reply.
@@ -32,15 +34,15 @@ const (
 // It holds state and does no I/O. Send [Asking.Request], hand the response to
 // [Asking.Reply], and go on as its Step says.
 type Asking struct {
-	call   Call
+	call   convert.Call
 	index  int
 	opts   PermissionOptions
-	answer Answer
+	answer convert.Answer
 }
 
-// Ask prepares question q of the call, which counts from 0. Round and Picked
+// New prepares question q of the call, which counts from 0. Round and Picked
 // of the options are the Asking's own to set.
-func Ask(c Call, q int, o PermissionOptions) *Asking {
+func New(c convert.Call, q int, o PermissionOptions) *Asking {
 	o.Round, o.Picked = 1, nil
 	return &Asking{call: c, index: q, opts: o}
 }
@@ -51,13 +53,13 @@ func (a *Asking) Request() acp.RequestPermissionRequest {
 }
 
 // Question is the question being asked.
-func (a *Asking) Question() *Question { return &a.call.Questions[a.index] }
+func (a *Asking) Question() *convert.Question { return &a.call.Questions[a.index] }
 
 // Round counts the requests, from 1.
 func (a *Asking) Round() int { return a.opts.Round }
 
 // Answer is the user's answer after [Done].
-func (a *Asking) Answer() Answer { return a.answer }
+func (a *Asking) Answer() convert.Answer { return a.answer }
 
 // Picked holds the positions of the options picked so far, in option order.
 func (a *Asking) Picked() []int { return a.opts.Picked }
@@ -77,9 +79,9 @@ func (a *Asking) Reply(resp acp.RequestPermissionResponse) (Step, error) {
 	case selected == nil && cancelled != nil && cancelled.Outcome == "cancelled":
 		return Dismissed, nil
 	case cancelled != nil:
-		return 0, fmt.Errorf("%w: outcome %q is neither selected nor cancelled", ErrProtocol, cancelled.Outcome)
+		return 0, fmt.Errorf("%w: outcome %q is neither selected nor cancelled", convert.ErrProtocol, cancelled.Outcome)
 	}
-	return 0, fmt.Errorf("%w: no outcome", ErrProtocol)
+	return 0, fmt.Errorf("%w: no outcome", convert.ErrProtocol)
 }
 
 // HasText reports whether a response carries words or several picks, which no
@@ -130,7 +132,7 @@ func metaText(meta map[string]any, key string, into *string) error {
 	}
 	s, ok := v.(string)
 	if !ok {
-		return fmt.Errorf("%w: _meta.%s must be a string, got %T", ErrProtocol, key, v)
+		return fmt.Errorf("%w: _meta.%s must be a string, got %T", convert.ErrProtocol, key, v)
 	}
 	*into = strings.TrimSpace(s)
 	return nil
@@ -145,13 +147,13 @@ func stringList(v any) ([]string, error) {
 		for i, e := range list {
 			s, ok := e.(string)
 			if !ok {
-				return nil, fmt.Errorf("%w: _meta.selectedOptionIds must hold strings, got %T", ErrProtocol, e)
+				return nil, fmt.Errorf("%w: _meta.selectedOptionIds must hold strings, got %T", convert.ErrProtocol, e)
 			}
 			ids[i] = s
 		}
 		return ids, nil
 	}
-	return nil, fmt.Errorf("%w: _meta.selectedOptionIds must be an array, got %T", ErrProtocol, v)
+	return nil, fmt.Errorf("%w: _meta.selectedOptionIds must be an array, got %T", convert.ErrProtocol, v)
 }
 
 func (a *Asking) take(r reply) (Step, error) {
@@ -159,7 +161,7 @@ func (a *Asking) take(r reply) (Step, error) {
 		return a.takeMany(r)
 	}
 	if r.many && !slices.Equal(r.ids, []string{r.id}) {
-		return 0, fmt.Errorf("%w: several options for a question that takes one", ErrProtocol)
+		return 0, fmt.Errorf("%w: several options for a question that takes one", convert.ErrProtocol)
 	}
 	if r.id == OtherID && !a.Question().Closed {
 		if r.text == "" {
@@ -168,7 +170,7 @@ func (a *Asking) take(r reply) (Step, error) {
 		if r.text == "" {
 			return NeedText, nil
 		}
-		a.answer = Answer{Text: r.text, Note: r.notes}
+		a.answer = convert.Answer{Text: r.text, Note: r.notes}
 		return Done, nil
 	}
 	i, err := a.offered(r.id)
@@ -179,17 +181,17 @@ func (a *Asking) take(r reply) (Step, error) {
 		return a.act(i), nil
 	}
 	note := strings.TrimSpace(r.text + "\n" + r.notes)
-	a.answer = Answer{Selected: []string{a.Question().Options[i].Label}, Note: note}
+	a.answer = convert.Answer{Selected: []string{a.Question().Options[i].Label}, Note: note}
 	return Done, nil
 }
 
 // act does what an option that has an act does.
 func (a *Asking) act(i int) Step {
-	a.answer = Answer{}
+	a.answer = convert.Answer{}
 	switch o := &a.Question().Options[i]; o.Act {
-	case ActDecline:
+	case convert.ActDecline:
 		return Refused
-	case ActAlone:
+	case convert.ActAlone:
 		a.answer.Selected = []string{o.Label}
 	}
 	return Done
@@ -221,7 +223,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 			}
 			if a.Question().Options[i].Act != 0 {
 				if len(ids) > 1 {
-					return 0, fmt.Errorf("%w: option %q stands alone", ErrProtocol, id)
+					return 0, fmt.Errorf("%w: option %q stands alone", convert.ErrProtocol, id)
 				}
 				return a.act(i), nil
 			}
@@ -237,7 +239,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 		text, note = note, ""
 	}
 	if text == "" && !other && (len(picked) == 0 || r.many && len(r.ids) == 0) {
-		return 0, fmt.Errorf("%w: no option was picked", ErrProtocol)
+		return 0, fmt.Errorf("%w: no option was picked", convert.ErrProtocol)
 	}
 	slices.Sort(picked)
 	a.opts.Picked = picked
@@ -245,7 +247,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 	switch {
 	case other && text == "":
 		return NeedText, nil
-	case done, other, r.many, text != "", a.opts.Aware, len(picked) == a.Question().plain():
+	case done, other, r.many, text != "", a.opts.Aware, len(picked) == plain(a.Question()):
 		return Done, nil
 	}
 	a.opts.Round++
@@ -258,14 +260,14 @@ func (a *Asking) settle(text, note string) {
 	for i, p := range a.opts.Picked {
 		labels[i] = a.Question().Options[p].Label
 	}
-	a.answer = Answer{Selected: labels, Text: text, Note: note}
+	a.answer = convert.Answer{Selected: labels, Text: text, Note: note}
 }
 
 // AddText ends a question that is at [NeedText] with the text the user typed.
 // For a multi-select question it stands beside the picks made so far.
 func (a *Asking) AddText(text string) {
 	if !a.Question().MultiSelect {
-		a.answer = Answer{Text: text}
+		a.answer = convert.Answer{Text: text}
 		return
 	}
 	a.settle(text, "")
@@ -294,7 +296,7 @@ func (a *Asking) AddPicks(positions []int) Step {
 }
 
 // plain counts the options that are part of an answer.
-func (q *Question) plain() int {
+func plain(q *convert.Question) int {
 	n := 0
 	for i := range q.Options {
 		if q.Options[i].Act == 0 {
@@ -313,9 +315,9 @@ func (a *Asking) offered(id string) (int, error) {
 		}
 	}
 	if id == "" {
-		return 0, fmt.Errorf("%w: selected without an option id", ErrProtocol)
+		return 0, fmt.Errorf("%w: selected without an option id", convert.ErrProtocol)
 	}
-	return 0, fmt.Errorf("%w: option %q was not offered", ErrProtocol, id)
+	return 0, fmt.Errorf("%w: option %q was not offered", convert.ErrProtocol, id)
 }
 
 // known refuses an id beside a list of ids that says nothing.

@@ -1,4 +1,4 @@
-package convert_test
+package ask_test
 
 import (
 	"encoding/json"
@@ -15,10 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
-func formCall(t require.TestingT, schema string) convert.FormCall {
-	f, err := convert.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(schema)}.Call()
+func formCall(t require.TestingT, schema string) ask.FormCall {
+	f, err := ask.ServerForm{Server: "shop", Message: "Please", Schema: json.RawMessage(schema)}.Call()
 	require.NoError(t, err)
 	f.Session, f.ID = "s", "f"
 	return f
@@ -75,7 +76,7 @@ func TestServerFormRequest(t *testing.T) {
 	want := `{"type":"object","x-more":1.0,"properties":{"b":{"type":"string","title":"T","description":"d","default":"\u001b"},"title":{"type":"integer","minimum":1e2}}}`
 	r := formCall(t, schema).Request()
 	require.Equal(t, want, string(r.RequestedSchema.(json.RawMessage)))
-	require.Equal(t, convert.FormRequest{Mode: "form", SessionID: "s", ToolCallID: "f", Message: `The MCP server "shop" asks: Please`, RequestedSchema: r.RequestedSchema}, r)
+	require.Equal(t, ask.FormRequest{Mode: "form", SessionID: "s", ToolCallID: "f", Message: `The MCP server "shop" asks: Please`, RequestedSchema: r.RequestedSchema}, r)
 }
 
 func TestServerFormRead(t *testing.T) {
@@ -124,7 +125,7 @@ func TestServerFormRemark(t *testing.T) {
 	} {
 		_, _, err := f.Read(json.RawMessage(`{"action":"accept","content":` + content + `}`))
 		require.ErrorIs(t, err, convert.ErrBadAnswer)
-		require.Equal(t, want+".\n\nWho?", convert.Remark(err.Error(), "Who?"))
+		require.Equal(t, want+".\n\nWho?", ask.Remark(err.Error(), "Who?"))
 	}
 }
 
@@ -138,7 +139,7 @@ func TestServerFormIsTooLarge(t *testing.T) {
 		fields(strings.Join(list[:101], ",")):                                     "too many questions: a form has at most 100 fields",
 		fields(`"x":{"type":"string","enum":[` + strings.Join(items, ",") + `]}`): "question 1: wrong number of options: a field has at most 1000",
 	} {
-		_, err := convert.ServerForm{Server: "shop", Schema: json.RawMessage(schema)}.Call()
+		_, err := ask.ServerForm{Server: "shop", Schema: json.RawMessage(schema)}.Call()
 		require.EqualError(t, err, want)
 	}
 	formCall(t, fields(strings.Join(list[:100], ",")))
@@ -164,14 +165,14 @@ func TestServerFormFormats(t *testing.T) {
 // No accept could fit.
 func TestServerFormRequiresNoField(t *testing.T) {
 	for _, schema := range []string{fields(`"a":{"type":"string"}`, "a", "b"), fields(``, "b")} {
-		_, err := convert.ServerForm{Server: "shop", Schema: json.RawMessage(schema)}.Call()
+		_, err := ask.ServerForm{Server: "shop", Schema: json.RawMessage(schema)}.Call()
 		require.ErrorIs(t, err, convert.ErrWrongType)
 		require.ErrorContains(t, err, `required names "b", which is no field`)
 	}
 }
 
 func TestServerAddress(t *testing.T) {
-	address := convert.ServerForm{Server: "shop", Message: "Log in", Mode: "url", URL: "https://bank.example@evil.example/x", ElicitationID: "e1"}
+	address := ask.ServerForm{Server: "shop", Message: "Log in", Mode: "url", URL: "https://bank.example@evil.example/x", ElicitationID: "e1"}
 	f, err := address.Call()
 	require.NoError(t, err)
 	require.Contains(t, f.Questions[0].Text, "https://bank.example@evil.example/x\n(on the host evil.example)")
@@ -369,7 +370,7 @@ func optionLabels(q convert.Question) (labels []string) {
 func FuzzServerForm(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"const":"x"}]},"default":["x"]}},"required":["a"]}`), "x", []byte(`{"a":["x"]}`))
 	f.Fuzz(func(t *testing.T, schema []byte, words string, content []byte) {
-		form, err := convert.ServerForm{Server: words, Message: words, Schema: schema}.Call()
+		form, err := ask.ServerForm{Server: words, Message: words, Schema: schema}.Call()
 		if err != nil {
 			return
 		}

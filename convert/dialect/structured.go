@@ -1,6 +1,11 @@
-package convert
+package dialect
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
 
 // Structured is the result of a call as an object with one entry per question
 // and flags for everything that is not an answer.
@@ -39,12 +44,12 @@ type AnswerValue struct {
 // MarshalJSON writes a string or an array of strings.
 func (v AnswerValue) MarshalJSON() ([]byte, error) {
 	if v.Many {
-		return mustMarshal(append([]string{}, v.Items...)), nil
+		return clean.JSON(append([]string{}, v.Items...)), nil
 	}
 	if len(v.Items) == 0 {
 		return []byte(`""`), nil
 	}
-	return quote(v.Items[0]), nil
+	return clean.JSON(v.Items[0]), nil
 }
 
 // UnmarshalJSON reads a string or an array of strings.
@@ -71,14 +76,14 @@ type Details struct {
 }
 
 // StructuredResult makes the object for an outcome, without details.
-func StructuredResult(c Call, o Outcome) Structured {
-	r := Structured{Answered: o.Status == Answered, Answers: []StructuredAnswer{}}
+func StructuredResult(c convert.Call, o convert.Outcome) Structured {
+	r := Structured{Answered: o.Status == convert.Answered, Answers: []StructuredAnswer{}}
 	switch o.Status {
-	case Answered:
+	case convert.Answered:
 		r.Answers = structuredAnswers(c, o.Answers)
-	case Cancelled, Declined:
+	case convert.Cancelled, convert.Declined:
 		r.Cancelled = true
-	case Disconnected:
+	case convert.Disconnected:
 		r.ConnectionLost = true
 	default:
 		r.Error = o.Message()
@@ -86,7 +91,7 @@ func StructuredResult(c Call, o Outcome) Structured {
 	return r
 }
 
-func structuredAnswers(c Call, answers []Answer) []StructuredAnswer {
+func structuredAnswers(c convert.Call, answers []convert.Answer) []StructuredAnswer {
 	list := make([]StructuredAnswer, 0, len(answers))
 	for i, a := range answers {
 		if i >= len(c.Questions) || a.Empty() {

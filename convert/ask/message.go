@@ -1,0 +1,61 @@
+package ask
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Message writes a question as text for the conversation, with numbered
+// options and a line that says how to answer. Picked are the positions of
+// options that were picked before; they are named and leave the list, the
+// others keep their numbers.
+func Message(q convert.Question, picked []int) string {
+	var b strings.Builder
+	if header := clean.Line(q.Header); header != "" {
+		b.WriteString("**" + header + "**\n\n")
+	}
+	b.WriteString(clean.Block(q.Text))
+	if len(picked) > 0 {
+		b.WriteString("\n\nPicked so far: " + strings.TrimPrefix(doneName(&q, picked), "Done: "))
+	}
+	if len(q.Options) > 0 {
+		b.WriteByte('\n')
+	}
+	for i := range q.Options {
+		switch {
+		case slices.Contains(picked, i):
+		case q.Words:
+			b.WriteString("\n- " + optionName(&q.Options[i]))
+		default:
+			b.WriteString("\n" + strconv.Itoa(i+1) + ". " + optionName(&q.Options[i]))
+		}
+	}
+	b.WriteString("\n\n" + messageHelp(q, len(picked) > 0))
+	return b.String()
+}
+
+func messageHelp(q convert.Question, more bool) string {
+	cancel := " Reply `cancel` to dismiss the question."
+	if !convert.ReadMessage(q, "cancel").Cancel { // an option
+		cancel = ""
+	}
+	switch {
+	case len(q.Options) == 0:
+		return "Reply with your answer." + cancel
+	case q.Words:
+		return "Reply with your answer, or with one of the words above." + cancel
+	case more:
+		return "Reply with your own words, or with further numbers; they are added to what is picked. Reply `done` if that is all." + cancel
+	case q.Closed && q.MultiSelect:
+		return "Reply with one or more numbers (such as `1,3`) or labels." + cancel
+	case q.Closed:
+		return "Reply with a number or a label." + cancel
+	case q.MultiSelect:
+		return "Reply with one or more numbers (such as `1,3`), a label, or your own words." + cancel
+	}
+	return "Reply with a number, a label, or your own words." + cancel
+}

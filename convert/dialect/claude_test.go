@@ -1,0 +1,43 @@
+package dialect_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/convert/internal/calltest"
+)
+
+// What goes back is valid JSON with the questions as they came and one string
+// per answered question.
+func TestUpdatedInput(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		made := calltest.Call(t)
+		c, err := convert.Parse(dialect.UpdatedInput(made, nil), convert.Limits{})
+		require.NoError(t, err)
+		require.Equal(t, made.Questions, c.Questions)
+		answers := make([]convert.Answer, len(c.Questions))
+		for i, q := range c.Questions {
+			if rapid.Bool().Draw(t, "answered") {
+				answers[i] = convert.Answer{Selected: []string{q.Options[0].Label}, Note: rapid.String().Draw(t, "note")}
+			}
+		}
+		out := dialect.UpdatedInput(c, answers)
+		require.True(t, json.Valid(out), "%s", out)
+		require.Equal(t, gjson.GetBytes(c.Input, "questions").Raw, gjson.GetBytes(out, "questions").Raw)
+		var got struct{ Answers map[string]string }
+		require.NoError(t, json.Unmarshal(out, &got))
+		for i, q := range c.Questions {
+			text, ok := got.Answers[q.Text]
+			require.Equal(t, !answers[i].Empty(), ok)
+			if ok {
+				require.Equal(t, convert.AnswerText(q, answers[i]), text)
+			}
+		}
+	})
+}

@@ -8,7 +8,8 @@
 //
 // Questions of one session are asked one after the other, in the order of the
 // calls to [Adapter.Ask]; sessions do not wait for each other. A question
-// waits until it is answered, cancelled or cut off: there is no timeout.
+// waits until it is answered, cancelled or cut off: there is no timeout. What is
+// open can be seen, answered and cancelled from elsewhere: see [Options].Desk.
 //
 // An [Adapter] is a [Resolver]. Others come with the package: [Static],
 // [Func] and [Lines]; [NewTool] makes a tool of any of them that a Go agent
@@ -19,15 +20,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -104,9 +104,12 @@ type Options struct {
 	Guard bool
 	// Now is the guard's clock; nil is [time.Now].
 	Now func() time.Time
-	// OnChange is told of every change of an open call, in order for each
-	// call. It must not block and must not call the adapter.
-	OnChange func(Change)
+	// Desk is where everything is posted that is asked, ordinary permissions
+	// too; nil is one of the adapter's own.
+	Desk *desk.Desk
+	// Describe says, for people at the desk, who asks in a session and where it
+	// works. It may be nil and must not block.
+	Describe func(session string) (agent, dir string)
 	// Logger gets what goes wrong with a client; nil discards it.
 	Logger *slog.Logger
 }
@@ -122,18 +125,17 @@ type Adapter struct {
 	client Client
 	opts   Options
 	log    *slog.Logger
+	desk   *desk.Desk
 
-	mu       sync.Mutex
-	sessions map[string]*session
-	open     map[key]*entry
-	serial   int
+	mu sync.Mutex
+	// broken are, by session, rungs on which the client gave no valid reply.
+	broken map[string]map[Rung]bool
+	serial int
 }
-
-type key struct{ session, id string }
 
 // New makes an adapter for a connection. A nil opts is the zero Options.
 func New(client Client, opts *Options) *Adapter {
-	a := &Adapter{client: client, sessions: map[string]*session{}, open: map[key]*entry{}}
+	a := &Adapter{client: client, broken: map[string]map[Rung]bool{}}
 	if opts != nil {
 		a.opts = *opts
 	}
@@ -144,77 +146,15 @@ func New(client Client, opts *Options) *Adapter {
 	if a.opts.Now == nil {
 		a.opts.Now = time.Now
 	}
+	if a.desk = a.opts.Desk; a.desk == nil {
+		a.desk = new(desk.Desk)
+	}
 	return a
 }
 
-// structural are limits that hold for every dialect: without them a reply
-// could not be told apart.
-var structural = convert.Limits{
-	MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true,
-}
-
-// Ask asks all questions of the call and returns how it ended. It blocks until
-// then. When ctx ends, the open question is withdrawn. The outcome is Cancelled
-// if ctx was cancelled without a cause or with [convert.ErrCancelled],
-// Disconnected with [convert.ErrDisconnected], and Failed with any other cause,
-// a deadline included: those are not the user's doing.
-//
-// A call without an id gets one. An id that is open already is a failure.
-func (a *Adapter) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	return a.put(ctx, &entry{call: c})
-}
-
-// AskForm asks what an MCP server wants to know, in the session's queue and on
-// the same rungs as [Adapter.Ask]. It returns the reply for the server, an
-// accept only with values that the user gave and that fit the form, and how it
-// came about. Unlike a question, a form that is dismissed withdraws no others.
-func (a *Adapter) AskForm(ctx context.Context, f ask.FormCall) (json.RawMessage, convert.Outcome) {
-	e := &entry{call: f.Call, form: &f}
-	o, _ := a.put(ctx, e)
-	if o.Status == convert.Answered && e.reply != nil {
-		return e.reply, o
-	}
-	reply, err := f.Reply(o)
-	if err != nil { // the ladder checks answers before
-		return ask.CancelForm, convert.Outcome{Status: convert.Failed, Reason: err.Error()}
-	}
-	return reply, o
-}
-
-func (a *Adapter) put(ctx context.Context, e *entry) (convert.Outcome, error) {
-	if err := e.call.Validate(structural); err != nil {
-		return failed(err.Error())
-	}
-	if err := a.enter(ctx, e); err != nil {
-		return failed(err.Error())
-	}
-	s := a.session(e.call.Session)
-	defer a.forget(s)
-	if err := s.turn.wait(e.ctx); err != nil {
-		return a.leave(e, a.ended(e.ctx, err))
-	}
-	// The call has its outcome, and siblings are withdrawn, before the next one
-	// has its turn.
-	defer s.turn.done()
-	return a.leave(e, a.ask(e, s))
-}
-
-func failed(reason string) (convert.Outcome, error) {
-	o := convert.Outcome{Status: convert.Failed, Reason: reason}
-	return o, o.Err()
-}
-
-// RequestPermission asks for an ordinary permission in the session's queue: it
-// waits for open questions, and they wait for it.
-func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	s := a.session(string(r.SessionId))
-	defer a.forget(s)
-	if err := s.turn.wait(ctx); err != nil {
-		return acp.RequestPermissionResponse{}, err
-	}
-	defer s.turn.done()
-	return a.client.RequestPermission(ctx, r)
-}
+// Desk is where everything is that the adapter asks and that is open: list,
+// answer, cancel and watch it there.
+func (a *Adapter) Desk() *desk.Desk { return a.desk }
 
 // ended turns the error of a request that got no reply into an outcome; the
 // zero Outcome means that the client did reply, with an error.
@@ -289,50 +229,29 @@ func (a *Adapter) sendUpdate(e *entry, u acp.SessionUpdate, send func(context.Co
 // end sends the update that ends a tool call, which also says on which rung
 // the question was asked last.
 func (a *Adapter) end(e *entry, u acp.SessionUpdate) {
-	a.mu.Lock()
-	rung := e.rung
-	a.mu.Unlock()
-	u.ToolCallUpdate.Meta = map[string]any{"acp-bridge": map[string]any{"rung": rung.String()}}
+	u.ToolCallUpdate.Meta = map[string]any{"acp-bridge": map[string]any{"rung": e.rung.String()}}
 	a.update(e, u)
 }
 
-// enter registers a call as open.
-func (a *Adapter) enter(ctx context.Context, e *entry) error {
+// EndSession drops what is remembered of a session. Its open questions are not
+// touched: end the context they were asked with.
+func (a *Adapter) EndSession(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if e.call.ID == "" {
-		a.serial++
-		e.call.ID = "question_" + strconv.Itoa(a.serial)
-		if e.form != nil {
-			e.form.ID = e.call.ID
-		}
-	}
-	k := key{e.call.Session, e.call.ID}
-	if a.open[k] != nil {
-		return fmt.Errorf("question call %q is open already", e.call.ID)
-	}
-	a.serial++
-	e.order, e.state = a.serial, Queued
-	e.ctx, e.cancel = context.WithCancelCause(ctx)
-	a.open[k] = e
-	a.changed(e)
-	return nil
+	delete(a.broken, id)
 }
 
-// leave takes a call off the list and settles how it ended: an answer given by
-// code wins over what came from the client at the same time.
-func (a *Adapter) leave(e *entry, o convert.Outcome) (convert.Outcome, error) {
+func (a *Adapter) breaks(session string, r Rung) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.open, key{e.call.Session, e.call.ID})
-	e.cancel(nil)
-	if e.forced != nil {
-		o, e.reply = *e.forced, nil
+	if a.broken[session] == nil {
+		a.broken[session] = map[Rung]bool{}
 	}
-	e.state, e.outcome = Ended, o
-	if o.Status == convert.Cancelled && e.form == nil {
-		a.withdrawSiblings(e)
-	}
-	a.changed(e)
-	return o, o.Err()
+	a.broken[session][r] = true
+}
+
+func (a *Adapter) isBroken(session string, r Rung) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.broken[session][r]
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -81,7 +82,7 @@ func TestSessionsDoNotWaitForEachOther(t *testing.T) {
 		for range calls { // all are open before the first is answered
 			requests = append(requests, e.request())
 		}
-		require.Len(t, a.Open(), len(calls))
+		require.Len(t, a.Desk().List(), len(calls))
 		for _, r := range requests {
 			e.selects(r, "SQLite")
 		}
@@ -107,7 +108,7 @@ func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
 		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, o)
 		require.ErrorIs(t, first.err, convert.ErrCancelled)
 		require.Equal(t, convert.Cancelled, second.wait().Status, "a sibling is withdrawn unasked")
-		require.Empty(t, a.Open())
+		require.Empty(t, a.Desk().List())
 		leave()
 		require.Equal(t, []string{
 			"one pending Which database?",
@@ -143,7 +144,7 @@ func TestContextWithdrawsTheQuestion(t *testing.T) {
 				require.Equal(t, test.want, waiting.wait().Status)
 				e.selects(req, "SQLite") // too late, and harmless
 				synctest.Wait()
-				require.Empty(t, a.Open())
+				require.Empty(t, a.Desk().List())
 				leave()
 				require.Len(t, e.updates, 2)
 				require.True(t, strings.HasPrefix(e.updates[1], "q failed "), e.updates[1])
@@ -171,48 +172,49 @@ func TestOpenQuestionsCanBeAnsweredFromCode(t *testing.T) {
 		var mu sync.Mutex
 		var seen []string
 		e := newEditor(t)
-		a := adapter.New(e.conn, &adapter.Options{OnChange: func(c adapter.Change) {
+		a := adapter.New(e.conn, nil)
+		a.Desk().Watch(func(c desk.Entry) {
 			mu.Lock()
 			defer mu.Unlock()
 			line := fmt.Sprint(c.Call.ID, " ", c.State)
 			switch c.State {
-			case adapter.Asking:
+			case desk.Asking:
 				line += fmt.Sprint(" ", c.Question, " ", c.Rung)
-			case adapter.Ended:
+			case desk.Settled:
 				line += " " + c.Outcome.Status.String()
 			}
 			seen = append(seen, line)
-		}})
+		})
 		one := begin(t.Context(), a, callOf("one", pick, multi))
 		e.selects(e.request(), "PostgreSQL")
 		e.request()
 		two := begin(t.Context(), a, callOf("two", pick))
 		synctest.Wait()
 
-		open := a.Open()
+		open := a.Desk().List()
 		require.Len(t, open, 2)
 		require.Equal(t, "one", open[0].Call.ID)
-		require.Equal(t, adapter.Asking, open[0].State)
+		require.Equal(t, desk.Asking, open[0].State)
 		require.Equal(t, 1, open[0].Question)
-		require.Equal(t, adapter.Queued, open[1].State)
+		require.Equal(t, desk.Queued, open[1].State)
 
-		require.ErrorIs(t, a.Respond("s1", "three", nil), adapter.ErrNotOpen)
-		require.ErrorIs(t, a.Respond("s1", "one", []convert.Answer{{Selected: []string{"Oracle"}}}), convert.ErrFailed)
+		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "three"}, nil, "code"), desk.ErrNotOpen)
+		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "one"}, []convert.Answer{{Selected: []string{"Oracle"}}}, "code"), convert.ErrFailed)
 		answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Logs"}}}
-		require.NoError(t, a.Respond("s1", "one", answers))
-		require.ErrorIs(t, a.Respond("s1", "one", answers), adapter.ErrNotOpen, "answered twice")
+		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "one"}, answers, "code"))
+		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "one"}, answers, "code"), desk.ErrSettled, "answered twice")
 		e.notification("$/cancel_request")
 		require.Equal(t, "two", e.request().Get("params.toolCall.toolCallId").Str)
 		require.Equal(t, answers, one.wait().Answers)
 		require.NoError(t, one.err)
 
-		require.NoError(t, a.Cancel("s1", "two"))
+		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "two"}, "code"))
 		leave := e.drain()
 		require.Equal(t, convert.Cancelled, two.wait().Status)
-		require.ErrorIs(t, a.Cancel("s1", "two"), adapter.ErrNotOpen)
+		require.ErrorIs(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "two"}, "code"), desk.ErrSettled)
 		require.Equal(t, []string{
 			"one queued", "one asking 0 permission", "one asking 1 permission",
-			"two queued", "one ended answered", "two asking 0 permission", "two ended cancelled",
+			"two queued", "one settled answered", "two asking 0 permission", "two settled cancelled",
 		}, seen)
 		leave()
 		require.Contains(t, e.updates, "one:2 completed Which features? → Auth, Logs")
@@ -295,7 +297,7 @@ func TestManySessions(t *testing.T) {
 	for range sessions {
 		ids = append(ids, e.request().Get("id").Raw)
 	}
-	require.Len(t, a.Open(), sessions)
+	require.Len(t, a.Desk().List(), sessions)
 	per := int(heap()-before) / sessions
 	t.Logf("%d bytes of heap a session", per)
 	require.Less(t, per, 64<<10)
@@ -310,7 +312,7 @@ func TestManySessions(t *testing.T) {
 		runtime.Gosched()
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
-	require.Empty(t, a.Open())
+	require.Empty(t, a.Desk().List())
 }
 
 func heap() int64 {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -120,8 +121,8 @@ func TestRespondToAForm(t *testing.T) {
 			replies <- reply
 		}()
 		synctest.Wait()
-		require.ErrorIs(t, a.Respond("s1", "f", []convert.Answer{{Text: "99"}}), convert.ErrBadAnswer)
-		require.NoError(t, a.Respond("s1", "f", []convert.Answer{{Text: "9"}}))
+		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "99"}}, "code"), convert.ErrBadAnswer)
+		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "9"}}, "code"))
 		require.JSONEq(t, accepts(`"port":9`), string(<-replies))
 	})
 }
@@ -134,7 +135,7 @@ type racing struct {
 
 func (r *racing) CreateElicitation(_ context.Context, request any) (json.RawMessage, error) {
 	f := request.(ask.FormRequest)
-	err := r.a.Respond(f.SessionID, f.ToolCallID, []convert.Answer{{Text: "9"}})
+	err := r.a.Desk().Answer(desk.Ref{Session: f.SessionID, ID: f.ToolCallID}, []convert.Answer{{Text: "9"}}, "code")
 	return json.RawMessage(accepts(`"port":1`)), err
 }
 
@@ -161,11 +162,11 @@ func TestDismissedFormWithdrawsNoOthers(t *testing.T) {
 			question <- o
 		}()
 		synctest.Wait()
-		require.NoError(t, a.Cancel("s1", "f"))
+		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "f"}, "code"))
 		require.Equal(t, convert.Cancelled, (<-form).Status)
 		synctest.Wait()
-		require.Equal(t, adapter.Asking, a.Open()[0].State, "it is asked now")
-		require.NoError(t, a.Cancel("s1", "q"))
+		require.Equal(t, desk.Asking, a.Desk().List()[0].State, "it is asked now")
+		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "q"}, "code"))
 		<-question
 	})
 }

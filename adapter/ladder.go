@@ -43,8 +43,8 @@ func (r Rung) String() string {
 }
 
 // usable reports whether a rung can be tried in this session.
-func (a *Adapter) usable(s *session, r Rung) bool {
-	if r < a.opts.First || s.isBroken(r) {
+func (a *Adapter) usable(e *entry, r Rung) bool {
+	if r < a.opts.First || a.isBroken(e.call.Session, r) {
 		return false
 	}
 	switch r {
@@ -65,67 +65,83 @@ func (a *Adapter) hasForms() bool {
 }
 
 // takesForm reports whether the call can be asked in one piece.
-func (a *Adapter) takesForm(e *entry, s *session) bool {
+func (a *Adapter) takesForm(e *entry) bool {
 	if e.form != nil && e.form.IsURL() {
 		return a.opts.First <= Form && a.opts.URLs && a.hasForms()
 	}
-	return a.usable(s, Form)
+	return a.usable(e, Form)
 }
 
-// ask takes the call through the rungs. The zero Outcome of a rung means that
-// the client gave no valid reply there.
-func (a *Adapter) ask(e *entry, s *session) convert.Outcome {
+// ask takes the call through the rungs and settles it. The zero Outcome of a
+// rung means that the client gave no valid reply there.
+func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
 	announced := false
-	if a.takesForm(e, s) {
+	if a.takesForm(e) {
 		o, err := a.askForm(e)
 		if err == nil {
-			return o
+			return a.concludeForm(e, o)
 		}
 		announced = true
-		a.stepDown(e, s, Form, err)
+		a.stepDown(e, Form, err)
 	}
 	answers := make([]convert.Answer, len(e.call.Questions))
 	for q := range e.call.Questions {
 		a.announce(e, q, announced && q == 0)
-		answer, o := a.askFitting(e, s, q)
-		if o.Status != convert.Answered {
-			a.conclude(e, q, a.settled(e, o))
-			return o
+		answer, o := a.askFitting(e, q)
+		answers[q] = answer
+		switch {
+		case o.Status != convert.Answered:
+			return a.conclude(e, q, o)
+		case q == len(answers)-1:
+			o.Answers = answers
+			return a.conclude(e, q, o)
 		}
 		a.end(e, ask.Complete(e.call, q, answer))
-		answers[q] = answer
 	}
-	return convert.Outcome{Status: convert.Answered, Answers: answers}
+	panic("unreachable: a call has questions")
 }
 
-// conclude ends the tool calls of a call that ended at question q. Answers
-// given by code count for the questions before it, too.
-func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) {
-	if o.Status != convert.Answered {
-		a.end(e, ask.Fail(e.call, q, o))
-		return
+// conclude settles a call that ended at question q, and then ends its tool
+// calls. Answers given at the desk count for the questions before it, too.
+func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) (stands convert.Outcome, first bool) {
+	stands, first = e.settle(o)
+	if stands.Status != convert.Answered {
+		a.end(e, ask.Fail(e.call, q, stands))
+		return stands, first
 	}
-	for i := range min(q+1, len(o.Answers)) {
-		a.end(e, ask.Complete(e.call, i, o.Answers[i]))
+	from := 0
+	if first {
+		from = q
 	}
+	for i := from; i <= q && i < len(stands.Answers); i++ {
+		a.end(e, ask.Complete(e.call, i, stands.Answers[i]))
+	}
+	return stands, first
 }
 
-// settled is how the call ends, which code may have decided meanwhile.
-func (a *Adapter) settled(e *entry, o convert.Outcome) convert.Outcome {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if e.forced != nil {
-		return *e.forced
+// concludeForm is conclude for a call that was asked as a form.
+func (a *Adapter) concludeForm(e *entry, o convert.Outcome) (stands convert.Outcome, first bool) {
+	stands, first = e.settle(o)
+	if stands.Status == convert.Answered {
+		a.end(e, ask.CompleteAll(e.call, stands.Answers))
+	} else {
+		a.end(e, ask.FailAll(e.call, stands))
 	}
-	return o
+	return stands, first
+}
+
+// asking tells the desk how a question is being asked.
+func (e *entry) asking(question int, r Rung) {
+	e.rung = r
+	e.ticket.Asking(question, r.String())
 }
 
 // stepDown remembers that a rung does not work in this session. A value that
 // does not fit its field, or an address that is not opened, says nothing about
 // other forms.
-func (a *Adapter) stepDown(e *entry, s *session, from Rung, why error) {
+func (a *Adapter) stepDown(e *entry, from Rung, why error) {
 	if !errors.Is(why, convert.ErrBadAnswer) && (e.form == nil || !e.form.IsURL() || from != Form) {
-		s.breaks(from)
+		a.breaks(e.call.Session, from)
 	}
 	a.log.Warn("question goes to the next rung", "session", e.call.Session, "call", e.call.ID, "rung", from.String(), "why", why)
 }
@@ -135,10 +151,10 @@ const maxTries = 3
 
 // askFitting asks one question until the answer fits its field, if it is one of
 // a form.
-func (a *Adapter) askFitting(e *entry, s *session, q int) (convert.Answer, convert.Outcome) {
+func (a *Adapter) askFitting(e *entry, q int) (convert.Answer, convert.Outcome) {
 	call := e.call
 	for try := 1; ; try++ {
-		answer, o := a.askOne(e, s, call, q)
+		answer, o := a.askOne(e, call, q)
 		if o.Status != convert.Answered || e.form == nil {
 			return answer, o
 		}
@@ -156,18 +172,18 @@ func (a *Adapter) askFitting(e *entry, s *session, q int) (convert.Answer, conve
 }
 
 // askOne asks one question on the best rung below the form.
-func (a *Adapter) askOne(e *entry, s *session, call convert.Call, q int) (convert.Answer, convert.Outcome) {
+func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, convert.Outcome) {
 	asking := ask.New(call, q, ask.PermissionOptions{Title: a.opts.Title, Aware: a.opts.Aware})
 	var why error
-	if a.usable(s, Permission) {
-		o, err := a.askPermission(e, s, q, asking)
+	if a.usable(e, Permission) {
+		o, err := a.askPermission(e, q, asking)
 		if err == nil {
 			return asking.Answer(), o
 		}
 		why = err
-		a.stepDown(e, s, Permission, err)
+		a.stepDown(e, Permission, err)
 	}
-	if a.usable(s, Conversation) {
+	if a.usable(e, Conversation) {
 		o := a.askConversation(e, q, asking)
 		return asking.Answer(), o
 	}
@@ -203,8 +219,8 @@ func (a *Adapter) tooFast(asked time.Time) bool {
 
 // askPermission goes through the rounds of one question. An error means that
 // the client gave no valid reply.
-func (a *Adapter) askPermission(e *entry, s *session, q int, asking *ask.Asking) (convert.Outcome, error) {
-	a.asking(e, q, Permission)
+func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Outcome, error) {
+	e.asking(q, Permission)
 	for {
 		start := a.opts.Now()
 		resp, err := a.client.RequestPermission(e.ctx, asking.Request())
@@ -228,15 +244,15 @@ func (a *Adapter) askPermission(e *entry, s *session, q int, asking *ask.Asking)
 		case step == ask.Refused:
 			return declined, nil
 		case step == ask.NeedText:
-			return a.askText(e, s, q, asking), nil
+			return a.askText(e, q, asking), nil
 		}
 	}
 }
 
 // askText gets the text for Other from the conversation. Where there is none,
 // the answer is the word the user picked, which no form takes.
-func (a *Adapter) askText(e *entry, s *session, q int, asking *ask.Asking) convert.Outcome {
-	if a.usable(s, Conversation) {
+func (a *Adapter) askText(e *entry, q int, asking *ask.Asking) convert.Outcome {
+	if a.usable(e, Conversation) {
 		return a.askConversation(e, q, asking)
 	}
 	switch {
@@ -250,7 +266,7 @@ func (a *Adapter) askText(e *entry, s *session, q int, asking *ask.Asking) conve
 }
 
 func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.Outcome {
-	a.asking(e, q, Conversation)
+	e.asking(q, Conversation)
 	talker := a.client.(Talker)
 	text := ask.Message(*asking.Question(), asking.Picked())
 	for {
@@ -283,7 +299,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 // askForm asks all questions at once. An error means that the client gave no
 // valid reply.
 func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
-	a.asking(e, 0, Form)
+	e.asking(0, Form)
 	var o convert.Outcome
 	var err error
 	if e.form == nil {
@@ -300,15 +316,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 			request.Message = ask.Remark(err.Error(), e.form.Request().Message)
 		}
 	}
-	if err != nil {
-		return o, err
-	}
-	if end := a.settled(e, o); end.Status == convert.Answered {
-		a.end(e, ask.CompleteAll(e.call, end.Answers))
-	} else {
-		a.end(e, ask.FailAll(e.call, end))
-	}
-	return o, nil
+	return o, err
 }
 
 // sendForm shows a form once.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -54,7 +55,7 @@ func (p plan) play(t *testing.T) played {
 		case "disconnect":
 			r.e.leave()
 		case "from code":
-			_ = a.Cancel(p.Asks.Session, p.Asks.ID)
+			_ = a.Desk().Cancel(desk.Ref{Session: p.Asks.Session, ID: p.Asks.ID}, "code")
 		}
 	}
 	select {
@@ -65,7 +66,7 @@ func (p plan) play(t *testing.T) played {
 	}
 	r.seen.outcome = call.wait()
 	cancel()
-	if open := a.Open(); len(open) > 0 {
+	if open := a.Desk().List(); len(open) > 0 {
 		t.Errorf("still open: %v", open)
 	}
 	r.e.leave()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
@@ -115,7 +116,9 @@ func convertReplies(ctx context.Context, req dialect.Request, o convertOptions, 
 		return err
 	}
 	client := &scriptedClient{replies: replies}
-	a := adapter.New(client, &adapter.Options{Forms: o.to == "form", OnChange: client.follow})
+	open := new(desk.Desk)
+	open.Watch(client.follow)
+	a := adapter.New(client, &adapter.Options{Forms: o.to == "form", Desk: open})
 	outcome, _ := a.Ask(ctx, req.Call)
 	if err := client.check(); err != nil {
 		return err

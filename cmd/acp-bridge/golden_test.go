@@ -19,6 +19,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
@@ -271,7 +272,9 @@ func overACP(t *testing.T, form bool, replies []json.RawMessage, ask func(*adapt
 	client := &wireClient{script: scriptedClient{replies: replies}}
 	agentSide := conn.New(agentIn, agentOut, nil, nil)
 	clientSide := conn.New(clientIn, clientOut, client, nil)
-	ask(adapter.New(agentSide, &adapter.Options{Forms: form, URLs: form, OnChange: client.script.follow}))
+	open := new(desk.Desk)
+	open.Watch(client.script.follow)
+	ask(adapter.New(agentSide, &adapter.Options{Forms: form, URLs: form, Desk: open}))
 	require.NoError(t, agentSide.Flush(t.Context()))
 	agentOut.Close() // the client has read everything when it sees the end
 	<-clientSide.Done()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 // scriptedClient is a client whose replies are known beforehand, one for each
@@ -23,9 +24,9 @@ type scriptedClient struct {
 }
 
 // follow counts questions and rounds, to name them when replies do not fit.
-func (c *scriptedClient) follow(ch adapter.Change) {
-	if ch.State == adapter.Asking {
-		c.form, c.question, c.round = ch.Rung == adapter.Form, ch.Question+1, 0
+func (c *scriptedClient) follow(e desk.Entry) {
+	if e.State == desk.Asking {
+		c.form, c.question, c.round = e.Rung == adapter.Form.String(), e.Question+1, 0
 	}
 }
 

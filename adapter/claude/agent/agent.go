@@ -23,6 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -70,6 +71,7 @@ type Agent struct {
 
 	mu       sync.Mutex
 	asker    *adapter.Adapter // made by initialize
+	desk     *desk.Desk       // what is open in all sessions
 	canRead  bool             // the editor reads out its buffers
 	toggles  bool             // the editor has options that are on or off
 	opensURL bool             // the editor sends its user to addresses
@@ -92,6 +94,8 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	// Handlers may run before New returns: they wait for the connection here.
 	a.mu.Lock()
 	a.conn = conn.New(r, w, a, &conn.Options{Logger: opts.Logger, MaxLine: maxLine, Trace: a.trace()})
+	a.desk = new(desk.Desk)
+	a.desk.Watch(a.questionChanged)
 	a.asker = a.newAsker(acp.InitializeRequest{})
 	a.mu.Unlock()
 	select {

@@ -93,7 +93,7 @@ func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
 	o, why := AskOptions(r)
 	o.Guard = o.Guard || a.opts.Guard
 	o.Now = a.opts.Now
-	o.OnChange = a.questionChanged
+	o.Desk = a.desk
 	o.Logger = a.log
 	if a.opts.First != 0 {
 		o.First, why = a.opts.First, "--ask"

@@ -3,10 +3,12 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 // editor is the editor as the adapter sees it: its requests go over the
@@ -55,20 +57,17 @@ func (a *Agent) ask() *adapter.Adapter {
 	return a.asker
 }
 
-// questionChanged keeps track of the questions that are in front of the user.
-func (a *Agent) questionChanged(c adapter.Change) {
-	s := a.known(c.Call.Session)
-	if s == nil {
-		return
+// questionChanged logs how questions are asked.
+func (a *Agent) questionChanged(e desk.Entry) {
+	if e.State == desk.Asking && e.Kind != desk.Permission {
+		a.log.Debug("question", "session", e.Call.Session, "call", e.Call.ID, "question", e.Question+1, "rung", e.Rung)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.State == adapter.Asking && c.Rung != adapter.Conversation {
-		s.asking[c.Call.ID] = true
-	} else {
-		delete(s.asking, c.Call.ID)
-	}
-	if c.State == adapter.Asking {
-		a.log.Debug("question", "session", c.Call.Session, "call", c.Call.ID, "question", c.Question+1, "rung", c.Rung.String())
-	}
+}
+
+// asks reports whether a question of the session is in front of the user. One
+// in the conversation does not count.
+func (s *session) asks() bool {
+	return slices.ContainsFunc(s.agent.desk.List(), func(e desk.Entry) bool {
+		return e.Call.Session == s.id && e.State == desk.Asking && e.Kind != desk.Permission && e.Rung != adapter.Conversation.String()
+	})
 }

@@ -93,7 +93,7 @@ var errEmptyPrompt = invalid("the prompt is empty")
 // may not be gone yet: it would take the first along.
 func (s *session) enqueue(p *prompt) {
 	s.mu.Lock()
-	superseded := len(s.asking) > 0 && s.turn != nil && !s.turn.cancelled
+	superseded := s.asks() && s.turn != nil && !s.turn.cancelled
 	s.mu.Unlock()
 	if superseded {
 		s.cancelAll()

@@ -53,8 +53,7 @@ type session struct {
 	// interrupting is closed when the CLI has seen the interrupt that is on its
 	// way; nil when there is none.
 	interrupting chan struct{}
-	dead         error           // why the CLI ended while a question was parked
-	asking       map[string]bool // calls in front of the user, not counting a parked one
+	dead         error // why the CLI ended while a question was parked
 }
 
 // turn is one piece of work of the CLI, from a prompt to its result.
@@ -185,7 +184,7 @@ func (a *Agent) open(ctx context.Context, s *session) error {
 func (a *Agent) prepare(id string, u setup) *session {
 	s := &session{
 		agent: a, id: id, cliID: id, setup: u,
-		asking: map[string]bool{}, ended: make(chan struct{}),
+		ended: make(chan struct{}),
 		model: u.model, tuning: tuning{effort: u.effort},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(a.ctx)

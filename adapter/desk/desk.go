@@ -1,0 +1,313 @@
+// Package desk owns the open questions of a process: what an agent wants to
+// know and a person has not answered yet. Whoever asks posts an [Item] and
+// holds its [Ticket]; everybody else lists, answers, cancels and watches.
+//
+//	var d desk.Desk
+//	ticket, err := d.Post(ctx, desk.Item{Kind: desk.Question, Call: call})
+//	defer ticket.Leave()
+//	if ticket.Turn() == nil {                  // the first of its session
+//		outcome = show(ticket.Context(), call) // ends when others settle it
+//	}
+//	outcome, first := ticket.Settle(outcome, "editor")
+//
+// and elsewhere
+//
+//	err := d.Answer(desk.Ref{Session: "s1", ID: "toolu_1"}, answers, "phone")
+//
+// An item has one outcome: the first one stands, for all. The items of a
+// session are shown one at a time, in the order in which they were posted;
+// sessions do not wait for each other. Nothing here has a timeout.
+package desk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Kind says what an item is to the person.
+type Kind int
+
+const (
+	// Question is a question call of an agent. Cancelling it withdraws what
+	// waits in its session: the agent stops.
+	Question Kind = iota + 1
+	// Form is what an MCP server wants to know.
+	Form
+	// Permission is leave to use a tool. Its call has one question, whose
+	// options are the choices.
+	Permission
+)
+
+// String returns the kind in lower case.
+func (k Kind) String() string {
+	switch k {
+	case Question:
+		return "question"
+	case Form:
+		return "form"
+	case Permission:
+		return "permission"
+	}
+	return "unknown"
+}
+
+// Item is something that a person is asked. Call.Session and Call.ID name it.
+type Item struct {
+	Kind Kind
+	Call convert.Call
+	// Check is a rule for answers beyond those of the call; nil has none. It
+	// must not block and must not call the desk.
+	Check func([]convert.Answer) error
+	// Agent says who asks and Dir where it works, for people.
+	Agent, Dir string
+}
+
+// State says where an item is.
+type State int
+
+const (
+	// Queued means that the item waits for others of its session, or for its
+	// asker to show it.
+	Queued State = iota + 1
+	// Asking means that the item is in front of the user.
+	Asking
+	// Settled means that the item has its outcome.
+	Settled
+)
+
+// String returns the state in lower case.
+func (s State) String() string {
+	switch s {
+	case Queued:
+		return "queued"
+	case Asking:
+		return "asking"
+	case Settled:
+		return "settled"
+	}
+	return "unknown"
+}
+
+// Entry is an item as it stands.
+type Entry struct {
+	Item
+	// Revision is the item's own number in this desk: later items have higher
+	// ones, also those with the same session and id.
+	Revision uint64
+	// Asked is when the item was posted.
+	Asked time.Time
+	State State
+	// Place counts the items before it in its session.
+	Place int
+	// Question counts from 0 and Rung says how it is asked, once State was
+	// Asking.
+	Question int
+	Rung     string
+	// Settlement is set when State is Settled.
+	Settlement
+}
+
+// Settlement is how an item ended.
+type Settlement struct {
+	Outcome convert.Outcome
+	// By says who settled it, for people. It is empty if nobody did: the item
+	// was withdrawn.
+	By string
+	At time.Time
+}
+
+// Ref names an item.
+type Ref struct {
+	Session, ID string
+	// Revision, if it is not 0, must be the item's: what is answered is what
+	// was seen.
+	Revision uint64
+}
+
+var (
+	// ErrNotOpen means that there is no such item: it was never posted, or
+	// ended too long ago to be known.
+	ErrNotOpen = errors.New("no such open question")
+	// ErrSettled means that an item has its outcome already. The error is a
+	// [SettledError].
+	ErrSettled = errors.New("settled already")
+	// ErrRevision means that the item is not the one that was seen.
+	ErrRevision = errors.New("another question has taken its place")
+	// ErrOpen means that an item with this session and id is open.
+	ErrOpen = errors.New("open already")
+)
+
+// SettledError says how an item ended that somebody wanted to settle.
+type SettledError struct{ Settlement }
+
+// Error says what happened to the item, by whom and when.
+func (e *SettledError) Error() string {
+	by := ""
+	if e.By != "" {
+		by = " by " + e.By
+	}
+	return fmt.Sprintf("%v: %s%s at %s", ErrSettled, e.Outcome.Status, by, e.At.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns [ErrSettled].
+func (e *SettledError) Unwrap() error { return ErrSettled }
+
+// Desk is the open items of a process. The zero value is an empty one. Its
+// methods may be called from any goroutine.
+type Desk struct {
+	mu     sync.Mutex
+	serial uint64
+	open   map[key]*Ticket
+	queues map[string][]*Ticket // by session, the first one's turn it is
+	recent recent
+
+	news news
+}
+
+type key struct{ session, id string }
+
+// Post takes the last place in the queue of the item's session, at once. It
+// fails with [ErrOpen] if an item with the same session and id is open. When
+// ctx ends, the ticket's context does; the item stays open until it is settled.
+// Every ticket must be left, see [Ticket.Leave].
+func (d *Desk) Post(ctx context.Context, it Item) (*Ticket, error) {
+	t := &Ticket{desk: d, item: it, asked: time.Now(), first: make(chan struct{})}
+	d.mu.Lock()
+	defer d.tell()
+	defer d.mu.Unlock()
+	if d.open[t.key()] != nil {
+		return nil, fmt.Errorf("question call %q is %w", it.Call.ID, ErrOpen)
+	}
+	if d.open == nil {
+		d.open, d.queues = map[key]*Ticket{}, map[string][]*Ticket{}
+	}
+	d.serial++
+	t.revision, t.state = d.serial, Queued
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	d.open[t.key()] = t
+	queue := append(d.queues[it.Call.Session], t)
+	d.queues[it.Call.Session] = queue
+	if len(queue) == 1 {
+		close(t.first)
+	}
+	d.changed(t)
+	return t, nil
+}
+
+// List returns all open items in the order in which they were posted.
+func (d *Desk) List() []Entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.list()
+}
+
+func (d *Desk) list() []Entry {
+	list := make([]Entry, 0, len(d.open))
+	for _, t := range d.open {
+		list = append(list, t.entry())
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Revision, b.Revision) })
+	return list
+}
+
+// Answer settles an item with one answer per question, the zero Answer for a
+// question that is left without one. Answers that do not fit are an error, and
+// the item stays open. The error is [ErrNotOpen], [ErrRevision] or a
+// [SettledError] where there is nothing to answer.
+func (d *Desk) Answer(ref Ref, answers []convert.Answer, by string) error {
+	return d.end(ref, by, func(it Item) (convert.Outcome, error) {
+		o := convert.Outcome{Status: convert.Answered, Answers: answers}
+		if err := o.Check(it.Call); err != nil {
+			return o, err
+		}
+		o = o.InOrder(it.Call)
+		if it.Check != nil {
+			return o, it.Check(o.Answers)
+		}
+		return o, nil
+	})
+}
+
+// Cancel settles an item as if the user had dismissed it. Errors are those of
+// [Desk.Answer].
+func (d *Desk) Cancel(ref Ref, by string) error {
+	return d.end(ref, by, func(Item) (convert.Outcome, error) {
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, nil
+	})
+}
+
+func (d *Desk) end(ref Ref, by string, outcome func(Item) (convert.Outcome, error)) error {
+	d.mu.Lock()
+	defer d.tell()
+	defer d.mu.Unlock()
+	t := d.open[key{ref.Session, ref.ID}]
+	if t == nil {
+		return d.recent.find(ref)
+	}
+	if ref.Revision != 0 && ref.Revision != t.revision {
+		return fmt.Errorf("%w: session %q, call %q", ErrRevision, ref.Session, ref.ID)
+	}
+	o, err := outcome(t.item)
+	if err != nil {
+		return err
+	}
+	d.settle(t, o, by)
+	return nil
+}
+
+// settle gives an open item its outcome. After a cancelled question nothing
+// more of its session is asked. mu is held.
+func (d *Desk) settle(t *Ticket, o convert.Outcome, by string) {
+	siblings := d.queues[t.item.Call.Session][1:]
+	if o.Status != convert.Cancelled || t.item.Kind != Question {
+		siblings = nil
+	}
+	siblings = slices.Clone(siblings)
+	d.settleOne(t, Settlement{o, by, time.Now()})
+	for _, other := range siblings {
+		if other.state == Queued {
+			d.settleOne(other, Settlement{convert.Outcome{Status: convert.Cancelled, Reason: withdrawn}, "", time.Now()})
+		}
+	}
+}
+
+func (d *Desk) settleOne(t *Ticket, s Settlement) {
+	t.state, t.end = Settled, s
+	delete(d.open, t.key())
+	d.recent.add(t)
+	d.changed(t)
+	t.cancel(ErrSettled)
+	if !t.shown { // nobody has to take it off a screen first
+		d.leave(t)
+	}
+}
+
+// withdrawn is the reason of items that waited behind a cancelled question.
+const withdrawn = "Withdrawn: another question was cancelled"
+
+// leave gives up a place in the queue; the next item may have become the first.
+// mu is held.
+func (d *Desk) leave(t *Ticket) {
+	session := t.item.Call.Session
+	queue := d.queues[session]
+	i := slices.Index(queue, t)
+	if i < 0 {
+		return
+	}
+	queue = slices.Delete(queue, i, i+1)
+	if len(queue) == 0 {
+		delete(d.queues, session)
+		return
+	}
+	d.queues[session] = queue
+	if i == 0 {
+		close(queue[0].first)
+	}
+}

@@ -1,0 +1,100 @@
+package desk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Ticket is the asker's hold on an item.
+type Ticket struct {
+	desk     *Desk
+	item     Item
+	revision uint64
+	asked    time.Time
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	first    chan struct{} // closed when the item is the first of its session
+
+	// Guarded by the desk's mutex.
+	state    State
+	shown    bool // Turn has let the asker go ahead
+	question int
+	rung     string
+	end      Settlement
+}
+
+// Turn waits until the item is the first of its session. It returns the cause
+// of the ticket's context if that ends before: [ErrSettled] if the item was
+// settled. After an error nothing may be shown.
+func (t *Ticket) Turn() error {
+	select {
+	case <-t.first:
+	case <-t.ctx.Done():
+	}
+	t.desk.mu.Lock()
+	defer t.desk.mu.Unlock()
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	t.shown = true
+	return nil
+}
+
+// Context ends with the context that was given to [Desk.Post], and when the
+// item is settled, then with [ErrSettled] as its cause.
+func (t *Ticket) Context() context.Context { return t.ctx }
+
+// Item returns what was posted.
+func (t *Ticket) Item() Item { return t.item }
+
+// Asking tells watchers which question is in front of the user, and how.
+func (t *Ticket) Asking(question int, rung string) {
+	t.desk.mu.Lock()
+	defer t.desk.tell()
+	defer t.desk.mu.Unlock()
+	if t.state == Settled {
+		return
+	}
+	t.state, t.question, t.rung = Asking, question, rung
+	t.desk.changed(t)
+}
+
+// Settle gives the item an outcome, unless it has one. It returns the outcome
+// that stands and whether it is this one.
+func (t *Ticket) Settle(o convert.Outcome, by string) (stands convert.Outcome, first bool) {
+	t.desk.mu.Lock()
+	defer t.desk.tell()
+	defer t.desk.mu.Unlock()
+	if t.state == Settled {
+		return t.end.Outcome, false
+	}
+	t.desk.settle(t, o, by)
+	return o, true
+}
+
+// Leave gives the item's place to the next one of its session. Call it when
+// nothing of the item is in front of the user any more; an item that was never
+// settled has failed. More calls do nothing.
+func (t *Ticket) Leave() {
+	t.desk.mu.Lock()
+	defer t.desk.tell()
+	defer t.desk.mu.Unlock()
+	if t.state != Settled {
+		t.desk.settle(t, convert.Outcome{Status: convert.Failed, Reason: "The question was given up"}, "")
+	}
+	t.desk.leave(t)
+}
+
+func (t *Ticket) key() key { return key{t.item.Call.Session, t.item.Call.ID} }
+
+// entry is the item as it stands. The desk's mutex is held.
+func (t *Ticket) entry() Entry {
+	return Entry{
+		Item: t.item, Revision: t.revision, Asked: t.asked, State: t.state,
+		Place:    max(slices.Index(t.desk.queues[t.item.Call.Session], t), 0),
+		Question: t.question, Rung: t.rung, Settlement: t.end,
+	}
+}

@@ -1,0 +1,122 @@
+package desk
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Watch calls f for every open item, in order, and then for every change of
+// one. f is called for one change at a time, in the order in which they
+// happened, by whoever uses the desk: it must not block. It may use the desk;
+// what changes by that is told after it has returned. A change may be told after
+// the call that made it has returned.
+//
+// After stop f is called no more; a call that has begun may still run.
+func (d *Desk) Watch(f func(Entry)) (stop func()) {
+	w := &watcher{f: f}
+	d.mu.Lock()
+	d.news.watchers = append(d.news.watchers, w)
+	for _, e := range d.list() {
+		d.news.add(e, w)
+	}
+	d.mu.Unlock()
+	d.tell()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		w.stopped = true
+		d.news.watchers = slices.DeleteFunc(d.news.watchers, func(o *watcher) bool { return o == w })
+	}
+}
+
+// news is what watchers have not been told yet. Guarded by the desk's mutex.
+type news struct {
+	watchers []*watcher
+	untold   []change
+	telling  sync.Mutex // held by who tells
+}
+
+type watcher struct {
+	f       func(Entry)
+	stopped bool
+}
+
+type change struct {
+	entry Entry
+	to    []*watcher
+}
+
+func (n *news) add(e Entry, to ...*watcher) {
+	n.untold = append(n.untold, change{e, to})
+}
+
+// changed notes a change of an item. mu is held.
+func (d *Desk) changed(t *Ticket) {
+	if len(d.news.watchers) > 0 {
+		d.news.add(t.entry(), slices.Clone(d.news.watchers)...)
+	}
+}
+
+// tell tells watchers what they do not know yet, unless somebody is at it: then
+// they tell this, too. mu is not held.
+func (d *Desk) tell() {
+	for d.untold() && d.news.telling.TryLock() {
+		d.tellAll()
+	}
+}
+
+func (d *Desk) tellAll() {
+	defer d.news.telling.Unlock()
+	for {
+		d.mu.Lock()
+		if len(d.news.untold) == 0 {
+			d.news.untold = nil
+			d.mu.Unlock()
+			return
+		}
+		c := d.news.untold[0]
+		d.news.untold = d.news.untold[1:]
+		to := slices.DeleteFunc(c.to, func(w *watcher) bool { return w.stopped })
+		d.mu.Unlock()
+		for _, w := range to {
+			w.f(c.entry)
+		}
+	}
+}
+
+func (d *Desk) untold() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.news.untold) > 0
+}
+
+// recent remembers how the last items ended, to tell those who come late.
+type recent struct {
+	list [64]*ended
+	next int
+}
+
+type ended struct {
+	ref Ref
+	Settlement
+}
+
+func (r *recent) add(t *Ticket) {
+	r.list[r.next%len(r.list)] = &ended{Ref{t.item.Call.Session, t.item.Call.ID, t.revision}, t.end}
+	r.next++
+}
+
+// find says why there is no such item, going by the last one that had its name.
+func (r *recent) find(ref Ref) error {
+	for i := 1; i <= len(r.list); i++ {
+		e := r.list[(r.next+len(r.list)-i)%len(r.list)]
+		if e == nil {
+			break
+		}
+		if e.ref.Session == ref.Session && e.ref.ID == ref.ID && (ref.Revision == 0 || ref.Revision == e.ref.Revision) {
+			return &SettledError{e.Settlement}
+		}
+	}
+	return fmt.Errorf("%w: session %q, call %q", ErrNotOpen, ref.Session, ref.ID)
+}

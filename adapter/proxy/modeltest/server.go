@@ -16,8 +16,8 @@
 //	result := requests[1].Results[0].Text
 //
 // Agents make calls besides those of their conversation, for a title or to
-// choose a model. They offer no tools, get a harmless answer and use up nothing
-// of the script.
+// choose a model. They offer no tools, or order the use of one, get a harmless
+// answer and use up nothing of the script.
 package modeltest
 
 import (
@@ -186,7 +186,7 @@ func (s *Server) side(w http.ResponseWriter, r *http.Request) {
 
 // take records a call and picks its reply.
 func (s *Server) take(req Request) Reply {
-	if len(req.Tools) == 0 {
+	if len(req.Tools) == 0 || req.get("tool_choice").IsObject() {
 		return Say("ok")
 	}
 	s.mu.Lock()

@@ -83,6 +83,8 @@ func TestCallsBesideTheConversation(t *testing.T) {
 	status, body := post(t, model.URL+"/v1/chat/completions", `{"messages":[{"role":"user","content":"a title, please"}]}`)
 	require.Equal(t, 200, status)
 	require.NotContains(t, body, "first")
+	_, body = post(t, model.URL+"/v1/responses", `{"tools":[{"name":"title"}],"tool_choice":{"type":"function","name":"title"},"input":"a title, please"}`)
+	require.NotContains(t, body, "first")
 	require.Empty(t, model.Requests())
 	_, body = post(t, model.URL+protocols["chat"].path, strings.ReplaceAll(protocols["chat"].body, "STREAM", "false"))
 	require.Contains(t, body, "first")

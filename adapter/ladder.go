@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -278,21 +277,17 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 			}
 			return o
 		}
-		said := convert.ReadMessage(*asking.Question(), reply)
+		step, unclear := asking.ReplyText(reply)
 		switch {
-		case said.Cancel:
+		case unclear != "":
+			text = unclear + "\n\n" + ask.Message(*asking.Question(), asking.Picked())
+		case step == ask.Dismissed:
 			return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
-		case said.Unclear != "":
-			text = said.Unclear + "\n\n" + ask.Message(*asking.Question(), asking.Picked())
-			continue
-		case len(said.Picks) > 0, len(asking.Picked()) > 0 && strings.EqualFold(said.Text, "done"):
-			if asking.AddPicks(said.Picks) == ask.Refused {
-				return declined
-			}
+		case step == ask.Refused:
+			return declined
 		default:
-			asking.AddText(said.Text)
+			return answered
 		}
-		return answered
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -62,10 +61,9 @@ func settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, erro
 }
 
 // Lines asks on a writer and reads answers from a reader, a line for each
-// question: the number of an option (numbers apart by commas for a
-// multi-select question), a label, `other` followed by a text, or, for a
-// question without options, the text itself. An empty line cancels the call,
-// as does the end of the input.
+// question, as [convert.ReadReply] understands it: a number, a label, the user's
+// own words, or `cancel`. A line that says nothing is asked for again. The end
+// of the input cancels the call.
 //
 // Ask returns when its context ends. A line that is typed after that belongs to
 // the next call.
@@ -113,11 +111,14 @@ func (l *Lines) askOne(ctx context.Context, q convert.Question) (convert.Answer,
 		if err != nil {
 			return convert.Answer{}, err
 		}
-		a, problem, err := readLineAnswer(q, line)
-		if err != nil || problem == "" {
-			return a, err
+		switch said := convert.ReadReply(q, line); {
+		case said.Cancel:
+			return convert.Answer{}, convert.ErrCancelled
+		case said.Unclear == "":
+			return said.Answer(q), nil
+		default:
+			fmt.Fprintf(l.Out, "%s\n> ", said.Unclear)
 		}
-		fmt.Fprintf(l.Out, "%s\n> ", problem)
 	}
 }
 
@@ -132,12 +133,12 @@ func (l *Lines) show(q convert.Question) {
 			fmt.Fprintf(l.Out, "     %s\n", clean.Line(o.Description))
 		}
 	}
-	help := "a number, or: other <text>; an empty line cancels"
+	help := "a number, a label or your own words; cancel dismisses the question"
 	switch {
 	case len(q.Options) == 0:
-		help = "your answer; an empty line cancels"
+		help = "your answer; cancel dismisses the question"
 	case q.MultiSelect:
-		help = "numbers such as 1,3, or: other <text>; an empty line cancels"
+		help = "numbers such as 1,3, labels or your own words; cancel dismisses the question"
 	}
 	fmt.Fprintf(l.Out, "(%s)\n> ", help)
 }
@@ -155,30 +156,4 @@ func (l *Lines) readLine(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", withdrawn(context.Cause(ctx)).Err()
 	}
-}
-
-// readLineAnswer reads one line; problem says what to type instead when it is
-// no answer.
-func readLineAnswer(q convert.Question, line string) (a convert.Answer, problem string, err error) {
-	line = strings.TrimSpace(line)
-	if line == "" {
-		return a, "", convert.ErrCancelled
-	}
-	if len(q.Options) == 0 {
-		return convert.Answer{Text: line}, "", nil
-	}
-	said := convert.ReadMessage(q, line)
-	if len(said.Picks) > 0 {
-		for _, i := range said.Picks {
-			a.Selected = append(a.Selected, q.Options[i].Label)
-		}
-		return a, "", nil
-	}
-	if word, text, _ := strings.Cut(line, " "); strings.EqualFold(word, "other") && text != "" {
-		return convert.Answer{Text: strings.TrimSpace(text)}, "", nil
-	}
-	if said.Unclear != "" {
-		return a, said.Unclear, nil
-	}
-	return a, "Type the number of an option, or `other` and your own answer.", nil
 }

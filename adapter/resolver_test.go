@@ -31,11 +31,15 @@ func TestLines(t *testing.T) {
 		"other":               {pick, "other use Redis\n", convert.Answer{Text: "use Redis"}, convert.Answered},
 		"Other in capitals":   {pick, "OTHER  Redis \n", convert.Answer{Text: "Redis"}, convert.Answered},
 		"free text":           {free, "other names\n", convert.Answer{Text: "other names"}, convert.Answered},
-		"asked again":         {pick, "7\nmaybe\n1,2\nother\n1\n", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
-		"empty line":          {pick, "\n", convert.Answer{}, convert.Cancelled},
+		"numbers apart":       {multi, "1 3\n", convert.Answer{Selected: []string{"Auth", "Logs"}}, convert.Answered},
+		"own words":           {pick, "maybe\n", convert.Answer{Text: "maybe"}, convert.Answered},
+		"own words beside":    {multi, "1, other x\n", convert.Answer{Selected: []string{"Auth"}, Text: "x"}, convert.Answered},
+		"asked again":         {pick, "\n1,2\nother\n1\n", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
+		"cancel":              {pick, "cancel\n", convert.Answer{}, convert.Cancelled},
+		"empty line":          {pick, "\n2\n", convert.Answer{Selected: []string{"SQLite"}}, convert.Answered},
 		"end of input":        {pick, "", convert.Answer{}, convert.Cancelled},
 		"no newline at EOF":   {pick, "1", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
-		"free text cancelled": {free, "  \n", convert.Answer{}, convert.Cancelled},
+		"free text cancelled": {free, "  \n Cancel\n", convert.Answer{}, convert.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -57,7 +61,7 @@ func TestLinesShowsWhatToType(t *testing.T) {
 	var out bytes.Buffer
 	q := convert.Question{Text: "Which\x1b[2J?", Header: "Pick\n2", Options: []convert.Option{{Label: "a\n2. fake", Description: "first"}, {Label: "b"}}}
 	_, _ = (&adapter.Lines{In: strings.NewReader("1\n"), Out: &out}).Ask(t.Context(), callOf("q", q))
-	require.Equal(t, "[Pick 2] Which?\n  1. a 2. fake\n     first\n  2. b\n(a number, or: other <text>; an empty line cancels)\n> ", out.String())
+	require.Equal(t, "[Pick 2] Which?\n  1. a 2. fake\n     first\n  2. b\n(a number, a label or your own words; cancel dismisses the question)\n> ", out.String())
 }
 
 func TestLinesEndsWithItsContext(t *testing.T) {

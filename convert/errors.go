@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // What can be wrong with a call. [Parse] and [Call.Validate] wrap these in an
@@ -181,3 +183,6 @@ type outcomeError struct {
 
 func (e *outcomeError) Error() string { return e.kind.Error() + ": " + e.reason }
 func (e *outcomeError) Unwrap() error { return e.kind }
+
+// shorten bounds what a peer gets into a message through us.
+func shorten(s string) string { return clean.Truncate(clean.Line(s), 80) }

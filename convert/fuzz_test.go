@@ -34,14 +34,14 @@ func valid(items []string) bool {
 	return true
 }
 
-func FuzzReadMessage(f *testing.F) {
+func FuzzReadReply(f *testing.F) {
 	for _, s := range []string{"1", "1,3", "1-3", "yes, please", "cancel", "", "٣", "１-２", "99999999999999999999", "1--2", "a, b", `"a", b`} {
 		f.Add(s, true)
 		f.Add(s, false)
 	}
 	f.Fuzz(func(t *testing.T, s string, multi bool) {
 		q := convert.Question{Text: "Q?", MultiSelect: multi, Options: []convert.Option{{Label: "a"}, {Label: "2"}, {Label: "b, c"}}}
-		said := convert.ReadMessage(q, s)
+		said := convert.ReadReply(q, s)
 		n := 0
 		for _, is := range []bool{len(said.Picks) > 0, said.Text != "", said.Cancel, said.Unclear != ""} {
 			if is {

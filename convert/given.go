@@ -11,28 +11,22 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// ReadAnswers reads answers that were written down beforehand: a JSON array
-// with one entry per question, each as [ReadAnswer] takes it. A question
-// without an answer is an error that names it.
+// ReadAnswers reads answers that were written down beforehand: a JSON array with
+// one entry per question in their order, or an object whose keys are the texts of
+// the questions. Each entry is as [ReadAnswer] takes it. The answer to a single
+// question may stand alone.
+//
+// A question without an answer, and an answer without a question, are errors
+// that name them. The error matches [ErrCancelled] if an answer is the word that
+// dismisses the questions.
 func ReadAnswers(c Call, data []byte) ([]Answer, error) {
-	data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
-	list := gjson.ParseBytes(data)
-	if !clean.ValidJSON(data) || !list.IsArray() {
-		return nil, &InputError{Err: ErrInvalidJSON, Detail: "expected an array with one answer per question"}
-	}
-	given := list.Array()
-	if len(given) > len(c.Questions) {
-		n := len(c.Questions)
-		return nil, &InputError{n, 0, ErrBadAnswer, fmt.Sprintf("%q is the last question, but there are %d answers for %d",
-			shortText(c.Questions[n-1]), len(given), n)}
+	given, err := answerList(c, data)
+	if err != nil {
+		return nil, err
 	}
 	answers := make([]Answer, len(c.Questions))
 	for i, q := range c.Questions {
-		if i >= len(given) {
-			return nil, &InputError{i + 1, 0, ErrNoAnswer, fmt.Sprintf("%q (%d given for %d questions)",
-				shortText(q), len(given), len(c.Questions))}
-		}
-		a, err := ReadAnswer(c, i, []byte(given[i].Raw))
+		a, err := ReadAnswer(c, i, given[i])
 		if err != nil {
 			return nil, err
 		}
@@ -44,29 +38,28 @@ func ReadAnswers(c Call, data []byte) ([]Answer, error) {
 	return answers, nil
 }
 
-func shortText(q Question) string { return clean.Truncate(clean.Line(q.Text), 60) }
-
 // ReadAnswer reads the answer to the call's question at position i, from 0, as
 // people write it into JSON:
 //
-//   - a string: a label in any case, the number of an option, or the user's
-//     own words
-//   - a number: that option; for a question without options, the number itself
-//   - an array of these, for several picks
-//   - an object {"selected":[…],"text":"…","note":"…"}, whose text is never
-//     taken for a label or a number
+//   - a number is the option at that position, from 1
+//   - a string is what [ReadReply] makes of it, but never a number: a label, a
+//     list of labels, or the user's own words
+//   - an array of these is several of them
+//   - an object {"selected":[…],"text":"…","note":"…"} is exact: its text is never
+//     taken for a label or a word such as `cancel`
 //
-// null, a blank string and an empty array say nothing: the zero Answer. An
-// error is an [InputError].
+// A question without options takes a number as the text it is. null, a blank
+// string and an empty array say nothing: the zero Answer. An error is an
+// [InputError]; it matches [ErrCancelled] for the word that dismisses the
+// question.
 func ReadAnswer(c Call, i int, data []byte) (Answer, error) {
 	if !clean.ValidJSON(data) {
 		return Answer{}, &InputError{i + 1, 0, ErrInvalidJSON, "expected an answer"}
 	}
-	data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	g := given{q: c.Questions[i], pos: i + 1}
-	v := gjson.ParseBytes(data)
+	v := gjson.ParseBytes(bytes.ToValidUTF8(data, []byte("\uFFFD")))
 	switch {
-	case v.Type == gjson.Null, v.Type == gjson.String && strings.TrimSpace(v.Str) == "":
+	case v.Type == gjson.Null, v.Type == gjson.String && blank(v.Str):
 		return Answer{}, nil
 	case v.IsObject():
 		return g.object(v)
@@ -94,7 +87,7 @@ func (g *given) badf(format string, args ...any) error {
 func (g *given) list(v gjson.Result) (Answer, error) {
 	items := v.Array()
 	if len(items) > 1 && !g.q.MultiSelect {
-		return Answer{}, g.badf("%q takes one answer, got %d", shortText(g.q), len(items))
+		return Answer{}, g.tooMany(len(items))
 	}
 	for _, item := range items {
 		if err := g.item(item); err != nil {
@@ -104,48 +97,71 @@ func (g *given) list(v gjson.Result) (Answer, error) {
 	return g.answer()
 }
 
+func (g *given) tooMany(n int) error {
+	return g.badf("%q takes one answer, got %d", shortText(g.q), n)
+}
+
 // item reads one string or number.
 func (g *given) item(v gjson.Result) error {
 	switch v.Type {
 	case gjson.String:
 		return g.words(v.Str)
 	case gjson.Number:
-		return g.number(v.Raw)
+		return g.number(v)
 	}
 	return wrongType(g.pos, 0, "answer", "a label, a number, your own words, or a list of them", v)
 }
 
 func (g *given) words(s string) error {
-	said := ReadMessage(g.q, s)
+	said := words{g.q, false}.read(s)
 	switch {
-	case strings.TrimSpace(s) == "":
+	case said.Unclear == sayEmpty:
 		return g.badf("an entry of the list is empty")
 	case said.Unclear != "":
-		return g.badf("%q takes one answer, got %q", shortText(g.q), s)
-	case len(said.Picks) > 0:
-		g.picks = append(g.picks, said.Picks...)
-	default: // also for the word that cancels in a conversation
-		g.texts = append(g.texts, strings.TrimSpace(s))
+		return g.badf("%q: %s", clean.Truncate(clean.Line(s), 40), strings.TrimSuffix(said.Unclear, "."))
+	case said.Cancel:
+		return &InputError{g.pos, 0, ErrCancelled, `the answer is the word cancel; as a text it is {"text":"cancel"}`}
+	}
+	g.picks = append(g.picks, said.Picks...)
+	if said.Text != "" {
+		g.texts = append(g.texts, said.Text)
 	}
 	return nil
 }
 
-func (g *given) number(raw string) error {
-	said := ReadMessage(g.q, raw)
-	switch {
-	case len(said.Picks) == 1:
-		g.picks = append(g.picks, said.Picks...)
-	case len(g.q.Options) == 0:
-		g.texts = append(g.texts, raw)
-	default:
-		return g.badf("there is no option %s, only 1 to %d; in quotes it is taken as text", raw, len(g.q.Options))
+func (g *given) number(v gjson.Result) error {
+	if len(g.q.Options) == 0 || g.q.OwnWords {
+		g.texts = append(g.texts, v.Raw)
+		return nil
 	}
-	return nil
+	i, err := g.option(v)
+	if err == nil {
+		g.picks = append(g.picks, i)
+	}
+	return err
+}
+
+// option is the option that a number means.
+func (g *given) option(v gjson.Result) (int, error) {
+	if i := v.Int(); float64(i) == v.Num && i >= 1 && i <= int64(len(g.q.Options)) {
+		return int(i) - 1, nil
+	}
+	hint := "; a number is the option at that place"
+	if !g.q.Closed {
+		hint += ", in quotes it is your own words"
+	}
+	return 0, g.badf("there is no option %s, only 1 to %d%s", clean.Truncate(v.Raw, 40), len(g.q.Options), hint)
 }
 
 // object reads the exact form, in which nothing is guessed.
 func (g *given) object(v gjson.Result) (a Answer, err error) {
+	seen := map[string]bool{}
 	v.ForEach(func(k, v gjson.Result) bool {
+		if seen[k.Str] {
+			err = g.badf("%s is given twice", k.Str)
+			return false
+		}
+		seen[k.Str] = true
 		switch k.Str {
 		case "selected":
 			err = g.selected(v)
@@ -154,7 +170,7 @@ func (g *given) object(v gjson.Result) (a Answer, err error) {
 		case "note":
 			a.Note, err = text(v, g.pos, 0, "note")
 		default:
-			err = g.badf("an answer has selected, text and note, not %q", k.Str)
+			err = g.badf("an answer has selected, text and note, not %q", clean.Truncate(clean.Line(k.Str), 40))
 		}
 		return err == nil
 	})
@@ -162,23 +178,26 @@ func (g *given) object(v gjson.Result) (a Answer, err error) {
 		return Answer{}, err
 	}
 	a.Selected = g.labels()
-	if !g.q.MultiSelect && len(a.Items()) > 1 {
-		return Answer{}, g.badf("%q takes one answer, got %d", shortText(g.q), len(a.Items()))
-	}
-	return a, nil
+	return g.fits(a)
 }
 
 func (g *given) selected(v gjson.Result) error {
-	g.picks = nil
+	w := words{g.q, false}
 	for _, item := range v.Array() {
-		i := slices.IndexFunc(g.q.Options, func(o Option) bool { return o.Label == item.Str })
-		if i < 0 {
-			if n := ReadMessage(g.q, item.String()); len(n.Picks) == 1 {
-				i = n.Picks[0]
+		var err error
+		i, n := 0, 0
+		switch item.Type {
+		case gjson.Number:
+			i, err = g.option(item)
+		case gjson.String:
+			if i, n = w.label(item.Str); n != 1 {
+				err = g.badf("%q has no option %s", shortText(g.q), clean.Truncate(item.Raw, 40))
 			}
+		default:
+			err = wrongType(g.pos, 0, "selected", "a label, a number, or a list of them", item)
 		}
-		if i < 0 || item.Type != gjson.String && item.Type != gjson.Number {
-			return g.badf("%q has no option %s", shortText(g.q), item.Raw)
+		if err != nil {
+			return err
 		}
 		g.picks = append(g.picks, i)
 	}
@@ -195,8 +214,24 @@ func (g *given) labels() []string {
 }
 
 func (g *given) answer() (Answer, error) {
-	return Answer{Selected: g.labels(), Text: strings.Join(g.texts, separator)}, nil
+	return g.fits(Answer{Selected: g.labels(), Text: strings.Join(g.texts, separator)})
 }
+
+// fits refuses an answer that its question does not take.
+func (g *given) fits(a Answer) (Answer, error) {
+	n := len(a.Items())
+	switch {
+	case n > 1 && !g.q.MultiSelect:
+		return Answer{}, g.tooMany(n)
+	case n > 1 && g.standsAlone():
+		return Answer{}, g.badf("one of the options stands alone")
+	case a.Text != "" && g.q.Closed:
+		return Answer{}, g.badf("%q takes none but its options", shortText(g.q))
+	}
+	return a, nil
+}
+
+func (g *given) standsAlone() bool { return words{q: g.q}.standsAlone(g.picks) }
 
 // WriteAnswer writes an answer to the call's question at position i as a
 // person would write it for [ReadAnswer], which reads it back unchanged.
@@ -221,3 +256,5 @@ func WriteAnswer(c Call, i int, a Answer) []byte {
 		Note     string   `json:"note,omitempty"`
 	}{a.Selected, a.Text, a.Note})
 }
+
+func shortText(q Question) string { return clean.Truncate(clean.Line(q.Text), 60) }

@@ -32,10 +32,10 @@ type Question struct {
 	MultiSelect bool
 	// Closed takes none but the options.
 	Closed bool `json:",omitempty"` // left out: pending questions are known by a hash of this
-	// Words is set where the answer is in the user's own words and the options
+	// OwnWords is set where the answer is in the user's own words and the options
 	// stand beside it: in a conversation they are named, not numbered, because
 	// a number may be the answer.
-	Words bool `json:",omitempty"`
+	OwnWords bool `json:",omitempty"`
 }
 
 // Option is one suggested answer.
@@ -45,21 +45,21 @@ type Option struct {
 	// Preview is something to show while the option is in focus: a mock-up, a
 	// piece of code.
 	Preview string
-	// Act says what picking the option does; the zero value makes it (part of)
+	// Effect says what picking the option does; the zero value makes it (part of)
 	// the answer.
-	Act Act `json:",omitempty"`
+	Effect Effect `json:",omitempty"`
 }
 
-// Act is what picking an option does beyond being the answer.
-type Act int
+// Effect is what picking an option does beyond being the answer.
+type Effect int
 
 const (
-	// ActAlone ends the question: nothing else is picked beside the option.
-	ActAlone Act = iota + 1
-	// ActSkip leaves the question without an answer.
-	ActSkip
-	// ActDecline declines the whole call.
-	ActDecline
+	// EffectAlone ends the question: nothing else is picked beside the option.
+	EffectAlone Effect = iota + 1
+	// EffectSkip leaves the question without an answer.
+	EffectSkip
+	// EffectDecline declines the whole call.
+	EffectDecline
 )
 
 // Answer is what the user said to one question. The zero Answer means that

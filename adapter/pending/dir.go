@@ -130,7 +130,11 @@ func (d *dir) load(name string, want *wanted) *File {
 		}
 		f.ID, f.Session, f.Questions = want.id, want.call.Session, want.call.Questions
 	}
-	if f.Answers, err = doc.read(f.Questions); err != nil {
+	f.Answers, err = doc.read(f.Questions)
+	switch {
+	case errors.Is(err, convert.ErrCancelled):
+		f.Cancelled = true
+	case err != nil:
 		f.Err = fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return f

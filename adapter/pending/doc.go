@@ -5,8 +5,8 @@
 //	file, err := store.Post(call)            // .acp-bridge/pending-questions.json
 //	…                                        // a person edits its "answer" fields
 //	file, err = store.Find(call)             // the same call, in another process
-//	if file.Answered() {
-//		deliver(file.Answers)
+//	if file.Settled() {
+//		deliver(file.Answers)                // or file.Cancelled
 //		err = store.Clear(file)
 //	}
 //

@@ -41,12 +41,19 @@ type File struct {
 	// Answers has one entry per question; one that is not answered yet is the
 	// zero Answer.
 	Answers []convert.Answer
+	// Cancelled means that a person wrote `cancel` for an answer: all of the
+	// questions are dismissed.
+	Cancelled bool
 	// Err says why the file cannot be used: [ErrDamaged] or [ErrAnswer].
 	Err error
 }
 
 // Answered reports whether every question has an answer.
-func (f *File) Answered() bool { return f.Err == nil && f.Left() == 0 }
+func (f *File) Answered() bool { return f.Err == nil && !f.Cancelled && f.Left() == 0 }
+
+// Settled reports whether a person has answered every question, or dismissed
+// them.
+func (f *File) Settled() bool { return f.Cancelled || f.Answered() }
 
 // Left is how many questions have no answer yet.
 func (f *File) Left() int {

@@ -68,7 +68,7 @@ func TestPost(t *testing.T) {
   "sessionId": "abc123",
   "timestamp": "2026-02-04T22:16:32Z",
   "id": "`+pending.ID(service)+`",
-  "help": "Write an answer where null stands: a label, its number, or your own words; a list of them where multiSelect is true. Save, and run the same command again.",
+  "help": "Write an answer where null stands: in quotes a label, your own words, or cancel; without quotes the number of an option; a list of them where multiSelect is true. Save, and run the same command again.",
   "questions": [
     {
       "header": "Database",

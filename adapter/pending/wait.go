@@ -18,8 +18,7 @@ const (
 	absence = 2 * time.Second
 )
 
-// Wait waits until every question of the file is answered and returns it with
-// the answers. It returns [ErrGone] when the file is removed, and the cause of
+// Wait waits until the file is settled, see [File.Settled], and returns it. It returns [ErrGone] when the file is removed, and the cause of
 // ctx when that ends. What is wrong with the file in the meantime goes to
 // Report, once for each change.
 func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
@@ -82,7 +81,7 @@ func (w *watch) look() (*File, error) {
 		return nil, f.Err
 	}
 	w.problem = f.Err
-	if f.Answered() {
+	if f.Settled() {
 		return f, nil
 	}
 	return nil, nil

@@ -21,7 +21,8 @@ type Server struct {
 	// Ask answers a request. It is called for one request at a time, in
 	// order of arrival, also for those that were waiting when the input
 	// ended, with a context that has ended. With such a context it returns
-	// Cancelled, or the answers if it has them.
+	// Cancelled without a reason, or the answers if it has them. With a reason it
+	// was the user who cancelled.
 	Ask func(ctx context.Context, c convert.Call) Reply
 	// Dialect is "pi" or "opal" to take requests of that kind only.
 	Dialect string
@@ -85,7 +86,7 @@ func (c *session) finish(ctx context.Context, req dialect.Request, r Reply) {
 		c.later.Go(func() { c.finish(ctx, req, r.Later(ctx)) })
 		return
 	}
-	withdrawn := ctx.Err() != nil && r.Outcome.Status == convert.Cancelled
+	withdrawn := ctx.Err() != nil && r.Outcome.Status == convert.Cancelled && r.Outcome.Reason == ""
 	if withdrawn { // by whoever ended the context, not by the user
 		r.Reply = dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: "withdrawn: " + context.Cause(ctx).Error()}}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/pending"
@@ -15,11 +16,11 @@ type answerFlags struct {
 }
 
 func (a *answerFlags) flags(fs *flagSet) {
-	fs.Func("answers", "answer without asking: a `JSON` array with, for each question,\na label, its number, your own words, or a list of them", func(v string) error {
+	fs.Func("answers", "answer without asking: a `JSON` array with one entry for each\nquestion, or an object by question text. A number is the option\nat that place; a string is a label, your own words, or cancel;\nseveral of them are a list", func(v string) error {
 		a.inline, a.given = v, true
 		return nil
 	})
-	fs.StringVar(&a.file, "answers-file", "", "`file` with such an array")
+	fs.StringVar(&a.file, "answers-file", "", "`file` with such JSON")
 }
 
 // name is the flag that was used.
@@ -44,6 +45,21 @@ func (a *answerFlags) read(s streams) (data []byte, given bool, err error) {
 	return nil, false, nil
 }
 
+// outcome is what the answers that were given make of a call. One of them may be
+// the word that dismisses it.
+func (a *answerFlags) outcome(c convert.Call, data []byte) (convert.Outcome, error) {
+	answers, err := convert.ReadAnswers(c, data)
+	switch {
+	case errors.Is(err, convert.ErrCancelled):
+		return cancelled, nil
+	case err != nil:
+		return convert.Outcome{}, usagef("%s: %w", a.name(), err)
+	}
+	return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
+}
+
+var cancelled = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+
 func answeredNow(answers []convert.Answer, mode string) dialect.Reply {
 	return dialect.Reply{
 		Outcome:    convert.Outcome{Status: convert.Answered, Answers: answers},
@@ -55,6 +71,9 @@ func answeredNow(answers []convert.Answer, mode string) dialect.Reply {
 // fromFile is the reply that a person wrote into a file.
 func fromFile(f *pending.File, mode string) dialect.Reply {
 	r := answeredNow(f.Answers, mode)
+	if f.Cancelled {
+		r.Outcome = cancelled
+	}
 	r.AnsweredAt = f.Changed
 	return r
 }

@@ -59,7 +59,7 @@ func runAsk(ctx context.Context, args []string, s streams) error {
 	if _, err := fmt.Fprintf(s.out, "%s\n", dialect.Encode(req, reply).Body); err != nil {
 		return err
 	}
-	if reply.Outcome.Status == convert.Answered && file != nil {
+	if file != nil && (reply.Outcome.Status == convert.Answered || file.Cancelled) {
 		if err := (&pending.Store{}).Clear(file); err != nil {
 			fmt.Fprintf(s.err, "acp-bridge ask: the answers were used, but %s\n", oneLine(err))
 		}
@@ -77,12 +77,12 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (dialec
 		return dialect.Reply{}, nil, err
 	}
 	if given {
-		answers, err := convert.ReadAnswers(c, data)
-		if err != nil {
-			return dialect.Reply{}, nil, usagef("%s: %w", o.answers.name(), err)
+		r := answeredNow(nil, modePrint)
+		if r.Outcome, err = o.answers.outcome(c, data); err != nil {
+			return dialect.Reply{}, nil, err
 		}
 		file, _ := (&pending.Store{}).Find(c)
-		return answeredNow(answers, modePrint), file, nil
+		return r, file, nil
 	}
 	file, err := store.Find(c)
 	switch {
@@ -90,7 +90,7 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (dialec
 		return dialect.Reply{}, nil, usagef("%w; correct it, or remove it with acp-bridge questions clear", err)
 	case err != nil && !errors.Is(err, pending.ErrNotFound):
 		return dialect.Reply{}, nil, err
-	case file != nil && file.Answered():
+	case file != nil && file.Settled():
 		return fromFile(file, modePrint), file, nil
 	}
 	if !o.headless {

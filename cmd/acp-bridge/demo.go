@@ -61,13 +61,11 @@ func (o *demoOptions) answered(s streams) error {
 		}
 		return nil
 	}
-	answers, err := convert.ReadAnswers(demo.Call(), data)
+	outcome, err := o.answers.outcome(demo.Call(), data)
 	if err != nil {
-		return usagef("%s: %w", o.answers.name(), err)
+		return err
 	}
-	o.client.Answer = func(context.Context, convert.Call) (convert.Outcome, error) {
-		return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
-	}
+	o.client.Answer = func(context.Context, convert.Call) (convert.Outcome, error) { return outcome, outcome.Err() }
 	return nil
 }
 

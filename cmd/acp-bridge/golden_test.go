@@ -317,7 +317,7 @@ func (g *golden) message(t *testing.T) {
 	var cases []saidCase
 	require.NoError(t, json.Unmarshal(g.section(t, "said.json"), &cases))
 	for i := range cases {
-		cases[i].Means = meaning(q, convert.ReadMessage(q, cases[i].Reply))
+		cases[i].Means = meaning(q, convert.ReadReply(q, cases[i].Reply))
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -331,7 +331,7 @@ type saidCase struct {
 	Means map[string]any `json:"means"`
 }
 
-func meaning(q convert.Question, s convert.Said) map[string]any {
+func meaning(q convert.Question, s convert.Meaning) map[string]any {
 	switch {
 	case s.Cancel:
 		return map[string]any{"cancel": true}
@@ -341,6 +341,9 @@ func meaning(q convert.Question, s convert.Said) map[string]any {
 		var labels []string
 		for _, i := range s.Picks {
 			labels = append(labels, q.Options[i].Label)
+		}
+		if s.Text != "" {
+			return map[string]any{"picks": labels, "text": s.Text}
 		}
 		return map[string]any{"picks": labels}
 	}

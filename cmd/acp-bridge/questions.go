@@ -98,6 +98,9 @@ func state(f *pending.File) string {
 	if f.Err != nil {
 		return "cannot be used"
 	}
+	if f.Cancelled {
+		return "dismissed"
+	}
 	return fmt.Sprintf("%d of %d answered", len(f.Questions)-f.Left(), len(f.Questions))
 }
 
@@ -176,11 +179,11 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 		return nil, err
 	}
 	if given {
-		answers, err := convert.ReadAnswers(c, data)
-		if err != nil {
-			return nil, usagef("%s: %w", o.answers.name(), err)
+		outcome, err := o.answers.outcome(c, data)
+		if outcome.Status == convert.Cancelled {
+			err = exitError{exitCancelled}
 		}
-		return answers, nil
+		return outcome.Answers, err
 	}
 	outcome, err := askTerminal(ctx, c, o.plain, s)
 	switch {

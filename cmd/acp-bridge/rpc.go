@@ -20,7 +20,8 @@ func runRPC(ctx context.Context, args []string, s streams) error {
 		"Opal's client/ask_user. Ask them in the terminal, one at a time, and write the\n"+
 		"responses to stdout. Without a terminal each waits in a file until that is\n"+
 		"answered; see acp-bridge questions. With --answers nobody is asked: each\n"+
-		"question takes the next entry, and a request for which none is left fails.", s)
+		"question takes the next entry, or that of its text, and a request for which\n"+
+		"there is none fails.", s)
 	fs.StringVar(&only, "dialect", "", "take requests of pi or opal only (default: both)")
 	fs.BoolVar(&a.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&headless, "headless", false, "use no terminal even if there is one")
@@ -61,8 +62,8 @@ func (a *rpcAsker) prepare(answers answerFlags, headless bool, s streams) error 
 		return err
 	case given:
 		a.answers = true
-		if err := json.Unmarshal(data, &a.given); err != nil {
-			return usagef("%s: expected a JSON array: %w", answers.name(), err)
+		if json.Unmarshal(data, &a.given) != nil && json.Unmarshal(data, &a.byText) != nil {
+			return usagef("%s: expected a JSON array with an answer for each question, or an object by question text", answers.name())
 		}
 	case !headless && isTerminal(s.in):
 		return usagef("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")

@@ -21,8 +21,9 @@ import (
 type rpcAsker struct {
 	answers bool // were given
 	given   []json.RawMessage
-	tty     *tty        // nil where there is none
-	gone    atomic.Bool // the terminal hung up
+	byText  map[string]json.RawMessage // those that were given by the text of a question
+	tty     *tty                       // nil where there is none
+	gone    atomic.Bool                // the terminal hung up
 	plain   bool
 	store   pending.Store
 
@@ -52,7 +53,7 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
 		return a.inFile(ctx, c)
 	}
 	file, _ := a.store.Find(c) // nil if there is none, or none that is of use
-	if file != nil && file.Answered() {
+	if file != nil && file.Settled() {
 		return a.deliver(file, func() {})
 	}
 	if a.gone.Load() {
@@ -62,6 +63,9 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
 	if outcome.Status == convert.Disconnected {
 		a.gone.Store(true)
 	}
+	if ctx.Err() != nil && outcome.Status == convert.Cancelled {
+		outcome.Reason = "" // not the user
+	}
 	r := rpc.Reply{Reply: answeredNow(nil, modeRPC)}
 	r.Outcome = outcome
 	if file != nil && outcome.Status == convert.Answered {
@@ -70,19 +74,30 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
 	return r
 }
 
-// fromList takes as many of the answers given as the call has questions.
+// fromList takes as many of the answers given as the call has questions, or
+// those that were given by the texts of its questions.
 func (a *rpcAsker) fromList(c convert.Call) rpc.Reply {
-	n := min(len(c.Questions), len(a.given))
-	data, err := json.Marshal(a.given[:n])
-	if n == 0 {
-		data = []byte("[]")
+	list := a.given[:min(len(c.Questions), len(a.given))]
+	a.given = a.given[len(list):]
+	if a.byText != nil {
+		list = make([]json.RawMessage, len(c.Questions))
+		for i, q := range c.Questions {
+			list[i] = a.byText[q.Text] // without one it is null
+		}
 	}
-	a.given = a.given[n:]
+	data := []byte("[]")
+	var err error
+	if len(list) > 0 {
+		data, err = json.Marshal(list)
+	}
 	var answers []convert.Answer
 	if err == nil {
 		answers, err = convert.ReadAnswers(c, data)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, convert.ErrCancelled):
+		return unanswered(convert.Cancelled, convert.CancelMessage)
+	case err != nil:
 		return unanswered(convert.Failed, "--answers: "+err.Error())
 	}
 	return rpc.Reply{Reply: answeredNow(answers, modeRPC)}
@@ -129,7 +144,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 	file, err := a.store.Find(c)
 	found := file != nil
 	switch {
-	case found && file.Answered():
+	case found && file.Settled():
 		return a.deliver(file, over)
 	case ctx.Err() != nil:
 		return end(convert.Cancelled, "")

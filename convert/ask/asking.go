@@ -19,7 +19,7 @@ const (
 	// Again means that [Asking.Request] now returns the next round's request.
 	Again
 	// NeedText means that the user picked Other and the client sent no text:
-	// it has to come on another way, see [Asking.AddText].
+	// it has to come on another way, see [Asking.ReplyText].
 	NeedText
 	// Dismissed means that the user cancelled the question.
 	Dismissed
@@ -177,21 +177,21 @@ func (a *Asking) take(r reply) (Step, error) {
 	if err != nil {
 		return 0, err
 	}
-	if a.Question().Options[i].Act != 0 {
-		return a.act(i), nil
+	if a.Question().Options[i].Effect != 0 {
+		return a.effect(i), nil
 	}
 	note := strings.TrimSpace(r.text + "\n" + r.notes)
 	a.answer = convert.Answer{Selected: []string{a.Question().Options[i].Label}, Note: note}
 	return Done, nil
 }
 
-// act does what an option that has an act does.
-func (a *Asking) act(i int) Step {
+// effect does what an option with an effect does.
+func (a *Asking) effect(i int) Step {
 	a.answer = convert.Answer{}
-	switch o := &a.Question().Options[i]; o.Act {
-	case convert.ActDecline:
+	switch o := &a.Question().Options[i]; o.Effect {
+	case convert.EffectDecline:
 		return Refused
-	case convert.ActAlone:
+	case convert.EffectAlone:
 		a.answer.Selected = []string{o.Label}
 	}
 	return Done
@@ -221,11 +221,11 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 			if err != nil {
 				return 0, err
 			}
-			if a.Question().Options[i].Act != 0 {
+			if a.Question().Options[i].Effect != 0 {
 				if len(ids) > 1 {
 					return 0, fmt.Errorf("%w: option %q stands alone", convert.ErrProtocol, id)
 				}
-				return a.act(i), nil
+				return a.effect(i), nil
 			}
 			if !slices.Contains(picked, i) {
 				picked = append(picked, i)
@@ -256,50 +256,52 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 
 // settle makes the answer of what is picked and typed.
 func (a *Asking) settle(text, note string) {
-	labels := make([]string, len(a.opts.Picked))
-	for i, p := range a.opts.Picked {
-		labels[i] = a.Question().Options[p].Label
+	var labels []string
+	for _, p := range a.opts.Picked {
+		labels = append(labels, a.Question().Options[p].Label)
 	}
 	a.answer = convert.Answer{Selected: labels, Text: text, Note: note}
 }
 
-// AddText ends a question that is at [NeedText] with the text the user typed.
-// For a multi-select question it stands beside the picks made so far.
-func (a *Asking) AddText(text string) {
-	if !a.Question().MultiSelect {
-		a.answer = convert.Answer{Text: text}
-		return
+// ReplyText takes what the user wrote in reply to [Message], at any step: it is
+// read by [convert.ReadReply] and stands beside the picks made before. The word
+// `done` ends a question that has some. The step is [Done], [Dismissed] or
+// [Refused]; or unclear says, in a sentence, why the question has to be asked
+// again.
+func (a *Asking) ReplyText(reply string) (step Step, unclear string) {
+	said := convert.ReadReply(*a.Question(), reply)
+	if len(a.opts.Picked) > 0 && strings.EqualFold(said.Text, "done") {
+		said.Text = ""
 	}
-	a.settle(text, "")
+	switch {
+	case said.Cancel:
+		return Dismissed, ""
+	case said.Unclear != "":
+		return 0, said.Unclear
+	case len(said.Picks) == 1 && a.Question().Options[said.Picks[0]].Effect != 0:
+		return a.effect(said.Picks[0]), ""
+	case !a.Question().MultiSelect:
+		a.opts.Picked = nil
+	}
+	for _, p := range said.Picks {
+		if !a.opts.picked(p) {
+			a.opts.Picked = append(a.opts.Picked, p)
+		}
+	}
+	slices.Sort(a.opts.Picked)
+	a.settle(said.Text, "")
+	return Done, ""
 }
 
-// AddPicks ends a question that is at [NeedText] with options (positions from
-// 0) that the user named in words. A multi-select question adds them to its
-// picks, if there are any; a single-select question takes the first. It returns
-// [Done], or [Refused] for an option that declines.
-func (a *Asking) AddPicks(positions []int) Step {
-	if len(positions) == 1 && a.Question().Options[positions[0]].Act != 0 {
-		return a.act(positions[0])
-	}
-	if !a.Question().MultiSelect {
-		a.opts.Picked = positions[:1]
-	} else {
-		for _, p := range positions {
-			if !slices.Contains(a.opts.Picked, p) {
-				a.opts.Picked = append(a.opts.Picked, p)
-			}
-		}
-		slices.Sort(a.opts.Picked)
-	}
-	a.settle("", "")
-	return Done
-}
+// AddText ends a question that is at [NeedText] with a text that is not read as
+// anything else. For a multi-select question it stands beside the picks.
+func (a *Asking) AddText(text string) { a.settle(text, "") }
 
 // plain counts the options that are part of an answer.
 func plain(q *convert.Question) int {
 	n := 0
 	for i := range q.Options {
-		if q.Options[i].Act == 0 {
+		if q.Options[i].Effect == 0 {
 			n++
 		}
 	}

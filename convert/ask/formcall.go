@@ -92,7 +92,7 @@ const (
 func (f *FormCall) confirm(text, yes string) {
 	f.Questions = []convert.Question{{
 		Text: text, Closed: true,
-		Options: []convert.Option{{Label: yes, Act: convert.ActAlone}, {Label: declineLabel, Act: convert.ActDecline}},
+		Options: []convert.Option{{Label: yes, Effect: convert.EffectAlone}, {Label: declineLabel, Effect: convert.EffectDecline}},
 	}}
 }
 
@@ -164,9 +164,9 @@ func (f *FormCall) add(to formField) error {
 	}
 	to.closed = len(q.Options) > 0 || q.MultiSelect
 	q.Closed = to.closed && to.custom == ""
-	q.Words = !to.closed
-	if v := to.preset; q.Words && v.Exists() && !blank(v.String()) && to.check(v) == nil {
-		q.Options = []convert.Option{{Label: v.String(), Description: "default", Act: convert.ActAlone}}
+	q.OwnWords = !to.closed
+	if v := to.preset; q.OwnWords && v.Exists() && !blank(v.String()) && to.check(v) == nil {
+		q.Options = []convert.Option{{Label: v.String(), Description: "default", Effect: convert.EffectAlone}}
 		to.values = []gjson.Result{v}
 	}
 	f.Questions = append(f.Questions, q)

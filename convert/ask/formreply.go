@@ -29,7 +29,7 @@ func (f FormCall) Reply(o convert.Outcome) (json.RawMessage, error) {
 		if i < len(o.Answers) {
 			a = o.Answers[i]
 		}
-		if len(a.Selected) == 1 && f.acts(i, a) == convert.ActDecline {
+		if len(a.Selected) == 1 && f.effect(i, a) == convert.EffectDecline {
 			return declineReply, nil
 		}
 		if err := f.put(content, i, a); err != nil {
@@ -51,11 +51,11 @@ func (f FormCall) accept(content map[string]json.RawMessage) json.RawMessage {
 	return clean.JSON(map[string]any{"action": "accept", "content": content})
 }
 
-// acts is the act of the option picked.
-func (f FormCall) acts(i int, a convert.Answer) convert.Act {
+// effect is that of the option picked.
+func (f FormCall) effect(i int, a convert.Answer) convert.Effect {
 	for _, o := range f.Questions[i].Options {
-		if slices.Contains(a.Selected, o.Label) && o.Act != 0 {
-			return o.Act
+		if slices.Contains(a.Selected, o.Label) && o.Effect != 0 {
+			return o.Effect
 		}
 	}
 	return 0
@@ -83,7 +83,7 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a convert.Answe
 		}
 		return nil
 	}
-	if len(a.Selected) > 1 && f.acts(i, a) != 0 {
+	if len(a.Selected) > 1 && f.effect(i, a) != 0 {
 		return fmt.Errorf("%w: one of these options stands alone", convert.ErrBadAnswer)
 	}
 	to, words := &f.fields[i], firstNonEmpty(a.Text, a.Note)

@@ -28,7 +28,7 @@ func Message(q convert.Question, picked []int) string {
 	for i := range q.Options {
 		switch {
 		case slices.Contains(picked, i):
-		case q.Words:
+		case q.OwnWords:
 			b.WriteString("\n- " + optionName(&q.Options[i]))
 		default:
 			b.WriteString("\n" + strconv.Itoa(i+1) + ". " + optionName(&q.Options[i]))
@@ -40,16 +40,22 @@ func Message(q convert.Question, picked []int) string {
 
 func messageHelp(q convert.Question, more bool) string {
 	cancel := " Reply `cancel` to dismiss the question."
-	if !convert.ReadMessage(q, "cancel").Cancel { // an option
+	if !convert.ReadReply(q, "cancel").Cancel { // an option
 		cancel = ""
 	}
 	switch {
 	case len(q.Options) == 0:
 		return "Reply with your answer." + cancel
-	case q.Words:
+	case q.OwnWords:
 		return "Reply with your answer, or with one of the words above." + cancel
 	case more:
 		return "Reply with your own words, or with further numbers; they are added to what is picked. Reply `done` if that is all." + cancel
+	case numbersClash(q):
+		own := ", or with your own words"
+		if q.Closed {
+			own = ""
+		}
+		return "The labels look like numbers: reply with `#1` for the first option, and so on, or with a label in quotes" + own + "." + cancel
 	case q.Closed && q.MultiSelect:
 		return "Reply with one or more numbers (such as `1,3`) or labels." + cancel
 	case q.Closed:
@@ -58,4 +64,12 @@ func messageHelp(q convert.Question, more bool) string {
 		return "Reply with one or more numbers (such as `1,3`), a label, or your own words." + cancel
 	}
 	return "Reply with a number, a label, or your own words." + cancel
+}
+
+// numbersClash reports whether the label of an option could be meant as the
+// number of another.
+func numbersClash(q convert.Question) bool {
+	return slices.ContainsFunc(q.Options, func(o convert.Option) bool {
+		return o.Label != "" && strings.Trim(o.Label, "0123456789") == "" && convert.ReadReply(q, o.Label).Unclear != ""
+	})
 }

@@ -124,7 +124,7 @@ func permissionOptions(q *convert.Question, o PermissionOptions) []acp.Permissio
 	for i := range q.Options {
 		switch {
 		case o.picked(i):
-		case q.Options[i].Act == convert.ActDecline:
+		case q.Options[i].Effect == convert.EffectDecline:
 			add(optionID(q, i), optionName(&q.Options[i]), acp.PermissionOptionKindRejectOnce)
 		default:
 			add(optionID(q, i), optionName(&q.Options[i]), pick)

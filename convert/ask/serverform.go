@@ -110,7 +110,7 @@ func (f *FormCall) step(s ServerForm, i int) {
 	q.Text = text + to.hint()
 	reserve(q, "cancel")
 	to.offerMore(q)
-	offer(q, convert.Option{Label: declineLabel, Description: "do not answer the server", Act: convert.ActDecline})
+	offer(q, convert.Option{Label: declineLabel, Description: "do not answer the server", Effect: convert.EffectDecline})
 }
 
 // offer adds an option of our own.
@@ -135,7 +135,7 @@ func (t *formField) offerMore(q *convert.Question) {
 		t.offerWhole(q)
 	}
 	if !t.required {
-		offer(q, convert.Option{Label: "Skip", Description: "leave this field empty", Act: convert.ActSkip})
+		offer(q, convert.Option{Label: "Skip", Description: "leave this field empty", Effect: convert.EffectSkip})
 	}
 }
 
@@ -148,11 +148,11 @@ func (t *formField) offerWhole(q *convert.Question) {
 			labels = append(labels, q.Options[t.indexOf(item)].Label)
 		}
 		t.values = append(t.values, v)
-		q.Options = append(q.Options, convert.Option{Label: unused(q, strings.Join(labels, ", ")), Description: "default", Act: convert.ActAlone})
+		q.Options = append(q.Options, convert.Option{Label: unused(q, strings.Join(labels, ", ")), Description: "default", Effect: convert.EffectAlone})
 	}
 	if none := gjson.Parse("[]"); t.required && t.check(none) == nil {
 		t.values = append(t.values, none)
-		offer(q, convert.Option{Label: "None", Description: "none of the options", Act: convert.ActAlone})
+		offer(q, convert.Option{Label: "None", Description: "none of the options", Effect: convert.EffectAlone})
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -62,7 +62,7 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	start := func() { go l.open(ctx, o.Dir, o.Version) }
 	if o.Answer == nil && !o.Plain {
 		err := runWindow(ctx, l, &o, start)
-		if !errors.Is(err, terminal.ErrNoTerminal) {
+		if !errors.Is(err, tty.ErrNoTerminal) {
 			return err
 		}
 	}

@@ -4,27 +4,25 @@ import (
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
-	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 )
 
 // deafTime is how long a picker that opens under typing hands takes no keys:
 // they were not meant for it.
 const deafTime = 400 * time.Millisecond
 
-// openPicker shows the first request that waits, if none is shown and all that
-// was said before it stands above.
+// openPicker shows the first request that waits, if none is shown.
 func (w *window) openPicker() {
-	if w.picker != nil || len(w.asks) == 0 || w.printing {
+	if w.picker != nil || len(w.asks) == 0 {
 		return
 	}
 	a := w.asks[0]
-	opts := &terminal.Options{NoColor: w.o.Environ("NO_COLOR") != "", Width: w.screen.Width, Height: w.height}
+	opts := picker.Options{NoColor: w.noColor, Width: w.screen.Width, Height: w.height}
 	if a.closed {
-		w.picker = terminal.NewChoice(a.call.Questions[0], opts)
+		w.picker = picker.NewChoice(a.call.Questions[0], opts)
 	} else {
-		w.picker = terminal.New(a.call, opts)
+		w.picker = picker.New(a.call, opts)
 		w.screen.Hide(a.call.ID) // the picker leaves its own record
 	}
 	if w.now().Sub(w.typed) < deafTime {
@@ -33,22 +31,22 @@ func (w *window) openPicker() {
 }
 
 // pick hands a key or pasted text to the picker, and the outcome to the agent.
-func (w *window) pick(msg tea.Msg) {
-	w.picker.Update(msg)
+func (w *window) pick(ev any) {
+	w.picker.Update(ev)
 	outcome, done := w.picker.Done()
 	if !done {
 		return
 	}
-	a, picker, index := w.asks[0], w.picker, -1
+	a, p, index := w.asks[0], w.picker, -1
 	if !a.call.Questions[0].MultiSelect && len(a.call.Questions) == 1 {
-		index = picker.Index()
+		index = p.Index()
 	}
 	if err := a.answer(outcome, index); err != nil {
-		picker.Again()
+		p.Again()
 		w.screen.Note("✗ " + err.Error())
 		return
 	}
-	w.screen.add(blockNote, picker.Record()...)
+	w.screen.add(blockNote, p.Record()...)
 	w.close(a)
 }
 
@@ -70,10 +68,10 @@ func (w *window) withdraw(a *waiting) {
 }
 
 // key handles a key.
-func (w *window) key(k tea.KeyPressMsg) {
+func (w *window) key(k tty.Key) {
 	typed := w.typed
 	w.typed = w.now()
-	if k.Keystroke() == "ctrl+c" {
+	if k.Name == "ctrl+c" {
 		w.stop()
 		return
 	}
@@ -89,7 +87,7 @@ func (w *window) key(k tea.KeyPressMsg) {
 		return
 	}
 	w.hint = ""
-	switch k.Keystroke() {
+	switch k.Name {
 	case "enter":
 		w.submit()
 	case "ctrl+d":
@@ -97,17 +95,17 @@ func (w *window) key(k tea.KeyPressMsg) {
 			w.leave(nil)
 			return
 		}
-		w.prompt.update(k)
+		w.prompt.key(k, w.screen.Width)
 	default:
-		w.prompt.update(k)
+		w.prompt.key(k, w.screen.Width)
 	}
 }
 
-func (w *window) paste(msg tea.PasteMsg) {
+func (w *window) paste(ev tty.Paste) {
 	switch {
 	case w.picker != nil:
-		w.pick(msg)
+		w.pick(ev)
 	case !w.o.Once && !w.over:
-		w.prompt.update(msg)
+		w.prompt.field.Insert(ev.Text)
 	}
 }

@@ -260,12 +260,12 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int) 
 	if !p.typed { // nobody else shows what was answered
 		echo = func(line string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(line)) }
 	}
-	opts := &terminal.Options{In: p.in.reader(ctx, echo), Out: p.o.Out, Plain: true, Environ: p.o.Environ}
+	r := terminal.Resolver{In: p.in.reader(ctx, echo), Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
-		index, o, _ := terminal.Choose(ctx, a.call.Questions[0], opts)
+		index, o, _ := r.Choose(ctx, a.call.Questions[0])
 		return o, index
 	}
-	o, _ := terminal.Ask(ctx, a.call, opts)
+	o, _ := r.Ask(ctx, a.call)
 	return o, -1
 }
 

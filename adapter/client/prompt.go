@@ -3,95 +3,78 @@ package client
 import (
 	"strings"
 
-	"charm.land/bubbles/v2/key"
-	"charm.land/bubbles/v2/textarea"
-	tea "charm.land/bubbletea/v2"
-
-	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/edit"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 )
 
 // promptRows is how many rows a prompt may have on the screen; it scrolls.
 const promptRows = 8
 
+// promptMark stands before what is typed.
+const promptMark = "> "
+
 // prompt is where the user types.
 type prompt struct {
-	area    textarea.Model
+	field   edit.Field
 	history []string
 	at      int    // in history; its length while something new is typed
 	draft   string // what was typed before history was looked at
 }
 
-func newPrompt() *prompt {
-	a := textarea.New()
-	a.SetPromptFunc(2, func(i textarea.PromptInfo) string {
-		if i.LineNumber == 0 {
-			return "> "
-		}
-		return "  "
-	})
-	a.ShowLineNumbers = false
-	a.SetVirtualCursor(false)
-	a.SetStyles(textarea.Styles{})
-	a.DynamicHeight, a.MinHeight, a.MaxHeight = true, 1, promptRows
-	a.MaxContentHeight = 10_000
-	a.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("ctrl+j", "alt+enter", "shift+enter"))
-	a.KeyMap.Paste.SetEnabled(false) // it would run a program that reads the clipboard
-	a.Focus()
-	return &prompt{area: a}
-}
+func newPrompt() *prompt { return &prompt{field: edit.Field{Lines: true}} }
 
-func (p *prompt) empty() bool { return p.area.Value() == "" }
+func (p *prompt) empty() bool { return p.field.Empty() }
 
 // take returns what was typed and starts anew.
 func (p *prompt) take() string {
-	words := p.area.Value()
-	p.area.Reset()
+	words := p.field.String()
 	if strings.TrimSpace(words) != "" && (len(p.history) == 0 || p.history[len(p.history)-1] != words) {
 		p.history = append(p.history, words)
 	}
-	p.at, p.draft = len(p.history), ""
+	p.clear()
 	return words
 }
 
-func (p *prompt) clear() { p.area.Reset(); p.at, p.draft = len(p.history), "" }
+func (p *prompt) clear() {
+	p.field.Clear()
+	p.at, p.draft = len(p.history), ""
+}
 
-// update takes a key or pasted text.
-func (p *prompt) update(msg tea.Msg) {
-	if k, ok := msg.(tea.KeyPressMsg); ok {
-		switch {
-		case k.Keystroke() == "up" && p.area.Line() == 0 && p.at > 0:
-			p.recall(p.at - 1)
-			return
-		case k.Keystroke() == "down" && p.area.Line() == p.area.LineCount()-1 && p.at < len(p.history):
-			p.recall(p.at + 1)
-			return
-		}
+// key takes a key, of a prompt that is shown in so many columns.
+func (p *prompt) key(k tty.Key, width int) {
+	if p.field.Key(k, width-len(promptMark)) {
+		return
 	}
-	p.area, _ = p.area.Update(msg) // its commands blink and use the clipboard
+	switch { // there is no line above or below
+	case k.Name == "up" && p.at > 0:
+		p.recall(p.at - 1)
+	case k.Name == "down" && p.at < len(p.history):
+		p.recall(p.at + 1)
+	}
 }
 
 // recall shows an earlier prompt.
 func (p *prompt) recall(at int) {
 	if p.at == len(p.history) {
-		p.draft = p.area.Value()
+		p.draft = p.field.String()
 	}
 	p.at = at
 	if at == len(p.history) {
-		p.area.SetValue(p.draft)
+		p.field.Set(p.draft)
 		return
 	}
-	p.area.SetValue(p.history[at])
+	p.field.Set(p.history[at])
 }
 
 // view draws the prompt. The cursor counts from its first line.
-func (p *prompt) view(width int) (lines []string, cursor *tea.Cursor) {
-	if p.area.Width() != width-2 {
-		p.area.SetWidth(width)
+func (p *prompt) view(width int) (lines []string, row, col int) {
+	lines, row, col = p.field.Draw(width-len(promptMark), promptRows)
+	for i, l := range lines {
+		mark := promptMark
+		if i > 0 {
+			mark = strings.Repeat(" ", len(promptMark))
+		}
+		lines[i] = strings.TrimRight(mark+l, " ")
 	}
-	lines = strings.Split(p.area.View(), "\n")
-	for i := range lines {
-		// What is pasted is sent as it is, but must not turn the line around.
-		lines[i] = strings.TrimRight(clean.Block(lines[i]), " ")
-	}
-	return lines, p.area.Cursor()
+	return lines, row, col + len(promptMark)
 }

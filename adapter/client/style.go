@@ -1,44 +1,30 @@
 package client
 
 import (
-	"strings"
-
-	"github.com/charmbracelet/x/ansi"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 )
 
 // width is the most columns that s takes on any terminal.
-func width(s string) int { return ansi.StringWidthWc(s) }
+func width(s string) int { return cells.Width(s) }
 
 // cut shortens a line to the screen's width.
 func (s *Screen) cut(line string) string {
-	line = strings.ReplaceAll(line, "\t", "    ")
+	line = cells.Tabs(line)
 	if s.Width <= 0 {
 		return line
 	}
-	return ansi.TruncateWc(line, s.Width, "…")
+	return cells.Cut(line, s.Width)
 }
 
 // wrap breaks a line at the screen's width. There is at least one.
 func (s *Screen) wrap(line string) []string {
-	line = strings.ReplaceAll(line, "\t", "    ")
-	if s.Width <= 0 || width(line) <= s.Width {
+	line = cells.Tabs(line)
+	if s.Width <= 0 {
 		return []string{line}
 	}
-	// Wrap lets a word pass that is as wide as the screen and has a space
-	// before it.
-	return strings.Split(ansi.HardwrapWc(ansi.WrapWc(line, s.Width, ""), s.Width, true), "\n")
+	return cells.Wrap(line, s.Width)
 }
 
-func (s *Screen) faint(line string) string {
-	if !s.Style || line == "" {
-		return line
-	}
-	return ansi.Style{}.Faint().Styled(line)
-}
+func (s *Screen) faint(line string) string { return cells.Style{Off: !s.Style}.Faint(line) }
 
-func (s *Screen) strong(line string) string {
-	if !s.Style || line == "" {
-		return line
-	}
-	return ansi.Style{}.Bold().Styled(line)
-}
+func (s *Screen) strong(line string) string { return cells.Style{Off: !s.Style}.Strong(line) }

@@ -4,39 +4,20 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 const spinTime = 120 * time.Millisecond
 
 var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
-// spin keeps the spinner turning while there is one.
-func (w *window) spin() tea.Cmd {
-	if w.ticks || !w.spins() {
-		return nil
-	}
-	w.ticks = true
-	return tea.Tick(spinTime, func(time.Time) tea.Msg { return tick{} })
-}
-
 func (w *window) spins() bool { return w.state != idle && len(w.asks) == 0 && !w.over }
 
-// View is the lines that may still change, then the picker, or the spinner and
-// the prompt.
-func (w *window) View() tea.View {
-	if w.over {
-		return tea.NewView("")
-	}
-	lines := w.screen.View()
+// view is the lines that may still change, then the picker, or the spinner and
+// the prompt, and where the cursor is.
+func (w *window) view() (lines []string, row, col int) {
+	lines = w.screen.View()
 	if w.picker != nil {
-		v := w.picker.View()
-		if v.Cursor != nil {
-			v.Cursor.Y += len(lines)
-		}
-		v.Content = strings.Join(append(lines, v.Content), "\n")
-		return v
+		return below(lines, w.picker.View)
 	}
 	if w.spins() {
 		if len(lines) > 0 {
@@ -45,19 +26,22 @@ func (w *window) View() tea.View {
 		lines = append(lines, w.screen.faint(w.screen.cut(w.status())))
 	}
 	if w.o.Once || w.state == starting {
-		return tea.NewView(strings.Join(lines, "\n"))
+		return lines, -1, 0
 	}
-	typed, cursor := w.prompt.view(w.screen.Width)
-	if cursor != nil {
-		cursor.Y += len(lines)
-	}
-	lines = append(lines, typed...)
+	lines, row, col = below(lines, func() ([]string, int, int) { return w.prompt.view(w.screen.Width) })
 	if w.hint != "" {
 		lines = append(lines, w.screen.faint(w.screen.cut("  "+w.hint)))
 	}
-	v := tea.NewView(strings.Join(lines, "\n"))
-	v.Cursor = cursor
-	return v
+	return lines, row, col
+}
+
+// below draws more lines under those that are there.
+func below(lines []string, draw func() ([]string, int, int)) ([]string, int, int) {
+	more, row, col := draw()
+	if row >= 0 {
+		row += len(lines)
+	}
+	return append(lines, more...), row, col
 }
 
 // status says what is going on.
@@ -79,7 +63,7 @@ func (w *window) status() string {
 
 // submit sends what was typed.
 func (w *window) submit() {
-	switch words := strings.TrimSpace(w.prompt.area.Value()); {
+	switch words := strings.TrimSpace(w.prompt.field.String()); {
 	case words == "":
 	case isQuit(words):
 		w.leave(nil)

@@ -3,14 +3,12 @@ package client
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/terminal"
-	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 )
 
 // state is what the agent is doing.
@@ -30,7 +28,6 @@ type window struct {
 	l      *link
 	o      *Options
 	now    func() time.Time
-	start  func()
 	screen Screen
 	wire   wire
 	prompt *prompt
@@ -38,106 +35,87 @@ type window struct {
 	state  state
 	gone   bool      // the agent is; a turn that runs ends by itself
 	since  time.Time // of the state
-	ticks  bool      // the spinner turns
 	frame  int
 	hint   string     // about the last key
 	asks   []*waiting // the first is in the picker
-	picker *terminal.Model
+	picker *picker.Picker
 	typed  time.Time // the last key
 	deaf   time.Time // until when keys are not for the picker
 	ctrlC  time.Time // when it cancelled a turn
 
-	height   int
-	queue    []string // to be written above
-	printing bool
-	over     bool // time to leave, with err
-	err      error
+	height  int
+	noColor bool
+	over    bool // time to leave, with err
+	err     error
 }
 
-// Messages of the window to itself.
-type (
-	arrived struct{ events []any }
-	printed struct{}
-	tick    struct{}
-)
-
+// runWindow runs the client on a terminal; start opens the session.
 func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
-	w := &window{ctx: ctx, l: l, o: o, now: time.Now, start: start, prompt: newPrompt(), height: 24}
-	w.screen = Screen{Width: 80, Live: true, Style: true}
-	_, err := terminal.Run(ctx, w, &terminal.Options{In: o.In, Out: o.Out, Environ: o.Environ})
+	d, err := tty.Open(tty.Options{In: o.In, Out: o.Out, Environ: o.Environ})
 	if err != nil {
 		return err
 	}
+	defer d.Close()
+	if !d.Drawable {
+		return tty.ErrNoTerminal
+	}
+	t, err := d.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height, noColor: d.NoColor}
+	w.screen = Screen{Width: d.Width, Live: true, Style: true}
+	w.since = w.now()
+	start()
+	w.run(t)
 	return w.err
 }
 
-func (w *window) Init() tea.Cmd {
-	w.since = w.now()
-	w.start()
-	return tea.Batch(w.listen, w.spin())
-}
-
-// listen waits for what the agent sends.
-func (w *window) listen() tea.Msg {
-	select {
-	case <-w.l.box.ready:
-		return arrived{w.l.box.take()}
-	case <-w.ctx.Done():
-		return nil
-	}
-}
-
-func (w *window) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	var cmds []tea.Cmd
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		if msg.Width < 1 || msg.Height < 1 {
-			break // a terminal that does not know its size
+// run shows what comes until it is time to leave.
+func (w *window) run(t *tty.Term) {
+	var tick <-chan time.Time // turns the spinner
+	for {
+		t.Print(w.screen.Lines()...)
+		if w.over {
+			return
 		}
-		w.screen.Width, w.height = msg.Width, msg.Height
-		if w.picker != nil {
-			w.picker.Update(msg)
+		w.openPicker()
+		t.Draw(w.view())
+		if tick == nil && w.spins() {
+			tick = time.After(spinTime)
 		}
-	case arrived:
-		for _, v := range msg.events {
-			if !w.over {
-				w.event(v)
+		select {
+		case ev := <-t.Events():
+			w.terminal(ev)
+		case <-w.l.box.ready:
+			for _, v := range w.l.box.take() {
+				if !w.over {
+					w.event(v)
+				}
 			}
+		case <-tick:
+			tick = nil
+			w.frame++
 		}
-		cmds = append(cmds, w.listen)
-	case printed:
-		w.printing = false
-	case tick:
-		w.ticks = false
-		w.frame++
-	case tea.KeyPressMsg:
-		w.key(msg)
-	case tea.PasteMsg:
-		w.paste(msg)
-	case terminal.EndMsg:
-		w.end(msg)
-		return w, nil
 	}
-	flush := w.flush()
-	w.openPicker()
-	return w, tea.Batch(append(cmds, w.spin(), flush)...)
 }
 
-// flush writes finished lines above the view, one batch after the other, and
-// leaves when all are written.
-func (w *window) flush() tea.Cmd {
-	w.queue = append(w.queue, w.screen.Lines()...)
-	switch {
-	case w.printing:
-		return nil
-	case len(w.queue) > 0:
-		text := strings.Join(w.queue, "\n")
-		w.queue, w.printing = nil, true
-		return tea.Sequence(terminal.Println(text), func() tea.Msg { return printed{} })
-	case w.over:
-		return tea.Quit
+// terminal takes an event of the terminal.
+func (w *window) terminal(ev any) {
+	switch ev := ev.(type) {
+	case tty.Size:
+		w.screen.Width, w.height = ev.Width, ev.Height
+		if w.picker != nil {
+			w.picker.Update(ev)
+		}
+	case tty.Key:
+		w.key(ev)
+	case tty.Paste:
+		w.paste(ev)
+	case tty.End:
+		w.leave(errors.New(ev.Reason))
 	}
-	return nil
 }
 
 func (w *window) leave(err error) {
@@ -150,11 +128,6 @@ func (w *window) leave(err error) {
 		a.dismiss()
 	}
 	w.asks, w.picker = nil, nil
-}
-
-// end is the end of the terminal, or of the process.
-func (w *window) end(msg terminal.EndMsg) {
-	w.leave(errors.New(msg.Reason))
 }
 
 func (w *window) enter(s state) { w.state, w.since, w.hint = s, w.now(), "" }
@@ -241,7 +214,7 @@ func (w *window) stop() {
 			a.dismiss()
 		}
 		if w.picker != nil {
-			w.picker.Update(terminal.EndMsg{Status: convert.Cancelled})
+			w.picker.Update(tty.End{})
 			w.screen.add(blockNote, w.picker.Record()...)
 		}
 		w.asks, w.picker = nil, nil

@@ -3,10 +3,10 @@ package client
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -60,7 +60,7 @@ func (w *wire) line(dir conn.Direction, raw string, width int) string {
 		line = line[:most]
 	}
 	// Escapes of JSON are text here: what they stand for never comes out.
-	return ansi.TruncateWc(clean.Line(line), width, "…")
+	return cells.Cut(clean.Line(line), width)
 }
 
 // Trace adds a line of the wire between the others.

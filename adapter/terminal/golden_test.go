@@ -12,13 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
-	"github.com/rivo/uniseg"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -92,7 +91,7 @@ func parseGolden(t *testing.T, ar *txtar.Archive) golden {
 // rewrite draws all screens anew.
 func rewrite(t *testing.T, ar *txtar.Archive) {
 	t.Helper()
-	models := map[string]*terminal.Model{}
+	models := map[string]*picker.Picker{}
 	g := parseGolden(t, ar)
 	for _, size := range g.sizes {
 		models[size] = g.model(t, size)
@@ -114,14 +113,14 @@ func rewrite(t *testing.T, ar *txtar.Archive) {
 	}
 }
 
-func (g golden) model(t *testing.T, size string) *terminal.Model {
+func (g golden) model(t *testing.T, size string) *picker.Picker {
 	t.Helper()
 	w, h := sizeOf(t, size)
-	opts := &terminal.Options{Width: w, Height: h}
+	o := picker.Options{Width: w, Height: h}
 	if g.job.Choice {
-		return terminal.NewChoice(g.job.Call.Questions[0], opts)
+		return picker.NewChoice(g.job.Call.Questions[0], o)
 	}
-	return terminal.New(g.job.Call, opts)
+	return picker.New(g.job.Call, o)
 }
 
 func (g golden) view(t *testing.T, size string) {
@@ -168,7 +167,7 @@ func sizeOf(t *testing.T, size string) (w, h int) {
 	return w, h
 }
 
-func outcomeJSON(t *testing.T, m *terminal.Model) []byte {
+func outcomeJSON(t *testing.T, m *picker.Picker) []byte {
 	t.Helper()
 	o, done := m.Done()
 	require.True(t, done, "the keys do not finish the picker")
@@ -177,16 +176,16 @@ func outcomeJSON(t *testing.T, m *terminal.Model) []byte {
 	return append(b, '\n')
 }
 
-func left(m *terminal.Model) string { return strings.Join(m.Record(), "\n") + "\n" }
+func left(m *picker.Picker) string { return strings.Join(m.Record(), "\n") + "\n" }
 
 // drawn is the model's view as text, the cursor as a block.
-func drawn(m *terminal.Model) string {
-	v := m.View()
-	lines := strings.Split(ansi.Strip(v.Content), "\n")
-	if c := v.Cursor; c != nil {
-		lines[c.Y] = withCursor(lines[c.Y], c.X)
-	}
+func drawn(m *picker.Picker) string {
+	lines, row, col := m.View()
 	for i, l := range lines {
+		l = cells.Plain(l)
+		if i == row {
+			l = withCursor(l, col)
+		}
 		lines[i] = strings.TrimRight(l, " ")
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
@@ -196,12 +195,15 @@ func drawn(m *terminal.Model) string {
 func withCursor(line string, x int) string {
 	var b strings.Builder
 	at := 0
-	for g := uniseg.NewGraphemes(line); g.Next(); at += ansi.StringWidthWc(g.Str()) {
+	for line != "" {
+		c, rest := cells.First(line)
 		if at == x {
 			b.WriteString("█")
-			continue
+		} else {
+			b.WriteString(c)
 		}
-		b.WriteString(g.Str())
+		at += cells.Width(c)
+		line = rest
 	}
 	if at <= x {
 		b.WriteString(strings.Repeat(" ", x-at) + "█")
@@ -211,34 +213,34 @@ func withCursor(line string, x int) string {
 
 // named are the keys that scripts name, and their bytes.
 var named = map[string]struct {
-	key   tea.Key
+	key   tty.Key
 	bytes string
 }{
-	"up":        {tea.Key{Code: tea.KeyUp}, "\x1b[A"},
-	"down":      {tea.Key{Code: tea.KeyDown}, "\x1b[B"},
-	"right":     {tea.Key{Code: tea.KeyRight}, "\x1b[C"},
-	"left":      {tea.Key{Code: tea.KeyLeft}, "\x1b[D"},
-	"home":      {tea.Key{Code: tea.KeyHome}, "\x1b[H"},
-	"end":       {tea.Key{Code: tea.KeyEnd}, "\x1b[F"},
-	"pgup":      {tea.Key{Code: tea.KeyPgUp}, "\x1b[5~"},
-	"pgdown":    {tea.Key{Code: tea.KeyPgDown}, "\x1b[6~"},
-	"tab":       {tea.Key{Code: tea.KeyTab}, "\t"},
-	"shift+tab": {tea.Key{Code: tea.KeyTab, Mod: tea.ModShift}, "\x1b[Z"},
-	"enter":     {tea.Key{Code: tea.KeyEnter}, "\r"},
-	"esc":       {tea.Key{Code: tea.KeyEscape}, "\x1b"},
-	"space":     {tea.Key{Code: tea.KeySpace, Text: " "}, " "},
-	"backspace": {tea.Key{Code: tea.KeyBackspace}, "\x7f"},
-	"ctrl+c":    {tea.Key{Code: 'c', Mod: tea.ModCtrl}, "\x03"},
-	"ctrl+d":    {tea.Key{Code: 'd', Mod: tea.ModCtrl}, "\x04"},
-	"ctrl+j":    {tea.Key{Code: 'j', Mod: tea.ModCtrl}, "\n"},
-	"ctrl+u":    {tea.Key{Code: 'u', Mod: tea.ModCtrl}, "\x15"},
-	"ctrl+w":    {tea.Key{Code: 'w', Mod: tea.ModCtrl}, "\x17"},
-	"ctrl+a":    {tea.Key{Code: 'a', Mod: tea.ModCtrl}, "\x01"},
+	"up":        {tty.Key{Name: "up"}, "\x1b[A"},
+	"down":      {tty.Key{Name: "down"}, "\x1b[B"},
+	"right":     {tty.Key{Name: "right"}, "\x1b[C"},
+	"left":      {tty.Key{Name: "left"}, "\x1b[D"},
+	"home":      {tty.Key{Name: "home"}, "\x1b[H"},
+	"end":       {tty.Key{Name: "end"}, "\x1b[F"},
+	"pgup":      {tty.Key{Name: "pgup"}, "\x1b[5~"},
+	"pgdown":    {tty.Key{Name: "pgdown"}, "\x1b[6~"},
+	"tab":       {tty.Key{Name: "tab"}, "\t"},
+	"shift+tab": {tty.Key{Name: "shift+tab"}, "\x1b[Z"},
+	"enter":     {tty.Key{Name: "enter"}, "\r"},
+	"esc":       {tty.Key{Name: "esc"}, "\x1b"},
+	"space":     {tty.Key{Name: "space", Text: " "}, " "},
+	"backspace": {tty.Key{Name: "backspace"}, "\x7f"},
+	"ctrl+c":    {tty.Key{Name: "ctrl+c"}, "\x03"},
+	"ctrl+d":    {tty.Key{Name: "ctrl+d"}, "\x04"},
+	"ctrl+j":    {tty.Key{Name: "ctrl+j"}, "\n"},
+	"ctrl+u":    {tty.Key{Name: "ctrl+u"}, "\x15"},
+	"ctrl+w":    {tty.Key{Name: "ctrl+w"}, "\x17"},
+	"ctrl+a":    {tty.Key{Name: "ctrl+a"}, "\x01"},
 }
 
 // script calls f for each key of a script: words that are keys' names, other
 // words letter by letter, and lines `paste "text"`.
-func script(t *testing.T, keys string, key func(tea.Key, string), paste func(string)) {
+func script(t *testing.T, keys string, key func(tty.Key, string), paste func(string)) {
 	t.Helper()
 	for line := range strings.Lines(keys) {
 		line = strings.TrimSpace(line)
@@ -254,22 +256,29 @@ func script(t *testing.T, keys string, key func(tea.Key, string), paste func(str
 				continue
 			}
 			for _, r := range word {
-				key(tea.Key{Code: r, Text: string(r)}, string(r))
+				key(typed(r), string(r))
 			}
 		}
 	}
 }
 
-func press(t *testing.T, m *terminal.Model, keys string) {
+func typed(r rune) tty.Key {
+	if r == ' ' {
+		return named["space"].key
+	}
+	return tty.Key{Name: string(r), Text: string(r)}
+}
+
+func press(t *testing.T, m *picker.Picker, keys string) {
 	t.Helper()
-	script(t, keys, func(k tea.Key, _ string) { m.Update(tea.KeyPressMsg(k)) },
-		func(text string) { m.Update(tea.PasteMsg{Content: text}) })
+	script(t, keys, func(k tty.Key, _ string) { m.Update(k) },
+		func(text string) { m.Update(tty.Paste{Text: text}) })
 }
 
 func keyBytes(t *testing.T, keys string) string {
 	t.Helper()
 	var b bytes.Buffer
-	script(t, keys, func(_ tea.Key, s string) { b.WriteString(s) },
+	script(t, keys, func(_ tty.Key, s string) { b.WriteString(s) },
 		func(text string) { b.WriteString("\x1b[200~" + strings.ReplaceAll(text, "\n", "\r") + "\x1b[201~") })
 	return b.String()
 }

@@ -53,17 +53,17 @@ func child(text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	opts := &terminal.Options{Plain: j.Plain}
+	ask := terminal.Resolver{Plain: j.Plain}
 	before, _ := term.GetState(os.Stdin.Fd())
 	r := report{Index: -1}
 	var err error
 	if j.Choice {
-		r.Index, r.Outcome, err = terminal.Choose(context.Background(), j.Call.Questions[0], opts)
+		r.Index, r.Outcome, err = ask.Choose(context.Background(), j.Call.Questions[0])
 	} else {
-		r.Outcome, err = terminal.Ask(context.Background(), j.Call, opts)
+		r.Outcome, err = ask.Ask(context.Background(), j.Call)
 	}
-	if err != nil {
-		r.Err = err.Error()
+	if want := r.Outcome.Err(); fmt.Sprint(err) != fmt.Sprint(want) {
+		r.Err = fmt.Sprintf("the error is %v, expected %v", err, want)
 	}
 	if r.Outcome.Status == convert.Disconnected {
 		// The hang-up's own signal may come late; it must not end the process.

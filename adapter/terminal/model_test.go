@@ -9,12 +9,12 @@ import (
 	"testing"
 	"unicode"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -61,27 +61,26 @@ func TestView(t *testing.T) {
 		}
 		w, h := rapid.IntRange(1, 130), rapid.IntRange(1, 40)
 		width, height := w.Draw(t, "width"), h.Draw(t, "height")
-		m := terminal.New(call, &terminal.Options{Width: width, Height: height, NoColor: true})
+		m := picker.New(call, picker.Options{Width: width, Height: height, NoColor: true})
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "kind") {
 			case 0:
 				width, height = w.Draw(t, "width"), h.Draw(t, "height")
-				m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+				m.Update(tty.Size{Width: width, Height: height})
 			case 1:
-				m.Update(tea.PasteMsg{Content: texts.Draw(t, "paste")})
+				m.Update(tty.Paste{Text: texts.Draw(t, "paste")})
 			case 2, 3, 4:
 				r := rapid.SampledFrom([]rune("jkn/gGyYN0123456789xé日 ")).Draw(t, "letter")
-				m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+				m.Update(typed(r))
 			default:
-				m.Update(tea.KeyPressMsg(named[rapid.SampledFrom(keyNames).Draw(t, "key")].key))
+				m.Update(named[rapid.SampledFrom(keyNames).Draw(t, "key")].key)
 			}
-			v := m.View()
-			lines := strings.Split(v.Content, "\n")
+			lines, row, col := m.View()
 			if len(lines) > height {
 				t.Fatalf("%d lines in a window of %d", len(lines), height)
 			}
 			for _, l := range lines {
-				if n := ansi.StringWidthWc(l); n > width {
+				if n := cells.Width(l); n > width {
 					t.Fatalf("%d columns in a window of %d: %q", n, width, l)
 				}
 				for _, r := range attributes.ReplaceAllString(l, "") {
@@ -90,8 +89,8 @@ func TestView(t *testing.T) {
 					}
 				}
 			}
-			if c := v.Cursor; c != nil && (c.X < 0 || c.X >= width || c.Y < 0 || c.Y >= len(lines)) {
-				t.Fatalf("the cursor at %d, %d", c.X, c.Y)
+			if row >= 0 && (col < 0 || col >= width || row >= len(lines)) {
+				t.Fatalf("the cursor at %d, %d", row, col)
 			}
 		}
 		if outcome, done := m.Done(); done && outcome.Status == convert.Answered {
@@ -123,8 +122,8 @@ func TestOneRowPerOption(t *testing.T) {
 	} {
 		for _, multi := range []bool{false, true} {
 			for focus := range 2 {
-				m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: multi,
-					Options: options(label, "Last")}}}, &terminal.Options{Width: 80, Height: 24})
+				m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: multi,
+					Options: options(label, "Last")}}}, picker.Options{Width: 80, Height: 24})
 				press(t, m, strings.Repeat("down ", focus))
 				require.Len(t, entry.FindAllString(drawn(m), -1), 3, "%q\n%s", label, drawn(m))
 			}
@@ -134,7 +133,7 @@ func TestOneRowPerOption(t *testing.T) {
 
 // TestEmptied takes an own answer back by emptying it.
 func TestEmptied(t *testing.T) {
-	m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: options("A", "B")}}}, nil)
+	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: options("A", "B")}}}, picker.Options{})
 	press(t, m, "1 0 x enter")
 	require.Contains(t, drawn(m), "[x] Other")
 	press(t, m, "space space ctrl+u enter")
@@ -145,7 +144,7 @@ func TestEmptied(t *testing.T) {
 	outcome, _ := m.Done()
 	require.Equal(t, []convert.Answer{{Selected: []string{"B"}}}, outcome.Answers)
 
-	m = terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}, {Text: "P"}}}, nil)
+	m = picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}, {Text: "P"}}}, picker.Options{})
 	press(t, m, "0 x enter shift+tab")
 	require.Contains(t, drawn(m), "Other (type your answer) ✓")
 	press(t, m, "enter backspace esc")
@@ -156,19 +155,19 @@ func TestEmptied(t *testing.T) {
 }
 
 func TestNothingToAsk(t *testing.T) {
-	m := terminal.New(convert.Call{}, nil)
+	m := picker.New(convert.Call{}, picker.Options{})
 	outcome, done := m.Done()
 	require.True(t, done)
 	require.Equal(t, convert.Failed, outcome.Status)
 	require.Empty(t, m.Record())
-	m = terminal.NewChoice(convert.Question{Text: "Q"}, nil)
+	m = picker.NewChoice(convert.Question{Text: "Q"}, picker.Options{})
 	outcome, _ = m.Done()
 	require.Equal(t, convert.Failed, outcome.Status)
 }
 
 // TestIndex tells options apart that have the same label.
 func TestIndex(t *testing.T) {
-	m := terminal.NewChoice(convert.Question{Text: "Q", Options: options("Allow", "Allow", "Reject")}, nil)
+	m := picker.NewChoice(convert.Question{Text: "Q", Options: options("Allow", "Allow", "Reject")}, picker.Options{})
 	require.Equal(t, -1, m.Index())
 	press(t, m, "down enter")
 	require.Equal(t, 1, m.Index())
@@ -177,19 +176,24 @@ func TestIndex(t *testing.T) {
 func TestColours(t *testing.T) {
 	colour := regexp.MustCompile(`\x1b\[([0-9;]*;)?(3[0-7]|4[0-7]|9[0-7]|38|48)(;|m)`)
 	call := convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}}}
-	m := terminal.New(call, nil)
+	m := picker.New(call, picker.Options{})
 	press(t, m, `paste "x"`)
-	require.Regexp(t, colour, m.View().Content)
-	m = terminal.New(call, &terminal.Options{NoColor: true})
+	require.Regexp(t, colour, content(m))
+	m = picker.New(call, picker.Options{NoColor: true})
 	press(t, m, `paste "x"`)
-	require.NotRegexp(t, colour, m.View().Content)
+	require.NotRegexp(t, colour, content(m))
+}
+
+func content(m *picker.Picker) string {
+	lines, _, _ := m.View()
+	return strings.Join(lines, "\n")
 }
 
 // TestEnd ends a picker from outside, once.
 func TestEnd(t *testing.T) {
-	m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, nil)
-	m.Update(terminal.EndMsg{Status: convert.Disconnected, Reason: "gone"})
-	m.Update(terminal.EndMsg{Status: convert.Cancelled, Reason: "late"})
+	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, picker.Options{})
+	m.Update(tty.End{Gone: true, Reason: "gone"})
+	m.Update(tty.End{Reason: "late"})
 	press(t, m, "x enter")
 	outcome, done := m.Done()
 	require.True(t, done)
@@ -200,34 +204,34 @@ func TestEnd(t *testing.T) {
 func BenchmarkRedraw(b *testing.B) {
 	for _, size := range []struct{ w, h int }{{80, 24}, {40, 15}} {
 		b.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(b *testing.B) {
-			m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Header: "Many", Options: numbered(200)}}},
-				&terminal.Options{Width: size.w, Height: size.h})
-			down := tea.KeyPressMsg{Code: tea.KeyDown}
+			m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Header: "Many", Options: numbered(200)}}},
+				picker.Options{Width: size.w, Height: size.h})
+			down := tty.Key{Name: "down"}
 			b.ReportAllocs()
 			for b.Loop() {
 				m.Update(down)
-				_ = m.View()
+				_, _, _ = m.View()
 			}
 		})
 	}
 	b.Run("filter", func(b *testing.B) {
-		m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Options: numbered(200)}}}, nil)
-		keys := []tea.Msg{tea.KeyPressMsg{Code: '1', Text: "1"}, tea.KeyPressMsg{Code: tea.KeyBackspace}}
-		m.Update(tea.KeyPressMsg{Code: '/', Text: "/"})
+		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Options: numbered(200)}}}, picker.Options{})
+		keys := []any{tty.Key{Name: "1", Text: "1"}, tty.Key{Name: "backspace"}}
+		m.Update(tty.Key{Name: "/", Text: "/"})
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			m.Update(keys[i%2])
-			_ = m.View()
+			_, _, _ = m.View()
 		}
 	})
 	b.Run("long text", func(b *testing.B) {
-		m := terminal.New(convert.Call{Questions: []convert.Question{{Text: "What?"}}}, nil)
-		m.Update(tea.PasteMsg{Content: strings.Repeat("some words of text ", 1000)})
-		keys := []tea.Msg{tea.KeyPressMsg{Code: 'x', Text: "x"}, tea.KeyPressMsg{Code: tea.KeyBackspace}}
+		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "What?"}}}, picker.Options{})
+		m.Update(tty.Paste{Text: strings.Repeat("some words of text ", 1000)})
+		keys := []any{tty.Key{Name: "x", Text: "x"}, tty.Key{Name: "backspace"}}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			m.Update(keys[i%2])
-			_ = m.View()
+			_, _, _ = m.View()
 		}
 	})
 }

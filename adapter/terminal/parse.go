@@ -2,38 +2,54 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
+
+// reading is what a line says about a question.
+type reading struct {
+	q     convert.Question
+	picks []int  // positions of options
+	other bool   // Other was picked
+	text  string // the words that go with it
+}
+
+// answer is the reading as an answer.
+func (r *reading) answer() convert.Answer {
+	a := convert.Answer{Text: r.text}
+	slices.Sort(r.picks)
+	for _, i := range slices.Compact(r.picks) {
+		a.Selected = append(a.Selected, r.q.Options[i].Label)
+	}
+	return a
+}
 
 // parse takes a line as the answer: a label in any case, a number, or "other"
 // and text; with several picks, more of them with commas between. What is
 // typed in a label's exact words is that label, whatever else it could mean.
 // It returns what is wrong with the line, and then changes nothing.
-func (s *sheet) parse(text string) (say string) {
+func (r *reading) parse(text string) (say string) {
 	text = strings.TrimSpace(text)
-	if i := s.labelled(text); i >= 0 {
-		s.take([]int{i}, "")
+	if i := r.labelled(text); i >= 0 {
+		r.picks = []int{i}
 		return ""
 	}
-	if own, ok := s.own(text); ok {
-		s.take([]int{len(s.rows)}, own)
+	if own, ok := r.own(text); ok {
+		r.other, r.text = true, own
 		return ""
 	}
-	if s.single() {
-		i, say := s.entryOf(text)
-		if say == "" {
-			s.take([]int{i}, "")
-		}
-		return say
+	if !r.q.MultiSelect {
+		return r.pick(text)
 	}
-	var picks []int
-	var own string
+	next := reading{q: r.q}
 	for rest := text; rest != ""; {
-		if t, ok := s.own(rest); ok { // commas after "other" are part of the text
-			picks, own = append(picks, len(s.rows)), t
+		if t, ok := r.own(rest); ok { // commas after "other" are part of the text
+			next.other, next.text = true, t
 			break
 		}
 		var item string
@@ -42,41 +58,34 @@ func (s *sheet) parse(text string) (say string) {
 		if item = strings.TrimSpace(item); item == "" {
 			continue
 		}
-		i, say := s.entryOf(item)
-		if say != "" {
+		if say := next.pick(item); say != "" {
 			return say
 		}
-		picks = append(picks, i)
 	}
-	if len(picks) == 0 {
+	if len(next.picks) == 0 && !next.other {
 		return "Nothing picked."
 	}
-	s.take(picks, own)
+	*r = next
 	return ""
 }
 
 // labelled is the option with that label, -1 if there is none. A label in the
 // same case comes before one in another.
-func (s *sheet) labelled(text string) int {
-	for i, o := range s.q.Options {
-		if o.Label == text || s.rows[i].label == text {
+func (r *reading) labelled(text string) int {
+	for i, o := range r.q.Options {
+		if o.Label == text || picker.Label(o) == text {
 			return i
 		}
 	}
-	for i, r := range s.rows {
-		if strings.EqualFold(r.label, text) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.q.Options, func(o convert.Option) bool { return strings.EqualFold(picker.Label(o), text) })
 }
 
 // own is the text after "other".
-func (s *sheet) own(text string) (string, bool) {
-	if !s.other {
+func (r *reading) own(text string) (string, bool) {
+	if r.q.Closed {
 		return "", false
 	}
-	if strings.EqualFold(text, otherLabel) {
+	if strings.EqualFold(text, picker.OtherLabel) {
 		return "", true
 	}
 	word, rest, _ := strings.Cut(text, " ")
@@ -86,45 +95,28 @@ func (s *sheet) own(text string) (string, bool) {
 	return strings.TrimSpace(rest), true
 }
 
-// entryOf is the entry that a number or a label means.
-func (s *sheet) entryOf(text string) (entry int, say string) {
-	if i := s.labelled(text); i >= 0 {
-		return i, ""
+// pick adds what a number or a label means.
+func (r *reading) pick(text string) (say string) {
+	if i := r.labelled(text); i >= 0 {
+		r.picks = append(r.picks, i)
+		return ""
 	}
-	last := len(s.rows)
-	if s.other {
+	last := len(r.q.Options)
+	if !r.q.Closed {
 		last++
 	}
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "."))
 	switch {
-	case err != nil && s.other:
-		return 0, fmt.Sprintf("%q is not one of the options. For your own words type: other %s", clean.Line(text), clean.Line(text))
+	case err != nil && !r.q.Closed:
+		return fmt.Sprintf("%q is not one of the options. For your own words type: other %s", clean.Line(text), clean.Line(text))
 	case err != nil:
-		return 0, fmt.Sprintf("%q is not one of the options.", clean.Line(text))
-	case n == 0 && s.other:
-		return len(s.rows), ""
+		return fmt.Sprintf("%q is not one of the options.", clean.Line(text))
+	case !r.q.Closed && (n == 0 || n == last):
+		r.other = true
+		return ""
 	case n < 1 || n > last:
-		return 0, fmt.Sprintf("There is no number %d: type 1 to %d.", n, last)
+		return fmt.Sprintf("There is no number %d: type 1 to %d.", n, last)
 	}
-	return n - 1, ""
-}
-
-// take sets the answer to the entries, and the text if Other is among them.
-func (s *sheet) take(entries []int, own string) {
-	s.chosen = entries[0]
-	s.ownWords = false
-	clear(s.picked)
-	s.answer.set(own)
-	for _, e := range entries {
-		if s.isOther(e) {
-			s.ownWords = true
-			continue
-		}
-		s.picked[e] = true
-	}
-}
-
-// wantsText reports whether Other was picked without words.
-func (s *sheet) wantsText() bool {
-	return s.other && s.answer.value() == "" && (s.single() && s.isOther(s.chosen) || !s.single() && s.ownWords)
+	r.picks = append(r.picks, n-1)
+	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
@@ -68,10 +67,8 @@ func (c *console) end() report {
 	r := c.hungUp()
 	require.True(c.t, r.Restored, "the terminal's settings")
 	c.Wait("a visible cursor, autowrap, and no bracketed paste", func(s ttytest.Screen) bool {
-		return s.Cursor && s.Modes[ansi.ModeAutoWrap] && !s.Modes[ansi.ModeBracketedPaste]
+		return s.Cursor && s.AutoWrap && !s.Paste
 	})
-	require.Empty(c.t, c.Replied(), "the terminal was queried")
-	require.NotContains(c.t, c.Wrote(), "\x1b[?1049h", "the alternate screen")
 	return r
 }
 

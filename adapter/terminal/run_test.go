@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -29,7 +29,7 @@ func one(q convert.Question) job { return job{Call: convert.Call{Questions: []co
 // at is the first screen of a job at a size, after some keys.
 func at(t *testing.T, j job, w, h int, keys string) string {
 	t.Helper()
-	m := terminal.New(j.Call, &terminal.Options{Width: w, Height: h})
+	m := picker.New(j.Call, picker.Options{Width: w, Height: h})
 	press(t, m, keys)
 	return drawn(m)
 }
@@ -146,7 +146,7 @@ func TestDumb(t *testing.T) {
 }
 
 // pair is a terminal in this process.
-func pair(t *testing.T) (ptmx io.ReadWriteCloser, opts *terminal.Options) {
+func pair(t *testing.T) (ptmx io.ReadWriteCloser, ask terminal.Resolver) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	require.NoError(t, err)
@@ -156,7 +156,7 @@ func pair(t *testing.T) (ptmx io.ReadWriteCloser, opts *terminal.Options) {
 		_ = p.Close()
 		_ = tty.Close()
 	})
-	return p, &terminal.Options{In: tty, Out: tty, Environ: func(k string) string {
+	return p, terminal.Resolver{In: tty, Out: tty, Environ: func(k string) string {
 		return map[string]string{"TERM": "xterm"}[k]
 	}}
 }
@@ -175,15 +175,15 @@ func until(t *testing.T, r io.Reader, text string) {
 
 func TestContext(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		ptmx, opts := pair(t)
-		opts.Plain = plain
+		ptmx, ask := pair(t)
+		ask.Plain = plain
 		cause := errors.New("the turn is over")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		done := make(chan error, 1)
 		var outcome convert.Outcome
 		go func() {
 			var err error
-			outcome, err = terminal.Ask(ctx, one(database).Call, opts)
+			outcome, err = ask.Ask(ctx, one(database).Call)
 			done <- err
 		}()
 		until(t, ptmx, "SQLite")
@@ -193,89 +193,17 @@ func TestContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	outcome, err := terminal.Ask(ctx, one(database).Call, nil)
+	outcome, err := terminal.Resolver{}.Ask(ctx, one(database).Call)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, convert.Cancelled, outcome.Status)
 }
 
 func TestAskNothing(t *testing.T) {
-	outcome, err := terminal.Ask(t.Context(), convert.Call{}, nil)
+	outcome, err := terminal.Resolver{}.Ask(t.Context(), convert.Call{})
 	require.ErrorIs(t, err, terminal.ErrNoQuestions)
 	require.Equal(t, convert.Failed, outcome.Status)
-	i, outcome, err := terminal.Choose(t.Context(), convert.Question{Text: "Q"}, nil)
+	i, outcome, err := terminal.Resolver{}.Choose(t.Context(), convert.Question{Text: "Q"})
 	require.ErrorIs(t, err, terminal.ErrNoQuestions)
 	require.Equal(t, convert.Failed, outcome.Status)
 	require.Equal(t, -1, i)
-}
-
-// host is a program with a picker in it.
-type host struct {
-	picker *terminal.Model
-	ended  *terminal.EndMsg
-}
-
-func (h *host) Init() tea.Cmd { return terminal.Println("above\nall") }
-
-func (h *host) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if end, ok := msg.(terminal.EndMsg); ok {
-		h.ended = &end
-	}
-	h.picker.Update(msg)
-	if _, done := h.picker.Done(); done {
-		return h, tea.Sequence(terminal.Println(strings.Join(h.picker.Record(), "\n")), tea.Quit)
-	}
-	return h, nil
-}
-
-func (h *host) View() tea.View {
-	v := h.picker.View()
-	v.Content = "host\n" + v.Content
-	return v
-}
-
-func TestRun(t *testing.T) {
-	ptmx, opts := pair(t)
-	h := &host{picker: terminal.New(one(database).Call, nil)}
-	done := make(chan error, 1)
-	go func() {
-		_, err := terminal.Run(t.Context(), h, opts)
-		done <- err
-	}()
-	until(t, ptmx, "SQLite")
-	_, err := io.WriteString(ptmx, "2")
-	require.NoError(t, err)
-	until(t, ptmx, "✓ Database: SQLite")
-	require.NoError(t, <-done)
-	require.Nil(t, h.ended)
-
-	ptmx, opts = pair(t)
-	h = &host{picker: terminal.New(one(database).Call, nil)}
-	go func() {
-		_, err := terminal.Run(context.Background(), h, opts)
-		done <- err
-	}()
-	until(t, ptmx, "SQLite")
-	require.NoError(t, ptmx.Close())
-	require.NoError(t, <-done)
-	require.Equal(t, convert.Disconnected, h.ended.Status)
-
-	_, err = terminal.Run(t.Context(), h, &terminal.Options{In: strings.NewReader(""), Out: io.Discard})
-	require.ErrorIs(t, err, terminal.ErrNoTerminal)
-}
-
-// panicking is a model with a fault.
-type panicking struct{ host }
-
-func (p *panicking) View() tea.View { panic("a fault") }
-
-// TestPanic puts the terminal back when a model panics.
-func TestPanic(t *testing.T) {
-	ptmx, opts := pair(t)
-	done := make(chan error, 1)
-	go func() {
-		_, err := terminal.Run(t.Context(), &panicking{}, opts)
-		done <- err
-	}()
-	until(t, ptmx, "\x1b[?25h")
-	require.ErrorIs(t, <-done, tea.ErrProgramPanic)
 }

@@ -41,7 +41,7 @@ func openTerminal(s streams) (*tty, error) {
 }
 
 func (t *tty) ask(ctx context.Context, c convert.Call, plain bool) (convert.Outcome, error) {
-	return terminal.Ask(ctx, c, &terminal.Options{In: t.in, Out: t.out, Plain: plain})
+	return terminal.Resolver{In: t.in, Out: t.out, Plain: plain}.Ask(ctx, c)
 }
 
 func (t *tty) close() {

@@ -8,14 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 )
 
@@ -38,46 +37,41 @@ type Console struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed at the next output
-	em      *vt.Emulator
-	visible bool // the cursor is
-	modes   map[ansi.Mode]bool
+	em      *emulator
 	raw     strings.Builder
-	replies strings.Builder
 }
 
 // Screen is what the terminal shows at one moment.
 type Screen struct {
-	Text   string
-	Marked string // with the cursor, where it is visible, as a block
-	Cursor bool   // the cursor is visible
-	Modes  map[ansi.Mode]bool
+	Text    string
+	Marked  string // with the cursor, where it is visible, as a block
+	History string // what has scrolled away
+	// What is on: the cursor is visible, lines are wrapped, pastes are marked.
+	Cursor, AutoWrap, Paste bool
 }
 
-// Start runs the program on a terminal of its own, until the test ends.
+// Start runs the program on a terminal of its own, until the test ends. The
+// test fails if the program writes what no program here should. The terminal
+// wraps its lines anew when its width changes, as tmux and most others do,
+// unless the program is told that it is an xterm.
 func Start(t testing.TB, cmd *exec.Cmd, width, height int) *Console {
 	t.Helper()
-	c := &Console{
-		Cmd: cmd, Started: time.Now(), t: t, em: vt.NewEmulator(width, height), changed: make(chan struct{}),
-		visible: true, modes: map[ansi.Mode]bool{ansi.ModeAutoWrap: true},
-	}
-	c.em.SetCallbacks(vt.Callbacks{
-		CursorVisibility: func(v bool) { c.visible = v },
-		EnableMode:       func(m ansi.Mode) { c.modes[m] = true },
-		DisableMode:      func(m ansi.Mode) { c.modes[m] = false },
-	})
+	reflows := !slices.Contains(cmd.Env, "XTERM_VERSION=1")
+	c := &Console{Cmd: cmd, Started: time.Now(), t: t, em: newEmulator(width, height, reflows), changed: make(chan struct{})}
 	ptmx, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.ptmx = Pollable(t, ptmx)
-	c.done.Go(func() { _, _ = io.Copy(locked{c}, c.em) })
 	c.done.Go(c.read)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = c.ptmx.Close()
 		_ = cmd.Wait()
-		_ = c.em.InputPipe().(io.Closer).Close()
 		c.done.Wait()
+		if p := c.em.problem(); p != "" {
+			t.Error(p)
+		}
 	})
 	return c
 }
@@ -97,15 +91,6 @@ func Pollable(t testing.TB, f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), "ptmx")
 }
 
-// locked takes what the emulator answers to queries.
-type locked struct{ c *Console }
-
-func (l locked) Write(p []byte) (int, error) {
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	return l.c.replies.Write(p)
-}
-
 func (c *Console) read() {
 	buf := make([]byte, 4096)
 	for {
@@ -123,32 +108,9 @@ func (c *Console) read() {
 }
 
 func (c *Console) screen() Screen {
-	return Screen{Text: c.text(false), Marked: c.text(c.visible), Cursor: c.visible, Modes: c.modes}
-}
-
-func (c *Console) text(cursor bool) string {
-	var lines []string
-	for y := range c.em.Height() {
-		var b strings.Builder
-		for x := 0; x < c.em.Width(); {
-			cell, at, wide := c.em.CellAt(x, y), c.em.CursorPosition(), 1
-			if cell != nil {
-				wide = max(1, cell.Width)
-			}
-			switch {
-			case cursor && at.X == x && at.Y == y:
-				b.WriteString("█")
-			case cell == nil || cell.Content == "":
-				b.WriteByte(' ')
-				wide = 1
-			default:
-				b.WriteString(cell.Content)
-			}
-			x += wide
-		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
-	}
-	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+	e := c.em
+	return Screen{Text: e.text(e.rows, false), Marked: e.text(e.rows, e.cursor), History: e.text(e.history, false),
+		Cursor: e.cursor, AutoWrap: e.autoWrap, Paste: e.paste}
 }
 
 // Wait waits until the screen is as wanted, and returns it.
@@ -189,7 +151,7 @@ func (c *Console) Sends(keys string) {
 func (c *Console) Resizes(width, height int) {
 	c.t.Helper()
 	c.mu.Lock()
-	c.em.Resize(width, height)
+	c.em.resize(width, height)
 	c.mu.Unlock()
 	if err := pty.Setsize(c.ptmx, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}); err != nil {
 		c.t.Fatal(err)
@@ -206,13 +168,6 @@ func (c *Console) Wrote() string {
 	return c.raw.String()
 }
 
-// Replied is what the terminal was made to say.
-func (c *Console) Replied() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.replies.String()
-}
-
 // Ends waits for the program and returns its exit code.
 func (c *Console) Ends() int {
 	c.t.Helper()
@@ -226,7 +181,7 @@ func (c *Console) Ends() int {
 	case <-time.After(Patience):
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.t.Fatalf("it did not end; the screen is\n%s", c.text(c.visible))
+		c.t.Fatalf("it did not end; the screen is\n%s", c.screen().Marked)
 	}
 	return c.Cmd.ProcessState.ExitCode()
 }

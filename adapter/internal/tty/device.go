@@ -1,4 +1,12 @@
-package terminal
+// Package tty is the terminal of a person: its keys, one by one, and a frame
+// of lines that is drawn in place; or, where nothing can be drawn, its lines.
+//
+//	d, err := tty.Open(tty.Options{})
+//	defer d.Close()
+//	t, err := d.Start(ctx)
+//	defer t.Close()
+//	for ev := range t.Events() { … t.Draw(lines, row, col) }
+package tty
 
 import (
 	"errors"
@@ -15,19 +23,16 @@ import (
 // and output given in its place.
 var ErrNoTerminal = errors.New("terminal: no terminal to ask on")
 
-// Options say where and how to ask. The zero value, and nil, ask on the
-// process's terminal.
+// Options say which terminal it is. The zero value is the process's own.
 type Options struct {
 	// In is where keys or lines come from. Without one it is standard input,
 	// or /dev/tty where that is not a terminal. A reader that is no *os.File
 	// may be left in a Read when the asking ends.
 	In io.Reader
-	// Out is where questions are drawn. Without one it is standard output, or
+	// Out is where frames are drawn. Without one it is standard output, or
 	// /dev/tty where that is not a terminal.
 	Out io.Writer
-	// Plain asks line by line, without drawing: for screen readers. It is
-	// what happens anyway on a dumb terminal, and where In and Out are no
-	// terminal.
+	// Plain draws nothing.
 	Plain bool
 	// NoColor draws without colours, as a NO_COLOR in the environment does.
 	NoColor bool
@@ -35,76 +40,78 @@ type Options struct {
 	// it. Setting both says that In and Out are one, a network connection
 	// perhaps, though they are no terminal devices.
 	Width, Height int
-	// Environ looks up environment variables, TERM and NO_COLOR among them.
-	// Without one it is os.Getenv.
+	// Environ looks up environment variables. Without one it is os.Getenv.
 	Environ func(string) string
 }
 
-// device is the terminal, or the pair of streams, that is asked on.
-type device struct {
-	in            io.Reader
-	out           io.Writer
-	tty           term.File // in, when it is a terminal
-	env           func(string) string
-	noColor       bool
-	drawable      bool
-	width, height int
-	fixed         bool // the size was given
-	opened        []io.Closer
+// Device is a terminal, or a pair of streams in its place.
+type Device struct {
+	// Out is where it shows what is written.
+	Out io.Writer
+	// Drawable says that frames can be drawn; else there are lines alone.
+	Drawable bool
+	// NoColor says that colours are not wanted.
+	NoColor bool
+	// Width and Height are its size when it was opened; 0 where unknown.
+	Width, Height int
+
+	in     io.Reader
+	tty    term.File // in, when it is a terminal
+	env    func(string) string
+	fixed  bool // the size was given
+	opened []io.Closer
 }
 
-func open(opts *Options) (*device, error) {
-	if opts == nil {
-		opts = &Options{}
-	}
-	d := &device{in: opts.In, out: opts.Out, env: opts.Environ, width: opts.Width, height: opts.Height}
+// Open finds the terminal. Close it after use.
+func Open(o Options) (*Device, error) {
+	d := &Device{in: o.In, Out: o.Out, env: o.Environ, Width: o.Width, Height: o.Height}
 	if d.env == nil {
 		d.env = os.Getenv
 	}
 	if err := d.fill(); err != nil {
-		d.close()
+		d.Close()
 		return nil, err
 	}
-	d.noColor = opts.NoColor || d.env("NO_COLOR") != ""
-	in, out := terminalFile(d.in), terminalFile(d.out)
+	d.NoColor = o.NoColor || d.env("NO_COLOR") != ""
+	in, out := terminalFile(d.in), terminalFile(d.Out)
 	d.tty = in
-	forced := opts.Width > 0 && opts.Height > 0
+	d.fixed = o.Width > 0 && o.Height > 0
 	name := d.env("TERM")
-	d.drawable = !opts.Plain && name != "dumb" && (forced || in != nil && out != nil && name != "") &&
+	d.Drawable = !o.Plain && name != "dumb" && (d.fixed || in != nil && out != nil && name != "") &&
 		runtime.GOOS != "windows" // its console is another device; lines work there
-	d.fixed = forced
 	if w, h, ok := d.size(); ok {
-		d.width, d.height = w, h
+		d.Width, d.Height = w, h
 	}
 	return d, nil
 }
 
 // fill finds the process's terminal for the streams that were not given.
-func (d *device) fill() error {
+func (d *Device) fill() error {
 	if d.in == nil && term.IsTerminal(os.Stdin.Fd()) {
 		d.in = os.Stdin
 	}
-	if d.out == nil && term.IsTerminal(os.Stdout.Fd()) {
-		d.out = os.Stdout
+	if d.Out == nil && term.IsTerminal(os.Stdout.Fd()) {
+		d.Out = os.Stdout
 	}
-	if d.in != nil && d.out != nil {
+	if d.in != nil && d.Out != nil {
 		return nil
 	}
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoTerminal, err)
 	}
-	d.opened = append(d.opened, tty)
+	d.opened = append(d.opened, f)
 	if d.in == nil {
-		d.in = tty
+		d.in = f
 	}
-	if d.out == nil {
-		d.out = tty
+	if d.Out == nil {
+		d.Out = f
 	}
 	return nil
 }
 
-func (d *device) close() {
+// Close closes what Open has opened.
+func (d *Device) Close() {
 	for _, c := range d.opened {
 		_ = c.Close()
 	}
@@ -112,7 +119,7 @@ func (d *device) close() {
 
 // alive reports whether a terminal that gave an end of file is still there:
 // then the end was typed (Ctrl+D).
-func (d *device) alive() bool {
+func (d *Device) alive() bool {
 	if d.tty == nil {
 		return false
 	}
@@ -130,8 +137,8 @@ func terminalFile(v any) term.File {
 }
 
 // size asks the terminal for its size, if there is one to ask.
-func (d *device) size() (w, h int, ok bool) {
-	f := terminalFile(d.out)
+func (d *Device) size() (w, h int, ok bool) {
+	f := terminalFile(d.Out)
 	if f == nil || d.fixed {
 		return 0, 0, false
 	}
@@ -141,7 +148,7 @@ func (d *device) size() (w, h int, ok bool) {
 
 // reflows guesses whether the terminal wraps its lines anew when it gets
 // narrower. Most do; these do not.
-func (d *device) reflows() bool {
+func (d *Device) reflows() bool {
 	if d.env("TMUX") != "" {
 		return true
 	}

@@ -1,19 +1,21 @@
-package terminal
+package tty
 
 import (
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 )
 
 // screen draws frames in place, below what the terminal shows already, and
 // knows where it left the cursor. It writes what changed, line by line.
 //
-// Bubble Tea's own renderer is not used: when a frame gets shorter, or a
-// terminal reflows it on a resize, it leaves old lines behind
-// (charmbracelet/ultraviolet issues 155 and 145).
+// A cursor that is not shown stands at the beginning of the frame. There it
+// survives a resize, however the terminal treats the lines that no longer fit:
+// those that are kept in view are the ones around the cursor, and a terminal
+// that wraps its lines anew moves the cursor with its line.
 type screen struct {
 	w             io.Writer
 	width, height int
@@ -23,18 +25,22 @@ type screen struct {
 	shown         bool     // the cursor is
 }
 
+// What is written to a terminal beside text and its attributes.
 const (
-	hideCursor  = ansi.ResetModeTextCursorEnable
-	showCursor  = ansi.SetModeTextCursorEnable
+	hideCursor  = "\x1b[?25l"
+	showCursor  = "\x1b[?25h"
 	noAutoWrap  = "\x1b[?7l" // a line that is wider than thought is cut, not wrapped
 	autoWrap    = "\x1b[?7h"
-	pasteOn     = ansi.SetModeBracketedPaste
-	pasteOff    = ansi.ResetModeBracketedPaste
-	eraseBelow  = ansi.EraseScreenBelow
-	eraseToEnd  = ansi.EraseLineRight
+	pasteOn     = "\x1b[?2004h"
+	pasteOff    = "\x1b[?2004l"
+	eraseBelow  = "\x1b[J"
+	eraseToEnd  = "\x1b[K"
 	nextLine    = "\r\n"
-	noAttribute = ansi.ResetStyle
+	noAttribute = "\x1b[m"
 )
+
+// by is the sequence that moves the cursor: up (A), down (B), to the right (C).
+func by(n int, direction string) string { return "\x1b[" + strconv.Itoa(n) + direction }
 
 // start prepares the terminal for frames.
 func (s *screen) start() { s.write(hideCursor + pasteOn + "\r") }
@@ -47,12 +53,16 @@ func (s *screen) draw(lines []string, row, col int) {
 	}
 	lines = slices.Clone(lines)
 	for i, l := range lines {
-		if s.width > 0 && width(l) > s.width {
-			lines[i] = cut(l, s.width)
+		if s.width > 0 && cells.Width(l) > s.width {
+			lines[i] = cells.Cut(l, s.width)
 		}
 	}
 	show := row >= 0 && row < len(lines)
-	if slices.Equal(lines, s.lines) && show == s.shown && (!show || row == s.row && col == s.col) {
+	if !show {
+		row, col = 0, 0
+	}
+	col = min(col, max(0, s.width-1))
+	if slices.Equal(lines, s.lines) && show == s.shown && row == s.row && col == s.col {
 		return
 	}
 	var b strings.Builder
@@ -62,15 +72,13 @@ func (s *screen) draw(lines []string, row, col int) {
 	b.WriteString(noAutoWrap)
 	s.change(&b, lines)
 	b.WriteString(autoWrap)
-	if show {
-		s.move(&b, row)
-		s.col = min(col, max(0, s.width-1))
-		if s.col > 0 {
-			b.WriteString(ansi.CursorForward(s.col))
-		}
+	s.move(&b, row)
+	if s.col = col; col > 0 {
+		b.WriteString(by(col, "C"))
+	}
+	if s.shown = show; show {
 		b.WriteString(showCursor)
 	}
-	s.shown = show
 	s.write(b.String())
 }
 
@@ -87,7 +95,7 @@ func (s *screen) change(b *strings.Builder, lines []string) {
 		default:
 			s.move(b, i)
 		}
-		if width(l) < s.width {
+		if cells.Width(l) < s.width {
 			b.WriteString(l + noAttribute + eraseToEnd)
 		} else { // erasing after the last column would erase that column
 			b.WriteString(eraseToEnd + l + noAttribute)
@@ -109,9 +117,9 @@ func (s *screen) move(b *strings.Builder, row int) {
 	b.WriteByte('\r')
 	switch {
 	case row < s.row:
-		b.WriteString(ansi.CursorUp(s.row - row))
+		b.WriteString(by(s.row-row, "A"))
 	case row > s.row:
-		b.WriteString(ansi.CursorDown(row - s.row))
+		b.WriteString(by(row-s.row, "B"))
 	}
 	s.row, s.col = row, 0
 }
@@ -122,13 +130,10 @@ func (s *screen) resize(w, h int) {
 	if w == s.width && h == s.height {
 		return
 	}
-	if s.reflows && w > 0 && w < s.width {
+	if s.shown && s.reflows && w > 0 && w < s.width {
 		rows := 0
-		for i, l := range s.lines {
-			if i >= s.row {
-				break
-			}
-			rows += max(1, (width(l)+w-1)/w)
+		for _, l := range s.lines[:min(s.row, len(s.lines))] {
+			rows += max(1, (cells.Width(l)+w-1)/w)
 		}
 		s.row = rows + s.col/w
 	}
@@ -149,9 +154,9 @@ func (s *screen) erase() {
 }
 
 // above writes lines that stay, above the frame, which is to be drawn again.
-func (s *screen) above(text string) {
+func (s *screen) above(lines []string) {
 	s.erase()
-	s.write(strings.ReplaceAll(text, "\n", nextLine) + nextLine)
+	s.write(strings.Join(lines, nextLine) + nextLine)
 }
 
 // stop takes the frame off and puts the terminal back as it was.

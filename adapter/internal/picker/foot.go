@@ -1,14 +1,16 @@
-package terminal
+package picker
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 )
 
 // footLines draws what can be done next: a question about the answers, or the
 // keys, with a message about the last one.
-func (m *Model) footLines(w int, d density) []string {
+func (m *Picker) footLines(w int, d density) []string {
 	room := max(1, w-indent)
 	lead := strings.Repeat(" ", indent)
 	var lines []string
@@ -19,37 +21,39 @@ func (m *Model) footLines(w int, d density) []string {
 	}
 	switch {
 	case m.over != overlayNone:
-		add(m.style.warn, wrap(m.overlayText(), room))
+		add(m.style.Warn, cells.Wrap(m.overlayText(), room))
 		return lines
 	case m.message != "":
-		add(m.style.warn, wrap(m.message, room))
+		add(m.style.Warn, cells.Wrap(m.message, room))
 	}
 	if !d.foot {
 		return lines
 	}
 	keys, extra := m.help()
-	add(m.style.faint, bullets(keys, room))
+	add(m.style.Faint, bullets(keys, room))
 	if d.extra {
-		add(m.style.faint, bullets(extra, room))
+		add(m.style.Faint, bullets(extra, room))
 	}
 	return lines
 }
 
-func (m *Model) overlayText() string {
+func (m *Picker) overlayText() string {
 	if m.over == overlayDiscard {
-		return discardText(m.answers()) + " [y/N]"
+		return DiscardText(m.answers()) + " [y/N]"
 	}
-	return longText(m.sheet().answer.length())
+	return LongText(m.sheet().answer.Length())
 }
 
-func discardText(n int) string {
+// DiscardText asks whether that many answers are to be thrown away.
+func DiscardText(n int) string {
 	if n == 1 {
 		return "Discard 1 answer?"
 	}
 	return fmt.Sprintf("Discard %d answers?", n)
 }
 
-func longText(n int) string {
+// LongText asks whether an answer of that many characters is meant.
+func LongText(n int) string {
 	return fmt.Sprintf("Answer is long (%s chars). Continue anyway? [Y/n]", thousands(n))
 }
 
@@ -63,7 +67,7 @@ func thousands(n int) string {
 }
 
 // help lists the keys that work now, and those that are good to know.
-func (m *Model) help() (keys, extra []string) {
+func (m *Picker) help() (keys, extra []string) {
 	s := m.sheet()
 	switch {
 	case s == nil && m.unanswered() >= 0:
@@ -95,7 +99,7 @@ func (m *Model) help() (keys, extra []string) {
 		extra = append(extra, "n add a note")
 	}
 	esc := "Esc to cancel"
-	if !s.filter.empty() {
+	if !s.filter.Empty() {
 		esc = "Esc to leave the filter"
 	}
 	switch {
@@ -112,8 +116,8 @@ func (m *Model) help() (keys, extra []string) {
 // bullets joins items with bullets into lines of at most w columns.
 func bullets(items []string, w int) (lines []string) {
 	for _, item := range items {
-		item = cut(item, w)
-		if n := len(lines); n > 0 && width(lines[n-1])+3+width(item) <= w {
+		item = cells.Cut(item, w)
+		if n := len(lines); n > 0 && cells.Width(lines[n-1])+3+cells.Width(item) <= w {
 			lines[n-1] += " • " + item
 			continue
 		}

@@ -18,9 +18,8 @@ import (
 func lines(t *testing.T, typed string, questions ...convert.Question) (convert.Outcome, string) {
 	t.Helper()
 	var out strings.Builder
-	outcome, err := terminal.Ask(t.Context(), convert.Call{Questions: questions},
-		&terminal.Options{In: strings.NewReader(typed), Out: &out})
-	require.NoError(t, err)
+	outcome, err := terminal.Resolver{In: strings.NewReader(typed), Out: &out}.Ask(t.Context(), convert.Call{Questions: questions})
+	require.Equal(t, outcome.Err(), err)
 	return outcome, out.String()
 }
 
@@ -117,8 +116,8 @@ Type your answer. An empty line cancels.
 func TestPlainChoice(t *testing.T) {
 	q := convert.Question{Text: "Run it?", Options: options("Allow", "Allow", "Reject")}
 	for typed, want := range map[string]int{"2\n": 1, "reject\n": 2, "other x\n1\n": 0, "0\n4\n1\n": 0, "\n": -1} {
-		i, outcome, err := terminal.Choose(t.Context(), q, &terminal.Options{In: strings.NewReader(typed), Out: io.Discard})
-		require.NoError(t, err)
+		i, outcome, err := terminal.Resolver{In: strings.NewReader(typed), Out: io.Discard}.Choose(t.Context(), q)
+		require.Equal(t, outcome.Err(), err)
 		require.Equal(t, want, i, "%q", typed)
 		require.Equal(t, want < 0, outcome.Status != convert.Answered)
 	}
@@ -133,7 +132,7 @@ func TestPlainLeavesTheRest(t *testing.T) {
 	_, err = io.WriteString(w, "1\nrest\n")
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	outcome, err := terminal.Ask(t.Context(), one(database).Call, &terminal.Options{In: r, Out: io.Discard})
+	outcome, err := terminal.Resolver{In: r, Out: io.Discard}.Ask(t.Context(), one(database).Call)
 	require.NoError(t, err)
 	require.Equal(t, convert.Answered, outcome.Status)
 	rest, err := io.ReadAll(r)
@@ -148,7 +147,7 @@ func TestPlainFile(t *testing.T) {
 	f, err := os.Open(name)
 	require.NoError(t, err)
 	defer f.Close()
-	outcome, err := terminal.Ask(t.Context(), one(database).Call, &terminal.Options{In: f, Out: io.Discard})
+	outcome, err := terminal.Resolver{In: f, Out: io.Discard}.Ask(t.Context(), one(database).Call)
 	require.NoError(t, err)
 	require.Equal(t, []string{"SQLite"}, outcome.Answers[0].Selected)
 }

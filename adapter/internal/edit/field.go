@@ -1,47 +1,56 @@
-package terminal
+// Package edit holds the line editor of the terminal: the text that is being
+// typed, where the cursor is in it, and how it is drawn. It does no I/O.
+package edit
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/rivo/uniseg"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// field is a line of text that is being typed, or several. The cursor moves by
-// what a person takes for one character.
-type field struct {
+// Field is a line of text that is being typed, or several. The cursor moves by
+// what a person takes for one character. The zero value is empty and holds one
+// line.
+type Field struct {
+	// Lines says that the text may hold line breaks.
+	Lines bool
+
 	cells  []string // grapheme clusters
 	cursor int      // between cells
-	lines  bool     // may hold line breaks
 }
 
-func (f *field) String() string { return strings.Join(f.cells, "") }
+// String is what was typed.
+func (f *Field) String() string { return strings.Join(f.cells, "") }
 
-// value is what was typed, trimmed.
-func (f *field) value() string { return strings.TrimSpace(f.String()) }
+// Value is what was typed, trimmed.
+func (f *Field) Value() string { return strings.TrimSpace(f.String()) }
 
-func (f *field) empty() bool { return len(f.cells) == 0 }
+// Empty reports whether nothing was typed.
+func (f *Field) Empty() bool { return len(f.cells) == 0 }
 
-func (f *field) clear() { f.cells, f.cursor = nil, 0 }
+// Clear takes the text away.
+func (f *Field) Clear() { f.cells, f.cursor = nil, 0 }
 
-// set replaces the text; the cursor is at its end.
-func (f *field) set(s string) {
-	f.clear()
-	f.insert(s)
+// Set replaces the text; the cursor is at its end.
+func (f *Field) Set(s string) {
+	f.Clear()
+	f.Insert(s)
 }
 
-// insert puts s at the cursor. Control characters, escapes above all, are left
+// Insert puts s at the cursor. Control characters, escapes above all, are left
 // out; line breaks become spaces where the field holds one line.
-func (f *field) insert(s string) {
+func (f *Field) Insert(s string) {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029:
-			if f.lines {
+			if f.Lines {
 				return '\n'
 			}
 			return ' '
@@ -56,34 +65,30 @@ func (f *field) insert(s string) {
 	// second half.
 	from, to := max(0, f.cursor-1), min(len(f.cells), f.cursor+1)
 	before := strings.Join(f.cells[from:f.cursor], "") + s
-	cells, cursor := split(before+strings.Join(f.cells[f.cursor:to], ""), len(before))
-	f.cells = append(append(append([]string(nil), f.cells[:from]...), cells...), f.cells[to:]...)
+	parts, cursor := split(before+strings.Join(f.cells[f.cursor:to], ""), len(before))
+	f.cells = append(append(append([]string(nil), f.cells[:from]...), parts...), f.cells[to:]...)
 	f.cursor = from + cursor
 }
 
 // split returns the grapheme clusters of s and how many of them end at or
 // cover byte at.
-func split(s string, at int) (cells []string, cursor int) {
-	state, pos := -1, 0
-	for s != "" {
-		var c string
-		c, s, _, state = uniseg.FirstGraphemeClusterInString(s, state)
-		if pos < at {
+func split(s string, at int) (parts []string, cursor int) {
+	for it := graphemes.FromString(s); it.Next(); {
+		if it.Start() < at {
 			cursor++
 		}
-		pos += len(c)
-		cells = append(cells, c)
+		parts = append(parts, it.Value())
 	}
-	return cells, cursor
+	return parts, cursor
 }
 
-// length is the number of characters of the trimmed text.
-func (f *field) length() int { return utf8.RuneCountInString(f.value()) }
+// Length is the number of characters of the trimmed text.
+func (f *Field) Length() int { return utf8.RuneCountInString(f.Value()) }
 
-// key edits the text and reports whether it took the key. width is the number
+// Key edits the text and reports whether it took the key. width is the number
 // of columns the text is shown in.
-func (f *field) key(k tea.KeyPressMsg, width int) bool {
-	switch k.Keystroke() {
+func (f *Field) Key(k tty.Key, width int) bool {
+	switch k.Name {
 	case "left", "ctrl+b":
 		f.cursor = max(0, f.cursor-1)
 	case "right", "ctrl+f":
@@ -97,9 +102,9 @@ func (f *field) key(k tea.KeyPressMsg, width int) bool {
 	case "end", "ctrl+e":
 		f.cursor = f.lineEnd()
 	case "up":
-		f.vertical(-1, width)
+		return f.vertical(-1, width)
 	case "down":
-		f.vertical(1, width)
+		return f.vertical(1, width)
 	case "backspace", "ctrl+h", "shift+backspace":
 		f.remove(f.cursor-1, f.cursor)
 	case "delete", "ctrl+d":
@@ -111,20 +116,20 @@ func (f *field) key(k tea.KeyPressMsg, width int) bool {
 	case "ctrl+k":
 		f.remove(f.cursor, f.lineEnd())
 	case "ctrl+j", "alt+enter", "shift+enter":
-		if !f.lines {
+		if !f.Lines {
 			return false
 		}
-		f.insert("\n")
+		f.Insert("\n")
 	default:
-		if k.Text == "" || k.Mod.Contains(tea.ModCtrl) || k.Mod.Contains(tea.ModAlt) {
+		if k.Text == "" {
 			return false
 		}
-		f.insert(k.Text)
+		f.Insert(k.Text)
 	}
 	return true
 }
 
-func (f *field) remove(from, to int) {
+func (f *Field) remove(from, to int) {
 	from, to = max(0, from), min(len(f.cells), to)
 	if from >= to {
 		return
@@ -133,7 +138,7 @@ func (f *field) remove(from, to int) {
 	f.cursor = from
 }
 
-func (f *field) wordLeft() int {
+func (f *Field) wordLeft() int {
 	i := f.cursor
 	for i > 0 && blank(f.cells[i-1]) {
 		i--
@@ -144,7 +149,7 @@ func (f *field) wordLeft() int {
 	return i
 }
 
-func (f *field) wordRight() int {
+func (f *Field) wordRight() int {
 	i := f.cursor
 	for i < len(f.cells) && blank(f.cells[i]) {
 		i++
@@ -157,7 +162,7 @@ func (f *field) wordRight() int {
 
 func blank(cell string) bool { return strings.TrimSpace(cell) == "" }
 
-func (f *field) lineStart() int {
+func (f *Field) lineStart() int {
 	i := f.cursor
 	for i > 0 && f.cells[i-1] != "\n" {
 		i--
@@ -165,7 +170,7 @@ func (f *field) lineStart() int {
 	return i
 }
 
-func (f *field) lineEnd() int {
+func (f *Field) lineEnd() int {
 	i := f.cursor
 	for i < len(f.cells) && f.cells[i] != "\n" {
 		i++
@@ -173,12 +178,12 @@ func (f *field) lineEnd() int {
 	return i
 }
 
-// vertical moves the cursor by lines as they are shown.
-func (f *field) vertical(by, width int) {
+// vertical moves the cursor by lines as they are shown, if there is one.
+func (f *Field) vertical(by, width int) bool {
 	lines, row, col := f.layout(width)
 	row += by
 	if row < 0 || row >= len(lines) {
-		return
+		return false
 	}
 	i, x := lines[row].from, 0
 	for i < lines[row].to && x < col {
@@ -186,6 +191,7 @@ func (f *field) vertical(by, width int) {
 		i++
 	}
 	f.cursor = i
+	return true
 }
 
 // span is one line of a field as it is shown: the cells from, up to to.
@@ -194,7 +200,7 @@ type span struct{ from, to int }
 // layout breaks the text into lines of at most w columns and says in which row
 // and column the cursor stands. The cursor itself needs a column, so a full
 // line breaks before it.
-func (f *field) layout(w int) (lines []span, row, col int) {
+func (f *Field) layout(w int) (lines []span, row, col int) {
 	w = max(w, 1)
 	at, x := 0, 0
 	for i := 0; i <= len(f.cells); i++ {
@@ -227,7 +233,7 @@ func show(cell string) string {
 	if ascii(cell) {
 		return cell
 	}
-	return strings.ReplaceAll(tabs(clean.Block(cell)), "\n", "")
+	return strings.ReplaceAll(cells.Tabs(clean.Block(cell)), "\n", "")
 }
 
 func cellWidth(cell string) int {
@@ -237,15 +243,15 @@ func cellWidth(cell string) int {
 	case cell == "\n":
 		return 0
 	}
-	return width(show(cell))
+	return cells.Width(show(cell))
 }
 
 // ascii is the common case: one printable byte.
 func ascii(cell string) bool { return len(cell) == 1 && cell[0] >= ' ' && cell[0] < 0x7f }
 
-// draw returns the text as at most n lines of w columns around the cursor, and
+// Draw returns the text as at most n lines of w columns around the cursor, and
 // where in them the cursor is.
-func (f *field) draw(w, n int) (out []string, row, col int) {
+func (f *Field) Draw(w, n int) (out []string, row, col int) {
 	lines, row, col := f.layout(w)
 	from := 0
 	if n = max(n, 1); len(lines) > n {

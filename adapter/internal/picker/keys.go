@@ -1,18 +1,18 @@
-package terminal
+package picker
 
 import (
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
+	"github.com/acp-bridge/acp-bridge/adapter/internal/edit"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // key handles one key press.
-func (m *Model) key(k tea.KeyPressMsg) {
-	name := k.Keystroke()
+func (m *Picker) key(k tty.Key) {
+	name := k.Name
 	if name == "ctrl+c" {
-		m.finish(convert.Cancelled, cancelled)
+		m.finish(convert.Cancelled, convert.CancelMessage)
 		return
 	}
 	s := m.sheet()
@@ -30,18 +30,18 @@ func (m *Model) key(k tea.KeyPressMsg) {
 
 // paste inserts text where text can be typed. A list takes none: what is
 // pasted there by accident must not pick anything.
-func (m *Model) paste(text string) {
+func (m *Picker) paste(text string) {
 	s := m.sheet()
 	if s == nil || m.over != overlayNone {
 		return
 	}
 	switch s.edit {
 	case editText:
-		s.answer.insert(text)
+		s.answer.Insert(text)
 	case editNote:
-		s.note.insert(text)
+		s.note.Insert(text)
 	case editFilter:
-		s.filter.insert(text)
+		s.filter.Insert(text)
 		s.applyFilter()
 	default:
 		m.message = "Pasted text was ignored: choose Other to type an answer"
@@ -51,7 +51,7 @@ func (m *Model) paste(text string) {
 	}
 }
 
-func (m *Model) overlayKey(name string) {
+func (m *Picker) overlayKey(name string) {
 	over := m.over
 	switch name {
 	case "y", "shift+y":
@@ -72,7 +72,7 @@ func (m *Model) overlayKey(name string) {
 	}
 	m.over = overlayNone
 	if over == overlayDiscard {
-		m.finish(convert.Cancelled, cancelled)
+		m.finish(convert.Cancelled, convert.CancelMessage)
 		return
 	}
 	s := m.sheet()
@@ -84,7 +84,7 @@ func (m *Model) overlayKey(name string) {
 	m.confirm()
 }
 
-func (m *Model) submitKey(name string) {
+func (m *Picker) submitKey(name string) {
 	switch name {
 	case "enter":
 		m.submit()
@@ -101,7 +101,7 @@ func (m *Model) submitKey(name string) {
 	}
 }
 
-func (m *Model) listKey(s *sheet, name string) {
+func (m *Picker) listKey(s *sheet, name string) {
 	switch name {
 	case "up", "k":
 		s.move(-1)
@@ -134,7 +134,7 @@ func (m *Model) listKey(s *sheet, name string) {
 			s.edit = editFilter
 		}
 	case "esc":
-		if !s.filter.empty() {
+		if !s.filter.Empty() {
 			s.clearFilter()
 			return
 		}
@@ -150,7 +150,7 @@ func (m *Model) listKey(s *sheet, name string) {
 func (s *sheet) long() bool { return len(s.rows) > longList }
 
 // digit picks the entry with that number; 0 is Other.
-func (m *Model) digit(s *sheet, n int) {
+func (m *Picker) digit(s *sheet, n int) {
 	entry := n - 1
 	if n == 0 {
 		if !s.other {
@@ -169,7 +169,7 @@ func (m *Model) digit(s *sheet, n int) {
 }
 
 // pick takes the entry in focus, or with several picks what is ticked.
-func (m *Model) pick(s *sheet) {
+func (m *Picker) pick(s *sheet) {
 	entry := s.focused()
 	switch {
 	case entry < 0:
@@ -187,7 +187,7 @@ func (m *Model) pick(s *sheet) {
 	}
 }
 
-func (m *Model) toggle(s *sheet) {
+func (m *Picker) toggle(s *sheet) {
 	entry := s.focused()
 	switch {
 	case entry < 0:
@@ -201,28 +201,28 @@ func (m *Model) toggle(s *sheet) {
 }
 
 // editKey handles a key while text is typed.
-func (m *Model) editKey(s *sheet, k tea.KeyPressMsg) {
+func (m *Picker) editKey(s *sheet, k tty.Key) {
 	f := s.field()
-	name := k.Keystroke()
+	name := k.Name
 	switch {
 	case name == "enter":
 		m.accept(s)
 	case name == "esc":
 		m.leaveEdit(s)
-	case name == "ctrl+d" && f.empty():
-		m.finish(convert.Cancelled, cancelled)
+	case name == "ctrl+d" && f.Empty():
+		m.finish(convert.Cancelled, convert.CancelMessage)
 	case name == "tab" && m.several():
 		m.switchTab(1)
 	case name == "shift+tab" && m.several():
 		m.switchTab(-1)
-	case s.free() && f.empty() && name == "right":
+	case s.free() && f.Empty() && name == "right":
 		m.switchTab(1)
-	case s.free() && f.empty() && name == "left":
+	case s.free() && f.Empty() && name == "left":
 		m.switchTab(-1)
 	case s.edit == editFilter && (name == "up" || name == "down"):
 		m.listKey(s, name)
 	default:
-		f.key(k, m.fieldWidth(s))
+		f.Key(k, m.fieldWidth(s))
 		if s.edit == editFilter {
 			s.applyFilter()
 		}
@@ -230,7 +230,7 @@ func (m *Model) editKey(s *sheet, k tea.KeyPressMsg) {
 }
 
 // field is the one that is being typed in.
-func (s *sheet) field() *field {
+func (s *sheet) field() *edit.Field {
 	switch s.edit {
 	case editNote:
 		return &s.note
@@ -241,7 +241,7 @@ func (s *sheet) field() *field {
 }
 
 // accept is Enter while text is typed.
-func (m *Model) accept(s *sheet) {
+func (m *Picker) accept(s *sheet) {
 	switch s.edit {
 	case editNote:
 		s.edit = editNothing
@@ -251,7 +251,7 @@ func (m *Model) accept(s *sheet) {
 			m.pick(s)
 		}
 	case editText:
-		if s.answer.value() == "" {
+		if s.answer.Value() == "" {
 			m.message = "Type an answer first"
 			return
 		}
@@ -268,10 +268,10 @@ func (m *Model) accept(s *sheet) {
 }
 
 // leaveEdit is Esc while text is typed.
-func (m *Model) leaveEdit(s *sheet) {
+func (m *Picker) leaveEdit(s *sheet) {
 	switch s.edit {
 	case editNote:
-		s.note.set(s.oldNote)
+		s.note.Set(s.oldNote)
 	case editFilter:
 		s.clearFilter()
 		return
@@ -280,7 +280,7 @@ func (m *Model) leaveEdit(s *sheet) {
 			m.escape()
 			return
 		}
-		if s.answer.value() == "" {
+		if s.answer.Value() == "" {
 			s.keepText()
 		}
 	}

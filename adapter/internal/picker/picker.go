@@ -1,15 +1,15 @@
-package terminal
+// Package picker asks questions with keys: a list to pick from, fields to type
+// into, tabs where there are several questions. It draws lines and does no
+// I/O; package tty brings it to a terminal.
+package picker
 
 import (
 	"fmt"
 
-	tea "charm.land/bubbletea/v2"
-
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
-
-// cancelled is the reason of an outcome that the user chose.
-const cancelled = "User cancelled the question"
 
 // overlay is a question about the answers, which takes all keys.
 type overlay int
@@ -20,40 +20,42 @@ const (
 	overlayLong
 )
 
-// Model is the picker as a part of a Bubble Tea program: it takes messages,
-// draws itself and is done at some point. What it draws depends on nothing but
-// the messages it was given. [Ask] and [Choose] run it on its own.
-type Model struct {
+// Options say how a picker is drawn. The zero value is 80 by 24 with colours,
+// until a [tty.Size] says otherwise.
+type Options struct {
+	NoColor       bool
+	Width, Height int
+}
+
+// Picker is questions while they are answered: it takes events, draws itself
+// and is done at some point. What it draws depends on nothing but the events
+// it was given.
+type Picker struct {
 	sheets        []*sheet
 	tab           int // len(sheets) is Submit
 	over          overlay
 	submitting    bool   // the overlay is about what Submit sends
 	message       string // about the last key
 	width, height int
-	style         style
+	style         cells.Style
 	summaryTop    int
 	done          bool
 	outcome       convert.Outcome
 }
 
-// New returns the picker for the questions of a call. Of the options it reads
-// NoColor, Width and Height; the size is 80 by 24 until a
-// [tea.WindowSizeMsg] says otherwise.
-func New(call convert.Call, opts *Options) *Model {
-	return newModel(call.Questions, false, opts)
+// New returns the picker for the questions of a call.
+func New(call convert.Call, o Options) *Picker {
+	return build(call.Questions, false, o)
 }
 
 // NewChoice returns the picker for one pick out of the question's options, as
 // for a permission request: there is no Other, and there are no notes.
-func NewChoice(q convert.Question, opts *Options) *Model {
-	return newModel([]convert.Question{q}, true, opts)
+func NewChoice(q convert.Question, o Options) *Picker {
+	return build([]convert.Question{q}, true, o)
 }
 
-func newModel(questions []convert.Question, closed bool, opts *Options) *Model {
-	if opts == nil {
-		opts = &Options{}
-	}
-	m := &Model{width: opts.Width, height: opts.Height, style: style{noColor: opts.NoColor}}
+func build(questions []convert.Question, closed bool, o Options) *Picker {
+	m := &Picker{width: o.Width, height: o.Height, style: cells.Style{NoColor: o.NoColor}}
 	if m.width <= 0 {
 		m.width = 80
 	}
@@ -79,46 +81,49 @@ func newModel(questions []convert.Question, closed bool, opts *Options) *Model {
 }
 
 // Done returns the outcome once there is one.
-func (m *Model) Done() (convert.Outcome, bool) { return m.outcome, m.done }
+func (m *Picker) Done() (convert.Outcome, bool) { return m.outcome, m.done }
 
 // Index is the position of the option that was picked, for a single-select
 // question of which several options may have the same label. It is -1 when no
 // option was.
-func (m *Model) Index() int {
+func (m *Picker) Index() int {
 	if !m.done || m.outcome.Status != convert.Answered || m.sheets[0].isOther(m.sheets[0].chosen) {
 		return -1
 	}
 	return m.sheets[0].chosen
 }
 
-// Update takes a message: keys, pasted text, the window's size, and [EndMsg].
-// It ignores all others.
-func (m *Model) Update(msg tea.Msg) {
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		if msg.Width > 0 && msg.Height > 0 {
-			m.width, m.height = msg.Width, msg.Height
+// Update takes an event of package tty. It ignores all others.
+func (m *Picker) Update(ev any) {
+	switch ev := ev.(type) {
+	case tty.Size:
+		if ev.Width > 0 && ev.Height > 0 {
+			m.width, m.height = ev.Width, ev.Height
 		}
-	case EndMsg:
-		m.finish(msg.Status, msg.Reason)
+	case tty.End:
+		if ev.Gone {
+			m.finish(convert.Disconnected, ev.Reason)
+		} else {
+			m.finish(convert.Cancelled, ev.Reason)
+		}
 	}
 	if m.done {
 		return
 	}
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
+	switch ev := ev.(type) {
+	case tty.Key:
 		m.message = ""
-		m.key(msg)
-	case tea.PasteMsg:
+		m.key(ev)
+	case tty.Paste:
 		m.message = ""
-		m.paste(msg.Content)
+		m.paste(ev.Text)
 	}
 	m.settle()
 }
 
 // Record is one line per question that says how it was answered, for the
 // scrollback. It is empty until the picker is done.
-func (m *Model) Record() []string {
+func (m *Picker) Record() []string {
 	if !m.done {
 		return nil
 	}
@@ -130,16 +135,16 @@ func (m *Model) Record() []string {
 		if n := len(m.sheets); n > 1 {
 			what = fmt.Sprintf("%d questions", n)
 		}
-		return []string{cut(fmt.Sprintf("✗ %s: %s", what, m.outcome.Status), m.width)}
+		return []string{cells.Cut(fmt.Sprintf("✗ %s: %s", what, m.outcome.Status), m.width)}
 	}
 	var lines []string
 	for _, s := range m.sheets {
-		lines = append(lines, cut("✓ "+s.head+": "+s.summary(), m.width))
+		lines = append(lines, cells.Cut("✓ "+s.head+": "+s.summary(), m.width))
 	}
 	return lines
 }
 
-func (m *Model) finish(status convert.Status, reason string) {
+func (m *Picker) finish(status convert.Status, reason string) {
 	if m.done {
 		return
 	}
@@ -154,7 +159,7 @@ func (m *Model) finish(status convert.Status, reason string) {
 
 // Again takes back that the user is done: answers that do not fit can be changed,
 // and the others stay.
-func (m *Model) Again() {
+func (m *Picker) Again() {
 	m.done, m.outcome = false, convert.Outcome{}
 	if s := m.sheet(); s != nil && len(s.rows) == 0 {
 		s.edit = editText
@@ -162,17 +167,17 @@ func (m *Model) Again() {
 }
 
 // sheet is the question one is on, nil on the Submit tab.
-func (m *Model) sheet() *sheet {
+func (m *Picker) sheet() *sheet {
 	if m.tab < len(m.sheets) {
 		return m.sheets[m.tab]
 	}
 	return nil
 }
 
-func (m *Model) several() bool { return len(m.sheets) > 1 }
+func (m *Picker) several() bool { return len(m.sheets) > 1 }
 
 // answers counts the questions answered so far.
-func (m *Model) answers() (n int) {
+func (m *Picker) answers() (n int) {
 	for _, s := range m.sheets {
 		if s.answered() {
 			n++
@@ -182,7 +187,7 @@ func (m *Model) answers() (n int) {
 }
 
 // unanswered is the first question without an answer, -1 if there is none.
-func (m *Model) unanswered() int {
+func (m *Picker) unanswered() int {
 	for i, s := range m.sheets {
 		if !s.answered() {
 			return i
@@ -192,7 +197,7 @@ func (m *Model) unanswered() int {
 }
 
 // switchTab goes to another question or to Submit, around the ends.
-func (m *Model) switchTab(by int) {
+func (m *Picker) switchTab(by int) {
 	if !m.several() {
 		return
 	}
@@ -205,7 +210,7 @@ func (m *Model) switchTab(by int) {
 }
 
 // confirm takes the answer of the question one is on and goes on.
-func (m *Model) confirm() {
+func (m *Picker) confirm() {
 	s := m.sheet()
 	switch {
 	case s.tooLong():
@@ -219,7 +224,7 @@ func (m *Model) confirm() {
 
 // submit sends all answers, or goes to the question that has none: several
 // questions are answered as a whole or not at all.
-func (m *Model) submit() {
+func (m *Picker) submit() {
 	m.submitting = false
 	if i := m.unanswered(); i >= 0 {
 		m.tab = i
@@ -236,10 +241,10 @@ func (m *Model) submit() {
 }
 
 // escape cancels; where answers would be lost it asks first.
-func (m *Model) escape() {
+func (m *Picker) escape() {
 	if m.several() && m.answers() > 0 {
 		m.over = overlayDiscard
 		return
 	}
-	m.finish(convert.Cancelled, cancelled)
+	m.finish(convert.Cancelled, convert.CancelMessage)
 }

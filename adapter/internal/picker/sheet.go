@@ -1,23 +1,25 @@
-package terminal
+package picker
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/edit"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// otherLabel is the last entry of every question that has options.
-const otherLabel = "Other (type your answer)"
+// OtherLabel is the last entry of every question that has options.
+const OtherLabel = "Other (type your answer)"
 
 // longList is the number of options beyond which a list scrolls and can be
 // filtered.
 const longList = 6
 
-// longAnswer is the number of characters beyond which typed text is sent only
+// LongAnswer is the number of characters beyond which typed text is sent only
 // after asking.
-const longAnswer = 2000
+const LongAnswer = 2000
 
 // editing says where the keys go.
 type editing int
@@ -48,10 +50,10 @@ type sheet struct {
 	picked   []bool // multi-select, per row
 	ownWords bool   // multi-select: the typed text counts
 	approved string // the long text that the user said to send
-	answer   field
-	note     field
+	answer   edit.Field
+	note     edit.Field
 	oldNote  string
-	filter   field
+	filter   edit.Field
 }
 
 // row is an option as it is shown.
@@ -67,20 +69,17 @@ func newSheet(q convert.Question, closed bool) *sheet {
 	s := &sheet{
 		q:      q,
 		head:   clean.Line(q.Header),
-		text:   paragraph(q.Text),
+		text:   Paragraph(q.Text),
 		other:  len(q.Options) > 0 && !closed,
 		closed: closed,
 		chosen: -1,
 		picked: make([]bool, len(q.Options)),
 	}
-	s.answer.lines = true
+	s.answer.Lines = true
 	for i, o := range q.Options {
-		r := row{label: clean.Line(o.Label), description: clean.Line(o.Description)}
-		if r.label == "" {
-			r.label = "(no label)"
-		}
+		r := row{label: Label(o), description: clean.Line(o.Description)}
 		if strings.TrimSpace(o.Preview) != "" {
-			r.preview = paragraph(o.Preview)
+			r.preview = Paragraph(o.Preview)
 		}
 		r.folded = strings.ToLower(r.label + "\n" + r.description)
 		s.rows = append(s.rows, r)
@@ -92,9 +91,17 @@ func newSheet(q convert.Question, closed bool) *sheet {
 	return s
 }
 
-// paragraph returns text as clean lines, without blank ones around it.
-func paragraph(s string) []string {
-	lines := strings.Split(strings.Trim(tabs(clean.Block(s)), "\n"), "\n")
+// Label is an option's label as it is shown: one line, never empty.
+func Label(o convert.Option) string {
+	if label := clean.Line(o.Label); label != "" {
+		return label
+	}
+	return "(no label)"
+}
+
+// Paragraph returns text as clean lines, without blank ones around it.
+func Paragraph(s string) []string {
+	lines := strings.Split(strings.Trim(cells.Tabs(clean.Block(s)), "\n"), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")
 	}
@@ -159,7 +166,7 @@ func (s *sheet) jump(by int) {
 
 // applyFilter narrows the list to what the filter's text occurs in.
 func (s *sheet) applyFilter() {
-	want := strings.ToLower(s.filter.value())
+	want := strings.ToLower(s.filter.Value())
 	s.visible = s.visible[:0:0]
 	for i, r := range s.rows {
 		if want == "" || strings.Contains(r.folded, want) {
@@ -172,7 +179,7 @@ func (s *sheet) applyFilter() {
 // clearFilter shows the whole list again, with the focus where it was.
 func (s *sheet) clearFilter() {
 	entry := s.focused()
-	s.filter.clear()
+	s.filter.Clear()
 	s.applyFilter()
 	if entry >= 0 {
 		s.focusOn(entry)
@@ -183,7 +190,7 @@ func (s *sheet) clearFilter() {
 // result is the answer as it stands.
 func (s *sheet) result() convert.Answer {
 	var a convert.Answer
-	typed := s.answer.value()
+	typed := s.answer.Value()
 	switch {
 	case s.free():
 		a.Text = typed
@@ -202,7 +209,7 @@ func (s *sheet) result() convert.Answer {
 		}
 	}
 	if !a.Empty() {
-		a.Note = s.note.value()
+		a.Note = s.note.Value()
 	}
 	return a
 }
@@ -213,7 +220,7 @@ func (s *sheet) answered() bool { return !s.result().Empty() }
 // said to send it.
 func (s *sheet) tooLong() bool {
 	text := s.result().Text
-	return s.approved != text && s.answer.length() > longAnswer
+	return s.approved != text && s.answer.Length() > LongAnswer
 }
 
 // leave keeps what was typed when the user goes to another question.
@@ -232,7 +239,7 @@ func (s *sheet) leave() {
 
 // keepText makes the typed text the answer, or part of it.
 func (s *sheet) keepText() {
-	typed := s.answer.value() != ""
+	typed := s.answer.Value() != ""
 	switch {
 	case s.free():
 	case s.q.MultiSelect:

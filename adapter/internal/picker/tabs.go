@@ -1,42 +1,44 @@
-package terminal
+package picker
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 )
 
 // headLines draws the header of the one question, or the tabs of several.
-func (m *Model) headLines(w int) []string {
+func (m *Picker) headLines(w int) []string {
 	if m.several() {
 		return []string{m.tabBar(w)}
 	}
-	return []string{" " + m.style.strong(cut(m.sheets[0].head, max(1, w-1)))}
+	return []string{" " + m.style.Strong(cells.Cut(m.sheets[0].head, max(1, w-1)))}
 }
 
 // tabBar draws the tabs, their names as long as the width allows; where that
 // is too short to tell them apart, the name of the tab one is on alone. A
 // square is filled for a question that is answered, and for the one that one
 // is on.
-func (m *Model) tabBar(w int) string {
+func (m *Picker) tabBar(w int) string {
 	for n := 24; n >= 4; n-- {
-		if bar := m.tabsOf(n, n, "  "); width(bar) <= w {
+		if bar := m.tabsOf(n, n, "  "); cells.Width(bar) <= w {
 			return bar
 		}
 	}
-	if bar := m.tabsOf(24, 0, " "); width(bar) <= w {
+	if bar := m.tabsOf(24, 0, " "); cells.Width(bar) <= w {
 		return bar
 	}
 	if m.tab == len(m.sheets) {
-		return cut(fmt.Sprintf(" ← %s →", m.style.tab("✓ Submit")), w)
+		return cells.Cut(fmt.Sprintf(" ← %s →", m.style.Reverse("✓ Submit")), w)
 	}
-	name := m.style.tab(m.square(m.tab) + " " + m.sheets[m.tab].head)
-	return cut(fmt.Sprintf(" ← %d/%d %s →", m.tab+1, len(m.sheets), name), w)
+	name := m.style.Reverse(m.square(m.tab) + " " + m.sheets[m.tab].head)
+	return cells.Cut(fmt.Sprintf(" ← %d/%d %s →", m.tab+1, len(m.sheets), name), w)
 }
 
 // tabsOf draws the tabs, the name of the one one is on with at most n columns,
 // the others' with at most others.
-func (m *Model) tabsOf(n, others int, between string) string {
+func (m *Picker) tabsOf(n, others int, between string) string {
 	parts := make([]string, 0, len(m.sheets)+1)
 	add := func(i int, mark, name string) {
 		most := others
@@ -46,9 +48,9 @@ func (m *Model) tabsOf(n, others int, between string) string {
 		case i == m.tab:
 			most = n
 		}
-		t := strings.TrimRight(mark+" "+cut(name, most), " ")
+		t := strings.TrimRight(mark+" "+cells.Cut(name, most), " ")
 		if i == m.tab {
-			t = m.style.tab(t)
+			t = m.style.Reverse(t)
 		}
 		parts = append(parts, t)
 	}
@@ -59,7 +61,7 @@ func (m *Model) tabsOf(n, others int, between string) string {
 	return " ← " + strings.Join(parts, between) + " →"
 }
 
-func (m *Model) square(i int) string {
+func (m *Picker) square(i int) string {
 	if i == m.tab || m.sheets[i].answered() {
 		return "■"
 	}
@@ -68,15 +70,15 @@ func (m *Model) square(i int) string {
 
 // summary draws the answers on the Submit tab, those that fit into n lines,
 // and says which is the first of them.
-func (m *Model) summary(w, n int) (lines []string, from int) {
+func (m *Picker) summary(w, n int) (lines []string, from int) {
 	lead := strings.Repeat(" ", indent)
 	room := max(1, w-indent)
 	for _, s := range m.sheets {
 		if s.answered() {
-			lines = append(lines, lead+cut("✓ "+s.head+": "+s.summary(), room))
+			lines = append(lines, lead+cells.Cut("✓ "+s.head+": "+s.summary(), room))
 			continue
 		}
-		lines = append(lines, lead+m.style.warn(cut("□ "+s.head+": not answered", room)))
+		lines = append(lines, lead+m.style.Warn(cells.Cut("□ "+s.head+": not answered", room)))
 	}
 	count := len(lines)
 	if count <= n {

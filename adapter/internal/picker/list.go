@@ -1,9 +1,11 @@
-package terminal
+package picker
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 )
 
 // Where an entry's parts stand: "  > 12. Label", "       Description".
@@ -25,10 +27,10 @@ const (
 // entry draws one entry of the list, at least one line of at most w columns.
 // Only the first line can carry a number or a box: nothing that a label says
 // can look like another entry.
-func (m *Model) entry(s *sheet, i int, w int, b brief) []string {
+func (m *Picker) entry(s *sheet, i int, w int, b brief) []string {
 	entry := s.entry(i)
 	focus := i == s.focus
-	label, desc := otherLabel, ""
+	label, desc := OtherLabel, ""
 	if !s.isOther(entry) {
 		label, desc = s.rows[entry].label, s.rows[entry].description
 	}
@@ -37,17 +39,17 @@ func (m *Model) entry(s *sheet, i int, w int, b brief) []string {
 	if focus {
 		lead = strings.Repeat(" ", indent) + "> " + mark
 	}
-	left := width(lead)
+	left := cells.Width(lead)
 	room := w - left
 	text := []string{label}
 	if s.single() && s.chosen == entry {
 		text[0] += " ✓"
 	}
-	if width(text[0]) > room {
+	if cells.Width(text[0]) > room {
 		if focus && room > 8 {
-			text = atMost(wrap(text[0], room), 3, room)
+			text = cells.AtMost(cells.Wrap(text[0], room), 3, room)
 		} else {
-			text[0] = cut(text[0], room)
+			text[0] = cells.Cut(text[0], room)
 		}
 	}
 	gap := strings.Repeat(" ", left)
@@ -55,9 +57,9 @@ func (m *Model) entry(s *sheet, i int, w int, b brief) []string {
 	for j, t := range text {
 		switch {
 		case j > 0 && focus:
-			lines = append(lines, gap+m.style.accent(t))
+			lines = append(lines, gap+m.style.Accent(t))
 		case focus:
-			lines = append(lines, m.style.accent(lead+t))
+			lines = append(lines, m.style.Accent(lead+t))
 		default:
 			lines = append(lines, lead+t)
 		}
@@ -67,8 +69,8 @@ func (m *Model) entry(s *sheet, i int, w int, b brief) []string {
 		if focus {
 			n = focusLines
 		}
-		for _, t := range atMost(wrap(desc, room), n, room) {
-			lines = append(lines, gap+m.style.faint(t))
+		for _, t := range cells.AtMost(cells.Wrap(desc, room), n, room) {
+			lines = append(lines, gap+m.style.Faint(t))
 		}
 	}
 	return lines
@@ -95,7 +97,7 @@ type listBox struct {
 // list draws the part of the list around the focus that fits into n lines. A
 // long list takes no more than longList lines with its scroll marks, counting
 // an entry as one.
-func (m *Model) list(s *sheet, w, n int, b brief) listBox {
+func (m *Picker) list(s *sheet, w, n int, b brief) listBox {
 	count := s.count()
 	slots := count + 2
 	if s.long() {
@@ -158,7 +160,7 @@ func (m *Model) list(s *sheet, w, n int, b brief) listBox {
 
 // fits reports whether entries from up to to, the last ones, take no more
 // than n lines.
-func (m *Model) fits(from, to, count, n, slots int, draw func(int) []string) bool {
+func (m *Picker) fits(from, to, count, n, slots int, draw func(int) []string) bool {
 	lines, used := 0, to-from
 	if from > 0 {
 		lines, used = 1, used+1
@@ -169,6 +171,6 @@ func (m *Model) fits(from, to, count, n, slots int, draw func(int) []string) boo
 	return lines <= n && used <= slots
 }
 
-func (m *Model) more(arrow string, n int) string {
-	return strings.Repeat(" ", indent+2) + m.style.faint(fmt.Sprintf("%s %d more...", arrow, n))
+func (m *Picker) more(arrow string, n int) string {
+	return strings.Repeat(" ", indent+2) + m.style.Faint(fmt.Sprintf("%s %d more...", arrow, n))
 }

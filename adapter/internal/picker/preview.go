@@ -1,8 +1,10 @@
-package terminal
+package picker
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 )
 
 // previewLines is the most lines that a preview takes.
@@ -24,7 +26,7 @@ func besideWidth(w int) int { return max(40, min(60, w*2/5)) }
 
 // previewLines draws the preview of the option in focus into n lines of w
 // columns. Lines are cut, not wrapped: they are code or a mock-up.
-func (m *Model) previewLines(s *sheet, w, n int) []string {
+func (m *Picker) previewLines(s *sheet, w, n int) []string {
 	entry := s.focused()
 	if entry < 0 || s.isOther(entry) {
 		return nil
@@ -33,17 +35,17 @@ func (m *Model) previewLines(s *sheet, w, n int) []string {
 	lines := make([]string, 0, min(n, len(text)))
 	for i, t := range text {
 		if i == n-1 && len(text) > n {
-			return append(lines, m.style.faint(cut(fmt.Sprintf("… %d more lines", len(text)-i), w)))
+			return append(lines, m.style.Faint(cells.Cut(fmt.Sprintf("… %d more lines", len(text)-i), w)))
 		}
-		lines = append(lines, cut(t, w))
+		lines = append(lines, cells.Cut(t, w))
 	}
 	return lines
 }
 
 // previewBelow draws the preview under the list. It takes as many lines
 // whichever option is in focus, so that nothing jumps.
-func (m *Model) previewBelow(s *sheet, w, n int) []string {
-	lead := strings.Repeat(" ", indent) + m.style.faint("│ ")
+func (m *Picker) previewBelow(s *sheet, w, n int) []string {
+	lead := strings.Repeat(" ", indent) + m.style.Faint("│ ")
 	n = min(n, s.previews())
 	lines := m.previewLines(s, max(1, w-indent-2), n)
 	for i, l := range lines {
@@ -57,7 +59,7 @@ func (m *Model) previewBelow(s *sheet, w, n int) []string {
 
 // previewBeside draws the preview to the right of the list, which is left
 // columns wide. It is as high whichever option is in focus.
-func (m *Model) previewBeside(s *sheet, list []string, left, w, n int) []string {
+func (m *Picker) previewBeside(s *sheet, list []string, left, w, n int) []string {
 	lines := make([]string, max(len(list), min(n, s.previews())))
 	right := m.previewLines(s, max(1, w-left-3), len(lines))
 	for i := range lines {
@@ -68,7 +70,7 @@ func (m *Model) previewBeside(s *sheet, list []string, left, w, n int) []string 
 		if i < len(right) {
 			r = right[i]
 		}
-		lines[i] = strings.TrimRight(pad(l, left)+m.style.faint(" │ ")+r, " ")
+		lines[i] = strings.TrimRight(cells.Pad(l, left)+m.style.Faint(" │ ")+r, " ")
 	}
 	return lines
 }

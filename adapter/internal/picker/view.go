@@ -1,11 +1,10 @@
-package terminal
+package picker
 
 import (
 	"fmt"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -16,28 +15,28 @@ const (
 )
 
 // View draws the picker: no more lines than the window has, each no wider
-// than it. Once done it draws nothing.
-func (m *Model) View() tea.View {
+// than it, and where in them the cursor is; a negative row hides it. Once done
+// it draws nothing.
+func (m *Picker) View() (lines []string, row, col int) {
 	if m.done {
-		return tea.NewView("")
+		return nil, -1, 0
 	}
 	f := m.fit()
-	lines := f.lines()
+	lines = f.lines()
 	if len(lines) > m.height {
 		// Only a window of a few lines gets here; the focus comes last.
 		lines = lines[len(lines)-m.height:]
 		f.cursorRow -= f.total() - m.height
 	}
 	for i, l := range lines {
-		if width(l) > m.width {
-			lines[i] = cut(l, m.width)
+		if cells.Width(l) > m.width {
+			lines[i] = cells.Cut(l, m.width)
 		}
 	}
-	v := tea.NewView(strings.Join(lines, "\n"))
-	if f.cursorRow >= 0 && f.cursor {
-		v.Cursor = tea.NewCursor(min(f.cursorCol, m.width-1), f.cursorRow)
+	if !f.cursor {
+		return lines, -1, 0
 	}
-	return v
+	return lines, f.cursorRow, min(f.cursorCol, m.width-1)
 }
 
 // frame is a screen in its parts, from top to bottom.
@@ -135,7 +134,7 @@ const (
 // fit draws the screen as fully as the height allows: the first density at
 // which everything fits, else the first from scrolls on that leaves the body a
 // few lines. A preview takes the lines that are left.
-func (m *Model) fit() frame {
+func (m *Picker) fit() frame {
 	for _, d := range densities[:scrolls+1] {
 		f := m.frame(d, unlimited, fewLines)
 		spare := m.height - f.total()
@@ -161,7 +160,7 @@ func (m *Model) fit() frame {
 
 // frame draws the screen at one density, with a body of at most n lines and a
 // preview of at most p.
-func (m *Model) frame(d density, n, p int) frame {
+func (m *Picker) frame(d density, n, p int) frame {
 	s := m.sheet()
 	w := min(m.width, textWidth)
 	if s != nil && s.beside(m.width) {
@@ -181,7 +180,7 @@ func (m *Model) frame(d density, n, p int) frame {
 		return f
 	}
 	if d.text > 0 {
-		f.text = []string{strings.Repeat(" ", indent) + m.style.strong("Review your answers")}
+		f.text = []string{strings.Repeat(" ", indent) + m.style.Strong("Review your answers")}
 	}
 	f.body, f.top = m.summary(w, n)
 	return f
@@ -189,7 +188,7 @@ func (m *Model) frame(d density, n, p int) frame {
 
 // textLines draws the question. Lines that the question breaks itself stand
 // behind a bar, so that none of them can pass for an option.
-func (m *Model) textLines(s *sheet, w, n int) []string {
+func (m *Picker) textLines(s *sheet, w, n int) []string {
 	lead := strings.Repeat(" ", indent)
 	if len(s.text) > 1 {
 		lead += "│ "
@@ -197,19 +196,19 @@ func (m *Model) textLines(s *sheet, w, n int) []string {
 	if n == halfOfIt {
 		n = m.height / 2
 	}
-	room := max(1, w-width(lead))
+	room := max(1, w-cells.Width(lead))
 	var lines []string
 	for _, t := range s.text {
-		lines = append(lines, wrap(t, room)...)
+		lines = append(lines, cells.Wrap(t, room)...)
 	}
 	if over := len(lines) - n; over > 0 && n > 2 {
-		lines = append(lines[:n-1], cut(fmt.Sprintf("… %d more lines", over+1), room))
+		lines = append(lines[:n-1], cells.Cut(fmt.Sprintf("… %d more lines", over+1), room))
 	} else {
-		lines = atMost(lines, n, room)
+		lines = cells.AtMost(lines, n, room)
 	}
 	for i, l := range lines {
 		if l != "" {
-			l = m.style.strong(l)
+			l = m.style.Strong(l)
 		}
 		lines[i] = strings.TrimRight(lead, " ")
 		if l != "" {
@@ -221,7 +220,7 @@ func (m *Model) textLines(s *sheet, w, n int) []string {
 
 // body draws what is answered: the list with what is typed into it, or the
 // text.
-func (m *Model) body(f *frame, s *sheet, w, n, p int, d density) {
+func (m *Picker) body(f *frame, s *sheet, w, n, p int, d density) {
 	switch {
 	case s.free():
 		m.freeBody(f, s, w, n)
@@ -239,9 +238,9 @@ func (m *Model) body(f *frame, s *sheet, w, n, p int, d density) {
 }
 
 // freeBody draws the text of a question without options.
-func (m *Model) freeBody(f *frame, s *sheet, w, n int) {
+func (m *Picker) freeBody(f *frame, s *sheet, w, n int) {
 	lead := strings.Repeat(" ", indent) + "> "
-	lines, row, col := s.answer.draw(w-len(lead), min(n, fieldLines))
+	lines, row, col := s.answer.Draw(w-len(lead), min(n, fieldLines))
 	for i, l := range lines {
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
@@ -251,7 +250,7 @@ func (m *Model) freeBody(f *frame, s *sheet, w, n int) {
 	f.setCursor(row, len(lead)+col, m)
 }
 
-func (f *frame) setCursor(row, col int, m *Model) {
+func (f *frame) setCursor(row, col int, m *Picker) {
 	f.cursor = m.over == overlayNone
 	f.cursorRow, f.cursorCol = row, col
 }
@@ -260,16 +259,16 @@ func (f *frame) setCursor(row, col int, m *Model) {
 const fieldLines = 8
 
 // listBody draws the list, and under the entry in focus what is typed.
-func (m *Model) listBody(f *frame, s *sheet, w, n int, d density) {
+func (m *Picker) listBody(f *frame, s *sheet, w, n int, d density) {
 	lead := strings.Repeat(" ", indent)
-	if s.edit == editFilter || !s.filter.empty() {
-		text, _, col := s.filter.draw(max(1, w-indent-2), 1)
+	if s.edit == editFilter || !s.filter.Empty() {
+		text, _, col := s.filter.Draw(max(1, w-indent-2), 1)
 		f.body = append(f.body, lead+"/ "+text[0])
 		if s.edit == editFilter {
 			f.setCursor(0, indent+2+col, m)
 		}
 		if len(s.visible) == 0 {
-			f.body = append(f.body, lead+"  "+m.style.faint("No option matches"))
+			f.body = append(f.body, lead+"  "+m.style.Faint("No option matches"))
 		}
 	}
 	typed, row, col := m.typed(s, w, max(1, min(n-2, fieldLines)))
@@ -288,7 +287,7 @@ func (m *Model) listBody(f *frame, s *sheet, w, n int, d density) {
 
 // typed draws the text or note that belongs to the entry in focus, or the
 // text that was typed for Other before.
-func (m *Model) typed(s *sheet, w, n int) (lines []string, row, col int) {
+func (m *Picker) typed(s *sheet, w, n int) (lines []string, row, col int) {
 	if s.edit != editText && s.edit != editNote {
 		return nil, 0, 0
 	}
@@ -296,7 +295,7 @@ func (m *Model) typed(s *sheet, w, n int) (lines []string, row, col int) {
 	if s.edit == editNote {
 		lead += "Note: "
 	}
-	text, row, col := s.field().draw(w-len(lead), n)
+	text, row, col := s.field().Draw(w-len(lead), n)
 	for i, l := range text {
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
@@ -307,15 +306,15 @@ func (m *Model) typed(s *sheet, w, n int) (lines []string, row, col int) {
 }
 
 // noteLine shows a note that was added, and the text behind a ticked Other.
-func (m *Model) noteLine(s *sheet, w int) (lines []string) {
+func (m *Picker) noteLine(s *sheet, w int) (lines []string) {
 	show := func(what, text string) {
 		lines = append(lines, strings.Repeat(" ", indent+2)+
-			m.style.faint(cut(what+": "+clean.Line(text), max(1, w-indent-2))))
+			m.style.Faint(cells.Cut(what+": "+clean.Line(text), max(1, w-indent-2))))
 	}
-	if text := s.answer.value(); text != "" && s.edit != editText && (s.ownWords || s.isOther(s.chosen)) {
+	if text := s.answer.Value(); text != "" && s.edit != editText && (s.ownWords || s.isOther(s.chosen)) {
 		show("Other", text)
 	}
-	if note := s.note.value(); note != "" && s.edit != editNote {
+	if note := s.note.Value(); note != "" && s.edit != editNote {
 		show("Note", note)
 	}
 	return lines
@@ -324,11 +323,11 @@ func (m *Model) noteLine(s *sheet, w int) (lines []string) {
 // column is where an entry's label begins.
 func (s *sheet) column() int {
 	entry := max(0, s.focused())
-	return indent + 2 + width(s.mark(entry))
+	return indent + 2 + cells.Width(s.mark(entry))
 }
 
 // fieldWidth is the number of columns in which the sheet's field is shown.
-func (m *Model) fieldWidth(s *sheet) int {
+func (m *Picker) fieldWidth(s *sheet) int {
 	w := min(m.width, textWidth)
 	if s.free() {
 		return max(1, w-indent-2)
@@ -340,7 +339,7 @@ func (m *Model) fieldWidth(s *sheet) int {
 }
 
 // settle brings what scrolls in line with the focus and the window.
-func (m *Model) settle() {
+func (m *Picker) settle() {
 	s := m.sheet()
 	if s == nil {
 		m.summaryTop = m.fit().top

@@ -1,0 +1,252 @@
+package tty
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/muesli/cancelreader"
+)
+
+// Size says that the terminal has that size.
+type Size struct{ Width, Height int }
+
+// End says that nothing more can be asked: the terminal hung up, the process
+// was asked to end, or the context ended. It is the last event.
+type End struct {
+	// Gone says that the terminal is.
+	Gone bool
+	// Typed says that the user ended the lines, with Ctrl+D.
+	Typed  bool
+	Reason string
+}
+
+// hungUp is the end of a terminal that is gone.
+var hungUp = End{Gone: true, Reason: "the terminal hung up"}
+
+// Term is a terminal that gives its keys one by one and has a frame of lines
+// drawn in place on it, not on the alternate screen. Its methods are for one
+// goroutine. Close puts the terminal back as it was.
+type Term struct {
+	d       *Device
+	events  chan any
+	scr     *screen
+	state   *term.State // of a terminal that was changed
+	keys    cancelreader.CancelReader
+	signals chan os.Signal
+	quiet   func() // ends the signals of a new size
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+
+	mu   sync.Mutex
+	size Size // as last seen
+}
+
+// Start prepares the terminal. The events are a [Key], [Paste], [Size] or
+// [End] each; whoever takes them must go on doing so until Close.
+//
+// Nothing is ever asked of the terminal: a reply could reach the shell.
+func (d *Device) Start(ctx context.Context) (*Term, error) {
+	// Before the terminal is changed: from here on a signal must not end the
+	// process, and a resize must not be missed.
+	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1), size: Size{d.Width, d.Height}}
+	signal.Notify(t.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	changed, quiet := resized()
+	t.quiet = quiet
+	if err := t.raw(); err != nil {
+		t.unwatch()
+		return nil, err
+	}
+	keys, err := cancelreader.NewReader(d.in)
+	if err != nil {
+		t.cooked()
+		t.unwatch()
+		return nil, fmt.Errorf("terminal: reading keys: %w", err)
+	}
+	t.keys = keys
+	t.scr = &screen{w: d.Out, width: d.Width, height: d.Height, reflows: d.reflows()}
+	t.scr.start()
+	inner, stop := context.WithCancel(context.Background())
+	t.stop = stop
+	chunks := make(chan []byte)
+	t.done.Go(func() { t.read(inner, chunks) })
+	t.done.Go(func() { t.watch(ctx, inner, chunks, changed) })
+	return t, nil
+}
+
+// Events are what the terminal tells.
+func (t *Term) Events() <-chan any { return t.events }
+
+// Draw shows a frame of lines, cut to the terminal's size, with the cursor at
+// row and column; a negative row hides it. It writes what has changed.
+func (t *Term) Draw(lines []string, row, col int) {
+	t.fit()
+	t.scr.draw(lines, row, col)
+}
+
+// Print writes lines above the frame, where they stay. The frame is gone until
+// it is drawn again.
+func (t *Term) Print(lines ...string) {
+	if len(lines) > 0 {
+		t.fit()
+		t.scr.above(lines)
+	}
+}
+
+// Close takes the frame off and puts the terminal back as it was.
+func (t *Term) Close() {
+	t.fit()
+	t.scr.stop()
+	t.stop()
+	if t.keys.Cancel() {
+		// Where a read cannot be cancelled, the reader ends with the read.
+		t.done.Wait()
+	}
+	_ = t.keys.Close()
+	t.cooked()
+	t.unwatch()
+}
+
+// fit draws from now on for the size that was last seen.
+func (t *Term) fit() {
+	t.mu.Lock()
+	size := t.size
+	t.mu.Unlock()
+	t.scr.resize(size.Width, size.Height)
+}
+
+func (t *Term) raw() error {
+	if t.d.tty == nil {
+		return nil
+	}
+	state, err := term.MakeRaw(t.d.tty.Fd())
+	if err != nil {
+		return fmt.Errorf("terminal: raw mode: %w", err)
+	}
+	t.state = state
+	return nil
+}
+
+func (t *Term) cooked() {
+	if t.state != nil {
+		_ = term.Restore(t.d.tty.Fd(), t.state)
+	}
+}
+
+func (t *Term) unwatch() {
+	signal.Stop(t.signals)
+	t.quiet()
+}
+
+// read hands on what is typed until the reader is cancelled. A reader that
+// ends by itself is a terminal that hung up.
+func (t *Term) read(ctx context.Context, chunks chan<- []byte) {
+	defer close(chunks)
+	for {
+		buf := make([]byte, 4096)
+		n, err := t.keys.Read(buf)
+		if n > 0 {
+			select {
+			case chunks <- buf[:n]:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// watch makes events of what is typed and of what happens, up to the end of
+// all, until inner ends.
+func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, changed <-chan os.Signal) {
+	d := decoder{now: time.Now}
+	lone := time.NewTimer(escapeTime)
+	lone.Stop()
+	for {
+		var events []any
+		select {
+		case <-inner.Done():
+			return
+		case chunk, ok := <-chunks:
+			if !ok {
+				chunks, events = nil, []any{hungUp}
+				break
+			}
+			events = d.feed(chunk)
+			lone.Stop()
+			if d.waiting() {
+				lone.Reset(escapeTime)
+			}
+		case <-lone.C:
+			events = d.flush()
+		case <-changed:
+			if size, ok := t.look(); ok {
+				events = []any{size}
+			}
+		case s := <-t.signals:
+			events = []any{endBy(s)}
+		case <-ctx.Done():
+			events = []any{EndOf(ctx)}
+		}
+		if t.emit(inner, events) {
+			return
+		}
+	}
+}
+
+// emit hands events on, and reports that the last one was among them.
+func (t *Term) emit(inner context.Context, events []any) (over bool) {
+	for _, ev := range events {
+		end, over := ev.(End)
+		if end.Gone {
+			outliveHangup()
+		}
+		select {
+		case t.events <- ev:
+		case <-inner.Done():
+			return true
+		}
+		if over {
+			return true
+		}
+	}
+	return false
+}
+
+// look asks the terminal for its size.
+func (t *Term) look() (Size, bool) {
+	w, h, ok := t.d.size()
+	if !ok {
+		return Size{}, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.size = Size{w, h}
+	return t.size, true
+}
+
+// outliveHangup keeps the SIGHUP that comes with a hang-up, before or after
+// it is noticed, from ending the process: it has yet to say what happened.
+var outliveHangup = sync.OnceFunc(func() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+})
+
+// endBy is the end that a signal means.
+func endBy(s os.Signal) End {
+	if s == syscall.SIGHUP {
+		return hungUp
+	}
+	return End{Reason: "interrupted by a signal: " + s.String()}
+}
+
+// EndOf is the end that a context's end means.
+func EndOf(ctx context.Context) End {
+	return End{Reason: context.Cause(ctx).Error()}
+}

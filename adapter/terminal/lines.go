@@ -1,0 +1,190 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// lines asks questions one after another, in lines.
+type lines struct {
+	out       io.Writer
+	in        *tty.Lines
+	questions []convert.Question
+	answers   []convert.Answer
+	index     int // of the option picked last, -1 for none
+	outcome   convert.Outcome
+}
+
+func newLines(ctx context.Context, d *tty.Device, questions []convert.Question) (*lines, error) {
+	in, err := d.Lines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &lines{out: d.Out, in: in, questions: questions, index: -1}, nil
+}
+
+// errEnded means that there is an outcome.
+var errEnded = errors.New("ended")
+
+func (l *lines) ask() (convert.Outcome, error) {
+	for i, q := range l.questions {
+		a, err := l.question(i, q)
+		if errors.Is(err, errEnded) {
+			return l.outcome, nil
+		}
+		if err != nil {
+			return l.outcome, err
+		}
+		l.answers = append(l.answers, a)
+	}
+	return convert.Outcome{Status: convert.Answered, Answers: l.answers}, nil
+}
+
+// question asks one question until it is answered.
+func (l *lines) question(i int, q convert.Question) (convert.Answer, error) {
+	l.print(l.screen(i, q))
+	for {
+		text, err := l.read("> ")
+		if err != nil {
+			return convert.Answer{}, err
+		}
+		if strings.TrimSpace(text) == "" {
+			if err := l.cancel(); err != nil {
+				return convert.Answer{}, err
+			}
+			continue
+		}
+		a, say, err := l.take(q, text)
+		if err != nil || say == "" {
+			return a, err
+		}
+		l.print(say + "\n")
+	}
+}
+
+// take makes the line the answer, or says what is wrong with it.
+func (l *lines) take(q convert.Question, text string) (a convert.Answer, say string, err error) {
+	r := reading{q: q}
+	if len(q.Options) == 0 {
+		r.text = strings.TrimSpace(text)
+	} else if say = r.parse(text); say != "" {
+		return a, say, nil
+	}
+	if r.other && r.text == "" {
+		if text, err = l.read("Your answer: "); err != nil {
+			return a, "", err
+		}
+		if r.text = strings.TrimSpace(text); r.text == "" {
+			if err := l.cancel(); err != nil {
+				return a, "", err
+			}
+			return a, hint(q), nil
+		}
+	}
+	if n := utf8.RuneCountInString(r.text); n > picker.LongAnswer {
+		reply, err := l.read(picker.LongText(n) + " ")
+		if err != nil {
+			return a, "", err
+		}
+		if s := strings.ToLower(strings.TrimSpace(reply)); s != "" && !strings.HasPrefix(s, "y") {
+			return a, hint(q), nil
+		}
+	}
+	if l.index = -1; len(r.picks) == 1 {
+		l.index = r.picks[0]
+	}
+	return r.answer(), "", nil
+}
+
+// cancel is an empty line: it ends the asking, but asks before answers are
+// lost.
+func (l *lines) cancel() error {
+	if n := len(l.answers); n > 0 {
+		l.print(picker.DiscardText(n) + " [y/N] ")
+		reply, end, err := l.in.Next()
+		switch {
+		case err != nil:
+			return err
+		case end == nil && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(reply)), "y"):
+			return nil
+		}
+	}
+	l.outcome = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	return errEnded
+}
+
+// read prints a prompt and waits for a line; where none comes there is an
+// outcome.
+func (l *lines) read(prompt string) (string, error) {
+	l.print(prompt)
+	text, end, err := l.in.Next()
+	if end == nil {
+		return text, err
+	}
+	l.print("\n")
+	switch {
+	case end.Typed:
+		l.outcome = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	case end.Gone:
+		l.outcome = convert.Outcome{Status: convert.Disconnected, Reason: end.Reason}
+	default:
+		l.outcome = convert.Outcome{Status: convert.Cancelled, Reason: end.Reason}
+	}
+	return "", errEnded
+}
+
+func (l *lines) print(s string) { _, _ = io.WriteString(l.out, s) }
+
+// screen is a question in lines.
+func (l *lines) screen(i int, q convert.Question) string {
+	var b strings.Builder
+	head := clean.Line(q.Header)
+	switch n := len(l.questions); {
+	case head == "" && n > 1:
+		head = fmt.Sprintf("Q%d", i+1)
+	case head == "":
+		head = "Question"
+	}
+	if n := len(l.questions); n > 1 {
+		head = fmt.Sprintf("%s (question %d of %d)", head, i+1, n)
+	}
+	fmt.Fprintf(&b, "%s\n%s\n", head, strings.Join(picker.Paragraph(q.Text), "\n"))
+	for i, o := range q.Options {
+		fmt.Fprintf(&b, "%d. %s", i+1, picker.Label(o))
+		if d := clean.Line(o.Description); d != "" {
+			fmt.Fprintf(&b, ": %s", d)
+		}
+		b.WriteByte('\n')
+		if strings.TrimSpace(o.Preview) != "" {
+			for _, l := range picker.Paragraph(o.Preview) {
+				fmt.Fprintf(&b, "   | %s\n", l)
+			}
+		}
+	}
+	if len(q.Options) > 0 && !q.Closed {
+		fmt.Fprintf(&b, "%d. %s\n", len(q.Options)+1, picker.OtherLabel)
+	}
+	return b.String() + hint(q) + "\n"
+}
+
+// hint says how to answer.
+func hint(q convert.Question) string {
+	switch {
+	case len(q.Options) == 0:
+		return "Type your answer. An empty line cancels."
+	case q.Closed:
+		return "Type a number or a label. An empty line cancels."
+	case q.MultiSelect:
+		return "Type numbers or labels with commas between them, or other and your answer. An empty line cancels."
+	}
+	return "Type a number or a label, or other and your answer. An empty line cancels."
+}

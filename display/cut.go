@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rivo/uniseg"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // cut keeps the beginning and the end of a text of more than limit bytes and
@@ -46,14 +46,12 @@ func boundary(text string, off int, back bool) int {
 func graphemeBoundary(text string, off int, back bool) int {
 	at := runeStart(text, max(0, off-256))
 	end := runeStart(text, min(len(text), off+1_000))
-	state := -1
-	for at < off {
-		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:end], state)
+	for it := graphemes.FromString(text[at:end]); at < off && it.Next(); {
+		cluster := it.Value()
 		if back && at+len(cluster) > off {
 			return at
 		}
 		at += len(cluster)
-		state = next
 	}
 	return at
 }

@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/clipperhouse/uax29/v2/graphemes"
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/rivo/uniseg"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -112,23 +112,28 @@ func shorten(file string) string {
 	if len(file) <= maxPath {
 		return file
 	}
-	left := uniseg.GraphemeClusterCount(file)
+	left := count(file)
 	if left <= maxPath {
 		return file
 	}
-	rest, state, name := file, -1, file
-	for rest != "" {
-		from := rest
-		var cluster string
-		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if cluster == "/" || cluster == `\` {
+	name := file
+	for it := graphemes.FromString(file); it.Next(); left-- {
+		if it.Value() == "/" || it.Value() == `\` {
+			from := file[it.Start():]
 			if left < maxPath {
 				return "…" + from
 			}
 			name = from
 		}
-		left--
 	}
 	// Even the file's name alone is too long.
 	return clean.Truncate(name, maxPath)
+}
+
+// count is the number of characters as a person counts them.
+func count(s string) (n int) {
+	for it := graphemes.FromString(s); it.Next(); {
+		n++
+	}
+	return n
 }

@@ -3,7 +3,7 @@ package clean
 import (
 	"strings"
 
-	"github.com/rivo/uniseg"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // ellipsis ends a text that was cut.
@@ -24,15 +24,13 @@ func Truncate(s string, max int) string {
 	case len(s) <= max:
 		return s
 	}
-	rest, state, end := s, -1, 0
-	for n := 1; rest != ""; n++ {
-		var cluster string
-		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if n > max || len(s)-len(rest) > max*clusterBytes {
+	it, end := graphemes.FromString(s), 0
+	for n := 1; it.Next(); n++ {
+		if n > max || it.End() > max*clusterBytes {
 			return strings.TrimRight(s[:end], " ") + ellipsis
 		}
 		if n < max {
-			end += len(cluster)
+			end = it.End()
 		}
 	}
 	return s

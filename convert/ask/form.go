@@ -68,7 +68,8 @@ const (
 )
 
 // Form puts all questions of the call into one form. Nothing in it is
-// required; each question with options has a text field of its own beside it.
+// required; each question with options that takes own words has a text field
+// for them beside it.
 func Form(c convert.Call) FormRequest {
 	fields := make(map[string]FormField, 2*len(c.Questions))
 	for i := range c.Questions {
@@ -105,6 +106,9 @@ func addFields(fields map[string]FormField, c convert.Call, i int) {
 		field.OneOf = formOptions(q)
 	}
 	fields[key] = field
+	if q.Closed {
+		return
+	}
 	fields[key+customSuffix] = FormField{
 		Type:        "string",
 		Title:       "Other",
@@ -184,6 +188,9 @@ func formAnswer(q *convert.Question, value, custom gjson.Result) (convert.Answer
 	own, err := formText(custom)
 	if err != nil {
 		return convert.Answer{}, fmt.Errorf("custom answer: %w", err)
+	}
+	if q.Closed && own != "" {
+		return convert.Answer{}, fmt.Errorf("custom answer: there is no field for it")
 	}
 	if len(q.Options) == 0 {
 		text, err := formText(value)

@@ -80,7 +80,9 @@ type Result struct {
 }
 
 // dialects are all there are, in the order of their names.
-var dialects = []Dialect{claude{}, goText{}, opal{}, phoenix{}, pi{}}
+var dialects = []Dialect{
+	choice{}, claude{}, cursor{}, goText{}, grok{}, grokPlan{}, opal{}, phoenix{}, pi{}, qwen{},
+}
 
 // find returns the dialect of that name, nil if there is none.
 func find(id string) Dialect {

@@ -29,6 +29,11 @@ func TestRecognisedByOne(t *testing.T) {
 		`{"name":"ask_user","input":{"question":"a?"}}`:                                                            "opal",
 		`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"question":"a?"}}`:                           "opal",
 		`{"question":"a?"}`: "opal",
+		`{"id":1,"method":"_x.ai/ask_user_question","params":{}}`: "grok",
+		`{"id":1,"method":"_x.ai/exit_plan_mode","params":{}}`:    "grok-plan",
+		`{"id":1,"method":"cursor/ask_question","params":{}}`:     "cursor",
+		`{"id":1,"method":"session/request_permission","params":{"options":[{"kind":"allow_once"},{"kind":"allow_once"}],"toolCall":{"_meta":{"qwenInteractionKind":"user_question"}}}}`: "qwen",
+		`{"id":1,"method":"session/request_permission","params":{"options":[{"kind":"allow_once"},{"kind":"allow_once"}]}}`:                                                              "choice",
 	} {
 		id, err := dialect.Recognise([]byte(document))
 		require.NoError(t, err, document)
@@ -66,4 +71,16 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A permission request is a question only if nothing in it refuses.
+func TestPermissionIsNoQuestion(t *testing.T) {
+	for _, options := range []string{
+		`[]`, `[{"kind":"allow_once"}]`,
+		`[{"kind":"allow_once"},{"kind":"reject_once"}]`,
+		`[{"kind":"allow_always"},{"kind":"allow_once"}]`,
+	} {
+		_, err := dialect.Recognise([]byte(`{"id":1,"method":"session/request_permission","params":{"options":` + options + `}}`))
+		require.ErrorIs(t, err, dialect.ErrUnknown, options)
+	}
 }

@@ -3,8 +3,6 @@ package dialect
 import (
 	"encoding/json"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -15,13 +13,6 @@ type opal struct{}
 
 const opalMethod = "client/ask_user"
 
-// Codes of JSON-RPC errors for a question that has no answer.
-const (
-	codeCancelled = -32800
-	codeDeclined  = -32000
-	codeFailed    = -32603
-)
-
 func (opal) ID() string { return "opal" }
 
 func (opal) Recognises(d Document) bool {
@@ -31,7 +22,7 @@ func (opal) Recognises(d Document) bool {
 	case d.bare():
 		return d.Input.Get("question").Exists() && !d.Input.Get("questions").Exists()
 	}
-	return d.Root.Get("method").Str == opalMethod
+	return d.isMethod(opalMethod)
 }
 
 func (opal) Decode(d Document) (convert.Call, error) {
@@ -60,20 +51,6 @@ func (opal) Decode(d Document) (convert.Call, error) {
 	return call, nil
 }
 
-func (d Document) isRPC() bool { return d.Root.Get("method").Type == gjson.String }
-
-type rpcError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
-type rpcResponse struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Result  *opalAnswer     `json:"result,omitempty"`
-	Error   *rpcError       `json:"error,omitempty"`
-}
-
 type opalAnswer struct {
 	Answer string `json:"answer"`
 }
@@ -92,21 +69,8 @@ func (opal) Encode(d Document, c convert.Call, r Reply) Result {
 		}
 		return Result{Body: clean.JSON(map[string]string{"error": o.Message()}), IsError: true}
 	}
-	resp := rpcResponse{JSONRPC: "2.0", ID: raw(d.Root.Get("id"))}
 	if answered {
-		resp.Result = &answer
-	} else {
-		resp.Error = &rpcError{opalCode(o.Status), o.Message()}
+		return d.respond(answer)
 	}
-	return Result{Body: clean.JSON(resp), IsError: !answered}
-}
-
-func opalCode(s convert.Status) int {
-	switch s {
-	case convert.Cancelled:
-		return codeCancelled
-	case convert.Declined:
-		return codeDeclined
-	}
-	return codeFailed
+	return d.refuse(o)
 }

@@ -1,0 +1,89 @@
+package dialect
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// choice is a question that an agent puts into an ordinary permission request:
+// its title, with an option for each answer and none to refuse. pi-acp and
+// nanocoder ask so. Own words have no place in it.
+type choice struct{}
+
+const permissionMethod = "session/request_permission"
+
+func (choice) ID() string { return "choice" }
+
+// Recognises takes a request whose options all allow something once: no
+// permission is asked for without a way to refuse it.
+func (choice) Recognises(d Document) bool {
+	params := d.Root.Get("params")
+	options := params.Get("options").Array()
+	if !d.isMethod(permissionMethod) || len(options) < 2 || isQwen(params.Get("toolCall")) {
+		return false
+	}
+	for _, o := range options {
+		if o.Get("kind").Str != "allow_once" {
+			return false
+		}
+	}
+	return true
+}
+
+func (choice) Decode(d Document) (convert.Call, error) {
+	params := d.Root.Get("params")
+	call := convert.Call{Questions: []convert.Question{{
+		Text: choiceText(params.Get("toolCall")), Options: choiceOptions(params).list, Closed: true,
+	}}}
+	if err := call.Validate(anyCount); err != nil {
+		return convert.Call{}, err
+	}
+	call = inSession(call, params)
+	call.ID = params.Get("toolCall.toolCallId").String()
+	return call, nil
+}
+
+// choiceText is the title, and what the content says beyond it.
+func choiceText(toolCall gjson.Result) string {
+	text := toolCall.Get("title").String()
+	for _, c := range toolCall.Get("content").Array() {
+		if more := c.Get("content.text").String(); !strings.Contains(text, more) {
+			text += "\n\n" + more
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+func choiceOptions(params gjson.Result) (l labels) {
+	for _, o := range params.Get("options").Array() {
+		l.add(o.Get("name").String(), o.Get("optionId").String(), "")
+	}
+	return l
+}
+
+type permissionOutcome struct {
+	Outcome  string `json:"outcome"`
+	OptionID string `json:"optionId,omitempty"`
+}
+
+func (choice) Encode(d Document, _ convert.Call, r Reply) Result {
+	outcome := permissionOutcome{Outcome: "cancelled"}
+	switch r.Outcome.Status {
+	case convert.Answered:
+		options := choiceOptions(d.Root.Get("params"))
+		if len(r.Outcome.Answers) == 1 {
+			if ids := options.of(r.Outcome.Answers[0].Selected); len(ids) == 1 {
+				outcome = permissionOutcome{"selected", ids[0]}
+				break
+			}
+		}
+		return d.refuse(convert.Outcome{Status: convert.Failed, Reason: "the agent takes one of its options and nothing else"})
+	case convert.Declined, convert.Cancelled:
+	default:
+		return d.refuse(r.Outcome)
+	}
+	return d.respond(map[string]permissionOutcome{"outcome": outcome})
+}

@@ -1,0 +1,97 @@
+package dialect
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Codes of JSON-RPC errors for a question that has no answer.
+const (
+	codeCancelled = -32800
+	codeDeclined  = -32000
+	codeFailed    = -32603
+)
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+type rpcResponse struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+// isRPC reports whether the document is a JSON-RPC request.
+func (d Document) isRPC() bool { return d.Root.Get("method").Type == gjson.String }
+
+// isMethod reports whether the document is a JSON-RPC request of this method.
+func (d Document) isMethod(method string) bool { return d.Root.Get("method").Str == method }
+
+// respond answers a JSON-RPC request with a result.
+func (d Document) respond(result any) Result {
+	return Result{Body: clean.JSON(rpcResponse{JSONRPC: "2.0", ID: raw(d.Root.Get("id")), Result: result})}
+}
+
+// refuse answers a JSON-RPC request with an error: what happened is not the
+// user's choice, or the agent has no other word for it.
+func (d Document) refuse(o convert.Outcome) Result {
+	code := codeFailed
+	switch o.Status {
+	case convert.Cancelled:
+		code = codeCancelled
+	case convert.Declined:
+		code = codeDeclined
+	}
+	return Result{Body: clean.JSON(rpcResponse{
+		JSONRPC: "2.0", ID: raw(d.Root.Get("id")), Error: &rpcError{code, o.Message()},
+	}), IsError: true}
+}
+
+// inSession sets where the call of an ACP request belongs.
+func inSession(c convert.Call, params gjson.Result) convert.Call {
+	c.Session, c.ID = params.Get("sessionId").String(), params.Get("toolCallId").String()
+	c.Input = raw(params)
+	return c
+}
+
+// anyCount allows what an agent has let its model ask: it has checked it.
+var anyCount = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true}
+
+// labels makes names of options that can be told apart, in their order: a name
+// that comes again gets its id behind it.
+type labels struct {
+	ids  map[string]string // by label
+	list []convert.Option
+}
+
+func (l *labels) add(name, id, description string) {
+	if l.ids == nil {
+		l.ids = map[string]string{}
+	}
+	if name == "" {
+		name = id
+	}
+	for _, taken := l.ids[name]; taken; _, taken = l.ids[name] {
+		name += " (" + id + ")"
+	}
+	l.ids[name] = id
+	l.list = append(l.list, convert.Option{Label: name, Description: description})
+}
+
+// of are the ids of the labels picked.
+func (l *labels) of(picked []string) []string {
+	ids := []string{}
+	for _, label := range picked {
+		if id, ok := l.ids[label]; ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

@@ -201,7 +201,7 @@ func TestStdinResolver(t *testing.T) {
 	many := question("Which?", "a", "b", "c")
 	many.MultiSelect = true
 	req := auq.Request{Questions: []auq.Question{question("One?", "a", "b"), many}}
-	in := strings.NewReader("2\nmaybe\n1,3\nother my own words\nother\n1\n\nleft over\n")
+	in := strings.NewReader("2\nother\n1,3\nother my own words\nother\n1\n  \nleft over\n")
 	var out strings.Builder
 	resolver := auq.StdinResolver{In: in, Out: &out}
 

@@ -6,7 +6,8 @@ import (
 )
 
 // turns lets a reader of lines have one line for each prompt, so that what
-// stands behind the last answer is left to whoever asks next.
+// stands behind the last answer is left to whoever asks next. A line that says
+// nothing is the end of the input, which cancels.
 type turns struct {
 	in  io.Reader
 	out io.Writer
@@ -15,6 +16,7 @@ type turns struct {
 	change *sync.Cond
 	asked  bool // something was written since the last line was read
 	ended  bool
+	said   bool // the line that is being read has something in it
 }
 
 func newTurns(in io.Reader, out io.Writer) *turns {
@@ -45,10 +47,18 @@ func (t *turns) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := t.in.Read(p[:1])
-	if n == 1 && p[0] == '\n' {
+	if n == 1 && p[0] != '\n' {
+		t.said = t.said || p[0] > ' '
+		return n, err
+	}
+	if n == 1 {
 		t.mu.Lock()
-		t.asked = false
-		t.mu.Unlock()
+		defer t.mu.Unlock()
+		if !t.said {
+			t.ended = true
+			return 0, io.EOF
+		}
+		t.asked, t.said = false, false
 	}
 	return n, err
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/adapter/client"
-	"github.com/acp-bridge/acp-bridge/adapter/client/demo"
+	"github.com/acp-bridge/acp-bridge/adapter/demo"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -79,7 +79,7 @@ func scripted(t *testing.T, script ct.Script, first ...adapter.Rung) (func(conte
 }
 
 func demoAgent(ctx context.Context, r io.Reader, w io.Writer) error {
-	return demo.Serve(ctx, r, w, "test")
+	return demo.Serve(ctx, r, w, demo.Options{Version: "test"})
 }
 
 func (c *chat) types(lines ...string) {
@@ -247,7 +247,9 @@ func TestOnceCancelled(t *testing.T) {
 // The agent dies while its question is open.
 func TestConnectionEnds(t *testing.T) {
 	ctx, kill := context.WithCancel(context.Background())
-	c := talk(t, func(_ context.Context, r io.Reader, w io.Writer) error { return demo.Serve(ctx, r, w, "test") }, client.Options{Plain: true})
+	c := talk(t, func(_ context.Context, r io.Reader, w io.Writer) error {
+		return demo.Serve(ctx, r, w, demo.Options{Version: "test"})
+	}, client.Options{Plain: true})
 	c.types("go")
 	c.sees("question 1 of 3")
 	kill()

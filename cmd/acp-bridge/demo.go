@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/acp-bridge/acp-bridge/adapter/client"
-	"github.com/acp-bridge/acp-bridge/adapter/client/demo"
+	"github.com/acp-bridge/acp-bridge/adapter/demo"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -41,7 +41,7 @@ func runDemo(ctx context.Context, args []string, s streams) error {
 		if isTerminal(s.in) {
 			return usagef("stdin is a terminal: --stdio is for an editor, or acp-bridge chat -- acp-bridge demo --stdio")
 		}
-		return demo.Serve(ctx, s.in, s.out, version())
+		return demo.Serve(ctx, s.in, s.out, demo.Options{Version: version()})
 	}
 	if err := o.answered(s); err != nil {
 		return err
@@ -79,7 +79,7 @@ func playDemo(ctx context.Context, o client.Options) error {
 	agentIn, toAgent := io.Pipe()
 	fromAgent, agentOut := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, version()) }()
+	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, demo.Options{Version: version()}) }()
 	err = client.Run(ctx, fromAgent, toAgent, o)
 	_ = toAgent.Close()
 	_ = fromAgent.Close()

@@ -13,8 +13,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
-	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -167,7 +167,7 @@ type clientRow struct {
 
 func printClients(s streams, asJSON bool) error {
 	var rows []clientRow
-	for _, c := range agent.Clients {
+	for _, c := range editor.Clients() {
 		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First().String(), Title: "header", Guard: c.Guard && c.Name != "", Note: c.Note}
 		if c.Title == ask.TitleHeaderAndQuestion {
 			row.Title = "header and question"

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// editor is how one editor is told to start acp-bridge.
-type editor struct {
+// editorSettings are how one editor is told to start acp-bridge.
+type editorSettings struct {
 	name, title string
 	where       string // the file or place the settings go to
 	settings    string // COMMAND stands for the path of acp-bridge
@@ -16,7 +16,7 @@ type editor struct {
 
 // with is the settings for a path of acp-bridge, which stands in quotes
 // everywhere but in a shell.
-func (e editor) with(path string) string {
+func (e editorSettings) with(path string) string {
 	if strings.Contains(e.settings, `"COMMAND"`) {
 		path = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path)
 	} else {
@@ -35,7 +35,7 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-var editors = []editor{
+var editors = []editorSettings{
 	{"zed", "Zed", "settings.json", `"agent_servers": {
   "Claude Code (acp-bridge)": {
     "type": "custom",

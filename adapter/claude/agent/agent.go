@@ -1,11 +1,11 @@
-// Package agent is the ACP agent that an editor starts: it runs the user's
-// Claude Code behind an ACP connection and asks its questions in the editor.
+// Package agent is the ACP agent that an editor starts: the user's Claude Code
+// behind the front of package editor.
 //
 //	err := agent.Serve(ctx, os.Stdin, os.Stdout, agent.Options{})
 //
-// Each ACP session has a Claude Code process of its own. What the process
-// writes becomes updates, in order and once; what it asks becomes permission
-// requests, forms or messages through package adapter.
+// Each session has a Claude Code process of its own. What the process writes
+// becomes updates, in order and once; what it asks becomes permission requests,
+// forms or messages.
 package agent
 
 import (
@@ -22,9 +22,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // Options say how to serve an editor. The zero value finds Claude Code where
@@ -46,6 +45,8 @@ type Options struct {
 	// CancelGrace is how long a cancelled turn may take to end before its
 	// process is ended; 0 stands for 5 seconds.
 	CancelGrace time.Duration
+	// Desk gets everything that is asked; nil is one of its own.
+	Desk *desk.Desk
 	// Login is how a user logs in in a terminal of the editor; nil leaves it to
 	// the user.
 	Login *Login
@@ -58,196 +59,115 @@ type Options struct {
 	Trace func(wire string, in bool, line []byte)
 }
 
-const defaultCancelGrace = 5 * time.Second
-
-// Agent serves one editor.
-type Agent struct {
-	opts Options
-	log  *slog.Logger
-	conn *conn.Conn
-	// ctx ends when the editor is gone.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-
-	mu       sync.Mutex
-	asker    *adapter.Adapter // made by initialize
-	desk     *desk.Desk       // what is open in all sessions
-	canRead  bool             // the editor reads out its buffers
-	toggles  bool             // the editor has options that are on or off
-	opensURL bool             // the editor sends its user to addresses
-	terminal string           // see terminalKey
-	sessions map[string]*session
-	closing  sync.WaitGroup // sessions whose processes are being started or ended
-}
-
 // Serve speaks ACP until the editor closes its end or ctx ends, then ends all
 // sessions and their processes. It returns nil when the editor left.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.CancelGrace == 0 {
-		opts.CancelGrace = defaultCancelGrace
+	o := editor.Options{
+		First: opts.First, Guard: opts.Guard, Now: opts.Now, CancelGrace: opts.CancelGrace,
+		Desk: opts.Desk, Logger: opts.Logger,
 	}
-	a := &Agent{opts: opts, log: opts.Logger, sessions: map[string]*session{}}
-	a.ctx, a.cancel = context.WithCancelCause(ctx)
-	// Handlers may run before New returns: they wait for the connection here.
-	a.mu.Lock()
-	a.conn = conn.New(r, w, a, &conn.Options{Logger: opts.Logger, MaxLine: maxLine, Trace: a.trace()})
-	a.desk = new(desk.Desk)
-	a.desk.Watch(a.questionChanged)
-	a.asker = a.newAsker(acp.InitializeRequest{})
-	a.mu.Unlock()
-	select {
-	case <-a.conn.Done():
-	case <-ctx.Done():
+	if opts.Trace != nil {
+		o.Trace = func(in bool, line []byte) { opts.Trace("editor", in, line) }
 	}
-	return a.shutDown()
+	return editor.Serve(ctx, r, w, &backend{opts: opts, log: opts.Logger}, &o)
 }
 
-// maxLine is the longest line taken from an editor: prompts carry images.
-const maxLine = 64 << 20
+// backend is Claude Code behind the front.
+type backend struct {
+	opts Options
+	log  *slog.Logger
 
-func (a *Agent) shutDown() error {
-	a.mu.Lock()
-	sessions := make([]*session, 0, len(a.sessions))
-	for _, s := range a.sessions {
-		sessions = append(sessions, s)
-	}
-	a.cancel(errEditorGone) // from here on nothing is started
-	a.mu.Unlock()
-	for _, s := range sessions {
-		a.end(s, errEditorGone)
-	}
-	a.closing.Wait()
-	if err := a.conn.Close(); err != nil {
-		a.log.Debug("the editor did not take everything", "err", err)
-	}
-	return nil
+	mu     sync.Mutex
+	client client // as initialize told
 }
 
-func (a *Agent) trace() func(conn.Direction, []byte) {
-	if a.opts.Trace == nil {
-		return nil
-	}
-	return func(d conn.Direction, line []byte) { a.opts.Trace("editor", d == conn.In, line) }
+// client is what Claude Code needs to know of the editor.
+type client struct {
+	reads    bool   // its buffers out
+	toggles  bool   // it has options that are on or off
+	opensURL bool   // it sends its user to addresses
+	terminal string // see terminalKey
 }
 
-// connection waits until Serve has made it.
-func (a *Agent) connection() *conn.Conn {
+func (a *backend) editor() client {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.conn
+	return a.client
 }
 
-func (a *Agent) session(id acp.SessionId) (*session, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.sessions[string(id)]
-	if s == nil || s.closing {
-		return nil, notFound("there is no session %q: it was never opened here, or is closed", id)
+// Open implements [editor.Backend].
+func (a *backend) Open(ctx context.Context, o editor.Opening) (editor.Conversation, any, error) {
+	var s *conversation
+	var response any
+	var err error
+	switch o.Method {
+	case acp.AgentMethodSessionNew:
+		s, response, err = a.newSession(ctx, o)
+	case acp.AgentMethodSessionLoad:
+		s, response, err = a.loadSession(ctx, o)
+	case acp.AgentMethodSessionResume:
+		s, response, err = a.resumeSession(ctx, o)
+	default:
+		s, response, err = a.forkSession(ctx, o)
 	}
-	return s, nil
-}
-
-// known is session for what still has to be said about one that is being
-// closed.
-func (a *Agent) known(id string) *session {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.sessions[id]
-}
-
-// Accept takes prompts in the order in which they arrive, so that a cancel
-// that follows finds its prompt. It implements [conn.Acceptor].
-func (a *Agent) Accept(_ context.Context, method string, params json.RawMessage) conn.Answer {
-	if method != acp.AgentMethodSessionPrompt {
-		return nil
-	}
-	a.connection()
-	answer, err := a.acceptPrompt(params)
 	if err != nil {
-		return func() (any, error) { return nil, err }
+		return nil, nil, err
 	}
-	return answer
+	return s, response, nil
 }
 
-// Request answers everything but prompts. It implements [conn.Handler].
-func (a *Agent) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	a.connection()
+// Request answers what is not about an open session. It implements
+// [editor.Backend].
+func (a *backend) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	switch method {
-	case acp.AgentMethodInitialize:
-		return a.initialize(params)
 	case acp.AgentMethodAuthenticate:
 		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
 	case acp.AgentMethodLogout:
 		return a.logout(ctx)
-	case acp.AgentMethodSessionNew:
-		return handle(params, func(r acp.NewSessionRequest) (any, error) { return a.newSession(ctx, r) })
 	case acp.AgentMethodSessionList:
 		return handle(params, func(r acp.ListSessionsRequest) (any, error) { return a.listSessions(ctx, r) })
-	case acp.AgentMethodSessionLoad:
-		return handle(params, func(r acp.LoadSessionRequest) (any, error) { return a.loadSession(ctx, r) })
-	case acp.AgentMethodSessionResume:
-		return handle(params, func(r acp.ResumeSessionRequest) (any, error) { return a.resumeSession(ctx, r) })
-	case acp.AgentMethodSessionFork:
-		return a.forkSession(ctx, params)
 	case acp.AgentMethodSessionDelete:
-		return handle(params, a.deleteSession)
-	case acp.AgentMethodSessionSetMode:
-		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return a.setMode(ctx, r) })
-	case acp.AgentMethodSessionSetConfigOption:
-		return a.setOption(ctx, params)
-	case acp.AgentMethodSessionClose:
-		return handle(params, a.closeSession)
+		return handle(params, func(r acp.UnstableDeleteSessionRequest) (any, error) {
+			return a.deleteSession(r.SessionId, "", nil)
+		})
+	case acp.AgentMethodSessionSetMode, acp.AgentMethodSessionSetConfigOption, acp.AgentMethodSessionClose:
+		return handle(params, func(r struct {
+			SessionID string `json:"sessionId"`
+		}) (any, error) {
+			return nil, editor.NoSession(r.SessionID)
+		})
 	}
 	return nil, acp.NewMethodNotFound(method)
 }
 
-// Notify implements [conn.Handler].
-func (a *Agent) Notify(_ context.Context, method string, params json.RawMessage) {
-	a.connection()
-	if method != acp.AgentMethodSessionCancel {
-		a.log.Debug("notification ignored", "method", method)
-		return
+// Request answers what is about the session. It implements [editor.Conversation].
+func (s *conversation) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case acp.AgentMethodSessionDelete:
+		return s.agent.deleteSession(acp.SessionId(s.id), s.cwd, s.env)
+	case acp.AgentMethodSessionSetMode:
+		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return s.setMode(ctx, r) })
+	case acp.AgentMethodSessionSetConfigOption:
+		return s.requestOption(ctx, params)
 	}
-	var n acp.CancelNotification
-	if err := json.Unmarshal(params, &n); err != nil {
-		a.log.Warn("session/cancel with unreadable parameters", "err", err)
-		return
-	}
-	s, err := a.session(n.SessionId)
-	if err != nil {
-		a.log.Warn("session/cancel for an unknown session")
-		return
-	}
-	s.cancelAll()
+	return s.agent.Request(ctx, method, params)
 }
 
 // handle decodes parameters and calls the method's function.
 func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) {
-	request, err := decode[T](params)
+	request, err := editor.Decode[T](params)
 	if err != nil {
 		return nil, err
 	}
 	return f(request)
 }
 
-func decode[T any](params json.RawMessage) (request T, err error) {
-	if len(params) == 0 {
-		params = json.RawMessage("{}")
-	}
-	if err := json.Unmarshal(params, &request); err != nil {
-		return request, unreadable(err)
-	}
-	return request, nil
-}
-
-var errEditorGone error = ended{"the editor closed the connection", convert.ErrDisconnected}
-
 // cliEnv is the environment of the CLI with what a session adds to it. The CLI
 // is asked to say when it is idle.
-func (a *Agent) cliEnv(more []string) []string {
+func (a *backend) cliEnv(more []string) []string {
 	env := a.opts.Env
 	if env == nil {
 		env = os.Environ()
@@ -256,6 +176,6 @@ func (a *Agent) cliEnv(more []string) []string {
 }
 
 // claudePath finds the CLI.
-func (a *Agent) claudePath() (string, error) {
-	return claude.Find(a.opts.Claude, os.Getenv)
+func (a *backend) claudePath() (string, error) {
+	return claude.Find(a.opts.Claude, a.getenv)
 }

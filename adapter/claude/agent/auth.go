@@ -12,6 +12,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // Login is how an editor lets its user log in in a terminal: it runs a command
@@ -37,7 +38,7 @@ var authMethodIDs = []string{loginMethod, planMethod, consoleMethod, apiKeyMetho
 // authMethods are the ways to log in for a client. Only one that says that it
 // opens terminals gets those which need one: by its capabilities, or in the way
 // that was there before them.
-func (a *Agent) authMethods(client acp.ClientCapabilities) []acp.AuthMethod {
+func (a *backend) authMethods(client acp.ClientCapabilities) []acp.AuthMethod {
 	apiKey := acp.AuthMethod{Agent: &acp.AuthMethodAgent{Id: apiKeyMethod, Name: "Anthropic API key",
 		Description: acp.Ptr("Set ANTHROPIC_API_KEY in the environment of the editor")}}
 	byMeta, _ := client.Meta[terminalAuth].(bool)
@@ -73,9 +74,9 @@ const terminalAuth = "terminal-auth"
 const authTime = 20 * time.Second
 
 // authenticate cannot log in by itself: it checks that somebody did.
-func (a *Agent) authenticate(ctx context.Context, r acp.AuthenticateRequest) (any, error) {
+func (a *backend) authenticate(ctx context.Context, r acp.AuthenticateRequest) (any, error) {
 	if !slices.Contains(authMethodIDs, r.MethodId) {
-		return nil, invalid("unknown authentication method %q: expected one of %s", r.MethodId, strings.Join(authMethodIDs, ", "))
+		return nil, editor.Invalid("unknown authentication method %q: expected one of %s", r.MethodId, strings.Join(authMethodIDs, ", "))
 	}
 	ok, err := a.loggedIn(ctx)
 	switch {
@@ -88,7 +89,7 @@ func (a *Agent) authenticate(ctx context.Context, r acp.AuthenticateRequest) (an
 }
 
 // logout makes Claude Code forget its login.
-func (a *Agent) logout(ctx context.Context) (any, error) {
+func (a *backend) logout(ctx context.Context) (any, error) {
 	path, err := a.claudePath()
 	if err != nil {
 		return nil, processError(err)
@@ -99,12 +100,12 @@ func (a *Agent) logout(ctx context.Context) (any, error) {
 		return nil, processError(err)
 	}
 	if ok, err := a.loggedIn(ctx); err == nil && ok {
-		return nil, internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
+		return nil, editor.Internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
 	}
 	return acp.LogoutResponse{}, nil
 }
 
-func (a *Agent) loggedIn(ctx context.Context) (bool, error) {
+func (a *backend) loggedIn(ctx context.Context) (bool, error) {
 	path, err := a.claudePath()
 	if err != nil {
 		return false, err
@@ -126,7 +127,7 @@ var credentialVariables = []string{
 
 // hasCredentials looks where Claude Code would, for a version of it that does
 // not tell.
-func (a *Agent) hasCredentials() bool {
+func (a *backend) hasCredentials() bool {
 	for _, name := range credentialVariables {
 		if a.getenv(name) != "" {
 			return true
@@ -141,7 +142,7 @@ func (a *Agent) hasCredentials() bool {
 }
 
 // getenv reads the environment that the CLI gets.
-func (a *Agent) getenv(name string) string {
+func (a *backend) getenv(name string) string {
 	if a.opts.Env == nil {
 		return os.Getenv(name)
 	}
@@ -150,7 +151,7 @@ func (a *Agent) getenv(name string) string {
 }
 
 // getenv reads the environment of the session's CLI.
-func (s *session) getenv(name string) string {
+func (s *conversation) getenv(name string) string {
 	if value, ok := lookup(s.env, name); ok {
 		return value
 	}

@@ -28,10 +28,8 @@ const (
 
 // hooks are those that the CLI is asked to call, for an editor that can read
 // its buffers out.
-func (a *Agent) hooks() map[string]any {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.canRead {
+func (a *backend) hooks() map[string]any {
+	if !a.editor().reads {
 		return nil
 	}
 	return map[string]any{"PostToolUse": []any{map[string]any{
@@ -39,14 +37,12 @@ func (a *Agent) hooks() map[string]any {
 	}}}
 }
 
-// hook answers a callback of the CLI, in its own goroutine.
-func (r *requests) hook(m claude.Message) {
-	r.all.Add(1)
-	go func() {
-		defer r.all.Done()
+// hook answers a callback of the CLI.
+func (p *pump) hook(m claude.Message) {
+	p.s.out.Errand(m.RequestID(), func(ctx context.Context) func() {
 		var result any = struct{}{}
 		if path := m.Get("request.input.tool_input.file_path").Str; path != "" {
-			if text, ok := r.s.unsaved(path); ok {
+			if text, ok := p.s.unsaved(ctx, path); ok {
 				result = map[string]any{"hookSpecificOutput": map[string]any{
 					"hookEventName": "PostToolUse",
 					"additionalContext": "The user has changes to " + path + " in the editor that are not saved. There it reads:\n" +
@@ -54,21 +50,15 @@ func (r *requests) hook(m claude.Message) {
 				}}
 			}
 		}
-		r.reply(m.RequestID(), result)
-	}()
+		return func() { p.reply(m.RequestID(), result) }
+	}, func() { p.reply(m.RequestID(), struct{}{}) })
 }
 
 // unsaved returns the editor's text of a file if it is not what is on disk.
-func (s *session) unsaved(path string) (string, bool) {
-	parent := s.ctx
-	s.mu.Lock()
-	if s.turn != nil {
-		parent = s.turn.ctx
-	}
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(parent, bufferTime)
+func (s *conversation) unsaved(ctx context.Context, path string) (string, bool) {
+	ctx, cancel := context.WithTimeout(ctx, bufferTime)
 	defer cancel()
-	raw, err := s.agent.connection().Call(ctx, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(s.id), Path: path})
+	raw, err := s.out.Call(ctx, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(s.id), Path: path})
 	if err != nil {
 		s.agent.log.Debug("the editor has no buffer of a file", "session", s.id, "err", err)
 		return "", false

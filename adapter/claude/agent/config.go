@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // Ids of the configuration options of a session.
@@ -29,13 +30,13 @@ var modeNames = []acp.SessionMode{
 }
 
 // mayBypass reports whether the user started the bridge with leave to do so.
-func (a *Agent) mayBypass() bool {
+func (a *backend) mayBypass() bool {
 	return slices.Contains(a.opts.Args, "--dangerously-skip-permissions") ||
 		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
 }
 
 // modes are the session's modes as ACP modes.
-func (s *session) modes() *acp.SessionModeState {
+func (s *conversation) modes() *acp.SessionModeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	current := s.mode
@@ -55,7 +56,7 @@ func (s *session) modes() *acp.SessionModeState {
 }
 
 // options are the session's configuration options.
-func (s *session) options() []acp.SessionConfigOption {
+func (s *conversation) options() []acp.SessionConfigOption {
 	modes := s.modes()
 	var list []acp.SessionConfigSelectOption
 	for _, m := range modes.AvailableModes {
@@ -85,7 +86,7 @@ func (s *session) options() []acp.SessionConfigOption {
 
 // currentModel is the model that is set, if possible as one of those that the
 // CLI lists. mu is held.
-func (s *session) currentModel() claude.Model {
+func (s *conversation) currentModel() claude.Model {
 	models := s.info.Models
 	find := func(is func(claude.Model) bool) (claude.Model, bool) {
 		if i := slices.IndexFunc(models, is); i >= 0 {
@@ -110,7 +111,7 @@ func (s *session) currentModel() claude.Model {
 }
 
 // lists reports whether the CLI lists a model. mu is held.
-func (s *session) lists(value string) bool {
+func (s *conversation) lists(value string) bool {
 	return slices.ContainsFunc(s.info.Models, func(m claude.Model) bool { return m.Value == value })
 }
 
@@ -121,11 +122,7 @@ func selectOption(id, name string, category acp.SessionConfigOptionCategory, cur
 }
 
 // setMode answers session/set_mode.
-func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
-	s, err := a.session(r.SessionId)
-	if err != nil {
-		return nil, err
-	}
+func (s *conversation) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
 	if err := s.changeMode(ctx, string(r.ModeId)); err != nil {
 		return nil, err
 	}
@@ -133,18 +130,13 @@ func (a *Agent) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, 
 	return acp.SetSessionModeResponse{}, nil
 }
 
-// setOption answers session/set_config_option. The SDK's own type cannot tell
+// requestOption answers session/set_config_option. The SDK's own type cannot tell
 // its variants apart without a field that clients leave out.
-func (a *Agent) setOption(ctx context.Context, params json.RawMessage) (any, error) {
-	r, err := decode[struct {
-		SessionID acp.SessionId   `json:"sessionId"`
-		ConfigID  string          `json:"configId"`
-		Value     json.RawMessage `json:"value"`
+func (s *conversation) requestOption(ctx context.Context, params json.RawMessage) (any, error) {
+	r, err := editor.Decode[struct {
+		ConfigID string          `json:"configId"`
+		Value    json.RawMessage `json:"value"`
 	}](params)
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.session(r.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +146,7 @@ func (a *Agent) setOption(ctx context.Context, params json.RawMessage) (any, err
 	return acp.SetSessionConfigOptionResponse{ConfigOptions: s.options()}, nil
 }
 
-func (s *session) setOption(ctx context.Context, id string, value json.RawMessage) error {
+func (s *conversation) setOption(ctx context.Context, id string, value json.RawMessage) error {
 	switch id {
 	case fastOption, ultracodeOption:
 		on, err := toggled(id, value)
@@ -167,11 +159,11 @@ func (s *session) setOption(ctx context.Context, id string, value json.RawMessag
 		return s.changeUltracode(ctx, on)
 	case modeOption, modelOption, effortOption:
 	default:
-		return invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
+		return editor.Invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
 	}
 	var word string
 	if err := json.Unmarshal(value, &word); err != nil {
-		return invalid("option %q: expected one of its values, got %s", id, value)
+		return editor.Invalid("option %q: expected one of its values, got %s", id, value)
 	}
 	switch id {
 	case modelOption:
@@ -184,13 +176,13 @@ func (s *session) setOption(ctx context.Context, id string, value json.RawMessag
 		return err
 	}
 	if string(before) != word {
-		s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(word)}})
+		s.out.UpdateNow(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(word)}})
 	}
 	return nil
 }
 
 // optionIDs are the ids of the options that the session has now.
-func (s *session) optionIDs() []string {
+func (s *conversation) optionIDs() []string {
 	var ids []string
 	for _, o := range s.options() {
 		if o.Select != nil {
@@ -202,13 +194,13 @@ func (s *session) optionIDs() []string {
 	return ids
 }
 
-func (s *session) changeMode(ctx context.Context, mode string) error {
+func (s *conversation) changeMode(ctx context.Context, mode string) error {
 	var names []string
 	for _, m := range s.modes().AvailableModes {
 		names = append(names, string(m.Id))
 	}
 	if !slices.Contains(names, mode) {
-		return invalid("unknown mode %q: expected %s", mode, strings.Join(names, ", "))
+		return editor.Invalid("unknown mode %q: expected %s", mode, strings.Join(names, ", "))
 	}
 	// Noted first: the CLI's own report of the change is then no news.
 	before := s.swapMode(mode)
@@ -227,7 +219,7 @@ func (s *session) changeMode(ctx context.Context, mode string) error {
 // tell sends a request to the CLI and waits for its reply. While too much is
 // held the CLI is not read, and the editor must not wait: its user may be about
 // to answer what holds it up. If the CLI refuses then, undo is called.
-func (s *session) tell(ctx context.Context, request func(context.Context) error, undo func()) error {
+func (s *conversation) tell(ctx context.Context, request func(context.Context) error, undo func()) error {
 	replied := make(chan error, 1)
 	go func() { replied <- request(s.ctx) }()
 	select {
@@ -235,7 +227,7 @@ func (s *session) tell(ctx context.Context, request func(context.Context) error,
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.out.stuck():
+	case <-s.out.Stuck():
 	}
 	go func() {
 		if err := <-replied; err != nil && s.ctx.Err() == nil {
@@ -246,14 +238,14 @@ func (s *session) tell(ctx context.Context, request func(context.Context) error,
 	return nil
 }
 
-func (s *session) swapMode(mode string) (before string) {
+func (s *conversation) swapMode(mode string) (before string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, s.mode = s.mode, mode
 	return before
 }
 
-func (s *session) changeModel(ctx context.Context, model string) error {
+func (s *conversation) changeModel(ctx context.Context, model string) error {
 	s.mu.Lock()
 	known := s.lists(model) || model == s.currentModel().Value
 	var names []string
@@ -263,7 +255,7 @@ func (s *session) changeModel(ctx context.Context, model string) error {
 	proc := s.proc
 	s.mu.Unlock()
 	if !known {
-		return invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
+		return editor.Invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
 	}
 	before := s.swapModel(model)
 	if proc == nil {
@@ -289,7 +281,7 @@ func (s *session) changeModel(ctx context.Context, model string) error {
 	return nil
 }
 
-func (s *session) swapModel(model string) (before string) {
+func (s *conversation) swapModel(model string) (before string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, s.model = s.model, model
@@ -297,27 +289,27 @@ func (s *session) swapModel(model string) (before string) {
 }
 
 // modeChanged tells the editor about a mode that the CLI changed to by itself.
-func (s *session) modeChanged(mode string) {
+func (s *conversation) modeChanged(mode string) {
 	if mode == "" || s.swapMode(mode) == mode {
 		return
 	}
-	s.out.now(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
+	s.out.UpdateNow(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
 	s.configChanged()
 }
 
 // configChanged tells the editor the options as they are now.
-func (s *session) configChanged() {
-	s.out.now(acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: s.options()}})
+func (s *conversation) configChanged() {
+	s.out.UpdateNow(acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: s.options()}})
 }
 
 // announce tells the editor what it can know of a session once it is open.
-func (s *session) announce() {
+func (s *conversation) announce() {
 	s.announceCommands()
 	s.refresh() // asking for it first would make the editor wait
 }
 
 // announceCommands tells the editor the slash commands of the CLI.
-func (s *session) announceCommands() {
+func (s *conversation) announceCommands() {
 	s.mu.Lock()
 	info := s.info
 	s.mu.Unlock()
@@ -329,5 +321,5 @@ func (s *session) announceCommands() {
 		}
 		commands = append(commands, command)
 	}
-	s.out.now(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
+	s.out.UpdateNow(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -14,7 +13,7 @@ import (
 
 // form asks what an MCP server wants to know. The server gets an answer in any
 // case: what is not the user's accept or decline is a cancel.
-func (r *requests) form(m claude.Message) {
+func (p *pump) form(m claude.Message) {
 	id := m.RequestID()
 	form := ask.ServerForm{
 		Server:        m.Get("request.mcp_server_name").String(),
@@ -26,18 +25,17 @@ func (r *requests) form(m claude.Message) {
 	}
 	call, err := form.Call()
 	if err != nil {
-		r.s.agent.log.Warn("a form of an MCP server cannot be shown", "session", r.s.id, "server", form.Server, "err", err)
-		r.s.out.send(unshown(id, form.Server, err))
-		r.reply(id, ask.CancelForm)
+		p.s.agent.log.Warn("a form of an MCP server cannot be shown", "session", p.s.id, "server", form.Server, "err", err)
+		p.s.out.Update(unshown(id, form.Server, err))
+		p.reply(id, ask.CancelForm)
 		return
 	}
-	call.Session, call.ID = r.s.id, formPrefix+id
-	r.start(id, "", ask.CancelForm, func(ctx context.Context) any {
-		reply, outcome := r.s.agent.ask().AskForm(ctx, call)
+	call.ID = formPrefix + id
+	p.s.out.AskForm(id, call, func(reply json.RawMessage, outcome convert.Outcome) {
 		if outcome.Status == convert.Failed {
-			r.s.agent.log.Warn("a form of an MCP server got no answer", "session", r.s.id, "server", call.Server, "why", outcome.Reason)
+			p.s.agent.log.Warn("a form of an MCP server got no answer", "session", p.s.id, "server", call.Server, "why", outcome.Reason)
 		}
-		return reply
+		p.reply(id, reply)
 	})
 }
 
@@ -55,24 +53,16 @@ func unshown(id, server string, err error) acp.SessionUpdate {
 
 // formComplete tells an editor that has sent its user to an address that the
 // server knows it.
-func (s *session) formComplete(m claude.Message) {
-	s.agent.mu.Lock()
-	tell := s.agent.opensURL
-	s.agent.mu.Unlock()
-	id := m.Get("elicitation_id").String()
-	if !tell || id == "" {
-		return
-	}
-	n := acp.UnstableCompleteElicitationNotification{ElicitationId: acp.UnstableElicitationId(id)}
-	if err := s.agent.connection().Notify(s.ctx, acp.ClientMethodElicitationComplete, n); err != nil {
-		s.agent.log.Debug("the end of a form was not sent", "session", s.id, "err", err)
+func (s *conversation) formComplete(m claude.Message) {
+	if id := m.Get("elicitation_id").String(); id != "" && s.agent.editor().opensURL {
+		s.out.Notify(acp.ClientMethodElicitationComplete, acp.UnstableCompleteElicitationNotification{ElicitationId: acp.UnstableElicitationId(id)})
 	}
 }
 
 // dialog refuses a dialog of the CLI's own. None was declared, so none should
 // come; an error would leave it open for ever, and this makes the CLI go on as
 // it does without dialogs.
-func (r *requests) dialog(m claude.Message) {
-	r.s.agent.log.Warn("Claude Code asked for a dialog that acp-bridge does not have", "session", r.s.id, "kind", clean.Line(m.Get("request.dialog_kind").String()))
-	r.reply(m.RequestID(), map[string]string{"behavior": "cancelled"})
+func (p *pump) dialog(m claude.Message) {
+	p.s.agent.log.Warn("Claude Code asked for a dialog that acp-bridge does not have", "session", p.s.id, "kind", clean.Line(m.Get("request.dialog_kind").String()))
+	p.reply(m.RequestID(), map[string]string{"behavior": "cancelled"})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
@@ -23,19 +24,19 @@ func FuzzPrompt(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, params []byte) {
-		r, err := decode[acp.PromptRequest](params)
+		r, err := editor.Decode[acp.PromptRequest](params)
 		if err != nil {
 			var re *acp.RequestError
 			require.ErrorAs(t, err, &re)
-			require.Equal(t, codeInvalidParams, re.Code)
+			require.Equal(t, -32602, re.Code)
 			return
 		}
-		promptText(r.Prompt)
+
 		blocks, err := promptBlocks(r.Prompt)
 		if err != nil {
 			var re *acp.RequestError
 			require.ErrorAs(t, err, &re)
-			require.Equal(t, codeInvalidParams, re.Code)
+			require.Equal(t, -32602, re.Code)
 			return
 		}
 		_, err = json.Marshal(blocks)
@@ -57,7 +58,7 @@ func FuzzSetup(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, params []byte) {
-		r, err := decode[acp.NewSessionRequest](params)
+		r, err := editor.Decode[acp.NewSessionRequest](params)
 		var u setup
 		if err == nil {
 			u, err = newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, slog.New(slog.DiscardHandler))
@@ -68,7 +69,7 @@ func FuzzSetup(f *testing.F) {
 		if err != nil {
 			var re *acp.RequestError
 			require.ErrorAs(t, err, &re)
-			require.Equal(t, codeInvalidParams, re.Code)
+			require.Equal(t, -32602, re.Code)
 			return
 		}
 		config, err := u.mcpConfig()

@@ -2,21 +2,20 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // configDir is where the CLI keeps its sessions, started with env on top of its
 // environment.
-func (a *Agent) configDir(env []string) string {
+func (a *backend) configDir(env []string) string {
 	return transcript.ConfigDir(func(name string) string {
 		if value, ok := lookup(env, name); ok {
 			return value
@@ -27,7 +26,7 @@ func (a *Agent) configDir(env []string) string {
 
 // listSessions answers session/list from the CLI's own files, a page at a time,
 // newest first.
-func (a *Agent) listSessions(ctx context.Context, r acp.ListSessionsRequest) (any, error) {
+func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest) (any, error) {
 	o := transcript.Options{ConfigDir: a.configDir(nil)}
 	if r.Cwd != nil {
 		o.Cwd = *r.Cwd
@@ -37,7 +36,7 @@ func (a *Agent) listSessions(ctx context.Context, r acp.ListSessionsRequest) (an
 	}
 	page, next, err := transcript.List(ctx, o)
 	if err != nil {
-		return nil, invalid("%s", err)
+		return nil, editor.Invalid("%s", err)
 	}
 	resp := acp.ListSessionsResponse{Sessions: make([]acp.SessionInfo, 0, len(page))}
 	for _, info := range page {
@@ -54,51 +53,48 @@ func (a *Agent) listSessions(ctx context.Context, r acp.ListSessionsRequest) (an
 }
 
 // loadSession answers session/load: it replays what was said and goes on.
-func (a *Agent) loadSession(ctx context.Context, r acp.LoadSessionRequest) (any, error) {
+func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	r, err := editor.Decode[acp.LoadSessionRequest](o.Params)
+	if err != nil {
+		return nil, nil, err
+	}
 	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, err := a.reopen(ctx, r.SessionId, u, true)
+	s, err := a.reopen(ctx, o, r.SessionId, u, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
+	return s, conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
 }
 
 // resumeSession answers session/resume: it goes on without a replay.
-func (a *Agent) resumeSession(ctx context.Context, r acp.ResumeSessionRequest) (any, error) {
+func (a *backend) resumeSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	r, err := editor.Decode[acp.ResumeSessionRequest](o.Params)
+	if err != nil {
+		return nil, nil, err
+	}
 	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s, err := a.reopen(ctx, r.SessionId, u, false)
+	s, err := a.reopen(ctx, o, r.SessionId, u, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
+	return s, conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
 }
 
-// reopen makes a session of one that the CLI has on disk. A session that is
-// open already is closed first: the editor starts over with it.
-func (a *Agent) reopen(ctx context.Context, id acp.SessionId, u setup, replay bool) (*session, error) {
+// reopen makes a session of one that the CLI has on disk.
+func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId, u setup, replay bool) (*conversation, error) {
 	path, err := transcriptPath(a.configDir(u.env), id, u.cwd)
 	if err != nil {
 		return nil, err
 	}
-	if old, err := a.session(id); err == nil {
-		a.end(old, errSessionClosed)
-		<-old.ended
-	}
-	ctx, done, err := a.starting(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	s := a.prepare(string(id), u)
+	s := a.prepare(o, string(id), u)
 	s.prompted = true
 	if err := s.check(); err != nil {
-		s.cancel(err)
 		return nil, err
 	}
 	// The CLI starts while its file is read.
@@ -110,67 +106,55 @@ func (a *Agent) reopen(ctx context.Context, id acp.SessionId, u setup, replay bo
 		}
 	}
 	if err := <-started; err != nil {
-		s.cancel(err)
 		return nil, processError(err)
 	}
-	return s, a.add(s)
+	return s, nil
 }
 
 func transcriptPath(configDir string, id acp.SessionId, cwd string) (string, error) {
 	path, err := transcript.Find(configDir, string(id), cwd)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", notFound("there is no session %q in %s", id, cwd)
+		return "", editor.NotFound("there is no session %q in %s", id, cwd)
 	case err != nil:
-		return "", invalid("%s", err)
+		return "", editor.Invalid("%s", err)
 	}
 	return path, nil
 }
 
 // forkSession answers session/fork: a new session that begins with all that was
 // said in another.
-func (a *Agent) forkSession(ctx context.Context, params json.RawMessage) (any, error) {
-	r, err := decode[acp.LoadSessionRequest](params)
+func (a *backend) forkSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	r, err := editor.Decode[acp.LoadSessionRequest](o.Params)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, err := transcriptPath(a.configDir(u.env), r.SessionId, r.Cwd); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s := a.prepare(claude.NewSessionID(), u)
-	s.forkOf = string(r.SessionId)
-	if err := a.open(ctx, s); err != nil {
-		return nil, err
-	}
-	return conn.Then(acp.NewSessionResponse{
-		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
-	}, s.announce), nil
+	return a.begin(ctx, o, u, string(r.SessionId))
 }
 
-// deleteSession answers session/delete. A session that is open is closed first.
-func (a *Agent) deleteSession(r acp.UnstableDeleteSessionRequest) (any, error) {
-	cwd, dir := "", a.configDir(nil)
-	if s, err := a.session(r.SessionId); err == nil {
-		cwd, dir = s.cwd, a.configDir(s.env)
-		a.end(s, errSessionClosed)
-		<-s.ended
-	}
-	path, err := transcriptPath(dir, r.SessionId, cwd)
+// deleteSession answers session/delete for a session that is not open, or not any
+// more: cwd and env are then what it was opened with.
+func (a *backend) deleteSession(id acp.SessionId, cwd string, env []string) (any, error) {
+	dir := a.configDir(env)
+	path, err := transcriptPath(dir, id, cwd)
 	if err != nil {
 		return nil, err
 	}
 	if err := transcript.Delete(dir, path); err != nil {
-		return nil, internal("the session was not deleted: " + err.Error())
+		return nil, editor.Internal("the session was not deleted: " + err.Error())
 	}
 	return acp.UnstableDeleteSessionResponse{}, nil
 }
 
 // titleChanged tells the editor the session's title once it is known or new.
-func (s *session) titleChanged() {
+func (s *conversation) titleChanged() {
 	s.mu.Lock()
 	id, before := s.cliID, s.title
 	s.mu.Unlock()
@@ -185,7 +169,7 @@ func (s *session) titleChanged() {
 	s.mu.Lock()
 	s.title = info.Title
 	s.mu.Unlock()
-	s.out.now(acp.SessionUpdate{SessionInfoUpdate: &acp.SessionSessionInfoUpdate{
+	s.out.UpdateNow(acp.SessionUpdate{SessionInfoUpdate: &acp.SessionSessionInfoUpdate{
 		Title: &info.Title, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339)),
 	}})
 }

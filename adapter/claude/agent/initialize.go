@@ -1,23 +1,24 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
-
-	"github.com/acp-bridge/acp-bridge/adapter"
 )
 
-// initialize answers at once: the CLI is not needed for it.
-func (a *Agent) initialize(params json.RawMessage) (any, error) {
-	r := a.readInitialize(params)
+// Initialize answers at once: the CLI is not needed for it. It implements
+// [editor.Backend].
+func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw json.RawMessage) (any, error) {
+	e := r.ClientCapabilities.Elicitation
 	a.mu.Lock()
-	a.asker = a.newAsker(r)
-	a.terminal = terminalKey(r.ClientCapabilities)
-	a.canRead = r.ClientCapabilities.Fs.ReadTextFile
-	a.toggles = gjson.GetBytes(params, "clientCapabilities.session.configOptions.boolean").IsObject() // newer than the SDK
-	a.opensURL = takesURLs(r)
+	a.client = client{
+		reads:    r.ClientCapabilities.Fs.ReadTextFile,
+		toggles:  gjson.GetBytes(raw, "clientCapabilities.session.configOptions.boolean").IsObject(), // newer than the SDK
+		opensURL: e != nil && e.Url != nil,
+		terminal: terminalKey(r.ClientCapabilities),
+	}
 	a.mu.Unlock()
 	return acp.InitializeResponse{
 		ProtocolVersion: acp.ProtocolVersionNumber,
@@ -38,25 +39,4 @@ func (a *Agent) initialize(params json.RawMessage) (any, error) {
 		},
 		AuthMethods: a.authMethods(r.ClientCapabilities),
 	}, nil
-}
-
-// readInitialize reads what a client says of itself. A client whose
-// capabilities make no sense is one without any: it is served all the same.
-func (a *Agent) readInitialize(params json.RawMessage) acp.InitializeRequest {
-	var r acp.InitializeRequest
-	err := json.Unmarshal(params, &r)
-	if err == nil {
-		return r
-	}
-	a.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
-	var name struct {
-		ClientInfo *acp.Implementation `json:"clientInfo"`
-	}
-	_ = json.Unmarshal(params, &name) // without a name it is any client
-	return acp.InitializeRequest{ClientInfo: name.ClientInfo}
-}
-
-// newAsker makes the adapter for what the client says it can do.
-func (a *Agent) newAsker(r acp.InitializeRequest) *adapter.Adapter {
-	return adapter.New(&editor{a}, a.askOptions(r))
 }

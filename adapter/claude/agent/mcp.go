@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // setup is what an editor says about a session when it opens one.
@@ -20,11 +22,11 @@ type setup struct {
 // check refuses what cannot work, before anything is started.
 func (u setup) check() error {
 	if !filepath.IsAbs(u.cwd) {
-		return invalid("cwd must be an absolute path, got %q", u.cwd)
+		return editor.Invalid("cwd must be an absolute path, got %q", u.cwd)
 	}
 	for _, dir := range u.dirs {
 		if !filepath.IsAbs(dir) {
-			return invalid("additional directories must be absolute paths, got %q", dir)
+			return editor.Invalid("additional directories must be absolute paths, got %q", dir)
 		}
 	}
 	_, err := u.mcpConfig()
@@ -63,10 +65,10 @@ func (u setup) mcpConfig() ([]byte, error) {
 		case s.Sse != nil:
 			name, server = s.Sse.Name, mcpServer{Type: "sse", URL: s.Sse.Url, Headers: headers(s.Sse.Headers)}
 		default:
-			return nil, invalid("MCP server %d: expected one on stdio, http or sse", i+1)
+			return nil, editor.Invalid("MCP server %d: expected one on stdio, http or sse", i+1)
 		}
 		if _, twice := all[name]; twice || name == "" {
-			return nil, invalid("MCP server %d: its name %q is empty or used twice", i+1, name)
+			return nil, editor.Invalid("MCP server %d: its name %q is empty or used twice", i+1, name)
 		}
 		all[name] = server
 	}

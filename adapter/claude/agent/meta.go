@@ -12,6 +12,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // extras are what an editor may say in the _meta of a request that opens a
@@ -67,22 +69,22 @@ func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]an
 	}
 	raw, err := json.Marshal(meta)
 	if err != nil {
-		return u, invalid("_meta: %s", err)
+		return u, editor.Invalid("_meta: %s", err)
 	}
 	m := gjson.ParseBytes(raw)
 	if v := m.Get("systemPrompt"); v.Type != gjson.Null && !setSystemPrompt(&u, v) {
-		return u, invalid("_meta.systemPrompt: expected %s", metaOptions["systemPrompt"].takes)
+		return u, editor.Invalid("_meta.systemPrompt: expected %s", metaOptions["systemPrompt"].takes)
 	}
 	if v := m.Get("additionalRoots"); len(dirs) == 0 && v.Type != gjson.Null && !setDirs(&u, v) {
-		return u, invalid("_meta.additionalRoots: expected %s", metaOptions["additionalDirectories"].takes)
+		return u, editor.Invalid("_meta.additionalRoots: expected %s", metaOptions["additionalDirectories"].takes)
 	}
 	for _, path := range []string{"claudeCode", "claudeCode.options"} {
 		if v := m.Get(path); v.Type != gjson.Null && !v.IsObject() {
-			return u, invalid("_meta.%s: expected an object", path)
+			return u, editor.Invalid("_meta.%s: expected an object", path)
 		}
 	}
 	if v := m.Get("disableBuiltInTools"); v.Type != gjson.Null && !v.IsBool() {
-		return u, invalid("_meta.disableBuiltInTools: expected true or false")
+		return u, editor.Invalid("_meta.disableBuiltInTools: expected true or false")
 	}
 	options := m.Get("claudeCode.options").Map()
 	if _, given := options["tools"]; !given && m.Get("disableBuiltInTools").Bool() {
@@ -94,7 +96,7 @@ func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]an
 		case !known:
 			log.Debug("an option of the editor has no place in Claude Code's command line", "option", name)
 		case v.Type != gjson.Null && !o.set(&u, v):
-			return u, invalid("_meta.claudeCode.options.%s: expected %s", name, o.takes)
+			return u, editor.Invalid("_meta.claudeCode.options.%s: expected %s", name, o.takes)
 		}
 	}
 	return u, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -17,7 +18,7 @@ import (
 // and as a whole message: what was streamed is not sent again, what was not is
 // sent then.
 type painter struct {
-	s *session
+	s *conversation
 
 	// Of the reader alone.
 	stream streamed
@@ -50,7 +51,7 @@ type toolCall struct {
 	printed  int    // how often something was appended to it
 }
 
-func newPainter(s *session) *painter {
+func newPainter(s *conversation) *painter {
 	return &painter{s: s, calls: map[string]*toolCall{}, followed: map[string]*follower{}}
 }
 
@@ -80,11 +81,11 @@ func (p *painter) delta(d gjson.Result) {
 	case "text_delta":
 		text := d.Get("text").String()
 		p.stream.text.WriteString(text)
-		p.s.out.stream(messageChunk, text)
+		p.s.out.Stream(editor.MessageChunk, text)
 	case "thinking_delta":
 		text := d.Get("thinking").String()
 		p.stream.text.WriteString(text)
-		p.s.out.stream(thoughtChunk, text)
+		p.s.out.Stream(editor.ThoughtChunk, text)
 	case "input_json_delta":
 		if p.stream.input.feed(d.Get("partial_json").String()) {
 			p.grow(p.stream.call, p.stream.input.input())
@@ -105,7 +106,7 @@ func (p *painter) grow(id string, input json.RawMessage) {
 		return
 	}
 	c.title = info.Title
-	p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Title: &info.Title, Locations: info.Locations, Meta: c.meta(),
 	}})
 }
@@ -138,9 +139,9 @@ func (p *painter) assistant(m claude.Message) {
 	for _, b := range m.Get("message.content").Array() {
 		switch b.Get("type").Str {
 		case "text":
-			p.rest(m, parent, "text", messageChunk, b.Get("text").String())
+			p.rest(m, parent, "text", editor.MessageChunk, b.Get("text").String())
 		case "thinking":
-			p.rest(m, parent, "thinking", thoughtChunk, b.Get("thinking").String())
+			p.rest(m, parent, "thinking", editor.ThoughtChunk, b.Get("thinking").String())
 		case "tool_use", "server_tool_use", "mcp_tool_use":
 			p.toolUse(b, parent)
 		}
@@ -160,7 +161,7 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 		}
 		text = text[len(sent):]
 	}
-	p.s.out.stream(update, text)
+	p.s.out.Stream(update, text)
 }
 
 func (p *painter) toolUse(b gjson.Result, parent string) {
@@ -176,7 +177,7 @@ func (p *painter) toolUse(b gjson.Result, parent string) {
 	c.tool, c.parent = tool, parent
 	if undrawn(tool.Name) {
 		if entries, ok := display.Plan(tool); ok {
-			p.s.out.send(acp.UpdatePlan(entries...))
+			p.s.out.Update(acp.UpdatePlan(entries...))
 		}
 		return
 	}
@@ -193,11 +194,11 @@ func (p *painter) draw(id string, c *toolCall) {
 			Content: info.Content, Locations: info.Locations, RawInput: rawJSON(c.tool.Input),
 			Meta: c.meta(),
 		}
-		p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &update})
+		p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
 		return
 	}
 	c.drawn = true
-	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+	p.s.out.Update(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
 		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
 		RawInput: rawJSON(c.tool.Input), Meta: p.announce(id, c, c.meta()),
@@ -272,7 +273,7 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 		return // the adapter has shown how it ended
 	case display.PlanTool(c.tool.Name) && !result.IsError:
 		if p.s.tasks.Apply(c.tool, result) {
-			p.s.out.send(acp.UpdatePlan(p.s.tasks.Plan()...))
+			p.s.out.Update(acp.UpdatePlan(p.s.tasks.Plan()...))
 		}
 		return
 	case c.tool.Name == questionTool && !result.IsError:
@@ -311,7 +312,7 @@ func brokenOff(m claude.Message) bool {
 // refused draws a question call that the CLI turned down without asking.
 func (p *painter) refused(id string, c *toolCall) {
 	info := display.ToolInfo(c.tool, p.s.cwd)
-	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+	p.s.out.Update(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
 		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
 	}})
@@ -325,7 +326,7 @@ func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
 		lines = append(lines, clean.Line(question.String())+" → "+clean.Line(answer.String()))
 		return true
 	})
-	p.s.out.send(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+	p.s.out.Update(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
 		Status: acp.ToolCallStatusCompleted, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
 		Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(strings.Join(lines, "\n\n")))},
@@ -353,7 +354,7 @@ func (p *painter) finish(id string, c *toolCall, result display.Result) {
 	if shown.Title != "" {
 		update.Title = &shown.Title
 	}
-	p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &update})
+	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
 }
 
 // abandon ends the tool calls that will get no result any more.
@@ -383,7 +384,7 @@ func (p *painter) leave(id string, c *toolCall) {
 		meta = c.with(terminalExit, exitStatus(id, nil))
 	}
 	status := acp.ToolCallStatusFailed
-	p.s.out.send(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Status: &status, Meta: meta,
 	}})
 }

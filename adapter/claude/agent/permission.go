@@ -1,17 +1,16 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display"
@@ -21,178 +20,17 @@ import (
 // questionTool is the tool by which Claude Code asks questions.
 const questionTool = adapter.ClaudeToolName
 
-// requests are the permission requests and questions of one process that wait
-// for the editor. Each is asked in its own goroutine, so that the CLI is read
-// on meanwhile.
-type requests struct {
-	s    *session
-	all  sync.WaitGroup
-	last chan struct{} // closed when the last request is over; of the reader alone
-
-	mu   sync.Mutex
-	proc *claude.Process
-	open map[string]context.CancelCauseFunc
-}
-
-// use says whose requests these are.
-func (r *requests) use(proc *claude.Process) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.proc = proc
-}
-
 // ask takes a can_use_tool request.
-func (r *requests) ask(t claude.ToolRequest, p *painter) {
-	fault := claude.Deny("The user could not be asked: there is a fault in acp-bridge", false)
+func (p *pump) ask(t claude.ToolRequest) {
 	if t.ToolName == questionTool {
-		call, err := convert.Parse(t.Input, convert.Limits{})
-		if err != nil { // the model can correct it
-			r.reply(t.RequestID, claude.Deny("The questions could not be asked: "+err.Error(), false))
-			return
-		}
-		call.Session, call.ID, call.Name = r.s.id, t.ToolUseID, t.ToolName
-		p.asked(t.ToolUseID)
-		r.start(t.RequestID, t.AgentID, fault, func(ctx context.Context) any { return r.question(ctx, call) })
+		p.question(t)
 		return
 	}
-	tool := p.awaiting(t)
-	r.start(t.RequestID, t.AgentID, fault, func(ctx context.Context) any { return r.permission(ctx, t, tool) })
-}
-
-// start answers a request behind those before it. Fault is the answer if that
-// panics.
-func (r *requests) start(id, agentID string, fault any, answer func(context.Context) any) {
-	ctx, finish := r.begin(id, agentID)
-	before, asked := r.last, make(chan struct{})
-	r.last = asked
-	r.all.Add(1)
-	go func() {
-		defer r.all.Done()
-		defer finish()
-		defer close(asked)
-		growStack()
-		if before != nil { // goroutines start in any order, requests do not
-			select {
-			case <-before:
-				r.s.awaitCancel(ctx)
-			case <-ctx.Done():
-			}
-		}
-		result := r.guarded(ctx, fault, answer)
-		if !errors.Is(context.Cause(ctx), errWithdrawn) { // else it counts for nothing
-			r.reply(id, result)
-		}
-	}()
-}
-
-// awaitCancel waits for the end of a request whose turn is being cancelled. The
-// one before it may have ended first; nothing more is asked then.
-func (s *session) awaitCancel(ctx context.Context) {
-	s.mu.Lock()
-	cancelled := s.turn != nil && s.turn.cancelled
-	s.mu.Unlock()
-	if cancelled {
-		<-ctx.Done()
-	}
-}
-
-// growStack makes room for asking and encoding in one step. Growing by
-// doubling copies a stack that is deep by then, several times a question.
-//
-//go:noinline
-func growStack() {
-	var room [12 << 10]byte
-	touch(&room)
-}
-
-//go:noinline
-func touch(room *[12 << 10]byte) { room[0] = 1 }
-
-// guarded answers; a panic is the end of this request alone.
-func (r *requests) guarded(ctx context.Context, fault any, answer func(context.Context) any) (result any) {
-	defer func() {
-		if v := recover(); v != nil {
-			r.s.logPanic(v)
-			result = fault
-		}
-	}()
-	return answer(ctx)
-}
-
-func (r *requests) reply(id string, result any) {
-	r.mu.Lock()
-	proc := r.proc
-	r.mu.Unlock()
-	if err := proc.Reply(id, result); err != nil {
-		r.s.agent.log.Debug("reply not sent", "session", r.s.id, "err", err)
-	}
-}
-
-// begin makes the context of a request. It ends with the turn; that of a
-// sub-agent, which may work on after it, with the session.
-func (r *requests) begin(id, agentID string) (context.Context, func()) {
-	s := r.s
-	s.mu.Lock()
-	parent, done := s.ctx, func() {}
-	if s.turn != nil && (agentID == "" || s.turn.cancelled) {
-		turn := s.turn
-		turn.asks.Add(1)
-		parent, done = turn.ctx, turn.asks.Done
-	}
-	s.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(parent)
-	r.mu.Lock()
-	r.open[id] = cancel
-	r.mu.Unlock()
-	return ctx, func() {
-		r.mu.Lock()
-		delete(r.open, id)
-		r.mu.Unlock()
-		cancel(nil)
-		done()
-	}
-}
-
-// withdraw closes a request at the editor because the CLI no longer waits.
-func (r *requests) withdraw(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if cancel := r.open[id]; cancel != nil {
-		cancel(errWithdrawn)
-	}
-}
-
-// abort closes all requests because nobody waits for them any more.
-func (r *requests) abort(why error) {
-	r.cancelOpen(why)
-	r.all.Wait()
-}
-
-// cancelOpen closes all requests and does not wait for them.
-func (r *requests) cancelOpen(why error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, cancel := range r.open {
-		cancel(why)
-	}
-}
-
-// question asks a question call.
-func (r *requests) question(ctx context.Context, call convert.Call) any {
-	outcome, _ := r.s.agent.ask().Ask(ctx, call)
-	if outcome.Status == convert.Cancelled {
-		r.s.cancelTurn(false)
-	}
-	return dialect.ClaudeResult(call, outcome)
-}
-
-// permission asks for an ordinary permission.
-func (r *requests) permission(ctx context.Context, t claude.ToolRequest, tool display.Tool) any {
-	choices := choicesFor(t, r.s.agent.mayBypass())
-	info := display.ToolInfo(tool, r.s.cwd)
+	tool := p.painter.awaiting(t)
+	choices := choicesFor(t, p.s.agent.mayBypass())
+	info := display.ToolInfo(tool, p.s.cwd)
 	status := acp.ToolCallStatusPending
 	request := acp.RequestPermissionRequest{
-		SessionId: acp.SessionId(r.s.id),
 		ToolCall: acp.ToolCallUpdate{
 			ToolCallId: acp.ToolCallId(t.ToolUseID),
 			Title:      &info.Title,
@@ -206,20 +44,34 @@ func (r *requests) permission(ctx context.Context, t claude.ToolRequest, tool di
 	for _, c := range choices {
 		request.Options = append(request.Options, c.option)
 	}
-	response, err := r.s.agent.ask().RequestPermission(ctx, request)
-	return r.decide(ctx, t, choices, response, err)
+	p.s.out.AskPermission(t.RequestID, t.AgentID != "", request, func(response acp.RequestPermissionResponse, err error) {
+		p.reply(t.RequestID, p.s.decide(t, choices, response, err))
+	})
+}
+
+// question takes a question call.
+func (p *pump) question(t claude.ToolRequest) {
+	call, err := convert.Parse(t.Input, convert.Limits{})
+	if err != nil { // the model can correct it
+		p.reply(t.RequestID, claude.Deny("The questions could not be asked: "+err.Error(), false))
+		return
+	}
+	call.ID, call.Name = t.ToolUseID, t.ToolName
+	p.painter.asked(t.ToolUseID)
+	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
+		p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+	})
 }
 
 // decide turns the editor's reply into the CLI's.
-func (r *requests) decide(ctx context.Context, t claude.ToolRequest, choices []choice, response acp.RequestPermissionResponse, err error) any {
+func (s *conversation) decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissionResponse, err error) any {
 	outcome := response.Outcome
 	switch {
-	case ctx.Err() != nil:
+	case errors.Is(err, editor.ErrTakenBack):
 		return claude.Deny("The user cancelled the turn", true)
 	case err != nil:
 		return claude.Deny("The user could not be asked for permission: "+clean.Line(err.Error()), false)
 	case outcome.Cancelled != nil:
-		r.s.cancelTurn(false)
 		return claude.Deny("The user dismissed the permission request", true)
 	}
 	id := string(outcome.Selected.OptionId)
@@ -232,7 +84,7 @@ func (r *requests) decide(ctx context.Context, t claude.ToolRequest, choices []c
 		}
 		allow := claude.Allow(t.Input)
 		allow.UpdatedPermissions = c.updates
-		r.s.out.send(acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
+		s.out.Update(acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
 		return allow
 	}
 	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)

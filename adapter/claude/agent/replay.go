@@ -8,11 +8,12 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // replay sends what was said in a session as updates, in order. Only one line
 // of the file is in memory at a time.
-func (s *session) replay(ctx context.Context, path string) error {
+func (s *conversation) replay(ctx context.Context, path string) error {
 	t, err := transcript.Open(ctx, path)
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func (p *painter) replay(e transcript.Entry) {
 			p.prompt(e.Message)
 		}
 	case transcript.Failure:
-		p.s.out.text(messageChunk, e.Message.Get("message.content.0.text").String())
+		p.s.out.Text(editor.MessageChunk, e.Message.Get("message.content.0.text").String())
 	case transcript.ToolResult:
 		p.user(e.Message)
 	case transcript.Interrupted:
@@ -55,16 +56,16 @@ func (p *painter) replay(e transcript.Entry) {
 func (p *painter) prompt(m claude.Message) {
 	content := m.Get("message.content")
 	if content.Type == gjson.String {
-		p.s.out.send(acp.UpdateUserMessageText(content.Str))
+		p.s.out.Update(acp.UpdateUserMessageText(content.Str))
 		return
 	}
 	for _, b := range content.Array() {
 		switch b.Get("type").Str {
 		case "text":
-			p.s.out.send(acp.UpdateUserMessageText(b.Get("text").String()))
+			p.s.out.Update(acp.UpdateUserMessageText(b.Get("text").String()))
 		case "image":
 			if data := b.Get("source.data").String(); data != "" {
-				p.s.out.send(acp.UpdateUserMessage(acp.ImageBlock(data, b.Get("source.media_type").String())))
+				p.s.out.Update(acp.UpdateUserMessage(acp.ImageBlock(data, b.Get("source.media_type").String())))
 			}
 		}
 	}

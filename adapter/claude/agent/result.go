@@ -6,26 +6,29 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
-// resultEnding says how a prompt ends that was not cancelled.
-func resultEnding(m claude.Message, t *turn) ending {
+// resultEnd says how prompts end that were not cancelled.
+func (s *conversation) resultEnd(m claude.Message) editor.TurnEnd {
 	switch {
 	case m.Subtype == "error_max_turns":
-		return stopped(acp.StopReasonMaxTurnRequests)
+		return reason(acp.StopReasonMaxTurnRequests)
 	case m.Get("stop_reason").Str == "refusal":
-		return stopped(acp.StopReasonRefusal)
+		return reason(acp.StopReasonRefusal)
 	case m.Get("stop_reason").Str == "max_tokens", m.Get("api_error").Str == "max_output_tokens":
-		return stopped(acp.StopReasonMaxTokens)
+		return reason(acp.StopReasonMaxTokens)
 	case strings.HasPrefix(m.Get("terminal_reason").Str, "aborted"):
-		return stopped(acp.StopReasonCancelled)
-	case t.authError:
-		return ending{err: authRequired(resultText(m) + "\n" + loginHelp)}
+		return reason(acp.StopReasonCancelled)
+	case s.badLogin:
+		return editor.TurnEnd{Err: authRequired(resultText(m) + "\n" + loginHelp)}
 	case m.Get("is_error").Bool() || m.Subtype != "success":
-		return ending{err: internal(resultText(m))}
+		return editor.TurnEnd{Err: editor.Internal(resultText(m))}
 	}
-	return stopped(acp.StopReasonEndTurn)
+	return reason(acp.StopReasonEndTurn)
 }
+
+func reason(r acp.StopReason) editor.TurnEnd { return editor.TurnEnd{Reason: r} }
 
 // resultText is what the CLI says went wrong, without its own diagnostics.
 func resultText(m claude.Message) string {

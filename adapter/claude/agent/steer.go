@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
-	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // A prompt that comes while a turn runs goes to the CLI at once. At the next
@@ -22,11 +22,9 @@ func canSteer(init claude.Message) bool {
 	return slices.Contains(has, "msg_lifecycle_v1") && slices.Contains(has, "interrupt_cancel_queued_v1")
 }
 
-// answered are the ids of the prompts that a result answers. It is never nil.
-type answered []string
-
-func answeredBy(result claude.Message) answered {
-	ids := answered{}
+// answeredBy are the ids of the prompts that a result answers.
+func answeredBy(result claude.Message) []string {
+	var ids []string
 	for _, id := range result.Get("user_message_uuids").Array() {
 		ids = append(ids, id.Str)
 	}
@@ -36,77 +34,15 @@ func answeredBy(result claude.Message) answered {
 	return ids
 }
 
-func (a answered) has(id string) bool { return slices.Contains(a, id) }
-
-// unanswered takes those prompts out of a turn that its result does not answer.
-// The prompt that the turn ran in is not among them. mu of the session is held.
-func (t *turn) unanswered(by answered) (rest []*prompt) {
-	t.steered = slices.DeleteFunc(t.steered, func(p *prompt) bool {
-		left := !p.started && !by.has(p.id)
-		if left {
-			rest = append(rest, p)
-		}
-		return left
-	})
-	return rest
-}
-
-// goOn makes the next turn of the prompts that the CLI still has in its queue,
-// if there are any. mu is held.
-func (s *session) goOn(rest []*prompt) {
-	s.turn = nil
-	next := s.newTurn()
-	for _, p := range rest {
-		if p.refused {
-			p.ended = true
-			p.done <- ending{err: internal("Claude Code refused the prompt")}
-			continue
-		}
-		if p.dropped {
-			p.giveBack()
-			continue
-		}
-		next.steered = append(next.steered, p)
-		next.ids = append(next.ids, p.id)
-	}
-	if len(next.steered) == 0 {
-		next.cancel(nil)
-		return
-	}
-	next.owner, next.steered, next.queued = next.steered[0], next.steered[1:], true
-	if next.owner.cancelled() {
-		next.cancelled, next.doomed = true, true
-		next.cancel(convert.ErrCancelled)
-	}
-	s.turn = next
-}
-
-// promptMoved takes what the CLI says of a prompt.
-func (s *session) promptMoved(m claude.Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.turn
-	if t == nil {
-		return
-	}
+// promptChanged takes what the CLI says of a prompt.
+func (p *pump) promptChanged(m claude.Message) {
 	id := m.Get("command_uuid").Str
-	i := slices.IndexFunc(t.prompts(), func(p *prompt) bool { return p.id == id })
-	if i < 0 {
-		return
-	}
-	p := t.prompts()[i]
-	switch state := m.Get("state").Str; state {
+	switch m.Get("state").Str {
 	case "started":
-		p.started = true
-	case "cancelled", "discarded", "refused":
-		p.dropped = !p.started
-		p.refused = p.dropped && state == "refused" // again it would do the same
-		if p.dropped && p == t.owner {              // no turn begins with it
-			rest := t.prompts()
-			t.owner, t.steered = nil, nil
-			s.goOn(rest)
-			t.cancel(errTurnOver)
-			t.end()
-		}
+		p.s.out.PromptBegun(id)
+	case "cancelled", "discarded":
+		p.s.out.PromptBack(id, nil)
+	case "refused":
+		p.s.out.PromptBack(id, editor.Internal("Claude Code refused the prompt"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // Ids of the options that depend on the model.
@@ -55,7 +56,7 @@ func (u *tuning) picks() map[string]any {
 
 // tune gives a process that has just been started what the user picked before. A
 // version of the CLI that has no settings is left alone.
-func (s *session) tune(ctx context.Context, proc *claude.Process, info *claude.InitInfo) {
+func (s *conversation) tune(ctx context.Context, proc *claude.Process, info *claude.InitInfo) {
 	if !hasEfforts(info) {
 		return
 	}
@@ -82,7 +83,7 @@ func hasEfforts(info *claude.InitInfo) bool {
 }
 
 // tunes reports whether the CLI tells its settings.
-func (s *session) tunes() bool {
+func (s *conversation) tunes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.info != nil && hasEfforts(s.info)
@@ -90,7 +91,7 @@ func (s *session) tunes() bool {
 
 // readSettings notes what the CLI says its settings are, and reports whether
 // that is news.
-func (s *session) readSettings(ctx context.Context, proc *claude.Process) bool {
+func (s *conversation) readSettings(ctx context.Context, proc *claude.Process) bool {
 	s.reading.Lock() // what is read last is told last
 	defer s.reading.Unlock()
 	now, err := proc.Settings(ctx)
@@ -110,7 +111,7 @@ func (s *session) readSettings(ctx context.Context, proc *claude.Process) bool {
 }
 
 // refresh asks the CLI for its settings, and tells the editor what is new.
-func (s *session) refresh() {
+func (s *conversation) refresh() {
 	proc, _ := s.process()
 	if proc == nil || !s.tunes() {
 		return
@@ -123,7 +124,7 @@ func (s *session) refresh() {
 }
 
 // tunings are the options that the model has. mu is held.
-func (s *session) tunings() []acp.SessionConfigOption {
+func (s *conversation) tunings() []acp.SessionConfigOption {
 	var options []acp.SessionConfigOption
 	model := s.currentModel()
 	if len(model.Efforts) > 0 {
@@ -163,7 +164,7 @@ var fastReasons = map[string]string{
 }
 
 // effortValue is the level that is set, as one of those on offer.
-func (s *session) effortValue(model claude.Model) string {
+func (s *conversation) effortValue(model claude.Model) string {
 	level := s.effort
 	if s.settings.EffortSet {
 		level = s.settings.Effort // which can be lower than the pick
@@ -183,9 +184,9 @@ func levelName(level string) string {
 
 // toggle is an option that is on or off, for a client without such options a
 // choice of the two.
-func (s *session) toggle(id, name, description string, on bool) acp.SessionConfigOption {
+func (s *conversation) toggle(id, name, description string, on bool) acp.SessionConfigOption {
 	category := acp.SessionConfigOptionCategory("model_config")
-	if s.agent.hasToggles() {
+	if s.agent.editor().toggles {
 		return acp.SessionConfigOption{Boolean: &acp.SessionConfigOptionBoolean{
 			Id: acp.SessionConfigId(id), Name: name, Description: &description, Category: &category, CurrentValue: on, Type: "boolean",
 		}}
@@ -199,12 +200,6 @@ func (s *session) toggle(id, name, description string, on bool) acp.SessionConfi
 	return o
 }
 
-func (a *Agent) hasToggles() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.toggles
-}
-
 // toggled reads the value of an option that is on or off.
 func toggled(id string, value json.RawMessage) (bool, error) {
 	switch string(value) {
@@ -213,20 +208,20 @@ func toggled(id string, value json.RawMessage) (bool, error) {
 	case `false`, `"off"`:
 		return false, nil
 	}
-	return false, invalid("option %q: expected on or off, got %s", id, value)
+	return false, editor.Invalid("option %q: expected on or off, got %s", id, value)
 }
 
-func (s *session) changeEffort(ctx context.Context, level string) error {
+func (s *conversation) changeEffort(ctx context.Context, level string) error {
 	s.mu.Lock()
 	levels := s.currentModel().Efforts
 	ultracode := s.settings.Ultracode
 	before := s.effort
 	s.mu.Unlock()
 	if len(levels) == 0 {
-		return invalid("the current model has no levels of effort")
+		return editor.Invalid("the current model has no levels of effort")
 	}
 	if level != defaultEffort && !slices.Contains(levels, level) {
-		return invalid("unknown effort %q: expected %s or %s", level, defaultEffort, strings.Join(levels, ", "))
+		return editor.Invalid("unknown effort %q: expected %s or %s", level, defaultEffort, strings.Join(levels, ", "))
 	}
 	set := map[string]any{"effortLevel": level}
 	if level == defaultEffort {
@@ -238,30 +233,30 @@ func (s *session) changeEffort(ctx context.Context, level string) error {
 	return s.change(ctx, "effort", set, func() { s.effort = level }, func() { s.effort = before })
 }
 
-func (s *session) changeFast(ctx context.Context, on bool) error {
+func (s *conversation) changeFast(ctx context.Context, on bool) error {
 	s.mu.Lock()
 	offered, before, picked := s.currentModel().Fast, s.fast, s.fastPicked
 	s.mu.Unlock()
 	if !offered {
-		return invalid("the current model has no fast mode")
+		return editor.Invalid("the current model has no fast mode")
 	}
 	return s.change(ctx, "fast mode", map[string]any{"fastMode": on},
 		func() { s.fast, s.fastPicked = on, true }, func() { s.fast, s.fastPicked = before, picked })
 }
 
-func (s *session) changeUltracode(ctx context.Context, on bool) error {
+func (s *conversation) changeUltracode(ctx context.Context, on bool) error {
 	s.mu.Lock()
 	offered, before := s.settings.UltracodeOffered, s.ultracode
 	s.mu.Unlock()
 	if !offered {
-		return invalid("ultracode is not offered with the current model")
+		return editor.Invalid("ultracode is not offered with the current model")
 	}
 	return s.change(ctx, "ultracode", map[string]any{"ultracode": on},
 		func() { s.ultracode = &on }, func() { s.ultracode = before })
 }
 
 // change gives settings to the CLI. note and undo run with mu held.
-func (s *session) change(ctx context.Context, what string, settings map[string]any, note, undo func()) error {
+func (s *conversation) change(ctx context.Context, what string, settings map[string]any, note, undo func()) error {
 	locked := func(f func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -291,7 +286,7 @@ func (s *session) change(ctx context.Context, what string, settings map[string]a
 
 // fastModeIs notes what the CLI says of its fast mode. A cooldown is over soon:
 // it changes nothing.
-func (s *session) fastModeIs(state, reason string) {
+func (s *conversation) fastModeIs(state, reason string) {
 	if state != "on" && state != "off" {
 		return
 	}

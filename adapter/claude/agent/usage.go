@@ -9,7 +9,7 @@ import (
 
 // usage tells the editor how full the context is and what the session has cost
 // so far. last is the usage of the conversation's last message.
-func (s *session) usage(m claude.Message, last gjson.Result) {
+func (s *conversation) usage(m claude.Message, last gjson.Result) {
 	size := 0
 	m.Get("modelUsage").ForEach(func(_, model gjson.Result) bool {
 		size = max(size, int(model.Get("contextWindow").Int()))
@@ -22,7 +22,7 @@ func (s *session) usage(m claude.Message, last gjson.Result) {
 	if cost := m.Get("total_cost_usd"); cost.Exists() {
 		update.Cost = &acp.Cost{Amount: cost.Float(), Currency: "USD"}
 	}
-	s.out.send(acp.SessionUpdate{UsageUpdate: update})
+	s.out.Update(acp.SessionUpdate{UsageUpdate: update})
 }
 
 // contextTokens is how much of the context a message and what came before it

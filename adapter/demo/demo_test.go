@@ -15,8 +15,8 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
-	"github.com/acp-bridge/acp-bridge/adapter/client/demo"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/demo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,7 +44,7 @@ func join(t *testing.T, capabilities string) *editor {
 	agentIn, out := io.Pipe()
 	in, agentOut := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- demo.Serve(context.Background(), agentIn, agentOut, "test") }()
+	go func() { served <- demo.Serve(context.Background(), agentIn, agentOut, demo.Options{Version: "test"}) }()
 	e := &editor{t: t, requests: make(chan *request, 10), said: map[string]string{}}
 	e.conn = conn.New(in, out, e, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {

@@ -1,6 +1,8 @@
-package agent
+package editor
 
 import (
+	"slices"
+
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -25,9 +27,11 @@ type Client struct {
 	Note string
 }
 
-// Clients is the table of known clients. One that is not in it gets what its
+// Clients returns the table of known clients. One that is not in it gets what its
 // capabilities call for, is shown headers as titles, and is trusted.
-var Clients = []Client{
+func Clients() []Client { return slices.Clone(clients) }
+
+var clients = []Client{
 	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option"},
 	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first"},
 	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Note: "numbered buttons in an order of its own"},
@@ -53,7 +57,7 @@ func (c Client) First() adapter.Rung {
 // lookUp finds what is known of a client by its name.
 func lookUp(info *acp.Implementation) (Client, bool) {
 	if info != nil {
-		for _, c := range Clients {
+		for _, c := range clients {
 			if c.Name != "" && c.Name == info.Name {
 				return c, true
 			}
@@ -89,17 +93,17 @@ func takesURLs(r acp.InitializeRequest) bool {
 }
 
 // askOptions are AskOptions, overridden by the user.
-func (a *Agent) askOptions(r acp.InitializeRequest) *adapter.Options {
+func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
 	o, why := AskOptions(r)
-	o.Guard = o.Guard || a.opts.Guard
-	o.Now = a.opts.Now
-	o.Desk = a.desk
-	o.Logger = a.log
-	if a.opts.First != 0 {
-		o.First, why = a.opts.First, "--ask"
+	o.Guard = o.Guard || f.opts.Guard
+	o.Now = f.opts.Now
+	o.Desk = f.opts.Desk
+	o.Logger = f.log
+	if f.opts.First != 0 {
+		o.First, why = f.opts.First, "--ask"
 	}
 	_, inTable := lookUp(r.ClientInfo)
-	a.log.Debug("how questions are asked", "first", firstRung(&o).String(), "why", why, "known", inTable,
+	f.log.Debug("how questions are asked", "first", firstRung(&o).String(), "why", why, "known", inTable,
 		"forms", o.Forms, "aware", o.Aware, "guard", o.Guard)
 	return &o
 }

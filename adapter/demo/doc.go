@@ -3,5 +3,5 @@
 // no network, and asks as acp-bridge does, so that it shows how an editor
 // shows questions.
 //
-//	err := demo.Serve(ctx, os.Stdin, os.Stdout, "1.0")
+//	err := demo.Serve(ctx, os.Stdin, os.Stdout, demo.Options{})
 package demo

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -43,25 +42,22 @@ func Call() convert.Call {
 const greeting = "Hello! I am a script: there is no model, no account and no network behind me. " +
 	"But the questions are real: before I set anything up I have three of them.\n"
 
-// play is one turn of the agent. It returns whether the user cancelled it.
-func (s *session) play(ctx context.Context, id string) (cancelled bool) {
+// play is one turn of the agent.
+func (c *conversation) play(id string) {
 	for piece := range strings.SplitAfterSeq(greeting, ": ") { // as a model streams
-		s.say(piece)
+		c.say(piece)
 	}
 	call := Call()
-	call.Session, call.ID = s.id, id
-	outcome, _ := s.agent.asker().Ask(ctx, call)
-	switch outcome.Status {
+	call.ID = id
+	switch o := c.ask(call); o.Status {
 	case convert.Answered:
-		s.say(received(call, outcome))
+		c.say(received(call, o))
 	case convert.Cancelled:
-		s.say("You cancelled, so I have no answers.")
-		return true
+		c.say("You cancelled, so I have no answers.")
 	case convert.Disconnected:
 	default:
-		s.say(fmt.Sprintf("I have no answers: %s.", strings.TrimSuffix(outcome.Message(), ".")))
+		c.say(fmt.Sprintf("I have no answers: %s.", strings.TrimSuffix(o.Message(), ".")))
 	}
-	return false
 }
 
 // received says what the agent got, for people and as it came.

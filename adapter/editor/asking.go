@@ -1,0 +1,277 @@
+package editor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+)
+
+// asked is a request of the agent that the editor's user answers.
+type asked struct {
+	s      *Session
+	key    int
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	post   func() // takes its place on the desk
+
+	admitted chan bool       // holds one
+	heard    chan heardWords // holds one
+}
+
+// heardWords are those of a prompt that answers a question. Stale means that
+// they may have been meant for another one.
+type heardWords struct {
+	words
+	stale bool
+}
+
+type askedKey struct{}
+
+// answer waits for a request's outcome. It reports whether the user dismissed it,
+// and returns what tells the agent.
+type answer func() (dismissed bool, reply func())
+
+// ask takes a request of the agent. It takes its place behind earlier ones, and
+// is asked in a goroutine of its own, so that the agent is read on meanwhile.
+// Fault tells the agent of a panic.
+func (s *Session) ask(id string, kind requestKind, apart bool, post func(*asked) answer, fault func()) {
+	a := &asked{s: s, admitted: make(chan bool, 1), heard: make(chan heardWords, 1)}
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	a.ctx, a.cancel = context.WithValue(ctx, askedKey{}, a), cancel
+	var wait answer
+	a.post = func() { wait = post(a) }
+	s.mu.Lock()
+	a.key = s.nextKey()
+	s.asked[a.key], s.askedBy[id] = a, a.key
+	s.mu.Unlock()
+	s.apply(requestCame{key: a.key, kind: kind, apart: apart})
+	go a.run(id, wait, fault)
+}
+
+func (a *asked) run(id string, wait answer, fault func()) {
+	growStack()
+	dismissed, reply := a.guarded(wait, fault)
+	a.s.apply(requestSettled{a.key, dismissed})
+	if !errors.Is(context.Cause(a.ctx), errWithdrawn) { // else nobody waits for it
+		reply()
+	}
+	a.cancel(nil)
+	a.s.mu.Lock()
+	delete(a.s.asked, a.key)
+	if a.s.askedBy[id] == a.key {
+		delete(a.s.askedBy, id)
+	}
+	a.s.mu.Unlock()
+	a.s.apply(requestReplied{a.key})
+}
+
+// guarded waits for the outcome; a panic is the end of this request alone.
+func (a *asked) guarded(wait answer, fault func()) (dismissed bool, reply func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.s.logPanic(v)
+			dismissed, reply = false, fault
+		}
+	}()
+	return wait()
+}
+
+// growStack makes room for asking and encoding in one step. Growing by
+// doubling copies a stack that is deep by then, several times a question.
+//
+//go:noinline
+func growStack() {
+	var room [12 << 10]byte
+	touch(&room)
+}
+
+//go:noinline
+func touch(room *[12 << 10]byte) { room[0] = 1 }
+
+// AskQuestion asks a question call. The id is that of the agent's request, for
+// [Session.Withdraw]; apart says that a sub-agent asks, which may work on after
+// the turn. Reply tells the agent, once, unless it withdraws the request.
+func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome)) {
+	c.Session = s.id
+	s.ask(id, question, apart, func(a *asked) answer {
+		wait := s.front.asker().Post(a.ctx, c)
+		return func() (bool, func()) {
+			o, _ := wait()
+			return o.Status == convert.Cancelled, func() { reply(o) }
+		}
+	}, func() { reply(faulty) })
+}
+
+var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: there is a fault in acp-bridge"}
+
+// AskForm asks for the fields of a form. Reply gets the reply for whoever sent
+// the form. It is [ask.CancelForm] unless the user accepted or declined.
+func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome)) {
+	f.Session = s.id
+	s.ask(id, form, false, func(a *asked) answer {
+		wait := s.front.asker().PostForm(a.ctx, f)
+		return func() (bool, func()) {
+			raw, o := wait()
+			return false, func() { reply(raw, o) }
+		}
+	}, func() { reply(ask.CancelForm, faulty) })
+}
+
+// AskPermission asks whether the agent may use a tool. Reply gets the editor's
+// response, or an error, which is [ErrTakenBack] if the request was taken back:
+// then no permission was given, whatever the editor said.
+func (s *Session) AskPermission(id string, apart bool, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error)) {
+	r.SessionId = acp.SessionId(s.id)
+	s.ask(id, permission, apart, func(a *asked) answer {
+		wait := s.front.asker().PostPermission(a.ctx, r)
+		return func() (bool, func()) {
+			response, err := wait()
+			return err == nil && response.Outcome.Cancelled != nil, func() {
+				if a.ctx.Err() != nil { // taken back at the same moment
+					response, err = acp.RequestPermissionResponse{}, fmt.Errorf("%w: %w", ErrTakenBack, context.Cause(a.ctx))
+				}
+				reply(response, err)
+			}
+		}
+	}, func() { reply(acp.RequestPermissionResponse{}, faulty.Err()) })
+}
+
+// Errand does something for the agent that is not asked of the user and ends with
+// the turn. What it returns tells the agent; fault does after a panic.
+func (s *Session) Errand(id string, do func(context.Context) (reply func()), fault func()) {
+	s.ask(id, errand, false, func(a *asked) answer {
+		return func() (bool, func()) { return false, do(a.ctx) }
+	}, fault)
+}
+
+// Withdraw takes back a request because the agent no longer waits for it.
+func (s *Session) Withdraw(id string) {
+	s.mu.Lock()
+	key, ok := s.askedBy[id]
+	s.mu.Unlock()
+	if ok {
+		s.apply(requestWithdrawn{key})
+	}
+}
+
+// admit asks whether the request may go on.
+func (a *asked) admit(ev event) bool {
+	a.s.apply(ev)
+	return <-a.admitted
+}
+
+// withdrawnCause is why a request may not go on.
+func withdrawnCause(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return convert.ErrCancelled
+}
+
+// park shows a question in the conversation, ends the running prompt, and waits
+// for the words of the next one.
+func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
+	text := m.Text
+	for {
+		if !a.admit(requestParks{a.key}) {
+			return "", withdrawnCause(ctx)
+		}
+		a.s.Text(MessageChunk, "\n\n"+text)
+		a.s.hold()
+		if !a.admit(requestParked{a.key, m.ToolCallID}) {
+			a.s.release()
+			return "", withdrawnCause(ctx)
+		}
+		select {
+		case heard := <-a.heard:
+			a.s.release()
+			if !heard.stale {
+				return heard.all, nil
+			}
+			text = staleRemark + "\n\n" + m.Text
+		case <-ctx.Done():
+			a.s.release()
+			if errors.Is(context.Cause(ctx), errWithdrawn) {
+				a.s.Text(MessageChunk, "\n\n"+withdrawnRemark+"\n\n")
+			}
+			return "", withdrawnCause(ctx)
+		}
+	}
+}
+
+const (
+	// withdrawnRemark says that a question in the conversation is gone.
+	withdrawnRemark = "The agent has withdrawn this question. It needs no answer."
+	// staleRemark says why words were not taken for an answer.
+	staleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:"
+)
+
+// client is the editor as package adapter sees it: requests go over the
+// connection, updates through the session's outlet.
+type client struct{ front *front }
+
+var _ interface {
+	adapter.Client
+	adapter.Updater
+	adapter.SoonUpdater
+	adapter.Former
+	adapter.Talker
+	adapter.Closer
+} = client{}
+
+// show asks the session whether a request may be shown.
+func show(ctx context.Context) error {
+	a, ok := ctx.Value(askedKey{}).(*asked)
+	if ok && !a.admit(requestShown{a.key}) {
+		return withdrawnCause(ctx)
+	}
+	return nil
+}
+
+func (c client) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	if err := show(ctx); err != nil {
+		return acp.RequestPermissionResponse{}, err
+	}
+	return c.front.connection().RequestPermission(ctx, r)
+}
+
+func (c client) CreateElicitation(ctx context.Context, r any) (json.RawMessage, error) {
+	if err := show(ctx); err != nil {
+		return nil, err
+	}
+	return c.front.connection().CreateElicitation(ctx, r)
+}
+
+func (c client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	return c.update(n, true)
+}
+
+func (c client) SessionUpdateSoon(_ context.Context, n acp.SessionNotification) error {
+	return c.update(n, false)
+}
+
+func (c client) update(n acp.SessionNotification, urgent bool) error {
+	s := c.front.known(string(n.SessionId))
+	if s == nil {
+		return ErrSessionClosed
+	}
+	s.put(n, urgent)
+	return nil
+}
+
+func (c client) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+	a, ok := ctx.Value(askedKey{}).(*asked)
+	if !ok {
+		return "", errors.New("the question was not asked by the session's agent")
+	}
+	return a.park(ctx, m)
+}
+
+func (c client) Done() <-chan struct{} { return c.front.connection().Done() }

@@ -1,0 +1,328 @@
+package editor
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+)
+
+// Options say how to serve an editor. The zero value is good.
+type Options struct {
+	// First is the rung on which questions are asked first; the zero value goes
+	// by what the editor has.
+	First adapter.Rung
+	// Guard distrusts answers that come faster than a person can read.
+	Guard bool
+	// Now is the clock by which answers are too fast; nil is [time.Now].
+	Now func() time.Time
+	// CancelGrace is how long a cancelled turn may take to end before the agent's
+	// process is ended; 0 stands for 5 seconds.
+	CancelGrace time.Duration
+	// Desk gets everything that is asked; nil is one of its own. Whoever has it
+	// can list what is open, answer it and cancel it.
+	Desk *desk.Desk
+	// Logger gets what goes wrong; nil discards it.
+	Logger *slog.Logger
+	// Trace sees every line from (in) and to the editor.
+	Trace func(in bool, line []byte)
+}
+
+const defaultCancelGrace = 5 * time.Second
+
+// maxLine is the longest line taken from an editor: prompts carry images.
+const maxLine = 64 << 20
+
+// front serves one editor.
+type front struct {
+	opts    Options
+	backend Backend
+	log     *slog.Logger
+	conn    *conn.Conn
+	// ctx ends when the editor is gone.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	ask      *adapter.Adapter // made anew by initialize
+	sessions map[string]*Session
+	busy     sync.WaitGroup // sessions whose agents are being started or ended
+}
+
+// Serve speaks ACP until the editor closes its end or ctx ends, then ends all
+// sessions and their agents. It returns nil when the editor left. A nil opts is
+// the zero Options.
+func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Options) error {
+	f := &front{backend: b, sessions: map[string]*Session{}}
+	if opts != nil {
+		f.opts = *opts
+	}
+	f.log = f.opts.Logger
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	if f.opts.CancelGrace == 0 {
+		f.opts.CancelGrace = defaultCancelGrace
+	}
+	if f.opts.Desk == nil {
+		f.opts.Desk = &desk.Desk{}
+	}
+	defer f.opts.Desk.Watch(f.logQuestion)()
+	f.ctx, f.cancel = context.WithCancelCause(ctx)
+	// Handlers may run before New returns: they wait for the connection here.
+	f.mu.Lock()
+	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.trace()})
+	f.ask = adapter.New(client{f}, f.askOptions(acp.InitializeRequest{}))
+	f.mu.Unlock()
+	select {
+	case <-f.conn.Done():
+	case <-ctx.Done():
+	}
+	f.shutDown()
+	return nil
+}
+
+// logQuestion says how questions are asked.
+func (f *front) logQuestion(e desk.Entry) {
+	if e.State == desk.Asking && e.Kind != desk.Permission {
+		f.log.Debug("question", "session", e.Call.Session, "call", e.Call.ID, "question", e.Question+1, "rung", e.Rung)
+	}
+}
+
+func (f *front) shutDown() {
+	f.mu.Lock()
+	sessions := make([]*Session, 0, len(f.sessions))
+	for _, s := range f.sessions {
+		sessions = append(sessions, s)
+	}
+	f.cancel(ErrEditorGone) // from here on nothing is started
+	f.mu.Unlock()
+	for _, s := range sessions {
+		f.end(s, ErrEditorGone)
+	}
+	f.busy.Wait()
+	if err := f.conn.Close(); err != nil {
+		f.log.Debug("the editor did not take everything", "err", err)
+	}
+}
+
+func (f *front) trace() func(conn.Direction, []byte) {
+	if f.opts.Trace == nil {
+		return nil
+	}
+	return func(d conn.Direction, line []byte) { f.opts.Trace(d == conn.In, line) }
+}
+
+// connection waits until Serve has made it.
+func (f *front) connection() *conn.Conn {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.conn
+}
+
+// asker is what asks the editor's user.
+func (f *front) asker() *adapter.Adapter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ask
+}
+
+// session finds a session that is open.
+func (f *front) session(id string) (*Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	if s == nil || s.closing {
+		return nil, NoSession(id)
+	}
+	return s, nil
+}
+
+// known is session for what still has to be said about one that is being closed.
+func (f *front) known(id string) *Session {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sessions[id]
+}
+
+// Accept takes prompts in the order in which they arrive, so that a cancel that
+// follows finds its prompt. It implements [conn.Acceptor].
+func (f *front) Accept(_ context.Context, method string, params json.RawMessage) conn.Answer {
+	if method != acp.AgentMethodSessionPrompt {
+		return nil
+	}
+	f.connection()
+	answer, err := f.acceptPrompt(params)
+	if err != nil {
+		return func() (any, error) { return nil, err }
+	}
+	return answer
+}
+
+func (f *front) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
+	r, err := Decode[acp.PromptRequest](params)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.session(string(r.SessionId))
+	if err != nil {
+		return nil, err
+	}
+	return s.accept(r)
+}
+
+// Request answers everything but prompts. It implements [conn.Handler].
+func (f *front) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	f.connection()
+	switch method {
+	case acp.AgentMethodInitialize:
+		return f.initialize(ctx, params)
+	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
+		return f.open(ctx, method, params)
+	}
+	id := gjson.GetBytes(params, "sessionId")
+	s, err := f.session(id.Str)
+	if err != nil || id.Type != gjson.String {
+		return f.backend.Request(ctx, method, params)
+	}
+	switch method {
+	case acp.AgentMethodSessionClose:
+		f.end(s, ErrSessionClosed)
+		<-s.gone
+		return acp.CloseSessionResponse{}, nil
+	case acp.AgentMethodSessionDelete:
+		f.end(s, ErrSessionClosed)
+		<-s.gone
+	}
+	return s.conv.Request(ctx, method, params)
+}
+
+// Notify takes session/cancel. It implements [conn.Handler].
+func (f *front) Notify(_ context.Context, method string, params json.RawMessage) {
+	f.connection()
+	if method != acp.AgentMethodSessionCancel {
+		f.log.Debug("notification ignored", "method", method)
+		return
+	}
+	n, err := Decode[acp.CancelNotification](params)
+	if err != nil {
+		f.log.Warn("session/cancel with unreadable parameters", "err", err)
+		return
+	}
+	s, err := f.session(string(n.SessionId))
+	if err != nil {
+		f.log.Warn("session/cancel for an unknown session")
+		return
+	}
+	s.apply(cancelCame{})
+}
+
+// starting runs what starts an agent. Serve waits for its end; the context ends
+// when the editor is gone.
+func (f *front) starting(ctx context.Context, start func(context.Context) error) error {
+	f.mu.Lock()
+	if f.ctx.Err() != nil {
+		f.mu.Unlock()
+		return Internal(ErrEditorGone.Error())
+	}
+	f.busy.Add(1)
+	f.mu.Unlock()
+	defer f.busy.Done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(f.ctx, func() { cancel(context.Cause(f.ctx)) })()
+	return start(ctx)
+}
+
+// open begins a session, or goes on with one.
+func (f *front) open(ctx context.Context, method string, params json.RawMessage) (response any, err error) {
+	var s *Session
+	err = f.starting(ctx, func(ctx context.Context) (err error) {
+		o := Opening{Method: method, Params: params, Session: func(id string) *Session {
+			if old, err := f.session(id); err == nil { // the editor starts over with it
+				f.end(old, ErrSessionClosed)
+				<-old.gone
+			}
+			s = f.newSession(id)
+			return s
+		}}
+		var conv Conversation
+		conv, response, err = f.backend.Open(ctx, o)
+		if err == nil {
+			s.conv = conv
+		}
+		return err
+	})
+	if err != nil {
+		if s != nil {
+			s.cancel(err)
+		}
+		return nil, err
+	}
+	return response, f.add(s)
+}
+
+// add registers a session, unless the editor has gone meanwhile.
+func (f *front) add(s *Session) error {
+	f.mu.Lock()
+	gone := f.ctx.Err() != nil
+	if !gone {
+		f.sessions[s.id] = s
+	}
+	f.mu.Unlock()
+	if gone {
+		f.end(s, ErrEditorGone)
+		return Internal(ErrEditorGone.Error())
+	}
+	return nil
+}
+
+// end closes a session in the background, once; Serve waits for it. What is open
+// ends first, at the editor too, then the prompts, then the session.
+func (f *front) end(s *Session, why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if why != ErrSessionClosed {
+		s.cancel(why) // nobody is there to be told
+	}
+	if s.closing {
+		return
+	}
+	s.closing = true
+	f.busy.Add(1)
+	go func() {
+		defer f.busy.Done()
+		defer close(s.gone)
+		s.end(why)
+		f.mu.Lock()
+		delete(f.sessions, s.id)
+		f.mu.Unlock()
+		f.asker().EndSession(s.id)
+	}()
+}
+
+// end closes the session.
+func (s *Session) end(why error) {
+	how := endedCancelled
+	if why != ErrSessionClosed {
+		how = ending{err: Internal(why.Error())}
+		s.apply(closeCame{how, why})
+	} else {
+		s.apply(cancelCame{})
+	}
+	s.release()
+	if err := s.conv.Close(context.Background()); err != nil {
+		s.front.log.Warn("the agent did not end", "session", s.id, "err", err)
+	}
+	s.apply(closeCame{how, why})
+	s.cancel(why)
+}

@@ -1,0 +1,176 @@
+package editor
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// outlet sends a session's updates in order. While a question waits for the
+// next prompt no prompt runs, and updates of the turn are held: first in
+// memory, then by not reading the agent.
+type outlet struct {
+	s     *Session
+	begin []byte // of a chunk, up to its kind
+
+	mu      sync.Mutex
+	freed   sync.Cond
+	holding bool
+	held    []conn.Encoded
+	bytes   int           // of held
+	full    chan struct{} // closed while the reader of the agent waits
+}
+
+// maxHeld and maxHeldBytes bound what is held in memory. One update is always
+// taken, however large it is.
+const (
+	maxHeld      = 1000
+	maxHeldBytes = 4 << 20
+)
+
+func newOutlet(s *Session) *outlet {
+	o := &outlet{s: s, full: make(chan struct{})}
+	o.begin = conn.AppendString([]byte(`{"sessionId":`), s.id)
+	o.begin = append(o.begin, `,"update":{"sessionUpdate":"`...)
+	o.freed.L = &o.mu
+	context.AfterFunc(s.ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.freed.Broadcast()
+	})
+	return o
+}
+
+// Update sends an update of the turn, or holds it. It blocks while the editor
+// does not read, and while too much is held.
+func (o *outlet) Update(update acp.SessionUpdate) {
+	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update}, true)
+}
+
+// Kinds of text.
+const (
+	MessageChunk = "agent_message_chunk"
+	ThoughtChunk = "agent_thought_chunk"
+)
+
+// Text sends a chunk of a message or a thought. Most updates are chunks, so
+// they are encoded by hand.
+func (o *outlet) Text(kind, text string) { o.chunk(kind, text, true) }
+
+// Stream is Text on the goroutine that reads the agent. It may stay until
+// [Session.Hurry] is called, which is when there is no more to read.
+func (o *outlet) Stream(kind, text string) { o.chunk(kind, text, false) }
+
+func (o *outlet) chunk(kind, text string, urgent bool) {
+	if text == "" {
+		return
+	}
+	b := make([]byte, 0, len(o.begin)+len(text)+100)
+	b = append(b, o.begin...)
+	b = append(b, kind...)
+	b = append(b, `","content":{"type":"text","text":`...)
+	b = conn.AppendString(b, text)
+	o.put(conn.Encoded(append(b, `}}}`...)), urgent)
+}
+
+// put sends parameters of session/update. What is not urgent may go out with the
+// next message.
+func (o *outlet) put(params any, urgent bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.holding && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes) && o.s.ctx.Err() == nil {
+		o.fill()
+		o.s.Hurry()
+		o.freed.Wait()
+	}
+	if o.holding {
+		o.keep(params)
+		return
+	}
+	if urgent {
+		o.notify(params)
+	} else {
+		o.report(o.s.front.connection().NotifySoon(o.s.ctx, acp.ClientMethodSessionUpdate, params))
+	}
+}
+
+// keep holds an update, encoded: what it takes is counted. mu is held.
+func (o *outlet) keep(params any) {
+	line, ok := params.(conn.Encoded)
+	if !ok {
+		raw, err := json.Marshal(params)
+		if err != nil {
+			o.report(err)
+			return
+		}
+		line = raw
+	}
+	o.held = append(o.held, line)
+	o.bytes += len(line)
+}
+
+// fill notes that too much is held. mu is held.
+func (o *outlet) fill() {
+	select {
+	case <-o.full:
+	default:
+		close(o.full)
+	}
+}
+
+// Stuck is closed while the agent is not read because too much is held: its
+// replies do not arrive either.
+func (o *outlet) Stuck() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.full
+}
+
+// UpdateNow sends an update that does not belong to a turn.
+func (o *outlet) UpdateNow(update acp.SessionUpdate) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.notify(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
+}
+
+func (o *outlet) notify(params any) {
+	// A session that is closed has nothing more to say, and must not wait for an
+	// editor that does not read.
+	o.report(o.s.front.connection().Notify(o.s.ctx, acp.ClientMethodSessionUpdate, params))
+}
+
+func (o *outlet) report(err error) {
+	if err != nil {
+		o.s.front.log.Debug("update not sent", "session", o.s.id, "err", err)
+	}
+}
+
+// hold begins to hold updates.
+func (o *outlet) hold() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.holding = true
+}
+
+// Holds reports whether updates wait for the next prompt.
+func (o *outlet) Holds() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.holding
+}
+
+// release sends what is held, in order, before anything new.
+func (o *outlet) release() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, params := range o.held {
+		o.notify(params)
+	}
+	o.held, o.bytes, o.holding = nil, 0, false
+	o.full = make(chan struct{})
+	o.freed.Broadcast()
+}

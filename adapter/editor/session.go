@@ -1,0 +1,313 @@
+package editor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// Session is a session as its [Conversation] sees it: where its updates, its
+// turns and its requests go.
+type Session struct {
+	*outlet
+	front *front
+	id    string
+	// ctx ends when the session is closed; its cause says why.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	conv   Conversation
+	// gone is closed when nothing is left of a closed session.
+	gone    chan struct{}
+	closing bool // guarded by front.mu
+
+	// mu is held by apply and never while something is waited for. It guards the
+	// state and what its keys stand for.
+	mu       sync.Mutex
+	state    state
+	keys     int
+	prompts  map[int]*promptRequest
+	byID     map[string]int // prompts, as the agent names them
+	asked    map[int]*asked
+	askedBy  map[string]int // requests, as the agent names them
+	stop     context.CancelFunc
+	wrapping chan effect // wrapUp or passOver, for who brought the end of a turn
+}
+
+// promptRequest is what a prompt in line stands for.
+type promptRequest struct {
+	content any
+	words   words
+	done    chan ending // holds one
+}
+
+func (f *front) newSession(id string) *Session {
+	s := &Session{
+		front: f, id: id, gone: make(chan struct{}),
+		prompts: map[int]*promptRequest{}, byID: map[string]int{},
+		asked: map[int]*asked{}, askedBy: map[string]int{},
+		wrapping: make(chan effect, 1),
+	}
+	s.state.phase = idle
+	s.ctx, s.cancel = context.WithCancelCause(f.ctx)
+	s.outlet = newOutlet(s)
+	return s
+}
+
+// ID is the session's id.
+func (s *Session) ID() string { return s.id }
+
+// Context ends when the session is closed; its cause says why.
+func (s *Session) Context() context.Context { return s.ctx }
+
+// Logger is for what goes wrong in the session.
+func (s *Session) Logger() *slog.Logger { return s.front.log }
+
+// Call sends the editor a request of the backend's own.
+func (s *Session) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	return s.front.connection().Call(ctx, method, params)
+}
+
+// Notify sends the editor a notification of the backend's own.
+func (s *Session) Notify(method string, params any) {
+	if err := s.front.connection().Notify(s.ctx, method, params); err != nil {
+		s.front.log.Debug("notification not sent", "session", s.id, "method", method, "err", err)
+	}
+}
+
+// Hurry sends what [Session.Stream] has kept.
+func (s *Session) Hurry() { s.front.connection().Hurry() }
+
+// apply takes an event and does what follows from it.
+func (s *Session) apply(ev event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ev != nil {
+		var next event
+		for _, e := range s.state.step(ev) {
+			if follows := s.perform(e); follows != nil {
+				next = follows
+			}
+		}
+		ev = next
+	}
+	if s.state.turn == nil && len(s.byID) > 0 { // nothing can name them any more
+		clear(s.byID)
+	}
+}
+
+// perform does what the state calls for. It does not block. What it returns is
+// the next event.
+func (s *Session) perform(e effect) event {
+	switch e := e.(type) {
+	case start:
+		s.start()
+	case stopStart:
+		s.stop()
+	case send:
+		return s.send(e.key)
+	case interrupt:
+		go s.interrupt(e)
+	case startGrace:
+		s.after(s.front.opts.CancelGrace, graceOver{e.turn})
+	case repeatSoon:
+		s.after(interruptPause, interruptAgain{e.turn})
+	case kill:
+		s.front.log.Warn("the agent did not honour a cancel, its process is ended",
+			"session", s.id, "after", s.front.opts.CancelGrace.Round(time.Millisecond))
+		s.conv.Kill()
+	case finish:
+		s.finish(e)
+	case post:
+		s.asked[e.key].post()
+	case admit:
+		if a := s.asked[e.key]; a != nil {
+			a.admitted <- e.ok
+		}
+	case hear:
+		s.asked[e.key].heard <- heardWords{s.prompts[e.prompt].words, e.stale}
+	case withdraw:
+		s.asked[e.key].cancel(e.why)
+	case wrapUp, passOver:
+		s.wrapping <- e
+	}
+	return nil
+}
+
+// interruptPause is when an interrupt is repeated: one that comes before the
+// agent has begun with its prompt finds nothing to end.
+const interruptPause = 100 * time.Millisecond
+
+func (s *Session) after(d time.Duration, ev event) {
+	time.AfterFunc(d, func() {
+		if s.ctx.Err() == nil {
+			s.apply(ev)
+		}
+	})
+}
+
+// start starts the agent for the first prompt in line.
+func (s *Session) start() {
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.stop = cancel
+	go func() {
+		defer cancel()
+		err := s.front.starting(ctx, s.conv.Start)
+		switch {
+		case err == nil:
+			s.apply(startDone{})
+		case s.ctx.Err() != nil:
+			s.apply(startDone{&ending{err: requestError(context.Cause(s.ctx))}})
+		default:
+			s.apply(startDone{&ending{err: requestError(err)}})
+		}
+	}()
+}
+
+func (s *Session) send(key int) event {
+	p := s.prompts[key]
+	id := newID()
+	s.byID[id] = key
+	err := s.conv.Prompt(id, p.content)
+	if err == nil {
+		return nil
+	}
+	delete(s.byID, id)
+	return sendFailed{key: key, gone: errors.Is(err, ErrGone), how: ending{err: requestError(err)}}
+}
+
+func (s *Session) interrupt(e interrupt) {
+	ctx, stop := context.WithTimeout(s.ctx, s.front.opts.CancelGrace)
+	defer stop()
+	if err := s.conv.Interrupt(ctx, e.all); err != nil {
+		s.front.log.Debug("interrupt failed", "session", s.id, "err", err)
+	}
+	s.apply(interruptDone{e.n})
+}
+
+// finish ends a prompt.
+func (s *Session) finish(e finish) {
+	p := s.prompts[e.key]
+	delete(s.prompts, e.key)
+	p.done <- e.how
+}
+
+// newID is a random UUID: agents take nothing else for the id of a prompt.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// nextKey names a prompt or a request. mu is held.
+func (s *Session) nextKey() int {
+	s.keys++
+	return s.keys
+}
+
+// accept puts a prompt in line. It runs in the order of arrival and does not
+// block.
+func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
+	content, err := s.conv.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &promptRequest{content: content, words: promptWords(r.Prompt), done: make(chan ending, 1)}
+	s.mu.Lock()
+	key := s.nextKey()
+	s.prompts[key] = p
+	s.mu.Unlock()
+	s.apply(promptCame{key: key, empty: content == nil})
+	return func() (any, error) { return response(<-p.done) }, nil
+}
+
+// response is how the editor learns that a prompt has ended.
+func response(how ending) (any, error) {
+	if how.err != nil {
+		return nil, how.err
+	}
+	r := acp.PromptResponse{StopReason: how.reason}
+	if how.waitingFor != "" {
+		r.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": how.waitingFor}}
+	}
+	return r, nil
+}
+
+// Began says that the agent begins to work, on a prompt that it was sent or by
+// itself. Steers means that it takes prompts while it works, says what becomes of
+// them, and gives back what it has not begun with.
+func (s *Session) Began(steers bool) { s.apply(turnBegan{steers}) }
+
+// PromptBegun says that the model has seen a prompt.
+func (s *Session) PromptBegun(id string) {
+	if key, ok := s.keyOf(id); ok {
+		s.apply(promptBegun{key})
+	}
+}
+
+// PromptBack says that the agent gave up a prompt that the model has not seen.
+// It is sent again, unless refused says why it would be given up again.
+func (s *Session) PromptBack(id string, refused error) {
+	if key, ok := s.keyOf(id); ok {
+		s.apply(promptBack{key, refused})
+	}
+}
+
+func (s *Session) keyOf(id string) (int, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key, ok := s.byID[id]
+	return key, ok
+}
+
+// EndTurn says that a turn of the agent is over. It takes back what was asked in
+// it, calls wrapUp, and ends its prompts; wrapUp draws what is left to draw, and
+// is told whether the turn was cancelled. It reports false, and wrapUp is not
+// called, if it was no turn of this session's prompts.
+func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
+	ev := turnEnded{all: t.All, own: t.Own, perhaps: t.Perhaps, how: ending{reason: t.Reason, err: t.Err}}
+	for _, id := range t.Prompts {
+		key, ok := s.keyOf(id)
+		if !ok {
+			key = -1 // of another turn
+		}
+		ev.answers = append(ev.answers, key)
+	}
+	return s.wrap(ev, wrapUp)
+}
+
+// Idle says that the agent works on nothing. If the end of a turn was perhaps that
+// of a prompt, it was; wrapUp is as in EndTurn.
+func (s *Session) Idle(wrapUp func(cancelled bool)) { s.wrap(agentIdle{}, wrapUp) }
+
+// Exited says that the agent's process has ended. As after EndTurn, the prompts
+// end after wrapUp.
+func (s *Session) Exited(err error, wrapUp func(cancelled bool)) {
+	s.wrap(agentExited{ending{err: requestError(err)}, err}, wrapUp)
+}
+
+func (s *Session) wrap(ev event, draw func(cancelled bool)) bool {
+	s.apply(ev)
+	e, ok := (<-s.wrapping).(wrapUp)
+	if !ok {
+		return false
+	}
+	defer s.apply(turnWrapped{}) // also after a panic
+	draw(e.cancelled)
+	return true
+}
+
+// logPanic is for what ends one session's work and must not end the others'.
+func (s *Session) logPanic(v any) {
+	s.front.log.Error("a session's code panicked", "session", s.id, "panic", v, "stack", string(debug.Stack()))
+}

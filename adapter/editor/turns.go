@@ -1,0 +1,220 @@
+package editor
+
+import "slices"
+
+// startDone goes on with the prompt that the agent was started for.
+func (s *state) startDone(ev startDone) {
+	if s.phase != starting {
+		return
+	}
+	switch p := s.firstWaiting(); {
+	case ev.failed == nil && s.turn == nil:
+		s.phase = idle
+	case ev.failed == nil:
+		s.phase = running // it began by itself
+	default:
+		s.phase = down
+		if p != nil {
+			s.finish(p, *ev.failed)
+		}
+	}
+}
+
+// sendFailed takes a prompt back that the agent did not get.
+func (s *state) sendFailed(ev sendFailed) {
+	p := s.prompt(ev.key)
+	if p == nil || s.turn == nil {
+		return
+	}
+	s.turn.drop(p.key)
+	if s.turn.owner == 0 && len(s.turn.steered) == 0 && !s.turn.own {
+		s.turn = nil
+		s.phase = idle
+	}
+	if !ev.gone {
+		s.finish(p, ev.how)
+		return
+	}
+	p.state = waiting
+	s.phase = leaving
+}
+
+// drop takes a prompt out of a turn that the agent did not get it for.
+func (t *turn) drop(key int) {
+	if t.owner == key {
+		t.owner = 0
+	}
+	is := func(k int) bool { return k == key }
+	t.steered = slices.DeleteFunc(t.steered, is)
+	t.sent = slices.DeleteFunc(t.sent, is)
+}
+
+// turnBegan notes that the agent works. Nobody may have asked for it.
+func (s *state) turnBegan(ev turnBegan) {
+	s.steers = ev.steers
+	if s.turn != nil {
+		s.turn.perhaps = nil // a turn begins: the prompt's own, if one waits
+	}
+	switch s.phase {
+	case idle, starting:
+		if s.turn == nil {
+			s.turn = s.newTurn()
+			s.turn.own = true
+		}
+		if s.phase == idle {
+			s.phase = running
+		}
+	case sent:
+		s.phase = running
+	}
+}
+
+// promptBack takes back a prompt that the model has not seen. No turn begins with
+// one that a turn should have begun with.
+func (s *state) promptBack(ev promptBack) {
+	p := s.prompt(ev.key)
+	if p == nil || s.turn == nil || p.begun || !slices.Contains(s.turn.prompts(), p.key) {
+		return
+	}
+	p.back, p.refused = true, ev.refused
+	if p.key != s.turn.owner || s.phase == finishing {
+		return
+	}
+	rest, over := s.turn.prompts(), s.turn.n
+	then := idle
+	if s.phase == leaving {
+		then = leaving
+	}
+	s.goOn(rest, then)
+	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == over })
+}
+
+// turnEnded begins to end a turn: what was asked in it is taken back first.
+func (s *state) turnEnded(ev turnEnded) {
+	t := s.turn
+	if t == nil || s.phase == finishing || s.phase == starting {
+		s.do(passOver{})
+		return
+	}
+	named := slices.ContainsFunc(t.sent, func(k int) bool { return slices.Contains(ev.answers, k) })
+	if !ev.all && !named && !t.own && (ev.own || len(ev.answers) > 0) {
+		if ev.perhaps {
+			t.perhaps = &ev
+		}
+		s.do(passOver{}) // of a turn that the agent began by itself, or that is over
+		return
+	}
+	then := idle
+	if s.phase == leaving {
+		then = leaving
+	}
+	s.end = &turnEnd{turnEnded: ev, cancelled: s.phase == cancelling || s.phase == leaving, then: then}
+	s.phase = finishing
+	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == t.n })
+}
+
+// agentExited ends what the process leaves behind. The prompt that a question
+// waits for is not sent: it was meant as an answer.
+func (s *state) agentExited(ev agentExited) {
+	s.exit = ev.how
+	if s.waitsForWords() {
+		lost := ev.how
+		s.lost = &lost
+	}
+	s.end = &turnEnd{
+		turnEnded: turnEnded{all: true, how: ev.how}, exit: true, then: down,
+		cancelled: s.phase == cancelling || s.phase == leaving,
+	}
+	s.phase, s.interrupting, s.steers = finishing, 0, false
+	s.withdraw(ev.why, func(*request) bool { return true })
+}
+
+// agentIdle ends a prompt that the agent took into a turn of its own: no other
+// end will come.
+func (s *state) agentIdle() {
+	if s.turn == nil || s.turn.perhaps == nil || s.phase == finishing {
+		s.do(passOver{})
+		return
+	}
+	end := *s.turn.perhaps
+	end.all = true
+	s.turnEnded(end)
+}
+
+// waitsForWords reports whether a question stands in the conversation.
+func (s *state) waitsForWords() bool {
+	return s.inState(parked) != nil || s.inState(parking) != nil && !s.turn.inPrompt()
+}
+
+// wrap lets the end of the turn be drawn once nothing of it is asked any more.
+func (s *state) wrap() {
+	if s.phase != finishing || s.end.wrapping {
+		return
+	}
+	for _, r := range s.requests {
+		if s.end.exit || s.turn != nil && r.turn == s.turn.n {
+			return
+		}
+	}
+	s.end.wrapping = true
+	s.do(wrapUp{s.end.cancelled})
+}
+
+// turnWrapped ends the prompts of the turn. Those that its end does not name go
+// on: the agent has them in its queue.
+func (s *state) turnWrapped() {
+	if s.phase != finishing {
+		return
+	}
+	end, t := s.end, s.turn
+	how := end.how
+	if end.cancelled {
+		how = endedCancelled
+	}
+	var rest []int
+	if t != nil {
+		for _, key := range t.prompts() {
+			p := s.prompt(key)
+			switch {
+			case p == nil:
+			case !end.all && key != t.owner && !p.begun && !slices.Contains(end.answers, key):
+				rest = append(rest, key)
+			default:
+				s.finish(p, how)
+			}
+		}
+	}
+	s.end = nil
+	s.goOn(rest, end.then)
+}
+
+// goOn makes the next turn of prompts that the agent still has. Those that it
+// gave back wait again.
+func (s *state) goOn(rest []int, then phase) {
+	s.turn, s.phase = nil, then
+	var kept []int
+	for _, key := range rest {
+		p := s.prompt(key)
+		switch {
+		case p == nil:
+		case p.refused != nil:
+			s.finish(p, ending{err: p.refused})
+		case p.back:
+			p.state, p.begun, p.back = waiting, false, false
+		default:
+			kept = append(kept, key)
+		}
+	}
+	if len(kept) == 0 {
+		return
+	}
+	s.turn = s.newTurn()
+	s.turn.owner, s.turn.steered, s.turn.sent, s.turn.queued = kept[0], kept[1:], kept, true
+	if then != idle {
+		return
+	}
+	s.phase = sent
+	if s.prompt(kept[0]).cancelled {
+		s.cancelTurn(true)
+	}
+}

@@ -57,6 +57,8 @@ type turn struct {
 	sent    []int // every prompt that the agent got for it
 	queued  bool  // the agent may have prompts in its queue
 	repeat  bool  // interrupts are repeated until it ends
+	// cancelled says how its prompts end, whatever the agent says.
+	cancelled bool
 	// perhaps is the end of a turn of the agent's own that may have been this one.
 	perhaps *turnEnded
 }
@@ -64,10 +66,9 @@ type turn struct {
 // turnEnd is the end of a turn, while what was asked in it is taken back.
 type turnEnd struct {
 	turnEnded
-	cancelled bool
-	exit      bool  // the process has ended
-	wrapping  bool  // it is being drawn
-	then      phase // what follows
+	exit     bool  // the process has ended
+	wrapping bool  // it is being drawn
+	then     phase // what follows
 }
 
 // request is something that the agent waits for.
@@ -219,16 +220,16 @@ func (s *state) cancelTurn(tell bool) {
 	switch s.phase {
 	case sent, running:
 		s.phase = cancelling
-		s.turn.repeat = tell
+		s.turn.cancelled, s.turn.repeat = true, tell
 		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
 		if tell {
 			s.interrupt()
 		}
 		s.do(startGrace{s.turn.n})
-	case finishing:
-		s.end.cancelled = true
-		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
 	default:
+		if s.turn != nil { // it has ended, its prompts have not
+			s.turn.cancelled = true
+		}
 		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
 	}
 }

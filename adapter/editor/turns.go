@@ -108,7 +108,7 @@ func (s *state) turnEnded(ev turnEnded) {
 	if s.phase == leaving {
 		then = leaving
 	}
-	s.end = &turnEnd{turnEnded: ev, cancelled: s.phase == cancelling || s.phase == leaving, then: then}
+	s.end = &turnEnd{turnEnded: ev, then: then}
 	s.phase = finishing
 	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == t.n })
 }
@@ -121,10 +121,7 @@ func (s *state) agentExited(ev agentExited) {
 		lost := ev.how
 		s.lost = &lost
 	}
-	s.end = &turnEnd{
-		turnEnded: turnEnded{all: true, how: ev.how}, exit: true, then: down,
-		cancelled: s.phase == cancelling || s.phase == leaving,
-	}
+	s.end = &turnEnd{turnEnded: turnEnded{all: true, how: ev.how}, exit: true, then: down}
 	s.phase, s.interrupting, s.steers = finishing, 0, false
 	s.withdraw(ev.why, func(*request) bool { return true })
 }
@@ -157,7 +154,7 @@ func (s *state) wrap() {
 		}
 	}
 	s.end.wrapping = true
-	s.do(wrapUp{s.end.cancelled})
+	s.do(wrapUp{s.turn != nil && s.turn.cancelled})
 }
 
 // turnWrapped ends the prompts of the turn. Those that its end does not name go
@@ -168,11 +165,11 @@ func (s *state) turnWrapped() {
 	}
 	end, t := s.end, s.turn
 	how := end.how
-	if end.cancelled {
-		how = endedCancelled
-	}
 	var rest []int
 	if t != nil {
+		if t.cancelled {
+			how = endedCancelled
+		}
 		for _, key := range t.prompts() {
 			p := s.prompt(key)
 			switch {

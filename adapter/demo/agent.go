@@ -66,6 +66,9 @@ func (b *backend) Request(_ context.Context, method string, _ json.RawMessage) (
 	return nil, acp.NewMethodNotFound(method)
 }
 
+// OpensInOrder lets a person pipe requests into the demo.
+func (b *backend) OpensInOrder() {}
+
 // callID names the next question call.
 func (b *backend) callID() string {
 	b.mu.Lock()

@@ -22,6 +22,14 @@ type Backend interface {
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
 }
 
+// InOrder is a [Backend] whose Open never blocks. Its sessions are open before
+// anything that the editor sent behind is looked at, also if the editor did not
+// wait for the response, or has gone.
+type InOrder interface {
+	Backend
+	OpensInOrder()
+}
+
 // Opening is a session/new, session/load, session/resume or session/fork.
 type Opening struct {
 	Method string

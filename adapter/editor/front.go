@@ -156,11 +156,17 @@ func (f *front) known(id string) *Session {
 
 // Accept takes prompts in the order in which they arrive, so that a cancel that
 // follows finds its prompt. It implements [conn.Acceptor].
-func (f *front) Accept(_ context.Context, method string, params json.RawMessage) conn.Answer {
+func (f *front) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
+	f.connection()
+	if method == acp.AgentMethodSessionNew {
+		if _, ok := f.backend.(InOrder); ok {
+			response, err := f.open(ctx, method, params)
+			return func() (any, error) { return response, err }
+		}
+	}
 	if method != acp.AgentMethodSessionPrompt {
 		return nil
 	}
-	f.connection()
 	answer, err := f.acceptPrompt(params)
 	if err != nil {
 		return func() (any, error) { return nil, err }

@@ -273,3 +273,24 @@ func TestAnyClientAnyForm(t *testing.T) {
 	})
 	require.NotZero(t, accepted)
 }
+
+// A secret is asked for in a form or not at all.
+func TestSecretIsNoOption(t *testing.T) {
+	form, err := ask.AgentForm{Params: json.RawMessage(`{"sessionId":"s","toolCallId":"c","mode":"form","message":"m","requestedSchema":{"type":"object",
+	 "properties":{"key":{"type":"string","title":"Your key?","_meta":{"codex":{"isSecret":true}}}}}}`)}.Call()
+	require.NoError(t, err)
+	asked := false
+	client := permissions(func() { asked = true })
+	reply, outcome := adapter.New(client, nil).AskForm(t.Context(), form)
+	require.Equal(t, convert.Failed, outcome.Status)
+	require.Contains(t, outcome.Reason, "secret")
+	require.JSONEq(t, `{"action":"cancel"}`, string(reply))
+	require.False(t, asked)
+}
+
+type permissions func()
+
+func (p permissions) RequestPermission(context.Context, acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	p()
+	return acp.RequestPermissionResponse{}, nil
+}

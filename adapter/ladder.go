@@ -83,6 +83,10 @@ func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
 		announced = true
 		a.stepDown(e, Form, err)
 	}
+	if e.form != nil && e.form.Secret() {
+		a.announce(e, 0, announced)
+		return a.conclude(e, 0, convert.Outcome{Status: convert.Failed, Reason: secretReason})
+	}
 	answers := make([]convert.Answer, len(e.call.Questions))
 	for q := range e.call.Questions {
 		a.announce(e, q, announced && q == 0)
@@ -191,6 +195,10 @@ func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, co
 	}
 	return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: " + why.Error()}
 }
+
+// secretReason is why a secret is not asked for: an option, a tool call or a
+// message is no place to write one.
+const secretReason = "This asks for a secret, and the editor has no form to take one"
 
 var errNoRung = errors.New("the client has no way to answer questions")
 

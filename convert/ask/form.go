@@ -25,6 +25,8 @@ type FormRequest struct {
 	// URL and ElicitationID belong to mode url.
 	URL           string `json:"url,omitempty"`
 	ElicitationID string `json:"elicitationId,omitempty"`
+
+	raw json.RawMessage // of an agent's form
 }
 
 // FormSchema is the object a form asks for.

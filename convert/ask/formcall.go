@@ -68,6 +68,7 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	}
 	switch {
 	case blank(message):
+	case f.fields[0].isCodex():
 	case len(f.fields) == 1 && (ours || f.fields[0].about == ""):
 		f.Questions[0].Text = message
 	case !ours:
@@ -129,6 +130,8 @@ func customFields(properties gjson.Result) map[string]string {
 			customs[mark.Get("questionId").Str] = k.Str
 		} else if of, ok := strings.CutSuffix(k.Str, customSuffix); ok && strings.HasPrefix(of, keyPrefix) && read.Field(properties, of).Exists() {
 			customs[of] = k.Str // other agents set no mark
+		} else if of, ok := codexNote(v); ok {
+			customs[of] = k.Str
 		}
 		return true
 	})
@@ -145,6 +148,7 @@ func (f *FormCall) add(to formField) error {
 	if blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
+	to.codex(&q)
 	options, ok := to.choices()
 	if !ok {
 		return &convert.InputError{Question: len(f.Questions) + 1, Err: convert.ErrWrongType,
@@ -182,6 +186,10 @@ func (t *formField) addOption(q *convert.Question, o gjson.Result) {
 		label = firstNonEmpty(read.Field(o, "title").String(), value.String())
 	}
 	if t.indexOf(value) >= 0 {
+		return
+	}
+	if t.custom != "" && value.Str == noneOfThese {
+		t.other = value
 		return
 	}
 	if blank(label) {

@@ -28,6 +28,8 @@ type formField struct {
 	values    []gjson.Result // of the first options, in their order
 	schema    gjson.Result
 	preset    gjson.Result // its default
+	other     gjson.Result // the value that stands for own words
+	secret    bool
 }
 
 var yesNo = gjson.Parse(`[{"const":true,"title":"Yes"},{"const":false,"title":"No"}]`).Array()
@@ -100,7 +102,7 @@ func (t *formField) fits(v gjson.Result) (is, keeps bool) {
 	case t.kind == "array":
 		return t.fitsItems(v)
 	case t.closed:
-		return t.indexOf(v) >= 0, true
+		return t.indexOf(v) >= 0 || t.other.Exists() && same(t.other, v), true
 	case t.kind == "string":
 		return v.Type == gjson.String, t.keepsText(v.Str)
 	}

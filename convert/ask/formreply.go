@@ -95,6 +95,8 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a convert.Answe
 	switch {
 	case err != nil:
 		return err
+	case raw == "" && to.other.Exists() && content[to.custom] != nil:
+		raw = to.other.Raw
 	case raw == "" && to.required:
 		return fmt.Errorf("%w: it is required: expected %s", convert.ErrBadAnswer, to.expects())
 	case raw == "":
@@ -142,7 +144,11 @@ func (f FormCall) Read(reply json.RawMessage) (convert.Outcome, json.RawMessage,
 	root := gjson.ParseBytes(reply)
 	switch action := read.Field(root, "action"); action.Str {
 	case "accept":
-		return f.readContent(read.Field(root, "content"))
+		o, forServer, err := f.readContent(read.Field(root, "content"))
+		if err == nil && forServer == nil { // an agent's form: as it came
+			forServer = reply
+		}
+		return o, forServer, err
 	case "decline":
 		return convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}, declineReply, nil
 	case "cancel":
@@ -179,13 +185,40 @@ func (f FormCall) readContent(content gjson.Result) (convert.Outcome, json.RawMe
 		values[to.key] = json.RawMessage(v.Raw)
 		answers[i] = f.answer(i, v)
 	}
+	if f.request.raw != nil {
+		f.addCustoms(content, answers)
+		return convert.Outcome{Status: convert.Answered, Answers: answers}, nil, nil
+	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}, f.accept(values), nil
 }
+
+// addCustoms adds the texts beside the choices to a record of answers.
+func (f FormCall) addCustoms(content gjson.Result, answers []convert.Answer) {
+	for i := range f.fields {
+		to := &f.fields[i]
+		words := read.Field(content, to.custom).String()
+		switch {
+		case to.custom == "" || words == "":
+		case to.secret:
+			answers[i].Text = hidden
+		case len(answers[i].Selected) == 1 && to.kind != "array":
+			answers[i].Note = words
+		default:
+			answers[i].Text = words
+		}
+	}
+}
+
+// hidden stands in a record for what nobody else may see.
+const hidden = "(not shown)"
 
 // answer is a value as an answer to question i.
 func (f FormCall) answer(i int, v gjson.Result) (a convert.Answer) {
 	to := &f.fields[i]
-	if !to.closed {
+	switch {
+	case to.secret:
+		return convert.Answer{Text: hidden}
+	case !to.closed:
 		return convert.Answer{Text: v.String()}
 	}
 	items := []gjson.Result{v}
@@ -193,7 +226,9 @@ func (f FormCall) answer(i int, v gjson.Result) (a convert.Answer) {
 		items = v.Array()
 	}
 	for _, item := range items {
-		a.Selected = append(a.Selected, f.Questions[i].Options[to.indexOf(item)].Label)
+		if at := to.indexOf(item); at >= 0 { // not the one for own words
+			a.Selected = append(a.Selected, f.Questions[i].Options[at].Label)
+		}
 	}
 	return a
 }

@@ -66,11 +66,10 @@ func (s ServerForm) Call() (FormCall, error) {
 
 // address is the question for a server that sends the user to an address.
 func (s ServerForm) address(f FormCall) (FormCall, error) {
-	u, err := url.Parse(s.URL)
-	// What is not of the web (javascript:, file:) is nothing to send a user to.
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || clean.Line(s.URL) != s.URL {
-		return FormCall{}, &convert.InputError{Err: convert.ErrWrongType, Detail: "url must be an address such as https://example.com/, got " + shorten(clean.Visible(s.URL))}
+	if err := checkAddress(s.URL); err != nil {
+		return FormCall{}, err
 	}
+	u, _ := url.Parse(s.URL)
 	text := s.asks(s.Message) + "\n\nIt wants you to open this address in a browser:\n" + s.URL
 	if u.Host != "" {
 		text += "\n(on the host " + u.Hostname() + ")"
@@ -176,6 +175,9 @@ func (f FormCall) Request() FormRequest {
 // one piece.
 func (f FormCall) Announce() acp.SessionUpdate {
 	title := clean.Truncate("MCP server "+f.Server, maxTitle)
+	if f.Server == "" {
+		title = Title(f.Call, 0, TitleHeader)
+	}
 	return announce(f.ID, title, struct {
 		Message         string `json:"message"`
 		RequestedSchema any    `json:"requestedSchema,omitempty"`

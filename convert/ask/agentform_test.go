@@ -1,0 +1,132 @@
+package ask_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+)
+
+const kimiForm = `{"sessionId":"s","toolCallId":"0:c","mode":"form","message":"Which database?\nWhich features?","_meta":{"x":1},
+"requestedSchema":{"type":"object","properties":{
+ "q0":{"type":"string","title":"Database","oneOf":[{"const":"PostgreSQL","title":"PostgreSQL"},{"const":"SQLite","title":"SQLite"}]},
+ "q1":{"type":"array","title":"Features","minItems":1,"items":{"anyOf":[{"const":"Auth","title":"Auth"},{"const":"Logs","title":"Logs"}]}}},
+ "required":["q0","q1"]}}`
+
+// Kimi's fields have headers alone. The texts are in the message, or, should one
+// of them have several lines, in the input of the tool call.
+func TestKimiForm(t *testing.T) {
+	form, err := ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call()
+	require.NoError(t, err)
+	require.Equal(t, "Which database?", form.Questions[0].Text)
+	require.Equal(t, "Database", form.Questions[0].Header)
+	require.Equal(t, "Which features? (at least 1 of the options)", form.Questions[1].Text)
+	for _, q := range form.Questions {
+		require.True(t, q.Closed, "own words would vanish")
+	}
+	require.Equal(t, "s", form.Session)
+	require.Equal(t, "0:c", form.ID)
+
+	two := strings.Replace(kimiForm, `Which database?\n`, `Which database?\nThink twice.\n`, 1)
+	input := `{"questions":[{"question":"Which database?\nThink twice."},{"question":"Which features?"}]}`
+	form, err = ask.AgentForm{Params: json.RawMessage(two), Input: json.RawMessage(input)}.Call()
+	require.NoError(t, err)
+	require.Equal(t, "Which database?\nThink twice.", form.Questions[0].Text)
+
+	form, err = ask.AgentForm{Params: json.RawMessage(two)}.Call()
+	require.NoError(t, err)
+	require.Contains(t, form.Questions[0].Text, "Which features?", "nothing is left out")
+}
+
+const codexForm = `{"sessionId":"s","toolCallId":"c","mode":"form","message":"Codex needs your input to continue.","requestedSchema":{"type":"object","properties":{
+ "db":{"title":"Which database?","description":"Database","_meta":{"codex":{"isOther":true,"isSecret":SECRET}},"type":"string","oneOf":[
+  {"const":"PostgreSQL","title":"PostgreSQL"},{"const":"SQLite","title":"SQLite"},{"const":"None of the above","title":"None of the above","description":"Provide a different answer in the note field."}]},
+ "db_note":{"type":"string","title":"Additional answer or note","_meta":{"codex":{"questionId":"db","role":"user_note","isSecret":SECRET}}}},
+ "required":["db"]},"_meta":{"codex":{"autoResolutionMs":null}}}`
+
+func codex(t *testing.T, secret string) ask.FormCall {
+	t.Helper()
+	form, err := ask.AgentForm{Params: json.RawMessage(strings.ReplaceAll(codexForm, "SECRET", secret))}.Call()
+	require.NoError(t, err)
+	return form
+}
+
+func TestCodexForm(t *testing.T) {
+	form := codex(t, "false")
+	require.Len(t, form.Questions, 1, "the note belongs to its question")
+	q := form.Questions[0]
+	require.Equal(t, "Which database?", q.Text)
+	require.Equal(t, "Database", q.Header)
+	require.Len(t, q.Options, 2, "own words stand for none of them")
+	require.False(t, q.Closed)
+	require.False(t, form.Secret())
+	for want, a := range map[string]convert.Answer{
+		`{"action":"accept","content":{"db":"SQLite"}}`:                                     {Selected: []string{"SQLite"}},
+		`{"action":"accept","content":{"db":"SQLite","db_note":"for now"}}`:                 {Selected: []string{"SQLite"}, Note: "for now"},
+		`{"action":"accept","content":{"db":"None of the above","db_note":"DuckDB, mine"}}`: {Text: "DuckDB, mine"},
+	} {
+		reply, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{a}})
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(reply))
+		o, back, err := form.Read(reply)
+		require.NoError(t, err)
+		require.Equal(t, string(reply), string(back), "as it came")
+		require.Equal(t, []convert.Answer{a}, o.Answers)
+	}
+	_, err := form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}}})
+	require.ErrorIs(t, err, convert.ErrBadAnswer)
+}
+
+func TestCodexAsyncForm(t *testing.T) {
+	form, err := ask.AgentForm{Params: json.RawMessage(`{"sessionId":"s","mode":"form","message":"It keeps working.","_meta":{"codex":{"delivery":"async"}},
+	 "requestedSchema":{"type":"object","properties":{"question_0":{"title":"Name of the service?","type":"string","_meta":{"codex":{}}}}}}`)}.Call()
+	require.NoError(t, err)
+	require.Equal(t, "It keeps working.\n\nName of the service?", form.Questions[0].Text)
+}
+
+// A secret does not get into a record of the answers.
+func TestSecretForm(t *testing.T) {
+	form := codex(t, "true")
+	require.True(t, form.Secret())
+	o, back, err := form.Read(json.RawMessage(`{"action":"accept","content":{"db":"None of the above","db_note":"hunter2"}}`))
+	require.NoError(t, err)
+	require.Contains(t, string(back), "hunter2")
+	require.Equal(t, []convert.Answer{{Text: "(not shown)"}}, o.Answers)
+}
+
+// A client with forms gets an agent's form as it came, unknown members and all.
+func TestAgentFormIsPassedOn(t *testing.T) {
+	form, err := ask.AgentForm{Params: json.RawMessage(kimiForm)}.Call()
+	require.NoError(t, err)
+	request := form.Request()
+	sent, err := json.Marshal(request)
+	require.NoError(t, err)
+	require.JSONEq(t, kimiForm, string(sent))
+
+	request.Message = ask.Remark("that does not fit", request.Message)
+	sent, err = json.Marshal(request)
+	require.NoError(t, err)
+	require.JSONEq(t, strings.Replace(kimiForm, `"message":"`, `"message":"That does not fit.\n\n`, 1), string(sent))
+}
+
+func TestAgentFormAddress(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"https://example.com/x": true, "http://localhost:1/": true,
+		"javascript:alert(1)": false, "file:///etc/passwd": false, "": false, "https://exa\u202emple.com": false,
+	} {
+		params, err := json.Marshal(map[string]string{"mode": "url", "message": "Log in", "url": address, "elicitationId": "e"})
+		require.NoError(t, err)
+		form, err := ask.AgentForm{Params: params}.Call()
+		if !ok {
+			require.ErrorIs(t, err, convert.ErrWrongType, address)
+			continue
+		}
+		require.NoError(t, err, address)
+		require.True(t, form.IsURL())
+		require.Contains(t, form.Questions[0].Text, address)
+	}
+}

@@ -1,0 +1,141 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// calls are requests of our own to a peer.
+type calls struct {
+	to     *outlet
+	prefix string
+
+	mu      sync.Mutex
+	last    int
+	pending map[string]chan reply
+	closed  error
+}
+
+type reply struct {
+	result json.RawMessage
+	err    error
+}
+
+func (c *calls) init(to *outlet) {
+	c.to, c.prefix, c.pending = to, unique(), map[string]chan reply{}
+}
+
+// call sends a request and waits for its answer. When ctx ends before, the peer
+// is told, and the error wraps that of ctx.
+func (c *calls) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("%s: encode params: %w", method, err)
+	}
+	id, answer, err := c.enter()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	c.to.post(requestLine(id, method, body))
+	select {
+	case r := <-answer:
+		return r.result, r.err
+	case <-ctx.Done():
+	}
+	if c.take(id) == nil { // answered at the same moment
+		r := <-answer
+		return r.result, r.err
+	}
+	c.to.post(notificationLine("$/cancel_request", []byte(`{"requestId":"`+id+`"}`)))
+	return nil, fmt.Errorf("%s: %w", method, ctx.Err())
+}
+
+func (c *calls) enter() (id string, answer chan reply, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed != nil {
+		return "", nil, c.closed
+	}
+	c.last++
+	id, answer = c.prefix+strconv.Itoa(c.last), make(chan reply, 1)
+	c.pending[id] = answer
+	return id, answer, nil
+}
+
+func (c *calls) take(id string) chan reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answer := c.pending[id]
+	delete(c.pending, id)
+	return answer
+}
+
+// settle hands on an answer, and reports whether it is one to a call of ours.
+// That counts also for calls that have been given up.
+func (c *calls) settle(m *message) bool {
+	if len(m.id) < len(c.prefix)+2 || string(m.id[1:1+len(c.prefix)]) != c.prefix {
+		return false
+	}
+	answer := c.take(string(m.id[1 : len(m.id)-1]))
+	switch {
+	case answer == nil:
+	case m.err != nil && string(m.err) != "null":
+		answer <- reply{err: peerError(m.err)}
+	case m.result != nil:
+		answer <- reply{result: json.RawMessage(append([]byte(nil), m.result...))}
+	default:
+		answer <- reply{result: json.RawMessage("null")}
+	}
+	return true
+}
+
+// close fails all calls, also those to come.
+func (c *calls) close(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed != nil {
+		return
+	}
+	c.closed = fmt.Errorf("%w: %w", conn.ErrClosed, err)
+	for id, answer := range c.pending {
+		delete(c.pending, id)
+		answer <- reply{err: c.closed}
+	}
+}
+
+// peerError reads an error that a peer answered with. Whatever it is, it is one.
+func peerError(raw []byte) error {
+	e := &acp.RequestError{}
+	if err := json.Unmarshal(raw, e); err != nil {
+		return &acp.RequestError{Code: codeInternal, Message: "an error that cannot be read"}
+	}
+	return e
+}
+
+const codeInternal = -32603
+
+// The lines of our own, without line ends.
+
+func requestLine(id, method string, params []byte) []byte {
+	return []byte(`{"jsonrpc":"2.0","id":"` + id + `","method":"` + method + `","params":` + string(params) + `}`)
+}
+
+func notificationLine(method string, params []byte) []byte {
+	return []byte(`{"jsonrpc":"2.0","method":"` + method + `","params":` + string(params) + `}`)
+}
+
+func resultLine(id string, result []byte) []byte {
+	return []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":` + string(result) + `}`)
+}
+
+func errorLine(id string, code int, message string) []byte {
+	body, _ := json.Marshal(acp.RequestError{Code: code, Message: message})
+	return []byte(`{"jsonrpc":"2.0","id":` + id + `,"error":` + string(body) + `}`)
+}

@@ -1,0 +1,125 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// fromEditor looks at a line of the editor.
+func (p *proxy) fromEditor(line []byte, m *message) act {
+	if m.isResponse() {
+		if p.calls.settle(m) {
+			return drop
+		}
+		return nil
+	}
+	method := m.name()
+	if m.isRequest() {
+		p.await(m, method)
+	}
+	switch method {
+	case acp.AgentMethodInitialize:
+		return p.initialize(line, m)
+	case acp.AgentMethodSessionCancel:
+		id := gjson.GetBytes(m.params, "sessionId").String()
+		return func(pass func([]byte) error) error {
+			// The agent learns first why its questions have no answer.
+			err := pass(line)
+			p.cancelSession(id, convert.ErrCancelled)
+			return err
+		}
+	}
+	return nil
+}
+
+// await remembers a request that the agent has to answer.
+func (p *proxy) await(m *message, method string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.awaited[string(m.id)] = &request{method: method, session: gjson.GetBytes(m.params, "sessionId").String()}
+}
+
+// initialize learns what the editor can do, and tells the agent that it has
+// forms and opens addresses: what it has not is done here.
+func (p *proxy) initialize(line []byte, m *message) act {
+	p.setClient(m.params)
+	empty := func(old []byte) []byte {
+		if old == nil || string(old) == "null" {
+			return []byte("{}")
+		}
+		return old
+	}
+	params := edit(m.params, empty, "clientCapabilities", "elicitation", "form")
+	params = edit(params, empty, "clientCapabilities", "elicitation", "url")
+	return rewritten(line, "params", params)
+}
+
+// rewritten passes a line on with a member changed.
+func rewritten(line []byte, key string, value []byte) act {
+	changed := edit(bytes.TrimSpace(line), func([]byte) []byte { return value }, key)
+	return func(pass func([]byte) error) error { return pass(append(changed, '\n')) }
+}
+
+// clientInfo is what the editor said of itself.
+type clientInfo struct {
+	forms, urls bool
+}
+
+func (p *proxy) setClient(params []byte) {
+	var r acp.InitializeRequest
+	if err := json.Unmarshal(params, &r); err != nil {
+		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
+	}
+	caps := r.ClientCapabilities.Elicitation
+	o := adapter.Options{
+		Forms: caps != nil && caps.Form != nil,
+		URLs:  caps != nil && caps.Url != nil,
+		First: p.opts.First, Guard: p.opts.Guard, Logger: p.log,
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.client = clientInfo{forms: o.Forms, urls: o.URLs}
+	p.asker = adapter.New(&editor{p}, &o)
+}
+
+// editor is the editor as the adapter sees it.
+type editor struct{ p *proxy }
+
+func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	raw, err := e.p.calls.call(ctx, acp.ClientMethodSessionRequestPermission, r)
+	if err != nil {
+		return acp.RequestPermissionResponse{}, err
+	}
+	return conn.DecodePermission(raw)
+}
+
+func (e *editor) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
+	return e.p.calls.call(ctx, acp.ClientMethodElicitationCreate, request)
+}
+
+// SessionUpdate shows a question. Where the agent has shown its tool call
+// already, the question is that tool call.
+func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	if t := n.Update.ToolCall; t != nil && e.p.shows(string(n.SessionId), string(t.ToolCallId)) {
+		n.Update = acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+			Meta: t.Meta, Content: t.Content, Kind: &t.Kind, Locations: t.Locations,
+			RawInput: t.RawInput, Status: &t.Status, Title: &t.Title, ToolCallId: t.ToolCallId,
+		}}
+	}
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	e.p.editor.post(notificationLine(acp.ClientMethodSessionUpdate, body))
+	return nil
+}
+
+func (e *editor) Done() <-chan struct{} { return e.p.ctx.Done() }

@@ -1,0 +1,56 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+)
+
+// form asks what the agent, or an MCP server behind it, wants to know in a form.
+func (p *proxy) form(m *message) asking {
+	id, params, session := string(m.id), bytes.Clone(m.params), p.sessionOf(m)
+	input := p.input(session, gjson.GetBytes(params, "toolCallId").String())
+	form, err := ask.AgentForm{Params: params, Input: input}.Call()
+	form.Session = session
+	return askForm(form, err, id, "action")
+}
+
+// grokForm asks what an MCP server of Grok's wants to know.
+func (p *proxy) grokForm(m *message) asking {
+	id, root := string(m.id), gjson.Parse(string(m.params))
+	form, err := ask.ServerForm{
+		Server: root.Get("serverName").String(), Message: root.Get("message").String(),
+		Mode: root.Get("mode").String(), Schema: json.RawMessage(root.Get("requestedSchema").Raw),
+		URL: root.Get("url").String(), ElicitationID: root.Get("elicitationId").String(),
+	}.Call()
+	form.Session = p.sessionOf(m)
+	return askForm(form, err, id, "outcome")
+}
+
+// askForm asks a form; key is the member of the reply that says how it ended. A
+// failure is an error: decline and cancel are the user's.
+func askForm(form ask.FormCall, err error, id, key string) asking {
+	return func(ctx context.Context, a *adapter.Adapter) func() []byte {
+		if err != nil {
+			return refusal(id, err)
+		}
+		wait := a.PostForm(ctx, form)
+		return func() []byte {
+			reply, outcome := wait()
+			if outcome.Status == convert.Failed || outcome.Status == convert.Disconnected {
+				return errorLine(id, codeInternal, outcome.Reason)
+			}
+			if key != "action" {
+				action := gjson.GetBytes(reply, "action").Raw
+				reply = edit(reply, func([]byte) []byte { return []byte(action) }, key)
+			}
+			return resultLine(id, reply)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long anything may take.
+const patience = 20 * time.Second
+
+// end is one end of a proxied connection, in the hands of a test.
+type end struct {
+	t     *testing.T
+	w     *io.PipeWriter
+	lines chan string
+	mu    sync.Mutex
+}
+
+func newEnd(t *testing.T) (*end, Stream) {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	e := &end{t: t, w: inW, lines: make(chan string, 100_000)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(e.lines)
+		r := bufio.NewReaderSize(outR, 1<<20)
+		for {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return
+			}
+			e.lines <- strings.TrimSuffix(line, "\n")
+		}
+	}()
+	t.Cleanup(func() {
+		inW.Close()
+		outW.Close()
+		<-done
+	})
+	return e, Stream{In: inR, Out: outW}
+}
+
+// send writes lines, each with a line end.
+func (e *end) send(lines ...string) {
+	e.t.Helper()
+	_, err := io.WriteString(e.w, strings.Join(lines, "\n")+"\n")
+	require.NoError(e.t, err)
+}
+
+// next is the next line.
+func (e *end) next() gjson.Result {
+	e.t.Helper()
+	select {
+	case line, ok := <-e.lines:
+		require.True(e.t, ok, "the stream has ended")
+		require.True(e.t, json.Valid([]byte(line)), line)
+		return gjson.Parse(line)
+	case <-time.After(patience):
+		require.Fail(e.t, "nothing came")
+		return gjson.Result{}
+	}
+}
+
+// until skips lines up to one with this method.
+func (e *end) until(method string) gjson.Result {
+	e.t.Helper()
+	for {
+		if m := e.next(); m.Get("method").Str == method {
+			return m
+		}
+	}
+}
+
+// reply is the next response; what comes before it is skipped.
+func (e *end) reply() gjson.Result {
+	e.t.Helper()
+	for {
+		if m := e.next(); !m.Get("method").Exists() {
+			return m
+		}
+	}
+}
+
+// result answers a request that was read with next.
+func (e *end) result(request gjson.Result, result string) {
+	e.t.Helper()
+	e.send(`{"jsonrpc":"2.0","id":` + request.Get("id").Raw + `,"result":` + result + `}`)
+}
+
+// quiet reports that nothing is there to read now.
+func (e *end) quiet() bool { return len(e.lines) == 0 }
+
+// proxied is an editor and an agent with a proxy between them.
+type proxied struct {
+	*testing.T
+	editor, agent *end
+	ended         chan error
+	cancel        context.CancelCauseFunc
+}
+
+func start(t *testing.T, o Options) *proxied {
+	editor, toEditor := newEnd(t)
+	agent, toAgent := newEnd(t)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	p := &proxied{T: t, editor: editor, agent: agent, ended: make(chan error, 1), cancel: cancel}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		p.ended <- Relay(ctx, toEditor, toAgent, o)
+	}()
+	t.Cleanup(func() {
+		cancel(nil)
+		for _, s := range []Stream{toEditor, toAgent} { // what Serve does by ending the process
+			s.In.(*io.PipeReader).Close()
+			s.Out.(*io.PipeWriter).Close()
+		}
+		<-finished
+	})
+	return p
+}
+
+// initialize lets the editor say what it can do.
+func (p *proxied) initialize(capabilities string) {
+	p.Helper()
+	p.editor.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":` + capabilities + `}}`)
+	p.agent.result(p.agent.next(), `{"protocolVersion":1}`)
+	require.Equal(p, "init", p.editor.next().Get("id").Str)
+}
+
+const (
+	noForms   = `{}`
+	withForms = `{"elicitation":{"form":{}}}`
+)

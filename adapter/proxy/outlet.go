@@ -1,0 +1,96 @@
+package proxy
+
+import (
+	"io"
+	"sync"
+)
+
+// outlet is where lines go to a peer. One goroutine passes on what the other
+// peer sent and waits for this one to take it; lines of our own go between and
+// wait for nobody.
+type outlet struct {
+	w io.Writer
+
+	mu    sync.Mutex
+	free  sync.Cond // the writer is done
+	busy  bool      // some goroutine writes
+	queue []byte    // our own lines, for whoever writes
+	err   error     // no line is taken any more
+}
+
+func newOutlet(w io.Writer) *outlet {
+	o := &outlet{w: w}
+	o.free.L = &o.mu
+	return o
+}
+
+// pass writes lines behind all that came before them, and returns when the peer
+// has taken them.
+func (o *outlet) pass(lines []byte) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.busy {
+		o.free.Wait()
+	}
+	if o.err == nil {
+		o.write(lines) // nothing is queued while nobody writes
+	}
+	o.drain()
+	return o.err
+}
+
+// post takes a line of our own, without its line end. It does not wait for the
+// peer.
+func (o *outlet) post(line []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return
+	}
+	o.queue = append(append(o.queue, line...), '\n')
+	if !o.busy {
+		o.busy = true
+		go func() {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.drain()
+		}()
+	}
+}
+
+// drain writes the queue until it is empty. mu is held.
+func (o *outlet) drain() {
+	for o.err == nil && len(o.queue) > 0 {
+		batch := o.queue
+		o.queue = nil
+		o.write(batch)
+	}
+	o.busy = false
+	o.free.Broadcast()
+}
+
+// write lets go of mu while the peer takes b. mu is held.
+func (o *outlet) write(b []byte) {
+	o.busy = true
+	o.mu.Unlock()
+	n, err := o.w.Write(b)
+	o.mu.Lock()
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		o.err, o.queue = writeError{err}, nil
+	}
+}
+
+// settle waits until everything is written, or writing failed.
+func (o *outlet) settle() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.busy {
+		o.free.Wait()
+	}
+}

@@ -1,0 +1,193 @@
+// Package proxy lets any ACP agent ask its user in any ACP editor. It stands
+// between the two: an agent to the editor, a client to the agent.
+//
+//	err := proxy.Serve(ctx, os.Stdin, os.Stdout, proxy.Options{Args: []string{"grok", "agent", "stdio"}})
+//
+// All that the two say to each other passes as it is written, in its order:
+// methods that nobody here knows, ids of any kind, _meta. Only questions are
+// taken out of the way. They go through package
+// [github.com/acp-bridge/acp-bridge/adapter], which asks them in the best way
+// that the editor has, and the answer goes back in the agent's own shape.
+//
+// # How a line passes
+//
+// A goroutine for each direction reads what is there, looks at each line just
+// long enough to know whether it is of interest, and writes the lines between
+// two that are in one piece, from the buffer into which they were read. A peer
+// that does not read stops the other one, as if there were a pipe between them.
+// Lines of the proxy's own go between others and wait for nobody.
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Stream is one end of a connection: what comes from it, and what goes to it.
+type Stream struct {
+	In  io.Reader
+	Out io.Writer
+}
+
+// proxy is one editor with one agent.
+type proxy struct {
+	opts   Options
+	log    *slog.Logger
+	ctx    context.Context
+	editor *outlet
+	agent  *outlet
+	calls  calls // to the editor
+
+	// mu guards all that follows, and what belongs to the sessions.
+	mu       sync.Mutex
+	asker    *adapter.Adapter
+	client   clientInfo
+	sessions map[string]*session
+	awaited  map[string]*request  // requests of the editor that the agent has
+	open     map[string]*question // requests of the agent that are answered here
+	profile  Profile
+
+	asks sync.WaitGroup // one for each open question
+}
+
+// request is a request of the editor.
+type request struct {
+	method  string
+	session string
+}
+
+// Relay stands between an editor and an agent until one of them ends its
+// stream, or ctx ends. It returns nil when the editor has; what then becomes of
+// the agent is the caller's business. Requests of the editor that the agent did
+// not answer get an error.
+//
+// Relay reads from both ends until they end: goroutines that sit in Read return
+// when that does.
+func Relay(ctx context.Context, editor, agent Stream, o Options) error {
+	return relay(ctx, editor, agent, o, func(err error) error { return err })
+}
+
+// relay is Relay with a function that says more about the end of an agent.
+func relay(ctx context.Context, editor, agent Stream, o Options, explain func(error) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := newProxy(ctx, editor.Out, agent.Out, o)
+	ended := make(chan error, 2)
+	go func() {
+		err := gone(errEditorGone, errAgentGone, p.run(editor.In, p.agent, p.fromEditor))
+		if errors.Is(err, errAgentGone) { // what it has said before is read first
+			select {
+			case <-time.After(lastWords):
+			case <-ctx.Done():
+			}
+		}
+		ended <- err
+	}()
+	go func() { ended <- gone(errAgentGone, errEditorGone, p.run(agent.In, p.editor, p.fromAgent)) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if errors.Is(err, errAgentGone) {
+		err = explain(err)
+	}
+	p.end(err)
+	if errors.Is(err, errEditorGone) {
+		return nil
+	}
+	return err
+}
+
+func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
+	p := &proxy{
+		opts: o, log: o.Logger, ctx: ctx,
+		editor: newOutlet(editor), agent: newOutlet(agent),
+		sessions: map[string]*session{}, awaited: map[string]*request{},
+		open: map[string]*question{}, profile: o.Agent,
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	p.calls.init(p.editor)
+	return p
+}
+
+var (
+	errEditorGone = errors.New("the editor is gone")
+	errAgentGone  = errors.New("the agent is gone")
+)
+
+// end answers what is open on both sides, as far as there is somebody to hear
+// it.
+func (p *proxy) end(why error) {
+	if errors.Is(why, errEditorGone) {
+		p.calls.close(why)
+	}
+	p.mu.Lock()
+	for _, q := range p.open {
+		q.cancel(cause(why))
+	}
+	for id := range p.awaited {
+		p.editor.post(errorLine(id, codeInternal, why.Error()))
+	}
+	clear(p.awaited)
+	p.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		p.asks.Wait()
+		p.editor.settle()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(lastWords):
+	}
+}
+
+// lastWords is how long a peer may take to read what it is told at the end.
+const lastWords = 2 * time.Second
+
+// cause is why open questions end with the connection: without an editor there
+// is nobody to answer them, without an agent nobody to hear it.
+func cause(why error) error {
+	if errors.Is(why, errEditorGone) {
+		return convert.ErrDisconnected
+	}
+	return why
+}
+
+// gone says which end is gone, that which is read or that which is written to,
+// and why if that is not plain.
+func gone(read, written, err error) error {
+	var w writeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return read
+	case errors.As(err, &w):
+		return fmt.Errorf("%w: %w", written, w.error)
+	}
+	return fmt.Errorf("%w: %w", read, err)
+}
+
+// writeError is one of the peer that lines are passed on to.
+type writeError struct{ error }
+
+// unique begins the ids of requests that this process makes. Behind another
+// proxy there is more than one.
+func unique() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:])
+	return "acp-bridge-" + hex.EncodeToString(b[:]) + "-"
+}

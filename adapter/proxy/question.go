@@ -1,0 +1,194 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+// question is a request of the agent that is answered here.
+type question struct {
+	session   string
+	cancel    context.CancelCauseFunc
+	withdrawn bool // by the agent
+}
+
+// maxOpen is how many questions may be open at a time; further ones are refused.
+const maxOpen = 1000
+
+const codeCancelled = -32800
+
+// errWithdrawn is why a question ends that the agent takes back.
+var errWithdrawn = errors.New("the agent withdrew it")
+
+// asking puts a question into its session's queue, at once. The function that
+// it returns waits for the user and returns the line for the agent. ctx ends
+// with the question.
+type asking func(ctx context.Context, a *adapter.Adapter) (wait func() []byte)
+
+// asked looks at a request of the agent. If it is a question, it goes no
+// further.
+func (p *proxy) asked(line []byte, m *message, method string) act {
+	ask := p.question(bytes.TrimSpace(line), m, method)
+	if ask == nil {
+		return nil
+	}
+	id, session := string(m.id), p.sessionOf(m)
+	return func(func([]byte) error) error {
+		p.start(id, session, ask)
+		return nil
+	}
+}
+
+// question returns how a request is answered here, nil for one that is not.
+func (p *proxy) question(line []byte, m *message, method string) asking {
+	switch method {
+	case acp.ClientMethodElicitationCreate:
+		return p.form(m)
+	case "_x.ai/mcp/elicit":
+		return p.grokForm(m)
+	case "_x.ai/ask_user_question":
+		return p.inDialect("grok", line, m)
+	case "_x.ai/exit_plan_mode":
+		return p.inDialect("grok-plan", line, m)
+	case "cursor/ask_question":
+		return p.inDialect("cursor", line, m)
+	case acp.ClientMethodSessionRequestPermission:
+		return p.permission(line, m)
+	}
+	return nil
+}
+
+// permission takes permission requests that are questions. Whether a choice is
+// one cannot be seen from its shape alone: it is only for agents that are known
+// to ask so.
+func (p *proxy) permission(line []byte, m *message) asking {
+	name, err := dialect.Recognise(line)
+	if err != nil || name == "choice" && !p.knows().Choices {
+		return nil
+	}
+	return p.inDialect(name, line, m)
+}
+
+// inDialect asks a call that is written in a dialect. One that cannot be read is
+// refused, in words that the model may get to see.
+func (p *proxy) inDialect(name string, line []byte, m *message) asking {
+	id, session := string(m.id), p.sessionOf(m)
+	req, err := dialect.Decode(bytes.Clone(line), name)
+	return func(ctx context.Context, a *adapter.Adapter) func() []byte {
+		if err != nil {
+			return refusal(id, err)
+		}
+		call := req.Call
+		call.Session = session
+		wait := a.Post(ctx, call)
+		return func() []byte {
+			outcome, _ := wait()
+			return dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body
+		}
+	}
+}
+
+// refusal answers a request that cannot be read.
+func refusal(id string, err error) func() []byte {
+	return func() []byte { return errorLine(id, codeInvalidParams, err.Error()) }
+}
+
+const codeInvalidParams = -32602
+
+// sessionOf is where a request of the agent belongs. One that does not say so
+// belongs to the only session there is, or to that of the request it names.
+func (p *proxy) sessionOf(m *message) string {
+	if id := gjson.GetBytes(m.params, "sessionId"); id.Type == gjson.String {
+		return id.Str
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.awaited[gjson.GetBytes(m.params, "requestId").Raw]; r != nil {
+		return r.session
+	}
+	if len(p.sessions) == 1 {
+		for id := range p.sessions {
+			return id
+		}
+	}
+	return ""
+}
+
+// start asks, in a goroutine of its own, and answers the agent.
+func (p *proxy) start(id, session string, ask asking) {
+	ctx, cancel := context.WithCancelCause(p.ctx)
+	q := &question{session: session, cancel: cancel}
+	p.mu.Lock()
+	asker, open := p.asker, len(p.open)
+	refused := asker == nil || p.open[id] != nil || open >= maxOpen
+	if !refused {
+		p.open[id] = q
+		p.asks.Add(1)
+	}
+	p.mu.Unlock()
+	if refused {
+		cancel(nil)
+		p.log.Warn("a question of the agent was refused", "open", open, "initialized", asker != nil)
+		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: too many questions are open, or the editor has not said yet what it can do"))
+		return
+	}
+	wait := ask(ctx, asker)
+	go func() {
+		defer p.asks.Done()
+		line := p.wait(id, wait)
+		p.mu.Lock()
+		delete(p.open, id)
+		withdrawn := q.withdrawn
+		p.mu.Unlock()
+		cancel(nil)
+		if withdrawn {
+			line = errorLine(id, codeCancelled, "Cancelled")
+		}
+		p.agent.post(line)
+	}()
+}
+
+// wait waits for an answer. A panic there is of one question.
+func (p *proxy) wait(id string, wait func() []byte) (line []byte) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.log.Error("asking a question panicked", "panic", v)
+			line = errorLine(id, codeInternal, "The user could not be asked")
+		}
+	}()
+	return wait()
+}
+
+// withdraw ends a question that the agent takes back, and reports whether it is
+// one. The agent gets an answer all the same.
+func (p *proxy) withdraw(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.open[id]
+	if q == nil {
+		return false
+	}
+	q.withdrawn = true
+	q.cancel(fmt.Errorf("%w: %w", convert.ErrCancelled, errWithdrawn))
+	return true
+}
+
+// cancelSession ends the open questions of a session.
+func (p *proxy) cancelSession(id string, cause error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.open {
+		if q.session == id {
+			q.cancel(cause)
+		}
+	}
+}

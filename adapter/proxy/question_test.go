@@ -1,0 +1,249 @@
+package proxy
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+)
+
+func TestInitialize(t *testing.T) {
+	for sent, want := range map[string]string{
+		`{"protocolVersion":1}`: `{"protocolVersion":1,"clientCapabilities":{"elicitation":{"form":{},"url":{}}}}`,
+		`{"clientCapabilities":{"fs":{"readTextFile":true},"elicitation":null},"x":1}`: `{"clientCapabilities":{"fs":{"readTextFile":true},"elicitation":{"form":{},"url":{}}},"x":1}`,
+		`{"clientCapabilities":{"elicitation":{"form":{"a":1},"_meta":{}}}}`:           `{"clientCapabilities":{"elicitation":{"form":{"a":1},"_meta":{},"url":{}}}}`,
+	} {
+		p := start(t, Options{})
+		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + sent + `}`)
+		got := p.agent.next()
+		require.Equal(t, want, got.Get("params").Raw)
+		require.Equal(t, "1", got.Get("id").Raw)
+		answer := `{"jsonrpc":"2.0","id":1,"result":{"agentCapabilities":{"loadSession":true},"_meta":{"grokShell":true}}}`
+		p.agent.send(answer)
+		require.Equal(t, answer, p.editor.next().Raw, "the editor sees the agent's capabilities")
+	}
+}
+
+const grokAsks = `{"jsonrpc":"2.0","id":0,"method":"_x.ai/ask_user_question","params":{"sessionId":"s1","toolCallId":"c1","questions":[
+{"question":"Which database?","options":[{"label":"PostgreSQL","description":"big"},{"label":"SQLite","description":"small"}],"multiSelect":false}]}}`
+
+// oneLine takes the line ends out of a literal.
+func oneLine(s string) string {
+	out := ""
+	for _, r := range s {
+		if r != '\n' {
+			out += string(r)
+		}
+	}
+	return out
+}
+
+func selected(id string) string { return `{"outcome":{"outcome":"selected","optionId":"` + id + `"}}` }
+
+func TestVendorQuestion(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	request := p.editor.until("session/request_permission")
+	require.Equal(t, "s1", request.Get("params.sessionId").Str)
+	require.Equal(t, "c1", request.Get("params.toolCall.toolCallId").Str)
+	require.Equal(t, gjson.String, request.Get("id").Type, "the agent counts its own requests")
+	p.editor.result(request, selected("SQLite"))
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"accepted","answers":{"Which database?":["SQLite"]}}}`, p.agent.next().Raw)
+}
+
+// Where the agent has shown its tool call, the question is that tool call.
+func TestQuestionIsTheAgentsToolCall(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","title":"ask_user_question"}}}`, oneLine(grokAsks))
+	require.Equal(t, "tool_call", p.editor.until("session/update").Get("params.update.sessionUpdate").Str)
+	shown := p.editor.until("session/update").Get("params.update")
+	require.Equal(t, "tool_call_update", shown.Get("sessionUpdate").Str)
+	require.Equal(t, "c1", shown.Get("toolCallId").Str)
+	p.editor.result(p.editor.until("session/request_permission"), selected("SQLite"))
+	require.Equal(t, "completed", p.editor.until("session/update").Get("params.update.status").Str)
+}
+
+func TestQuestionAsForm(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(withForms)
+	p.agent.send(oneLine(grokAsks))
+	form := p.editor.until("elicitation/create")
+	p.editor.result(form, `{"action":"accept","content":{"question_0_custom":"DuckDB"}}`)
+	require.JSONEq(t, `["DuckDB"]`, p.agent.next().Get(`result.answers.Which database\?`).Raw)
+}
+
+// A question that cannot be asked is a failure, never the user's choice.
+func TestQuestionFails(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.result(p.editor.until("session/request_permission"), selected("Oracle"))
+	answer := p.agent.next()
+	require.False(t, answer.Get("result").Exists(), answer.Raw)
+	require.Contains(t, answer.Get("error.message").Str, "could not be asked")
+
+	p.agent.send(`{"jsonrpc":"2.0","id":"x","method":"_x.ai/ask_user_question","params":{"questions":[]}}`)
+	require.EqualValues(t, codeInvalidParams, p.agent.next().Get("error.code").Int())
+}
+
+func TestNotInitialized(t *testing.T) {
+	p := start(t, Options{})
+	p.agent.send(oneLine(grokAsks))
+	require.True(t, p.agent.next().Get("error").Exists())
+}
+
+const kimiAsks = `{"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"0:c1","mode":"form","message":"Which database?","requestedSchema":{"type":"object","properties":{"q0":{"type":"string","title":"Database","oneOf":[{"const":"PostgreSQL","title":"PostgreSQL"},{"const":"SQLite","title":"SQLite"}]}},"required":["q0"]},"_meta":{"kept":true}}}`
+
+func TestFormInEditorWithForms(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(withForms)
+	p.agent.send(kimiAsks)
+	form := p.editor.until("elicitation/create")
+	require.Equal(t, gjson.Get(kimiAsks, "params").Raw, form.Get("params").Raw, "as it came")
+	p.editor.result(form, `{"action":"accept","content":{"q0":"SQLite"},"_meta":{"mine":1}}`)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"action":"accept","content":{"q0":"SQLite"},"_meta":{"mine":1}}}`, p.agent.next().Raw)
+}
+
+func TestFormInEditorWithoutForms(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(kimiAsks)
+	request := p.editor.until("session/request_permission")
+	require.Contains(t, request.Get("params.toolCall.content").Raw, "Which database?")
+	require.NotContains(t, request.Get("params.options").Raw, "__other__", "own words would vanish")
+	p.editor.result(request, selected("SQLite"))
+	require.JSONEq(t, `{"action":"accept","content":{"q0":"SQLite"}}`, p.agent.next().Get("result").Raw)
+}
+
+func TestFormDismissed(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(kimiAsks)
+	p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"cancelled"}}`)
+	require.JSONEq(t, `{"action":"cancel"}`, p.agent.next().Get("result").Raw)
+}
+
+// Grok says how a server's form ended in a member of its own.
+func TestGrokServerForm(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(`{"jsonrpc":"2.0","id":4,"method":"_x.ai/mcp/elicit","params":{"sessionId":"s1","toolCallId":"c","serverName":"tickets","message":"Which one?","mode":"form","requestedSchema":{"type":"object","properties":{"n":{"type":"boolean","title":"Urgent"}},"required":["n"]}}}`)
+	request := p.editor.until("session/request_permission")
+	require.Contains(t, request.Get("params.toolCall.content").Raw, "tickets", "it says who asks")
+	p.editor.result(request, selected("Yes"))
+	require.JSONEq(t, `{"action":"accept","outcome":"accept","content":{"n":true}}`, p.agent.next().Get("result").Raw)
+}
+
+func TestChoices(t *testing.T) {
+	asks := `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"answer-0","name":"PostgreSQL","kind":"allow_once"},{"optionId":"answer-1","name":"SQLite","kind":"allow_once"}],"toolCall":{"toolCallId":"t","title":"Which database?"}}}`
+	t.Run("of an agent that is known to ask so", func(t *testing.T) {
+		p := start(t, Options{Agent: profileNamed("nanocoder")})
+		p.initialize(withForms)
+		p.agent.send(asks)
+		p.editor.result(p.editor.until("elicitation/create"), `{"action":"accept","content":{"question_0":"SQLite"}}`)
+		require.JSONEq(t, selected("answer-1"), p.agent.next().Get("result").Raw)
+	})
+	t.Run("of any other", func(t *testing.T) {
+		p := start(t, Options{})
+		p.initialize(withForms)
+		p.agent.send(asks)
+		require.Equal(t, asks, p.editor.next().Raw)
+	})
+	t.Run("of one that says its name", func(t *testing.T) {
+		p := start(t, Options{})
+		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":{"elicitation":{"form":{}}}}}`)
+		p.agent.result(p.agent.next(), `{"agentInfo":{"name":"nanocoder","version":"1"}}`)
+		p.editor.next()
+		p.agent.send(asks)
+		require.Equal(t, "elicitation/create", p.editor.until("elicitation/create").Get("method").Str)
+	})
+}
+
+// The agent learns of the cancel first, then that its question has no answer;
+// the editor that its dialog is over.
+func TestSessionCancel(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	request := p.editor.until("session/request_permission")
+	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"other"}}`)
+	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
+	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+	require.Equal(t, "s1", p.agent.next().Get("params.sessionId").Str)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"cancelled"}}`, p.agent.next().Raw)
+	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
+	p.editor.result(request, `{"outcome":{"outcome":"cancelled"}}`) // as it must, late
+	p.editor.send(`{"jsonrpc":"2.0","method":"after"}`)
+	require.Equal(t, "after", p.agent.next().Get("method").Str, "an answer to us goes no further")
+}
+
+func TestAgentWithdraws(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	request := p.editor.until("session/request_permission")
+	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
+	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
+	require.EqualValues(t, codeCancelled, p.agent.next().Get("error.code").Int())
+
+	unknown := `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`
+	p.agent.send(unknown)
+	for {
+		if m := p.editor.next(); m.Get("params.requestId").Raw == "77" {
+			require.Equal(t, unknown, m.Raw)
+			break
+		}
+	}
+}
+
+// Questions of one session come one after the other, in their order.
+func TestQuestionsInOrder(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	second := `{"jsonrpc":"2.0","id":1,"method":"_x.ai/ask_user_question","params":{"sessionId":"s1","toolCallId":"c2","questions":[{"question":"Second?","options":["a","b"]}]}}`
+	p.agent.send(oneLine(grokAsks), second)
+	first := p.editor.until("session/request_permission")
+	require.Equal(t, "c1", first.Get("params.toolCall.toolCallId").Str)
+	p.editor.result(first, selected("SQLite"))
+	require.Equal(t, "0", p.agent.next().Get("id").Raw)
+	next := p.editor.until("session/request_permission")
+	require.Equal(t, "c2", next.Get("params.toolCall.toolCallId").Str)
+	p.editor.result(next, selected("a"))
+	require.Equal(t, "1", p.agent.next().Get("id").Raw)
+}
+
+// An agent that dies answers nothing: its editor gets errors, and the dialog
+// that is open is over.
+func TestAgentDies(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.editor.send(`{"jsonrpc":"2.0","id":"p1","method":"session/prompt","params":{"sessionId":"s1"}}`)
+	p.agent.until("session/prompt")
+	p.agent.send(oneLine(grokAsks))
+	request := p.editor.until("session/request_permission")
+	require.NoError(t, p.agent.w.Close())
+	seen := map[string]bool{}
+	for len(seen) < 3 {
+		switch m := p.editor.next(); {
+		case m.Get("id").Str == "p1":
+			require.Contains(t, m.Get("error.message").Str, "agent is gone")
+			seen["prompt"] = true
+		case m.Get("params.requestId").Str == request.Get("id").Str:
+			seen["withdrawn"] = true
+		case m.Get("params.update.status").Str == "failed":
+			seen["failed"] = true
+		}
+	}
+	require.ErrorIs(t, <-p.ended, errAgentGone)
+}
+
+func TestEditorGoes(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.until("session/request_permission")
+	require.NoError(t, p.editor.w.Close())
+	require.NoError(t, <-p.ended)
+}

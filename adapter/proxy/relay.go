@@ -1,0 +1,68 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+)
+
+// look decides what becomes of a line. It is called as soon as the line is
+// there. A nil answer passes the line on as it is; otherwise the answer is
+// called when all before it has been passed on, and does that itself, or
+// something else. Neither may wait for anything but a peer that does not read.
+type look func(line []byte, m *message) act
+
+// act gets a function that writes whole lines to the peer for which the line was
+// meant.
+type act func(pass func(lines []byte) error) error
+
+// run passes lines on until the stream ends. It returns why that was, or why
+// the other peer takes no more.
+func (p *proxy) run(r io.Reader, to *outlet, look look) error {
+	s := newSource(r)
+	for {
+		lines, err := s.next()
+		if err == nil {
+			err = p.pass(lines, to, look)
+		} else if len(lines) > 0 { // the last line lacks its end
+			_ = p.pass(append(bytes.Clone(lines), '\n'), to, look)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (p *proxy) pass(lines []byte, to *outlet, look look) error {
+	begin := 0 // of what passes as it is
+	for at := 0; at < len(lines); {
+		end := at + bytes.IndexByte(lines[at:], '\n') + 1
+		act := p.judge(lines[at:end], look)
+		if act == nil {
+			at = end
+			continue
+		}
+		if err := to.pass(lines[begin:at]); err != nil {
+			return err
+		}
+		if err := act(to.pass); err != nil {
+			return err
+		}
+		begin, at = end, end
+	}
+	return to.pass(lines[begin:])
+}
+
+// judge looks at one line. What is no JSON-RPC object goes no further: agents
+// print such things by mistake, and editors end for it.
+func (p *proxy) judge(line []byte, look look) act {
+	m, ok := scan(line)
+	if !ok {
+		if len(bytes.TrimSpace(line)) > 0 {
+			p.log.Warn("a line that is no message was left out", "bytes", len(line))
+		}
+		return drop
+	}
+	return look(line, &m)
+}
+
+func drop(func([]byte) error) error { return nil }

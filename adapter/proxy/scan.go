@@ -1,0 +1,154 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// message is what the proxy needs to know of a line: the outermost members of a
+// JSON-RPC object, as they are written. Absent ones are nil; of a key that
+// comes twice the last counts.
+type message struct {
+	id, method, params, result, err []byte
+}
+
+// isRequest reports whether the message waits for an answer.
+func (m *message) isRequest() bool { return m.method != nil && m.id != nil }
+
+// isResponse reports whether the message answers one.
+func (m *message) isResponse() bool { return m.method == nil && m.id != nil }
+
+// name is the method, "" if it is no string.
+func (m *message) name() string {
+	if len(m.method) < 2 || m.method[0] != '"' {
+		return ""
+	}
+	if bytes.IndexByte(m.method, '\\') < 0 {
+		return string(m.method[1 : len(m.method)-1])
+	}
+	var name string // some encoders escape the slash
+	_ = json.Unmarshal(m.method, &name)
+	return name
+}
+
+// updateMethod is what nearly all lines have; they are not read to their end.
+var updateMethod = []byte(`"session/update"`)
+
+// scan reads a line as far as needed to know where it belongs. It reports false
+// for one that is no JSON object. It does not check what is inside the members:
+// that is for whoever gets the line.
+func scan(line []byte) (m message, ok bool) {
+	line = bytes.TrimRight(line, " \t\r\n")
+	i := skipSpace(line, 0)
+	if i >= len(line) || line[i] != '{' || line[len(line)-1] != '}' {
+		return m, false
+	}
+	for i = skipSpace(line, i+1); i < len(line) && line[i] != '}'; {
+		key, after := value(line, i)
+		i = skipSpace(line, after)
+		if len(key) < 2 || key[0] != '"' || i >= len(line) || line[i] != ':' {
+			return m, false
+		}
+		v, after := value(line, skipSpace(line, i+1))
+		if len(v) == 0 {
+			return m, false
+		}
+		if m.set(key, v) {
+			return m, true
+		}
+		if i = skipSpace(line, after); i < len(line) && line[i] == ',' {
+			i = skipSpace(line, i+1)
+		}
+	}
+	return m, i == len(line)-1
+}
+
+// set keeps a member, and reports that no other is of interest.
+func (m *message) set(key, v []byte) bool {
+	switch string(key) {
+	case `"id"`:
+		m.id = v
+	case `"method"`:
+		m.method = v
+		return m.id == nil && bytes.Equal(v, updateMethod)
+	case `"params"`:
+		m.params = v
+	case `"result"`:
+		m.result = v
+	case `"error"`:
+		m.err = v
+	}
+	return false
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// value returns the JSON value that begins at i, and what is behind it. It is
+// empty if there is none, or if it does not end.
+func value(b []byte, i int) (v []byte, after int) {
+	if i >= len(b) {
+		return nil, i
+	}
+	switch b[i] {
+	case '"':
+		after = stringEnd(b, i)
+	case '{', '[':
+		after = nestedEnd(b, i)
+	case '}', ']', ',', ':':
+		return nil, i
+	default:
+		after = i
+		for after < len(b) && !bytes.ContainsRune([]byte(" \t\r\n,:{}[]\""), rune(b[after])) {
+			after++
+		}
+	}
+	if after > len(b) {
+		return nil, len(b)
+	}
+	return b[i:after], after
+}
+
+// stringEnd is behind the string that begins at i; beyond the end of b if it
+// does not end.
+func stringEnd(b []byte, i int) int {
+	for i++; ; {
+		n := bytes.IndexByte(b[min(i, len(b)):], '"')
+		if n < 0 {
+			return len(b) + 1
+		}
+		end := i + n
+		back := end
+		for back > i && b[back-1] == '\\' {
+			back--
+		}
+		i = end + 1
+		if (end-back)%2 == 0 {
+			return i
+		}
+	}
+}
+
+// nestedEnd is behind the object or array that begins at i.
+func nestedEnd(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			i = stringEnd(b, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return len(b) + 1
+}

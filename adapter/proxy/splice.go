@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+)
+
+// edit returns the object with the member that path leads to replaced by what
+// change makes of it; change gets nil where there is none yet. Objects on the
+// way are made where they are missing, or null. All else stays as it is
+// written. The object is returned as it is if there is something else on the
+// way.
+func edit(object []byte, change func(old []byte) []byte, path ...string) []byte {
+	if len(path) == 0 {
+		return change(object)
+	}
+	if object == nil || string(object) == "null" {
+		object = []byte("{}")
+	}
+	parsed := gjson.ParseBytes(object)
+	if !parsed.IsObject() {
+		return object
+	}
+	old, at := member(parsed, path[0])
+	next := edit(old, change, path[1:]...)
+	var b bytes.Buffer
+	if old != nil {
+		b.Write(object[:at])
+		b.Write(next)
+		b.Write(object[at+len(old):])
+		return b.Bytes()
+	}
+	end := bytes.LastIndexByte(object, '}')
+	b.Write(bytes.TrimRight(object[:end], " \t\r\n"))
+	if !bytes.HasSuffix(b.Bytes(), []byte("{")) {
+		b.WriteByte(',')
+	}
+	b.WriteString(`"` + path[0] + `":`) // our own names need no escapes
+	b.Write(next)
+	b.Write(object[end:])
+	return b.Bytes()
+}
+
+// member finds a member and where it stands. Of a key that comes twice the last
+// counts.
+func member(object gjson.Result, key string) (raw []byte, at int) {
+	object.ForEach(func(k, v gjson.Result) bool {
+		if k.Str == key {
+			raw, at = []byte(v.Raw), v.Index
+		}
+		return true
+	})
+	return raw, at
+}

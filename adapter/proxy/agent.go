@@ -8,8 +8,7 @@ import (
 // fromAgent looks at a line of the agent.
 func (p *proxy) fromAgent(line []byte, m *message) act {
 	if m.isResponse() {
-		p.answered(m)
-		return nil
+		return p.answered(line, m)
 	}
 	switch method := m.name(); {
 	case method == acp.ClientMethodSessionUpdate:
@@ -18,22 +17,36 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		if p.withdraw(gjson.GetBytes(m.params, "requestId").Raw) {
 			return drop
 		}
+		return nil
 	case m.isRequest():
-		return p.asked(line, m, method)
+		if asked := p.asked(line, m, method); asked != nil {
+			return asked
+		}
+	}
+	if p.holds.Load() > 0 && p.keep(line, gjson.GetBytes(line, "params")) {
+		return drop
 	}
 	return nil
 }
 
-// answered takes note of what the agent says to the editor.
-func (p *proxy) answered(m *message) {
+// answered takes note of what the agent answers.
+func (p *proxy) answered(line []byte, m *message) act {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.awaited[string(m.id)]
 	delete(p.awaited, string(m.id))
-	if r == nil || m.result == nil {
-		return
-	}
-	if r.method == acp.AgentMethodInitialize {
+	switch {
+	case r == nil:
+		// A prompt that the editor does not wait for any more.
+		for id, s := range p.sessions {
+			if s.has(string(m.id)) {
+				return p.promptEnded(line, m, id)
+			}
+		}
+	case r.method == acp.AgentMethodSessionPrompt:
+		return p.promptEnded(line, m, r.session)
+	case r.method == acp.AgentMethodInitialize && m.result != nil:
 		p.profile = p.profile.named(m.result)
 	}
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // fromEditor looks at a line of the editor.
@@ -28,14 +27,14 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 	switch method {
 	case acp.AgentMethodInitialize:
 		return p.initialize(line, m)
-	case acp.AgentMethodSessionCancel:
-		id := gjson.GetBytes(m.params, "sessionId").String()
-		return func(pass func([]byte) error) error {
-			// The agent learns first why its questions have no answer.
-			err := pass(line)
-			p.cancelSession(id, convert.ErrCancelled)
-			return err
+	case acp.AgentMethodSessionPrompt:
+		if m.isRequest() {
+			return p.prompt(line, m)
 		}
+	case acp.AgentMethodSessionCancel:
+		return p.cancel(line, m)
+	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
+		p.closeSession(gjson.GetBytes(m.params, "sessionId").String())
 	}
 	return nil
 }

@@ -94,6 +94,16 @@ func (e *end) reply() gjson.Result {
 	}
 }
 
+// said is the next text that the agent says.
+func (e *end) said() string {
+	e.t.Helper()
+	for {
+		if u := e.next().Get("params.update"); u.Get("sessionUpdate").Str == "agent_message_chunk" {
+			return u.Get("content.text").Str
+		}
+	}
+}
+
 // result answers a request that was read with next.
 func (e *end) result(request gjson.Result, result string) {
 	e.t.Helper()

@@ -44,13 +44,16 @@ func (o *outlet) pass(lines []byte) error {
 
 // post takes a line of our own, without its line end. It does not wait for the
 // peer.
-func (o *outlet) post(line []byte) {
+func (o *outlet) post(line []byte) { o.postLines(append(line, '\n')) }
+
+// postLines is post for lines that have their line ends.
+func (o *outlet) postLines(lines []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
+	if o.err != nil || len(lines) == 0 {
 		return
 	}
-	o.queue = append(append(o.queue, line...), '\n')
+	o.queue = append(o.queue, lines...)
 	if !o.busy {
 		o.busy = true
 		go func() {

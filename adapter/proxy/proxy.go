@@ -27,6 +27,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -57,7 +58,11 @@ type proxy struct {
 	open     map[string]*question // requests of the agent that are answered here
 	profile  Profile
 
-	asks sync.WaitGroup // one for each open question
+	freed sync.Cond // on mu: less is held
+
+	holds   atomic.Int32   // how many sessions are held
+	passing sync.Mutex     // held while lines of the agent are passed on
+	asking  sync.WaitGroup // one for each open question
 }
 
 // request is a request of the editor.
@@ -79,16 +84,18 @@ func Relay(ctx context.Context, editor, agent Stream, o Options) error {
 
 // relay is Relay with a function that says more about the end of an agent.
 func relay(ctx context.Context, editor, agent Stream, o Options, explain func(error) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p := newProxy(ctx, editor.Out, agent.Out, o)
+	// What ends because this ends has no answer: nobody cancelled it.
+	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(errStopped)
+	defer context.AfterFunc(ctx, func() { cancel(errStopped) })()
+	p := newProxy(inner, editor.Out, agent.Out, o)
 	ended := make(chan error, 2)
 	go func() {
 		err := gone(errEditorGone, errAgentGone, p.run(editor.In, p.agent, p.fromEditor))
 		if errors.Is(err, errAgentGone) { // what it has said before is read first
 			select {
 			case <-time.After(lastWords):
-			case <-ctx.Done():
+			case <-inner.Done():
 			}
 		}
 		ended <- err
@@ -120,11 +127,13 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
+	p.freed.L = &p.mu
 	p.calls.init(p.editor)
 	return p
 }
 
 var (
+	errStopped    = fmt.Errorf("acp-bridge was stopped: %w", convert.ErrDisconnected)
 	errEditorGone = errors.New("the editor is gone")
 	errAgentGone  = errors.New("the agent is gone")
 )
@@ -143,10 +152,13 @@ func (p *proxy) end(why error) {
 		p.editor.post(errorLine(id, codeInternal, why.Error()))
 	}
 	clear(p.awaited)
+	for _, s := range p.sessions {
+		p.release(s)
+	}
 	p.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
-		p.asks.Wait()
+		p.asking.Wait()
 		p.editor.settle()
 		close(done)
 	}()
@@ -162,10 +174,10 @@ const lastWords = 2 * time.Second
 // cause is why open questions end with the connection: without an editor there
 // is nobody to answer them, without an agent nobody to hear it.
 func cause(why error) error {
-	if errors.Is(why, errEditorGone) {
-		return convert.ErrDisconnected
+	if errors.Is(why, errAgentGone) {
+		return why
 	}
-	return why
+	return convert.ErrDisconnected
 }
 
 // gone says which end is gone, that which is read or that which is written to,

@@ -132,7 +132,7 @@ func (p *proxy) start(id, session string, ask asking) {
 	refused := asker == nil || p.open[id] != nil || open >= maxOpen
 	if !refused {
 		p.open[id] = q
-		p.asks.Add(1)
+		p.asking.Add(1)
 	}
 	p.mu.Unlock()
 	if refused {
@@ -143,17 +143,20 @@ func (p *proxy) start(id, session string, ask asking) {
 	}
 	wait := ask(ctx, asker)
 	go func() {
-		defer p.asks.Done()
+		defer p.asking.Done()
 		line := p.wait(id, wait)
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		delete(p.open, id)
-		withdrawn := q.withdrawn
-		p.mu.Unlock()
 		cancel(nil)
-		if withdrawn {
+		if q.withdrawn {
 			line = errorLine(id, codeCancelled, "Cancelled")
 		}
 		p.agent.post(line)
+		s := p.session(session)
+		p.endPrompt(s.answering, `{"stopReason":"end_turn"}`)
+		s.answering = ""
+		p.advance(s)
 	}()
 }
 
@@ -182,12 +185,10 @@ func (p *proxy) withdraw(id string) bool {
 	return true
 }
 
-// cancelSession ends the open questions of a session.
-func (p *proxy) cancelSession(id string, cause error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// cancelQuestions ends the open questions of a session. mu is held.
+func (p *proxy) cancelQuestions(session string, cause error) {
 	for _, q := range p.open {
-		if q.session == id {
+		if q.session == session {
 			q.cancel(cause)
 		}
 	}

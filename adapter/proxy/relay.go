@@ -33,6 +33,10 @@ func (p *proxy) run(r io.Reader, to *outlet, look look) error {
 }
 
 func (p *proxy) pass(lines []byte, to *outlet, look look) error {
+	if to == p.editor {
+		p.passing.Lock()
+		defer p.passing.Unlock()
+	}
 	begin := 0 // of what passes as it is
 	for at := 0; at < len(lines); {
 		end := at + bytes.IndexByte(lines[at:], '\n') + 1

@@ -3,16 +3,42 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// session is what is known of a conversation.
+// session is what is known of a conversation. Everything in it is guarded by
+// the proxy's mu.
 type session struct {
 	id string
 	// tools are the tool calls that the agent has shown and not ended, with the
 	// input of those that ask something.
 	tools map[string]json.RawMessage
+	// running are the prompts that the agent has.
+	running []*prompt
+	// waiting are prompts that the agent gets when it has ended what runs.
+	waiting []*prompt
+	// parked is the question in the conversation that the next prompt answers.
+	parked *parked
+	// answering is the prompt that has answered a question while the agent had
+	// none, as the editor knows it; it ends with the question.
+	answering string
+	// stopping is set while the agent has prompts to end that the editor does not
+	// wait for: the next one waits.
+	stopping bool
+	// holding keeps back what the agent says while no prompt runs.
+	holding bool
+	held    []byte
+}
+
+// prompt is a session/prompt of the editor.
+type prompt struct {
+	id   string // as the agent knows it
+	as   string // under which id the editor waits for its end; "" for none
+	line []byte // of one that waits
 }
 
 // maxTools bounds what is remembered of an agent that ends none of its tool
@@ -77,4 +103,37 @@ func (p *proxy) input(session, tool string) json.RawMessage {
 		return s.tools[tool]
 	}
 	return nil
+}
+
+// seen reports whether the editor waits for the end of a prompt that the agent
+// has.
+func (s *session) seen() bool {
+	return slices.ContainsFunc(s.running, func(r *prompt) bool { return r.as != "" })
+}
+
+// take removes a running prompt by the id that the agent has for it.
+func (s *session) take(id string) *prompt {
+	for i, r := range s.running {
+		if r.id == id {
+			s.running = slices.Delete(s.running, i, i+1)
+			return r
+		}
+	}
+	return nil
+}
+
+// has reports whether the agent has a prompt of this id.
+func (s *session) has(id string) bool {
+	return slices.ContainsFunc(s.running, func(r *prompt) bool { return r.id == id })
+}
+
+// closeSession ends what is open in a session that is closed.
+func (p *proxy) closeSession(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.sessions[id]; s != nil {
+		p.release(s)
+	}
+	p.cancelQuestions(id, convert.ErrCancelled)
+	delete(p.sessions, id)
 }

@@ -1,0 +1,164 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// parked is a question in the conversation that waits for the next prompt.
+type parked struct {
+	reply chan string // holds one
+}
+
+// maxHeld is how much is held of what an agent says while no prompt runs. At
+// that the agent is no longer read.
+const maxHeld = 8 << 20
+
+// withdrawnRemark says that a question in the conversation is gone.
+const withdrawnRemark = "\n\nThe agent has withdrawn this question. It needs no answer.\n\n"
+
+// AskInConversation shows a question in the conversation, ends the prompt that
+// runs, and waits for the words of the next one.
+func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+	p, k := e.p, &parked{reply: make(chan string, 1)}
+	if err := p.park(ctx, m, k); err != nil {
+		return "", err
+	}
+	select {
+	case words := <-k.reply:
+		return words, nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.session(m.Session)
+	if s.parked == k {
+		s.parked = nil
+	}
+	if errors.Is(context.Cause(ctx), errWithdrawn) {
+		p.say(m.Session, withdrawnRemark)
+	}
+	p.release(s)
+	return "", context.Cause(ctx)
+}
+
+// park makes a question the one that the next prompt answers.
+func (p *proxy) park(ctx context.Context, m adapter.Message, k *parked) error {
+	// Behind all that the agent has said so far.
+	p.passing.Lock()
+	defer p.passing.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.session(m.Session)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case len(s.waiting) > 0 || s.stopping: // typed before the question was there
+		return convert.ErrCancelled
+	}
+	p.say(m.Session, "\n\n"+m.Text)
+	s.parked = k
+	p.hold(s)
+	waiting, _ := json.Marshal(map[string]any{
+		"stopReason": acp.StopReasonEndTurn,
+		"_meta":      map[string]any{"acp-bridge": map[string]any{"waitingFor": m.ToolCallID}},
+	})
+	p.endSeen(s, string(waiting))
+	return nil
+}
+
+// say puts a text of ours into the conversation.
+func (p *proxy) say(session, text string) {
+	p.editor.post(notificationLine(acp.ClientMethodSessionUpdate, clean.JSON(map[string]any{
+		"sessionId": session,
+		"update": map[string]any{
+			"sessionUpdate": "agent_message_chunk",
+			"content":       map[string]any{"type": "text", "text": text},
+		},
+	})))
+}
+
+// answer hands a prompt's words to the question that waits for them. The turn
+// goes on inside that prompt; where there is none, it ends with the question. mu
+// is held.
+func (p *proxy) answer(s *session, id, words string) {
+	k := s.parked
+	s.parked = nil
+	if n := len(s.running); n > 0 {
+		s.running[n-1].as = id
+	} else {
+		s.answering = id
+	}
+	p.release(s)
+	k.reply <- words
+}
+
+// hold begins to keep back what the agent says. mu is held.
+func (p *proxy) hold(s *session) {
+	if !s.holding {
+		s.holding = true
+		p.holds.Add(1)
+	}
+}
+
+// release sends what was kept back. mu is held.
+func (p *proxy) release(s *session) {
+	if s.holding {
+		s.holding = false
+		p.holds.Add(-1)
+		p.editor.postLines(s.held)
+		s.held = nil
+		p.freed.Broadcast()
+	}
+}
+
+// keep keeps a line of the agent back if its session is held, and reports
+// whether it did. What does not belong to a turn is not kept.
+func (p *proxy) keep(line []byte, params gjson.Result) bool {
+	switch params.Get("update.sessionUpdate").Str {
+	case "current_mode_update", "config_option_update", "available_commands_update", "session_info_update":
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sessions[params.Get("sessionId").Str]
+	if s == nil {
+		return false
+	}
+	for s.holding && len(s.held) >= maxHeld && p.ctx.Err() == nil {
+		p.freed.Wait()
+	}
+	if s.holding {
+		s.held = append(s.held, line...)
+	}
+	return s.holding
+}
+
+// promptWords are a prompt as the answer to a question: its texts, and the names
+// of what is attached.
+func promptWords(params []byte) string {
+	var parts []string
+	for _, b := range gjson.GetBytes(params, "prompt").Array() {
+		switch b.Get("type").Str {
+		case "text":
+			parts = append(parts, b.Get("text").String())
+		case "resource_link":
+			parts = append(parts, "@"+strings.TrimPrefix(b.Get("uri").String(), "file://"))
+		case "resource":
+			parts = append(parts, "@"+strings.TrimPrefix(b.Get("resource.uri").String(), "file://"))
+		}
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// quote is s as a JSON string.
+func quote(s string) []byte { return clean.JSON(s) }

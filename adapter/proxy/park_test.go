@@ -1,0 +1,183 @@
+package proxy
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+)
+
+// inConversation is an editor that is asked in the conversation, with a prompt
+// that runs.
+func inConversation(t *testing.T) *proxied {
+	p := start(t, Options{First: adapter.Conversation})
+	p.initialize(noForms)
+	p.prompt("p1", "go")
+	require.Equal(t, "p1", p.agent.next().Get("id").Str)
+	return p
+}
+
+func (p *proxied) prompt(id, text string) {
+	p.Helper()
+	p.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"` + text + `"}]}}`)
+}
+
+func chunk(text string) string {
+	return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + text + `"}}}}`
+}
+
+// The question stands in the conversation, the prompt ends, and the next one is
+// the answer. The turn goes on inside that.
+func TestPark(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(chunk("before"), oneLine(grokAsks))
+	require.Equal(t, "before", p.editor.said())
+	require.Contains(t, p.editor.said(), "Which database?")
+	end := p.editor.reply()
+	require.Equal(t, "p1", end.Get("id").Str)
+	require.Equal(t, "end_turn", end.Get("result.stopReason").Str)
+	require.Equal(t, "c1", end.Get("result._meta.acp-bridge.waitingFor").Str)
+
+	commands := `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"available_commands_update"}}}`
+	p.agent.send(chunk("meanwhile"), commands)
+	require.Equal(t, commands, p.editor.next().Raw, "what belongs to no turn is not held")
+
+	p.prompt("p2", "2")
+	require.Equal(t, "meanwhile", p.editor.said(), "what was held comes in the next prompt")
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"accepted","answers":{"Which database?":["SQLite"]}}}`, p.agent.next().Raw)
+	p.agent.send(chunk("thanks"), `{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn","usage":{"n":1}}}`)
+	require.Equal(t, "thanks", p.editor.said())
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":"p2","result":{"stopReason":"end_turn","usage":{"n":1}}}`, p.editor.reply().Raw)
+
+	p.prompt("p3", "more")
+	require.Equal(t, "p3", p.agent.next().Get("id").Str, "an ordinary prompt again")
+	p.agent.send(`{"jsonrpc":"2.0","id":"p3","result":{"stopReason":"end_turn"}}`)
+	require.Equal(t, "p3", p.editor.reply().Get("id").Str)
+}
+
+// A question that comes while no prompt runs is answered by the next, which ends
+// with it.
+func TestParkWithoutTurn(t *testing.T) {
+	p := start(t, Options{First: adapter.Conversation})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	require.Contains(t, p.editor.said(), "Which database?")
+	p.prompt("p1", "sqlite")
+	require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`, p.editor.reply().Raw)
+}
+
+// A cancel ends a parked question; the next prompt is ordinary, and goes to the
+// agent when that has ended the turn.
+func TestParkCancelled(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+	p.prompt("p2", "2")
+	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
+	require.Equal(t, "cancelled", p.agent.next().Get("result.outcome").Str)
+	require.True(t, p.agent.quiet(), "the cancelled turn has not ended")
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"cancelled"}}`)
+	require.Equal(t, "p2", p.agent.next().Get("id").Str)
+	p.agent.send(`{"jsonrpc":"2.0","id":"p2","result":{"stopReason":"end_turn"}}`)
+	require.Equal(t, "p2", p.editor.reply().Get("id").Str, "the end of the cancelled turn ends no prompt")
+}
+
+// The word cancel dismisses the question.
+func TestParkDismissed(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	p.prompt("p2", "cancel")
+	require.Equal(t, "cancelled", p.agent.next().Get("result.outcome").Str)
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
+	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+}
+
+// Words that are unclear show the question again, in the prompt that they were.
+func TestParkAgain(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	p.prompt("p2", "1,2")
+	require.Contains(t, p.editor.said(), "Which database?")
+	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+	p.prompt("p3", "1")
+	require.Equal(t, "PostgreSQL", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
+	require.Equal(t, "p3", p.editor.reply().Get("id").Str)
+}
+
+// The agent takes a parked question back: the user is told, and the next prompt
+// is for the agent.
+func TestParkWithdrawn(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
+	require.Contains(t, p.editor.said(), "withdrawn")
+	require.EqualValues(t, codeCancelled, p.agent.next().Get("error.code").Int())
+	p.prompt("p2", "2")
+	require.Equal(t, "p2", p.agent.next().Get("id").Str)
+}
+
+// A prompt that comes while the editor shows a question takes its place.
+func TestSupersede(t *testing.T) {
+	p := start(t, Options{})
+	p.initialize(noForms)
+	p.prompt("p1", "go")
+	p.agent.next()
+	p.agent.send(oneLine(grokAsks))
+	request := p.editor.until("session/request_permission")
+	p.prompt("p2", "something else")
+	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
+	require.Equal(t, "cancelled", p.agent.next().Get("result.outcome").Str)
+	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"cancelled"}}`)
+	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+	require.Equal(t, "p2", p.agent.next().Get("id").Str)
+}
+
+// What is held is bounded: then the agent is not read, and nothing is lost.
+func TestHeld(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	big := strings.Repeat("x", 1<<20)
+	const n = 12
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for i := range n {
+			p.agent.send(chunk(strconv.Itoa(i) + big))
+		}
+	}()
+	require.True(t, p.editor.quiet())
+	p.prompt("p2", "2")
+	for i := range n {
+		require.True(t, strings.HasPrefix(p.editor.said(), strconv.Itoa(i)+"x"), "chunk %d", i)
+	}
+	<-sent
+	require.Equal(t, "accepted", p.agent.next().Get("result.outcome").Str)
+}
+
+func TestParkedWhenTheAgentDies(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	require.NoError(t, p.agent.w.Close())
+	require.ErrorIs(t, <-p.ended, errAgentGone)
+}
+
+func TestParkedWhenTheEditorGoes(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	p.cancel(context.Canceled)
+	require.ErrorIs(t, <-p.ended, context.Canceled)
+}

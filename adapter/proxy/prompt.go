@@ -1,0 +1,179 @@
+package proxy
+
+import (
+	"bytes"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// cancelGrace is how long an agent may take to end what was cancelled before it
+// gets the next prompt all the same.
+const cancelGrace = 10 * time.Second
+
+// prompt takes a session/prompt. It answers the question in the conversation,
+// takes the place of one that the editor shows, or is for the agent.
+func (p *proxy) prompt(line []byte, m *message) act {
+	id, words := string(m.id), promptWords(m.params)
+	session := gjson.GetBytes(m.params, "sessionId").String()
+	return func(pass func([]byte) error) error {
+		if p.takePrompt(session, id, words, line) {
+			return nil
+		}
+		return pass(line)
+	}
+}
+
+// takePrompt reports whether a prompt is not for the agent, or not yet.
+func (p *proxy) takePrompt(session, id, words string, line []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.session(session)
+	if s.parked != nil {
+		p.answer(s, id, words)
+		return true
+	}
+	if p.asks(s) {
+		p.supersede(s)
+	}
+	next := &prompt{id: id, as: id}
+	if s.stopping || len(s.waiting) > 0 || p.asks(s) {
+		next.line = bytes.TrimSpace(bytes.Clone(line))
+		s.waiting = append(s.waiting, next)
+		return true
+	}
+	p.release(s)
+	s.running = append(s.running, next)
+	return false
+}
+
+// asks reports whether a question of the session is open. mu is held.
+func (p *proxy) asks(s *session) bool {
+	for _, q := range p.open {
+		if q.session == s.id {
+			return true
+		}
+	}
+	return false
+}
+
+// supersede ends what is asked, and the turn in which it is, for the prompt that
+// comes. mu is held.
+func (p *proxy) supersede(s *session) {
+	for _, q := range p.open {
+		if q.session == s.id {
+			q.cancel(convert.ErrCancelled)
+		}
+	}
+	if len(s.running) == 0 || s.stopping {
+		return
+	}
+	s.stopping = true
+	p.agent.post(notificationLine(acp.AgentMethodSessionCancel, sessionParams(s.id)))
+	time.AfterFunc(cancelGrace, func() { p.giveUp(s) })
+}
+
+// giveUp ends, for the editor, prompts that the agent does not end.
+func (p *proxy) giveUp(s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !s.stopping || p.ctx.Err() != nil {
+		return
+	}
+	p.log.Warn("the agent did not honour a cancel; it gets the next prompt", "session", s.id)
+	p.endSeen(s, cancelledResult)
+	s.stopping = false
+	p.advance(s)
+}
+
+const cancelledResult = `{"stopReason":"cancelled"}`
+
+// endSeen ends all prompts that the editor waits for; the agent goes on with
+// them. mu is held.
+func (p *proxy) endSeen(s *session, result string) {
+	for _, r := range s.running {
+		p.endPrompt(r.as, result)
+		r.as = ""
+	}
+	p.endPrompt(s.answering, result)
+	s.answering = ""
+}
+
+// endPrompt answers a prompt of the editor. mu is held.
+func (p *proxy) endPrompt(id, result string) {
+	if id != "" {
+		delete(p.awaited, id)
+		p.editor.post(resultLine(id, []byte(result)))
+	}
+}
+
+// advance gives the agent the next prompt that waits, if it can have one. mu is
+// held.
+func (p *proxy) advance(s *session) {
+	if len(s.waiting) == 0 || s.stopping || p.asks(s) {
+		return
+	}
+	next := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	p.release(s)
+	s.running = append(s.running, next)
+	p.agent.post(next.line)
+	next.line = nil
+}
+
+// cancel takes a session/cancel. The agent learns of it first, then that its
+// questions have no answer.
+func (p *proxy) cancel(line []byte, m *message) act {
+	id := gjson.GetBytes(m.params, "sessionId").String()
+	return func(pass func([]byte) error) error {
+		err := pass(line)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.cancelQuestions(id, convert.ErrCancelled)
+		s := p.session(id)
+		for _, w := range s.waiting {
+			p.endPrompt(w.as, cancelledResult)
+		}
+		s.waiting, s.parked = nil, nil
+		if len(s.running) > 0 && !s.seen() {
+			s.stopping = true
+			time.AfterFunc(cancelGrace, func() { p.giveUp(s) })
+		}
+		return err
+	}
+}
+
+// promptEnded takes the agent's answer to a prompt: the editor may wait for it
+// under another id, or not at all.
+func (p *proxy) promptEnded(line []byte, m *message, session string) act {
+	id := string(m.id)
+	return func(pass func([]byte) error) error {
+		p.mu.Lock()
+		s := p.session(session)
+		r := s.take(id)
+		switch {
+		case r == nil || r.as == id:
+		case r.as == "":
+			line = nil
+		default:
+			delete(p.awaited, r.as)
+			line = append(edit(bytes.TrimSpace(line), func([]byte) []byte { return []byte(r.as) }, "id"), '\n')
+		}
+		p.mu.Unlock()
+		err := pass(line)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(s.running) == 0 {
+			s.stopping = false
+		}
+		p.advance(s)
+		return err
+	}
+}
+
+func sessionParams(id string) []byte {
+	return edit([]byte("{}"), func([]byte) []byte { return quote(id) }, "sessionId")
+}

@@ -5,6 +5,7 @@ package terminal_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -47,6 +48,39 @@ func TestResize(t *testing.T) {
 	}
 	c.Sends("\r")
 	require.Equal(t, []string{"SQLite"}, c.end().Outcome.Answers[0].Selected)
+}
+
+// TestResizeLeavesNoCopy looks at what has scrolled away, too: a terminal that
+// wraps its lines anew and one that does not, with and without a cursor.
+func TestResizeLeavesNoCopy(t *testing.T) {
+	for name, tc := range map[string]struct{ env, keys string }{
+		"fixed":           {"XTERM_VERSION=1", "down"},
+		"reflows":         {"XTERM_VERSION=", "down"},
+		"fixed, typing":   {"XTERM_VERSION=1", "0 x y z"},
+		"reflows, typing": {"XTERM_VERSION=", "0 x y z"},
+	} {
+		for _, sizes := range [][]struct{ w, h int }{
+			{{40, 24}}, {{40, 24}, {80, 24}}, {{80, 12}}, {{80, 12}, {80, 24}}, {{100, 30}, {50, 20}, {120, 40}}, {{60, 20}, {50, 15}, {80, 24}},
+		} {
+			t.Run(fmt.Sprint(name, sizes), func(t *testing.T) {
+				t.Parallel()
+				j := one(database)
+				c := start(t, j, 80, 24, tc.env)
+				c.Sees("SQLite")
+				c.Sends(keyBytes(t, tc.keys))
+				c.waitFor(at(t, j, 80, 24, tc.keys))
+				for _, size := range sizes {
+					c.Resizes(size.w, size.h)
+					c.wait("the new size", func(s string) bool { return strings.HasSuffix(s, at(t, j, size.w, size.h, tc.keys)) })
+				}
+				s := c.Wait("the last size", func(ttytest.Screen) bool { return true })
+				require.Equal(t, 1, strings.Count(s.History+s.Text, "SQLite"), "%s%s", s.History, s.Text)
+				require.Equal(t, 1, strings.Count(s.History+s.Text, "Which"), "%s%s", s.History, s.Text)
+				c.Sends("\x03")
+				c.end()
+			})
+		}
+	}
 }
 
 // TestResizeStorm resizes without waiting; what counts is the last size.

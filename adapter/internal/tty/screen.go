@@ -33,10 +33,15 @@ const (
 	autoWrap    = "\x1b[?7h"
 	pasteOn     = "\x1b[?2004h"
 	pasteOff    = "\x1b[?2004l"
-	eraseBelow  = "\x1b[J"
 	eraseToEnd  = "\x1b[K"
 	nextLine    = "\r\n"
 	noAttribute = "\x1b[m"
+
+	// eraseAll erases from the first column of a row to the end of the screen
+	// and leaves the cursor there. It does not erase from the first column at
+	// once: in the first row that is all of the screen, which tmux then keeps in
+	// its history.
+	eraseAll = "\r\x1b[K\x1b[C\x1b[J\r"
 )
 
 // by is the sequence that moves the cursor: up (A), down (B), to the right (C).
@@ -107,7 +112,7 @@ func (s *screen) change(b *strings.Builder, lines []string) {
 			b.WriteString(nextLine)
 			s.row++
 		}
-		b.WriteString(eraseBelow)
+		b.WriteString(eraseAll)
 	}
 	s.lines = lines
 }
@@ -127,9 +132,6 @@ func (s *screen) move(b *strings.Builder, row int) {
 // resize takes the frame off the screen, so that the next one is drawn whole
 // at the new size.
 func (s *screen) resize(w, h int) {
-	if w == s.width && h == s.height {
-		return
-	}
 	if s.shown && s.reflows && w > 0 && w < s.width {
 		rows := 0
 		for _, l := range s.lines[:min(s.row, len(s.lines))] {
@@ -148,7 +150,7 @@ func (s *screen) resize(w, h int) {
 func (s *screen) erase() {
 	var b strings.Builder
 	s.move(&b, 0)
-	b.WriteString(eraseBelow)
+	b.WriteString(eraseAll)
 	s.lines, s.row, s.col = nil, 0, 0
 	s.write(b.String())
 }

@@ -43,8 +43,9 @@ type Term struct {
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 
-	mu   sync.Mutex
-	size Size // as last seen
+	mu      sync.Mutex
+	size    Size // as last seen
+	resized bool // since the last frame
 }
 
 // Start prepares the terminal. The events are a [Key], [Paste], [Size] or
@@ -112,12 +113,16 @@ func (t *Term) Close() {
 	t.unwatch()
 }
 
-// fit draws from now on for the size that was last seen.
+// fit draws from now on for the size that was last seen. A terminal that has
+// its old size again may have lost lines in between.
 func (t *Term) fit() {
 	t.mu.Lock()
-	size := t.size
+	size, resized := t.size, t.resized
+	t.resized = false
 	t.mu.Unlock()
-	t.scr.resize(size.Width, size.Height)
+	if resized {
+		t.scr.resize(size.Width, size.Height)
+	}
 }
 
 func (t *Term) raw() error {
@@ -169,6 +174,11 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, changed <
 	d := decoder{now: time.Now}
 	lone := time.NewTimer(escapeTime)
 	lone.Stop()
+	if w, h, ok := t.d.size(); ok && (w != t.d.Width || h != t.d.Height) { // since it was opened
+		if size, ok := t.look(); ok {
+			t.emit(inner, []any{size})
+		}
+	}
 	for {
 		var events []any
 		select {
@@ -228,7 +238,7 @@ func (t *Term) look() (Size, bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.size = Size{w, h}
+	t.size, t.resized = Size{w, h}, true
 	return t.size, true
 }
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,7 +55,12 @@ type Screen struct {
 // unless the program is told that it is an xterm.
 func Start(t testing.TB, cmd *exec.Cmd, width, height int) *Console {
 	t.Helper()
-	reflows := !slices.Contains(cmd.Env, "XTERM_VERSION=1")
+	reflows := true
+	for _, v := range cmd.Env {
+		if value, ok := strings.CutPrefix(v, "XTERM_VERSION="); ok {
+			reflows = value == "" // the last one counts
+		}
+	}
 	c := &Console{Cmd: cmd, Started: time.Now(), t: t, em: newEmulator(width, height, reflows), changed: make(chan struct{})}
 	ptmx, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)})
 	if err != nil {

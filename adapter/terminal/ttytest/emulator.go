@@ -135,12 +135,26 @@ func (e *emulator) control(params string, final byte) bool {
 	case 'K':
 		e.eraseRight()
 	case 'J':
+		if e.reflows && e.x == 0 && e.y == 0 {
+			e.keep()
+		}
 		e.eraseRight()
 		clear(e.rows[e.y+1:])
 	default:
 		return false
 	}
 	return params == "" || final < 'J'
+}
+
+// keep moves what the screen shows to the history: tmux does so when all of it
+// is erased.
+func (e *emulator) keep() {
+	n := len(e.rows)
+	for n > 0 && len(e.rows[n-1].cells) == 0 {
+		n--
+	}
+	e.history = append(e.history, e.rows[:n]...)
+	e.rows = make([]row, e.h)
 }
 
 func (e *emulator) eraseRight() {

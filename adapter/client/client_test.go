@@ -182,7 +182,7 @@ func TestPermissionRequest(t *testing.T) {
 			Input: []byte(`{"command":"make test"}`), Ask: &ct.Ask{}, Output: "ok"})}))
 		c := talk(t, serve, client.Options{Plain: true})
 		c.types("hi")
-		c.sees("An empty line cancels.")
+		c.sees("The word cancel cancels.")
 		c.types(answer)
 		reply := cli.AwaitReply("toolu_1")
 		require.Equal(t, want, gjson.GetBytes(reply, "behavior").Str, answer)
@@ -198,7 +198,7 @@ func TestWithdrawn(t *testing.T) {
 	c := talk(t, demoAgent, client.Options{Plain: true})
 	c.types("go")
 	c.sees("question 1 of 3")
-	c.types("") // an empty line cancels
+	c.types("cancel")
 	c.sees("Cancelled.")
 	c.types("again")
 	c.sees("> again")

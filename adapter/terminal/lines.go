@@ -57,12 +57,6 @@ func (l *lines) question(i int, q convert.Question) (convert.Answer, error) {
 		if err != nil {
 			return convert.Answer{}, err
 		}
-		if strings.TrimSpace(text) == "" {
-			if err := l.cancel(); err != nil {
-				return convert.Answer{}, err
-			}
-			continue
-		}
 		a, say, err := l.take(q, text)
 		if err != nil || say == "" {
 			return a, err
@@ -73,24 +67,22 @@ func (l *lines) question(i int, q convert.Question) (convert.Answer, error) {
 
 // take makes the line the answer, or says what is wrong with it.
 func (l *lines) take(q convert.Question, text string) (a convert.Answer, say string, err error) {
-	r := reading{q: q}
-	if len(q.Options) == 0 {
-		r.text = strings.TrimSpace(text)
-	} else if say = r.parse(text); say != "" {
-		return a, say, nil
-	}
-	if r.other && r.text == "" {
+	said := convert.ReadReply(q, text)
+	if said.Other { // the words are on the next line
 		if text, err = l.read("Your answer: "); err != nil {
 			return a, "", err
 		}
-		if r.text = strings.TrimSpace(text); r.text == "" {
-			if err := l.cancel(); err != nil {
-				return a, "", err
-			}
-			return a, hint(q), nil
+		if said.Text = strings.TrimSpace(text); said.Text != "" {
+			said.Unclear = ""
 		}
 	}
-	if n := utf8.RuneCountInString(r.text); n > picker.LongAnswer {
+	switch {
+	case said.Cancel:
+		return a, hint(q), l.cancel()
+	case said.Unclear != "":
+		return a, said.Unclear, nil
+	}
+	if n := utf8.RuneCountInString(said.Text); n > picker.LongAnswer {
 		reply, err := l.read(picker.LongText(n) + " ")
 		if err != nil {
 			return a, "", err
@@ -99,14 +91,13 @@ func (l *lines) take(q convert.Question, text string) (a convert.Answer, say str
 			return a, hint(q), nil
 		}
 	}
-	if l.index = -1; len(r.picks) == 1 {
-		l.index = r.picks[0]
+	if l.index = -1; len(said.Picks) == 1 {
+		l.index = said.Picks[0]
 	}
-	return r.answer(), "", nil
+	return said.Answer(q), "", nil
 }
 
-// cancel is an empty line: it ends the asking, but asks before answers are
-// lost.
+// cancel ends the asking, but asks before answers are lost.
 func (l *lines) cancel() error {
 	if n := len(l.answers); n > 0 {
 		l.print(picker.DiscardText(n) + " [y/N] ")
@@ -170,21 +161,21 @@ func (l *lines) screen(i int, q convert.Question) string {
 			}
 		}
 	}
-	if len(q.Options) > 0 && !q.Closed {
-		fmt.Fprintf(&b, "%d. %s\n", len(q.Options)+1, picker.OtherLabel)
-	}
 	return b.String() + hint(q) + "\n"
 }
 
-// hint says how to answer.
+// hint says how to answer: the words of [convert.ReadReply].
 func hint(q convert.Question) string {
+	const cancel = " The word cancel cancels."
 	switch {
 	case len(q.Options) == 0:
-		return "Type your answer. An empty line cancels."
+		return "Type your answer." + cancel
+	case q.MultiSelect && q.Closed:
+		return "Type numbers or labels with commas between them." + cancel
 	case q.Closed:
-		return "Type a number or a label. An empty line cancels."
+		return "Type a number or a label." + cancel
 	case q.MultiSelect:
-		return "Type numbers or labels with commas between them, or other and your answer. An empty line cancels."
+		return "Type numbers or labels with commas between them, other and your own words, or both." + cancel
 	}
-	return "Type a number or a label, or other and your answer. An empty line cancels."
+	return "Type a number, a label or your own words." + cancel
 }

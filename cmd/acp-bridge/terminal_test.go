@@ -122,7 +122,7 @@ func TestDemoCancelled(t *testing.T) {
 func TestDemoOnOtherTerminals(t *testing.T) {
 	t.Run("dumb", func(t *testing.T) {
 		c := startConsole(t, 80, 24, []string{"TERM=dumb"}, "demo")
-		c.Sees("An empty line cancels.")
+		c.Sees("The word cancel cancels.")
 		c.Sends("1\n")
 		c.Sees("question 2 of 3")
 		c.Sends("1,2\n")

@@ -8,9 +8,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 )
 
-// deafTime is how long a picker that opens under typing hands takes no keys:
-// they were not meant for it.
-const deafTime = 400 * time.Millisecond
+// goneTime is how long after a question was withdrawn the next one takes its
+// place in the user's eyes.
+const goneTime = 10 * time.Second
 
 // openPicker shows the first request that waits, if none is shown.
 func (w *window) openPicker() {
@@ -25,9 +25,13 @@ func (w *window) openPicker() {
 		w.picker = picker.New(a.call, opts)
 		w.screen.Hide(a.call.ID) // the picker leaves its own record
 	}
-	if w.now().Sub(w.typed) < deafTime {
-		w.deaf = w.now().Add(deafTime)
+	switch now := w.now(); {
+	case now.Sub(w.withdrawn) < goneTime:
+		w.picker.Guard(now, true)
+	case now.Sub(w.typed) < picker.HandsOff:
+		w.picker.Guard(now, false)
 	}
+	w.withdrawn = time.Time{}
 }
 
 // pick hands a key or pasted text to the picker, and the outcome to the agent.
@@ -63,23 +67,21 @@ func (w *window) close(a *waiting) {
 func (w *window) withdraw(a *waiting) {
 	if slices.Contains(w.asks, a) {
 		w.screen.Note("The agent withdrew its question: " + a.call.Questions[0].Text)
+		if w.asks[0] == a { // the user may be about to answer it
+			w.withdrawn = w.now()
+		}
 		w.close(a)
 	}
 }
 
 // key handles a key.
 func (w *window) key(k tty.Key) {
-	typed := w.typed
-	w.typed = w.now()
+	w.typed = k.At
 	if k.Name == "ctrl+c" {
 		w.stop()
 		return
 	}
 	if w.picker != nil {
-		if w.now().Before(w.deaf) && w.now().Sub(typed) < deafTime {
-			w.deaf = w.now().Add(deafTime)
-			return
-		}
 		w.pick(k)
 		return
 	}

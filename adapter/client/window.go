@@ -32,16 +32,16 @@ type window struct {
 	wire   wire
 	prompt *prompt
 
-	state  state
-	gone   bool      // the agent is; a turn that runs ends by itself
-	since  time.Time // of the state
-	frame  int
-	hint   string     // about the last key
-	asks   []*waiting // the first is in the picker
-	picker *picker.Picker
-	typed  time.Time // the last key
-	deaf   time.Time // until when keys are not for the picker
-	ctrlC  time.Time // when it cancelled a turn
+	state     state
+	gone      bool      // the agent is; a turn that runs ends by itself
+	since     time.Time // of the state
+	frame     int
+	hint      string     // about the last key
+	asks      []*waiting // the first is in the picker
+	picker    *picker.Picker
+	typed     time.Time // the last key
+	withdrawn time.Time // when the question in the picker was
+	ctrlC     time.Time // when it cancelled a turn
 
 	height  int
 	noColor bool

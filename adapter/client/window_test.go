@@ -276,6 +276,26 @@ func TestWindowWithdrawn(t *testing.T) {
 	require.NoError(t, w.leaves())
 }
 
+// A key that was meant for a question that is gone does not answer the one that
+// takes its place, however long the user had not typed before.
+func TestWindowNextAfterWithdrawn(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	ctx, withdraw := context.WithCancel(t.Context())
+	w.asks(ctx, acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.ReplaceAll(permission, "make test", "make clean"))
+	withdraw()
+	w.sees("The agent withdrew its question: make test")
+	w.sees("make clean")
+	w.sees("Press Enter to answer this one")
+	w.types("1\r1")
+	w.ptmx.Close()
+	await(t, w.done)
+	require.NotContains(t, await(t, second), "selected")
+}
+
 // Ctrl+C answers what is open, and tells the agent; a second one does not wait
 // for it.
 func TestWindowCtrlC(t *testing.T) {

@@ -20,29 +20,49 @@ type lines struct {
 	in        *tty.Lines
 	questions []convert.Question
 	answers   []convert.Answer
-	index     int // of the option picked last, -1 for none
+	index     int  // of the option picked last, -1 for none
+	gone      bool // the question before was withdrawn a short time ago
 	outcome   convert.Outcome
 }
 
-func newLines(ctx context.Context, d *tty.Device, questions []convert.Question) (*lines, error) {
+// run asks on a device.
+func (l *lines) run(ctx context.Context, d *tty.Device) (convert.Outcome, error) {
+	if l.gone {
+		d.Forget()
+	}
 	in, err := d.Lines(ctx)
 	if err != nil {
-		return nil, err
+		return convert.Outcome{}, err
 	}
-	return &lines{out: d.Out, in: in, questions: questions, index: -1}, nil
+	defer in.Close()
+	l.in = in
+	return l.ask()
 }
+
+// goneText comes before a question that takes the place of another. The line
+// that follows may have been meant for that.
+const goneText = "The question before was withdrawn, and there is another one. Press Enter to see it. "
 
 // errEnded means that there is an outcome.
 var errEnded = errors.New("ended")
 
+func noError(err error) error {
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
+}
+
 func (l *lines) ask() (convert.Outcome, error) {
+	if l.gone {
+		if _, err := l.read(goneText); err != nil {
+			return l.outcome, noError(err)
+		}
+	}
 	for i, q := range l.questions {
 		a, err := l.question(i, q)
-		if errors.Is(err, errEnded) {
-			return l.outcome, nil
-		}
 		if err != nil {
-			return l.outcome, err
+			return l.outcome, noError(err)
 		}
 		l.answers = append(l.answers, a)
 	}

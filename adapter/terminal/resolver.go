@@ -20,6 +20,10 @@ var (
 )
 
 // Resolver asks on a terminal. The zero value asks on the process's own.
+//
+// Questions on one terminal are asked one after the other. What was typed
+// before a question was there does not answer it: not the rest of what answered
+// the question before, and not what was meant for one that was withdrawn.
 type Resolver struct {
 	// In is where keys or lines come from. Without one it is standard input,
 	// or /dev/tty where that is not a terminal. A reader that is no *os.File
@@ -80,50 +84,47 @@ func failed(err error) (convert.Outcome, error) {
 	return convert.Outcome{Status: convert.Failed, Reason: err.Error()}, err
 }
 
-// ask asks in a picker, or line by line. index, if not nil, is set to the
+// ask waits for the terminal and asks on it. index, if not nil, is set to the
 // position of the option that was picked.
 func (r Resolver) ask(ctx context.Context, questions []convert.Question, open func(picker.Options) *picker.Picker, index *int) (convert.Outcome, error) {
-	if ctx.Err() != nil {
-		return ended(ctx, convert.Outcome{Status: convert.Cancelled, Reason: tty.EndOf(ctx).Reason})
+	t, err := takeTurn(ctx, r.In)
+	if err != nil {
+		return ended(ctx, convert.Outcome{Status: convert.Cancelled, Reason: err.Error()})
 	}
+	withdrawn := false
+	defer func() { t.end(withdrawn) }()
 	d, err := tty.Open(tty.Options{In: r.In, Out: r.Out, Plain: r.Plain, NoColor: r.NoColor, Width: r.Width, Height: r.Height, Environ: r.Environ})
 	if err != nil {
 		return failed(err)
 	}
 	defer d.Close()
-	if !d.Drawable {
-		l, err := newLines(ctx, d, questions)
-		if err != nil {
+	var outcome convert.Outcome
+	picked := -1
+	if d.Drawable {
+		p := open(picker.Options{NoColor: d.NoColor, Width: d.Width, Height: d.Height})
+		t.guard(p)
+		if err := pick(ctx, d, p); err != nil {
 			return failed(err)
 		}
-		defer l.in.Close()
-		outcome, err := l.ask()
-		if err != nil {
+		outcome, _ = p.Done()
+		picked = p.Index()
+	} else {
+		l := &lines{out: d.Out, questions: questions, index: -1, gone: t.gone()}
+		if outcome, err = l.run(ctx, d); err != nil {
 			return failed(err)
 		}
-		if index != nil {
-			*index = l.index
-		}
-		return ended(ctx, outcome)
-	}
-	p := open(picker.Options{NoColor: d.NoColor, Width: d.Width, Height: d.Height})
-	if err := pick(ctx, d, p); err != nil {
-		return failed(err)
-	}
-	outcome, _ := p.Done()
-	if outcome.Status != convert.Disconnected {
-		for _, l := range p.Record() {
-			_, _ = fmt.Fprintln(d.Out, l)
-		}
+		picked = l.index
 	}
 	if index != nil {
-		*index = p.Index()
+		*index = picked
 	}
+	withdrawn = outcome.Status != convert.Answered && ctx.Err() != nil
 	return ended(ctx, outcome)
 }
 
-// pick runs a picker until it is done.
+// pick runs a picker until it is done, and leaves what was answered behind.
 func pick(ctx context.Context, d *tty.Device, p *picker.Picker) error {
+	d.Forget()
 	t, err := d.Start(ctx)
 	if err != nil {
 		return err
@@ -132,7 +133,10 @@ func pick(ctx context.Context, d *tty.Device, p *picker.Picker) error {
 	for {
 		t.Draw(p.View())
 		p.Update(<-t.Events())
-		if _, done := p.Done(); done {
+		if o, done := p.Done(); done {
+			if o.Status != convert.Disconnected {
+				t.Print(p.Record()...)
+			}
 			return nil
 		}
 	}

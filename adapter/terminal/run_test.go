@@ -232,6 +232,70 @@ func TestContext(t *testing.T) {
 	require.Equal(t, convert.Cancelled, outcome.Status)
 }
 
+// answering asks in the background.
+func answering(ctx context.Context, ask terminal.Resolver, call convert.Call) <-chan convert.Outcome {
+	done := make(chan convert.Outcome, 1)
+	go func() {
+		outcome, _ := ask.Ask(ctx, call)
+		done <- outcome
+	}()
+	return done
+}
+
+// TestTypedBefore answers nothing with what was typed before the question was
+// there.
+func TestTypedBefore(t *testing.T) {
+	ptmx, ask := pair(t)
+	_, err := io.WriteString(ptmx, "1\r\n1\r\n")
+	require.NoError(t, err)
+	done := answering(t.Context(), ask, one(database).Call)
+	until(t, ptmx, "SQLite")
+	_, err = io.WriteString(ptmx, "2")
+	require.NoError(t, err)
+	require.Equal(t, []string{"SQLite"}, (<-done).Answers[0].Selected)
+}
+
+// TestOneAtATime asks the second question when the first one has its answer. A
+// key pressed twice does not answer both.
+func TestOneAtATime(t *testing.T) {
+	ptmx, ask := pair(t)
+	first := answering(t.Context(), ask, one(database).Call)
+	until(t, ptmx, "SQLite")
+	second := answering(t.Context(), ask, one(convert.Question{Text: "Second?", Options: options("A", "B")}).Call)
+	_, err := io.WriteString(ptmx, "\r")
+	require.NoError(t, err)
+	require.Equal(t, []string{"PostgreSQL"}, (<-first).Answers[0].Selected)
+	until(t, ptmx, "Second?")
+	_, err = io.WriteString(ptmx, "\r")
+	require.NoError(t, err)
+	until(t, ptmx, "Typed before this question was there")
+	require.NoError(t, ptmx.Close())
+	require.Equal(t, convert.Disconnected, (<-second).Status)
+}
+
+// TestWithdrawn takes no key for the second question that may have been meant
+// for the first.
+func TestWithdrawn(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		ptmx, ask := pair(t)
+		ask.Plain = plain
+		ctx, withdraw := context.WithCancel(t.Context())
+		first := answering(ctx, ask, one(database).Call)
+		until(t, ptmx, "SQLite")
+		second := answering(t.Context(), ask, one(convert.Question{Text: "Delete it?", Options: options("Yes", "No")}).Call)
+		withdraw()
+		require.Equal(t, convert.Cancelled, (<-first).Status)
+		until(t, ptmx, "withdrawn")
+		_, err := io.WriteString(ptmx, "1\n")
+		require.NoError(t, err)
+		if plain {
+			until(t, ptmx, "Delete it?")
+		}
+		require.NoError(t, ptmx.Close())
+		require.Equal(t, convert.Disconnected, (<-second).Status, "plain %v", plain)
+	}
+}
+
 func TestAskNothing(t *testing.T) {
 	outcome, err := terminal.Resolver{}.Ask(t.Context(), convert.Call{})
 	require.ErrorIs(t, err, terminal.ErrNoQuestions)

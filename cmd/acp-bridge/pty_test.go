@@ -225,6 +225,9 @@ func TestRPCPicker(t *testing.T) {
 	c.press("1")
 	require.Contains(t, c.line(), `"requestId":"r1","answered":true`)
 	c.see("Second?")
+	c.press("1") // pressed twice
+	c.see("Typed before this question was there")
+	time.Sleep(500 * time.Millisecond) // a person reads it first
 	c.press("because\r")
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":2,"result":{"answer":"because"}}`, c.line())
 	c.see("Third?")

@@ -20,6 +20,9 @@ func (m *Picker) footLines(w int, d density) []string {
 		}
 	}
 	switch {
+	case m.guard != nil && m.guard.ask:
+		add(m.style.Warn, cells.Wrap(guardText, room))
+		return lines
 	case m.over != overlayNone:
 		add(m.style.Warn, cells.Wrap(m.overlayText(), room))
 		return lines

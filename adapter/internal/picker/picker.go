@@ -38,6 +38,7 @@ type Picker struct {
 	message       string // about the last key
 	width, height int
 	style         cells.Style
+	guard         *guard
 	summaryTop    int
 	done          bool
 	outcome       convert.Outcome
@@ -113,10 +114,14 @@ func (m *Picker) Update(ev any) {
 	switch ev := ev.(type) {
 	case tty.Key:
 		m.message = ""
-		m.key(ev)
+		if !m.keeps(ev.At, ev.Name) {
+			m.key(ev)
+		}
 	case tty.Paste:
 		m.message = ""
-		m.paste(ev.Text)
+		if !m.keeps(ev.At, "") {
+			m.paste(ev.Text)
+		}
 	}
 	m.settle()
 }

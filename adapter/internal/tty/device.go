@@ -117,6 +117,14 @@ func (d *Device) Close() {
 	}
 }
 
+// Forget drops what was typed and not yet read: it was typed before the person
+// saw what it would answer. A stream that is no terminal is left alone.
+func (d *Device) Forget() {
+	if d.tty != nil {
+		forget(d.tty.Fd())
+	}
+}
+
 // alive reports whether a terminal that gave an end of file is still there:
 // then the end was typed (Ctrl+D).
 func (d *Device) alive() bool {

@@ -3,7 +3,7 @@
 // client/ask_user with its response.
 //
 //	server := &rpc.Server{Ask: func(ctx context.Context, c convert.Call) rpc.Reply {
-//		outcome, _ := terminal.Ask(ctx, c, nil)
+//		outcome, _ := terminal.Resolver{}.Ask(ctx, c)
 //		return rpc.Reply{Reply: dialect.Reply{Outcome: outcome, Mode: "rpc"}}
 //	}}
 //	err := server.Serve(ctx, os.Stdin, os.Stdout)

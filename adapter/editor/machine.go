@@ -29,9 +29,10 @@ type state struct {
 	exit ending
 	// why the session was closed.
 	why          error
-	interrupting int // the interrupt that is on its way; 0 for none
-	interrupts   int // how many there were
-	turns        int // how many there were
+	stopped      bool // the start that is under way was given up
+	interrupting int  // the interrupt that is on its way; 0 for none
+	interrupts   int  // how many there were
+	turns        int  // how many there were
 	effects      []effect
 }
 
@@ -209,6 +210,7 @@ func (s *state) cancelAll() {
 		}
 	}
 	if s.phase == starting {
+		s.stopped = true
 		s.do(stopStart{})
 	}
 	s.cancelTurn(true)
@@ -300,7 +302,7 @@ func (s *state) give(p *prompt) bool {
 		return true
 	case s.phase == down:
 		p.starts++
-		s.phase = starting
+		s.phase, s.stopped = starting, false
 		s.do(start{})
 		return false
 	case s.interrupting != 0, s.owesReply(): // what comes late would hit this prompt

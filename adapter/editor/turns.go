@@ -14,7 +14,7 @@ func (s *state) startDone(ev startDone) {
 		s.phase = running // it began by itself
 	default:
 		s.phase = down
-		if p != nil {
+		if p != nil && !s.stopped { // else it was not this prompt's
 			s.finish(p, *ev.failed)
 		}
 	}

@@ -79,6 +79,10 @@ type Message struct {
 	Session    string
 	ToolCallID string
 	Text       string
+	// Means reports whether a text means something to the question other than
+	// the user's own words: an option, a number, `cancel`. What an editor
+	// attaches to such a text is no part of the answer.
+	Means func(text string) bool
 }
 
 // Options tell the adapter what it cannot see of the client. The zero value

@@ -276,8 +276,12 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 	e.asking(q, Conversation)
 	talker := a.client.(Talker)
 	text := ask.Message(*asking.Question(), asking.Picked())
+	means := func(text string) bool {
+		said := convert.ReadReply(*asking.Question(), text)
+		return said.Cancel || said.Unclear != "" || len(said.Picks) > 0
+	}
 	for {
-		reply, err := talker.AskInConversation(e.ctx, Message{e.call.Session, ask.ToolCallID(e.call, q), text})
+		reply, err := talker.AskInConversation(e.ctx, Message{e.call.Session, ask.ToolCallID(e.call, q), text, means})
 		if err != nil {
 			o := a.ended(e.ctx, err)
 			if o.Status == 0 {

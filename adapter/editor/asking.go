@@ -193,7 +193,7 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 		case heard := <-a.heard:
 			a.s.release()
 			if !heard.stale {
-				return heard.all, nil
+				return heard.answer(m.Means), nil
 			}
 			text = staleRemark + "\n\n" + m.Text
 		case <-ctx.Done():

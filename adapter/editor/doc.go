@@ -14,18 +14,20 @@
 // which changes in one function: step takes an event and returns what is to be
 // done. The phase says what the agent is doing:
 //
-//	         prompt           started          prompt
-//	 down ───────────► starting ───────► idle ───────────► sent
-//	  ▲                                 ▲   │                │ begins
-//	  │ gone                 wrapped up │   │ begins by      ▼
-//	  │                                 │   └─ itself ───► running
-//	finishing ◄─ exits, in any phase      │                  │   │
-//	  │                                 │        turn ends │   │ cancelled
-//	  └─────────────────────────────────┴──── finishing ◄─────┤   ▼
-//	                                            ▲          cancelling
-//	                                            │ turn ends │   │ takes too long
-//	                                            └───────────┘   ▼
-//	                                                          leaving ──► exits
+//	            prompt             started           prompt
+//	  down ────────────► starting ─────────► idle ───────────► sent
+//	   ▲                                     ▲  │                │
+//	   │                                     │  │ begins         │ begins
+//	   │ wrapped up               wrapped up │  │ by itself      ▼
+//	   │                                     │  └──────────► running
+//	finishing ◄── exits, from any phase      │                │    │
+//	                                         │      turn ends │    │ cancelled
+//	                                     finishing ◄──────────┘    ▼
+//	                                         ▲                 cancelling
+//	                                         │       turn ends │   │
+//	                                         └─────────────────┘   │ takes too long
+//	                                                               ▼
+//	                                                            leaving ──► exits
 //
 // In finishing, what was asked in the turn is taken back before its prompts end.
 // From every phase the session can be closed.

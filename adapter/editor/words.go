@@ -9,30 +9,64 @@ import (
 
 // words are a prompt as the answer to a question.
 type words struct {
-	all string // pictures and links are named
+	typed string // what the user wrote
+	all   string // the same, with the pictures and links that came along
+}
+
+// answer is what the user says to a question. What the editor attached is part of
+// the user's own words and of nothing else.
+func (w words) answer(means func(string) bool) string {
+	if means != nil && means(w.typed) {
+		return w.typed
+	}
+	return w.all
 }
 
 func promptWords(content []acp.ContentBlock) words {
-	var parts []string
+	var typed, all []string
+	own, wrapped := ownWords(content)
 	for _, c := range content {
 		switch {
+		case c.Text != nil && wrapped:
 		case c.Text != nil:
-			parts = append(parts, c.Text.Text)
+			typed = append(typed, c.Text.Text)
+			all = append(all, c.Text.Text)
 		case c.Image != nil:
 			name := "image"
 			if c.Image.Uri != nil && *c.Image.Uri != "" {
 				name = *c.Image.Uri
 			}
-			parts = append(parts, "["+name+"]")
+			all = append(all, "["+name+"]")
 		case c.ResourceLink != nil:
-			parts = append(parts, LinkText(c.ResourceLink.Name, c.ResourceLink.Uri))
+			all = append(all, LinkText(c.ResourceLink.Name, c.ResourceLink.Uri))
 		case c.Resource != nil && c.Resource.Resource.TextResourceContents != nil:
-			parts = append(parts, LinkText("", c.Resource.Resource.TextResourceContents.Uri))
+			all = append(all, LinkText("", c.Resource.Resource.TextResourceContents.Uri))
 		case c.Resource != nil && c.Resource.Resource.BlobResourceContents != nil:
-			parts = append(parts, LinkText("", c.Resource.Resource.BlobResourceContents.Uri))
+			all = append(all, LinkText("", c.Resource.Resource.BlobResourceContents.Uri))
 		}
 	}
-	return words{strings.TrimSpace(strings.Join(parts, " "))}
+	if wrapped {
+		typed, all = []string{own}, append([]string{own}, all...)
+	}
+	return words{strings.TrimSpace(strings.Join(typed, " ")), strings.TrimSpace(strings.Join(all, " "))}
+}
+
+// ownWords finds what the user typed where an editor (avante.nvim) sends each
+// message in a wrapping of its own, the newest first, with others behind it.
+func ownWords(content []acp.ContentBlock) (string, bool) {
+	const open, end = "<previous_user_message>", "</previous_user_message>"
+	for _, c := range content {
+		if c.Text == nil {
+			continue
+		}
+		text, ok := strings.CutPrefix(strings.TrimSpace(c.Text.Text), open)
+		if !ok {
+			return "", false
+		}
+		text, _, ok = strings.Cut(text, end)
+		return text, ok
+	}
+	return "", false
 }
 
 // LinkText is a link as a person would mention it: a file as @path, anything else

@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -198,20 +199,28 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 			text = staleRemark + "\n\n" + m.Text
 		case <-ctx.Done():
 			a.s.release()
-			if errors.Is(context.Cause(ctx), errWithdrawn) {
-				a.s.Text(MessageChunk, "\n\n"+withdrawnRemark+"\n\n")
+			if remark := goneRemark(context.Cause(ctx)); remark != "" {
+				a.s.Text(MessageChunk, "\n\n"+remark+"\n\n")
 			}
 			return "", withdrawnCause(ctx)
 		}
 	}
 }
 
-const (
-	// withdrawnRemark says that a question in the conversation is gone.
-	withdrawnRemark = "The agent has withdrawn this question. It needs no answer."
-	// staleRemark says why words were not taken for an answer.
-	staleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:"
-)
+// goneRemark tells the user why a question in the conversation needs no answer
+// any more. One that the user cancelled needs no remark.
+func goneRemark(why error) string {
+	switch {
+	case errors.Is(why, errWithdrawn):
+		return "The agent has withdrawn this question. It needs no answer."
+	case errors.Is(why, desk.ErrSettled):
+		return "This question was answered elsewhere. It needs no answer here."
+	}
+	return ""
+}
+
+// staleRemark says why words were not taken for an answer.
+const staleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:"
 
 // client is the editor as package adapter sees it: requests go over the
 // connection, updates through the session's outlet.

@@ -274,6 +274,8 @@ func (s *Session) keyOf(id string) (int, bool) {
 // it, calls wrapUp, and ends its prompts; wrapUp draws what is left to draw, and
 // is told whether the turn was cancelled. It reports false, and wrapUp is not
 // called, if it was no turn of this session's prompts.
+//
+// EndTurn, Idle and Exited are called one at a time.
 func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
 	ev := turnEnded{all: t.All, own: t.Own, perhaps: t.Perhaps, how: ending{reason: t.Reason, err: t.Err}}
 	for _, id := range t.Prompts {

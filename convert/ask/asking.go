@@ -65,7 +65,7 @@ func (a *Asking) Answer() convert.Answer { return a.answer }
 func (a *Asking) Picked() []int { return a.opts.Picked }
 
 // Reply takes the client's response to the current request. An error wraps
-// [ErrProtocol]: the response says neither what the user picked nor that the
+// [convert.ErrProtocol]: the response says neither what the user picked nor that the
 // user cancelled, and the Asking stays as it was.
 func (a *Asking) Reply(resp acp.RequestPermissionResponse) (Step, error) {
 	selected, cancelled := resp.Outcome.Selected, resp.Outcome.Cancelled

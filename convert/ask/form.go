@@ -143,33 +143,25 @@ func formOptions(q *convert.Question) []FormOption {
 }
 
 // FormOutcome reads the reply to [Form]: accepted with at least one answer is
-// Answered, accepted with none or declined is Declined, cancelled is
-// Cancelled. An error wraps [ErrProtocol]: the reply is no valid reply to
+// Answered, accepted with empty fields or declined is Declined,
+// cancelled is Cancelled. An error wraps [convert.ErrProtocol]: the reply is no valid reply to
 // this form, and says nothing about what the user wants.
 func FormOutcome(c convert.Call, reply json.RawMessage) (convert.Outcome, error) {
-	if !clean.ValidJSON(reply) {
-		return convert.Outcome{}, fmt.Errorf("%w: not valid JSON", convert.ErrProtocol)
+	keys := map[string]bool{}
+	for i := range c.Questions {
+		keys[formKey(c, i)], keys[formKey(c, i)+customSuffix] = true, true
 	}
-	root := gjson.ParseBytes(reply)
-	if !root.IsObject() {
-		return convert.Outcome{}, fmt.Errorf("%w: expected an object with an action", convert.ErrProtocol)
+	status, content, err := openReply(reply, keys)
+	switch {
+	case err != nil:
+		return convert.Outcome{}, err
+	case status == convert.Answered:
+		return formAnswers(c, content)
 	}
-	switch action := read.Field(root, "action"); action.Str {
-	case "accept":
-		return formAnswers(c, read.Field(root, "content"))
-	case "decline":
-		return convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}, nil
-	case "cancel":
-		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, nil
-	default:
-		return convert.Outcome{}, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", convert.ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
-	}
+	return convert.Outcome{Status: status, Reason: convert.Outcome{Status: status}.Message()}, nil
 }
 
 func formAnswers(c convert.Call, content gjson.Result) (convert.Outcome, error) {
-	if content.Exists() && content.Type != gjson.Null && !content.IsObject() {
-		return convert.Outcome{}, fmt.Errorf("%w: content must be an object", convert.ErrProtocol)
-	}
 	o := convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}
 	answers := make([]convert.Answer, len(c.Questions))
 	for i := range c.Questions {

@@ -27,7 +27,7 @@ type FormCall struct {
 }
 
 // ParseForm reads the parameters of elicitation/create. Errors are
-// [InputError]s.
+// [convert.InputError]s.
 func ParseForm(params json.RawMessage) (FormCall, error) {
 	if !clean.ValidJSON(params) {
 		return FormCall{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected the parameters of elicitation/create"}

@@ -83,8 +83,8 @@ func same(a, b gjson.Result) bool {
 	return a.Raw == b.Raw
 }
 
-// check holds a value against the field's schema. The error is [ErrProtocol]
-// for a value of another type, [ErrBadAnswer] for one that breaks a rule.
+// check holds a value against the field's schema. The error is [convert.ErrProtocol]
+// for a value of another type, [convert.ErrBadAnswer] for one that breaks a rule.
 func (t *formField) check(v gjson.Result) error {
 	switch ok, rule := t.fits(v); {
 	case !ok:

@@ -62,7 +62,7 @@ func (f FormCall) effect(i int, a convert.Answer) convert.Effect {
 }
 
 // Check reports an answer that does not fit the field of question i, in words
-// for whoever gave it. The error wraps [ErrBadAnswer].
+// for whoever gave it. The error wraps [convert.ErrBadAnswer].
 func (f FormCall) Check(i int, a convert.Answer) error {
 	return f.put(map[string]json.RawMessage{}, i, a)
 }
@@ -135,36 +135,37 @@ func (f FormCall) value(i int, selected []string, words string) (string, error) 
 
 // Read reads a client's reply to the form itself: how it ended, with answers
 // for a record of it, and what to tell whoever asked. Fields that the form does
-// not have are left out. An error wraps [ErrBadAnswer] if a value breaks a rule
-// of its field, [ErrProtocol] if the reply is none to this form at all.
+// not have are left out, if there are others. An error wraps [convert.ErrBadAnswer] if
+// a value breaks a rule of its field, [convert.ErrProtocol] if the reply is none
+// to this form at all.
 func (f FormCall) Read(reply json.RawMessage) (convert.Outcome, json.RawMessage, error) {
-	if !clean.ValidJSON(reply) {
-		return convert.Outcome{}, nil, fmt.Errorf("%w: not valid JSON", convert.ErrProtocol)
+	keys := map[string]bool{}
+	for i := range f.fields {
+		keys[f.fields[i].key] = true
+		if custom := f.fields[i].custom; custom != "" {
+			keys[custom] = true
+		}
 	}
-	root := gjson.ParseBytes(reply)
-	switch action := read.Field(root, "action"); action.Str {
-	case "accept":
-		o, forServer, err := f.readContent(read.Field(root, "content"))
+	status, content, err := openReply(reply, keys)
+	switch {
+	case err != nil:
+		return convert.Outcome{}, nil, err
+	case status == convert.Answered:
+		o, forServer, err := f.readContent(content)
 		if err == nil && forServer == nil { // an agent's form: as it came
 			forServer = reply
 		}
 		return o, forServer, err
-	case "decline":
-		return convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}, declineReply, nil
-	case "cancel":
-		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}, CancelForm, nil
-	default:
-		return convert.Outcome{}, nil, fmt.Errorf("%w: action must be accept, decline or cancel, got %s", convert.ErrProtocol, clean.Truncate(clean.Line(action.Raw), 40))
+	case status == convert.Declined:
+		return convert.Outcome{Status: status, Reason: convert.DeclineMessage}, declineReply, nil
 	}
+	return convert.Outcome{Status: status, Reason: convert.CancelMessage}, CancelForm, nil
 }
 
 func (f FormCall) readContent(content gjson.Result) (convert.Outcome, json.RawMessage, error) {
 	if len(f.fields) == 0 {
 		yes := convert.Answer{Selected: []string{f.Questions[0].Options[0].Label}}
 		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{yes}}, f.accept(map[string]json.RawMessage{}), nil
-	}
-	if content.Exists() && content.Type != gjson.Null && !content.IsObject() {
-		return convert.Outcome{}, nil, fmt.Errorf("%w: content must be an object", convert.ErrProtocol)
 	}
 	values, answers := map[string]json.RawMessage{}, make([]convert.Answer, len(f.fields))
 	for i := range f.fields {

@@ -30,7 +30,7 @@ type ServerForm struct {
 
 // Call makes a question call of the form that says who asks. Optional fields
 // can be skipped, defaults taken, and the whole form declined. Session and ID
-// are the caller's to set. Errors are [InputError]s.
+// are the caller's to set. Errors are [convert.InputError]s.
 func (s ServerForm) Call() (FormCall, error) {
 	f := FormCall{Call: convert.Call{Server: clean.Line(s.Server)}}
 	if s.Mode == modeURL {

@@ -125,7 +125,7 @@ func Recognise(raw []byte) (string, error) {
 }
 
 // Decode reads a question call. The dialect is the one named, or, with an
-// empty name, the one that recognises the document. Errors wrap [ErrUnknown]
+// empty name, the one that recognises the document. Errors wrap [convert.ErrUnknown]
 // or are those of [convert.Parse].
 func Decode(raw []byte, name string) (Request, error) {
 	doc, err := open(raw)

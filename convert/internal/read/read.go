@@ -9,8 +9,12 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// Field returns the last value of a key, without gjson's path syntax.
+// Field returns the last value of a key, without gjson's path syntax. What is no
+// object has none.
 func Field(object gjson.Result, key string) (found gjson.Result) {
+	if !object.IsObject() {
+		return found
+	}
 	object.ForEach(func(k, v gjson.Result) bool {
 		if k.Str == key {
 			found = v
@@ -50,4 +54,26 @@ func Kind(v gjson.Result) string {
 		return "null"
 	}
 	return "nothing"
+}
+
+// Once returns the value of a key. It reports false for a key that is there
+// twice with different values: readers do not agree on which of them counts.
+func Once(object gjson.Result, key string) (found gjson.Result, ok bool) {
+	if !object.IsObject() {
+		return found, true
+	}
+	ok = true
+	object.ForEach(func(k, v gjson.Result) bool {
+		if k.Str == key {
+			ok = ok && (!found.Exists() || Same(found, v))
+			found = v
+		}
+		return true
+	})
+	return found, ok
+}
+
+// Same reports whether two values are written alike, or are the same string.
+func Same(a, b gjson.Result) bool {
+	return a.Raw == b.Raw || a.Type == gjson.String && b.Type == gjson.String && a.Str == b.Str
 }

@@ -1,0 +1,71 @@
+package ask_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+)
+
+// What a form's reply says, in a form of our own and in one of an MCP server. 0
+// is no valid reply, which is never a refusal.
+func TestFormReplies(t *testing.T) {
+	call := convert.Call{ID: "id", Questions: []convert.Question{
+		{Text: "A?", Options: []convert.Option{{Label: "a"}, {Label: "b"}}},
+	}}
+	server := ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{"question_0":{"type":"string","enum":["a","b"]}}}`)}
+	form, err := server.Call()
+	require.NoError(t, err)
+	for reply, want := range map[string]struct{ ours, theirs convert.Status }{
+		`{"action":"accept","content":{"question_0":"a"}}`:                       {convert.Answered, convert.Answered},
+		`{"action":"accept","content":{"question_0":"a","x":1}}`:                 {convert.Answered, convert.Answered},
+		`{"action":"accept","content":{"question_0":"a","question_0":"a"}}`:      {convert.Answered, convert.Answered},
+		`{"action":"accept","content":{"question_0":"a","question_0":"\u0061"}}`: {convert.Answered, convert.Answered},
+		`{"action":"accept","action":"accept","content":{"question_0":"a"}}`:     {convert.Answered, convert.Answered},
+		`{"action":"accept","content":{"question_0":null}}`:                      {convert.Declined, convert.Answered},
+		`{"action":"accept","content":{}}`:                                       {convert.Declined, convert.Answered},
+		`{"action":"accept","content":null}`:                                     {convert.Declined, convert.Answered},
+		`{"action":"accept"}`:                                                    {convert.Declined, convert.Answered},
+		`{"action":"decline","content":{"x":1}}`:                                 {convert.Declined, convert.Declined},
+		`{"action":"cancel"}`:                                                    {convert.Cancelled, convert.Cancelled},
+		`{"action":"accept","content":{"x":"a"}}`:                                {},
+		`{"action":"accept","content":{"Question_0":"a"}}`:                       {},
+		`{"action":"accept","content":{"":"a"}}`:                                 {},
+		`{"action":"accept","content":{"x":null,"y":null}}`:                      {},
+		`{"action":"accept","content":{"question_0":"a","question_0":"b"}}`:      {},
+		`{"action":"accept","content":{"question_0":"a","question_0":null}}`:     {},
+		`{"action":"accept","content":{"question_0":"a"},"content":{}}`:          {},
+		`{"action":"accept","action":"decline","content":{"question_0":"a"}}`:    {},
+		`{"action":"decline","action":"cancel"}`:                                 {},
+		`{"action":"accept","content":[]}`:                                       {},
+		`{"action":"accept","content":"a"}`:                                      {},
+		`{"action":"Accept","content":{"question_0":"a"}}`:                       {},
+		`{"action":["accept"],"content":{"question_0":"a"}}`:                     {},
+		`{"content":{"question_0":"a"}}`:                                         {},
+		`["accept"]`:                                                             {},
+		`{"action":"accept"`:                                                     {},
+	} {
+		o, err := ask.FormOutcome(call, json.RawMessage(reply))
+		require.Equal(t, want.ours, o.Status, reply)
+		require.Equal(t, want.ours == 0, err != nil, reply)
+		theirs, forServer, err2 := form.Read(json.RawMessage(reply))
+		require.Equal(t, want.theirs, theirs.Status, reply)
+		require.Equal(t, want.theirs == 0, forServer == nil, reply)
+		if want.ours == 0 {
+			require.ErrorIs(t, err, convert.ErrProtocol, reply)
+			require.ErrorIs(t, err2, convert.ErrProtocol, reply)
+		}
+	}
+}
+
+// A form that asks for nothing is accepted whatever comes beside it.
+func TestFormWithoutFields(t *testing.T) {
+	form, err := ask.ServerForm{Server: "s", Message: "Go on?"}.Call()
+	require.NoError(t, err)
+	o, _, err := form.Read(json.RawMessage(`{"action":"accept","content":{"x":1}}`))
+	require.NoError(t, err)
+	require.Equal(t, convert.Answered, o.Status)
+}

@@ -15,6 +15,9 @@ import (
 var (
 	// ErrInvalidJSON means that the input is not JSON.
 	ErrInvalidJSON = errors.New("input is not valid JSON")
+	// ErrTooDeep means that the input nests deeper than any person or agent
+	// writes it, so that a result which holds it could not be encoded.
+	ErrTooDeep = errors.New("input nests too deep")
 	// ErrWrongType means that a field holds another JSON type than expected.
 	ErrWrongType = errors.New("wrong type")
 	// ErrNoQuestions means that the call has no questions.

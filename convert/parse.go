@@ -51,11 +51,17 @@ func Parse(input []byte, limits Limits) (Call, error) {
 	if !clean.ValidJSON(input) {
 		return Call{}, &InputError{Err: ErrInvalidJSON, Detail: "expected an object with questions"}
 	}
+	if read.TooDeep(input) {
+		return Call{}, tooDeep()
+	}
 	root := gjson.ParseBytes(input)
 	if !root.IsObject() {
 		return Call{}, wrongType(0, 0, "input", "an object", root)
 	}
 	list, err := questionList(root)
+	if err == nil && read.TooDeep([]byte(list.Raw)) { // it may come out of a string
+		err = tooDeep()
+	}
 	if err != nil {
 		return Call{}, err
 	}
@@ -77,6 +83,8 @@ func Parse(input []byte, limits Limits) (Call, error) {
 	}
 	return call, nil
 }
+
+func tooDeep() error { return &InputError{Err: ErrTooDeep, Detail: read.DepthLimit} }
 
 // questionList finds the array of questions, inside a JSON string if need be.
 func questionList(root gjson.Result) (gjson.Result, error) {

@@ -32,6 +32,9 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 	if !clean.ValidJSON(params) {
 		return FormCall{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected the parameters of elicitation/create"}
 	}
+	if read.TooDeep(params) {
+		return FormCall{}, &convert.InputError{Err: convert.ErrTooDeep, Detail: read.DepthLimit}
+	}
 	root := gjson.ParseBytes(params)
 	f := FormCall{Call: convert.Call{
 		Session: root.Get("sessionId").String(),

@@ -43,6 +43,9 @@ func (s ServerForm) Call() (FormCall, error) {
 	if !clean.ValidJSON(schema) {
 		return FormCall{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected the schema of a form"}
 	}
+	if read.TooDeep(schema) {
+		return FormCall{}, &convert.InputError{Err: convert.ErrTooDeep, Detail: read.DepthLimit}
+	}
 	root := gjson.ParseBytes(schema)
 	if err := f.read(root, nil); err != nil {
 		return FormCall{}, err

@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -24,7 +25,7 @@ func AnnounceAll(c convert.Call) acp.SessionUpdate {
 		texts[i] = clean.Block(q.Text)
 	}
 	var raw any
-	if len(c.Input) > 0 {
+	if read.Usable(c.Input) {
 		raw = c.Input
 	}
 	return announce(c.ID, Title(c, 0, TitleHeader), raw, strings.Join(texts, "\n\n"), c.Name)

@@ -70,11 +70,7 @@ type annotation struct {
 // all fields that are not ours go back token for token; answers and
 // annotations that the model itself wrote do not.
 func UpdatedInput(c convert.Call, answers []convert.Answer) json.RawMessage {
-	root := gjson.ParseBytes(c.Input)
-	questions, _ := read.Embedded(read.Field(root, "questions"))
-	if !questions.IsArray() { // a call made in Go has no input of its own
-		questions = gjson.ParseBytes(questionsJSON(c.Questions))
-	}
+	root, questions := inputOf(c)
 	var b bytes.Buffer
 	b.WriteString(`{"questions":`)
 	b.WriteString(questions.Raw)
@@ -149,21 +145,37 @@ type rawField struct{ key, value string }
 // last value of a repeated key.
 func otherFields(root gjson.Result) []rawField {
 	var fields []rawField
+	at := map[string]int{}
 	root.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "questions", "answers", "annotations":
 			return true
 		}
-		for i := range fields {
-			if fields[i].key == k.Raw {
-				fields[i].value = v.Raw
-				return true
-			}
+		i, again := at[k.Str]
+		if !again {
+			i, at[k.Str] = len(fields), len(fields)
+			fields = append(fields, rawField{})
 		}
-		fields = append(fields, rawField{k.Raw, v.Raw})
+		fields[i] = rawField{k.Raw, v.Raw}
 		return true
 	})
 	return fields
+}
+
+// inputOf is the call's input, and the questions in it. A call that was made in
+// Go has no input of its own, or one that is not of these questions.
+func inputOf(c convert.Call) (root, questions gjson.Result) {
+	if read.Usable(c.Input) {
+		root = gjson.ParseBytes(c.Input)
+	}
+	if !root.IsObject() {
+		root = gjson.Parse("{}")
+	}
+	questions, _ = read.Embedded(read.Field(root, "questions"))
+	if questions.IsArray() && !read.TooDeep([]byte(questions.Raw)) && len(questionKeys(questions)) == len(c.Questions) {
+		return root, questions
+	}
+	return root, gjson.ParseBytes(questionsJSON(c.Questions))
 }
 
 // questionKeys are the question texts as JSON strings, in the letters in which
@@ -171,7 +183,10 @@ func otherFields(root gjson.Result) []rawField {
 func questionKeys(questions gjson.Result) []string {
 	var keys []string
 	questions.ForEach(func(_, q gjson.Result) bool {
-		keys = append(keys, read.Field(q, "question").Raw)
+		text := read.Field(q, "question")
+		if text.Type == gjson.String {
+			keys = append(keys, text.Raw)
+		}
 		return true
 	})
 	return keys

@@ -21,6 +21,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -125,7 +126,7 @@ func Recognise(raw []byte) (string, error) {
 }
 
 // Decode reads a question call. The dialect is the one named, or, with an
-// empty name, the one that recognises the document. Errors wrap [convert.ErrUnknown]
+// empty name, the one that recognises the document. Errors wrap [ErrUnknown]
 // or are those of [convert.Parse].
 func Decode(raw []byte, name string) (Request, error) {
 	doc, err := open(raw)
@@ -170,6 +171,9 @@ func unrecognised(doc Document) error {
 func open(raw []byte) (Document, error) {
 	if !json.Valid(raw) {
 		return Document{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected one question call"}
+	}
+	if read.TooDeep(raw) {
+		return Document{}, &convert.InputError{Err: convert.ErrTooDeep, Detail: read.DepthLimit}
 	}
 	root := gjson.ParseBytes(raw)
 	if !root.IsObject() {

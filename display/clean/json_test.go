@@ -14,8 +14,22 @@ func TestValidJSON(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"a":[1]}`: true, `{`: false, "": false, long: true, long + "}": false,
 		strings.Repeat("[", 10<<20): false, // without a stack of a gigabyte
+		nested(10_000):              true,
+		nested(10_001):              false,
+		nested(32_000):              false,
 	} {
 		require.Equal(t, want, clean.ValidJSON([]byte(text)), "%.20s", text)
 		require.Equal(t, want, clean.ValidJSONText(text), "%.20s", text)
+	}
+}
+
+func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+func TestDepth(t *testing.T) {
+	for text, want := range map[string]int{
+		`1`: 0, `"[[["`: 0, `[]`: 1, `{"a":[1,{"b":2}],"c":[]}`: 3, `["\\"]`: 1, `["\"[["]`: 1, `[[],[[]]]`: 3, nested(70): 70,
+	} {
+		require.Equal(t, want, clean.Depth(text), text)
+		require.Equal(t, want, clean.Depth([]byte(text)), text)
 	}
 }

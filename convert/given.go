@@ -59,7 +59,7 @@ func ReadAnswer(c Call, i int, data []byte) (Answer, error) {
 	g := given{q: c.Questions[i], pos: i + 1}
 	v := gjson.ParseBytes(bytes.ToValidUTF8(data, []byte("\uFFFD")))
 	switch {
-	case v.Type == gjson.Null, v.Type == gjson.String && blank(v.Str):
+	case v.Type == gjson.Null, v.Type == gjson.String && clean.Blank(v.Str):
 		return Answer{}, nil
 	case v.IsObject():
 		return g.object(v)

@@ -229,10 +229,10 @@ func (c Call) Validate(limits Limits) error {
 }
 
 func (q *Question) validate(pos int, limits Limits) error {
-	if blank(q.Text) {
+	if clean.Blank(q.Text) {
 		return &InputError{Question: pos, Err: ErrEmptyQuestion}
 	}
-	if limits.RequireHeader && blank(q.Header) {
+	if limits.RequireHeader && clean.Blank(q.Header) {
 		return &InputError{Question: pos, Err: ErrEmptyHeader}
 	}
 	if err := q.countOptions(pos, limits); err != nil {
@@ -240,7 +240,7 @@ func (q *Question) validate(pos int, limits Limits) error {
 	}
 	seen := make(map[string]struct{}, len(q.Options))
 	for i, o := range q.Options {
-		if blank(o.Label) {
+		if clean.Blank(o.Label) {
 			return &InputError{Question: pos, Option: i + 1, Err: ErrEmptyLabel}
 		}
 		if _, dup := seen[o.Label]; dup {
@@ -272,5 +272,3 @@ func (q *Question) countOptions(pos int, limits Limits) error {
 	return &InputError{Question: pos, Err: ErrOptionCount, Detail: fmt.Sprintf("expected %s, got %d", want, n)}
 }
 
-// blank reports whether nothing would be seen of a text.
-func blank(s string) bool { return clean.Line(s) == "" }

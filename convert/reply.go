@@ -71,7 +71,7 @@ const (
 
 func (w words) read(reply string) Meaning {
 	reply = strings.TrimSpace(reply)
-	if clean.Line(reply) == "" { // nothing that can be seen
+	if clean.Blank(reply) {
 		return Meaning{Unclear: sayEmpty}
 	}
 	w.numbers = w.numbers && !w.q.OwnWords

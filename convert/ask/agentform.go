@@ -72,7 +72,7 @@ func (a AgentForm) texts(f *FormCall) {
 		return // one of them has several lines: the message stands before the first
 	}
 	for i := range f.fields {
-		if !blank(texts[i]) {
+		if !clean.Blank(texts[i]) {
 			f.Questions[i].Text = texts[i] + f.fields[i].hint()
 		}
 	}
@@ -108,7 +108,7 @@ func (t *formField) codex(q *convert.Question) {
 	}
 	t.secret = meta.Get("isSecret").Bool()
 	q.Text, q.Header = q.Header, t.about
-	if blank(q.Text) {
+	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
 }

@@ -70,7 +70,7 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 		}
 	}
 	switch {
-	case blank(message):
+	case clean.Blank(message):
 	case f.fields[0].isCodex():
 	case len(f.fields) == 1 && (ours || f.fields[0].about == ""):
 		f.Questions[0].Text = message
@@ -148,7 +148,7 @@ func (f *FormCall) add(to formField) error {
 	to.kind, to.about = to.schema.Get("type").Str, to.schema.Get("description").String()
 	q := convert.Question{Header: firstNonEmpty(to.schema.Get("title").String(), to.key)}
 	q.Text = firstNonEmpty(to.about, q.Header)
-	if blank(q.Text) {
+	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
 	to.codex(&q)
@@ -172,7 +172,7 @@ func (f *FormCall) add(to formField) error {
 	to.closed = len(q.Options) > 0 || q.MultiSelect
 	q.Closed = to.closed && to.custom == ""
 	q.OwnWords = !to.closed
-	if v := to.preset; q.OwnWords && v.Exists() && !blank(v.String()) && to.check(v) == nil {
+	if v := to.preset; q.OwnWords && v.Exists() && !clean.Blank(v.String()) && to.check(v) == nil {
 		q.Options = []convert.Option{{Label: v.String(), Description: "default", Effect: convert.EffectAlone}}
 		to.values = []gjson.Result{v}
 	}
@@ -195,7 +195,7 @@ func (t *formField) addOption(q *convert.Question, o gjson.Result) {
 		t.other = value
 		return
 	}
-	if blank(label) {
+	if clean.Blank(label) {
 		label = "(empty)"
 	}
 	if shows(q, label) {
@@ -235,9 +235,6 @@ func firstNonEmpty(values ...string) string {
 	}
 	return ""
 }
-
-// blank reports whether nothing would be seen of a text.
-func blank(s string) bool { return clean.Line(s) == "" }
 
 func wrongType(name, want string, got gjson.Result) error {
 	return &convert.InputError{Err: convert.ErrWrongType, Detail: fmt.Sprintf("%s must be %s, got %s", name, want, read.Kind(got))}

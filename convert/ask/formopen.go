@@ -34,6 +34,9 @@ func replyParts(reply json.RawMessage) (convert.Status, gjson.Result, error) {
 	if !clean.ValidJSON(reply) {
 		return 0, none, errors.New("not valid JSON")
 	}
+	if read.TooDeep(reply) {
+		return 0, none, errors.New("it nests too deep")
+	}
 	root := gjson.ParseBytes(reply)
 	if !root.IsObject() {
 		return 0, none, errors.New("expected an object with an action")

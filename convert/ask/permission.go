@@ -90,7 +90,7 @@ type rawInput struct {
 func Title(c convert.Call, q int, style TitleStyle) string {
 	question := &c.Questions[q]
 	header := clean.Line(question.Header)
-	if header == "" {
+	if clean.Blank(header) {
 		header = defaultTitle
 	}
 	if style == TitleHeaderAndQuestion {

@@ -106,7 +106,7 @@ func (f *FormCall) step(s ServerForm, i int) {
 		text = fmt.Sprintf("The MCP server %q asks (%d of %d).", f.Server, i+1, len(f.fields))
 	}
 	text += "\n\n" + f.name(i)
-	if !blank(to.about) {
+	if !clean.Blank(to.about) {
 		text += ": " + clean.Block(to.about)
 	}
 	q.Text = text + to.hint()

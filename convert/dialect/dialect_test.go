@@ -84,3 +84,16 @@ func TestPermissionIsNoQuestion(t *testing.T) {
 		require.ErrorIs(t, err, dialect.ErrUnknown, options)
 	}
 }
+
+// Options that an agent names alike, or not at all, can be told apart.
+func TestNamesTwice(t *testing.T) {
+	const request = `{"jsonrpc":"2.0","id":1,"method":"cursor/ask_question","params":{"questions":[{"id":"q","prompt":"Q?","options":[` +
+		`{"id":"1","label":"A"},{"id":"2","label":"A"},{"id":"2","label":"A"},{"id":"3","label":"\u3164"},{"id":"4","label":""}]}]}}`
+	req, err := dialect.Decode([]byte(request), "")
+	require.NoError(t, err)
+	var labels []string
+	for _, o := range req.Call.Questions[0].Options {
+		labels = append(labels, o.Label)
+	}
+	require.Equal(t, []string{"A", "A (2)", "A (2) 3", "3", "4"}, labels)
+}

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/tidwall/gjson"
 
@@ -65,7 +66,7 @@ func inSession(c convert.Call, params gjson.Result) convert.Call {
 var anyCount = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true}
 
 // labels makes names of options that can be told apart, in their order: a name
-// that comes again gets its id behind it.
+// that comes again gets its id behind it, or a number.
 type labels struct {
 	ids  map[string]string // by label
 	list []convert.Option
@@ -75,11 +76,14 @@ func (l *labels) add(name, id, description string) {
 	if l.ids == nil {
 		l.ids = map[string]string{}
 	}
-	if name == "" {
+	if clean.Blank(name) {
 		name = id
 	}
-	for _, taken := l.ids[name]; taken; _, taken = l.ids[name] {
+	if _, taken := l.ids[name]; taken {
 		name += " (" + id + ")"
+	}
+	if _, taken := l.ids[name]; taken { // the number of the option is nobody else's
+		name += " " + strconv.Itoa(len(l.list)+1)
 	}
 	l.ids[name] = id
 	l.list = append(l.list, convert.Option{Label: name, Description: description})

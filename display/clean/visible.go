@@ -6,14 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns s with a stand-in for everything that Block would leave out:
-// a control picture (␛) for a control character, <U+202E> for the rest.
-// Line breaks and tabs stay.
+// Visible returns s with a stand-in for everything that Block would leave out,
+// and for what leaves no mark: a control picture (␛) for a control character,
+// <U+202E> for the rest. Line breaks and tabs stay, and so do the joiners that
+// scripts and emoji need.
 //
 // Use it for what a person approves word for word. Had Block cleaned the
 // command "ls \x1b]0;; rm -rf ~\a", its reader would have agreed to "ls".
 func Visible(s string) string {
-	if isBlock(s) {
+	if isBlock(s) && !strings.ContainsFunc(s, conceals) {
 		return s
 	}
 	var b strings.Builder
@@ -29,7 +30,7 @@ func Visible(s string) string {
 			b.WriteRune(0x2400 + r)
 		case r == 0x7f:
 			b.WriteRune(0x2421)
-		case hidden(r) || breaksLine(r):
+		case hidden(r) || breaksLine(r) || conceals(r):
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:
 			b.WriteRune(r)
@@ -37,3 +38,6 @@ func Visible(s string) string {
 	}
 	return b.String()
 }
+
+// conceals reports what leaves no mark and is nothing that a script needs.
+func conceals(r rune) bool { return unseen(r) && !joins(r) }

@@ -15,7 +15,7 @@ import (
 var Labels = rapid.OneOf(
 	rapid.StringN(1, 12, -1),
 	rapid.SampledFrom([]string{"a", "a, b", `"`, `say "x"`, ",", ", ", " - ", "__other__", "__done__", "__option_1__", "__option_2__", "1", "Other"}),
-).Filter(func(s string) bool { return clean.Line(s) != "" && utf8.ValidString(s) })
+).Filter(func(s string) bool { return !clean.Blank(s) && utf8.ValidString(s) })
 
 // Call draws a call that keeps to the default limits.
 func Call(t *rapid.T) convert.Call {

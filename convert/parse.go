@@ -271,4 +271,3 @@ func (q *Question) countOptions(pos int, limits Limits) error {
 	}
 	return &InputError{Question: pos, Err: ErrOptionCount, Detail: fmt.Sprintf("expected %s, got %d", want, n)}
 }
-

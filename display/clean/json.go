@@ -12,14 +12,11 @@ import (
 // whose stack grows too far.
 const deep = 64 << 10
 
-// encodable is how deep Go's encoder lets a text nest.
-const encodable = 10_000
-
-// ValidJSON reports whether data is JSON that Go can encode again: one that nests
-// more than 10,000 levels deep is not.
+// ValidJSON reports whether data is JSON. A long text that nests thousands of
+// levels deep is not; see [Depth] for what shall be encoded again.
 func ValidJSON(data []byte) bool {
 	if len(data) <= deep {
-		return gjson.ValidBytes(data) && (len(data) <= encodable || Depth(data) <= encodable)
+		return gjson.ValidBytes(data)
 	}
 	return json.Valid(data) // three times as slow
 }
@@ -27,13 +24,13 @@ func ValidJSON(data []byte) bool {
 // ValidJSONText is ValidJSON for a string.
 func ValidJSONText(text string) bool {
 	if len(text) <= deep {
-		return gjson.Valid(text) && (len(text) <= encodable || Depth(text) <= encodable)
+		return gjson.Valid(text)
 	}
 	return json.Valid([]byte(text))
 }
 
 // Depth is how deep the arrays and objects of a JSON text nest; 0 for a value
-// that is neither.
+// that is neither. Go's encoder refuses more than 10,000 levels.
 func Depth[T []byte | string](text T) int {
 	depth, most := 0, 0
 	for i := 0; i < len(text); i++ {

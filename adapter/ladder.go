@@ -237,7 +237,7 @@ func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Ou
 			}
 			return convert.Outcome{}, refused("the request", err)
 		}
-		if asking.Round() == 1 && a.tooFast(start) && !ask.HasText(resp) {
+		if asking.Round() == 1 && a.tooFast(start) && !ask.ByHand(resp) {
 			return convert.Outcome{}, errTooFast
 		}
 		step, err := asking.Reply(resp)

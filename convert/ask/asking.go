@@ -71,7 +71,7 @@ func (a *Asking) Reply(resp acp.RequestPermissionResponse) (Step, error) {
 	selected, cancelled := resp.Outcome.Selected, resp.Outcome.Cancelled
 	switch {
 	case selected != nil && cancelled == nil:
-		reply, err := readReply(string(selected.OptionId), selected.Meta, resp.Meta)
+		reply, err := readReply(resp)
 		if err != nil {
 			return 0, err
 		}
@@ -84,15 +84,11 @@ func (a *Asking) Reply(resp acp.RequestPermissionResponse) (Step, error) {
 	return 0, fmt.Errorf("%w: no outcome", convert.ErrProtocol)
 }
 
-// HasText reports whether a response carries words or several picks, which no
+// ByHand reports whether a response carries words or several picks, which no
 // client sends by itself.
-func HasText(resp acp.RequestPermissionResponse) bool {
-	metas := []map[string]any{resp.Meta}
-	if s := resp.Outcome.Selected; s != nil {
-		metas = append(metas, s.Meta)
-	}
-	r, err := readReply("", metas...)
-	return err == nil && (r.text != "" || r.notes != "" || len(r.ids) > 1)
+func ByHand(resp acp.RequestPermissionResponse) bool {
+	r, err := readReply(resp)
+	return err == nil && (r.text != "" || r.notes != "" || len(slices.Compact(slices.Sorted(slices.Values(r.ids)))) > 1)
 }
 
 // reply is a response that said `selected`, with what its _meta adds.
@@ -104,8 +100,14 @@ type reply struct {
 	notes string
 }
 
-func readReply(id string, metas ...map[string]any) (reply, error) {
-	r := reply{id: id}
+// readReply reads the id and what the _meta says; that of the outcome itself
+// comes before that beside it.
+func readReply(resp acp.RequestPermissionResponse) (reply, error) {
+	var r reply
+	metas := []map[string]any{resp.Meta}
+	if s := resp.Outcome.Selected; s != nil {
+		r.id, metas = string(s.OptionId), []map[string]any{s.Meta, resp.Meta}
+	}
 	for _, meta := range metas {
 		if err := metaText(meta, "customText", &r.text); err != nil {
 			return r, err
@@ -198,60 +200,96 @@ func (a *Asking) effect(i int) Step {
 }
 
 func (a *Asking) takeMany(r reply) (Step, error) {
-	picked, other, done := slices.Clone(a.opts.Picked), false, false
 	open := !a.Question().Closed
-	ids := r.ids
-	if !r.many {
-		ids = []string{r.id}
-	} else if r.id == OtherID && open {
-		other = true
+	ids, several := r.ids, r.many
+	if !several {
+		ids = a.joined(r.id)
+		several = len(ids) > 1
 	} else if err := a.known(r.id); err != nil {
 		return 0, err
 	}
-	for _, id := range ids {
-		switch {
-		case id == OtherID && open:
-			other = true
-		case id == DoneID && len(a.opts.Picked) > 0:
-			done = true
-		case a.pickedBefore(id):
-			done = true
-		default:
-			i, err := a.offered(id)
-			if err != nil {
-				return 0, err
-			}
-			if a.Question().Options[i].Effect != 0 {
-				if len(ids) > 1 {
-					return 0, fmt.Errorf("%w: option %q stands alone", convert.ErrProtocol, id)
-				}
-				return a.effect(i), nil
-			}
-			if !slices.Contains(picked, i) {
-				picked = append(picked, i)
-			}
-		}
+	p, err := a.pick(ids)
+	if err != nil {
+		return 0, err
 	}
+	if p.effect >= 0 {
+		return a.effect(p.effect), nil
+	}
+	p.other = p.other || r.id == OtherID
 	text, note := r.text, r.notes
 	if !open {
 		text, note = "", strings.TrimSpace(text+"\n"+note)
 	} else if text == "" {
 		text, note = note, ""
 	}
-	if text == "" && !other && (len(picked) == 0 || r.many && len(r.ids) == 0) {
+	if text == "" && !p.other && (len(p.picked) == 0 || len(ids) == 0) {
 		return 0, fmt.Errorf("%w: no option was picked", convert.ErrProtocol)
 	}
-	slices.Sort(picked)
-	a.opts.Picked = picked
+	a.opts.Picked = p.picked
 	a.settle(text, note)
 	switch {
-	case other && text == "":
+	case p.other && text == "":
 		return NeedText, nil
-	case done, other, r.many, text != "", a.opts.Aware, len(picked) == plain(a.Question()):
+	case p.done, p.other, several, text != "", a.opts.Aware, len(p.picked) == plain(a.Question()):
 		return Done, nil
 	}
 	a.opts.Round++
 	return Again, nil
+}
+
+// picks is what the ids of a reply say, together with what was picked before.
+type picks struct {
+	picked      []int // in option order
+	other, done bool
+	effect      int // the option that does something else, -1 for none
+}
+
+// pick reads the ids of a reply. It changes nothing: one of them may be wrong.
+func (a *Asking) pick(ids []string) (picks, error) {
+	p := picks{picked: slices.Clone(a.opts.Picked), effect: -1}
+	for _, id := range ids {
+		switch {
+		case id == OtherID && !a.Question().Closed:
+			p.other = true
+		case id == DoneID && len(a.opts.Picked) > 0, a.pickedBefore(id):
+			p.done = true
+		default:
+			i, err := a.offered(id)
+			switch {
+			case err != nil:
+				return p, err
+			case a.Question().Options[i].Effect == 0:
+				p.picked = append(p.picked, i)
+			case len(ids) > 1:
+				return p, fmt.Errorf("%w: option %q stands alone", convert.ErrProtocol, id)
+			default:
+				p.effect = i
+			}
+		}
+	}
+	slices.Sort(p.picked)
+	p.picked = slices.Compact(p.picked)
+	return p, nil
+}
+
+// joined takes apart an id that is several of the labels offered, joined as the
+// result joins them. Any other id is one.
+func (a *Asking) joined(id string) []string {
+	if a.known(id) == nil {
+		return []string{id}
+	}
+	var ids []string
+	for _, label := range convert.Split(id) {
+		i := slices.IndexFunc(a.Question().Options, func(o convert.Option) bool { return o.Label == label })
+		if i < 0 {
+			return []string{id}
+		}
+		ids = append(ids, optionID(a.Question(), i))
+	}
+	if len(ids) < 2 {
+		return []string{id}
+	}
+	return ids
 }
 
 // settle makes the answer of what is picked and typed.
@@ -322,9 +360,9 @@ func (a *Asking) offered(id string) (int, error) {
 	return 0, fmt.Errorf("%w: option %q was not offered", convert.ErrProtocol, id)
 }
 
-// known refuses an id beside a list of ids that says nothing.
+// known refuses an id that was not offered. None at all says nothing.
 func (a *Asking) known(id string) error {
-	if id == "" || id == DoneID || a.pickedBefore(id) {
+	if id == "" || id == DoneID || id == OtherID && !a.Question().Closed || a.pickedBefore(id) {
 		return nil
 	}
 	_, err := a.offered(id)

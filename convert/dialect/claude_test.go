@@ -41,3 +41,20 @@ func TestUpdatedInput(t *testing.T) {
 		}
 	})
 }
+
+// A preview is told with its pick, and only where that is the only one.
+func TestPreviewOfTheOnlyPick(t *testing.T) {
+	q := convert.Question{Text: "Q?", MultiSelect: true, Options: []convert.Option{{Label: "a", Preview: "pa"}, {Label: "b", Preview: "pb"}, {Label: "c"}}}
+	c := convert.Call{Questions: []convert.Question{q}}
+	for want, a := range map[string]convert.Answer{
+		`{"Q?":{"preview":"pb"}}`:             {Selected: []string{"b"}},
+		`{"Q?":{"preview":"pb","notes":"n"}}`: {Selected: []string{"b"}, Note: "n"},
+		`{"Q?":{"notes":"n"}}`:                {Selected: []string{"a", "b"}, Note: "n"},
+		``:                                    {Selected: []string{"a", "b"}},
+	} {
+		require.Equal(t, want, gjson.GetBytes(dialect.UpdatedInput(c, []convert.Answer{a}), "annotations").Raw)
+	}
+	for _, a := range []convert.Answer{{Text: "own"}, {Selected: []string{"c"}}} {
+		require.False(t, gjson.GetBytes(dialect.UpdatedInput(c, []convert.Answer{a}), "annotations").Exists())
+	}
+}

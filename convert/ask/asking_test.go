@@ -1,0 +1,204 @@
+package ask_test
+
+import (
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+)
+
+type meta = map[string]any
+
+// picked is a response with an option id, the _meta of the outcome, and the _meta
+// beside it.
+func picked(id string, on, beside meta) acp.RequestPermissionResponse {
+	o := acp.NewRequestPermissionOutcomeSelected(acp.PermissionOptionId(id))
+	o.Selected.Meta = on
+	return acp.RequestPermissionResponse{Outcome: o, Meta: beside}
+}
+
+func oneQuestion(multi bool, labels ...string) convert.Call {
+	q := convert.Question{Text: "Q?", MultiSelect: multi}
+	for _, l := range labels {
+		q.Options = append(q.Options, convert.Option{Label: l})
+	}
+	return convert.Call{ID: "id", Questions: []convert.Question{q}}
+}
+
+func several(ids ...any) meta { return meta{"selectedOptionIds": ids} }
+
+// A reply that is none leaves everything as it was: what it picked before it went
+// wrong is neither asked nor answered on the next rung.
+func TestInvalidReplyLeavesNothing(t *testing.T) {
+	call := oneQuestion(true, "x", "y", "z")
+	for name, bad := range map[string]acp.RequestPermissionResponse{
+		"unknown among them": picked("x", several("x", "nope"), nil),
+		"unknown beside":     picked("nope", several("x"), nil),
+		"empty list":         picked("x", several(), nil),
+		"not strings":        picked("x", several("x", 7), nil),
+		"text no string":     picked("x", meta{"customText": 7}, nil),
+		"never offered":      picked("nope", nil, nil),
+	} {
+		for _, before := range []string{"", "y"} {
+			asking := ask.New(call, 0, ask.PermissionOptions{})
+			var want []int
+			if before != "" {
+				step, err := asking.Reply(picked(before, nil, nil))
+				require.NoError(t, err)
+				require.Equal(t, ask.Again, step)
+				want = []int{1}
+			}
+			request, answer, round := asking.Request(), asking.Answer(), asking.Round()
+			_, err := asking.Reply(bad)
+			require.ErrorIs(t, err, convert.ErrProtocol, name)
+			require.Equal(t, want, asking.Picked(), name)
+			require.Equal(t, request, asking.Request(), name)
+			require.Equal(t, answer, asking.Answer(), name)
+			require.Equal(t, round, asking.Round(), name)
+		}
+	}
+	asking := ask.New(call, 0, ask.PermissionOptions{})
+	_, err := asking.Reply(picked("x", several("x", "y", "nope"), nil))
+	require.Error(t, err)
+	step, unclear := asking.ReplyText("3")
+	require.Empty(t, unclear)
+	require.Equal(t, ask.Done, step)
+	require.Equal(t, convert.Answer{Selected: []string{"z"}}, asking.Answer())
+}
+
+// What no client sends by itself: words, or several picks.
+func TestByHand(t *testing.T) {
+	for name, tc := range map[string]struct {
+		resp acp.RequestPermissionResponse
+		want bool
+	}{
+		"an option":           {picked("x", nil, nil), false},
+		"one id in a list":    {picked("x", several("x"), nil), false},
+		"one id beside":       {picked("x", nil, several("x")), false},
+		"an id twice":         {picked("x", several("x", "x"), nil), false},
+		"no ids":              {picked("x", several(), nil), false},
+		"two ids":             {picked("x", several("x", "y"), nil), true},
+		"two ids beside":      {picked("", nil, several("x", "y")), true},
+		"text":                {picked("x", meta{"customText": "t"}, nil), true},
+		"text beside":         {picked("x", nil, meta{"customText": "t"}), true},
+		"notes":               {picked("x", meta{"notes": "n"}, nil), true},
+		"blank text":          {picked("x", meta{"customText": " \n", "notes": ""}, nil), false},
+		"cancelled":           {acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, false},
+		"of the wrong type":   {picked("x", meta{"customText": 7}, nil), false},
+		"ids of another type": {picked("x", several("x", 7), nil), false},
+	} {
+		require.Equal(t, tc.want, ask.ByHand(tc.resp), name)
+	}
+}
+
+// The _meta of the outcome comes before that beside it.
+func TestMetaOnTheOutcomeCounts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		multi bool
+		resp  acp.RequestPermissionResponse
+		want  convert.Answer
+	}{
+		"text":        {false, picked(ask.OtherID, meta{"customText": "on"}, meta{"customText": "beside"}), convert.Answer{Text: "on"}},
+		"text beside": {false, picked(ask.OtherID, meta{"customText": " "}, meta{"customText": "beside"}), convert.Answer{Text: "beside"}},
+		"notes":       {false, picked("x", meta{"notes": "on"}, meta{"notes": "beside"}), convert.Answer{Selected: []string{"x"}, Note: "on"}},
+		"ids":         {true, picked("x", several("x"), several("x", "y")), convert.Answer{Selected: []string{"x"}}},
+		"ids beside":  {true, picked("x", nil, several("x", "y")), convert.Answer{Selected: []string{"x", "y"}}},
+	} {
+		asking := ask.New(oneQuestion(tc.multi, "x", "y", "z"), 0, ask.PermissionOptions{})
+		step, err := asking.Reply(tc.resp)
+		require.NoError(t, err, name)
+		require.Equal(t, ask.Done, step, name)
+		require.Equal(t, tc.want, asking.Answer(), name)
+	}
+}
+
+// An id that is several labels, joined as the result joins them, is those picks.
+func TestJoinedLabels(t *testing.T) {
+	call := oneQuestion(true, "Auth", "Logs, metrics", "Cache", "a, b", "a", "b", "__done__")
+	for id, want := range map[string][]string{
+		"Auth, Cache":                 {"Auth", "Cache"},
+		"Cache, Auth":                 {"Auth", "Cache"},
+		`"Logs, metrics", Auth`:       {"Auth", "Logs, metrics"},
+		"Cache, __done__":             {"Cache", "__done__"},
+		"a, b":                        nil, // a label of its own: one round
+		"Auth, Auth":                  {"Auth"},
+		"Auth, nope":                  {"!"},
+		"Auth, ":                      {"!"},
+		"Auth,Cache":                  {"!"},
+		"Auth, __other__":             {"!"},
+		"Auth, Logs, metrics":         {"!"},
+		"nope":                        {"!"},
+		"Auth, Cache, a, b, __done__": {"Auth", "Cache", "a", "b", "__done__"},
+		`"Auth", Cache`:               {"Auth", "Cache"},
+	} {
+		asking := ask.New(call, 0, ask.PermissionOptions{})
+		step, err := asking.Reply(picked(id, nil, nil))
+		switch {
+		case want == nil:
+			require.NoError(t, err, id)
+			require.Equal(t, ask.Again, step, id)
+			require.Equal(t, []int{3}, asking.Picked(), id)
+		case want[0] == "!":
+			require.ErrorIs(t, err, convert.ErrProtocol, id)
+			require.Empty(t, asking.Picked(), id)
+		default:
+			require.NoError(t, err, id)
+			require.Equal(t, ask.Done, step, id)
+			require.Equal(t, want, asking.Answer().Selected, id)
+		}
+	}
+	asking := ask.New(call, 0, ask.PermissionOptions{})
+	_, err := asking.Reply(picked("Auth", nil, nil))
+	require.NoError(t, err)
+	step, err := asking.Reply(picked("Auth, Cache", nil, nil))
+	require.NoError(t, err)
+	require.Equal(t, ask.Done, step, "with what was picked before")
+	require.Equal(t, []string{"Auth", "Cache"}, asking.Answer().Selected)
+
+	_, err = ask.New(oneQuestion(false, "x", "y"), 0, ask.PermissionOptions{}).Reply(picked("x, y", nil, nil))
+	require.ErrorIs(t, err, convert.ErrProtocol, "a question that takes one")
+}
+
+// Words in reply to a message, at every step of the rounds.
+func TestReplyText(t *testing.T) {
+	call := oneQuestion(true, "x", "y", "z", "Decline", "Skip", "None")
+	q := &call.Questions[0]
+	q.Options[3].Effect, q.Options[4].Effect, q.Options[5].Effect = convert.EffectDecline, convert.EffectSkip, convert.EffectAlone
+	for _, tc := range []struct {
+		before, reply string
+		step          ask.Step
+		want          convert.Answer
+	}{
+		{"", "1,3", ask.Done, convert.Answer{Selected: []string{"x", "z"}}},
+		{"y", "1", ask.Done, convert.Answer{Selected: []string{"x", "y"}}},
+		{"y", "2", ask.Done, convert.Answer{Selected: []string{"y"}}},
+		{"y", "mine", ask.Done, convert.Answer{Selected: []string{"y"}, Text: "mine"}},
+		{"y", "1, other mine", ask.Done, convert.Answer{Selected: []string{"x", "y"}, Text: "mine"}},
+		{"y", "done", ask.Done, convert.Answer{Selected: []string{"y"}}},
+		{"", "done", ask.Done, convert.Answer{Text: "done"}},
+		{"", "skip", ask.Done, convert.Answer{}},
+		{"y", "skip", ask.Done, convert.Answer{}},
+		{"y", "none", ask.Done, convert.Answer{Selected: []string{"None"}}},
+		{"y", "decline", ask.Refused, convert.Answer{}},
+		{"y", "cancel", ask.Dismissed, convert.Answer{Selected: []string{"y"}}},
+		{"y", " ", 0, convert.Answer{Selected: []string{"y"}}},
+		{"y", "1, skip", 0, convert.Answer{Selected: []string{"y"}}},
+	} {
+		asking := ask.New(call, 0, ask.PermissionOptions{})
+		if tc.before != "" {
+			_, err := asking.Reply(picked(tc.before, nil, nil))
+			require.NoError(t, err)
+		}
+		step, unclear := asking.ReplyText(tc.reply)
+		require.Equal(t, tc.step, step, tc.reply)
+		require.Equal(t, tc.step == 0, unclear != "", tc.reply)
+		require.Equal(t, tc.want, asking.Answer(), tc.reply)
+	}
+	single := ask.New(oneQuestion(false, "x", "y"), 0, ask.PermissionOptions{})
+	step, _ := single.ReplyText("2")
+	require.Equal(t, ask.Done, step)
+	require.Equal(t, convert.Answer{Selected: []string{"y"}}, single.Answer())
+}

@@ -52,10 +52,10 @@ type (
 	Updater interface {
 		SessionUpdate(ctx context.Context, n acp.SessionNotification) error
 	}
-	// SoonUpdater is an Updater that may keep an update until the next message,
-	// to send both in one go.
-	SoonUpdater interface {
-		SessionUpdateSoon(ctx context.Context, n acp.SessionNotification) error
+	// Queuer is an Updater that may keep an update until the next message, to
+	// send both in one go.
+	Queuer interface {
+		QueueUpdate(ctx context.Context, n acp.SessionNotification) error
 	}
 	// Former shows a form and returns the reply as it came; request is a
 	// [ask.FormRequest]. It is used only
@@ -214,10 +214,10 @@ func (a *Adapter) update(e *entry, u acp.SessionUpdate) {
 	}
 }
 
-// updateSoon is update with another message sure to come behind.
-func (a *Adapter) updateSoon(e *entry, u acp.SessionUpdate) {
-	if up, ok := a.client.(SoonUpdater); ok {
-		a.sendUpdate(e, u, up.SessionUpdateSoon)
+// queueUpdate is update with another message sure to come behind.
+func (a *Adapter) queueUpdate(e *entry, u acp.SessionUpdate) {
+	if up, ok := a.client.(Queuer); ok {
+		a.sendUpdate(e, u, up.QueueUpdate)
 	} else {
 		a.update(e, u)
 	}

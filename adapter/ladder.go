@@ -310,10 +310,10 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 	var o convert.Outcome
 	var err error
 	if e.form == nil {
-		a.updateSoon(e, ask.AnnounceAll(e.call))
+		a.queueUpdate(e, ask.AnnounceAll(e.call))
 		o, err = a.sendForm(e, ask.Form(e.call))
 	} else {
-		a.updateSoon(e, e.form.Announce())
+		a.queueUpdate(e, e.form.Announce())
 		request := e.form.Request()
 		for range maxTries {
 			o, err = a.sendForm(e, request)
@@ -361,8 +361,8 @@ func byHand(answers []convert.Answer) bool {
 // the end of the tool call.
 func (a *Adapter) announce(e *entry, q int, again bool) {
 	if again {
-		a.updateSoon(e, ask.Reannounce(e.call, q, a.opts.Title))
+		a.queueUpdate(e, ask.Reannounce(e.call, q, a.opts.Title))
 		return
 	}
-	a.updateSoon(e, ask.Announce(e.call, q, a.opts.Title))
+	a.queueUpdate(e, ask.Announce(e.call, q, a.opts.Title))
 }

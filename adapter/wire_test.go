@@ -114,7 +114,7 @@ func (e *editor) drain() (leave func()) {
 		}
 	}()
 	return func() {
-		require.NoError(e.t, e.conn.Flush(e.t.Context()))
+		require.NoError(e.t, e.conn.Close())
 		e.leave()
 		<-done
 	}

@@ -24,25 +24,17 @@ func BenchmarkDeltas(b *testing.B) {
 		b.ReportMetric(float64((cpu()-before).Microseconds())/1000/(n/1000), "ms-cpu/1000-deltas")
 		require.NoError(b, s.Close(s.ctx))
 	}
-	b.Run("Next", func(b *testing.B) {
-		for b.Loop() {
-			s := run(b, turns(ct.Steady(n, 5000)))
-			measure(b, s, func() { s.until(claude.TypeResult) })
-		}
-	})
-	b.Run("OnMessage", func(b *testing.B) {
-		for b.Loop() {
-			done := make(chan struct{})
-			s := run(b, turns(ct.Steady(n, 5000)), func(o *claude.Options) {
-				o.OnMessage = func(m claude.Message) {
-					if m.Type == claude.TypeResult {
-						close(done)
-					}
+	for b.Loop() {
+		done := make(chan struct{})
+		s := run(b, turns(ct.Steady(n, 5000)), func(o *claude.Options) {
+			o.OnMessage = func(m claude.Message) {
+				if m.Type == claude.TypeResult {
+					close(done)
 				}
-			})
-			measure(b, s, func() { <-done })
-		}
-	})
+			}
+		})
+		measure(b, s, func() { <-done })
+	}
 }
 
 // BenchmarkQuestion is a question out and its answer back, the floor for

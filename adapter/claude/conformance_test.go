@@ -136,12 +136,12 @@ func (sc scenario) play(s *session) []string {
 			results++
 		}
 		name := m.Type + "/" + m.Subtype
-		if slices.Contains(ignored, name) || m.Get("event.delta.type").String() == "signature_delta" ||
-			m.Get("event.delta.type").String() == "input_json_delta" {
+		if slices.Contains(ignored, name) || field(m, "event.delta.type").String() == "signature_delta" ||
+			field(m, "event.delta.type").String() == "input_json_delta" {
 			continue
 		}
 		for _, path := range []string{"parent_tool_use_id", "message.content.0.type", "message.content.0.tool_use_id", "message.content.0.is_error", "request.tool_use_id", "terminal_reason", "stop_reason", "is_error"} {
-			if v := m.Get(path); v.Exists() && v.Type.String() != "Null" && v.Raw != "false" {
+			if v := field(m, path); v.Exists() && v.Type.String() != "Null" && v.Raw != "false" {
 				name += " " + v.String()
 			}
 		}

@@ -1,10 +1,12 @@
 package claude
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"strconv"
@@ -12,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // ControlError is the CLI's refusal of a control request.
@@ -26,12 +30,11 @@ func (e *ControlError) Error() string {
 
 // conn is the protocol over a pair of streams, without the process.
 type conn struct {
-	in  *inbox
 	out *outbox
 	log *slog.Logger
-	// surfaced are the inbound control requests that the consumer answers.
+	// surfaced are the inbound control requests that the caller answers.
 	surfaced map[string]bool
-	// deliver takes what is for the consumer. It may block.
+	// deliver takes what is for the caller. It may block.
 	deliver func(Message)
 	// drained, if set, is called before read waits for more.
 	drained func()
@@ -48,45 +51,46 @@ type controlReply struct {
 	err      error
 }
 
-func newConn(in *inbox, out *outbox, log *slog.Logger, surfaced []string) *conn {
-	c := &conn{in: in, out: out, log: log, surfaced: map[string]bool{CanUseTool: true}, pending: map[string]chan controlReply{}}
+func newConn(out *outbox, deliver func(Message), log *slog.Logger, surfaced []string) *conn {
+	c := &conn{out: out, deliver: deliver, log: log, surfaced: map[string]bool{CanUseTool: true}, pending: map[string]chan controlReply{}}
 	for _, s := range surfaced {
 		c.surfaced[s] = true
 	}
-	c.deliver = in.put
 	return c
 }
 
-// read takes lines until the stream ends. It waits in the inbox for a slow
-// consumer.
-func (c *conn) read(lines *lineReader, trace func([]byte)) error {
+// read takes lines until the stream ends. It waits for a slow caller.
+func (c *conn) read(lines *ndjson.Reader, trace func([]byte)) error {
 	for {
-		if c.drained != nil && !lines.ready() {
+		if c.drained != nil && !lines.Ready() {
 			c.drained()
 		}
-		line, err := lines.next()
-		if errors.Is(err, errLineTooLong) {
-			c.log.Warn("skipped a line of Claude Code that is too long", "limit", lines.max)
+		text, err := lines.Next()
+		var over *ndjson.TooLong
+		if errors.As(err, &over) {
+			c.log.Warn("skipped a line of Claude Code that is too long", "bytes", over.Size, "limit", over.Limit)
 			continue
+		}
+		if len(text) > 0 && (err == nil || err == io.EOF) {
+			if trace != nil {
+				trace(text)
+			}
+			c.handle(bytes.Clone(text)) // a message keeps its line
 		}
 		if err != nil {
+			if c.drained != nil {
+				c.drained()
+			}
 			return err
 		}
-		if len(line) == 0 {
-			continue
-		}
-		if trace != nil {
-			trace(line)
-		}
-		c.handle(line)
 	}
 }
 
-func (c *conn) handle(line []byte) {
-	m, ok := ParseMessage(line)
+func (c *conn) handle(text []byte) {
+	m, ok := ParseMessage(text)
 	if !ok {
-		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(line))
-		c.log.Debug("the skipped line", "line", cleanLine(string(line[:min(len(line), 2000)])))
+		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(text))
+		c.log.Debug("the skipped line", "line", cleanLine(string(text[:min(len(text), 2000)])))
 		return
 	}
 	switch m.Type {
@@ -109,7 +113,7 @@ func (c *conn) handle(line []byte) {
 
 func (c *conn) noteResult(m Message) {
 	var errs []string
-	for _, e := range m.Get("errors").Array() {
+	for _, e := range m.get("errors").Array() {
 		if text := e.String(); !strings.HasPrefix(text, "[ede_diagnostic]") { // the CLI's own notes
 			errs = append(errs, text)
 		}
@@ -134,7 +138,7 @@ func (c *conn) lastErrors() []string {
 }
 
 func (c *conn) resolve(m Message) {
-	r := m.Get("response")
+	r := m.get("response")
 	id := r.Get("request_id").String()
 	c.mu.Lock()
 	ch := c.pending[id]
@@ -218,7 +222,7 @@ func (c *conn) fail(err error) {
 // send queues one message. After fail it returns fail's error, which says
 // more than a broken pipe.
 func (c *conn) send(v any) error {
-	line, err := encodeLine(v)
+	text, err := encodeLine(v)
 	if err != nil {
 		return err
 	}
@@ -228,7 +232,7 @@ func (c *conn) send(v any) error {
 	if failed != nil {
 		return failed
 	}
-	return c.out.send(line)
+	return c.out.send(text)
 }
 
 func (c *conn) reply(id string, result any) error {

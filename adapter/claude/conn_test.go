@@ -2,76 +2,17 @@ package claude
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
-
-func TestLinesOfAnyLength(t *testing.T) {
-	long := strings.Repeat("x", 3*readBuffer+17)
-	r := newLineReader(strings.NewReader("a\n\n"+long+"\r\n"+strings.Repeat("y", 4*readBuffer)+"\nlast"), len(long)+2)
-	var got []string
-	for {
-		line, err := r.next()
-		if err == io.EOF {
-			break
-		}
-		if errors.Is(err, errLineTooLong) {
-			line = []byte("(too long)")
-		} else {
-			require.NoError(t, err)
-		}
-		got = append(got, string(line))
-	}
-	require.Equal(t, []string{"a", "", long, "(too long)", "last"}, got)
-}
-
-func FuzzLines(f *testing.F) {
-	f.Add([]byte("a\nbc\n\nd"), 3)
-	f.Fuzz(func(t *testing.T, data []byte, chunk int) {
-		chunk = max(1, chunk%(2*readBuffer))
-		r := newLineReader(&chunked{data: data, n: chunk}, 1<<30)
-		var got [][]byte
-		for {
-			line, err := r.next()
-			if err != nil {
-				require.Equal(t, io.EOF, err)
-				break
-			}
-			got = append(got, line)
-		}
-		var want [][]byte
-		for l := range bytes.Lines(data) {
-			want = append(want, bytes.TrimRight(l, "\r\n"))
-		}
-		require.Equal(t, len(want), len(got))
-		for i := range want {
-			require.True(t, bytes.Equal(want[i], got[i]))
-		}
-	})
-}
-
-type chunked struct {
-	data []byte
-	n    int
-}
-
-func (c *chunked) Read(b []byte) (int, error) {
-	if len(c.data) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(b[:min(len(b), c.n)], c.data)
-	c.data = c.data[n:]
-	return n, nil
-}
 
 func TestEncodeLine(t *testing.T) {
 	line, err := encodeLine(map[string]any{
@@ -143,63 +84,10 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-func TestInboxHoldsBackTheReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		box := newInbox(1000)
-		message := Message{Raw: bytes.Repeat([]byte("x"), 400)}
-		put := 0
-		go func() {
-			for range 10 {
-				box.put(message)
-				put++
-			}
-			box.end(io.EOF)
-		}()
-		synctest.Wait()
-		require.Equal(t, 2, put, "a message over the limit, no more")
-		for range 10 {
-			_, err := box.get(t.Context())
-			require.NoError(t, err)
-		}
-		synctest.Wait()
-		require.Equal(t, 10, put)
-		_, err := box.get(t.Context())
-		require.Equal(t, io.EOF, err)
-	})
-}
-
-func TestInboxTakesOneMessageHoweverLong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		box := newInbox(10)
-		box.put(Message{Raw: make([]byte, 1000)})
-		go box.put(Message{Raw: make([]byte, 1000)})
-		synctest.Wait()
-		box.drop()
-		synctest.Wait() // the second put returned: nothing is left in the bubble
-		box.end(io.EOF)
-		_, err := box.get(t.Context())
-		require.Equal(t, io.EOF, err)
-	})
-}
-
-func TestNextGivesUpWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		box := newInbox(10)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := box.get(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		box.put(Message{Type: "x"})
-		m, err := box.get(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, "x", m.Type, "nothing is lost")
-	})
-}
-
 func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newOutbox(nopCloser{io.Discard}, outboxBytes, nil)
-		c := newConn(newInbox(inboxBytes), out, discard(), nil)
+		c := newConn(out, nil, discard(), nil)
 		go out.run()
 		defer out.close()
 		got := make([]string, 2)
@@ -245,11 +133,10 @@ func TestOutboxNeverBlocksTheSender(t *testing.T) {
 // for nobody, and with half a line in its buffer.
 func TestDrained(t *testing.T) {
 	var got []string
-	c := newConn(newInbox(1), newOutbox(nil, 1, nil), slog.New(slog.DiscardHandler), nil)
-	c.deliver = func(m Message) { got = append(got, m.Type) }
+	c := newConn(newOutbox(nil, 1, nil), func(m Message) { got = append(got, m.Type) }, discard(), nil)
 	c.drained = func() { got = append(got, "drained") }
 	pieces := []string{`{"type":"a"}` + "\n" + `{"type":"b"}` + "\n" + `{"ty`, `pe":"c"}` + "\n\nnonsense\n", `{"type":"d"}`}
-	err := c.read(newLineReader(&inPieces{pieces}, 1000), nil)
+	err := c.read(ndjson.NewReader(&inPieces{pieces}, 1000), nil)
 	require.ErrorIs(t, err, io.EOF)
 	require.Equal(t, []string{"drained", "a", "b", "drained", "c", "drained", "d", "drained"}, got)
 }

@@ -82,7 +82,7 @@ func TestDeathAtStart(t *testing.T) {
 }
 
 func TestMessagesBeforeTheDeathAreDelivered(t *testing.T) {
-	// More than the inbox takes, less than inbox and pipe together.
+	// More than the test takes, less than test and pipe together.
 	s := run(t, turns(claudetest.Burst(800), claudetest.Die(1)))
 	require.NoError(t, s.Prompt("hi"))
 	<-s.Done()                         // dead before anything was read

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
@@ -46,9 +47,12 @@ type object = map[string]any
 // session is a started process and what its test needs.
 type session struct {
 	*claude.Process
-	t   testing.TB
-	ctx context.Context
-	cli *claudetest.CLI
+	t        testing.TB
+	ctx      context.Context
+	cli      *claudetest.CLI
+	messages chan claude.Message // some wait here, further ones in the CLI
+	closing  context.Context
+	close    context.CancelFunc
 }
 
 func testContext(t testing.TB) context.Context {
@@ -74,10 +78,54 @@ func (s *session) start(change ...func(*claude.Options)) {
 	for _, c := range change {
 		c(&opts)
 	}
+	s.launch(opts)
+}
+
+func (s *session) launch(opts claude.Options) {
+	s.t.Helper()
+	messages := make(chan claude.Message, 700)
+	closing, stop := context.WithCancel(context.Background())
+	if opts.OnMessage == nil {
+		opts.OnMessage = func(m claude.Message) {
+			select {
+			case messages <- m:
+			case <-closing.Done():
+			}
+		}
+	}
 	p, err := claude.Start(s.ctx, opts)
 	require.NoError(s.t, err)
-	s.Process = p
-	s.t.Cleanup(func() { require.NoError(s.t, p.Close(context.Background())) })
+	s.Process, s.messages, s.closing, s.close = p, messages, closing, stop
+	s.t.Cleanup(func() {
+		stop()
+		require.NoError(s.t, p.Close(context.Background()))
+	})
+}
+
+// Close drops what was not read.
+func (s *session) Close(ctx context.Context) error {
+	s.close()
+	return s.Process.Close(ctx)
+}
+
+// Next returns the next message, and after the last why there are no more.
+func (s *session) Next(ctx context.Context) (claude.Message, error) {
+	gone, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Wait(gone) }()
+	if s.closing.Err() != nil {
+		return claude.Message{}, <-ended
+	}
+	select {
+	case m := <-s.messages:
+		return m, nil
+	case err := <-ended:
+		if len(s.messages) > 0 {
+			return <-s.messages, nil
+		}
+		return claude.Message{}, err
+	}
 }
 
 // until reads messages up to the first that is of that type, and returns all.
@@ -119,7 +167,7 @@ func turns(steps ...claudetest.Step) claudetest.Script {
 func deltas(messages []claude.Message) string {
 	text := ""
 	for _, m := range messages {
-		text += m.Get("event.delta.text").String()
+		text += field(m, "event.delta.text").String()
 	}
 	return text
 }
@@ -127,9 +175,11 @@ func deltas(messages []claude.Message) string {
 // toolResults lists the calls whose results are among messages, in order.
 func toolResults(messages []claude.Message) (ids []string) {
 	for _, m := range messages {
-		if id := m.Get("message.content.0.tool_use_id"); m.Type == claude.TypeUser && id.Exists() {
+		if id := field(m, "message.content.0.tool_use_id"); m.Type == claude.TypeUser && id.Exists() {
 			ids = append(ids, id.String())
 		}
 	}
 	return ids
 }
+
+func field(m claude.Message, path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }

@@ -81,22 +81,21 @@ func ParseMessage(line []byte) (Message, bool) {
 	return m, m.Type != ""
 }
 
-// Event is the event of a stream event.
-func (m Message) Event() gjson.Result { return gjson.Parse(m.body) }
+// Event is the event of a stream event, as JSON. It is a part of Raw, not a copy.
+func (m Message) Event() string { return m.body }
 
-// Get reads a gjson path of the message.
-func (m Message) Get(path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }
+func (m Message) get(path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }
 
 // RequestID is the id of a control request or of the request that a
 // control_cancel_request withdraws.
-func (m Message) RequestID() string { return m.Get("request_id").String() }
+func (m Message) RequestID() string { return m.get("request_id").String() }
 
 // ParentToolUseID is the id of the tool call in which a sub-agent runs whose
 // message this is; empty for the main conversation.
 func (m Message) ParentToolUseID() string { return m.parent }
 
 // SessionID is the CLI's session id as the message carries it.
-func (m Message) SessionID() string { return m.Get("session_id").String() }
+func (m Message) SessionID() string { return m.get("session_id").String() }
 
 // ToolRequest is a can_use_tool request: a permission that the CLI asks for,
 // or a question.

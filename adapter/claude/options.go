@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // Options say which CLI to start and how.
@@ -29,13 +31,13 @@ type Options struct {
 	// Env is the environment; nil means that of this process.
 	Env []string
 
-	// OnMessage, if set, gets the messages in place of Next, in order, on the
-	// goroutine that reads the CLI: at thousands of messages a second this
-	// saves the hand-over to another goroutine, a third of the cost. It may
-	// block, which slows the CLI down, but not for ever: Close waits for it. It
-	// must not wait for a Control of its own, whose reply it would hold up.
-	// Next then returns only the error at the end. If it panics, the CLI is
-	// ended and that error is ErrPanic; the same holds for Trace.
+	// OnMessage gets the CLI's messages in order, on the goroutine that reads
+	// them: at thousands of messages a second this saves the hand-over to another
+	// goroutine, a third of the cost. Replies to Control are not among them. It
+	// may block, which slows the CLI down, but not for ever: Close waits for it.
+	// It must not wait for a Control of its own, whose reply it would hold up. If
+	// it panics, the CLI is ended and Wait returns ErrPanic; the same holds for
+	// Trace. Nil drops the messages.
 	OnMessage func(Message)
 	// OnDrained, if set, is called behind OnMessage when the CLI has written
 	// nothing more yet. What OnMessage has put aside can go on then.
@@ -48,13 +50,12 @@ type Options struct {
 	// and agents. Unlike a command line, nobody else can read them.
 	Opening map[string]any
 	// Surface lists the inbound control requests besides can_use_tool that
-	// Next returns and the caller answers. All others are refused.
+	// OnMessage gets and the caller answers. All others are refused.
 	Surface []string
 
-	// Trace, if set, sees every line in both directions, without its newline:
-	// dir is '<' for a line of the CLI and '>' for one to it. It is called from
-	// two goroutines and must not keep or change the line.
-	Trace func(dir byte, line []byte)
+	// Trace, if set, sees every line in both directions; those of the CLI are
+	// [ndjson.In].
+	Trace ndjson.Trace
 	// Logger gets what goes wrong and, at debug level, the CLI's stderr. Nil
 	// discards it.
 	Logger *slog.Logger

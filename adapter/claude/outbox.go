@@ -50,7 +50,7 @@ func (o *outbox) send(line []byte) error {
 	}
 	o.queue = append(o.queue, line)
 	o.bytes += len(line)
-	wake(o.work)
+	o.wake()
 	return nil
 }
 
@@ -59,7 +59,14 @@ func (o *outbox) close() {
 	o.mu.Lock()
 	o.closing = true
 	o.mu.Unlock()
-	wake(o.work)
+	o.wake()
+}
+
+func (o *outbox) wake() {
+	select {
+	case o.work <- struct{}{}:
+	default:
+	}
 }
 
 // run writes until close was called or a write fails, closes the stream, and

@@ -11,7 +11,10 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // drainGrace is how long the streams of an ended process are still waited
@@ -21,9 +24,8 @@ const drainGrace = 250 * time.Millisecond
 // settleGrace is how long Close waits beyond SIGKILL.
 const settleGrace = 2 * time.Second
 
-// Process is a running CLI. Its methods may be called from several
-// goroutines; Next from one at a time. Close must be called, also when the
-// CLI ended by itself.
+// Process is a running CLI. Its methods may be called from several goroutines.
+// Close must be called, also when the CLI ended by itself.
 type Process struct {
 	opts Options
 	cmd  *exec.Cmd
@@ -36,10 +38,14 @@ type Process struct {
 
 	exited chan struct{} // closed when the process is reaped and exit is set
 	exit   *ExitError
+	ended  chan struct{} // closed behind the last message, when endErr is set
+	endErr error
 	done   chan struct{} // closed when nothing of it is left
 
 	ending  chan struct{} // closed to start the end of the process
 	endOnce sync.Once
+
+	dropping atomic.Bool // messages are not delivered any more
 
 	mu     sync.Mutex
 	closed bool  // by Close, not by itself
@@ -59,26 +65,22 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 	if err := checkDir(opts.Dir); err != nil {
 		return nil, err
 	}
-	p := &Process{opts: opts, exited: make(chan struct{}), done: make(chan struct{}), ending: make(chan struct{})}
+	p := &Process{
+		opts: opts, exited: make(chan struct{}), ended: make(chan struct{}),
+		done: make(chan struct{}), ending: make(chan struct{}),
+	}
 	if err := p.start(); err != nil {
 		return nil, err
 	}
-	p.conn = newConn(newInbox(inboxBytes), newOutbox(p.stdin, outboxBytes, p.tracer('>')), opts.Logger, opts.Surface)
-	if opts.OnMessage != nil {
-		p.conn.deliver = func(m Message) {
-			if !p.conn.in.dropping() {
-				opts.OnMessage(m)
-			}
-		}
-		p.conn.drained = opts.OnDrained
-	}
+	p.conn = newConn(newOutbox(p.stdin, outboxBytes, p.tracer(ndjson.Out)), p.deliver, opts.Logger, opts.Surface)
+	p.conn.drained = opts.OnDrained
 
 	var streams sync.WaitGroup
 	errDone := make(chan struct{})
 	readDone := make(chan struct{})
 	go func() {
 		defer close(errDone)
-		p.tail.collect(p.stderr, func(line string) { opts.Logger.Debug("claude stderr", "line", line) })
+		p.tail.collect(p.stderr, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
 	}()
 	streams.Go(func() {
 		if err := p.guard(p.conn.out.run); err != nil {
@@ -161,17 +163,23 @@ func startError(path string, err error) error {
 	return fmt.Errorf("claude: start %s: %w", path, err)
 }
 
-func (p *Process) tracer(dir byte) func([]byte) {
+func (p *Process) tracer(dir ndjson.Direction) func([]byte) {
 	if p.opts.Trace == nil {
 		return nil
 	}
-	return func(line []byte) { p.opts.Trace(dir, line) }
+	return func(text []byte) { p.opts.Trace(dir, text) }
+}
+
+func (p *Process) deliver(m Message) {
+	if p.opts.OnMessage != nil && !p.dropping.Load() {
+		p.opts.OnMessage(m)
+	}
 }
 
 // read hands on messages until the output ends, then the exit.
 func (p *Process) read(readDone chan<- struct{}) {
 	err := p.guard(func() error {
-		return p.conn.read(newLineReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine), p.tracer('<'))
+		return p.conn.read(ndjson.NewReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine), p.tracer(ndjson.In))
 	})
 	p.opts.Logger.Debug("the output of Claude Code ended", "reason", err)
 	close(readDone)
@@ -182,7 +190,8 @@ func (p *Process) read(readDone chan<- struct{}) {
 		p.end() // without its output it is of no use
 		<-p.exited
 	}
-	p.conn.in.end(p.exitErr())
+	p.endErr = p.exitErr()
+	close(p.ended)
 }
 
 // guard runs f. A panic in it, which is one of the caller's callbacks, ends this
@@ -267,8 +276,8 @@ func (p *Process) supervise() {
 	}
 	// The end of input alone would let a running turn go on to its end, with
 	// nobody there to see it.
-	if line, err := encodeLine(interruptRequest); err == nil {
-		_ = p.conn.out.send(line)
+	if text, err := encodeLine(interruptRequest); err == nil {
+		_ = p.conn.out.send(text)
 	}
 	p.conn.out.close()
 	select {
@@ -298,13 +307,13 @@ func (p *Process) signal(send func(*exec.Cmd)) {
 
 // Kill ends the process and its group at once, without waiting; on Linux also
 // the commands that it runs, which are in sessions of their own. What the CLI
-// wrote before is still returned by Next.
+// wrote before is still delivered.
 func (p *Process) Kill() { p.signal(killTree) }
 
 // Close ends the process: it interrupts what runs and ends the input, after a
 // grace it sends SIGTERM to the group, after another SIGKILL. When ctx ends it
 // kills at once. It returns when nothing is left of it. What the CLI still
-// writes is dropped, and Next returns ErrClosed, or the *ExitError if the CLI
+// writes is dropped, and Wait returns ErrClosed, or the *ExitError if the CLI
 // had ended before. Close may be called more than once.
 func (p *Process) Close(ctx context.Context) error {
 	p.mu.Lock()
@@ -315,13 +324,8 @@ func (p *Process) Close(ctx context.Context) error {
 	}
 	closed := p.closed
 	p.mu.Unlock()
-	p.conn.in.drop()
+	p.dropping.Store(true)
 	if closed {
-		// With OnMessage the end is told when the reader has left it, not before:
-		// the two must not run at once.
-		if p.opts.OnMessage == nil {
-			p.conn.in.end(ErrClosed)
-		}
 		p.conn.fail(ErrClosed)
 	}
 	p.end()
@@ -347,10 +351,16 @@ func (p *Process) Done() <-chan struct{} { return p.exited }
 // Pid is the CLI's process id, and that of its group.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Next returns the CLI's next message, in order. It waits for one. After the
-// last it returns an error that is ErrExited. The messages are those that
-// need the caller: replies to Control are not among them.
-func (p *Process) Next(ctx context.Context) (Message, error) { return p.conn.in.get(ctx) }
+// Wait returns when the CLI has ended and OnMessage has had its last message. The
+// error is ErrExited and says how it ended; if ctx ends before, it is ctx.Err().
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.ended:
+		return p.endErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Prompt sends a user message. content is a string or a list of content
 // blocks of the Messages API. Like all that sends, it queues and never waits
@@ -388,8 +398,8 @@ func (p *Process) ReplyError(requestID, message string) error {
 // Control sends a control request and waits for the CLI's reply. A refusal is
 // a *ControlError; the end of the process is ErrExited.
 //
-// The reply is read behind the messages before it: while Next is not called
-// and much is queued, it does not come.
+// The reply is read behind the messages before it: while OnMessage blocks, it
+// does not come.
 func (p *Process) Control(ctx context.Context, subtype string, fields map[string]any) (json.RawMessage, error) {
 	return p.conn.control(ctx, subtype, fields)
 }

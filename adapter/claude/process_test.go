@@ -21,6 +21,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -96,7 +97,7 @@ func TestLongLines(t *testing.T) {
 	var big int
 	for _, m := range all {
 		if m.Type == "claudetest_big" {
-			big = len(m.Get("data").Str)
+			big = len(field(m, "data").Str)
 		}
 	}
 	require.Equal(t, size, big)
@@ -123,7 +124,7 @@ func TestGarbageIsSkippedAndUnknownTypesArePassedOn(t *testing.T) {
 }
 
 func TestBackpressureReachesTheCLI(t *testing.T) {
-	// Far more than the pipe and the inbox hold: the stand-in cannot be done
+	// Far more than the pipe and the test hold: the stand-in cannot be done
 	// before the messages are read.
 	s := run(t, turns(claudetest.Burst(50000), claudetest.Control("hook_callback")))
 	require.NoError(t, s.Prompt("hi"))
@@ -160,15 +161,15 @@ func TestCallbackPanics(t *testing.T) {
 	for name, broken := range map[string]func(*claude.Options){
 		"OnMessage": func(o *claude.Options) { o.OnMessage = func(claude.Message) { panic("boom") } },
 		"Trace, in": func(o *claude.Options) {
-			o.Trace = func(dir byte, line []byte) {
-				if dir == '<' && strings.Contains(string(line), "hello") {
+			o.Trace = func(dir ndjson.Direction, text []byte) {
+				if dir == ndjson.In && strings.Contains(string(text), "hello") {
 					panic("boom")
 				}
 			}
 		},
 		"Trace, out": func(o *claude.Options) {
-			o.Trace = func(dir byte, line []byte) {
-				if dir == '>' && strings.Contains(string(line), "hi") {
+			o.Trace = func(dir ndjson.Direction, text []byte) {
+				if dir == ndjson.Out && strings.Contains(string(text), "hi") {
 					panic("boom")
 				}
 			}
@@ -207,7 +208,7 @@ func TestQuestion(t *testing.T) {
 	require.True(t, req.RequiresUserInteraction)
 	require.NoError(t, s.Reply(req.RequestID, claude.Allow(json.RawMessage(`{"questions":[{"question":"Which?"}],`+"\n"+`"answers":{"Which?":"A\u2028<b>"}}`))))
 	result := s.last(claude.TypeUser)
-	require.Contains(t, result.Get("message.content.0.content").String(), "Which?")
+	require.Contains(t, field(result, "message.content.0.content").String(), "Which?")
 	s.until(claude.TypeResult)
 	require.JSONEq(t, `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which?"}],"answers":{"Which?":"A\u2028<b>"}}}`, string(s.cli.Reply("toolu_1")))
 }
@@ -255,7 +256,7 @@ func TestInterruptWhileOpen(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{req.RequestID()}, cancelled)
-	require.Equal(t, "aborted_tools", all[len(all)-1].Get("terminal_reason").String())
+	require.Equal(t, "aborted_tools", field(all[len(all)-1], "terminal_reason").String())
 	require.NoError(t, s.Reply(req.RequestID(), claude.Deny("late", false)), "a late answer hurts nobody")
 	require.NoError(t, s.Prompt("next"))
 	require.Equal(t, "success", s.last(claude.TypeResult).Subtype)
@@ -264,7 +265,7 @@ func TestInterruptWhileOpen(t *testing.T) {
 func TestControlErrors(t *testing.T) {
 	s := run(t, claudetest.Script{})
 	require.NoError(t, s.SetMode(s.ctx, "acceptEdits"))
-	require.Equal(t, "acceptEdits", s.last(claude.TypeSystem).Get("permissionMode").String())
+	require.Equal(t, "acceptEdits", field(s.last(claude.TypeSystem), "permissionMode").String())
 	require.NoError(t, s.SetModel(s.ctx, "haiku"))
 	err := s.SetMode(s.ctx, "bypassPermissions")
 	var refused *claude.ControlError
@@ -349,10 +350,10 @@ func TestTraceSeesBothDirections(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	s := run(t, turns(claudetest.Text("hello")), func(o *claude.Options) {
-		o.Trace = func(dir byte, line []byte) {
+		o.Trace = func(dir ndjson.Direction, text []byte) {
 			mu.Lock()
 			defer mu.Unlock()
-			if !json.Valid(line) {
+			if !json.Valid(text) {
 				seen = append(seen, "broken")
 			}
 			seen = append(seen, string(dir))
@@ -362,8 +363,8 @@ func TestTraceSeesBothDirections(t *testing.T) {
 	s.until(claude.TypeResult)
 	mu.Lock()
 	defer mu.Unlock()
-	require.Equal(t, ">", seen[0])
-	require.Contains(t, seen, "<")
+	require.Equal(t, "out", seen[0])
+	require.Contains(t, seen, "in")
 	require.NotContains(t, seen, "broken")
 }
 

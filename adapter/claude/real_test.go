@@ -59,10 +59,7 @@ func (r *real) open(path string, change ...func(*claude.Options)) {
 	for _, c := range change {
 		c(&opts)
 	}
-	p, err := claude.Start(r.ctx, opts)
-	require.NoError(r.t, err)
-	r.Process = p
-	r.t.Cleanup(func() { require.NoError(r.t, p.Close(r.ctx)) })
+	r.launch(opts)
 }
 
 func question(text string) object {
@@ -92,7 +89,7 @@ func TestRealText(t *testing.T) {
 	require.NoError(t, r.Prompt([]object{{"type": "text", "text": "a\u2028b <&> \x00"}}))
 	all := r.until(claude.TypeResult)
 	require.Equal(t, "Hello world", deltas(all))
-	require.Equal(t, "Hello world", all[len(all)-1].Get("result").String())
+	require.Equal(t, "Hello world", field(all[len(all)-1], "result").String())
 	require.Contains(t, strings.Join(r.api.Main()[0].Texts(), "|"), "a\u2028b <&> \x00")
 }
 
@@ -122,7 +119,7 @@ func TestRealQuestion(t *testing.T) {
 			require.Equal(t, "AskUserQuestion", req.ToolName)
 			require.True(t, req.RequiresUserInteraction)
 			require.NoError(t, r.Reply(req.RequestID, c.reply(req)))
-			require.Equal(t, c.ends, r.last(claude.TypeResult).Get("terminal_reason").String())
+			require.Equal(t, c.ends, field(r.last(claude.TypeResult), "terminal_reason").String())
 			require.NoError(t, r.Prompt("and on"))
 			require.Equal(t, "success", r.last(claude.TypeResult).Subtype, "the session stays usable")
 			main := r.api.Main()
@@ -172,7 +169,7 @@ func TestRealInterrupt(t *testing.T) {
 		req := r.last(claude.TypeControlRequest)
 		require.NoError(t, r.Interrupt(r.ctx))
 		require.Equal(t, req.RequestID(), r.last(claude.TypeControlCancel).RequestID())
-		require.Equal(t, "aborted_tools", r.last(claude.TypeResult).Get("terminal_reason").String())
+		require.Equal(t, "aborted_tools", field(r.last(claude.TypeResult), "terminal_reason").String())
 		require.NoError(t, r.Reply(req.RequestID(), claude.Deny("late", false)))
 		require.NoError(t, r.Prompt("more"))
 		require.Equal(t, "success", r.last(claude.TypeResult).Subtype)
@@ -183,7 +180,7 @@ func TestRealInterrupt(t *testing.T) {
 		require.NoError(t, r.Prompt("hi"))
 		r.until(claude.TypeAssistant)
 		require.NoError(t, r.Interrupt(r.ctx))
-		require.Equal(t, "aborted_streaming", r.last(claude.TypeResult).Get("terminal_reason").String())
+		require.Equal(t, "aborted_streaming", field(r.last(claude.TypeResult), "terminal_reason").String())
 	})
 	t.Run("while nothing runs", func(t *testing.T) {
 		r := startReal(t)
@@ -236,14 +233,14 @@ func TestRealErrors(t *testing.T) {
 		require.NoError(t, r.Prompt("hi"))
 		m := r.last(claude.TypeResult)
 		require.Equal(t, "success", m.Subtype)
-		require.True(t, m.Get("is_error").Bool())
-		require.EqualValues(t, 529, m.Get("api_error_status").Int())
+		require.True(t, field(m, "is_error").Bool())
+		require.EqualValues(t, 529, field(m, "api_error_status").Int())
 	})
 	t.Run("no key", func(t *testing.T) {
 		r := startReal(t)
 		r.restart(r.path, func(o *claude.Options) { o.Env = apitest.EnvNoKey(r.api, r.home) })
 		require.NoError(t, r.Prompt("hi"))
-		require.Equal(t, "authentication_failed", r.last(claude.TypeAssistant).Get("error").String())
+		require.Equal(t, "authentication_failed", field(r.last(claude.TypeAssistant), "error").String())
 		require.Empty(t, r.api.Requests())
 	})
 }
@@ -288,7 +285,7 @@ func TestRealKilledWhileAQuestionIsOpen(t *testing.T) {
 	require.ErrorIs(t, r.end(), claude.ErrExited)
 	r.restart(r.path, func(o *claude.Options) { o.Resume = id })
 	require.NoError(t, r.Prompt("again"))
-	require.Equal(t, "back", r.last(claude.TypeResult).Get("result").String())
+	require.Equal(t, "back", field(r.last(claude.TypeResult), "result").String())
 	require.True(t, r.api.Main()[2].Contains("remember me"))
 }
 
@@ -308,5 +305,5 @@ func TestRealKilledInTheFirstTurn(t *testing.T) {
 		r.restart(r.path, func(o *claude.Options) { o.SessionID = id })
 	}
 	require.NoError(t, r.Prompt("again"))
-	require.Equal(t, "back", r.last(claude.TypeResult).Get("result").String())
+	require.Equal(t, "back", field(r.last(claude.TypeResult), "result").String())
 }

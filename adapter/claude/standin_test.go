@@ -33,12 +33,12 @@ func TestStandInResults(t *testing.T) {
 			require.NoError(t, s.Prompt("hi"))
 			all := s.until(claude.TypeResult)
 			m := all[len(all)-1]
-			require.Equal(t, c.want, strings.Join([]string{m.Subtype, m.Get("is_error").String(), m.Get("stop_reason").String(), m.Get("terminal_reason").String()}, " "))
+			require.Equal(t, c.want, strings.Join([]string{m.Subtype, field(m, "is_error").String(), field(m, "stop_reason").String(), field(m, "terminal_reason").String()}, " "))
 			if c.result != nil && c.result.Error != "" {
 				synthetic := all[len(all)-2]
-				require.Equal(t, c.result.Error, synthetic.Get("error").String())
-				require.Equal(t, "<synthetic>", synthetic.Get("message.model").String())
-				require.Equal(t, c.result.Text, synthetic.Get("message.content.0.text").String())
+				require.Equal(t, c.result.Error, field(synthetic, "error").String())
+				require.Equal(t, "<synthetic>", field(synthetic, "message.model").String())
+				require.Equal(t, c.result.Text, field(synthetic, "message.content.0.text").String())
 				require.Empty(t, deltas(all))
 			}
 		})
@@ -54,10 +54,10 @@ func TestStandInTurns(t *testing.T) {
 	require.NoError(t, s.Prompt("a"))
 	all := s.until(claude.TypeResult)
 	require.Equal(t, "first", deltas(all))
-	require.False(t, all[len(all)-1].Get("origin").Exists())
+	require.False(t, field(all[len(all)-1], "origin").Exists())
 	all = s.until(claude.TypeResult)
 	require.Equal(t, "by itself", deltas(all))
-	require.Equal(t, "task-notification", all[len(all)-1].Get("origin.kind").String())
+	require.Equal(t, "task-notification", field(all[len(all)-1], "origin.kind").String())
 	require.NoError(t, s.Prompt("some magic"))
 	require.Equal(t, "matched", deltas(s.until(claude.TypeResult)))
 	require.NoError(t, s.Prompt("b"))

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 const (
@@ -21,26 +23,28 @@ type tail struct {
 
 // collect reads r to its end. Each line is passed to seen.
 func (t *tail) collect(r io.Reader, seen func(string)) {
-	lr := newLineReader(r, 64<<10)
+	lines := ndjson.NewReader(r, 64<<10)
 	for {
-		raw, err := lr.next()
-		if errors.Is(err, errLineTooLong) {
-			raw, err = []byte("(a line of more than 64 kB)"), nil
+		text, err := lines.Next()
+		if errors.As(err, new(*ndjson.TooLong)) {
+			text, err = []byte("(a line of more than 64 kB)"), nil
+		}
+		if s := cleanLine(string(text)); s != "" {
+			t.add(s)
+			seen(s)
 		}
 		if err != nil {
 			return
 		}
-		line := cleanLine(string(raw))
-		if line == "" {
-			continue
-		}
-		t.mu.Lock()
-		t.lines = append(t.lines, line)
-		if len(t.lines) > stderrLines {
-			t.lines = append(t.lines[:0], t.lines[1:]...)
-		}
-		t.mu.Unlock()
-		seen(line)
+	}
+}
+
+func (t *tail) add(s string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, s)
+	if len(t.lines) > stderrLines {
+		t.lines = append(t.lines[:0], t.lines[1:]...)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -45,7 +46,7 @@ type (
 	gone struct{ err error }
 	// traced is a line of the wire.
 	traced struct {
-		dir  conn.Direction
+		dir  ndjson.Direction
 		line string
 	}
 	// asked is a [waiting] that is new, withdrawn one that the agent gave up.
@@ -82,7 +83,7 @@ func dial(r io.Reader, w io.Writer, wire bool) *link {
 	l := &link{box: newBox()}
 	opts := &conn.Options{Logger: slog.New(slog.DiscardHandler)}
 	if wire {
-		opts.Trace = func(dir conn.Direction, line []byte) { l.box.put(traced{dir, string(line)}) }
+		opts.Trace = func(dir ndjson.Direction, text []byte) { l.box.put(traced{dir, string(text)}) }
 	}
 	l.conn = conn.New(r, w, (*handler)(l), opts)
 	return l

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -22,9 +22,9 @@ type wire struct {
 // line is a line of the connection in short: an arrow, → to the agent and ←
 // from it, the request's id if it has one, the method, and as much of the rest
 // as fits.
-func (w *wire) line(dir conn.Direction, raw string, width int) string {
+func (w *wire) line(dir ndjson.Direction, raw string, width int) string {
 	arrow, other := "→", "←"
-	if dir == conn.In {
+	if dir == ndjson.In {
 		arrow, other = other, arrow
 	}
 	m := gjson.Parse(raw)

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // Defaults of [Options].
@@ -22,19 +24,11 @@ const (
 // that answers and exits breaks our next write before its answer is read.
 const lastAnswers = time.Second
 
-// Direction says which way a traced line went.
-type Direction string
-
-const (
-	In  Direction = "in"
-	Out Direction = "out"
-)
-
 // Options change how a Conn works. The zero value is good.
 type Options struct {
-	// Logger gets what goes wrong; nil means slog.Default(). An ordinary end of
-	// the connection is logged at debug level, and so is, truncated, the content
-	// of lines that could not be used: at other levels content is never logged.
+	// Logger gets what goes wrong; nil discards it. An ordinary end of the
+	// connection is logged at debug level, and so is, truncated, the content of
+	// lines that could not be used: at other levels content is never logged.
 	Logger *slog.Logger
 
 	// MaxLine is the longest line taken from the peer, in bytes. Longer ones are
@@ -49,8 +43,8 @@ type Options struct {
 	CloseTimeout time.Duration
 
 	// Trace sees every line of both directions, in order, except lines over
-	// MaxLine. It must neither block, keep line, nor use the Conn.
-	Trace func(dir Direction, line []byte)
+	// MaxLine. It must not use the Conn.
+	Trace ndjson.Trace
 }
 
 // Conn is one end of a connection. All methods may be called from any
@@ -59,9 +53,9 @@ type Conn struct {
 	log     *slog.Logger
 	handler Handler
 	accept  Acceptor // handler, if it is one
-	in      *lines
+	in      *ndjson.Reader
 	out     *writer
-	trace   func(Direction, []byte)
+	trace   ndjson.Trace
 	timeout time.Duration
 
 	ctx    context.Context // ends with the connection, its cause wraps ErrClosed
@@ -104,7 +98,7 @@ func New(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 	if opts != nil {
 		o = *opts
 	}
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.MaxLine = cmp.Or(max(o.MaxLine, 0), DefaultMaxLine)
 	o.HighWater = cmp.Or(max(o.HighWater, 0), DefaultHighWater)
 	o.CloseTimeout = cmp.Or(max(o.CloseTimeout, 0), DefaultCloseTimeout)
@@ -112,7 +106,7 @@ func New(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 	c := &Conn{
 		log:      o.Logger,
 		handler:  h,
-		in:       newLines(r, o.MaxLine),
+		in:       ndjson.NewReader(r, o.MaxLine, skimmed...),
 		trace:    o.Trace,
 		timeout:  o.CloseTimeout,
 		pending:  make(map[uint64]*call),
@@ -145,8 +139,8 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	if !ok {
 		return nil, c.closedCall(method)
 	}
-	line := appendRequest(make([]byte, 0, len(body)+len(method)+64), id, method, body)
-	if err := c.send(ctx, method, line, true); err != nil {
+	request := appendRequest(make([]byte, 0, len(body)+len(method)+64), id, method, body)
+	if err := c.send(ctx, method, request, true); err != nil {
 		c.take(id)
 		return nil, err
 	}
@@ -167,29 +161,29 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 // more than HighWater bytes are, until ctx or the connection ends. The error
 // wraps ErrClosed or ctx.Err(); then nothing was sent.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
-	return c.notify(ctx, method, params, true)
-}
-
-// NotifySoon is Notify for what something else is sent right behind, or Hurry is
-// called: it may wait for that and go out in the same write.
-func (c *Conn) NotifySoon(ctx context.Context, method string, params any) error {
-	return c.notify(ctx, method, params, false)
-}
-
-// Hurry sends what NotifySoon has kept. It does not wait.
-func (c *Conn) Hurry() { c.out.hurry() }
-
-func (c *Conn) notify(ctx context.Context, method string, params any, urgent bool) error {
 	body, err := c.prepare(ctx, method, params)
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, method, appendNotification(make([]byte, 0, len(body)+len(method)+48), method, body), urgent)
+	return c.notify(ctx, method, body, true)
 }
 
-// Flush blocks until w has taken everything sent before, ctx ends or writing
-// fails.
-func (c *Conn) Flush(ctx context.Context) error { return c.out.flush(ctx) }
+// Queue is Notify for what something else is sent right behind, or Flush is
+// called: it may wait for that and go out in the same write. params is JSON on
+// one line, which is not checked.
+func (c *Conn) Queue(ctx context.Context, method string, params json.RawMessage) error {
+	return c.notify(ctx, method, params, false)
+}
+
+// Flush sends what Queue has kept. It does not wait.
+func (c *Conn) Flush() { c.out.flush() }
+
+func (c *Conn) notify(ctx context.Context, method string, body []byte, urgent bool) error {
+	if ctx.Err() != nil {
+		return cancelledError(ctx, method)
+	}
+	return c.send(ctx, method, appendNotification(make([]byte, 0, len(body)+len(method)+48), method, body), urgent)
+}
 
 // Done is closed when the connection has ended: the peer closed it, or Close
 // was called. Calls whose answers arrived before return them all the same.
@@ -209,7 +203,7 @@ func (c *Conn) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 		defer cancel()
 		c.waitHandlers(ctx)
-		c.closeErr = c.out.flush(ctx)
+		c.closeErr = c.out.drain(ctx)
 		c.out.stop(closedError(errClosedHere))
 	})
 	return c.closeErr
@@ -230,11 +224,11 @@ func (c *Conn) prepare(ctx context.Context, method string, params any) ([]byte, 
 	return body, nil
 }
 
-func (c *Conn) send(ctx context.Context, method string, line []byte, urgent bool) error {
+func (c *Conn) send(ctx context.Context, method string, text []byte, urgent bool) error {
 	if c.ctx.Err() != nil {
 		return c.closedCall(method)
 	}
-	err := c.out.send(ctx, c.ctx.Done(), line, urgent)
+	err := c.out.send(ctx, c.ctx.Done(), text, urgent)
 	switch {
 	case err == nil:
 		return nil

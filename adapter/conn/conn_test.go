@@ -16,6 +16,8 @@ import (
 	"github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 func TestCallAnswers(t *testing.T) {
@@ -190,8 +192,8 @@ func TestAnswerThenEOFBeforeCallerWaits(t *testing.T) {
 	for range 100 {
 		ctx, cancel := context.WithCancel(t.Context())
 		var p *peer
-		p = newPeer(t, nil, &Options{Trace: func(dir Direction, line []byte) {
-			if dir == Out {
+		p = newPeer(t, nil, &Options{Trace: func(dir ndjson.Direction, text []byte) {
+			if dir == ndjson.Out {
 				p.write(`{"id":1,"result":"yes"}`)
 				p.in.Close()
 				<-p.conn.Done()
@@ -284,10 +286,10 @@ func TestTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []string
-		p := newPeer(t, funcs{}, &Options{Trace: func(dir Direction, line []byte) {
+		p := newPeer(t, funcs{}, &Options{Trace: func(dir ndjson.Direction, text []byte) {
 			mu.Lock()
 			defer mu.Unlock()
-			seen = append(seen, string(dir)+" "+string(line))
+			seen = append(seen, string(dir)+" "+string(text))
 		}})
 		p.write(`{"id":1,"method":"m"}`)
 		p.read()

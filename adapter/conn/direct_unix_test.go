@@ -4,6 +4,7 @@ package conn
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -48,7 +49,10 @@ func TestDirectKeepsTheOrder(t *testing.T) {
 				}
 				var err error
 				if rand.IntN(2) == 0 {
-					err = c.NotifySoon(t.Context(), "m", params)
+					var body []byte
+					if body, err = json.Marshal(params); err == nil {
+						err = c.Queue(t.Context(), "m", body)
+					}
 				} else {
 					err = c.Notify(t.Context(), "m", params)
 				}
@@ -56,10 +60,10 @@ func TestDirectKeepsTheOrder(t *testing.T) {
 					t.Error(err)
 				}
 				if rand.IntN(50) == 0 {
-					c.Hurry()
+					c.Flush()
 				}
 			}
-			c.Hurry()
+			c.Flush()
 		})
 	}
 	lines := bufio.NewReaderSize(r, 256)
@@ -75,7 +79,7 @@ func TestDirectKeepsTheOrder(t *testing.T) {
 		next[n]++
 	}
 	wg.Wait()
-	require.NoError(t, c.Flush(t.Context()))
+	require.NoError(t, c.out.drain(t.Context()))
 }
 
 // A pipe that is full holds up nobody who need not wait, and what waits for it
@@ -86,8 +90,8 @@ func TestDirectDoesNotWait(t *testing.T) {
 	for range 20 { // far more than a pipe takes
 		require.NoError(t, c.Notify(t.Context(), "m", big))
 	}
-	require.NoError(t, c.NotifySoon(t.Context(), "last", nil))
-	c.Hurry()
+	require.NoError(t, c.Queue(t.Context(), "last", nil))
+	c.Flush()
 	lines := bufio.NewReader(r)
 	for range 20 {
 		line, err := lines.ReadString('\n')

@@ -6,18 +6,12 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// Encoded is parameters that are JSON already, on one line. They are sent as
-// they are.
-type Encoded []byte
-
 // encode renders the parameters of a message. The SDK's unions encode
 // themselves, decode that into a map and encode the map, once for each level:
 // for tool calls, which are sent often, the same JSON is made in one go. What
 // is raw in them also stays as it is.
 func encode(params any) ([]byte, error) {
 	switch p := params.(type) {
-	case Encoded:
-		return p, nil
 	case acp.SessionNotification:
 		switch u := p.Update; {
 		case u.ToolCall != nil:

@@ -87,17 +87,6 @@ func TestEncodeKeepsRawInput(t *testing.T) {
 	require.Contains(t, string(got), `"rawInput":`+raw)
 }
 
-func TestAppendString(t *testing.T) {
-	for _, s := range []string{"", "plain <b> & ~", `a "quote"`, `back\slash`, "line\n\x7f", "é\u2028", "\xff"} {
-		want, err := json.Marshal(s)
-		require.NoError(t, err)
-		var a, b string
-		require.NoError(t, json.Unmarshal(want, &a))
-		require.NoError(t, json.Unmarshal(AppendString(nil, s), &b))
-		require.Equal(t, a, b)
-	}
-}
-
 func BenchmarkEncodePermission(b *testing.B) {
 	request := acp.RequestPermissionRequest{
 		SessionId: "s", Meta: map[string]any{"claudeCode": true},

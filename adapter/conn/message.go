@@ -6,6 +6,8 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // message holds the members of an incoming JSON-RPC object. Absent ones do not
@@ -88,25 +90,12 @@ func appendNotification(b []byte, method string, params []byte) []byte {
 
 func appendCall(b []byte, method string, params []byte) []byte {
 	b = append(b, `"method":`...)
-	b = AppendString(b, method)
+	b = clean.AppendJSON(b, method)
 	if params != nil {
 		b = append(b, `,"params":`...)
 		b = append(b, params...)
 	}
 	return append(b, '}')
-}
-
-// AppendString appends s as a JSON string.
-func AppendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(s) // a string always encodes
-			return append(b, quoted...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
 }
 
 func resultLine(id string, result []byte) []byte {

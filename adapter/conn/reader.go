@@ -14,6 +14,8 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // nullID answers what has no id that could be read.
@@ -26,15 +28,16 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 func (c *Conn) read() {
 	defer c.shut(errReaderGone) // does nothing, unless a handler ended the goroutine
 	for {
-		line, over, err := c.in.next()
+		text, err := c.in.Next()
 		if c.ctx.Err() != nil {
 			return
 		}
-		if over != nil {
+		var over *ndjson.TooLong
+		if errors.As(err, &over) {
 			c.tooLong(over)
-		} else {
-			c.line(line, err != nil)
+			continue
 		}
+		c.line(text, err != nil)
 		if err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) && !errors.Is(err, os.ErrClosed) {
 				c.log.Warn("reading from the peer failed", "err", err)
@@ -46,32 +49,32 @@ func (c *Conn) read() {
 }
 
 // line handles one line. last says that the stream ended within it.
-func (c *Conn) line(line []byte, last bool) {
-	line = bytes.TrimSpace(bytes.TrimPrefix(line, byteOrderMark))
-	if len(line) == 0 {
+func (c *Conn) line(text []byte, last bool) {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))
+	if len(text) == 0 {
 		return
 	}
 	if c.trace != nil {
-		c.trace(In, line)
+		c.trace(ndjson.In, text)
 	}
 	// Not gjson.Valid: that recurses, and a line of brackets overflows its stack.
-	if !json.Valid(line) {
-		c.malformed(line, last)
+	if !json.Valid(text) {
+		c.malformed(text, last)
 		return
 	}
-	text := string(line)
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
+	kept := string(text)
+	if !utf8.ValidString(kept) {
+		kept = strings.ToValidUTF8(kept, "\uFFFD")
 	}
-	object := gjson.Parse(text)
+	object := gjson.Parse(kept)
 	if !object.IsObject() {
-		c.refuse(nullID, "a message must be a JSON object, batches are not supported", line)
+		c.refuse(nullID, "a message must be a JSON object, batches are not supported", text)
 		return
 	}
-	c.dispatch(parseMessage(object), line)
+	c.dispatch(parseMessage(object), text)
 }
 
-func (c *Conn) dispatch(m message, line []byte) {
+func (c *Conn) dispatch(m message, text []byte) {
 	hasMethod := m.method.Exists() && m.method.Type != gjson.Null
 	switch {
 	case hasMethod && m.method.Type != gjson.String:
@@ -79,50 +82,63 @@ func (c *Conn) dispatch(m message, line []byte) {
 		if answerable(m.id) {
 			id = m.id.Raw
 		}
-		c.refuse(id, "method must be a string", line)
+		c.refuse(id, "method must be a string", text)
 	case hasMethod && !m.id.Exists():
 		c.handleNotification(m)
 	case hasMethod && !answerable(m.id):
-		c.refuse(nullID, "id must be a string or a number", line)
+		c.refuse(nullID, "id must be a string or a number", text)
 	case hasMethod:
 		c.handleRequest(m)
 	case m.id.Exists():
 		c.handleResponse(m)
 	default:
-		c.unusable("message with neither id nor method ignored", line)
+		c.unusable("message with neither id nor method ignored", text)
 	}
 }
 
 // malformed answers a line that is not JSON. If it looks like the answer to a
 // call of ours there will be no other, so that call fails.
-func (c *Conn) malformed(line []byte, last bool) {
-	c.unusable("malformed line", line)
+func (c *Conn) malformed(text []byte, last bool) {
+	c.unusable("malformed line", text)
 	c.reply(nullID, acp.NewParseError(nil))
 	if last { // cut off: the call ends with the connection
 		return
 	}
-	var s skim
-	s.feed(line)
-	if id, ok := s.responseTo(); ok {
+	if id, ok := responseTo(ndjson.Skim(text, skimmed...)); ok {
 		c.failCall(id, "the answer is not valid JSON")
 	}
 }
 
-func (c *Conn) tooLong(s *skim) {
-	c.log.Warn("line over the limit skipped", "bytes", s.size, "limit", c.in.max, "request", s.method != "")
-	reason := fmt.Sprintf("a line of %d bytes is over the limit of %d", s.size, c.in.max)
-	if id, ok := s.responseTo(); ok {
-		c.failCall(id, reason)
+func (c *Conn) tooLong(over *ndjson.TooLong) {
+	m := over.Members
+	c.log.Warn("line over the limit skipped", "bytes", over.Size, "limit", over.Limit, "request", m.Has("method"))
+	if id, ok := responseTo(m); ok {
+		c.failCall(id, over.Error())
 		return
 	}
-	if s.response && s.method == "" {
+	if isResponse(m) {
 		return
 	}
 	id := nullID
-	if raw := s.requestID(); raw != "" {
+	if raw := m["id"]; m.Has("method") && gjson.Valid(raw) && answerable(gjson.Parse(raw)) {
 		id = raw
 	}
-	c.reply(id, invalidRequest(reason))
+	c.reply(id, invalidRequest(over.Error()))
+}
+
+// skimmed are the members that tell what a line is that cannot be read.
+var skimmed = []string{"id", "method", "result", "error"}
+
+func isResponse(m ndjson.Members) bool {
+	return !m.Has("method") && (m.Has("result") || m.Has("error"))
+}
+
+// responseTo is the call that the message answers, if it is an answer.
+func responseTo(m ndjson.Members) (id uint64, ok bool) {
+	if !isResponse(m) || !gjson.Valid(m["id"]) {
+		return 0, false
+	}
+	return callID(gjson.Parse(m["id"]))
 }
 
 func (c *Conn) failCall(id uint64, reason string) {
@@ -131,8 +147,8 @@ func (c *Conn) failCall(id uint64, reason string) {
 	}
 }
 
-func (c *Conn) refuse(id, reason string, line []byte) {
-	c.unusable(reason, line)
+func (c *Conn) refuse(id, reason string, text []byte) {
+	c.unusable(reason, text)
 	c.reply(id, invalidRequest(reason))
 }
 
@@ -148,10 +164,10 @@ func (c *Conn) reply(id string, re *acp.RequestError) {
 }
 
 // unusable logs a line; its content may be private and only shows when debugging.
-func (c *Conn) unusable(what string, line []byte) {
-	c.log.Warn(what, "bytes", len(line))
+func (c *Conn) unusable(what string, text []byte) {
+	c.log.Warn(what, "bytes", len(text))
 	if c.log.Enabled(context.Background(), slog.LevelDebug) {
-		c.log.Debug(what, "line", clip(string(line)))
+		c.log.Debug(what, "line", clip(string(text)))
 	}
 }
 

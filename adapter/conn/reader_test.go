@@ -183,17 +183,6 @@ func TestOverlongLineTakesBoundedMemory(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
 }
 
-func TestLongLineBufferIsNotKept(t *testing.T) {
-	l := newLines(strings.NewReader(strings.Repeat("x", 1<<20)+"\nshort\n"), 2<<20)
-	line, _, err := l.next()
-	require.NoError(t, err)
-	require.Len(t, line, 1<<20)
-	line, _, err = l.next()
-	require.NoError(t, err)
-	require.Equal(t, "short", string(line))
-	require.LessOrEqual(t, cap(l.long), keepBuffer)
-}
-
 func TestDefaultLimitTakesLinesTheSDKTakes(t *testing.T) {
 	p := newPeer(t, funcs{}, nil)
 	p.write(`{"id":5,"method":"m","params":"` + strings.Repeat("x", 9<<20) + `"}`)

@@ -30,9 +30,13 @@ func (c *Conn) SessionUpdate(ctx context.Context, n acp.SessionNotification) err
 	return c.Notify(ctx, acp.ClientMethodSessionUpdate, n)
 }
 
-// SessionUpdateSoon sends session/update as NotifySoon does.
-func (c *Conn) SessionUpdateSoon(ctx context.Context, n acp.SessionNotification) error {
-	return c.NotifySoon(ctx, acp.ClientMethodSessionUpdate, n)
+// QueueUpdate sends session/update as Queue does.
+func (c *Conn) QueueUpdate(ctx context.Context, n acp.SessionNotification) error {
+	body, err := c.prepare(ctx, acp.ClientMethodSessionUpdate, n)
+	if err != nil {
+		return err
+	}
+	return c.Queue(ctx, acp.ClientMethodSessionUpdate, body)
 }
 
 // CreateElicitation sends elicitation/create, whose parameters are what request

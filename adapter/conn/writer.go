@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // keepBuffer is the largest buffer kept for the next use; larger ones, grown by
@@ -26,7 +28,7 @@ type writer struct {
 	w       io.Writer
 	direct  func([]byte) int // writes what w takes without waiting; nil if w has no such way
 	high    int
-	trace   func(Direction, []byte)
+	trace   ndjson.Trace
 	dead    chan struct{} // closed when err is set
 	wake    chan struct{} // holds a token while run has something to look at
 	onError func(error)   // called by run, at most once
@@ -52,10 +54,10 @@ func newWriter(w io.Writer, opts *Options, onError func(error)) *writer {
 	}
 }
 
-// send queues line, waiting while the queue is above the high-water mark. It
+// send queues a line, waiting while the queue is above the high-water mark. It
 // gives up when ctx or gone ends first; then nothing was queued. A line that is
 // not urgent may stay in the queue until the next one comes.
-func (w *writer) send(ctx context.Context, gone <-chan struct{}, line []byte, urgent bool) error {
+func (w *writer) send(ctx context.Context, gone <-chan struct{}, text []byte, urgent bool) error {
 	for {
 		w.mu.Lock()
 		if w.err != nil {
@@ -63,7 +65,7 @@ func (w *writer) send(ctx context.Context, gone <-chan struct{}, line []byte, ur
 			return w.err
 		}
 		if len(w.queue)+w.writing <= w.high {
-			w.push(line)
+			w.push(text)
 			if urgent {
 				w.kick()
 			}
@@ -83,41 +85,41 @@ func (w *writer) send(ctx context.Context, gone <-chan struct{}, line []byte, ur
 	}
 }
 
-// force queues line without waiting and reports whether there was room. The
+// force queues a line without waiting and reports whether there was room. The
 // reader answers through it: a reader that waits for its peer to read deadlocks
 // with a peer that does the same.
-func (w *writer) force(line []byte) bool {
+func (w *writer) force(text []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.queue)+w.writing > w.high+forcedLimit {
 		return false
 	}
 	if w.err == nil {
-		w.push(line)
+		w.push(text)
 		w.kick()
 	}
 	return true
 }
 
-// offer queues line unless the queue is above the high-water mark.
-func (w *writer) offer(line []byte) {
+// offer queues a line unless the queue is above the high-water mark.
+func (w *writer) offer(text []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil && len(w.queue)+w.writing <= w.high {
-		w.push(line)
+		w.push(text)
 		w.kick()
 	}
 }
 
-func (w *writer) push(line []byte) {
-	if !utf8.Valid(line) {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+func (w *writer) push(text []byte) {
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
 	if w.trace != nil {
-		w.trace(Out, line)
+		w.trace(ndjson.Out, text)
 	}
-	w.queue = append(append(w.queue, line...), '\n')
-	w.queued += uint64(len(line)) + 1
+	w.queue = append(append(w.queue, text...), '\n')
+	w.queued += uint64(len(text)) + 1
 }
 
 // kick gets written what is queued. Called locked.
@@ -139,8 +141,8 @@ func (w *writer) kick() {
 	w.notifyWaiters()
 }
 
-// hurry gets written what was not urgent.
-func (w *writer) hurry() {
+// flush gets written what was not urgent. It does not wait.
+func (w *writer) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil && len(w.queue) > 0 {
@@ -170,8 +172,8 @@ func (w *writer) notifyWaiters() {
 	}
 }
 
-// flush returns when all that was queued before has been taken by w.
-func (w *writer) flush(ctx context.Context) error {
+// drain returns when all that was queued before has been taken by w.
+func (w *writer) drain(ctx context.Context) error {
 	w.poke()
 	w.mu.Lock()
 	target := w.queued
@@ -184,7 +186,7 @@ func (w *writer) flush(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return cancelledError(ctx, "flush")
+			return cancelledError(ctx, "write")
 		}
 		w.mu.Lock()
 	}

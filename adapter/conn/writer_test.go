@@ -191,13 +191,13 @@ func TestQueuedLinesGoOutInOneWrite(t *testing.T) {
 		}
 		w.gate <- struct{}{}
 		w.gate <- struct{}{}
-		require.NoError(t, c.Flush(t.Context()))
+		require.NoError(t, c.out.drain(t.Context()))
 		require.Len(t, w.chunks, 2)
 		require.Equal(t, want.String(), w.chunks[1])
 
 		w.gate <- struct{}{}
 		require.NoError(t, c.Notify(t.Context(), "n", nil))
-		require.NoError(t, c.Flush(t.Context()))
+		require.NoError(t, c.out.drain(t.Context()))
 		require.LessOrEqual(t, cap(c.out.queue), keepBuffer, "a burst's buffer is not kept")
 	})
 }
@@ -229,13 +229,13 @@ func TestFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writes{}
 		c := writing(t, w)
-		require.NoError(t, c.Flush(t.Context()), "nothing to flush")
+		require.NoError(t, c.out.drain(t.Context()), "nothing to flush")
 		require.NoError(t, c.Notify(t.Context(), "n", nil))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, c.Flush(ctx), context.DeadlineExceeded)
+		require.ErrorIs(t, c.out.drain(ctx), context.DeadlineExceeded)
 		w.gate <- struct{}{}
-		require.NoError(t, c.Flush(t.Context()))
+		require.NoError(t, c.out.drain(t.Context()))
 		require.Len(t, w.chunks, 1)
 	})
 }
@@ -267,7 +267,7 @@ func TestWriteErrors(t *testing.T) {
 				c := writing(t, tc.w)
 				tc.w.gate <- struct{}{}
 				require.NoError(t, c.Notify(t.Context(), "n", nil))
-				err := c.Flush(t.Context())
+				err := c.out.drain(t.Context())
 				require.ErrorIs(t, err, ErrClosed)
 				require.ErrorIs(t, err, tc.want)
 				<-c.Done()
@@ -285,7 +285,7 @@ func (w eachWrite) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestNotifySoon(t *testing.T) {
+func TestQueue(t *testing.T) {
 	joined := func(t *testing.T, opts *Options) (*Conn, eachWrite) {
 		w := eachWrite{make(chan string, 100)}
 		r, in := io.Pipe()
@@ -298,7 +298,7 @@ func TestNotifySoon(t *testing.T) {
 	t.Run("goes out with the next message", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, w := joined(t, nil)
-			require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
+			require.NoError(t, c.Queue(t.Context(), "soon", nil))
 			synctest.Wait()
 			require.Empty(t, w.lines)
 			require.NoError(t, c.Notify(t.Context(), "now", nil))
@@ -308,15 +308,15 @@ func TestNotifySoon(t *testing.T) {
 	t.Run("is flushed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, w := joined(t, nil)
-			require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
-			require.NoError(t, c.Flush(t.Context()))
+			require.NoError(t, c.Queue(t.Context(), "soon", nil))
+			require.NoError(t, c.out.drain(t.Context()))
 			require.Equal(t, soon, <-w.lines)
 		})
 	})
 	t.Run("is not lost at the end", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, w := joined(t, nil)
-			require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
+			require.NoError(t, c.Queue(t.Context(), "soon", nil))
 			require.NoError(t, c.Close())
 			require.Equal(t, soon, <-w.lines)
 		})
@@ -325,7 +325,7 @@ func TestNotifySoon(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, w := joined(t, &Options{HighWater: 2 * len(soon)})
 			for range 50 {
-				require.NoError(t, c.NotifySoon(t.Context(), "soon", nil))
+				require.NoError(t, c.Queue(t.Context(), "soon", nil))
 			}
 			require.NotEmpty(t, w.lines)
 		})

@@ -229,7 +229,7 @@ type client struct{ front *front }
 var _ interface {
 	adapter.Client
 	adapter.Updater
-	adapter.SoonUpdater
+	adapter.Queuer
 	adapter.Former
 	adapter.Talker
 	adapter.Closer
@@ -262,7 +262,7 @@ func (c client) SessionUpdate(_ context.Context, n acp.SessionNotification) erro
 	return c.update(n, true)
 }
 
-func (c client) SessionUpdateSoon(_ context.Context, n acp.SessionNotification) error {
+func (c client) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
 	return c.update(n, false)
 }
 

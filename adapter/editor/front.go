@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
@@ -33,8 +34,8 @@ type Options struct {
 	Desk *desk.Desk
 	// Logger gets what goes wrong; nil discards it.
 	Logger *slog.Logger
-	// Trace sees every line from (in) and to the editor.
-	Trace func(in bool, line []byte)
+	// Trace sees every line from and to the editor.
+	Trace ndjson.Trace
 }
 
 const defaultCancelGrace = 5 * time.Second
@@ -80,7 +81,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	// Handlers may run before New returns: they wait for the connection here.
 	f.mu.Lock()
-	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.trace()})
+	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
 	f.ask = adapter.New(client{f}, f.askOptions(acp.InitializeRequest{}))
 	f.mu.Unlock()
 	select {
@@ -113,13 +114,6 @@ func (f *front) shutDown() {
 	if err := f.conn.Close(); err != nil {
 		f.log.Debug("the editor did not take everything", "err", err)
 	}
-}
-
-func (f *front) trace() func(conn.Direction, []byte) {
-	if f.opts.Trace == nil {
-		return nil
-	}
-	return func(d conn.Direction, line []byte) { f.opts.Trace(d == conn.In, line) }
 }
 
 // connection waits until Serve has made it.

@@ -7,7 +7,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // outlet sends a session's updates in order. While a question waits for the
@@ -20,7 +20,7 @@ type outlet struct {
 	mu      sync.Mutex
 	freed   sync.Cond
 	holding bool
-	held    []conn.Encoded
+	held    []json.RawMessage
 	bytes   int           // of held
 	full    chan struct{} // closed while the reader of the agent waits
 }
@@ -34,7 +34,7 @@ const (
 
 func newOutlet(s *Session) *outlet {
 	o := &outlet{s: s, full: make(chan struct{})}
-	o.begin = conn.AppendString([]byte(`{"sessionId":`), s.id)
+	o.begin = clean.AppendJSON([]byte(`{"sessionId":`), s.id)
 	o.begin = append(o.begin, `,"update":{"sessionUpdate":"`...)
 	o.freed.L = &o.mu
 	context.AfterFunc(s.ctx, func() {
@@ -62,7 +62,7 @@ const (
 func (o *outlet) Text(kind, text string) { o.chunk(kind, text, true) }
 
 // Stream is Text on the goroutine that reads the agent. It may stay until
-// [Session.Hurry] is called, which is when there is no more to read.
+// [Session.Flush] is called, which is when there is no more to read.
 func (o *outlet) Stream(kind, text string) { o.chunk(kind, text, false) }
 
 func (o *outlet) chunk(kind, text string, urgent bool) {
@@ -73,18 +73,18 @@ func (o *outlet) chunk(kind, text string, urgent bool) {
 	b = append(b, o.begin...)
 	b = append(b, kind...)
 	b = append(b, `","content":{"type":"text","text":`...)
-	b = conn.AppendString(b, text)
-	o.put(conn.Encoded(append(b, `}}}`...)), urgent)
+	b = clean.AppendJSON(b, text)
+	o.put(json.RawMessage(append(b, `}}}`...)), urgent)
 }
 
-// put sends parameters of session/update. What is not urgent may go out with the
-// next message.
+// put sends parameters of session/update, as JSON or as a notification. What is
+// not urgent may go out with the next message.
 func (o *outlet) put(params any, urgent bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.holding && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes) && o.s.ctx.Err() == nil {
 		o.fill()
-		o.s.Hurry()
+		o.s.Flush()
 		o.freed.Wait()
 	}
 	if o.holding {
@@ -93,14 +93,20 @@ func (o *outlet) put(params any, urgent bool) {
 	}
 	if urgent {
 		o.notify(params)
-	} else {
-		o.report(o.s.front.connection().NotifySoon(o.s.ctx, acp.ClientMethodSessionUpdate, params))
+		return
+	}
+	c := o.s.front.connection()
+	switch p := params.(type) {
+	case json.RawMessage:
+		o.report(c.Queue(o.s.ctx, acp.ClientMethodSessionUpdate, p))
+	case acp.SessionNotification:
+		o.report(c.QueueUpdate(o.s.ctx, p))
 	}
 }
 
 // keep holds an update, encoded: what it takes is counted. mu is held.
 func (o *outlet) keep(params any) {
-	line, ok := params.(conn.Encoded)
+	line, ok := params.(json.RawMessage)
 	if !ok {
 		raw, err := json.Marshal(params)
 		if err != nil {

@@ -84,8 +84,8 @@ func (s *Session) Notify(method string, params any) {
 	}
 }
 
-// Hurry sends what [Session.Stream] has kept.
-func (s *Session) Hurry() { s.front.connection().Hurry() }
+// Flush sends what [Session.Stream] has kept. It does not wait.
+func (s *Session) Flush() { s.front.connection().Flush() }
 
 // apply takes an event and does what follows from it.
 func (s *Session) apply(ev event) {

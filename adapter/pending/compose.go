@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // help is for the person who opens the file.
@@ -82,13 +83,7 @@ func field(b *bytes.Buffer, indent, name, value string) {
 
 // encode writes a string or a boolean as JSON, without escapes for HTML.
 func encode(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
-	}
-	return strings.TrimSpace(b.String())
+	return string(clean.JSON(v))
 }
 
 // syntax says where JSON is broken, by line, for the person who broke it.

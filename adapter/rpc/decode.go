@@ -105,27 +105,16 @@ func (c *session) expected() string {
 }
 
 func opalError(id gjson.Result, code int, message string) *problem {
-	return &problem{response: encode(map[string]any{
+	return &problem{response: clean.JSON(map[string]any{
 		"jsonrpc": "2.0", "id": json.RawMessage(id.Raw),
 		"error": map[string]any{"code": code, "message": message},
 	})}
 }
 
 func piError(id gjson.Result, message string) *problem {
-	return &problem{response: encode(struct {
+	return &problem{response: clean.JSON(struct {
 		Type      string          `json:"type"`
 		RequestID json.RawMessage `json:"requestId"`
 		dialect.Structured
 	}{piResponse, json.RawMessage(id.Raw), dialect.StructuredResult(convert.Call{}, convert.Outcome{Status: convert.Failed, Reason: message})})}
-}
-
-// encode writes values of our own, which always encode.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSpace(b.Bytes())
 }

@@ -1,13 +1,13 @@
 package rpc
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
@@ -112,14 +112,14 @@ const maxLine = 16 << 20
 
 // read takes lines until the input ends, and says why it ended.
 func (c *session) read(in io.Reader) error {
-	br := bufio.NewReader(in)
+	lines := ndjson.NewReader(in, maxLine)
 	for n := 1; ; n++ {
-		line, tooLong, err := readLine(br)
-		if tooLong {
+		line, err := lines.Next()
+		if errors.As(err, new(*ndjson.TooLong)) {
 			c.report(n, fmt.Sprintf("longer than %d MiB", maxLine>>20))
-		} else {
-			c.take(n, line)
+			continue
 		}
+		c.take(n, line)
 		switch {
 		case errors.Is(err, io.EOF):
 			return ErrWithdrawn
@@ -145,21 +145,6 @@ func (c *session) take(n int, line []byte) {
 func (c *session) report(line int, problem string) {
 	if c.Report != nil {
 		c.Report(fmt.Sprintf("line %d: %s", line, problem))
-	}
-}
-
-func readLine(br *bufio.Reader) (line []byte, tooLong bool, err error) {
-	for {
-		chunk, err := br.ReadSlice('\n')
-		if len(line)+len(chunk) > maxLine {
-			line, tooLong = nil, true
-		}
-		if !tooLong {
-			line = append(line, chunk...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, tooLong, err
-		}
 	}
 }
 

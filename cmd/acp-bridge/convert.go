@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 type convertOptions struct {
@@ -100,9 +101,8 @@ func printRequests(c convert.Call, to string, s streams) error {
 }
 
 func printJSON(s streams, v any) error {
-	enc := json.NewEncoder(s.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	_, err := s.out.Write(append(clean.JSON(v), '\n'))
+	return err
 }
 
 // convertReplies asks the call of a client that has its replies written down.

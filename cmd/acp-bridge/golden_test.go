@@ -275,7 +275,7 @@ func overACP(t *testing.T, form bool, replies []json.RawMessage, ask func(*adapt
 	open := new(desk.Desk)
 	open.Watch(client.script.follow)
 	ask(adapter.New(agentSide, &adapter.Options{Forms: form, URLs: form, Desk: open}))
-	require.NoError(t, agentSide.Flush(t.Context()))
+	require.NoError(t, agentSide.Close())
 	agentOut.Close() // the client has read everything when it sees the end
 	<-clientSide.Done()
 	clientOut.Close()

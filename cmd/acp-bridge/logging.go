@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // logOptions say what is logged and where.
@@ -107,22 +108,19 @@ func newTracer(w io.Writer, log *slog.Logger) *tracer {
 type traceLine struct {
 	Time string `json:"time"`
 	// Wire is "editor", or the session whose Claude Code it is.
-	Wire string          `json:"wire"`
-	Dir  string          `json:"dir"`
-	Line json.RawMessage `json:"line,omitempty"`
-	Text string          `json:"text,omitempty"` // of a line that is not JSON
+	Wire string           `json:"wire"`
+	Dir  ndjson.Direction `json:"dir"`
+	Line json.RawMessage  `json:"line,omitempty"`
+	Text string           `json:"text,omitempty"` // of a line that is not JSON
 }
 
-func (t *tracer) line(wire string, in bool, line []byte) {
-	l := traceLine{Time: time.Now().UTC().Format(time.RFC3339Nano), Wire: wire, Dir: "out"}
-	if in {
-		l.Dir = "in"
-	}
-	line = t.secrets.hide(line)
-	if json.Valid(line) {
-		l.Line = hideFields(line)
+func (t *tracer) line(wire string, dir ndjson.Direction, text []byte) {
+	l := traceLine{Time: time.Now().UTC().Format(time.RFC3339Nano), Wire: wire, Dir: dir}
+	text = t.secrets.hide(text)
+	if json.Valid(text) {
+		l.Line = hideFields(text)
 	} else {
-		l.Text = string(line)
+		l.Text = string(text)
 	}
 	b, err := json.Marshal(l)
 	if err != nil {

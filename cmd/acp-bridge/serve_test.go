@@ -20,6 +20,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // bridge is a running acp-bridge process.
@@ -158,7 +159,7 @@ func FuzzTrace(f *testing.F) {
 		var out bytes.Buffer
 		tr := newTracer(&out, slog.New(slog.DiscardHandler))
 		tr.secrets = findSecrets([]string{"MY_TOKEN=" + secret})
-		tr.line("editor", true, line)
+		tr.line("editor", ndjson.In, line)
 		require.True(t, json.Valid(out.Bytes()), "%s", out.String())
 		require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")))
 		require.NotContains(t, out.String(), secret)

@@ -3,6 +3,8 @@ package clean
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
@@ -54,11 +56,54 @@ func Depth[T []byte | string](text T) int {
 // JSON encodes a value that always encodes, without escapes for HTML: a string,
 // or a type of our own. It panics for one that does not.
 func JSON(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := EncodeJSON(v)
+	if err != nil {
 		panic(err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return b
+}
+
+// EncodeJSON encodes a value on one line, without escapes for HTML. The result is
+// UTF-8.
+func EncodeJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	b := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if !utf8.Valid(b) { // of raw JSON in v
+		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
+	}
+	return b, nil
+}
+
+// AppendJSON appends s as a JSON string, as [JSON] encodes it.
+func AppendJSON(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0 // what is before it is appended
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r >= utf8.RuneSelf && r != '\u2028' && r != '\u2029' && (r != utf8.RuneError || n > 1) {
+			i += n
+			continue
+		}
+		b = appendEscape(append(b, s[from:i]...), r)
+		i += n
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+func appendEscape(b []byte, r rune) []byte {
+	const short, meant, hex = "\"\\\b\f\n\r\t", `"\bfnrt`, "0123456789abcdef"
+	if i := strings.IndexRune(short, r); i >= 0 && r < utf8.RuneSelf {
+		return append(b, '\\', meant[i])
+	}
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }

@@ -30,3 +30,12 @@ func TestDepth(t *testing.T) {
 		require.Equal(t, want, clean.Depth([]byte(text)), text)
 	}
 }
+
+func FuzzAppendJSON(f *testing.F) {
+	for _, s := range []string{"", "plain <b> & ~", `a "quote"`, `back\slash`, "line\n\x7f\b\f\r\t\x00\x1f", "é\u2028\u2029\ufffd", "\xff\xe2\x80", "😀"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		require.Equal(t, "x"+string(clean.JSON(s)), string(clean.AppendJSON([]byte("x"), s)))
+	})
+}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
@@ -54,9 +55,9 @@ type Options struct {
 	Version string
 	// Logger gets what goes wrong; nil discards it.
 	Logger *slog.Logger
-	// Trace sees every line of both wires: "editor" or the session's id, and
-	// whether the line came in.
-	Trace func(wire string, in bool, line []byte)
+	// Trace sees every line of both wires: "editor", or the session's id for
+	// what is said to its Claude Code.
+	Trace func(wire string, dir ndjson.Direction, text []byte)
 }
 
 // Serve speaks ACP until the editor closes its end or ctx ends, then ends all
@@ -69,10 +70,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 		First: opts.First, Guard: opts.Guard, Now: opts.Now, CancelGrace: opts.CancelGrace,
 		Desk: opts.Desk, Logger: opts.Logger,
 	}
-	if opts.Trace != nil {
-		o.Trace = func(in bool, line []byte) { opts.Trace("editor", in, line) }
-	}
-	return editor.Serve(ctx, r, w, &backend{opts: opts, log: opts.Logger}, &o)
+	b := &backend{opts: opts, log: opts.Logger}
+	o.Trace = b.trace("editor")
+	return editor.Serve(ctx, r, w, b, &o)
 }
 
 // backend is Claude Code behind the front.
@@ -90,6 +90,13 @@ type client struct {
 	toggles  bool   // it has options that are on or off
 	opensURL bool   // it sends its user to addresses
 	terminal string // see terminalKey
+}
+
+func (a *backend) trace(wire string) ndjson.Trace {
+	if a.opts.Trace == nil {
+		return nil
+	}
+	return func(dir ndjson.Direction, text []byte) { a.opts.Trace(wire, dir, text) }
 }
 
 func (a *backend) editor() client {
@@ -175,7 +182,7 @@ func (a *backend) cliEnv(more []string) []string {
 	return append(slices.Concat(env, more), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
 }
 
-// claudePath finds the CLI.
+// claudePath finds the CLI, in the environment that it gets.
 func (a *backend) claudePath() (string, error) {
 	return claude.Find(a.opts.Claude, a.getenv)
 }

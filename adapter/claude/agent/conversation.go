@@ -186,7 +186,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		Args: s.agent.opts.Args, Env: s.agent.cliEnv(s.env),
 		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback, claude.Elicitation, claude.UserDialog},
 		Logger: s.agent.log.With("session", s.id),
-		Trace:  s.trace(),
+		Trace:  s.agent.trace(s.id),
 	}
 	switch {
 	case resume:
@@ -200,7 +200,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	s.mu.Unlock()
 	p := &pump{s: s, painter: newPainter(s)}
 	o.OnMessage = p.message
-	o.OnDrained = s.out.Hurry
+	o.OnDrained = s.out.Flush
 	proc, err := claude.Start(s.ctx, o)
 	if err != nil {
 		return err
@@ -230,11 +230,4 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 // logPanic is for what ends one session's work and must not end the others'.
 func (s *conversation) logPanic(v any) {
 	s.agent.log.Error("a session's code panicked", "session", s.id, "panic", v, "stack", string(debug.Stack()))
-}
-
-func (s *conversation) trace() func(byte, []byte) {
-	if s.agent.opts.Trace == nil {
-		return nil
-	}
-	return func(dir byte, line []byte) { s.agent.opts.Trace(s.id, dir == '<', line) }
 }

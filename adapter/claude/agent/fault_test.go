@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // The moments of a call of two questions: the agent works; the first question
@@ -127,12 +128,12 @@ func newFaulty(t *testing.T, rung, moment string, f fault) *faulty {
 	x.cli = ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: plan}, {Match: "more", Steps: steps{ct.Text("More.")}}}})
 	x.e = serve(t, agent.Options{
 		Claude: x.cli.Path, First: faultRungs[rung].first, CancelGrace: 200 * time.Millisecond,
-		Trace: func(wire string, in bool, line []byte) {
-			if wire != "editor" || in {
+		Trace: func(wire string, dir ndjson.Direction, text []byte) {
+			if wire != "editor" || dir == ndjson.In {
 				return
 			}
 			x.sent.Add(1)
-			if m := gjson.ParseBytes(line); m.Get("id").Exists() && m.Get("method").Exists() {
+			if m := gjson.ParseBytes(text); m.Get("id").Exists() && m.Get("method").Exists() {
 				x.lastAsked.Store(m.Get("id").Raw)
 			}
 		},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -252,8 +253,8 @@ func (e *editor) promptBlocks(session, blocks string) *turn {
 }
 
 // trace notes that a prompt is on its way.
-func (e *editor) trace(d conn.Direction, line []byte) {
-	if d == conn.Out && gjson.GetBytes(line, "method").Str == acp.AgentMethodSessionPrompt {
+func (e *editor) trace(d ndjson.Direction, text []byte) {
+	if d == ndjson.Out && gjson.GetBytes(text, "method").Str == acp.AgentMethodSessionPrompt {
 		e.prompted <- struct{}{}
 	}
 }

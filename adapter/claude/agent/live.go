@@ -43,16 +43,16 @@ type follower struct {
 
 // follow begins to show the output of a command that the CLI says is running.
 func (p *painter) follow(m claude.Message) {
-	task := m.Get("task_id").Str
+	task := field(m, "task_id").Str
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id := m.Get("tool_use_id").Str
+	id := field(m, "tool_use_id").Str
 	c := p.calls[id]
 	if c == nil || !c.drawn || !display.Shell(c.tool.Name) || p.followed[task] != nil || len(p.followed) >= maxFollowed {
 		return
 	}
 	p.s.mu.Lock()
-	sessions := slices.Compact([]string{m.Get("session_id").Str, p.s.cliID, p.s.id})
+	sessions := slices.Compact([]string{field(m, "session_id").Str, p.s.cliID, p.s.id})
 	p.s.mu.Unlock()
 	file, err := claude.OpenOutput(p.s.getenv, sessions, task)
 	if err != nil { // the result shows it

@@ -60,7 +60,7 @@ func (p *painter) event(m claude.Message) {
 	if m.ParentToolUseID() != "" {
 		return
 	}
-	event := m.Event()
+	event := gjson.Parse(m.Event())
 	switch m.Subtype {
 	case "message_start":
 		p.stream = streamed{message: event.Get("message.id").Str}
@@ -129,14 +129,14 @@ func undrawn(name string) bool { return name == questionTool || display.PlanTool
 
 // assistant takes a whole message, which holds one content block.
 func (p *painter) assistant(m claude.Message) {
-	if m.Get("is_api_error_message").Bool() {
+	if field(m, "is_api_error_message").Bool() {
 		return // comes again as the turn's error
 	}
 	parent := m.ParentToolUseID()
 	if parent == "" {
-		p.used = m.Get("message.usage")
+		p.used = field(m, "message.usage")
 	}
-	for _, b := range m.Get("message.content").Array() {
+	for _, b := range field(m, "message.content").Array() {
 		switch b.Get("type").Str {
 		case "text":
 			p.rest(m, parent, "text", editor.MessageChunk, b.Get("text").String())
@@ -153,7 +153,7 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 	if parent != "" {
 		return // a sub-agent's words are for its parent
 	}
-	if p.stream.kind == kind && p.stream.message == m.Get("message.id").Str {
+	if p.stream.kind == kind && p.stream.message == field(m, "message.id").Str {
 		sent := p.stream.text.String()
 		p.stream.kind = ""
 		if !strings.HasPrefix(text, sent) {
@@ -247,7 +247,7 @@ func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
 
 // user takes tool results; what the user typed is known to the editor.
 func (p *painter) user(m claude.Message) {
-	for _, b := range m.Get("message.content").Array() {
+	for _, b := range field(m, "message.content").Array() {
 		if b.Get("type").Str == "tool_result" {
 			p.toolResult(b, m)
 		}
@@ -255,7 +255,7 @@ func (p *painter) user(m claude.Message) {
 }
 
 func (p *painter) toolResult(b gjson.Result, m claude.Message) {
-	structured := m.Get("tool_use_result")
+	structured := field(m, "tool_use_result")
 	id := b.Get("tool_use_id").Str
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -305,7 +305,7 @@ func forTheModel(text string) bool {
 
 // brokenOff reports whether the user ended a call. Its result is for the model.
 func brokenOff(m claude.Message) bool {
-	kind := m.Get("tool_result_meta.0.non_execution_kind").Str
+	kind := field(m, "tool_result_meta.0.non_execution_kind").Str
 	return kind == "user-rejected" || kind == "interrupted"
 }
 

@@ -41,7 +41,7 @@ func (p *pump) reply(id string, result any) {
 // drain waits for the end of the process and ends what it leaves behind.
 func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
 	defer close(drained)
-	_, err := proc.Next(context.Background()) // messages go to message: this is the end
+	err := proc.Wait(context.Background())
 	defer func() {
 		if v := recover(); v != nil {
 			p.s.logPanic(v)
@@ -68,7 +68,7 @@ func (p *pump) message(m claude.Message) {
 	case claude.TypeStreamEvent:
 		p.painter.event(m)
 	case claude.TypeAssistant:
-		if m.Get("error").String() == "authentication_failed" {
+		if field(m, "error").String() == "authentication_failed" {
 			p.s.badLogin = true
 		}
 		p.painter.assistant(m)
@@ -94,7 +94,7 @@ func (p *pump) message(m claude.Message) {
 	case "command_lifecycle":
 		p.promptChanged(m)
 	case "conversation_reset":
-		if id := m.Get("new_conversation_id").String(); id != "" {
+		if id := field(m, "new_conversation_id").String(); id != "" {
 			p.s.mu.Lock()
 			p.s.cliID = id
 			p.s.mu.Unlock()
@@ -108,19 +108,19 @@ func (p *pump) system(m claude.Message) {
 		p.steers = canSteer(m)
 		p.s.out.Began(p.steers)
 		p.painter.wake()
-		p.s.modeChanged(m.Get("permissionMode").String())
+		p.s.modeChanged(field(m, "permissionMode").String())
 	case "status":
-		p.s.modeChanged(m.Get("permissionMode").String())
+		p.s.modeChanged(field(m, "permissionMode").String())
 	case "elicitation_complete":
 		p.s.formComplete(m)
 	case "task_started":
-		if m.Get("task_type").Str == "local_bash" {
+		if field(m, "task_type").Str == "local_bash" {
 			p.painter.follow(m)
 		}
 	case "task_notification":
-		p.painter.taskEnded(m.Get("task_id").Str, m.Get("status").String())
+		p.painter.taskEnded(field(m, "task_id").Str, field(m, "status").String())
 	case "session_state_changed":
-		if m.Get("state").Str == "idle" {
+		if field(m, "state").Str == "idle" {
 			p.s.out.Idle(p.wrapUp)
 		}
 	}
@@ -130,15 +130,15 @@ func (p *pump) system(m claude.Message) {
 func (p *pump) result(m claude.Message) {
 	end := p.s.resultEnd(m)
 	end.Prompts = answeredBy(m)
-	end.Own = m.Get("origin").IsObject()
+	end.Own = field(m, "origin").IsObject()
 	// A CLI that does not say which prompts it answers may have taken the one
 	// that waits into a turn of its own. It is idle then, and not before.
-	end.Perhaps = end.Own && !p.steers && m.Get("queued_turn_count").Int() == 0
+	end.Perhaps = end.Own && !p.steers && field(m, "queued_turn_count").Int() == 0
 	p.s.out.EndTurn(end, func(cancelled bool) {
 		p.s.usage(m, p.painter.used)
 		p.s.titleChanged()
-		p.s.fastModeIs(m.Get("fast_mode_state").String(), m.Get("fast_mode_disabled_reason").String())
-		if m.Get("local_command").Exists() {
+		p.s.fastModeIs(field(m, "fast_mode_state").String(), field(m, "fast_mode_disabled_reason").String())
+		if field(m, "local_command").Exists() {
 			p.s.refresh() // it may have been /model or /effort
 		}
 		p.wrapUp(cancelled || end.Err != nil)

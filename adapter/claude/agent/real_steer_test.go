@@ -16,6 +16,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // steering is an editor with the real CLI whose lines a test waits for.
@@ -35,13 +36,13 @@ func steer(t *testing.T, client string, replies ...apitest.Reply) *steering {
 	x := &steering{api: apitest.New(t), dir: t.TempDir()}
 	x.cond = sync.NewCond(&x.mu)
 	x.api.Script(replies...)
-	x.editor = serve(t, agent.Options{Claude: path, Env: apitest.Env(x.api, t.TempDir()), Args: []string{"--allowedTools", "Bash"}, Trace: func(wire string, in bool, line []byte) {
-		if wire == "editor" || !in {
+	x.editor = serve(t, agent.Options{Claude: path, Env: apitest.Env(x.api, t.TempDir()), Args: []string{"--allowedTools", "Bash"}, Trace: func(wire string, dir ndjson.Direction, text []byte) {
+		if wire == "editor" || dir == ndjson.Out {
 			return
 		}
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		x.seen = append(x.seen, gjson.Parse(string(line)))
+		x.seen = append(x.seen, gjson.Parse(string(text)))
 		x.cond.Broadcast()
 	}})
 	x.initializeAs(client, `{}`)

@@ -41,7 +41,7 @@ func (p *painter) replay(e transcript.Entry) {
 			p.prompt(e.Message)
 		}
 	case transcript.Failure:
-		p.s.out.Text(editor.MessageChunk, e.Message.Get("message.content.0.text").String())
+		p.s.out.Text(editor.MessageChunk, field(e.Message, "message.content.0.text").String())
 	case transcript.ToolResult:
 		p.user(e.Message)
 	case transcript.Interrupted:
@@ -54,7 +54,7 @@ func (p *painter) replay(e transcript.Entry) {
 
 // prompt draws what the user once sent.
 func (p *painter) prompt(m claude.Message) {
-	content := m.Get("message.content")
+	content := field(m, "message.content")
 	if content.Type == gjson.String {
 		p.s.out.Update(acp.UpdateUserMessageText(content.Str))
 		return

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // A session that is closed while it works ends its tool calls and its prompt,
@@ -118,8 +119,8 @@ func TestPanicIsOfOneSession(t *testing.T) {
 		want   string
 	}{
 		"on a message of the CLI": {func(o *agent.Options) {
-			o.Trace = func(wire string, in bool, line []byte) {
-				if wire != "editor" && in && strings.Contains(string(line), "cheese") {
+			o.Trace = func(wire string, dir ndjson.Direction, text []byte) {
+				if wire != "editor" && dir == ndjson.In && strings.Contains(string(text), "cheese") {
 					panic("boom")
 				}
 			}

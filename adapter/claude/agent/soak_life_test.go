@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // life is one editor, from its start to its end, with a few sessions.
@@ -131,17 +132,17 @@ func (l *life) begin(rng *rand.Rand) {
 const soakGrace = 300 * time.Millisecond
 
 // trace counts what the CLI asks, and notes the ids of requests to the editor.
-func (l *life) trace(wire string, in bool, line []byte) {
+func (l *life) trace(wire string, dir ndjson.Direction, text []byte) {
 	switch {
-	case wire != "editor" && in && bytes.Contains(line, []byte(`"can_use_tool"`)):
-		if r := gjson.GetBytes(line, "request"); r.Get("tool_name").Str == "AskUserQuestion" {
+	case wire != "editor" && dir == ndjson.In && bytes.Contains(text, []byte(`"can_use_tool"`)):
+		if r := gjson.GetBytes(text, "request"); r.Get("tool_name").Str == "AskUserQuestion" {
 			id := r.Get("tool_use_id").Str
 			l.mu.Lock()
 			l.asked[id] = append(l.asked[id], int(r.Get("input.questions.#").Int()))
 			l.mu.Unlock()
 		}
-	case wire == "editor" && !in && bytes.Contains(line, []byte(`"method"`)):
-		if m := gjson.ParseBytes(line); m.Get("id").Exists() {
+	case wire == "editor" && dir == ndjson.Out && bytes.Contains(text, []byte(`"method"`)):
+		if m := gjson.ParseBytes(text); m.Get("id").Exists() {
 			l.mu.Lock()
 			l.open[m.Get("params.sessionId").Str] = m.Get("id").Raw
 			l.mu.Unlock()

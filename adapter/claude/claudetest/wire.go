@@ -2,9 +2,7 @@ package claudetest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 type object = map[string]any
@@ -25,14 +25,12 @@ type output struct {
 }
 
 func (o *output) emit(v any) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := clean.EncodeJSON(v)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "claudetest:", err)
 		os.Exit(3)
 	}
-	o.line(bytes.TrimRight(buf.Bytes(), "\n"))
+	o.line(text)
 }
 
 func (o *output) line(line []byte) {

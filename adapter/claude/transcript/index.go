@@ -1,14 +1,24 @@
 package transcript
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"hash/maphash"
 	"io"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+const (
+	readBuffer = 64 << 10
+	// maxLine is the longest line that is read. The API takes requests of up
+	// to 32 MB, so no block of a conversation is larger.
+	maxLine = 32 << 20
 )
 
 // Skipped counts the lines of a file that were passed over.
@@ -63,21 +73,24 @@ type index struct {
 
 func buildIndex(ctx context.Context, r io.Reader, limit int, sub bool) (*index, error) {
 	x := &index{seed: maphash.MakeSeed(), byID: map[uint64]int32{}, sub: sub}
-	lines := newLineScanner(r, limit)
+	lines := ndjson.NewReader(bufio.NewReaderSize(r, readBuffer), limit)
 	for n := 0; ; n++ {
 		if n%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		line, off, ok, err := lines.next()
+		line, err := lines.Next()
+		if errors.As(err, new(*ndjson.TooLong)) {
+			x.skipped.TooLong++
+			continue
+		}
+		if err == nil || err == io.EOF {
+			x.add(line, lines.Offset())
+		}
 		switch {
 		case err == io.EOF:
 			return x, nil
 		case err != nil:
 			return nil, err
-		case !ok:
-			x.skipped.TooLong++
-		default:
-			x.add(line, off)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 	"golang.org/x/tools/txtar"
 
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
 )
 
@@ -110,13 +111,13 @@ func describe(t testing.TB, path string) string {
 		if e.ToolUseID != "" {
 			b.WriteString(" " + e.ToolUseID)
 		}
-		for _, block := range e.Message.Get("message.content").Array() {
+		for _, block := range field(e.Message, "message.content").Array() {
 			fmt.Fprintf(&b, " %s", first(block, "text", "thinking", "input", "content", "source"))
 		}
-		if r := e.Message.Get("tool_use_result"); r.Exists() {
+		if r := field(e.Message, "tool_use_result"); r.Exists() {
 			b.WriteString(" | " + r.Raw)
 		}
-		if r := e.Message.Get("tool_result_meta.0.non_execution_kind"); r.Exists() {
+		if r := field(e.Message, "tool_result_meta.0.non_execution_kind"); r.Exists() {
 			b.WriteString(" | not run: " + r.Str)
 		}
 		b.WriteByte('\n')
@@ -146,10 +147,10 @@ func check(t require.TestingT, e transcript.Entry) {
 	require.Contains(t, kinds, e.Kind)
 	require.True(t, json.Valid(e.Message.Raw), "%s", e.Message.Raw)
 	require.NotContains(t, string(e.Message.Raw), "\n")
-	require.Equal(t, e.Message.Type, e.Message.Get("type").Str)
-	require.Equal(t, e.Message.Subtype, e.Message.Get("subtype").Str)
+	require.Equal(t, e.Message.Type, field(e.Message, "type").Str)
+	require.Equal(t, e.Message.Subtype, field(e.Message, "subtype").Str)
 	require.Equal(t, e.ParentToolUseID, e.Message.ParentToolUseID())
-	content := e.Message.Get("message.content").Array()
+	content := field(e.Message, "message.content").Array()
 	switch e.Kind {
 	case transcript.Prompt:
 		require.Empty(t, e.ParentToolUseID)
@@ -179,7 +180,7 @@ func TestHugeLines(t *testing.T) {
 	var sizes []int
 	for e, err := range tr.Entries(t.Context()) {
 		require.NoError(t, err)
-		sizes = append(sizes, len(e.Message.Get("message.content.0.text").String()))
+		sizes = append(sizes, len(field(e.Message, "message.content.0.text").String()))
 	}
 	require.Equal(t, []int{3, 3 << 20, 3}, sizes)
 }
@@ -282,3 +283,5 @@ func writeTurns(t testing.TB, path string, n, size int) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 }
+
+func field(m claude.Message, path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }

@@ -29,7 +29,8 @@ type cli struct {
 	p      *claude.Process
 	// answer replies to a permission request or a question; nil leaves it open
 	// and ends the turn there.
-	answer func(claude.ToolRequest) any
+	answer   func(claude.ToolRequest) any
+	messages chan claude.Message
 }
 
 func newCLI(t *testing.T, env ...string) *cli {
@@ -56,7 +57,12 @@ func allow(r claude.ToolRequest) any {
 
 func (c *cli) start(id, resume string, flags ...string) {
 	c.t.Helper()
-	p, err := claude.Start(c.t.Context(), claude.Options{Path: c.path, Dir: c.dir, SessionID: id, Resume: resume, Flags: flags, Env: c.env})
+	messages := make(chan claude.Message, 10_000)
+	c.messages = messages
+	p, err := claude.Start(c.t.Context(), claude.Options{
+		Path: c.path, Dir: c.dir, SessionID: id, Resume: resume, Flags: flags, Env: c.env,
+		OnMessage: func(m claude.Message) { messages <- m },
+	})
 	require.NoError(c.t, err)
 	c.p = p
 	_, err = p.Initialize(c.t.Context())
@@ -83,8 +89,12 @@ func (c *cli) run(until ...func(claude.Message) bool) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
 	for {
-		m, err := c.p.Next(ctx)
-		require.NoError(c.t, err)
+		var m claude.Message
+		select {
+		case m = <-c.messages:
+		case <-ctx.Done():
+			require.FailNow(c.t, "no result")
+		}
 		for _, stop := range until {
 			if stop(m) {
 				return
@@ -216,7 +226,7 @@ func TestRealResumeRewindCompactFork(t *testing.T) {
 	var at string
 	c.turn("one", func(m claude.Message) bool {
 		if m.Type == claude.TypeAssistant {
-			at = m.Get("uuid").String()
+			at = field(m, "uuid").String()
 		}
 		return false
 	})

@@ -36,7 +36,8 @@ type Session struct {
 	state    state
 	keys     int
 	prompts  map[int]*promptRequest
-	byID     map[string]int // prompts, as the agent names them
+	last     <-chan struct{} // left of the last prompt
+	byID     map[string]int  // prompts, as the agent names them
 	asked    map[int]*asked
 	askedBy  map[string]int // requests, as the agent names them
 	stop     context.CancelFunc
@@ -48,6 +49,10 @@ type promptRequest struct {
 	content any
 	words   words
 	done    chan ending // holds one
+	// before is closed when the response to the prompt before this one is on its
+	// way, left when that of this one is.
+	before <-chan struct{}
+	left   chan struct{}
 }
 
 func (f *front) newSession(id string) *Session {
@@ -222,25 +227,32 @@ func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &promptRequest{content: content, words: promptWords(r.Prompt), done: make(chan ending, 1)}
+	p := &promptRequest{content: content, words: promptWords(r.Prompt), done: make(chan ending, 1), left: make(chan struct{})}
 	s.mu.Lock()
 	key := s.nextKey()
 	s.prompts[key] = p
+	p.before, s.last = s.last, p.left
 	s.mu.Unlock()
 	s.apply(promptCame{key: key, empty: content == nil})
-	return func() (any, error) { return response(<-p.done) }, nil
+	return p.answer, nil
 }
 
-// response is how the editor learns that a prompt has ended.
-func response(how ending) (any, error) {
+// answer is how the editor learns that the prompt has ended: in the order in which
+// prompts came.
+func (p *promptRequest) answer() (any, error) {
+	how := <-p.done
+	if p.before != nil {
+		<-p.before
+	}
+	left := func() { close(p.left) }
 	if how.err != nil {
-		return nil, how.err
+		return conn.Then(nil, left), how.err
 	}
 	r := acp.PromptResponse{StopReason: how.reason}
 	if how.waitingFor != "" {
 		r.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": how.waitingFor}}
 	}
-	return r, nil
+	return conn.Then(r, left), nil
 }
 
 // Began says that the agent begins to work, on a prompt that it was sent or by

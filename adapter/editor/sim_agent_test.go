@@ -28,7 +28,7 @@ func (a *simAgent) Request(_ context.Context, method string, _ json.RawMessage) 
 
 func (a *simAgent) Open(_ context.Context, o editor.Opening) (editor.Conversation, any, error) {
 	id := "s" + strconv.Itoa(len(a.sim.sessions)+1)
-	c := &simConversation{sim: a.sim, up: true, asked: map[string]*simAsked{}}
+	c := &simConversation{sim: a.sim, up: true, asked: map[string]*simAsked{}, numbers: map[string]int{}, begun: map[int]bool{}}
 	c.person = &simSession{sim: a.sim, id: id, agent: c, given: map[string][]string{}}
 	c.out = o.Session(id)
 	a.sim.sessions = append(a.sim.sessions, c.person)
@@ -49,7 +49,9 @@ type simConversation struct {
 	interrupted bool
 	excused     bool // the turn may be a cancelled one: nothing more is asked in it
 	killed      bool
-	busy        bool // a call into the session is under way
+	numbers     map[string]int // the user's, of prompts by their ids
+	begun       map[int]bool   // prompts that the model has seen
+	busy        bool           // a call into the session is under way
 	asked       map[string]*simAsked
 }
 
@@ -66,7 +68,7 @@ type simAsked struct {
 func (c *simConversation) Start(context.Context) error {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	c.up, c.killed, c.interrupted = true, false, false
+	c.up, c.killed, c.interrupted, c.steers = true, false, false, c.sim.serial%2 == 0
 	return nil
 }
 
@@ -74,16 +76,18 @@ func (c *simConversation) Read(r acp.PromptRequest) (any, error) {
 	if len(r.Prompt) == 0 {
 		return nil, nil
 	}
-	return r.Prompt[0].Text.Text, nil
+	n, _ := r.Meta["n"].(float64)
+	return int(n), nil
 }
 
-func (c *simConversation) Prompt(id string, _ any) error {
+func (c *simConversation) Prompt(id string, content any) error {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
 	if !c.up {
 		return editor.ErrGone
 	}
 	c.inbox = append(c.inbox, id)
+	c.numbers[id] = content.(int)
 	return nil
 }
 
@@ -154,9 +158,11 @@ func (c *simConversation) note(format string, args ...any) {
 }
 
 func (c *simConversation) begin() {
-	c.steers = c.sim.rng.IntN(2) == 0
 	c.runs, c.turn = true, c.inbox
 	c.inbox = nil
+	for _, id := range c.turn {
+		c.begun[c.numbers[id]] = true
+	}
 	c.note("begins with %d prompts, steers %v", len(c.turn), c.steers)
 	c.out.Began(c.steers)
 	if c.steers {
@@ -171,6 +177,7 @@ func (c *simConversation) take() {
 	id := c.inbox[0]
 	c.inbox = c.inbox[1:]
 	c.turn = append(c.turn, id)
+	c.begun[c.numbers[id]] = true
 	c.note("takes a prompt")
 	c.out.PromptBegun(id)
 }
@@ -207,7 +214,8 @@ func (c *simConversation) apart(do func()) {
 func (c *simConversation) end() {
 	c.note("ends the turn")
 	end := editor.TurnEnd{Prompts: c.turn, Reason: acp.StopReasonEndTurn, Own: len(c.turn) == 0}
-	c.runs, c.turn, c.interrupted, c.excused = false, nil, false, false
+	c.runs, c.turn, c.interrupted = false, nil, false
+	c.excused = c.excused && len(c.inbox) > 0 // what waits was cancelled with it
 	c.excuseAll()
 	c.apart(func() { c.out.EndTurn(end, func(bool) {}) })
 }
@@ -259,7 +267,7 @@ func (c *simConversation) ask() {
 	s := c.sim
 	s.serial++
 	// A prompt that was typed before takes the place of a question.
-	a := &simAsked{id: "r" + strconv.Itoa(s.serial), excuse: c.excused || len(c.person.running) > min(1, len(c.turn)) || len(c.inbox) > 0}
+	a := &simAsked{id: "r" + strconv.Itoa(s.serial), excuse: c.excused || c.promptWaits()}
 	c.asked[a.id] = a
 	apart := s.rng.IntN(3) == 0
 	switch s.rng.IntN(6) {
@@ -288,6 +296,12 @@ func (c *simConversation) ask() {
 	default:
 		c.askQuestions(a, apart)
 	}
+}
+
+// promptWaits reports whether the user has said something that the model has not
+// seen.
+func (c *simConversation) promptWaits() bool {
+	return slices.ContainsFunc(c.person.running, func(p *simPrompt) bool { return !c.begun[p.n] })
 }
 
 func (c *simConversation) askQuestions(a *simAsked, apart bool) {
@@ -323,6 +337,7 @@ func (c *simConversation) answered(a *simAsked, call convert.Call, o convert.Out
 			}
 		}
 	case convert.Cancelled, convert.Declined:
+		c.excused = c.excused || c.runs // the turn is cancelled with it
 		if !a.excuse {
 			s.wrong("%s was told as %v, nobody did that", a.id, o.Status)
 		}
@@ -335,6 +350,7 @@ func (c *simConversation) leaveGiven(a *simAsked, resp acp.RequestPermissionResp
 	c.note("gets %v %v for %s", resp.Outcome, err, a.id)
 	c.settle(a)
 	if err != nil || resp.Outcome.Selected == nil {
+		c.excused = c.excused || c.runs // perhaps with its turn
 		return
 	}
 	said := string(resp.Outcome.Selected.OptionId)
@@ -357,6 +373,9 @@ func (c *simConversation) formAnswered(a *simAsked, raw json.RawMessage, o conve
 	}
 	if err := json.Unmarshal(raw, &reply); err != nil {
 		c.sim.wrong("a reply to a form is no JSON: %s", raw)
+	}
+	if reply.Action == "cancel" {
+		c.excused = c.excused || c.runs // perhaps with its turn
 	}
 	if reply.Action == "accept" && !slices.Contains(c.person.given[a.questions[0]], reply.Content.Field) {
 		c.sim.wrong("%s: %q was not given", a.questions[0], reply.Content.Field)

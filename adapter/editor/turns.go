@@ -73,12 +73,22 @@ func (s *state) turnBegan(ev turnBegan) {
 // one that a turn should have begun with.
 func (s *state) promptBack(ev promptBack) {
 	p := s.prompt(ev.key)
-	if p == nil || s.turn == nil || p.begun || !slices.Contains(s.turn.prompts(), p.key) {
+	switch {
+	case s.turn == nil || s.phase == finishing || !slices.Contains(s.turn.sent, ev.key):
 		return
-	}
-	p.back, p.refused = true, ev.refused
-	if p.key != s.turn.owner || s.phase == finishing {
+	case p == nil:
+		// A question has ended the prompt before the model saw it.
+		s.turn.drop(ev.key)
+		if len(s.turn.sent) > 0 || s.turn.inPrompt() || s.turn.own {
+			return
+		}
+	case p.begun || !slices.Contains(s.turn.prompts(), p.key):
 		return
+	default:
+		p.back, p.refused = true, ev.refused
+		if p.key != s.turn.owner {
+			return
+		}
 	}
 	rest, over := s.turn.prompts(), s.turn.n
 	then := idle

@@ -213,6 +213,8 @@ func goneRemark(why error) string {
 	switch {
 	case errors.Is(why, errWithdrawn):
 		return "The agent has withdrawn this question. It needs no answer."
+	case errors.Is(why, errTurnOver):
+		return "The agent has gone on without an answer to this question. It needs no answer."
 	case errors.Is(why, desk.ErrSettled):
 		return "This question was answered elsewhere. It needs no answer here."
 	}

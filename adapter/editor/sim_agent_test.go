@@ -88,6 +88,11 @@ func (c *simConversation) Prompt(id string, content any) error {
 	}
 	c.inbox = append(c.inbox, id)
 	c.numbers[id] = content.(int)
+	for _, p := range c.person.running {
+		if p.n == content.(int) && p.unsent {
+			c.sim.wrong("%s: prompt %d was meant for a question that died with the agent, and was sent", c.person.id, p.n)
+		}
+	}
 	return nil
 }
 
@@ -228,6 +233,7 @@ func (c *simConversation) die(why string) {
 
 func (c *simConversation) exit(why string) {
 	c.sim.mu.Lock()
+	c.person.died = c.person.waits
 	c.up, c.runs, c.turn, c.inbox, c.interrupted, c.excused = false, false, nil, nil, false, false
 	c.sim.mu.Unlock()
 	c.out.Exited(errors.New(why), func(bool) {})

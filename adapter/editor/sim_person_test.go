@@ -27,6 +27,12 @@ type simSession struct {
 	// knows; seen is the last one that did.
 	waits bool
 	seen  string
+	// draft is a reply that the user is writing, to the question that stood there
+	// when it was begun.
+	draft *simDraft
+	// died means that the agent ended while a question waited for the next
+	// prompt, which it must not get.
+	died bool
 	// given is what was said to each question: options and words.
 	given map[string][]string
 }
@@ -34,7 +40,10 @@ type simSession struct {
 type simPrompt struct {
 	session *simSession
 	n       int
+	unsent  bool // the agent must not get it
 }
+
+type simDraft struct{ question, text string }
 
 // simReply is the end of a request of the editor.
 type simReply struct {
@@ -234,11 +243,13 @@ func (r *simRequest) fillsIn() {
 // personActs are what the user can do in a session.
 func (o *simSession) personActs() []act {
 	acts := []act{{1, o.cancels}}
-	if len(o.running) < 3 {
+	if len(o.running) < 3 && o.draft == nil {
 		acts = append(acts, act{3, func() { o.prompt("do something") }})
 	}
-	if o.waits && len(o.running) == 0 {
-		acts = append(acts, act{12, o.answers}, act{1, o.sayCancel})
+	if o.draft != nil && len(o.running) == 0 {
+		acts = append(acts, act{8, o.sends})
+	} else if o.waits && len(o.running) == 0 {
+		acts = append(acts, act{12, o.answers}, act{6, o.begins}, act{1, o.sayCancel})
 	}
 	return acts
 }
@@ -257,31 +268,48 @@ func (o *simSession) sayCancel() { o.prompt("cancel") }
 // answers types a reply to the question that the user has in mind: the last one
 // in the conversation.
 func (o *simSession) answers() {
+	o.begins()
+	o.sends()
+}
+
+// sends ends a draft. What came into the conversation meanwhile was not noticed.
+func (o *simSession) sends() {
+	d := o.draft
+	o.draft = nil
+	o.give(d.question, d.text)
+	if n := strings.TrimSpace(d.text); len(n) == 1 { // a number means an option of that question
+		label := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(d.question, "question "), "?"), "field ")
+		o.give(d.question, label+"-"+string(rune('A'+n[0]-'1')))
+	}
+	o.prompt(d.text)
+}
+
+// begins a reply.
+func (o *simSession) begins() {
 	n := o.sim.rng.IntN(3)
 	label := strings.TrimSuffix(strings.TrimPrefix(o.seen, "question "), "?")
 	label = strings.TrimPrefix(label, "field ")
 	switch letter := string(rune('A' + n)); o.sim.rng.IntN(3) {
-	case 0: // the number means the option of the question that the user sees
-		o.give(o.seen, label+"-"+letter)
-		o.prompt(fmt.Sprint(n + 1))
+	case 0:
+		o.draft = &simDraft{o.seen, fmt.Sprint(n + 1)}
 	case 1:
-		o.give(o.seen, label+"-"+letter)
-		o.prompt(label + "-" + letter)
+		o.draft = &simDraft{o.seen, label + "-" + letter}
 	default:
-		o.give(o.seen, "my own words")
-		o.prompt("my own words")
+		o.draft = &simDraft{o.seen, "my own words"}
 	}
+	o.sim.note("%s: user begins to write %q to %s", o.id, o.draft.text, o.draft.question)
 }
 
 // prompt sends a prompt. Prompts end in order, each once.
 func (o *simSession) prompt(text string) {
 	o.prompts++
-	p := &simPrompt{o, o.prompts}
+	p := &simPrompt{session: o, n: o.prompts, unsent: o.died}
+	o.died = false
 	o.sim.note("%s: user says %q (%d)", o.id, text, p.n)
 	if len(o.agent.asked) > 0 {
 		o.excuse() // it may take the place of what is asked
 	}
-	if o.waits { // whatever is said now is said to it
+	if o.waits && text == "do something" { // whatever is said now is said to it
 		o.give(o.seen, text)
 	}
 	o.running = append(o.running, p)

@@ -323,10 +323,10 @@ func (s *state) give(p *prompt) bool {
 	return true
 }
 
-// owesReply reports whether the agent has not been told yet of a request that
-// was taken back.
+// owesReply reports whether the agent has not been told yet what became of a
+// request: that it was taken back, or dismissed, would hit the next prompt.
 func (s *state) owesReply() bool {
-	return slices.ContainsFunc(s.requests, func(r *request) bool { return r.state == withdrawn })
+	return slices.ContainsFunc(s.requests, func(r *request) bool { return r.state == withdrawn || r.state == settled })
 }
 
 func (s *state) newTurn() *turn {

@@ -198,20 +198,23 @@ func (s *state) inState(in requestState) *request {
 	return nil
 }
 
-// cancelAll cancels the turn, what is asked, and every prompt in line.
+// cancelAll cancels the turn, what is asked, and every prompt whose response is
+// not out.
 func (s *state) cancelAll() {
 	for _, p := range s.line {
-		if p.state == over {
-			continue
-		}
 		p.cancelled = true
-		if p.state == waiting {
+		if p.state != given {
 			s.finish(p, endedCancelled)
 		}
 	}
-	if s.phase == starting {
+	switch s.phase {
+	case starting:
 		s.stopped = true
 		s.do(stopStart{})
+	case finishing:
+		if s.turn != nil { // it has ended, its prompts have not
+			s.turn.cancelled = true
+		}
 	}
 	s.cancelTurn(true)
 }
@@ -219,20 +222,17 @@ func (s *state) cancelAll() {
 // cancelTurn cancels the turn, if there is one, and takes back all that is
 // asked, sub-agents' requests too. Without tell a reply tells the agent.
 func (s *state) cancelTurn(tell bool) {
-	switch s.phase {
-	case sent, running:
+	cancels := s.phase == sent || s.phase == running
+	if cancels {
 		s.phase = cancelling
 		s.turn.cancelled, s.turn.repeat = true, tell
-		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
-		if tell {
-			s.interrupt()
-		}
+	}
+	s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
+	if cancels && tell && s.interrupting == 0 { // else that one is repeated
+		s.interrupt()
+	}
+	if cancels {
 		s.do(startGrace{s.turn.n})
-	default:
-		if s.turn != nil { // it has ended, its prompts have not
-			s.turn.cancelled = true
-		}
-		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
 	}
 }
 
@@ -251,8 +251,14 @@ func (s *state) interruptDone(ev interruptDone) {
 	}
 }
 
-// finish ends a prompt. Its response goes out behind those of earlier ones.
-func (s *state) finish(p *prompt, how ending) { p.state, p.how = over, how }
+// finish ends a prompt. Its response goes out behind those of earlier ones. One
+// that was cancelled ends so, whatever became of it since.
+func (s *state) finish(p *prompt, how ending) {
+	if p.cancelled {
+		how = endedCancelled
+	}
+	p.state, p.how = over, how
+}
 
 // flush sends the responses whose turn it is.
 func (s *state) flush() {

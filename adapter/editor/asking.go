@@ -184,9 +184,13 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 		if !a.admit(requestParks{a.key}) {
 			return "", withdrawnCause(ctx)
 		}
-		a.s.Text(MessageChunk, "\n\n"+text)
+		// It has its place among the updates, and goes out when the session knows:
+		// what came before that is no answer, what comes behind it may be one.
+		a.s.Stream(MessageChunk, "\n\n"+text)
 		a.s.hold()
-		if !a.admit(requestParked{a.key, m.ToolCallID}) {
+		parked := a.admit(requestParked{a.key, m.ToolCallID})
+		a.s.Flush()
+		if !parked {
 			a.s.release()
 			return "", withdrawnCause(ctx)
 		}

@@ -14,13 +14,14 @@ import (
 type state struct {
 	phase    phase
 	line     []*prompt  // in order of arrival, until their responses are sent
+	newest   int        // the key of the last prompt that came
 	turn     *turn      // what the agent works on; nil when there is none
 	end      *turnEnd   // how it ends, in the phase finishing
 	requests []*request // in order of arrival, until the agent has its reply
 	steers   bool       // the agent takes prompts while it works
 	// stale is set when a question in the conversation went away without a reply:
-	// the user may be writing one. Until the next prompt has come, no prompt is
-	// taken for the reply to another question.
+	// the user may be writing one. The next prompt that comes is not taken for the
+	// reply to another question.
 	stale bool
 	// lost is how the next prompt ends: the agent's process ended while a
 	// question waited for that prompt.
@@ -44,6 +45,7 @@ type prompt struct {
 	begun     bool  // the model has seen it
 	back      bool  // the agent gave it up before that
 	refused   error // for good
+	stale     bool  // it may have been meant for a question that was gone
 	cancelled bool
 	starts    int // how often the agent was started for it
 	how       ending
@@ -79,6 +81,7 @@ type request struct {
 	state  requestState
 	turn   int // the turn that it ends with; 0 for none
 	prompt int // the prompt that answers it while no turn runs; 0 for none
+	after  int // the newest prompt that was there before it could be read
 }
 
 // ending is how a prompt ends.
@@ -171,21 +174,27 @@ func (s *state) prompt(key int) *prompt {
 // promptCame puts a prompt in line. One that comes while the user is asked takes
 // the place of what is asked.
 func (s *state) promptCame(ev promptCame) {
-	switch {
+	p := &prompt{key: ev.key, empty: ev.empty, stale: s.stale}
+	s.stale = false
+	switch r := s.inState(parking); {
 	case slices.ContainsFunc(s.requests, s.superseded):
 		s.cancelAll()
-	case s.turn != nil && s.turn.inPrompt() && s.inState(parking) != nil:
-		// Typed before the question was there: no answer to it. An interrupt could
-		// hit this prompt.
-		s.cancelTurn(false)
+	case r != nil: // typed before the question was there: no answer to it
+		s.cancelTurn(s.workGoesOn(r))
 	}
-	s.line = append(s.line, &prompt{key: ev.key, empty: ev.empty})
+	s.line, s.newest = append(s.line, p), p.key
 }
 
 // superseded reports whether a prompt takes the place of a request. A tool's
 // permission stays while a turn runs: the prompt steers that turn.
 func (s *state) superseded(r *request) bool {
 	return r.state == shown && (r.kind != permission || s.turn == nil)
+}
+
+// workGoesOn reports whether the agent works on when a request is taken back. A
+// question of the turn ends it; a form does not, nor does what was asked apart.
+func (s *state) workGoesOn(r *request) bool {
+	return r.kind == form || s.turn != nil && r.turn != s.turn.n
 }
 
 // inState finds the request that is in a state.
@@ -281,16 +290,16 @@ func (s *state) firstWaiting() *prompt {
 // advance lets the prompts in line go as far as they can.
 func (s *state) advance() {
 	for p := s.firstWaiting(); p != nil; p = s.firstWaiting() {
-		switch {
+		switch q := s.inState(parked); {
 		case p.cancelled:
 			s.finish(p, endedCancelled)
-		case s.inState(parked) != nil:
-			s.answer(s.inState(parked), p)
-		case s.inState(parking) != nil && !s.turn.inPrompt():
-			return // it is for the question, once that is there
+		case q != nil && p.key <= q.after: // the agent gave it back: no answer, it takes the question's place
+			s.cancelTurn(s.workGoesOn(q))
+		case q != nil:
+			s.answer(q, p)
 		case s.lost != nil:
 			s.finish(p, *s.lost)
-			s.lost, s.stale = nil, false
+			s.lost = nil
 		case p.empty:
 			s.finish(p, ending{err: errEmptyPrompt})
 		case !s.give(p):
@@ -323,7 +332,7 @@ func (s *state) give(p *prompt) bool {
 	default:
 		return false
 	}
-	p.state, s.stale = given, false
+	p.state = given
 	s.turn.sent = append(s.turn.sent, p.key)
 	s.do(send{p.key})
 	return true

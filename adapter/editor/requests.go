@@ -82,11 +82,15 @@ func (s *state) requestShown(key int) {
 func (s *state) requestParks(key int) {
 	r := s.request(key)
 	ok := r != nil && r.state != withdrawn && r.state != settled
-	if ok && s.promptWaits(r) {
-		s.cancelTurn(false)
+	switch {
+	case !ok:
+	case s.phase == sent: // the agent has not begun with it
+		s.withdraw(convert.ErrCancelled, func(o *request) bool { return o == r })
 		ok = false
-	}
-	if ok {
+	case s.promptWaits(r):
+		s.cancelTurn(s.workGoesOn(r))
+		ok = false
+	default:
 		r.state = parking
 	}
 	s.do(admit{key, ok})
@@ -111,7 +115,7 @@ func (s *state) requestParked(ev requestParked) {
 		s.do(admit{key, false})
 		return
 	}
-	r.state = parked
+	r.state, r.after = parked, s.newest
 	how := endedTurn
 	how.waitingFor = ev.toolCall
 	if s.turn != nil && s.phase != finishing {
@@ -144,8 +148,7 @@ func (s *state) answer(r *request, p *prompt) {
 	} else {
 		r.prompt = p.key
 	}
-	s.do(hear{r.key, p.key, s.stale})
-	s.stale = false
+	s.do(hear{r.key, p.key, p.stale})
 }
 
 // requestSettled notes an outcome. A user who says no ends the turn.

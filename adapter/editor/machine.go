@@ -55,6 +55,7 @@ type prompt struct {
 type turn struct {
 	n       int
 	own     bool // the agent began it by itself
+	begun   bool // the agent works on something
 	owner   int  // the prompt that it runs in; 0 for none
 	steered []int
 	sent    []int // every prompt that the agent got for it

@@ -52,9 +52,6 @@ func (t *turn) drop(key int) {
 // turnBegan notes that the agent works. Nobody may have asked for it.
 func (s *state) turnBegan(ev turnBegan) {
 	s.steers = ev.steers
-	if s.turn != nil {
-		s.turn.perhaps = nil // a turn begins: the prompt's own, if one waits
-	}
 	switch s.phase {
 	case idle, starting:
 		if s.turn == nil {
@@ -67,10 +64,14 @@ func (s *state) turnBegan(ev turnBegan) {
 	case sent:
 		s.phase = running
 	}
+	if s.turn != nil {
+		s.turn.begun = true
+		s.turn.perhaps = nil // a turn begins: the prompt's own, if one waits
+	}
 }
 
-// promptBack takes back a prompt that the model has not seen. No turn begins with
-// one that a turn should have begun with.
+// promptBack takes back a prompt that the model has not seen. If a turn should
+// have begun with it, none does, or the one that has begun is the agent's own.
 func (s *state) promptBack(ev promptBack) {
 	p := s.prompt(ev.key)
 	switch {
@@ -89,6 +90,12 @@ func (s *state) promptBack(ev promptBack) {
 		if p.key != s.turn.owner {
 			return
 		}
+	}
+	if s.turn.begun {
+		s.turn.own = true
+		s.turn.drop(p.key)
+		s.waitAgain(p)
+		return
 	}
 	rest, over := s.turn.prompts(), s.turn.n
 	then := idle
@@ -111,6 +118,7 @@ func (s *state) turnEnded(ev turnEnded) {
 		if ev.perhaps {
 			t.perhaps = &ev
 		}
+		t.begun = false
 		s.do(passOver{}) // of a turn that the agent began by itself, or that is over
 		return
 	}
@@ -204,10 +212,8 @@ func (s *state) goOn(rest []int, then phase) {
 		p := s.prompt(key)
 		switch {
 		case p == nil:
-		case p.refused != nil:
-			s.finish(p, ending{err: p.refused})
 		case p.back:
-			p.state, p.begun, p.back = waiting, false, false
+			s.waitAgain(p)
 		default:
 			kept = append(kept, key)
 		}
@@ -224,4 +230,14 @@ func (s *state) goOn(rest []int, then phase) {
 	if s.prompt(kept[0]).cancelled {
 		s.cancelTurn(true)
 	}
+}
+
+// waitAgain puts a prompt back in line that the agent gave up, unless that was
+// for good.
+func (s *state) waitAgain(p *prompt) {
+	if p.refused != nil {
+		s.finish(p, ending{err: p.refused})
+		return
+	}
+	p.state, p.begun, p.back = waiting, false, false
 }

@@ -23,6 +23,9 @@ type state struct {
 	// the user may be writing one. The next prompt that comes is not taken for the
 	// reply to another question.
 	stale bool
+	// launching is set while a start of the agent has not returned, whatever has
+	// become of the process since.
+	launching bool
 	// lost is how the next prompt ends: the agent's process ended while a
 	// question waited for that prompt.
 	lost *ending
@@ -313,12 +316,14 @@ func (s *state) advance() {
 // if the prompt has to wait.
 func (s *state) give(p *prompt) bool {
 	switch {
+	case s.phase == down && s.launching:
+		return false
 	case s.phase == down && p.starts == maxStarts:
 		s.finish(p, s.exit)
 		return true
 	case s.phase == down:
 		p.starts++
-		s.phase, s.stopped = starting, false
+		s.phase, s.launching, s.stopped = starting, true, false
 		s.do(start{})
 		return false
 	case s.interrupting != 0, s.owesReply(): // what comes late would hit this prompt

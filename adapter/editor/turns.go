@@ -4,19 +4,33 @@ import "slices"
 
 // startDone goes on with the prompt that the agent was started for.
 func (s *state) startDone(ev startDone) {
-	if s.phase != starting {
+	s.launching = false
+	then := &s.phase
+	if s.phase == finishing {
+		then = &s.end.then // of a turn that began by itself and is over already
+	}
+	if *then != starting {
 		return
 	}
-	switch p := s.firstWaiting(); {
-	case ev.failed == nil && s.turn == nil:
-		s.phase = idle
-	case ev.failed == nil:
-		s.phase = running // it began by itself
-	default:
-		s.phase = down
-		if p != nil && !s.stopped { // else it was not this prompt's
-			s.finish(p, *ev.failed)
+	switch {
+	case ev.failed != nil:
+		if *then = down; s.phase == down {
+			s.turn = nil
 		}
+		s.startFailed(*ev.failed)
+	case s.phase == starting && s.turn != nil:
+		*then = running // it began by itself
+	default:
+		*then = idle
+	}
+}
+
+// startFailed ends what waited for the agent, and what it left behind.
+func (s *state) startFailed(how ending) {
+	s.leaveUnanswered(how, ErrGone)
+	s.finishGiven(how)
+	if p := s.firstWaiting(); p != nil && !s.stopped { // else it was not this prompt's
+		s.finish(p, how)
 	}
 }
 
@@ -109,7 +123,7 @@ func (s *state) promptBack(ev promptBack) {
 // turnEnded begins to end a turn: what was asked in it is taken back first.
 func (s *state) turnEnded(ev turnEnded) {
 	t := s.turn
-	if t == nil || s.phase == finishing || s.phase == starting {
+	if t == nil || s.phase == finishing {
 		s.do(passOver{})
 		return
 	}
@@ -123,25 +137,42 @@ func (s *state) turnEnded(ev turnEnded) {
 		return
 	}
 	then := idle
-	if s.phase == leaving {
-		then = leaving
+	if s.phase == leaving || s.phase == starting {
+		then = s.phase
 	}
 	s.end = &turnEnd{turnEnded: ev, then: then}
 	s.phase = finishing
 	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == t.n })
 }
 
-// agentExited ends what the process leaves behind. The prompt that a question
-// waits for is not sent: it was meant as an answer.
+// agentExited ends what the process leaves behind.
 func (s *state) agentExited(ev agentExited) {
 	s.exit = ev.how
-	if s.waitsForWords() {
-		lost := ev.how
-		s.lost = &lost
-	}
 	s.end = &turnEnd{turnEnded: turnEnded{all: true, how: ev.how}, exit: true, then: down}
 	s.phase, s.interrupting, s.steers = finishing, 0, false
-	s.withdraw(ev.why, func(*request) bool { return true })
+	s.leaveUnanswered(ev.how, ev.why)
+}
+
+// leaveUnanswered takes back all that a process asked that is gone. The prompt
+// that a question waits for is not sent: it is meant as an answer. One that a
+// question has got ends with the process.
+func (s *state) leaveUnanswered(how ending, why error) {
+	if s.waitsForWords() {
+		s.lost = &how
+	}
+	s.withdraw(why, func(*request) bool { return true })
+	for _, r := range s.requests {
+		r.prompt = 0
+	}
+}
+
+// finishGiven ends all prompts that a process or its questions have.
+func (s *state) finishGiven(how ending) {
+	for _, p := range s.line {
+		if p.state == given {
+			s.finish(p, how)
+		}
+	}
 }
 
 // agentIdle ends a prompt that the agent took into a turn of its own: no other
@@ -183,11 +214,14 @@ func (s *state) turnWrapped() {
 	}
 	end, t := s.end, s.turn
 	how := end.how
+	if t != nil && t.cancelled {
+		how = endedCancelled
+	}
 	var rest []int
-	if t != nil {
-		if t.cancelled {
-			how = endedCancelled
-		}
+	switch {
+	case end.exit:
+		s.finishGiven(how)
+	case t != nil:
 		for _, key := range t.prompts() {
 			p := s.prompt(key)
 			switch {

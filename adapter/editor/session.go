@@ -96,14 +96,12 @@ func (s *Session) Flush() { s.front.connection().Flush() }
 func (s *Session) apply(ev event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for ev != nil {
-		var next event
-		for _, e := range s.state.step(ev) {
+	for next := []event{ev}; len(next) > 0; next = next[1:] {
+		for _, e := range s.state.step(next[0]) {
 			if follows := s.perform(e); follows != nil {
-				next = follows
+				next = append(next, follows)
 			}
 		}
-		ev = next
 	}
 	if s.state.turn == nil && len(s.byID) > 0 { // nothing can name them any more
 		clear(s.byID)

@@ -1,0 +1,331 @@
+package editor
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The promises of a session, and how a world sees that one is broken.
+
+// step brings an event and does what follows, as [Session.apply] does.
+func (w *world) step(ev event) {
+	for queue := []event{ev}; len(queue) > 0 && w.broken == ""; queue = queue[1:] {
+		effects := w.state.step(queue[0])
+		w.did = append(w.did, effects...)
+		for _, e := range effects {
+			if next := w.perform(queue[0], e); next != nil {
+				queue = append(queue, next)
+			}
+		}
+		w.checkAfter(queue[0])
+	}
+	w.settleQuiet()
+	w.noteIdle()
+}
+
+// perform does what the state calls for.
+func (w *world) perform(ev event, e effect) event {
+	switch e := e.(type) {
+	case start:
+		w.starts()
+	case stopStart:
+		if w.agent.start == 0 {
+			w.breaks("a start is given up only while there is one")
+		}
+		w.agent.stopped = true
+	case send:
+		return w.sends(e.key)
+	case interrupt:
+		w.interrupts(e)
+	case startGrace:
+		put(w, &w.graces, e.turn)
+	case repeatSoon:
+		put(w, &w.agains, e.turn)
+	case kill:
+		if w.agent.start == 0 && !w.agent.alive && !w.agent.dead {
+			w.breaks("a dead agent is not killed")
+		}
+		if w.agent.alive {
+			w.die()
+		}
+	case finish:
+		w.finishes(ev, e)
+	case post:
+		if _, ok := ev.(requestCame); !ok {
+			w.breaks("a request takes its place when it comes")
+		}
+	case admit:
+		w.admits(e)
+	case hear:
+		w.hears(e)
+	case withdraw:
+		w.withdraws(ev, e)
+	case wrapUp, passOver:
+		w.wraps(e)
+	default:
+		w.breaks("unknown effect %T", e)
+	}
+	return nil
+}
+
+// put starts a clock for the turn that is. Of those for turns that were, one is
+// enough: they are all the same.
+func put(w *world, clocks *[3]int, turn int) {
+	var kept [3]int
+	n := 0
+	for _, other := range clocks {
+		if other == turn || other != 0 && n == 0 {
+			kept[n], n = other, n+1
+		}
+	}
+	if n == 3 {
+		w.breaks("clocks pile up")
+		return
+	}
+	kept[n] = turn
+	*clocks = kept
+}
+
+// A start comes when there is no process and none is on its way.
+func (w *world) starts() {
+	a := &w.agent
+	switch {
+	case w.closed:
+		w.breaks("a closed session starts nothing")
+	case a.start != 0 || a.alive || a.dead:
+		w.breaks("an agent is started only when there is none")
+	}
+	a.start, a.stopped = starts, false
+}
+
+// A prompt goes to a living agent, once, and not while something is on its way
+// that would hit it.
+func (w *world) sends(key int) event {
+	p, a := w.prompt(key), &w.agent
+	switch {
+	case w.closed:
+		w.breaks("a closed session sends nothing")
+	case a.start != 0 || !a.alive && !a.dead:
+		w.breaks("a dead agent gets nothing: prompt %d is sent", key)
+	case p.ended, p.atAgent, p.words:
+		w.breaks("prompt %d is sent, but it has ended, or the agent or a question has it", key)
+	case p.empty:
+		w.breaks("prompt %d has nothing in it, and is sent", key)
+	case p.lost:
+		w.breaks("prompt %d was meant for a question whose agent has died, and is sent", key)
+	case p.cancel:
+		w.breaks("prompt %d was cancelled, and is sent", key)
+	}
+	for _, f := range w.flights {
+		if f.n != 0 && !f.old {
+			w.breaks("prompt %d is sent while interrupt %d is on its way", key, f.n)
+		}
+	}
+	for i, r := range w.asks[:w.asked] {
+		if (r.withdrawn || r.dismissed) && r.at < replied {
+			w.breaks("prompt %d is sent before the agent knows that request %d was taken back", key, firstAsk+i)
+		}
+		if r.at == readable && !r.withdrawn {
+			w.breaks("prompt %d is sent while question %d waits for it", key, firstAsk+i)
+		}
+	}
+	failed := sendFailed{key: key, gone: a.dead, how: ending{err: errUnsent}}
+	if a.dead || a.failing {
+		a.failing = false
+		return failed
+	}
+	p.atAgent = true
+	a.queue.add(key)
+	return nil
+}
+
+func (w *world) interrupts(e interrupt) {
+	a := w.agent
+	if w.closed || a.start != 0 || !a.alive && !a.dead {
+		w.breaks("a dead agent gets nothing: interrupt %d", e.n)
+	}
+	for i, f := range w.flights {
+		if f.n == 0 {
+			w.flights[i] = flight{n: e.n, all: e.all, old: a.dead}
+			return
+		}
+	}
+	w.breaks("interrupts pile up")
+}
+
+// Prompts end once, in order, and as they should.
+func (w *world) finishes(ev event, e finish) {
+	p := w.prompt(e.key)
+	if p.ended {
+		w.breaks("prompt %d ends twice", e.key)
+	}
+	for i := range w.prompts[:e.key-1] {
+		if !w.prompts[i].ended {
+			w.breaks("prompt %d ends before prompt %d", e.key, i+1)
+		}
+	}
+	cancelled := e.how == endedCancelled
+	switch {
+	case w.closed:
+	case p.lost && !errors.Is(e.how.err, errDied) && !errors.Is(e.how.err, errNoStart):
+		w.breaks("prompt %d was meant for a question whose agent has died: it ends with that error, not %v", e.key, e.how)
+	case w.givenUp && e.how.err == errNoStart && !p.lost && !p.died:
+		w.breaks("prompt %d ends with a start that was given up before it came", e.key)
+	case p.died && e.how.err == nil && !cancelled:
+		w.breaks("the agent died before it had the words of prompt %d, which ends with %v", e.key, e.how)
+	case p.cancel && !cancelled:
+		w.breaks("prompt %d was cancelled and ends so, not %v", e.key, e.how)
+	case cancelled && !p.cancel && !p.breakOff:
+		w.breaks("nobody has cancelled prompt %d, and it ends so", e.key)
+	}
+	if _, wrapped := ev.(turnWrapped); wrapped && e.how.waitingFor == "" {
+		for i, r := range w.asks[:w.asked] {
+			if r.ending && r.at != replied {
+				w.breaks("prompt %d ends before request %d of its turn is gone", e.key, firstAsk+i)
+			}
+		}
+	}
+	p.ended, p.words = true, false
+	for i := range w.asks {
+		if w.asks[i].prompt == int8(e.key) {
+			w.asks[i].prompt = 0
+		}
+	}
+}
+
+// Nothing that is over is shown or put into the conversation.
+func (w *world) admits(e admit) {
+	if w.wants.key != e.key {
+		w.breaks("nobody waits for leave to go on with request %d", e.key)
+		return
+	}
+	w.wants.answers++
+	if !e.ok {
+		return
+	}
+	r := w.ask(e.key)
+	switch {
+	case r.banned, w.closed:
+		w.breaks("request %d was cancelled or its agent is dead, and it goes on", e.key)
+	case r.withdrawn:
+		w.breaks("request %d was taken back, and it goes on", e.key)
+	case w.quiet:
+		w.breaks("nothing is asked after a cancel: request %d goes on", e.key)
+	}
+	r.at = w.wants.to
+}
+
+// Words go to a question that can be read, if they were written after it, and
+// are its answer if no other went away before they came.
+func (w *world) hears(e hear) {
+	r, p := w.ask(e.key), w.prompt(e.prompt)
+	switch {
+	case r.at == left && !r.withdrawn: // nobody hears it
+	case r.banned, r.withdrawn, w.closed:
+		w.breaks("question %d is gone, and prompt %d answers it", e.key, e.prompt)
+	case r.at != readable:
+		w.breaks("question %d cannot be read, and prompt %d answers it", e.key, e.prompt)
+	case p.ended, p.atAgent, p.words, p.cancel:
+		w.breaks("prompt %d answers question %d, but is the agent's or has ended", e.prompt, e.key)
+	case p.lost:
+		w.breaks("prompt %d was meant for a question whose agent has died, and answers %d", e.prompt, e.key)
+	case p.seen&(1<<(e.key-firstAsk)) == 0:
+		w.breaks("prompt %d came before question %d was there, and answers it", e.prompt, e.key)
+	case p.suspect && !e.stale:
+		w.breaks("prompt %d may have been meant for a question that is gone, and answers %d", e.prompt, e.key)
+	case !p.suspect && e.stale:
+		w.breaks("prompt %d is the answer to %d, and is not taken for it", e.prompt, e.key)
+	}
+	p.words, r.prompt = true, int8(e.prompt)
+	if r.at == readable {
+		r.at, r.stale = answering, e.stale
+	}
+}
+
+// A request is taken back once, and for a reason.
+func (w *world) withdraws(ev event, e withdraw) {
+	r := w.ask(e.key)
+	if r.withdrawn || r.at == nowhere || r.at >= done {
+		w.breaks("request %d is taken back, but it is not asked any more", e.key)
+	}
+	switch ev.(type) {
+	case turnEnded, agentIdle:
+		if !r.inTurn {
+			w.breaks("request %d outlives the turn, and is taken back with it", e.key)
+		}
+	}
+	w.noteGone(e.key - firstAsk)
+	r.withdrawn = true
+}
+
+// Who brings the end of a turn is answered once, and draws it when nothing of
+// the turn is asked any more.
+func (w *world) wraps(e effect) {
+	if w.reader.at != waits {
+		w.breaks("%T for nobody who waits for it", e)
+		return
+	}
+	_, wraps := e.(wrapUp)
+	for i := range w.asks[:w.asked] {
+		r := &w.asks[i]
+		if wraps && !w.closed && r.at != replied && (r.ending || w.reader.exit) {
+			w.breaks("the end is drawn while request %d is asked", firstAsk+i)
+		}
+		r.inTurn = r.inTurn && (!wraps || !r.ending)
+		r.ending = r.ending && wraps
+	}
+	if wraps {
+		w.reader.at = draws
+	} else {
+		w.reader = reader{}
+	}
+}
+
+// checkAfter is for what must be true when all effects of an event are done.
+func (w *world) checkAfter(ev event) {
+	switch ev.(type) {
+	case cancelCame, closeCame, agentExited:
+		for i, r := range w.asks[:w.asked] {
+			if r.at < left && !r.withdrawn {
+				w.breaks("after %T request %d stays open", ev, firstAsk+i)
+			}
+		}
+	}
+	for i, r := range w.asks[:w.asked] {
+		if r.superseded() {
+			w.breaks("the prompt takes the place of request %d, which stays open", firstAsk+i)
+		}
+	}
+	if w.state.phase == idle && (w.agent.turn || w.agent.queue.n+w.agent.taken.n+w.agent.backs.n > 0) {
+		w.breaks("the agent works, and the session takes it for idle")
+	}
+}
+
+// checkRest is for what must be true when everything has come that is owed.
+func (w *world) checkRest() {
+	for i, p := range w.prompts[:w.came] {
+		if !p.ended {
+			w.breaks("nothing is owed any more, and prompt %d waits", i+1)
+		}
+	}
+	for i, r := range w.asks[:w.asked] {
+		queues := r.at == inLine && !w.first(i)
+		if r.at != replied && (!queues && r.at != readable || r.withdrawn) {
+			w.breaks("nothing is owed any more, and request %d is left", firstAsk+i)
+		}
+	}
+	if w.reader.at != reads {
+		w.breaks("nothing is owed any more, and the end of a turn is not drawn")
+	}
+	up := w.agent.alive || w.agent.dead
+	want := map[bool]phase{true: idle, false: down}[up]
+	if w.closed {
+		want = closed
+	}
+	if w.state.phase != want {
+		w.breaks("nothing is owed any more, and the session is %v, not %v", w.state.phase, want)
+	}
+	if len(w.state.line) > 0 {
+		w.breaks("nothing is owed any more, and the line is not empty: %v", fmt.Sprint(w.state.line))
+	}
+}

@@ -1,0 +1,137 @@
+package editor
+
+// What a world notes of the past, beside the session's state: the promises are
+// about that.
+
+// notePrompt notes a prompt that comes.
+func (w *world) notePrompt(key int, empty bool) {
+	p := w.prompt(key)
+	p.empty, p.suspect, p.lost = empty, w.gone && !w.closed, w.lost && !w.closed
+	w.gone, w.lost = false, false
+	for i := range w.asks[:w.asked] {
+		r := &w.asks[i]
+		switch {
+		case r.withdrawn:
+		case r.at == readable:
+			p.seen |= 1 << i
+		case r.at == onScreen && (r.kind != permission || !w.working() && !w.agent.dead) && !w.closed:
+			r.superseding = true
+			w.noteCancelled(key)
+		case r.at == written:
+			w.noteBrokenOff()
+		case r.at == left, r.at == onScreen && w.agent.dead:
+			for i := range w.prompts[:key-1] {
+				w.prompts[i].breakOff = true
+			}
+		}
+	}
+}
+
+// working reports whether the agent has something to do.
+func (w *world) working() bool {
+	return w.agent.turn || w.agent.queue.n+w.agent.taken.n > 0 || w.reader.at != reads
+}
+
+// noteCancelled notes that the user breaks off what was sent before a prompt.
+func (w *world) noteCancelled(before int) {
+	for i := range w.prompts[:before-1] {
+		w.prompts[i].cancel = w.prompts[i].cancel || !w.prompts[i].ended
+	}
+	for i := range w.asks[:w.asked] {
+		w.asks[i].banned = w.asks[i].banned || w.asks[i].at < left
+	}
+	w.noteBrokenOff()
+}
+
+func (w *world) noteCancel() { w.noteCancelled(int(w.came) + 1) }
+
+// noteBrokenOff notes that the turn is broken off, if there is one.
+func (w *world) noteBrokenOff() {
+	for i := range w.prompts {
+		p := &w.prompts[i]
+		p.breakOff = p.breakOff || p.atAgent || p.words || w.perhaps
+	}
+	w.quiet = w.quiet || w.working() && w.agent.alive && w.agent.start == 0
+}
+
+// settleQuiet notes that a turn that was broken off is over, and that the agent
+// has no prompt that was.
+func (w *world) settleQuiet() {
+	if w.agent.turn || w.reader.at != reads {
+		return
+	}
+	w.quiet = false
+	for _, p := range w.prompts {
+		w.quiet = w.quiet || p.atAgent && p.cancel
+	}
+}
+
+// noteParks notes that a question takes the place of nothing: a prompt that is
+// there before it takes its place.
+func (w *world) noteParks(ev event) {
+	if _, ok := ev.(requestParks); !ok {
+		return
+	}
+	for _, p := range w.prompts[:w.came] {
+		if !p.ended && !p.words {
+			w.noteMaybeBrokenOff()
+		}
+	}
+}
+
+// noteMaybeBrokenOff is noteBrokenOff where it is not for sure.
+func (w *world) noteMaybeBrokenOff() {
+	quiet := w.quiet
+	w.noteBrokenOff()
+	w.quiet = quiet
+}
+
+// noteGone notes that a question leaves the conversation without a reply.
+func (w *world) noteGone(i int) {
+	if r := w.asks[i]; (r.at == readable || r.at == written) && !r.withdrawn {
+		w.gone = true
+	}
+}
+
+// noteDeath notes the end of a process, or of what should have become one.
+func (w *world) noteDeath() {
+	for i := range w.asks[:w.asked] {
+		r := &w.asks[i]
+		if r.at == readable && !r.withdrawn && !w.closed {
+			w.lost = true
+		}
+		if r.prompt != 0 && r.at != replied {
+			w.prompt(int(r.prompt)).died = true
+		}
+		r.banned = r.banned || r.at < done
+		r.inTurn = false
+	}
+	w.perhaps = false
+}
+
+func (w *world) noteClose() {
+	w.closed = true
+	for i := range w.asks[:w.asked] {
+		w.asks[i].banned = true
+	}
+}
+
+// superseded reports whether a prompt has taken the place of a request that is
+// still open.
+func (r askView) superseded() bool { return r.superseding && !r.withdrawn && r.at < left }
+
+// noteIdle notes that there is no turn that a request could belong to.
+func (w *world) noteIdle() {
+	if w.state.phase == idle {
+		for i := range w.asks {
+			w.asks[i].inTurn = false
+		}
+	}
+}
+
+// noteEnd notes that a turn is over: what was asked in it has to go.
+func (w *world) noteEnd() {
+	for i := range w.asks {
+		w.asks[i].ending = w.asks[i].inTurn && w.asks[i].at != replied
+	}
+}

@@ -1,0 +1,315 @@
+package editor
+
+import (
+	"flag"
+	"fmt"
+	"hash/maphash"
+	"os"
+	"strings"
+	"testing"
+)
+
+// walk goes through all that can happen in a world, in every order, and fails
+// the test at the first promise that is broken: on the shortest way there. Ways
+// that lead to the same state are gone on once. When it is through, it also
+// knows whether from every state a rest can be reached by what is owed alone:
+// if not, somebody may wait for ever.
+func walk(t *testing.T, first *world) {
+	t.Helper()
+	s := &search{seen: map[[2]uint64]int32{}}
+	s.add(first, 0, 0)
+	depth := 0
+	for ; len(s.front) > 0; depth++ {
+		front := s.front
+		s.front = nil
+		for _, n := range front {
+			if s.expand(n); s.broken >= 0 {
+				t.Fatalf("%s\n%s", s.why, s.story(first, s.broken))
+			}
+		}
+	}
+	if n := s.stuck(); n >= 0 {
+		t.Fatalf("whatever comes that is owed, there is no end\n%s", s.story(first, n))
+	}
+	if testing.Verbose() {
+		fmt.Fprintf(os.Stderr, "%s: %d states, %d ways, %d events deep\n", t.Name(), len(s.nodes), s.ways, depth)
+	}
+}
+
+// search is how far a walk has come.
+type search struct {
+	seen   map[[2]uint64]int32
+	nodes  []node
+	owed   []edge
+	front  []reached
+	ways   int
+	broken int32
+	why    string
+}
+
+// node is a state and how it was reached first.
+type node struct {
+	from int32
+	move int16
+	rest bool
+}
+
+type edge struct{ from, to int32 }
+
+type reached struct {
+	w  *world
+	at int32
+}
+
+// add notes a state and returns its number.
+func (s *search) add(w *world, from int32, by int) int32 {
+	s.broken = -1
+	key := w.hash()
+	at, known := s.seen[key]
+	if !known {
+		at = int32(len(s.nodes))
+		s.seen[key] = at
+		s.nodes = append(s.nodes, node{from: from, move: int16(by)})
+		s.front = append(s.front, reached{w, at})
+	}
+	return at
+}
+
+// expand does all that can happen next.
+func (s *search) expand(r reached) {
+	rest := true
+	for i, m := range r.w.moves() {
+		s.ways++
+		next := r.w.clone()
+		next.try(m)
+		rest = rest && !m.owed
+		at := s.add(next, r.at, i)
+		if next.broken != "" {
+			s.fail(next, r.at, i)
+			return
+		}
+		if m.owed && at != r.at {
+			s.owed = append(s.owed, edge{r.at, at})
+		}
+	}
+	if s.nodes[r.at].rest = rest; rest {
+		if r.w.checkRest(); r.w.broken != "" {
+			s.broken, s.why = r.at, r.w.broken
+		}
+	}
+}
+
+func (s *search) fail(w *world, from int32, by int) {
+	s.why, s.broken = w.broken, int32(len(s.nodes))
+	s.nodes = append(s.nodes, node{from: from, move: int16(by)})
+}
+
+// try makes a panic a broken promise.
+func (w *world) try(m move) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.breaks("panic: %v", v)
+		}
+	}()
+	w.did = nil
+	m.do(w)
+}
+
+// stuck finds a state from which what is owed leads to no rest, or -1.
+func (s *search) stuck() int32 {
+	before := make([][]int32, len(s.nodes))
+	for _, e := range s.owed {
+		before[e.to] = append(before[e.to], e.from)
+	}
+	good := make([]bool, len(s.nodes))
+	var queue []int32
+	reach := func(n int32) {
+		if !good[n] {
+			good[n] = true
+			queue = append(queue, n)
+		}
+	}
+	for n := range s.nodes {
+		if s.nodes[n].rest {
+			reach(int32(n))
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, n := range before[queue[0]] {
+			reach(n)
+		}
+	}
+	for n := range good {
+		if !good[n] {
+			return int32(n)
+		}
+	}
+	return -1
+}
+
+// story tells how a state was reached.
+func (s *search) story(first *world, n int32) string {
+	var by []int
+	for ; n != 0; n = s.nodes[n].from {
+		by = append(by, int(s.nodes[n].move))
+	}
+	var b strings.Builder
+	w := first.clone()
+	for i := len(by) - 1; i >= 0; i-- {
+		m := w.moves()[by[i]]
+		w.try(m)
+		fmt.Fprintf(&b, "  %-44s → %-10v", strings.Replace(m.name, "#", fmt.Sprint(m.key), 1), w.state.phase)
+		for _, e := range w.did {
+			fmt.Fprintf(&b, " %s%+v", strings.TrimPrefix(fmt.Sprintf("%T", e), "editor."), e)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func (w *world) clone() *world {
+	c := *w
+	s := &c.state
+	s.effects = nil
+	s.line = make([]*prompt, len(w.state.line))
+	for i, p := range w.state.line {
+		copied := *p
+		s.line[i] = &copied
+	}
+	s.requests = make([]*request, len(w.state.requests))
+	for i, r := range w.state.requests {
+		copied := *r
+		s.requests[i] = &copied
+	}
+	if s.turn != nil {
+		copied := *s.turn
+		copied.steered = append([]int(nil), s.turn.steered...)
+		copied.sent = append([]int(nil), s.turn.sent...)
+		s.turn = &copied
+	}
+	if s.end != nil {
+		copied := *s.end
+		s.end = &copied
+	}
+	return &c
+}
+
+// fingerprint is what makes one state of a world differ from another. Turns and
+// interrupts count only as far as they are the current ones.
+type fingerprint struct {
+	env
+	phase               phase
+	line                [maxPrompts]prompt
+	requests            [maxAsks]request
+	turn                turnPrint
+	end                 endPrint
+	steers, stale, lost bool
+	launching, stopped  bool
+	interrupting        bool
+	exit                ending
+}
+
+type turnPrint struct {
+	is, own, begun, queued, repeat, perhaps, cancelled bool
+	owner                                              int
+	steered, sent                                      keys
+}
+
+type endPrint struct {
+	is, own, all, exit, wrapping bool
+	answers                      keys
+	how                          ending
+	then                         phase
+}
+
+func keysOf(list []int) (k keys) {
+	for _, key := range list {
+		k.add(key)
+	}
+	return k
+}
+
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+func (w *world) hash() [2]uint64 {
+	s := &w.state
+	p := fingerprint{env: w.env, phase: s.phase, steers: s.steers, stale: s.stale, launching: s.launching, stopped: s.stopped, lost: s.lost != nil, interrupting: s.interrupting != 0, exit: s.exit}
+	now := -1
+	if t := s.turn; t != nil {
+		now = t.n
+		p.turn = turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.owner, keysOf(t.steered), keysOf(t.sent)}
+	}
+	if e := s.end; e != nil {
+		p.end = endPrint{true, e.own, e.all, e.exit, e.wrapping, keysOf(e.answers), e.how, e.then}
+	}
+	for i, l := range s.line {
+		p.line[i] = *l
+	}
+	for i, r := range s.requests {
+		p.requests[i] = *r
+		p.requests[i].turn = current(r.turn, now)
+	}
+	for i, f := range p.flights {
+		p.flights[i].n = current(f.n, s.interrupting)
+	}
+	for i := range p.graces {
+		p.graces[i], p.agains[i] = current(p.graces[i], now), current(p.agains[i], now)
+	}
+	return [2]uint64{maphash.Comparable(seeds[0], p), maphash.Comparable(seeds[1], p)}
+}
+
+// current tells the number of what is now from those of what was.
+func current(n, now int) int {
+	switch n {
+	case 0:
+		return 0
+	case now:
+		return 1
+	}
+	return 2
+}
+
+var deep = flag.Bool("deep", false, "go through more that can happen: minutes, not seconds")
+
+// TestWalk goes through every order in which these few things can happen.
+func TestWalk(t *testing.T) {
+	apart := func(p askPlan) askPlan { p.apart = true; return p }
+	q, f, leave := askPlan{kind: question}, askPlan{kind: form}, askPlan{kind: permission}
+	for _, sc := range []struct {
+		name string
+		limits
+		plan []askPlan
+	}{
+		{"prompts", limits{prompts: 2, cancels: 1, ownTurns: 1, empties: 1}, nil},
+		{"three prompts", limits{prompts: 3, cancels: 1, refusals: 1}, nil},
+		{"deaths", limits{prompts: 2, cancels: 1, deaths: 2, failedStarts: 1}, nil},
+		{"unsent prompts", limits{prompts: 2, cancels: 1, deaths: 1, failedSends: 1, ownTurns: 1}, nil},
+		{"closing", limits{prompts: 1, closes: 1, deaths: 1, cancels: 1}, []askPlan{q}},
+		{"a question", limits{prompts: 2, cancels: 1, withdrawals: 1}, []askPlan{q}},
+		{"a question in rounds", limits{prompts: 2, rounds: 1}, []askPlan{q}},
+		{"a question and a death", limits{prompts: 2, deaths: 1, elsewhere: 1}, []askPlan{q}},
+		{"a sub-agent's question", limits{prompts: 2, cancels: 1, elsewhere: 1}, []askPlan{apart(q)}},
+		{"a sub-agent's question and a death", limits{prompts: 2, deaths: 1, withdrawals: 1}, []askPlan{apart(q)}},
+		{"a form", limits{prompts: 2, cancels: 1}, []askPlan{f}},
+		{"a form and a death", limits{prompts: 2, deaths: 1}, []askPlan{f}},
+		{"a permission", limits{prompts: 2, cancels: 1}, []askPlan{leave}},
+		{"a permission and a death", limits{prompts: 2, deaths: 1}, []askPlan{leave}},
+		{"a sub-agent's permission", limits{prompts: 2, cancels: 1, withdrawals: 1, elsewhere: 1}, []askPlan{apart(leave)}},
+		{"two questions", limits{prompts: 2, withdrawals: 1, elsewhere: 1}, []askPlan{apart(q), apart(q)}},
+		{"a question in a turn of its own", limits{prompts: 2, ownTurns: 1, withdrawals: 1}, []askPlan{q}},
+	} {
+		for _, steers := range []bool{true, false} {
+			if *deep {
+				sc.limits = sc.limits.deeper()
+			}
+			t.Run(fmt.Sprintf("%s, steers %v", sc.name, steers), func(t *testing.T) { walk(t, newWorld(sc.limits, steers, sc.plan...)) })
+		}
+	}
+}
+
+// deeper makes more possible.
+func (l limits) deeper() limits {
+	l.prompts = min(l.prompts+1, maxPrompts)
+	l.deaths, l.cancels, l.closes = max(l.deaths, 1), max(l.cancels, 1), max(l.closes, 1)
+	return l
+}

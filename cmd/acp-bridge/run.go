@@ -39,6 +39,7 @@ func commands() []command {
 		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
 		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
 		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},
+		{"mcp", "", "a question tool for any MCP client, on stdio or HTTP", runMCP},
 		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
 		{"login", "", "log in to Claude Code; editors run it in a terminal of theirs", runLogin},

@@ -49,6 +49,7 @@ func runServe(ctx context.Context, args []string, s streams) error {
 	defer closeLog()
 	o.Version = version()
 	o.Login = loginOf(o.Claude)
+	defer trimSoon()()
 	// A dead editor must not kill us before its agent's processes are ended.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

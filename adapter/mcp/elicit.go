@@ -1,0 +1,91 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+)
+
+// answersKey names the form among the inputs that a call asks for.
+const answersKey = "answers"
+
+// elicits reports whether the client shows forms.
+func elicits(session *sdk.ServerSession) bool {
+	p := session.InitializeParams()
+	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+		return false
+	}
+	e := p.Capabilities.Elicitation
+	return e.Form != nil || e.URL == nil // clients of before the modes name none
+}
+
+// elicit asks with a form of the client's: as a request where the client takes
+// those, and otherwise as a result that asks for input. The call is then made
+// again, with the input.
+func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call convert.Call) (*sdk.CallToolResult, error) {
+	if given, ok := r.Params.InputResponses[answersKey].(*sdk.ElicitResult); ok {
+		return s.elicited(call, given), nil
+	}
+	form := mcpForm(ask.Form(call))
+	if r.Session.InitializeParams().ProtocolVersion >= inputResults {
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answersKey: form}}, nil
+	}
+	given, err := r.Session.Elicit(ctx, form)
+	switch {
+	case err == nil:
+		return s.elicited(call, given), nil
+	case ctx.Err() != nil:
+		return failure("The call was cancelled."), nil
+	case s.opts.Resolver == nil:
+		return failure("The user could not be asked: " + err.Error()), nil
+	}
+	s.log.Warn("the client did not show a form; the question is asked elsewhere", "err", err)
+	return s.wait(ctx, r, s.ask(call)), nil
+}
+
+// inputResults is the version of MCP from which on a server asks with a result.
+const inputResults = "2026-07-28"
+
+// elicited is the result for a reply to the form.
+func (s *Server) elicited(call convert.Call, given *sdk.ElicitResult) *sdk.CallToolResult {
+	reply, err := json.Marshal(map[string]any{"action": given.Action, "content": given.Content})
+	if err != nil {
+		return failure("The user could not be asked: " + err.Error())
+	}
+	o, err := ask.FormOutcome(call, reply)
+	if err != nil {
+		o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+	}
+	return result(resultText(call, o))
+}
+
+// mcpForm is a form as MCP has them: options have a title and no description.
+func mcpForm(f ask.FormRequest) *sdk.ElicitParams {
+	schema := f.RequestedSchema.(ask.FormSchema)
+	for key, field := range schema.Properties {
+		field.Meta = nil
+		field.OneOf = titled(field.OneOf)
+		if field.Items != nil {
+			items := *field.Items
+			items.AnyOf = titled(items.AnyOf)
+			field.Items = &items
+		}
+		schema.Properties[key] = field
+	}
+	return &sdk.ElicitParams{Mode: "form", Message: f.Message, RequestedSchema: schema}
+}
+
+func titled(options []ask.FormOption) []ask.FormOption {
+	var out []ask.FormOption
+	for _, o := range options {
+		if o.Description != "" {
+			o.Title += " - " + o.Description
+		}
+		out = append(out, ask.FormOption{Const: o.Const, Title: o.Title})
+	}
+	return out
+}

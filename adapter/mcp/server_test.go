@@ -1,0 +1,281 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const questions = `{"questions":[{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"big"},{"label":"SQLite","description":"small"}]}]}`
+
+// asks is a resolver whose user answers when told to.
+type asks struct {
+	calls  chan convert.Call
+	answer chan convert.Answer
+	ended  chan error // why a question ended that was not answered
+}
+
+func newAsks() *asks {
+	return &asks{calls: make(chan convert.Call, 10), answer: make(chan convert.Answer), ended: make(chan error, 10)}
+}
+
+func (a *asks) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	a.calls <- c
+	return adapter.Func(func(ctx context.Context, c convert.Call) ([]convert.Answer, error) {
+		select {
+		case answer := <-a.answer:
+			return []convert.Answer{answer}, nil
+		case <-ctx.Done():
+			a.ended <- ctx.Err()
+			return nil, convert.ErrCancelled
+		}
+	}).Ask(ctx, c)
+}
+
+// connect connects a client to a server.
+func connect(t *testing.T, s *mcp.Server, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	return connectAs(t, s, o, "")
+}
+
+func connectAs(t *testing.T, s *mcp.Server, o *sdk.ClientOptions, version string) *sdk.ClientSession {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(context.Background(), inR, outW) }()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
+	session, err := client.Connect(context.Background(), &sdk.IOTransport{Reader: outR, Writer: inW},
+		&sdk.ClientSessionOptions{ProtocolVersion: version})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		session.Close()
+		s.Close()
+		inW.Close()
+		outW.Close()
+		<-served
+	})
+	return session
+}
+
+func call(ctx context.Context, s *sdk.ClientSession, arguments string) (string, bool, error) {
+	r, err := s.CallTool(ctx, &sdk.CallToolParams{Name: mcp.ToolName, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		return "", false, err
+	}
+	return r.Content[0].(*sdk.TextContent).Text, r.IsError, nil
+}
+
+func TestTool(t *testing.T) {
+	a := newAsks()
+	s := mcp.New(mcp.Options{Resolver: a, Session: "s1", Version: "7"})
+	c := connect(t, s, nil)
+	require.Equal(t, mcp.ServerName, c.InitializeResult().ServerInfo.Name)
+	require.Contains(t, c.InitializeResult().Instructions, mcp.ToolName)
+	tools, err := c.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, tools.Tools, 1)
+	tool := tools.Tools[0]
+	require.Equal(t, mcp.ToolName, tool.Name)
+	require.True(t, tool.Annotations.ReadOnlyHint)
+	require.Equal(t, true, tool.Meta["anthropic/alwaysLoad"])
+	schema, err := json.Marshal(tool.InputSchema)
+	require.NoError(t, err)
+	require.Contains(t, string(schema), `"ticket"`)
+	require.Contains(t, string(schema), `"required":["questions"]`)
+
+	go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
+	text, isError, err := call(t.Context(), c, questions)
+	require.NoError(t, err)
+	require.False(t, isError)
+	require.Contains(t, text, "SQLite")
+	asked := <-a.calls
+	require.Equal(t, "s1", asked.Session)
+	require.Equal(t, "Which database?", asked.Questions[0].Text)
+}
+
+func TestBadInput(t *testing.T) {
+	c := connect(t, mcp.New(mcp.Options{Resolver: newAsks()}), nil)
+	text, isError, err := call(t.Context(), c, `{"questions":[]}`)
+	require.NoError(t, err)
+	require.True(t, isError)
+	require.NotEmpty(t, text)
+	_, isError, err = call(t.Context(), c, `{"questions":[],"ticket":"none"}`)
+	require.NoError(t, err)
+	require.True(t, isError)
+}
+
+// A call that waits too long ends with a ticket. The question is not asked again,
+// and its answer is there for the next call.
+func TestTicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		delivered := 0
+		s := mcp.New(mcp.Options{
+			Resolver:  a,
+			Waiting:   func(c convert.Call) string { return "look at " + c.Questions[0].Header },
+			Delivered: func(convert.Call) { delivered++ },
+		})
+		c := connect(t, s, nil)
+		began := time.Now()
+		text, isError, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		require.False(t, isError)
+		require.Equal(t, mcp.DefaultLimit, time.Since(began))
+		ticket := strings.Split(text, `"ticket": "`)[1][:12]
+		require.Contains(t, text, "look at Database")
+		<-a.calls
+		require.Zero(t, delivered)
+
+		withTicket := strings.TrimSuffix(questions, "}") + `,"ticket":"` + ticket + `"}`
+		go func() {
+			time.Sleep(10 * time.Second)
+			a.answer <- convert.Answer{Text: "DuckDB"}
+		}()
+		text, _, err = call(t.Context(), c, withTicket)
+		require.NoError(t, err)
+		require.Contains(t, text, "DuckDB")
+		require.Empty(t, a.calls, "asked once")
+		require.Equal(t, 1, delivered)
+	})
+}
+
+func TestAnswerMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
+		text, _, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		require.Contains(t, text, "not answered yet")
+		<-a.calls
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		// A model that lost its ticket asks the same again, written otherwise.
+		text, _, err = call(t.Context(), c, strings.Replace(questions, `{"question":"Which database?","header":"Database",`, `{"header":"Database", "question":"Which database?",`, 1))
+		require.NoError(t, err)
+		require.Contains(t, text, "SQLite")
+		require.Empty(t, a.calls)
+		_, isError, err := call(t.Context(), c, `{"ticket":"`+"000000000000"+`"}`)
+		require.NoError(t, err)
+		require.True(t, isError)
+	})
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		progress := make(chan string, 10)
+		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: -1}), &sdk.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress <- r.Params.Message },
+		})
+		go func() {
+			time.Sleep(12 * time.Second)
+			a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		}()
+		params := &sdk.CallToolParams{Name: mcp.ToolName, Arguments: json.RawMessage(questions)}
+		params.SetProgressToken("t")
+		_, err := c.CallTool(t.Context(), params)
+		require.NoError(t, err)
+		require.Len(t, progress, 2)
+		require.Contains(t, <-progress, "waiting")
+	})
+}
+
+// An agent that cancels its call does not leave a question behind.
+func TestCancelled(t *testing.T) {
+	a := newAsks()
+	c := connect(t, mcp.New(mcp.Options{Resolver: a}), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := call(ctx, c, questions)
+		done <- err
+	}()
+	<-a.calls
+	cancel()
+	require.Error(t, <-done)
+	require.Error(t, <-a.ended)
+}
+
+func TestClose(t *testing.T) {
+	a := newAsks()
+	s := mcp.New(mcp.Options{Resolver: a})
+	c := connect(t, s, nil)
+	go call(context.Background(), c, questions)
+	<-a.calls
+	s.Close()
+	require.Error(t, <-a.ended)
+}
+
+// The client's own form is the best way to ask, in either of MCP's ways.
+func TestElicitation(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply *sdk.ElicitResult
+		want  string
+	}{
+		"pick":    {&sdk.ElicitResult{Action: "accept", Content: map[string]any{"question_0": "SQLite"}}, "SQLite"},
+		"words":   {&sdk.ElicitResult{Action: "accept", Content: map[string]any{"question_0_custom": "DuckDB"}}, "DuckDB"},
+		"decline": {&sdk.ElicitResult{Action: "decline"}, "declined"},
+		"cancel":  {&sdk.ElicitResult{Action: "cancel"}, "dismissed"},
+	} {
+		for _, version := range []string{"2025-06-18", "2026-07-28"} {
+			t.Run(name+" "+version, func(t *testing.T) {
+				var shown *sdk.ElicitParams
+				session := connectAs(t, mcp.New(mcp.Options{Resolver: newAsks(), Elicit: true}), &sdk.ClientOptions{
+					ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+						shown = r.Params
+						return c.reply, nil
+					},
+				}, version)
+				text, _, err := call(t.Context(), session, questions)
+				require.NoError(t, err)
+				require.Contains(t, text, c.want)
+				require.Equal(t, "Which database?", shown.Message)
+				schema, err := json.Marshal(shown.RequestedSchema)
+				require.NoError(t, err)
+				require.Contains(t, string(schema), `"SQLite - small"`)
+				require.NotContains(t, string(schema), "_meta")
+			})
+		}
+	}
+	t.Run("without", func(t *testing.T) {
+		a := newAsks()
+		session := connect(t, mcp.New(mcp.Options{Resolver: a, Elicit: true}), nil)
+		go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
+		text, _, err := call(t.Context(), session, questions)
+		require.NoError(t, err)
+		require.Contains(t, text, "SQLite")
+	})
+}
+
+func TestHTTP(t *testing.T) {
+	a := newAsks()
+	s := mcp.New(mcp.Options{Resolver: a})
+	defer s.Close()
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	// A client of the newest version asks for what the server can do, and then
+	// takes an older one.
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: server.Client()}, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
+	text, _, err := call(t.Context(), session, questions)
+	require.NoError(t, err)
+	require.Contains(t, text, "SQLite")
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// runMCP is a question tool for any MCP client.
+func runMCP(ctx context.Context, args []string, s streams) error {
+	var addr, dir string
+	var limit time.Duration
+	level := slog.LevelWarn
+	fs := newFlags("mcp", "[FLAGS]", s)
+	fs.StringVar(&addr, "http", "", "serve streamable HTTP on this loopback `address`, as in 127.0.0.1:7333 (default: stdin and stdout)")
+	fs.StringVar(&dir, "cwd", "", "`directory` in which questions wait that the client cannot show (default: here)")
+	fs.DurationVar(&limit, "limit", mcp.DefaultLimit, "how long a call waits before it returns a ticket")
+	fs.TextVar(&level, "log-level", level, "least `level` that is logged: debug, info, warn, error")
+	file, err := fs.parse(args)
+	switch {
+	case err != nil:
+		return err
+	case file != "":
+		return usagef("unexpected argument %q", file)
+	case limit <= 0:
+		return usagef("--limit must be more than nothing, got %s", limit)
+	}
+	if dir, err = absolute(dir); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	files := &fileAsker{store: pending.Store{Dir: dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
+	server := mcp.New(mcp.Options{
+		Resolver: files, Elicit: true, Limit: limit, Version: version(), Logger: log,
+		Waiting: files.where, Delivered: files.delivered,
+	})
+	defer server.Close()
+	defer files.closing.Store(true)
+	if addr != "" {
+		return serveHTTP(ctx, addr, server.Handler(), s)
+	}
+	err = server.Serve(ctx, s.in, s.out)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// serveHTTP serves on a loopback address until ctx ends.
+func serveHTTP(ctx context.Context, addr string, h http.Handler, s streams) error {
+	host, _, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return usagef("--http must be a loopback address such as 127.0.0.1:7333, got %q", addr)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "acp-bridge mcp: listening on http://%s/\n", l.Addr())
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	err = server.Close()
+	<-ended
+	return err
+}
+
+// fileAsker asks in files, for want of anything better.
+type fileAsker struct {
+	store   pending.Store
+	log     *slog.Logger
+	closing atomic.Bool
+}
+
+// Ask implements [adapter.Resolver]. Questions that are withdrawn leave no file;
+// those that are open when the program ends stay, and are found again.
+func (a *fileAsker) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	o := a.ask(ctx, c)
+	return o, o.Err()
+}
+
+func (a *fileAsker) ask(ctx context.Context, c convert.Call) convert.Outcome {
+	file, err := a.store.Post(c)
+	if err == nil && !file.Settled() {
+		posted := file
+		if file, err = a.store.Wait(ctx, posted); ctx.Err() != nil && err != nil {
+			if !a.closing.Load() {
+				a.withdraw(posted)
+			}
+			return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+		}
+	}
+	switch {
+	case errors.Is(err, pending.ErrGone), err == nil && file.Cancelled: // a person did that
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	case err != nil:
+		return convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+	}
+	return convert.Outcome{Status: convert.Answered, Answers: file.Answers}
+}
+
+// withdraw removes a file that nobody has begun to answer.
+func (a *fileAsker) withdraw(f *pending.File) {
+	now, err := a.store.Open(f.Path)
+	if err == nil && now.Err == nil && now.Left() == len(now.Questions) {
+		err = a.store.Clear(now)
+	}
+	if err != nil && !errors.Is(err, pending.ErrNotFound) {
+		a.log.Warn("a question stays in its file", "err", oneLine(err))
+	}
+}
+
+// delivered removes the file of a call whose answers the model has got.
+func (a *fileAsker) delivered(c convert.Call) {
+	file, err := a.store.Find(c)
+	if err == nil {
+		err = a.store.Clear(file)
+	}
+	if err != nil && !errors.Is(err, pending.ErrNotFound) {
+		a.log.Warn("answers were used, but their file stays", "err", oneLine(err))
+	}
+}
+
+// where tells the model what to tell its user.
+func (a *fileAsker) where(c convert.Call) string {
+	file, err := a.store.Find(c)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("The user cannot be asked here and now. Tell the user to run `acp-bridge questions answer %s`, or to write the answers into %s.", file.ID, file.Path)
+}

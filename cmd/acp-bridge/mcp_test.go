@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// mcpClient speaks MCP with the command.
+type mcpClient struct {
+	t    *testing.T
+	in   *io.PipeWriter
+	out  *bufio.Reader
+	code chan int
+	id   int
+}
+
+func startMCP(t *testing.T, args ...string) *mcpClient {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	c := &mcpClient{t: t, in: inW, out: bufio.NewReader(outR), code: make(chan int, 1)}
+	go func() {
+		c.code <- run(context.Background(), append([]string{"mcp"}, args...), inR, outW, io.Discard)
+		outW.Close()
+	}()
+	t.Cleanup(func() {
+		inW.Close()
+		outR.Close()
+		inR.Close()
+	})
+	c.call("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	_, err := io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+	require.NoError(t, err)
+	return c
+}
+
+func (c *mcpClient) send(method, params string) {
+	c.t.Helper()
+	c.id++
+	_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params)
+	require.NoError(c.t, err)
+}
+
+func (c *mcpClient) call(method, params string) gjson.Result {
+	c.t.Helper()
+	c.send(method, params)
+	return c.reply()
+}
+
+func (c *mcpClient) reply() gjson.Result {
+	c.t.Helper()
+	for {
+		line, err := c.out.ReadString('\n')
+		require.NoError(c.t, err)
+		if m := gjson.Parse(line); m.Get("id").Int() == int64(c.id) && !m.Get("method").Exists() {
+			return m
+		}
+	}
+}
+
+const askDatabase = `{"name":"ask_the_user","arguments":{"questions":[{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]}]}}`
+
+// Without a way to show them, questions wait in files; the model is told where,
+// and gets the answer when it comes back.
+func TestMCPInFiles(t *testing.T) {
+	dir := t.TempDir()
+	c := startMCP(t, "--cwd", dir, "--limit", "10ms")
+	var text string
+	require.Eventually(t, func() bool { // the file may take longer than that
+		text = c.call("tools/call", askDatabase).Get("result.content.0.text").Str
+		return strings.Contains(text, "acp-bridge questions answer")
+	}, 20*time.Second, time.Millisecond)
+	require.Contains(t, text, "not answered yet")
+	store := pending.Store{Dir: dir}
+	files, err := store.List()
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.Contains(t, text, files[0].ID)
+	require.NoError(t, store.Answer(files[0], []convert.Answer{{Selected: []string{"SQLite"}}}))
+	require.Eventually(t, func() bool {
+		text = c.call("tools/call", askDatabase).Get("result.content.0.text").Str
+		return strings.Contains(text, "SQLite")
+	}, 20*time.Second, time.Millisecond)
+	files, err = store.List()
+	require.NoError(t, err)
+	require.Empty(t, files, "the answer was delivered")
+	require.NoError(t, c.in.Close())
+	require.Equal(t, exitOK, <-c.code)
+}
+
+// A question that is open when the client goes is there for the next one, and so
+// is its answer.
+func TestMCPKeepsOpenQuestions(t *testing.T) {
+	dir := t.TempDir()
+	c := startMCP(t, "--cwd", dir, "--limit", "10ms")
+	store := pending.Store{Dir: dir}
+	var files []*pending.File
+	require.Eventually(t, func() bool {
+		c.call("tools/call", askDatabase)
+		var err error
+		files, err = store.List()
+		return err == nil && len(files) == 1
+	}, 20*time.Second, time.Millisecond)
+	require.NoError(t, c.in.Close())
+	require.Equal(t, exitOK, <-c.code)
+	require.NoError(t, store.Answer(files[0], []convert.Answer{{Text: "DuckDB"}}))
+	c = startMCP(t, "--cwd", dir, "--limit", "20s")
+	require.Contains(t, c.call("tools/call", askDatabase).Get("result.content.0.text").Str, "DuckDB")
+}
+
+// A call that the client takes back leaves no file.
+func TestMCPCancelled(t *testing.T) {
+	dir := t.TempDir()
+	c := startMCP(t, "--cwd", dir, "--limit", "20s")
+	c.send("tools/call", askDatabase)
+	waiting := func() []string {
+		list, err := filepath.Glob(filepath.Join(dir, pending.Folder, "*.json"))
+		require.NoError(t, err)
+		return list
+	}
+	require.Eventually(t, func() bool { return len(waiting()) == 1 }, 20*time.Second, time.Millisecond)
+	_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", c.id)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(waiting()) == 0 }, 20*time.Second, time.Millisecond)
+}
+
+func TestMCPUsage(t *testing.T) {
+	for _, args := range [][]string{{"x"}, {"--http", "0.0.0.0:1"}, {"--http", "example.com:1"}, {"--http", "7333"}, {"--limit", "0s"}, {"--cwd", "/does/not/exist"}} {
+		code, _, stderr := execute(t, nil, append([]string{"mcp"}, args...)...)
+		require.Equal(t, exitUsage, code, "%v: %s", args, stderr)
+	}
+}
+
+func TestMCPOverHTTP(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	errR, errW := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"mcp", "--http", "127.0.0.1:0", "--cwd", t.TempDir()}, strings.NewReader(""), io.Discard, errW)
+	}()
+	line, err := bufio.NewReader(errR).ReadString('\n')
+	require.NoError(t, err)
+	go io.Copy(io.Discard, errR)
+	url := strings.TrimSpace(line[strings.Index(line, "http://"):])
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Contains(t, string(body), "ask_the_user")
+	cancel()
+	require.Equal(t, exitOK, <-code)
+	errW.Close()
+}

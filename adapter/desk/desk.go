@@ -272,7 +272,7 @@ func (d *Desk) settle(t *Ticket, o convert.Outcome, by string) {
 	siblings = slices.Clone(siblings)
 	d.settleOne(t, Settlement{o, by, time.Now()})
 	for _, other := range siblings {
-		if other.state == Queued {
+		if other.state != Settled {
 			d.settleOne(other, Settlement{convert.Outcome{Status: convert.Cancelled, Reason: withdrawn}, "", time.Now()})
 		}
 	}

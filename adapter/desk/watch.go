@@ -3,7 +3,6 @@ package desk
 import (
 	"fmt"
 	"slices"
-	"sync"
 )
 
 // Watch calls f for every open item, in order, and then for every change of
@@ -34,7 +33,7 @@ func (d *Desk) Watch(f func(Entry)) (stop func()) {
 type news struct {
 	watchers []*watcher
 	untold   []change
-	telling  sync.Mutex // held by who tells
+	telling  bool // somebody tells them
 }
 
 type watcher struct {
@@ -61,34 +60,29 @@ func (d *Desk) changed(t *Ticket) {
 // tell tells watchers what they do not know yet, unless somebody is at it: then
 // they tell this, too. mu is not held.
 func (d *Desk) tell() {
-	for d.untold() && d.news.telling.TryLock() {
-		d.tellAll()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.news.telling {
+		return
 	}
-}
-
-func (d *Desk) tellAll() {
-	defer d.news.telling.Unlock()
-	for {
-		d.mu.Lock()
-		if len(d.news.untold) == 0 {
-			d.news.untold = nil
-			d.mu.Unlock()
-			return
-		}
+	d.news.telling = true
+	defer func() { d.news.telling = false }() // also after a panic
+	for len(d.news.untold) > 0 {
 		c := d.news.untold[0]
 		d.news.untold = d.news.untold[1:]
 		to := slices.DeleteFunc(c.to, func(w *watcher) bool { return w.stopped })
-		d.mu.Unlock()
-		for _, w := range to {
-			w.f(c.entry)
-		}
+		d.call(to, c.entry)
 	}
+	d.news.untold = nil
 }
 
-func (d *Desk) untold() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.news.untold) > 0
+// call calls watchers with mu released.
+func (d *Desk) call(to []*watcher, e Entry) {
+	d.mu.Unlock()
+	defer d.mu.Lock()
+	for _, w := range to {
+		w.f(e)
+	}
 }
 
 // recent remembers how the last items ended, to tell those who come late.

@@ -1,0 +1,287 @@
+package desk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+var features = convert.Question{Text: "Which?", MultiSelect: true, Options: []convert.Option{{Label: "Auth"}, {Label: "Logs"}}}
+
+func post(t testing.TB, d *desk.Desk, session, id string) *desk.Ticket {
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{features}}})
+	require.NoError(t, err)
+	t.Cleanup(ticket.Leave)
+	return ticket
+}
+
+func picks(labels ...string) []convert.Answer { return []convert.Answer{{Selected: labels}} }
+
+// An answer that does not fit leaves the question open; one that does is in the
+// order of the options, and is the only one.
+func TestAnswer(t *testing.T) {
+	d, ref := new(desk.Desk), desk.Ref{Session: "s", ID: "q"}
+	require.ErrorIs(t, d.Answer(ref, picks("Auth"), "phone"), desk.ErrNotOpen)
+	ticket := post(t, d, "s", "q")
+	require.ErrorIs(t, d.Answer(ref, picks("Oracle"), "phone"), convert.ErrFailed)
+	require.ErrorIs(t, d.Answer(ref, nil, "phone"), convert.ErrFailed)
+	require.Len(t, d.List(), 1)
+	require.NoError(t, ticket.Context().Err())
+
+	require.NoError(t, d.Answer(ref, picks("Logs", "Auth"), "phone"))
+	require.Empty(t, d.List())
+	require.ErrorIs(t, context.Cause(ticket.Context()), desk.ErrSettled)
+	stands, first := ticket.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
+	require.False(t, first)
+	require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: picks("Auth", "Logs")}, stands)
+
+	for _, late := range []error{d.Answer(ref, picks("Logs"), "terminal"), d.Cancel(ref, "terminal")} {
+		require.ErrorIs(t, late, desk.ErrSettled)
+		require.ErrorContains(t, late, "settled already: answered by phone at 20")
+	}
+}
+
+// An item has a rule of its own beyond those of its call.
+func TestCheck(t *testing.T) {
+	errShort := errors.New("too short")
+	d := new(desk.Desk)
+	ticket, err := d.Post(t.Context(), desk.Item{
+		Kind: desk.Form, Call: question("s", "q"),
+		Check: func(a []convert.Answer) error {
+			if len(a[0].Text) < 3 {
+				return errShort
+			}
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	defer ticket.Leave()
+	ref := desk.Ref{Session: "s", ID: "q"}
+	require.ErrorIs(t, d.Answer(ref, []convert.Answer{{Text: "no"}}, ""), errShort)
+	require.NoError(t, d.Answer(ref, []convert.Answer{{Text: "yes"}}, ""))
+}
+
+// What is answered is what was seen: an item that took the name of another one
+// is not answered in its place.
+func TestRevision(t *testing.T) {
+	d := new(desk.Desk)
+	first := post(t, d, "s", "q")
+	seen := d.List()[0]
+	ref := desk.Ref{Session: "s", ID: "q", Revision: seen.Revision}
+	first.Settle(convert.Outcome{Status: convert.Failed}, "")
+	second := post(t, d, "s", "q")
+	first.Leave()
+	require.Len(t, d.List(), 1, "the end of the first does not take the second along")
+	require.Greater(t, d.List()[0].Revision, seen.Revision)
+
+	require.ErrorIs(t, d.Answer(ref, picks("Auth"), "phone"), desk.ErrRevision)
+	require.ErrorIs(t, d.Cancel(ref, "phone"), desk.ErrRevision)
+	require.NoError(t, second.Context().Err())
+	ref.Revision = d.List()[0].Revision
+	require.NoError(t, d.Answer(ref, picks("Auth"), "phone"))
+	ref.Revision = seen.Revision
+	require.ErrorContains(t, d.Answer(ref, picks("Auth"), "phone"), "failed at", "it is known how the one that was seen ended")
+	ref.Revision = 99
+	require.ErrorIs(t, d.Answer(ref, picks("Auth"), "phone"), desk.ErrNotOpen)
+}
+
+// How an item ended is told to those who come late, for a while.
+func TestLate(t *testing.T) {
+	d := new(desk.Desk)
+	for i := range 65 {
+		ticket := post(t, d, "s", fmt.Sprint(i))
+		ticket.Settle(convert.Outcome{Status: convert.Declined}, "editor")
+		ticket.Leave()
+	}
+	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "s", ID: "0"}, ""), desk.ErrNotOpen)
+	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "s", ID: "1"}, ""), desk.ErrSettled)
+	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "s", ID: "64"}, ""), desk.ErrSettled)
+	require.ErrorIs(t, d.Cancel(desk.Ref{Session: "other", ID: "64"}, ""), desk.ErrNotOpen)
+}
+
+// The list has everything that is open, with its place and how it is asked.
+func TestList(t *testing.T) {
+	d := new(desk.Desk)
+	first, other := post(t, d, "s", "z"), post(t, d, "other", "y")
+	post(t, d, "s", "x")
+	require.NoError(t, first.Turn())
+	first.Asking(0, "form")
+	other.Settle(convert.Outcome{Status: convert.Answered, Answers: picks("Auth")}, "editor")
+	other.Asking(0, "form")
+	list := d.List()
+	require.Len(t, list, 2)
+	for i, want := range []string{"z asking 0 form", "x queued 1 "} {
+		e := list[i]
+		require.Equal(t, want, fmt.Sprintf("%s %s %d %s", e.Call.ID, e.State, e.Place, e.Rung))
+		require.WithinDuration(t, time.Now(), e.Asked, time.Minute)
+	}
+}
+
+// When the asker's context ends, its turn does not come, and its question stays
+// open until it says how that ended.
+func TestContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, gone := new(desk.Desk), errors.New("gone")
+		first := post(t, d, "s", "first")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		second, err := d.Post(ctx, desk.Item{Call: question("s", "second")})
+		require.NoError(t, err)
+		third := post(t, d, "s", "third")
+		turns := make(chan error, 1)
+		go func() { turns <- second.Turn() }()
+		synctest.Wait()
+		cancel(gone)
+		require.ErrorIs(t, <-turns, gone)
+		require.Len(t, d.List(), 3)
+		require.NoError(t, d.Answer(desk.Ref{Session: "s", ID: "second"}, []convert.Answer{{Text: "yes"}}, ""), "an answer that comes first stands")
+		stands, _ := second.Settle(convert.Outcome{Status: convert.Cancelled}, "")
+		require.Equal(t, convert.Answered, stands.Status)
+		second.Leave()
+		first.Leave()
+		require.NoError(t, third.Turn())
+	})
+}
+
+// The next item has its turn when the one before it has left, not when it has
+// its outcome: it may still be on a screen.
+func TestLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := new(desk.Desk)
+		first, second := post(t, d, "s", "first"), post(t, d, "s", "second")
+		require.NoError(t, first.Turn())
+		came := make(chan struct{})
+		go func() {
+			defer close(came)
+			require.NoError(t, second.Turn())
+		}()
+		first.Settle(convert.Outcome{Status: convert.Answered, Answers: picks("Auth")}, "editor")
+		synctest.Wait()
+		select {
+		case <-came:
+			t.Fatal("the first is not gone yet")
+		default:
+		}
+		first.Leave()
+		<-came
+		first.Leave()
+	})
+}
+
+// After a cancel nothing of the session is asked; other sessions go on.
+func TestCancel(t *testing.T) {
+	d := new(desk.Desk)
+	first, second, other := post(t, d, "s", "first"), post(t, d, "s", "second"), post(t, d, "other", "q")
+	require.NoError(t, first.Turn())
+	require.NoError(t, d.Cancel(desk.Ref{Session: "s", ID: "first"}, "phone"))
+	require.ErrorIs(t, second.Turn(), desk.ErrSettled)
+	stands, _ := second.Settle(convert.Outcome{Status: convert.Failed}, "")
+	require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}, stands)
+	require.NoError(t, other.Turn())
+	later := post(t, d, "s", "later")
+	first.Leave()
+	require.NoError(t, later.Turn(), "what is posted after the cancel is asked")
+}
+
+// A watcher sees what is open and then every change, may use the desk, and is
+// left alone after it stopped.
+func TestWatch(t *testing.T) {
+	d := new(desk.Desk)
+	one := post(t, d, "s", "one")
+	var seen []string
+	stop := d.Watch(func(e desk.Entry) {
+		seen = append(seen, fmt.Sprint(e.Call.ID, " ", e.State, " ", e.By))
+		if e.Call.ID == "two" && e.State == desk.Queued {
+			require.Len(t, d.List(), 2)
+			require.NoError(t, d.Answer(desk.Ref{Session: "s", ID: "two"}, picks("Auth"), "robot"))
+			seen = append(seen, "answered")
+		}
+	})
+	require.Equal(t, []string{"one queued "}, seen)
+	post(t, d, "s", "two")
+	require.NoError(t, one.Turn())
+	one.Asking(0, "form")
+	require.Equal(t, []string{"one queued ", "two queued ", "answered", "two settled robot", "one asking "}, seen)
+	stop()
+	one.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
+	require.Len(t, seen, 5)
+}
+
+// A watcher that stops itself while changes wait gets none of them.
+func TestWatchStops(t *testing.T) {
+	d := new(desk.Desk)
+	post(t, d, "s", "one")
+	post(t, d, "s", "two")
+	n := 0
+	var stop func()
+	d.Watch(func(desk.Entry) { // it tells while the other one joins
+		if stop == nil {
+			stop = d.Watch(func(desk.Entry) { n++ })
+			stop()
+		}
+	})
+	require.Zero(t, n)
+}
+
+// A watcher that panics does not keep others from being told.
+func TestWatchPanics(t *testing.T) {
+	d, n := new(desk.Desk), 0
+	stop := d.Watch(func(desk.Entry) { panic("no") })
+	require.Panics(t, func() { post(t, d, "s", "one") })
+	stop()
+	d.Watch(func(desk.Entry) { n++ })
+	require.Equal(t, 1, n)
+	require.NoError(t, d.Cancel(desk.Ref{Session: "s", ID: "one"}, ""))
+	require.Equal(t, 2, n)
+}
+
+// Many askers and people at once: every change is told, in order, and nothing is
+// left.
+func TestStress(t *testing.T) {
+	d := new(desk.Desk)
+	last := map[uint64]desk.State{} // of the watcher, which is called one at a time
+	d.Watch(func(e desk.Entry) {
+		if e.State < last[e.Revision] {
+			t.Errorf("%d: %s after %s", e.Revision, e.State, last[e.Revision])
+		}
+		last[e.Revision] = e.State
+	})
+	var all sync.WaitGroup
+	for g := range 16 {
+		all.Go(func() {
+			session := fmt.Sprint("s", g%4)
+			for i := range 200 {
+				id := fmt.Sprint(g, "-", i)
+				ctx, cancel := context.WithCancel(t.Context())
+				ticket, err := d.Post(ctx, desk.Item{Kind: desk.Kind(1 + i%3), Call: question(session, id)})
+				if err != nil {
+					t.Error(err)
+				}
+				all.Go(func() { _ = d.Answer(desk.Ref{Session: session, ID: id}, []convert.Answer{{Text: "yes"}}, "") })
+				if i%5 == 0 {
+					all.Go(cancel)
+				}
+				if ticket.Turn() == nil {
+					ticket.Asking(0, "form")
+				}
+				ticket.Settle(outcome([]string{"yes", "cancelled", "failed"}[i%3]), "")
+				ticket.Leave()
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	require.Empty(t, d.List())
+	require.Len(t, last, 16*200)
+	for revision, state := range last {
+		require.Equal(t, desk.Settled, state, revision)
+	}
+}

@@ -1,0 +1,115 @@
+package desk_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// linear is the model for porcupine: whatever goroutines do at once has an order
+// in which the model does the same.
+var linear = porcupine.Model{
+	Init: func() any { return newModel() },
+	Step: func(state, input, output any) (bool, any) {
+		got, next := state.(model).step(input.(op))
+		return got == output.(string), next
+	},
+	Equal:             func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) },
+	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
+}
+
+// history is what goroutines did, with the times at which they did.
+type history struct {
+	clock atomic.Int64
+	mu    sync.Mutex
+	ops   []porcupine.Operation
+}
+
+func (h *history) do(b *table, client int, o op) string {
+	called := h.clock.Add(1)
+	got := b.do(o)
+	returned := h.clock.Add(1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: o, Call: called, Output: got, Return: returned})
+	return got
+}
+
+// Askers and people use one session at once: there is one outcome for each
+// item, in some order that explains everything that anybody was told.
+func TestHistories(t *testing.T) {
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	for seed := range rounds {
+		h, d := &history{}, new(desk.Desk)
+		var all sync.WaitGroup
+		var serial atomic.Int64
+		for client := range 6 {
+			rnd := rand.New(rand.NewPCG(uint64(seed), uint64(client)))
+			all.Go(func() {
+				b := &table{d, "s", map[int]*desk.Ticket{}}
+				for range 4 {
+					if client < 3 {
+						h.ask(b, client, int(serial.Add(1)), rnd)
+					} else {
+						h.disturb(b, client, rnd)
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.Empty(t, d.List())
+		result, info := porcupine.CheckOperationsVerbose(linear, h.ops, 20*time.Second)
+		if result == porcupine.Illegal {
+			path := t.TempDir() + "/history.html"
+			_ = porcupine.VisualizePath(linear, info, path)
+			for _, o := range h.ops {
+				t.Log(o.Call, o.Return, o.ClientId, o.Input, "→", o.Output)
+			}
+		}
+		require.Equal(t, porcupine.Ok, result, "seed %d", seed)
+	}
+}
+
+func id(rnd *rand.Rand) string { return []string{"a", "b", "c"}[rnd.IntN(3)] }
+
+// ask plays an asker from post to leave.
+func (h *history) ask(b *table, client, ticket int, rnd *rand.Rand) {
+	kind := []desk.Kind{desk.Question, desk.Question, desk.Form, desk.Permission}[rnd.IntN(4)]
+	if h.do(b, client, op{do: "post", ticket: ticket, id: id(rnd), kind: kind}) != "ok" {
+		return
+	}
+	if rnd.IntN(4) > 0 {
+		h.do(b, client, op{do: "turn", ticket: ticket})
+	}
+	if rnd.IntN(4) > 0 {
+		says := []string{"yes", "no", "cancelled", "failed"}[rnd.IntN(4)]
+		h.do(b, client, op{do: "settle", ticket: ticket, says: says})
+	}
+	h.do(b, client, op{do: "leave", ticket: ticket})
+}
+
+// disturb plays people who answer, cancel and look.
+func (h *history) disturb(b *table, client int, rnd *rand.Rand) {
+	switch rnd.IntN(3) {
+	case 0:
+		h.do(b, client, op{do: "answer", id: id(rnd), says: fmt.Sprint("p", rnd.IntN(100))})
+	case 1:
+		h.do(b, client, op{do: "cancel", id: id(rnd), says: "cancelled"})
+	default:
+		h.do(b, client, op{do: "list"})
+	}
+}

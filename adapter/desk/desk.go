@@ -24,6 +24,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -98,8 +99,8 @@ func (s State) String() string {
 // Entry is an item as it stands.
 type Entry struct {
 	Item
-	// Revision is the item's own number in this desk: later items have higher
-	// ones, also those with the same session and id.
+	// Revision is never the same for two items with one name. In memory it does
+	// not change and later items have higher ones; a store has its own.
 	Revision uint64
 	// Asked is when the item was posted.
 	Asked time.Time
@@ -159,46 +160,73 @@ func (e *SettledError) Error() string {
 // Unwrap returns [ErrSettled].
 func (e *SettledError) Unwrap() error { return ErrSettled }
 
-// Desk is the open items of a process. The zero value is an empty one. Its
-// methods may be called from any goroutine.
+// Desk is the open items of a process, or of a [Store]. The zero value is an
+// empty one in memory. Its methods may be called from any goroutine.
 type Desk struct {
+	kept *kept // nil without a store
+
 	mu     sync.Mutex
 	serial uint64
 	open   map[key]*Ticket
 	queues map[string][]*Ticket // by session, the first one's turn it is
 	recent recent
-
-	news news
+	news   news
 }
 
 type key struct{ session, id string }
 
-// Post takes the last place in the queue of the item's session, at once. It
-// fails with [ErrOpen] if an item with the same session and id is open. When
-// ctx ends, the ticket's context does; the item stays open until it is settled.
-// Every ticket must be left, see [Ticket.Leave].
+// Post takes the last place in the queue of the item's session, at once, and
+// then blocks no longer than a store does. It fails with [ErrOpen] if an item
+// with the same session and id is open here. When ctx ends, the ticket's context
+// does; the item stays open until it is settled. Every ticket must be left, see
+// [Ticket.Leave].
 func (d *Desk) Post(ctx context.Context, it Item) (*Ticket, error) {
-	t := &Ticket{desk: d, item: it, asked: time.Now(), first: make(chan struct{})}
-	d.mu.Lock()
 	defer d.tell()
+	t, err := d.line(ctx, it)
+	if err != nil || d.kept == nil {
+		return t, err
+	}
+	if err := d.keep(t); err != nil {
+		d.drop(t)
+		return nil, err
+	}
+	return t, nil
+}
+
+// line gives an item its place in the queue.
+func (d *Desk) line(ctx context.Context, it Item) (*Ticket, error) {
+	d.mu.Lock()
 	defer d.mu.Unlock()
+	t := &Ticket{desk: d, item: it, asked: time.Now(), first: make(chan struct{})}
+	d.settled(t.key())
 	if d.open[t.key()] != nil {
 		return nil, fmt.Errorf("question call %q is %w", it.Call.ID, ErrOpen)
 	}
 	if d.open == nil {
 		d.open, d.queues = map[key]*Ticket{}, map[string][]*Ticket{}
 	}
-	d.serial++
-	t.revision, t.state = d.serial, Queued
-	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	d.open[t.key()] = t
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	queue := append(d.queues[it.Call.Session], t)
 	d.queues[it.Call.Session] = queue
 	if len(queue) == 1 {
 		close(t.first)
 	}
-	d.changed(t)
+	if d.kept == nil {
+		d.serial++
+		t.revision, t.state = d.serial, Queued
+		d.changed(t.entry())
+	}
 	return t, nil
+}
+
+// drop takes an item away that has no outcome.
+func (d *Desk) drop(t *Ticket) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, t.key())
+	t.cancel(nil)
+	d.leave(t)
 }
 
 // List returns all open items in the order in which they were posted.
@@ -211,21 +239,34 @@ func (d *Desk) List() []Entry {
 func (d *Desk) list() []Entry {
 	list := make([]Entry, 0, len(d.open))
 	for _, t := range d.open {
-		list = append(list, t.entry())
+		if t.state != 0 && !t.closing {
+			list = append(list, t.entry())
+		}
 	}
-	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Revision, b.Revision) })
+	if d.kept != nil {
+		list = slices.AppendSeq(list, maps.Values(d.kept.open))
+	}
+	slices.SortFunc(list, func(a, b Entry) int {
+		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.Revision, b.Revision))
+	})
 	return list
 }
 
 // Answer settles an item with one answer per question, the zero Answer for a
 // question that is left without one. Answers that do not fit are an error, and
 // the item stays open. The error is [ErrNotOpen], [ErrRevision] or a
-// [SettledError] where there is nothing to answer.
+// [SettledError] where there is nothing to answer. With a store, the answer is
+// kept when Answer returns nil.
 func (d *Desk) Answer(ref Ref, answers []convert.Answer, by string) error {
 	return d.end(ref, by, func(it Item) (convert.Outcome, error) {
 		o := convert.Outcome{Status: convert.Answered, Answers: answers}
 		if err := o.Check(it.Call); err != nil {
 			return o, err
+		}
+		for i, a := range answers {
+			if it.Call.Questions[i].Closed && a.Text != "" {
+				return o, fmt.Errorf("%w: question %d takes none but its options", convert.ErrBadAnswer, i+1)
+			}
 		}
 		o = o.InOrder(it.Call)
 		if it.Check != nil {
@@ -244,53 +285,78 @@ func (d *Desk) Cancel(ref Ref, by string) error {
 }
 
 func (d *Desk) end(ref Ref, by string, outcome func(Item) (convert.Outcome, error)) error {
-	d.mu.Lock()
 	defer d.tell()
+	d.mu.Lock()
 	defer d.mu.Unlock()
-	t := d.open[key{ref.Session, ref.ID}]
-	if t == nil {
+	d.settled(key{ref.Session, ref.ID})
+	e, t := d.find(ref)
+	if e.State == 0 {
 		return d.recent.find(ref)
 	}
-	if ref.Revision != 0 && ref.Revision != t.revision {
+	if ref.Revision != 0 && ref.Revision != e.Revision {
 		return fmt.Errorf("%w: session %q, call %q", ErrRevision, ref.Session, ref.ID)
 	}
-	o, err := outcome(t.item)
+	o, err := outcome(e.Item)
 	if err != nil {
 		return err
 	}
-	d.settle(t, o, by)
+	s := Settlement{o, by, time.Now()}
+	if d.kept != nil {
+		d.mu.Unlock()
+		defer d.mu.Lock()
+		return d.endKept(e, s, ref.Revision != 0)
+	}
+	d.settle(t, s)
 	return nil
 }
 
-// settle gives an open item its outcome. After a cancelled question nothing
-// more of its session is asked. mu is held.
-func (d *Desk) settle(t *Ticket, o convert.Outcome, by string) {
-	siblings := d.queues[t.item.Call.Session][1:]
-	if o.Status != convert.Cancelled || t.item.Kind != Question {
-		siblings = nil
+// find finds an open item; t is nil if its asker is not here. mu is held.
+func (d *Desk) find(ref Ref) (e Entry, t *Ticket) {
+	k := key{ref.Session, ref.ID}
+	if t := d.open[k]; t != nil && t.state != 0 {
+		return t.entry(), t
 	}
-	siblings = slices.Clone(siblings)
-	d.settleOne(t, Settlement{o, by, time.Now()})
+	if d.kept != nil {
+		return d.kept.open[k], nil
+	}
+	return Entry{}, nil
+}
+
+// settle gives an open item its outcome, without a store. mu is held.
+func (d *Desk) settle(t *Ticket, s Settlement) {
+	siblings := d.others(t, s.Outcome)
+	d.settleOne(t, s)
 	for _, other := range siblings {
-		if other.state != Settled {
-			d.settleOne(other, Settlement{convert.Outcome{Status: convert.Cancelled, Reason: withdrawn}, "", time.Now()})
-		}
+		d.settleOne(other, withdrawal())
 	}
+}
+
+// others lists what an outcome withdraws: after a cancelled question nothing
+// more of its session is put in front of the user. mu is held.
+func (d *Desk) others(t *Ticket, o convert.Outcome) []*Ticket {
+	if o.Status != convert.Cancelled || t.item.Kind != Question {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.queues[t.item.Call.Session]), func(other *Ticket) bool {
+		return other == t || other.shown || other.state != Queued
+	})
+}
+
+func withdrawal() Settlement {
+	return Settlement{convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}, "", time.Now()}
 }
 
 func (d *Desk) settleOne(t *Ticket, s Settlement) {
 	t.state, t.end = Settled, s
 	delete(d.open, t.key())
-	d.recent.add(t)
-	d.changed(t)
+	e := t.entry()
+	d.recent.add(e)
+	d.changed(e)
 	t.cancel(ErrSettled)
 	if !t.shown { // nobody has to take it off a screen first
 		d.leave(t)
 	}
 }
-
-// withdrawn is the reason of items that waited behind a cancelled question.
-const withdrawn = "Withdrawn: another question was cancelled"
 
 // leave gives up a place in the queue; the next item may have become the first.
 // mu is held.

@@ -1,7 +1,9 @@
 package desk_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,7 +13,7 @@ import (
 
 // op is something that is done to one session of a desk.
 type op struct {
-	do     string // post, turn, settle, leave, answer, cancel, list
+	do     string // post, turn, settle, leave, deliver, answer, cancel, list
 	ticket int    // whose, for those of an asker
 	id     string // of the item, for the others and post
 	kind   desk.Kind
@@ -28,28 +30,37 @@ type modelItem struct {
 	id     string
 	kind   desk.Kind
 	shown  bool
-	ended  string // the outcome that stands, empty while it is open
 }
 
 // model is what one session of a desk is to the outside.
 type model struct {
 	queue []modelItem
-	ended map[int]string    // by ticket
+	ended map[int]string    // by ticket: the outcome that stands
 	last  map[string]string // by id
+
+	store map[string]kept // by id; nil without a store
+	kept  map[int]int     // by ticket: the serial
+	count int
 }
 
-func newModel() model { return model{ended: map[int]string{}, last: map[string]string{}} }
+// kept is an item in the store.
+type kept struct {
+	serial int
+	ended  string
+}
+
+func newModel(store bool) model {
+	m := model{ended: map[int]string{}, last: map[string]string{}, kept: map[int]int{}}
+	if store {
+		m.store = map[string]kept{}
+	}
+	return m
+}
 
 func (m model) clone() model {
-	c := newModel()
-	c.queue = slices.Clone(m.queue)
-	for k, v := range m.ended {
-		c.ended[k] = v
-	}
-	for k, v := range m.last {
-		c.last[k] = v
-	}
-	return c
+	m.queue, m.ended, m.last = slices.Clone(m.queue), maps.Clone(m.ended), maps.Clone(m.last)
+	m.store, m.kept = maps.Clone(m.store), maps.Clone(m.kept)
+	return m
 }
 
 // step says what comes of an op. A turn that has not come yet is "waits".
@@ -60,7 +71,7 @@ func (m model) step(o op) (string, model) {
 		if m.open(o.id) >= 0 {
 			return "open already", m
 		}
-		m.queue = append(m.queue, modelItem{ticket: o.ticket, id: o.id, kind: o.kind})
+		m.post(o)
 		return "ok", m
 	case "turn":
 		switch {
@@ -78,35 +89,101 @@ func (m model) step(o op) (string, model) {
 		m.settle(m.place(o.ticket), o.says)
 		return "first", m
 	case "leave":
-		if m.ended[o.ticket] == "" {
-			m.settle(m.place(o.ticket), "failed")
-		}
-		m.queue = slices.DeleteFunc(m.queue, func(i modelItem) bool { return i.ticket == o.ticket })
+		m.leave(o.ticket)
 		return "", m
+	case "deliver":
+		return m.deliver(o), m
 	case "answer", "cancel":
-		at := m.open(o.id)
-		switch {
-		case at >= 0:
-			m.settle(at, o.says)
-			return "ok", m
-		case m.last[o.id] != "":
-			return "settled " + m.last[o.id], m
-		}
-		return "not open", m
+		return m.answer(o), m
 	case "list":
-		var ids []string
-		for i, item := range m.queue {
-			if item.ended == "" {
-				ids = append(ids, fmt.Sprint(item.id, " ", i))
-			}
-		}
-		return strings.Join(ids, ", "), m
+		return m.list(), m
 	}
 	panic(o.do)
 }
 
+func (m *model) post(o op) {
+	k, there := m.store[o.id]
+	if !there {
+		m.count++
+		k = kept{serial: m.count}
+	}
+	m.kept[o.ticket] = k.serial
+	if m.store != nil {
+		m.store[o.id] = k
+	}
+	if k.ended != "" { // somebody has settled it while nobody asked
+		m.ended[o.ticket], m.last[o.id] = k.ended, k.ended
+		return
+	}
+	m.queue = append(m.queue, modelItem{ticket: o.ticket, id: o.id, kind: o.kind})
+}
+
+func (m *model) leave(ticket int) {
+	switch {
+	case m.ended[ticket] != "":
+	case m.store != nil:
+		m.ended[ticket] = "given up" // and it stays open
+	default:
+		m.settle(m.place(ticket), "given up")
+	}
+	m.queue = slices.DeleteFunc(m.queue, func(i modelItem) bool { return i.ticket == ticket })
+}
+
+func (m *model) deliver(o op) string {
+	if m.ended[o.ticket] == "" {
+		return "no outcome"
+	}
+	for id, k := range m.store {
+		if k.serial == m.kept[o.ticket] && k.ended != "" && k.ended == m.ended[o.ticket] {
+			delete(m.store, id)
+			return "ok"
+		}
+	}
+	return "conflict"
+}
+
+func (m *model) answer(o op) string {
+	at := m.open(o.id)
+	k, there := m.store[o.id]
+	switch {
+	case at >= 0:
+		m.settle(at, o.says)
+		return "ok"
+	case there && k.ended == "":
+		m.store[o.id], m.last[o.id] = kept{k.serial, o.says}, o.says
+		return "ok"
+	case m.last[o.id] != "":
+		return "settled " + m.last[o.id]
+	}
+	return "not open"
+}
+
+func (m *model) list() string {
+	type open struct {
+		serial int
+		words  string
+	}
+	var all []open
+	for i, item := range m.queue {
+		if m.ended[item.ticket] == "" {
+			all = append(all, open{m.kept[item.ticket], fmt.Sprint(item.id, " ", i)})
+		}
+	}
+	for id, k := range m.store {
+		if k.ended == "" && m.open(id) < 0 {
+			all = append(all, open{k.serial, id + " 0"})
+		}
+	}
+	slices.SortFunc(all, func(a, b open) int { return cmp.Compare(a.serial, b.serial) })
+	var words []string
+	for _, o := range all {
+		words = append(words, o.words)
+	}
+	return strings.Join(words, ", ")
+}
+
 func (m model) open(id string) int {
-	return slices.IndexFunc(m.queue, func(i modelItem) bool { return i.id == id && i.ended == "" })
+	return slices.IndexFunc(m.queue, func(i modelItem) bool { return i.id == id && m.ended[i.ticket] == "" })
 }
 
 func (m model) place(ticket int) int {
@@ -116,16 +193,23 @@ func (m model) place(ticket int) int {
 func (m *model) settle(at int, says string) {
 	m.end(at, says)
 	if says == "cancelled" && m.queue[at].kind == desk.Question {
-		for i := 1; i < len(m.queue); i++ {
-			m.end(i, "withdrawn")
+		for i, item := range m.queue {
+			if !item.shown {
+				m.end(i, "withdrawn")
+			}
 		}
 	}
-	m.queue = slices.DeleteFunc(m.queue, func(i modelItem) bool { return i.ended != "" && !i.shown })
+	m.queue = slices.DeleteFunc(m.queue, func(i modelItem) bool { return m.ended[i.ticket] != "" && !i.shown })
 }
 
 func (m *model) end(at int, says string) {
-	if item := &m.queue[at]; item.ended == "" {
-		item.ended, m.ended[item.ticket], m.last[item.id] = says, says, says
+	item := m.queue[at]
+	if m.ended[item.ticket] != "" {
+		return
+	}
+	m.ended[item.ticket], m.last[item.id] = says, says
+	if m.store != nil {
+		m.store[item.id] = kept{m.kept[item.ticket], says}
 	}
 }
 
@@ -146,6 +230,8 @@ func words(o convert.Outcome) string {
 		return o.Answers[0].Text
 	case strings.HasPrefix(o.Reason, "Withdrawn"):
 		return "withdrawn"
+	case strings.HasSuffix(o.Reason, "given up"):
+		return "given up"
 	}
 	return o.Status.String()
 }

@@ -19,11 +19,16 @@ type Ticket struct {
 	first    chan struct{} // closed when the item is the first of its session
 
 	// Guarded by the desk's mutex.
-	state    State
-	shown    bool // Turn has let the asker go ahead
-	question int
-	rung     string
-	end      Settlement
+	state   State
+	shown   bool   // Turn has let the asker go ahead
+	closing bool   // it is being withdrawn
+	kept    uint64 // the revision of its outcome in the store
+	lost    bool   // the store does not have its outcome
+
+	meanwhile []Entry // what was noticed of it while it was being posted
+	question  int
+	rung      string
+	end       Settlement
 }
 
 // Turn waits until the item is the first of its session. It returns the cause
@@ -34,13 +39,22 @@ func (t *Ticket) Turn() error {
 	case <-t.first:
 	case <-t.ctx.Done():
 	}
-	t.desk.mu.Lock()
-	defer t.desk.mu.Unlock()
-	if t.ctx.Err() != nil {
+	if !t.show() {
+		<-t.ctx.Done()
 		return context.Cause(t.ctx)
 	}
-	t.shown = true
 	return nil
+}
+
+// show lets the asker go ahead, unless the item is at its end.
+func (t *Ticket) show() bool {
+	t.desk.mu.Lock()
+	defer t.desk.mu.Unlock()
+	if t.ctx.Err() != nil || t.closing {
+		return false
+	}
+	t.shown = true
+	return true
 }
 
 // Context ends with the context that was given to [Desk.Post], and when the
@@ -52,40 +66,51 @@ func (t *Ticket) Item() Item { return t.item }
 
 // Asking tells watchers which question is in front of the user, and how.
 func (t *Ticket) Asking(question int, rung string) {
-	t.desk.mu.Lock()
 	defer t.desk.tell()
+	t.desk.mu.Lock()
 	defer t.desk.mu.Unlock()
 	if t.state == Settled {
 		return
 	}
 	t.state, t.question, t.rung = Asking, question, rung
-	t.desk.changed(t)
+	t.desk.changed(t.entry())
 }
 
 // Settle gives the item an outcome, unless it has one. It returns the outcome
 // that stands and whether it is this one.
 func (t *Ticket) Settle(o convert.Outcome, by string) (stands convert.Outcome, first bool) {
-	t.desk.mu.Lock()
-	defer t.desk.tell()
-	defer t.desk.mu.Unlock()
+	d, s := t.desk, Settlement{o, by, time.Now()}
+	defer d.tell()
+	if d.kept != nil {
+		s, first = d.settleKept(t, s)
+		return s.Outcome, first
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if t.state == Settled {
 		return t.end.Outcome, false
 	}
-	t.desk.settle(t, o, by)
+	d.settle(t, s)
 	return o, true
 }
 
 // Leave gives the item's place to the next one of its session. Call it when
-// nothing of the item is in front of the user any more; an item that was never
-// settled has failed. More calls do nothing.
+// nothing of the item is in front of the user any more. An item that was not
+// settled has failed; in a store it stays open, for whoever posts it again.
+// More calls do nothing.
 func (t *Ticket) Leave() {
-	t.desk.mu.Lock()
-	defer t.desk.tell()
-	defer t.desk.mu.Unlock()
-	if t.state != Settled {
-		t.desk.settle(t, convert.Outcome{Status: convert.Failed, Reason: "The question was given up"}, "")
+	d := t.desk
+	defer d.tell()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case t.state == Settled:
+	case d.kept == nil:
+		d.settle(t, Settlement{convert.Outcome{Status: convert.Failed, Reason: "The question was given up"}, "", time.Now()})
+	default:
+		d.abandon(t)
 	}
-	t.desk.leave(t)
+	d.leave(t)
 }
 
 func (t *Ticket) key() key { return key{t.item.Call.Session, t.item.Call.ID} }

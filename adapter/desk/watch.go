@@ -3,6 +3,7 @@ package desk
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Watch calls f for every open item, in order, and then for every change of
@@ -51,9 +52,9 @@ func (n *news) add(e Entry, to ...*watcher) {
 }
 
 // changed notes a change of an item. mu is held.
-func (d *Desk) changed(t *Ticket) {
+func (d *Desk) changed(e Entry) {
 	if len(d.news.watchers) > 0 {
-		d.news.add(t.entry(), slices.Clone(d.news.watchers)...)
+		d.news.add(e, slices.Clone(d.news.watchers)...)
 	}
 }
 
@@ -92,13 +93,21 @@ type recent struct {
 }
 
 type ended struct {
-	ref Ref
+	ref   Ref
+	asked time.Time
 	Settlement
 }
 
-func (r *recent) add(t *Ticket) {
-	r.list[r.next%len(r.list)] = &ended{Ref{t.item.Call.Session, t.item.Call.ID, t.revision}, t.end}
+func (r *recent) add(e Entry) {
+	r.list[r.next%len(r.list)] = &ended{Ref{e.Call.Session, e.Call.ID, e.Revision}, e.Asked, e.Settlement}
 	r.next++
+}
+
+// has reports whether an item is known to have ended.
+func (r *recent) has(e Entry) bool {
+	return slices.ContainsFunc(r.list[:], func(o *ended) bool {
+		return o != nil && o.ref.Session == e.Call.Session && o.ref.ID == e.Call.ID && o.asked.Equal(e.Asked)
+	})
 }
 
 // find says why there is no such item, going by the last one that had its name.
@@ -112,5 +121,9 @@ func (r *recent) find(ref Ref) error {
 			return &SettledError{e.Settlement}
 		}
 	}
+	return notOpen(ref)
+}
+
+func notOpen(ref Ref) error {
 	return fmt.Errorf("%w: session %q, call %q", ErrNotOpen, ref.Session, ref.ID)
 }

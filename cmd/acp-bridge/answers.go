@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
@@ -69,7 +69,7 @@ func answeredNow(answers []convert.Answer, mode string) dialect.Reply {
 }
 
 // fromFile is the reply that a person wrote into a file.
-func fromFile(f *pending.File, mode string) dialect.Reply {
+func fromFile(f *files.File, mode string) dialect.Reply {
 	r := answeredNow(f.Answers, mode)
 	if f.Cancelled {
 		r.Outcome = cancelled

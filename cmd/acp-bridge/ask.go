@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
@@ -60,7 +60,7 @@ func runAsk(ctx context.Context, args []string, s streams) error {
 		return err
 	}
 	if file != nil && (reply.Outcome.Status == convert.Answered || file.Cancelled) {
-		if err := (&pending.Store{}).Clear(file); err != nil {
+		if err := (&files.Store{}).Clear(file); err != nil {
 			fmt.Fprintf(s.err, "acp-bridge ask: the answers were used, but %s\n", oneLine(err))
 		}
 	}
@@ -70,8 +70,8 @@ func runAsk(ctx context.Context, args []string, s streams) error {
 // ask gets answers from the first that has them: the command line, the file
 // where the questions wait, the terminal. Without any the questions go into a
 // file. The file that is returned is of no more use once they are answered.
-func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (dialect.Reply, *pending.File, error) {
-	store := &pending.Store{Report: func(err error) { fmt.Fprintf(s.err, "acp-bridge ask: %s; it is kept\n", oneLine(err)) }}
+func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (dialect.Reply, *files.File, error) {
+	store := &files.Store{Report: func(err error) { fmt.Fprintf(s.err, "acp-bridge ask: %s; it is kept\n", oneLine(err)) }}
 	data, given, err := o.answers.read(s)
 	if err != nil {
 		return dialect.Reply{}, nil, err
@@ -81,14 +81,14 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (dialec
 		if r.Outcome, err = o.answers.outcome(c, data); err != nil {
 			return dialect.Reply{}, nil, err
 		}
-		file, _ := (&pending.Store{}).Find(c)
+		file, _ := (&files.Store{}).Find(c)
 		return r, file, nil
 	}
 	file, err := store.Find(c)
 	switch {
-	case errors.Is(err, pending.ErrDamaged), errors.Is(err, pending.ErrAnswer):
+	case errors.Is(err, files.ErrDamaged), errors.Is(err, files.ErrAnswer):
 		return dialect.Reply{}, nil, usagef("%w; correct it, or remove it with acp-bridge questions clear", err)
-	case err != nil && !errors.Is(err, pending.ErrNotFound):
+	case err != nil && !errors.Is(err, files.ErrNotFound):
 		return dialect.Reply{}, nil, err
 	case file != nil && file.Settled():
 		return fromFile(file, modePrint), file, nil
@@ -103,7 +103,7 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (dialec
 	}
 	if file == nil {
 		// The damaged were reported by Find.
-		if file, err = (&pending.Store{}).Post(c); err != nil {
+		if file, err = (&files.Store{}).Post(c); err != nil {
 			return dialect.Reply{}, nil, err
 		}
 	}

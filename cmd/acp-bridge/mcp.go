@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -44,7 +44,7 @@ func runMCP(ctx context.Context, args []string, s streams) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	files := &fileAsker{store: pending.Store{Dir: dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
+	files := &fileAsker{store: files.Store{Dir: dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
 	server := mcp.New(mcp.Options{
 		Resolver: files, Elicit: true, Limit: limit, Version: version(), Logger: log,
 		Waiting: files.where, Delivered: files.delivered,
@@ -87,7 +87,7 @@ func serveHTTP(ctx context.Context, addr string, h http.Handler, s streams) erro
 
 // fileAsker asks in files, for want of anything better.
 type fileAsker struct {
-	store   pending.Store
+	store   files.Store
 	log     *slog.Logger
 	closing atomic.Bool
 }
@@ -111,7 +111,7 @@ func (a *fileAsker) ask(ctx context.Context, c convert.Call) convert.Outcome {
 		}
 	}
 	switch {
-	case errors.Is(err, pending.ErrGone), err == nil && file.Cancelled: // a person did that
+	case errors.Is(err, files.ErrGone), err == nil && file.Cancelled: // a person did that
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	case err != nil:
 		return convert.Outcome{Status: convert.Failed, Reason: err.Error()}
@@ -120,12 +120,12 @@ func (a *fileAsker) ask(ctx context.Context, c convert.Call) convert.Outcome {
 }
 
 // withdraw removes a file that nobody has begun to answer.
-func (a *fileAsker) withdraw(f *pending.File) {
+func (a *fileAsker) withdraw(f *files.File) {
 	now, err := a.store.Open(f.Path)
 	if err == nil && now.Err == nil && now.Left() == len(now.Questions) {
 		err = a.store.Clear(now)
 	}
-	if err != nil && !errors.Is(err, pending.ErrNotFound) {
+	if err != nil && !errors.Is(err, files.ErrNotFound) {
 		a.log.Warn("a question stays in its file", "err", oneLine(err))
 	}
 }
@@ -136,7 +136,7 @@ func (a *fileAsker) delivered(c convert.Call) {
 	if err == nil {
 		err = a.store.Clear(file)
 	}
-	if err != nil && !errors.Is(err, pending.ErrNotFound) {
+	if err != nil && !errors.Is(err, files.ErrNotFound) {
 		a.log.Warn("answers were used, but their file stays", "err", oneLine(err))
 	}
 }

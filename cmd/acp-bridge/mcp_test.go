@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -83,7 +83,7 @@ func TestMCPInFiles(t *testing.T) {
 		return strings.Contains(text, "acp-bridge questions answer")
 	}, 20*time.Second, time.Millisecond)
 	require.Contains(t, text, "not answered yet")
-	store := pending.Store{Dir: dir}
+	store := files.Store{Dir: dir}
 	files, err := store.List()
 	require.NoError(t, err)
 	require.Len(t, files, 1)
@@ -105,8 +105,8 @@ func TestMCPInFiles(t *testing.T) {
 func TestMCPKeepsOpenQuestions(t *testing.T) {
 	dir := t.TempDir()
 	c := startMCP(t, "--cwd", dir, "--limit", "10ms")
-	store := pending.Store{Dir: dir}
-	var files []*pending.File
+	store := files.Store{Dir: dir}
+	var files []*files.File
 	require.Eventually(t, func() bool {
 		c.call("tools/call", askDatabase)
 		var err error
@@ -126,7 +126,7 @@ func TestMCPCancelled(t *testing.T) {
 	c := startMCP(t, "--cwd", dir, "--limit", "20s")
 	c.send("tools/call", askDatabase)
 	waiting := func() []string {
-		list, err := filepath.Glob(filepath.Join(dir, pending.Folder, "*.json"))
+		list, err := filepath.Glob(filepath.Join(dir, files.Folder, "*.json"))
 		require.NoError(t, err)
 		return list
 	}

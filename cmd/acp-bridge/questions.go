@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -38,7 +38,7 @@ func runQuestions(ctx context.Context, args []string, s streams) error {
 	if o.name, err = fs.parse(args); err != nil {
 		return err
 	}
-	store := &pending.Store{}
+	store := &files.Store{}
 	switch o.action {
 	case "list":
 		if o.name != "" {
@@ -57,7 +57,7 @@ func runQuestions(ctx context.Context, args []string, s streams) error {
 
 // openQuestions finds what a person named. That it is not there is their
 // mistake.
-func openQuestions(store *pending.Store, name string) (*pending.File, error) {
+func openQuestions(store *files.Store, name string) (*files.File, error) {
 	f, err := store.Open(name)
 	if err != nil {
 		return nil, usageError{err}
@@ -65,17 +65,17 @@ func openQuestions(store *pending.Store, name string) (*pending.File, error) {
 	return f, nil
 }
 
-func listQuestions(store *pending.Store, s streams) error {
-	files, err := store.List()
+func listQuestions(store *files.Store, s streams) error {
+	all, err := store.List()
 	if err != nil {
 		return err
 	}
-	if len(files) == 0 {
+	if len(all) == 0 {
 		_, err := fmt.Fprintln(s.out, "No questions are waiting.")
 		return err
 	}
-	for _, f := range files {
-		if errors.Is(f.Err, pending.ErrDamaged) {
+	for _, f := range all {
+		if errors.Is(f.Err, files.ErrDamaged) {
 			fmt.Fprintf(s.out, "%-12s  %s\n", "?", clean.Line(f.Err.Error()))
 			continue
 		}
@@ -87,14 +87,14 @@ func listQuestions(store *pending.Store, s streams) error {
 	return nil
 }
 
-func asked(f *pending.File) string {
+func asked(f *files.File) string {
 	if f.Asked.IsZero() {
 		return "at an unknown time"
 	}
 	return f.Asked.Local().Format(time.DateTime)
 }
 
-func state(f *pending.File) string {
+func state(f *files.File) string {
 	if f.Err != nil {
 		return "cannot be used"
 	}
@@ -104,12 +104,12 @@ func state(f *pending.File) string {
 	return fmt.Sprintf("%d of %d answered", len(f.Questions)-f.Left(), len(f.Questions))
 }
 
-func showQuestions(store *pending.Store, name string, s streams) error {
+func showQuestions(store *files.Store, name string, s streams) error {
 	f, err := openQuestions(store, name)
 	if err != nil {
 		return err
 	}
-	if errors.Is(f.Err, pending.ErrDamaged) {
+	if errors.Is(f.Err, files.ErrDamaged) {
 		return f.Err
 	}
 	fmt.Fprintf(s.out, "%s\n%s, asked %s", f.Path, clean.Line(f.ID), asked(f))
@@ -153,12 +153,12 @@ func answerText(a convert.Answer) string {
 	return clean.Line(convert.WithNote(convert.Join(a.Items()), a.Note))
 }
 
-func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptions, s streams) error {
+func answerQuestions(ctx context.Context, store *files.Store, o questionsOptions, s streams) error {
 	f, err := openQuestions(store, o.name)
 	if err != nil {
 		return err
 	}
-	if errors.Is(f.Err, pending.ErrDamaged) {
+	if errors.Is(f.Err, files.ErrDamaged) {
 		return usageError{f.Err}
 	}
 	answers, err := o.get(ctx, f.Call(), s)
@@ -197,7 +197,7 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 	return outcome.Answers, nil
 }
 
-func clearQuestions(store *pending.Store, o questionsOptions, s streams) error {
+func clearQuestions(store *files.Store, o questionsOptions, s streams) error {
 	if !o.all {
 		f, err := openQuestions(store, o.name)
 		if err != nil {
@@ -208,17 +208,17 @@ func clearQuestions(store *pending.Store, o questionsOptions, s streams) error {
 	if o.name != "" {
 		return usagef("--all removes every file, not just %q", o.name)
 	}
-	files, err := store.List()
+	all, err := store.List()
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
+	for _, f := range all {
 		err = errors.Join(err, clearOne(store, f, s))
 	}
 	return err
 }
 
-func clearOne(store *pending.Store, f *pending.File, s streams) error {
+func clearOne(store *files.Store, f *files.File, s streams) error {
 	if err := store.Clear(f); err != nil {
 		return err
 	}

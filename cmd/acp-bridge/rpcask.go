@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/rpc"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
@@ -25,7 +25,7 @@ type rpcAsker struct {
 	tty     *tty                       // nil where there is none
 	gone    atomic.Bool                // the terminal hung up
 	plain   bool
-	store   pending.Store
+	store   files.Store
 
 	mu sync.Mutex
 	// waiting has, by id, what is closed when a request that waits in a file
@@ -106,7 +106,7 @@ func (a *rpcAsker) fromList(c convert.Call) rpc.Reply {
 // inFile has the questions wait in a file, after those of an earlier request
 // that asks the same.
 func (a *rpcAsker) inFile(ctx context.Context, c convert.Call) rpc.Reply {
-	id, mine := pending.ID(c), make(chan struct{})
+	id, mine := files.ID(c), make(chan struct{})
 	a.mu.Lock()
 	earlier := a.waiting[id]
 	if a.waiting == nil {
@@ -149,7 +149,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 	case ctx.Err() != nil:
 		return end(convert.Cancelled, "")
 	case found: // also with an answer that has to be corrected
-	case errors.Is(err, pending.ErrNotFound):
+	case errors.Is(err, files.ErrNotFound):
 		store := a.store
 		store.Report = nil // Find has reported
 		if file, err = store.Post(c); err != nil {
@@ -165,7 +165,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 		switch {
 		case err == nil:
 			return a.deliver(answered, over)
-		case errors.Is(err, pending.ErrGone): // a person removed it
+		case errors.Is(err, files.ErrGone): // a person removed it
 			return end(convert.Cancelled, "")
 		case ctx.Err() == nil:
 			return end(convert.Failed, err.Error())
@@ -179,7 +179,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 
 // deliver replies with the answers in a file, which is removed when the
 // response is written.
-func (a *rpcAsker) deliver(f *pending.File, over func()) rpc.Reply {
+func (a *rpcAsker) deliver(f *files.File, over func()) rpc.Reply {
 	remove := a.clear(f)
 	return rpc.Reply{Reply: fromFile(f, modeRPC), Done: func(delivered bool) {
 		remove(delivered)
@@ -187,7 +187,7 @@ func (a *rpcAsker) deliver(f *pending.File, over func()) rpc.Reply {
 	}}
 }
 
-func (a *rpcAsker) clear(f *pending.File) func(bool) {
+func (a *rpcAsker) clear(f *files.File) func(bool) {
 	return func(delivered bool) {
 		if !delivered {
 			return
@@ -199,12 +199,12 @@ func (a *rpcAsker) clear(f *pending.File) func(bool) {
 }
 
 // withdraw removes a file of our own that nobody has begun to answer.
-func (a *rpcAsker) withdraw(f *pending.File) {
+func (a *rpcAsker) withdraw(f *files.File) {
 	now, err := a.store.Open(f.Path)
 	if err == nil && now.Err == nil && now.Left() == len(now.Questions) {
 		err = a.store.Clear(now)
 	}
-	if err != nil && !errors.Is(err, pending.ErrNotFound) {
+	if err != nil && !errors.Is(err, files.ErrNotFound) {
 		a.say("%s", oneLine(err))
 	}
 }

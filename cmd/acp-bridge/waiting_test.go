@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -66,14 +66,14 @@ func (c *headlessRPC) line() string {
 
 func (c *headlessRPC) answer(name, text string) {
 	c.t.Helper()
-	store := &pending.Store{}
+	store := &files.Store{}
 	f, err := store.Open(name)
 	require.NoError(c.t, err)
 	require.NoError(c.t, store.Answer(f, []convert.Answer{{Text: text}}))
 }
 
 func idOf(question string) string {
-	return pending.ID(convert.Call{Questions: []convert.Question{{Text: question}}})
+	return files.ID(convert.Call{Questions: []convert.Question{{Text: question}}})
 }
 
 // Requests wait side by side; each is answered when its file is.
@@ -89,13 +89,13 @@ func TestRPCWaits(t *testing.T) {
 	require.Contains(t, <-c.log, `"Two?" waits in `, "now for c")
 	c.answer(idOf("One?"), "eins")
 	require.Contains(t, c.line(), `"requestId":"a","answered":true`)
-	f, err := (&pending.Store{}).Open(idOf("Two?"))
+	f, err := (&files.Store{}).Open(idOf("Two?"))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(f.Path))
 	require.Contains(t, c.line(), `"requestId":"c","answered":false,"answers":[],"cancelled":true`, "removed by a person")
-	files, err := (&pending.Store{}).List()
+	all, err := (&files.Store{}).List()
 	require.NoError(t, err)
-	require.Empty(t, files)
+	require.Empty(t, all)
 	require.NoError(t, c.in.Close())
 	require.Equal(t, 0, <-c.code)
 }
@@ -109,11 +109,11 @@ func TestRPCWithdraws(t *testing.T) {
 	_, err := io.WriteString(c.in, `{"type":"ask_user_request","requestId":"b","questions":[{"question":"Two?"},{"question":"Three?"}]}`+"\n")
 	require.NoError(t, err)
 	<-c.log
-	store := &pending.Store{}
-	files, err := store.List()
+	store := &files.Store{}
+	all, err := store.List()
 	require.NoError(t, err)
-	require.Len(t, files, 2)
-	for _, f := range files {
+	require.Len(t, all, 2)
+	for _, f := range all {
 		if len(f.Questions) == 2 {
 			require.NoError(t, store.Answer(f, []convert.Answer{{Text: "zwei"}, {}}))
 		}
@@ -123,10 +123,10 @@ func TestRPCWithdraws(t *testing.T) {
 		require.Contains(t, c.line(), `"error":"withdrawn: `)
 	}
 	require.Equal(t, 0, <-c.code)
-	files, err = store.List()
+	all, err = store.List()
 	require.NoError(t, err)
-	require.Len(t, files, 1)
-	require.Equal(t, 1, files[0].Left())
+	require.Len(t, all, 1)
+	require.Equal(t, 1, all[0].Left())
 }
 
 // Many runs at once, each with a call of its own: every question is kept, and
@@ -154,11 +154,11 @@ func TestAskAtOnce(t *testing.T) {
 			t.Errorf("question %d: exit code %d", n, code)
 		}
 	})
-	store := &pending.Store{Dir: dir}
-	files, err := store.List()
+	store := &files.Store{Dir: dir}
+	waiting, err := store.List()
 	require.NoError(t, err)
-	require.Len(t, files, 8)
-	for _, f := range files {
+	require.Len(t, waiting, 8)
+	for _, f := range waiting {
 		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "to " + f.Questions[0].Text}}))
 	}
 	all(func(n int) {
@@ -167,7 +167,7 @@ func TestAskAtOnce(t *testing.T) {
 			t.Errorf("question %d: exit code %d, %s", n, code, out)
 		}
 	})
-	files, err = store.List()
+	waiting, err = store.List()
 	require.NoError(t, err)
-	require.Empty(t, files)
+	require.Empty(t, waiting)
 }

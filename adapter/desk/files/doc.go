@@ -1,7 +1,7 @@
-// Package pending keeps questions in files when there is nobody to ask, until
+// Package files keeps questions in files when there is nobody to ask, until
 // a person writes the answers into them.
 //
-//	store := &pending.Store{Dir: cwd}
+//	store := &files.Store{Dir: cwd}
 //	file, err := store.Post(call)            // .acp-bridge/pending-questions.json
 //	…                                        // a person edits its "answer" fields
 //	file, err = store.Find(call)             // the same call, in another process
@@ -35,4 +35,4 @@
 // Programs that use the package at once do not lose each other's files: a file
 // appears whole or not at all, and none replaces another. A file that cannot be
 // read is reported and left alone.
-package pending
+package files

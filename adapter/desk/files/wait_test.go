@@ -1,4 +1,4 @@
-package pending_test
+package files_test
 
 import (
 	"context"
@@ -10,25 +10,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // waiting is a Wait that runs while a test edits the file.
 type waiting struct {
-	file   *pending.File
-	result chan *pending.File
+	file   *files.File
+	result chan *files.File
 	err    error
 }
 
-func wait(ctx context.Context, t *testing.T, s *pending.Store) *waiting {
+func wait(ctx context.Context, t *testing.T, s *files.Store) *waiting {
 	t.Helper()
 	s.Interval = time.Second
 	f, err := s.Post(other)
 	require.NoError(t, err)
-	w := &waiting{file: f, result: make(chan *pending.File, 1)}
+	w := &waiting{file: f, result: make(chan *files.File, 1)}
 	go func() {
-		var f *pending.File
+		var f *files.File
 		f, w.err = s.Wait(ctx, w.file)
 		w.result <- f
 	}()
@@ -77,12 +77,12 @@ func TestWaitDamaged(t *testing.T) {
 		require.Empty(t, reports)
 		w.after(t, time.Minute)
 		require.Len(t, reports, 1)
-		require.ErrorIs(t, <-reports, pending.ErrDamaged)
+		require.ErrorIs(t, <-reports, files.ErrDamaged)
 		require.NoError(t, os.WriteFile(w.file.Path, []byte(good), 0o600))
 		edit(t, w.file.Path, `"answer": null`, `"answer": false`)
 		w.after(t, time.Minute)
 		require.Len(t, reports, 1)
-		require.ErrorIs(t, <-reports, pending.ErrAnswer)
+		require.ErrorIs(t, <-reports, files.ErrAnswer)
 		edit(t, w.file.Path, `"answer": false`, `"answer": 1`)
 		require.Equal(t, []string{"Yes"}, (<-w.result).Answers[0].Selected)
 		require.NoError(t, w.err)
@@ -99,12 +99,12 @@ func TestWaitEnds(t *testing.T) {
 		w.after(t, time.Hour)
 		require.NoError(t, s.Clear(w.file))
 		require.Nil(t, <-w.result)
-		require.ErrorIs(t, w.err, pending.ErrGone)
+		require.ErrorIs(t, w.err, files.ErrGone)
 
 		w = wait(t.Context(), t, s)
 		require.NoError(t, os.WriteFile(w.file.Path, []byte(`{"questions":[{"question":"Else?"}]}`), 0o600))
 		require.Nil(t, <-w.result)
-		require.ErrorIs(t, w.err, pending.ErrGone)
+		require.ErrorIs(t, w.err, files.ErrGone)
 		require.NoError(t, os.Remove(w.file.Path))
 
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -1,4 +1,4 @@
-package pending_test
+package files_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -30,16 +30,16 @@ var service = convert.Call{
 
 var other = convert.Call{Questions: []convert.Question{{Text: "Go on?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
 
-func newStore(t *testing.T) *pending.Store {
+func newStore(t *testing.T) *files.Store {
 	t.Helper()
-	return &pending.Store{
+	return &files.Store{
 		Dir:    t.TempDir(),
 		Now:    func() time.Time { return time.Date(2026, 2, 4, 23, 16, 32, 5, time.FixedZone("", 3600)) },
 		Report: func(err error) { t.Errorf("reported: %v", err) },
 	}
 }
 
-func path(s *pending.Store, name string) string { return filepath.Join(s.Dir, pending.Folder, name) }
+func path(s *files.Store, name string) string { return filepath.Join(s.Dir, files.Folder, name) }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
@@ -67,7 +67,7 @@ func TestPost(t *testing.T) {
 	require.Equal(t, `{
   "sessionId": "abc123",
   "timestamp": "2026-02-04T22:16:32Z",
-  "id": "`+pending.ID(service)+`",
+  "id": "`+files.ID(service)+`",
   "help": "Write an answer where null stands: in quotes a label, your own words, or cancel; without quotes the number of an option; a list of them where multiSelect is true. Save, and run the same command again.",
   "questions": [
     {
@@ -111,7 +111,7 @@ func TestPost(t *testing.T) {
 
 	second, err := s.Post(other)
 	require.NoError(t, err)
-	require.Equal(t, path(s, "pending-questions-"+pending.ID(other)+".json"), second.Path)
+	require.Equal(t, path(s, "pending-questions-"+files.ID(other)+".json"), second.Path)
 	inOtherSession := service
 	inOtherSession.Session = "s2"
 	third, err := s.Post(inOtherSession)
@@ -129,7 +129,7 @@ func TestPost(t *testing.T) {
 func TestAnsweredByHand(t *testing.T) {
 	s := newStore(t)
 	_, err := s.Find(service)
-	require.ErrorIs(t, err, pending.ErrNotFound)
+	require.ErrorIs(t, err, files.ErrNotFound)
 	posted, err := s.Post(service)
 	require.NoError(t, err)
 	edit(t, posted.Path, `"answer": null`, `"answer": "sqlite"`, `"answer": null`, `"answer": ["api", "and logs"]`)
@@ -151,7 +151,7 @@ func TestAnsweredByHand(t *testing.T) {
 // of the questions.
 func TestWrittenByHand(t *testing.T) {
 	s := newStore(t)
-	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, files.Folder), 0o755))
 	name := path(s, "pending-questions.json")
 	require.NoError(t, os.WriteFile(name, []byte("\xef\xbb\xbf"+`{"questions":[{"question":"Go on?","answer":"YES"}]}`), 0o644))
 	f, err := s.Find(other)
@@ -174,11 +174,11 @@ func TestBadAnswers(t *testing.T) {
 		edit(t, f.Path, tc.old, tc.new)
 		before := read(t, f.Path)
 		_, err = s.Find(service)
-		require.ErrorIs(t, err, pending.ErrAnswer)
+		require.ErrorIs(t, err, files.ErrAnswer)
 		require.ErrorContains(t, err, f.Path+": ")
 		require.ErrorContains(t, err, tc.want)
 		_, err = s.Post(service)
-		require.ErrorIs(t, err, pending.ErrAnswer, "it is not asked a second time")
+		require.ErrorIs(t, err, files.ErrAnswer, "it is not asked a second time")
 		require.Equal(t, before, read(t, f.Path))
 	}
 }
@@ -192,14 +192,14 @@ func TestDamaged(t *testing.T) {
 	before := read(t, f.Path)
 
 	_, err = s.Post(service)
-	require.ErrorIs(t, err, pending.ErrDamaged)
+	require.ErrorIs(t, err, files.ErrDamaged)
 	require.ErrorContains(t, err, f.Path+" is damaged: line 19: ")
 
 	var reports []string
 	s.Report = func(err error) { reports = append(reports, err.Error()) }
 	second, err := s.Post(other)
 	require.NoError(t, err)
-	require.Equal(t, path(s, "pending-questions-"+pending.ID(other)+".json"), second.Path)
+	require.Equal(t, path(s, "pending-questions-"+files.ID(other)+".json"), second.Path)
 	require.Len(t, reports, 1)
 	require.Contains(t, reports[0], f.Path+" is damaged")
 	require.Equal(t, before, read(t, f.Path))
@@ -207,10 +207,10 @@ func TestDamaged(t *testing.T) {
 	for _, content := range []string{"", "[]", "{}", `{"questions":[]}`, `{"questions":"[{\"question\":\"a\"}]"}`,
 		`{"sessionId":7,"questions":[{"question":"a"}]}`, `{"questions":[{"question":7}]}`} {
 		require.NoError(t, os.WriteFile(f.Path, []byte(content), 0o600))
-		files, err := s.List()
+		all, err := s.List()
 		require.NoError(t, err)
-		require.Len(t, files, 2)
-		require.ErrorIs(t, files[0].Err, pending.ErrDamaged, content)
+		require.Len(t, all, 2)
+		require.ErrorIs(t, all[0].Err, files.ErrDamaged, content)
 		require.Equal(t, content, read(t, f.Path))
 	}
 	damaged, err := s.Open(f.Path)
@@ -222,7 +222,7 @@ func TestDamaged(t *testing.T) {
 // Answer keeps what is not its own, down to the white space.
 func TestAnswer(t *testing.T) {
 	s := newStore(t)
-	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, files.Folder), 0o755))
 	name := path(s, "pending-questions.json")
 	const before = `{"mine": {"a" : 1},
 	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": null},
@@ -242,22 +242,22 @@ func TestAnswer(t *testing.T) {
 
 	require.Error(t, s.Answer(f, answers[:1]))
 	require.NoError(t, os.WriteFile(name, []byte(`{"questions":[{"question":"Else?"}]}`), 0o644))
-	require.ErrorIs(t, s.Answer(f, answers), pending.ErrGone)
+	require.ErrorIs(t, s.Answer(f, answers), files.ErrGone)
 	require.NoError(t, s.Clear(f))
 	require.FileExists(t, name, "it holds other questions now")
 	require.NoError(t, os.Remove(name))
-	require.ErrorIs(t, s.Answer(f, answers), pending.ErrGone)
+	require.ErrorIs(t, s.Answer(f, answers), files.ErrGone)
 	require.NoFileExists(t, name, "what was removed does not come back")
 }
 
 func TestOpen(t *testing.T) {
 	s := newStore(t)
-	files, err := s.List()
+	all, err := s.List()
 	require.NoError(t, err)
-	require.Empty(t, files)
+	require.Empty(t, all)
 	_, err = s.Open("")
 	require.EqualError(t, err, "no questions are waiting")
-	require.NoDirExists(t, filepath.Join(s.Dir, pending.Folder), "looking makes nothing")
+	require.NoDirExists(t, filepath.Join(s.Dir, files.Folder), "looking makes nothing")
 
 	first, err := s.Post(service)
 	require.NoError(t, err)
@@ -267,14 +267,14 @@ func TestOpen(t *testing.T) {
 	_, err = s.Post(other)
 	require.NoError(t, err)
 	_, err = s.Open("")
-	require.ErrorIs(t, err, pending.ErrAmbiguous)
+	require.ErrorIs(t, err, files.ErrAmbiguous)
 	require.ErrorContains(t, err, first.ID)
-	f, err = s.Open(pending.ID(other)[:4])
+	f, err = s.Open(files.ID(other)[:4])
 	require.NoError(t, err)
 	require.Equal(t, other.Questions, f.Questions)
 	for _, name := range []string{"zz", "no.json", "/no/such/file"} {
 		_, err = s.Open(name)
-		require.ErrorIs(t, err, pending.ErrNotFound)
+		require.ErrorIs(t, err, files.ErrNotFound)
 		require.ErrorContains(t, err, fmt.Sprintf("%q", name))
 	}
 }
@@ -286,23 +286,23 @@ func TestLinks(t *testing.T) {
 	require.NoError(t, os.WriteFile(target, []byte("precious"), 0o600))
 
 	s := newStore(t)
-	if err := os.Symlink(outside, filepath.Join(s.Dir, pending.Folder)); err != nil {
+	if err := os.Symlink(outside, filepath.Join(s.Dir, files.Folder)); err != nil {
 		t.Skip("SKIPPED: no links here:", err)
 	}
 	_, err := s.Post(service)
-	require.ErrorContains(t, err, pending.Folder+" cannot be used")
+	require.ErrorContains(t, err, files.Folder+" cannot be used")
 
 	s = newStore(t)
 	s.Report = nil
-	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, files.Folder), 0o700))
 	require.NoError(t, os.Symlink(target, path(s, "pending-questions.json")))
 	f, err := s.Post(service)
 	require.NoError(t, err)
 	require.NotEqual(t, path(s, "pending-questions.json"), f.Path)
-	files, err := s.List()
+	all, err := s.List()
 	require.NoError(t, err)
-	require.Len(t, files, 2)
-	require.ErrorIs(t, files[0].Err, pending.ErrDamaged)
+	require.Len(t, all, 2)
+	require.ErrorIs(t, all[0].Err, files.ErrDamaged)
 
 	require.NoError(t, os.Remove(path(s, "lock")))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "lock"), path(s, "lock")))
@@ -331,14 +331,14 @@ func TestManyPrograms(t *testing.T) {
 	for _, cmd := range cmds {
 		require.NoError(t, cmd.Wait())
 	}
-	store := &pending.Store{Dir: dir}
-	files, err := store.List()
+	store := &files.Store{Dir: dir}
+	all, err := store.List()
 	require.NoError(t, err)
 	got := map[string]string{}
 	sharedFiles := 0
-	for _, f := range files {
+	for _, f := range all {
 		require.NoError(t, f.Err)
-		if f.ID == pending.ID(shared) {
+		if f.ID == files.ID(shared) {
 			sharedFiles++
 			continue
 		}

@@ -1,4 +1,4 @@
-package pending_test
+package files_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/acp-bridge/acp-bridge/adapter/pending"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -28,7 +28,7 @@ const perPoster = 20
 var shared = convert.Call{Questions: []convert.Question{{Text: "All ask this"}}}
 
 func poster(who string) int {
-	store := &pending.Store{}
+	store := &files.Store{}
 	if _, err := store.Post(shared); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

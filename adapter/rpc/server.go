@@ -36,6 +36,10 @@ type Reply struct {
 	// Later, if not nil, waits for the reply. It runs beside later requests,
 	// and the rest of this Reply does not count.
 	Later func(ctx context.Context) Reply
+	// Use, if not nil, writes the response of an answer that others may want to
+	// use, too: it calls write while they cannot. A Reply that it returns stands
+	// in place of this one, which was not written then.
+	Use func(write func() error) *Reply
 	// Done, if not nil, is called once: with true when the response was
 	// written, with false when it was not or when it says that the request
 	// was withdrawn.
@@ -90,21 +94,32 @@ func (c *session) finish(ctx context.Context, req dialect.Request, r Reply) {
 	if withdrawn { // by whoever ended the context, not by the user
 		r.Reply = dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: "withdrawn: " + context.Cause(ctx).Error()}}
 	}
-	written := c.write(dialect.Encode(req, r.Reply).Body)
+	var err error
+	write := func() error {
+		err = c.write(dialect.Encode(req, r.Reply).Body)
+		return err
+	}
+	if r.Use == nil || withdrawn {
+		_ = write()
+	} else if again := r.Use(write); again != nil {
+		c.finish(ctx, req, *again)
+		return
+	}
 	if r.Done != nil {
-		r.Done(written && !withdrawn)
+		r.Done(err == nil && !withdrawn)
 	}
 }
 
 // write writes a line. After an error nobody reads any more.
-func (c *session) write(body []byte) bool {
+func (c *session) write(body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, err := c.out.Write(append(body, '\n')); err != nil {
-		c.end(fmt.Errorf("writing a response: %w", err))
-		return false
+	_, err := c.out.Write(append(body, '\n'))
+	if err != nil {
+		err = fmt.Errorf("writing a response: %w", err)
+		c.end(err)
 	}
-	return true
+	return err
 }
 
 // maxLine bounds a request: it is kilobytes.
@@ -136,7 +151,7 @@ func (c *session) take(n int, line []byte) {
 		c.queue.push(req)
 	case problem == nil: // an empty line
 	case problem.response != nil:
-		c.write(problem.response)
+		_ = c.write(problem.response)
 	default:
 		c.report(n, problem.text)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
@@ -66,6 +67,11 @@ func answeredNow(answers []convert.Answer, mode string) dialect.Reply {
 		AnsweredAt: time.Now(),
 		Mode:       mode,
 	}
+}
+
+// whoAmI is the person who runs the command, for others who want to answer, too.
+func whoAmI() string {
+	return firstOf(os.Getenv("USER"), os.Getenv("USERNAME"), "somebody")
 }
 
 // fromFile is the reply that a person wrote into a file.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -52,66 +53,127 @@ func runAsk(ctx context.Context, args []string, s streams) error {
 		return err
 	}
 	req.Call.Session = firstOf(o.session, req.Call.Session)
-	reply, file, err := o.ask(ctx, req.Call, s)
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(s.out, "%s\n", dialect.Encode(req, reply).Body); err != nil {
-		return err
-	}
-	if file != nil && (reply.Outcome.Status == convert.Answered || file.Cancelled) {
-		if err := (&files.Store{}).Clear(file); err != nil {
-			fmt.Fprintf(s.err, "acp-bridge ask: the answers were used, but %s\n", oneLine(err))
+	for {
+		got, err := o.ask(ctx, req.Call, s)
+		if err != nil {
+			return err
+		}
+		again, err := got.print(func() error {
+			_, err := fmt.Fprintf(s.out, "%s\n", dialect.Encode(req, got.reply).Body)
+			return err
+		}, s)
+		if !again {
+			return errors.Join(err, exitOf(got.reply))
 		}
 	}
-	return exitOf(reply)
+}
+
+// askResult is a reply and the file where the questions waited, if there is one.
+type askResult struct {
+	reply dialect.Reply
+	file  *files.File
+	taken bool // the answers are those in the file
+}
+
+// print prints the reply; the file is of no more use then. again means that
+// somebody else has used the answers in it, or changed them.
+func (r askResult) print(print func() error, s streams) (again bool, err error) {
+	printed := false
+	once := func() error {
+		err := print()
+		printed = err == nil
+		return err
+	}
+	store := &files.Store{}
+	switch {
+	case r.taken:
+		err = store.Take(r.file, once)
+		if !printed && (errors.Is(err, files.ErrGone) || errors.Is(err, files.ErrChanged)) {
+			return true, nil
+		}
+	default:
+		if err = once(); err == nil && r.file != nil && r.reply.Outcome.Status == convert.Answered {
+			err = store.Clear(r.file)
+		}
+	}
+	if printed && err != nil {
+		fmt.Fprintf(s.err, "acp-bridge ask: the answers were used, but %s\n", oneLine(err))
+		err = nil
+	}
+	return false, err
 }
 
 // ask gets answers from the first that has them: the command line, the file
 // where the questions wait, the terminal. Without any the questions go into a
-// file. The file that is returned is of no more use once they are answered.
-func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (dialect.Reply, *files.File, error) {
+// file.
+func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askResult, err error) {
 	store := &files.Store{Report: func(err error) { fmt.Fprintf(s.err, "acp-bridge ask: %s; it is kept\n", oneLine(err)) }}
 	data, given, err := o.answers.read(s)
 	if err != nil {
-		return dialect.Reply{}, nil, err
+		return r, err
 	}
 	if given {
-		r := answeredNow(nil, modePrint)
-		if r.Outcome, err = o.answers.outcome(c, data); err != nil {
-			return dialect.Reply{}, nil, err
+		r.reply = answeredNow(nil, modePrint)
+		if r.reply.Outcome, err = o.answers.outcome(c, data); err != nil {
+			return r, err
 		}
-		file, _ := (&files.Store{}).Find(c)
-		return r, file, nil
+		r.file, _ = (&files.Store{}).Find(c)
+		return r, nil
 	}
-	file, err := store.Find(c)
+	r.file, err = store.Find(c)
 	switch {
 	case errors.Is(err, files.ErrDamaged), errors.Is(err, files.ErrAnswer):
-		return dialect.Reply{}, nil, usagef("%w; correct it, or remove it with acp-bridge questions clear", err)
+		return r, usagef("%w; correct it, or remove it with acp-bridge questions clear", err)
 	case err != nil && !errors.Is(err, files.ErrNotFound):
-		return dialect.Reply{}, nil, err
-	case file != nil && file.Settled():
-		return fromFile(file, modePrint), file, nil
+		return r, err
+	case r.file != nil && r.file.Settled():
+		r.reply, r.taken = fromFile(r.file, modePrint), true
+		return r, nil
 	}
 	if !o.headless {
 		outcome, err := askTerminal(ctx, c, o.plain, s)
 		if !errors.Is(err, terminal.ErrNoTerminal) {
-			r := answeredNow(outcome.Answers, modeInteractive)
-			r.Outcome = outcome
-			return r, file, nil
+			return o.answered(c, r, outcome, s), nil
 		}
 	}
-	if file == nil {
+	if r.file == nil {
 		// The damaged were reported by Find.
-		if file, err = (&files.Store{}).Post(c); err != nil {
-			return dialect.Reply{}, nil, err
+		if r.file, err = (&files.Store{}).Post(c); err != nil {
+			return r, err
+		}
+		if r.file.Settled() { // by another run of the same call
+			r.reply, r.taken = fromFile(r.file, modePrint), true
+			return r, nil
 		}
 	}
-	fmt.Fprint(s.err, instructions(file))
-	return dialect.Reply{
-		Outcome:     convert.Outcome{Status: convert.Failed, Reason: pendingMessage(file)},
-		PendingFile: file.Path,
-	}, file, nil
+	fmt.Fprint(s.err, instructions(r.file))
+	r.reply = dialect.Reply{
+		Outcome:     convert.Outcome{Status: convert.Failed, Reason: pendingMessage(r.file)},
+		PendingFile: r.file.Path,
+	}
+	return r, nil
+}
+
+// answered is what comes of an outcome at the terminal. If somebody has answered
+// in the file meanwhile, the first answers stand.
+func (o *askOptions) answered(c convert.Call, r askResult, outcome convert.Outcome, s streams) askResult {
+	r.reply = answeredNow(nil, modeInteractive)
+	r.reply.Outcome = outcome
+	if r.file == nil || outcome.Status != convert.Answered {
+		return r
+	}
+	store := &files.Store{}
+	err := store.Answer(r.file, outcome.Answers, whoAmI())
+	now, _ := store.Find(c)
+	switch {
+	case now == nil || !now.Settled(): // it is gone, or cannot be written
+	case errors.Is(err, desk.ErrSettled):
+		fmt.Fprintf(s.err, "acp-bridge ask: not used: %s\n", oneLine(err))
+		return askResult{fromFile(now, modePrint), now, true}
+	case err == nil:
+		r.file, r.taken = now, true
+	}
+	return r
 }
 
 // exitOf is the exit code that a reply means.

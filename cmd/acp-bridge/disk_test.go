@@ -72,7 +72,7 @@ func (f *firstLine) Read([]byte) (int, error) {
 func (d *disk) content() map[string]string {
 	files := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(d.dir, ".acp-bridge"), func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == "lock" {
+		if err != nil || e.IsDir() || e.Name() == ".gitignore" {
 			if errors.Is(err, os.ErrNotExist) {
 				return nil
 			}

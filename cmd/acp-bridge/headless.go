@@ -12,7 +12,7 @@ import (
 // instructions tell a person how to answer questions that wait in a file.
 func instructions(f *files.File) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Nobody could be asked. %s in\n  %s\n\n", waiting(f), f.Path)
+	fmt.Fprintf(&b, "Nobody could be asked. %s in\n  %s\n\n", waiting(f), clean.Line(f.Path))
 	for i, q := range f.Questions {
 		mark := ""
 		if i < len(f.Answers) && !f.Answers[i].Empty() {

@@ -88,7 +88,7 @@ func TestMCPInFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	require.Contains(t, text, files[0].ID)
-	require.NoError(t, store.Answer(files[0], []convert.Answer{{Selected: []string{"SQLite"}}}))
+	require.NoError(t, store.Answer(files[0], []convert.Answer{{Selected: []string{"SQLite"}}}, "me"))
 	require.Eventually(t, func() bool {
 		text = c.call("tools/call", askDatabase).Get("result.content.0.text").Str
 		return strings.Contains(text, "SQLite")
@@ -115,7 +115,7 @@ func TestMCPKeepsOpenQuestions(t *testing.T) {
 	}, 20*time.Second, time.Millisecond)
 	require.NoError(t, c.in.Close())
 	require.Equal(t, exitOK, <-c.code)
-	require.NoError(t, store.Answer(files[0], []convert.Answer{{Text: "DuckDB"}}))
+	require.NoError(t, store.Answer(files[0], []convert.Answer{{Text: "DuckDB"}}, "me"))
 	c = startMCP(t, "--cwd", dir, "--limit", "20s")
 	require.Contains(t, c.call("tools/call", askDatabase).Get("result.content.0.text").Str, "DuckDB")
 }

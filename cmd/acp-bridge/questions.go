@@ -79,7 +79,7 @@ func listQuestions(store *files.Store, s streams) error {
 			fmt.Fprintf(s.out, "%-12s  %s\n", "?", clean.Line(f.Err.Error()))
 			continue
 		}
-		fmt.Fprintf(s.out, "%-12s  %s  %s  %s\n", clean.Line(f.ID), asked(f), state(f), f.Path)
+		fmt.Fprintf(s.out, "%-12s  %s  %s  %s\n", clean.Line(f.ID), asked(f), state(f), clean.Line(f.Path))
 		for _, q := range f.Questions {
 			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(q.Text), 74))
 		}
@@ -98,6 +98,9 @@ func state(f *files.File) string {
 	if f.Err != nil {
 		return "cannot be used"
 	}
+	if f.Foreign != nil {
+		return "not asked by you"
+	}
 	if f.Cancelled {
 		return "dismissed"
 	}
@@ -112,7 +115,7 @@ func showQuestions(store *files.Store, name string, s streams) error {
 	if errors.Is(f.Err, files.ErrDamaged) {
 		return f.Err
 	}
-	fmt.Fprintf(s.out, "%s\n%s, asked %s", f.Path, clean.Line(f.ID), asked(f))
+	fmt.Fprintf(s.out, "%s\n%s, asked %s", clean.Line(f.Path), clean.Line(f.ID), asked(f))
 	if f.Session != "" {
 		fmt.Fprintf(s.out, ", session %s", clean.Line(f.Session))
 	}
@@ -161,14 +164,20 @@ func answerQuestions(ctx context.Context, store *files.Store, o questionsOptions
 	if errors.Is(f.Err, files.ErrDamaged) {
 		return usageError{f.Err}
 	}
+	if f.Foreign != nil {
+		return usagef("%w", f.Foreign)
+	}
+	if f.Settled() {
+		return fmt.Errorf("%s: %w; to answer differently, write into the file, or clear it and ask again", f.Path, f.SettledError())
+	}
 	answers, err := o.get(ctx, f.Call(), s)
 	if err != nil {
 		return err
 	}
-	if err := store.Answer(f, answers); err != nil {
-		return err
+	if err := store.Answer(f, answers, whoAmI()); err != nil {
+		return fmt.Errorf("not answered: %w", err)
 	}
-	_, err = fmt.Fprintf(s.out, "Answered: %s. A command that waits for it goes on by itself; one that ended is run again.\n", f.Path)
+	_, err = fmt.Fprintf(s.out, "Answered: %s. A command that waits for it goes on by itself; one that ended is run again.\n", clean.Line(f.Path))
 	return err
 }
 
@@ -222,6 +231,6 @@ func clearOne(store *files.Store, f *files.File, s streams) error {
 	if err := store.Clear(f); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "Removed: %s\n", f.Path)
+	_, err := fmt.Fprintf(s.out, "Removed: %s\n", clean.Line(f.Path))
 	return err
 }

@@ -54,7 +54,7 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
 	}
 	file, _ := a.store.Find(c) // nil if there is none, or none that is of use
 	if file != nil && file.Settled() {
-		return a.deliver(file, func() {})
+		return a.deliver(file, func() {}, func() rpc.Reply { return a.ask(ctx, c) })
 	}
 	if a.gone.Load() {
 		return unanswered(convert.Disconnected, "")
@@ -145,7 +145,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 	found := file != nil
 	switch {
 	case found && file.Settled():
-		return a.deliver(file, over)
+		return a.deliver(file, over, func() rpc.Reply { return a.post(ctx, c, over) })
 	case ctx.Err() != nil:
 		return end(convert.Cancelled, "")
 	case found: // also with an answer that has to be corrected
@@ -159,12 +159,12 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 		return end(convert.Failed, err.Error())
 	}
 	a.say("%q waits in %s; answer it there, or with acp-bridge questions answer %s",
-		clean.Truncate(clean.Line(c.Questions[0].Text), 50), file.Path, file.ID)
+		clean.Truncate(clean.Line(c.Questions[0].Text), 50), clean.Line(file.Path), file.ID)
 	return rpc.Reply{Later: func(ctx context.Context) rpc.Reply {
 		answered, err := a.store.Wait(ctx, file)
 		switch {
 		case err == nil:
-			return a.deliver(answered, over)
+			return a.deliver(answered, over, func() rpc.Reply { return a.post(ctx, c, over) })
 		case errors.Is(err, files.ErrGone): // a person removed it
 			return end(convert.Cancelled, "")
 		case ctx.Err() == nil:
@@ -178,13 +178,25 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 }
 
 // deliver replies with the answers in a file, which is removed when the
-// response is written.
-func (a *rpcAsker) deliver(f *files.File, over func()) rpc.Reply {
-	remove := a.clear(f)
-	return rpc.Reply{Reply: fromFile(f, modeRPC), Done: func(delivered bool) {
-		remove(delivered)
-		over()
-	}}
+// response is written. Should somebody else use them first, it asks again.
+func (a *rpcAsker) deliver(f *files.File, over func(), again func() rpc.Reply) rpc.Reply {
+	use := func(write func() error) *rpc.Reply {
+		written := false
+		err := a.store.Take(f, func() error {
+			err := write()
+			written = err == nil
+			return err
+		})
+		switch {
+		case !written && (errors.Is(err, files.ErrGone) || errors.Is(err, files.ErrChanged)):
+			r := again()
+			return &r
+		case written && err != nil:
+			a.say("the answers were used, but %s", oneLine(err))
+		}
+		return nil
+	}
+	return rpc.Reply{Reply: fromFile(f, modeRPC), Use: use, Done: func(bool) { over() }}
 }
 
 func (a *rpcAsker) clear(f *files.File) func(bool) {

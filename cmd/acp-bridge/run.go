@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Exit codes, the same for every subcommand.
@@ -105,7 +107,11 @@ func finish(name string, err error, errOut io.Writer) int {
 	return exitFailed
 }
 
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+// oneLine is an error as it may go to a terminal: it can hold names and texts of
+// others.
+func oneLine(err error) string {
+	return clean.Line(strings.ReplaceAll(err.Error(), "\n", " "))
+}
 
 func isHelp(arg string) bool {
 	return arg == "help" || arg == "-h" || arg == "-help" || arg == "--help"

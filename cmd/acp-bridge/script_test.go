@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,12 +31,27 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withState{m}, map[string]func(){
 		"acp-bridge": func() {
 			leaveTerminal()
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
+}
+
+// withState gives the tests a state folder of their own.
+type withState struct{ *testing.M }
+
+func (m withState) Run() int {
+	dir, err := os.MkdirTemp("", "acp-bridge-state")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Setenv("XDG_STATE_HOME", dir); err != nil {
+		panic(err)
+	}
+	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {
@@ -44,6 +60,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replace": replace},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,7 +70,7 @@ func (c *headlessRPC) answer(name, text string) {
 	store := &files.Store{}
 	f, err := store.Open(name)
 	require.NoError(c.t, err)
-	require.NoError(c.t, store.Answer(f, []convert.Answer{{Text: text}}))
+	require.NoError(c.t, store.Answer(f, []convert.Answer{{Text: text}}, "me"))
 }
 
 func idOf(question string) string {
@@ -115,7 +116,7 @@ func TestRPCWithdraws(t *testing.T) {
 	require.Len(t, all, 2)
 	for _, f := range all {
 		if len(f.Questions) == 2 {
-			require.NoError(t, store.Answer(f, []convert.Answer{{Text: "zwei"}, {}}))
+			require.NoError(t, store.Answer(f, []convert.Answer{{Text: "zwei"}, {}}, "me"))
 		}
 	}
 	require.NoError(t, c.in.Close())
@@ -159,7 +160,7 @@ func TestAskAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, waiting, 8)
 	for _, f := range waiting {
-		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "to " + f.Questions[0].Text}}))
+		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "to " + f.Questions[0].Text}}, "me"))
 	}
 	all(func(n int) {
 		out, code := ask(n)
@@ -170,4 +171,43 @@ func TestAskAtOnce(t *testing.T) {
 	waiting, err = store.List()
 	require.NoError(t, err)
 	require.Empty(t, waiting)
+}
+
+// Many runs of one call find one answer: one of them uses it, the others say
+// that the question waits, in a file that is there and not damaged.
+func TestAskForOneAnswer(t *testing.T) {
+	dir := t.TempDir()
+	store := &files.Store{Dir: dir}
+	call := convert.Call{Questions: []convert.Question{{Text: "Go on?"}}}
+	ask := func() (out, errs string, code int) {
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command(os.Args[0], "ask", "--headless")
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+		cmd.Env = append(os.Environ(), asBridge+"=1", "GORACE=atexit_sleep_ms=0")
+		cmd.Stdin = strings.NewReader(`{"question":"Go on?"}`)
+		_ = cmd.Run()
+		return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+	}
+	for range 3 {
+		f, err := store.Post(call)
+		require.NoError(t, err)
+		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
+		var used atomic.Int32
+		var runs sync.WaitGroup
+		for range 8 {
+			runs.Go(func() {
+				switch out, errs, code := ask(); {
+				case code == 0 && strings.TrimSpace(out) == `{"answer":"yes"}`:
+					used.Add(1)
+				case code != 4 || strings.Contains(errs, "damaged") || !strings.Contains(errs, "The question waits in"):
+					t.Errorf("exit code %d, %s%s", code, out, errs)
+				}
+			})
+		}
+		runs.Wait()
+		require.EqualValues(t, 1, used.Load())
+		f, err = store.Find(call)
+		require.NoError(t, err, "it waits for the others")
+		require.NoError(t, store.Clear(f))
+	}
 }

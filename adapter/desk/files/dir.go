@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -21,8 +20,9 @@ const maxFile = 16 << 20
 // dir is an open directory with files in it. Nothing outside it is read or
 // written, whatever links it holds.
 type dir struct {
-	root *os.Root
-	name string // as it is shown
+	root    *os.Root
+	name    string // as it is shown
+	records *records
 }
 
 // open opens the store's folder. Without one, and when it is not to be made,
@@ -49,15 +49,25 @@ func (s *Store) open(create bool) (*dir, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s cannot be used: %w", filepath.Join(s.Dir, Folder), err)
 	}
-	return &dir{root, filepath.Join(s.Dir, Folder)}, nil
+	return s.withRecords(root, filepath.Join(s.Dir, Folder))
 }
 
-func openDir(path string) (*dir, error) {
+// openDir opens a directory that a person named.
+func (s *Store) openDir(path string) (*dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
-	return &dir{root, path}, nil
+	return s.withRecords(root, path)
+}
+
+func (s *Store) withRecords(root *os.Root, path string) (*dir, error) {
+	r, err := s.records(path)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return &dir{root, path, r}, nil
 }
 
 func (d *dir) close() { _ = d.root.Close() }
@@ -87,24 +97,37 @@ func (d *dir) names() ([]string, error) {
 
 // read reads a file. What is no regular file, a link among others, is not
 // read: it may lead elsewhere, or never end.
-func (d *dir) read(name string) ([]byte, time.Time, error) {
-	info, err := d.root.Lstat(name)
-	if err != nil {
-		return nil, time.Time{}, err
+func (d *dir) read(name string) (data []byte, info fs.FileInfo, err error) {
+	for range 10 { // it may be replaced meanwhile
+		var same bool
+		if data, info, same, err = d.tryRead(name); same || err != nil {
+			return data, info, err
+		}
+	}
+	return nil, info, errors.New("it changes all the time")
+}
+
+func (d *dir) tryRead(name string) (data []byte, info fs.FileInfo, same bool, err error) {
+	if info, err = d.root.Lstat(name); err != nil {
+		return nil, nil, false, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, time.Time{}, errors.New("it is not a regular file")
+		return nil, info, false, errors.New("it is not a regular file")
 	}
 	f, err := d.root.Open(name)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, info, false, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	opened, err := f.Stat()
+	if err != nil || !os.SameFile(opened, info) {
+		return nil, info, false, err
+	}
+	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(data) > maxFile {
 		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 	}
-	return data, info.ModTime(), err
+	return data, info, true, err
 }
 
 // wanted is a call whose file is looked for.
@@ -116,13 +139,18 @@ type wanted struct {
 // load reads a file and its answers: as answers to the call that is wanted, or
 // to its own questions if none is. A file of another call has ErrGone.
 func (d *dir) load(name string, want *wanted) *File {
-	data, changed, err := d.read(name)
+	f := &File{Path: d.path(name)}
+	data, info, err := d.read(name)
+	if info != nil {
+		f.Changed = info.ModTime()
+	}
 	doc, err := parsed(data, err)
 	if err != nil {
-		return &File{Path: d.path(name), Changed: changed, Err: damaged(d.path(name), err)}
+		f.Err = damaged(f.Path, err)
+		return f
 	}
-	f := doc.file()
-	f.Path, f.Changed = d.path(name), changed
+	doc.fill(f)
+	f.content = hash(data)
 	if want != nil {
 		if !doc.belongs(want.call, want.id) {
 			f.Err = fmt.Errorf("%s: %w", f.Path, ErrGone)
@@ -130,6 +158,7 @@ func (d *dir) load(name string, want *wanted) *File {
 		}
 		f.ID, f.Session, f.Questions = want.id, want.call.Session, want.call.Questions
 	}
+	d.vouch(f, name, doc, info)
 	f.Answers, err = doc.read(f.Questions)
 	switch {
 	case errors.Is(err, convert.ErrCancelled):
@@ -140,13 +169,25 @@ func (d *dir) load(name string, want *wanted) *File {
 	return f
 }
 
-// file is what the document says, without answers.
-func (doc *document) file() *File {
-	f := &File{ID: doc.id, Session: doc.session, Asked: doc.asked, Questions: doc.questions}
+// vouch notes why the answers in a file do not count, or who gave them.
+func (d *dir) vouch(f *File, name string, doc *document, info fs.FileInfo) {
+	rec, err := d.records.load(f.ID)
+	if err != nil {
+		f.Foreign = fmt.Errorf("%w: %w", ErrForeign, err)
+		return
+	}
+	f.Foreign = rec.vouch(d, name, doc, stranger(info))
+	if f.Foreign == nil && rec.Content == f.content {
+		f.By, f.Changed = rec.By, rec.At
+	}
+}
+
+// fill puts what the document says into a file, without answers.
+func (doc *document) fill(f *File) {
+	f.ID, f.Session, f.Asked, f.Questions = doc.id, doc.session, doc.asked, doc.questions
 	if f.ID == "" {
 		f.ID = ID(f.Call())
 	}
-	return f
 }
 
 // create writes a new file under the first name that is free.
@@ -159,6 +200,7 @@ func (d *dir) create(names []string, data []byte) (string, error) {
 	for _, name := range names {
 		err = d.place(tmp, name)
 		if err == nil {
+			d.ignore()
 			d.sync()
 			return name, nil
 		}
@@ -167,6 +209,16 @@ func (d *dir) create(names []string, data []byte) (string, error) {
 		}
 	}
 	return "", d.unwritten(names[0], err)
+}
+
+// ignore keeps the folder out of git: it is of this machine alone. Without it
+// the questions wait all the same.
+func (d *dir) ignore() {
+	f, err := d.root.OpenFile(".gitignore", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, _ = f.WriteString("*\n")
+		_ = f.Close()
+	}
 }
 
 // unwritten says that a file could not be written, and why. The names of files

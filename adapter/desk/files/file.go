@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -23,6 +24,11 @@ var (
 	ErrNotFound = errors.New("no such questions are waiting")
 	// ErrAmbiguous means that several files fit.
 	ErrAmbiguous = errors.New("several questions are waiting")
+	// ErrForeign means that answers in a file do not count: it was not posted by
+	// this user's acp-bridge.
+	ErrForeign = errors.New("answers that are not used")
+	// ErrChanged means that somebody else changed a file meanwhile.
+	ErrChanged = errors.New("somebody else has changed it meanwhile")
 	// ErrGone means that a file was removed, or now holds other questions.
 	ErrGone = errors.New("the questions are no longer waiting")
 )
@@ -44,8 +50,16 @@ type File struct {
 	// Cancelled means that a person wrote `cancel` for an answer: all of the
 	// questions are dismissed.
 	Cancelled bool
+	// By says who gave the answers, where that is known.
+	By string
+	// Foreign says why the answers do not count, whatever they are: an error
+	// that wraps [ErrForeign]. It is nil for a file that was posted by this
+	// user's acp-bridge and is this user's.
+	Foreign error
 	// Err says why the file cannot be used: [ErrDamaged] or [ErrAnswer].
 	Err error
+
+	content string // the hash of what was read
 }
 
 // Answered reports whether every question has an answer.
@@ -54,6 +68,21 @@ func (f *File) Answered() bool { return f.Err == nil && !f.Cancelled && f.Left()
 // Settled reports whether a person has answered every question, or dismissed
 // them.
 func (f *File) Settled() bool { return f.Cancelled || f.Answered() }
+
+// SettledError says how the questions ended, to those who want to answer, too.
+func (f *File) SettledError() error { return &desk.SettledError{Settlement: f.settlement()} }
+
+// settlement is how the questions ended, by whom and when.
+func (f *File) settlement() desk.Settlement {
+	s := desk.Settlement{Outcome: convert.Outcome{Status: convert.Answered, Answers: f.Answers}, By: f.By, At: f.Changed}
+	if f.Cancelled {
+		s.Outcome = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	}
+	if s.By == "" {
+		s.By = "hand"
+	}
+	return s
+}
 
 // Left is how many questions have no answer yet.
 func (f *File) Left() int {

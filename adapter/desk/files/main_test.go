@@ -37,7 +37,7 @@ func poster(who string) int {
 		c := convert.Call{Questions: []convert.Question{{Text: fmt.Sprintf("%s asks %d", who, n)}}}
 		f, err := store.Post(c)
 		if err == nil {
-			err = store.Answer(f, []convert.Answer{{Text: who}})
+			err = store.Answer(f, []convert.Answer{{Text: who}}, who)
 		}
 		if err == nil && n%4 == 3 { // some are delivered meanwhile
 			err = store.Clear(f)

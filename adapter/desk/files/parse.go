@@ -16,6 +16,7 @@ import (
 type document struct {
 	data      []byte
 	id        string
+	ticket    string
 	session   string
 	asked     time.Time
 	questions []convert.Question
@@ -57,7 +58,7 @@ func parse(data []byte) (*document, error) {
 	} else {
 		return nil, fmt.Errorf("sessionId must be a string, got %s", session.Raw)
 	}
-	d.id = last(root, "id").Str
+	d.id, d.ticket = last(root, "id").Str, last(root, "ticket").Str
 	d.asked, _ = time.Parse(time.RFC3339, last(root, "timestamp").Str)
 	list := last(root, "questions")
 	if !list.IsArray() {

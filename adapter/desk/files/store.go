@@ -25,7 +25,11 @@ const (
 type Store struct {
 	// Dir is the directory that has, or gets, the [Folder].
 	Dir string
-	// Report is told of files that are passed over because they are damaged.
+	// State is where records of what was posted are kept, outside of projects;
+	// empty is the user's state folder.
+	State string
+	// Report is told of files that are passed over because they are damaged, or
+	// because their answers do not count.
 	Report func(error)
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
@@ -55,11 +59,14 @@ func (s *Store) Post(c convert.Call) (*File, error) {
 	if !errors.Is(err, ErrNotFound) {
 		return f, err
 	}
-	name, err := d.create(s.names(ID(c)), compose(c, s.now()))
-	if err != nil {
+	id, rec := ID(c), &record{Ticket: newTicket(), Folder: d.name, Asked: s.now()}
+	if rec.File, err = d.create(s.names(id), compose(c, rec.Asked, rec.Ticket)); err != nil {
 		return nil, err
 	}
-	return d.load(name, &wanted{c, ID(c)}), nil
+	if err := d.records.save(id, rec); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.path(rec.File), errors.Join(err, d.remove(rec.File)))
+	}
+	return d.load(rec.File, &wanted{c, id}), nil
 }
 
 // names are the names for a file, the best one first.
@@ -83,34 +90,54 @@ func (s *Store) Find(c convert.Call) (*File, error) {
 	return s.find(d, c)
 }
 
+// find looks at the file that the record names, and at those that have the
+// names that a file of these questions would have: not at all, of which there
+// may be many.
 func (s *Store) find(d *dir, c convert.Call) (*File, error) {
-	names, err := d.names()
+	want := &wanted{c, ID(c)}
+	rec, err := d.records.load(want.id)
 	if err != nil {
 		return nil, err
 	}
-	id := ID(c)
+	names := s.names(want.id)[:2]
+	if rec != nil && !slices.Contains(names, rec.File) {
+		names = append(names, rec.File)
+	}
 	var own error // what is wrong with the file that was these questions'
 	for _, name := range names {
 		data, _, err := d.read(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		doc, err := parsed(data, err)
+		_, err = parsed(data, err)
+		if err != nil {
+			err = damaged(d.path(name), err)
+			if rec != nil && rec.File == name && strings.Contains(string(data), encode(want.id)) {
+				own = err
+			} else {
+				s.report(err)
+			}
+			continue
+		}
+		f := d.load(name, want)
 		switch {
-		case err == nil && doc.belongs(c, id):
-			f := d.load(name, &wanted{c, id})
+		case errors.Is(f.Err, ErrGone), errors.Is(f.Err, fs.ErrNotExist): // of other questions
+		case f.Foreign == nil:
 			return f, f.Err
-		case err == nil:
-		case strings.Contains(name, id), strings.Contains(string(data), encode(id)):
-			own = damaged(d.path(name), err)
-		case s.Report != nil:
-			s.Report(damaged(d.path(name), err))
+		case f.Err != nil || f.Left() < len(f.Questions) || f.Cancelled:
+			s.report(f.Foreign)
 		}
 	}
 	if own != nil { // a second file would have the person answer again
 		return nil, own
 	}
 	return nil, ErrNotFound
+}
+
+func (s *Store) report(err error) {
+	if s.Report != nil {
+		s.Report(err)
+	}
 }
 
 func parsed(data []byte, err error) (*document, error) {
@@ -187,7 +214,7 @@ func (s *Store) openPath(path string) (*File, error) {
 	if !isPending(filepath.Base(path)) { // what is opened may be changed or removed
 		return nil, fmt.Errorf("%w: %q is not named %s…%s", ErrNotFound, path, prefix, suffix)
 	}
-	d, err := openDir(filepath.Dir(path))
+	d, err := s.openDir(filepath.Dir(path))
 	if err == nil {
 		defer d.close()
 		if f := d.load(filepath.Base(path), nil); !errors.Is(f.Err, fs.ErrNotExist) {
@@ -198,27 +225,75 @@ func (s *Store) openPath(path string) (*File, error) {
 }
 
 // Answer writes answers into a file, one per question, and keeps everything
-// else that is in it. The zero Answer leaves a question open.
-func (s *Store) Answer(f *File, answers []convert.Answer) error {
+// else that is in it. The zero Answer leaves a question open. The first answers
+// stand: for a file that has them the error is a [desk.SettledError], and
+// [ErrChanged] for one that is not as it was when f was read.
+func (s *Store) Answer(f *File, answers []convert.Answer, by string) error {
 	if len(answers) != len(f.Questions) {
 		return fmt.Errorf("%s: %d answers for %d questions", f.Path, len(answers), len(f.Questions))
 	}
-	return f.change(func(d *dir, name string, doc *document) error {
-		if len(doc.questions) != len(answers) {
-			return fmt.Errorf("%s: %w", f.Path, ErrGone)
+	return s.change(f, func(d *dir, name string, doc *document) error {
+		switch now := d.load(name, nil); {
+		case doc == nil:
+			return f.Err
+		case now.Settled():
+			return fmt.Errorf("%s: %w", f.Path, now.SettledError())
+		case now.content != f.content:
+			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
 		}
 		data := doc.write(answers)
 		if back, err := parse(data); err != nil || len(back.questions) != len(answers) {
 			return fmt.Errorf("%s: the answers cannot be written into it: %w", f.Path, errors.Join(ErrDamaged, err))
 		}
+		if err := d.sign(f, data, by, s.now()); err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
 		return d.replace(name, data)
+	})
+}
+
+// sign records who gives the answers that a file is about to have.
+func (d *dir) sign(f *File, data []byte, by string, now time.Time) error {
+	rec, err := d.records.load(f.ID)
+	if err != nil || rec == nil || f.Foreign != nil {
+		return err
+	}
+	rec.By, rec.At, rec.Content = by, now, hash(data)
+	return d.records.save(f.ID, rec)
+}
+
+// Take uses the answers in a file: it calls use while nobody else can take or
+// change them, and removes the file if that returns nil. [ErrGone] or
+// [ErrChanged] mean that they are not there any more as f has them. An error
+// after use returned nil is about removing the file; its answers are used up.
+func (s *Store) Take(f *File, use func() error) error {
+	if f.Foreign != nil {
+		return f.Foreign
+	}
+	return s.change(f, func(d *dir, name string, doc *document) error {
+		switch now := d.load(name, nil); {
+		case now.Foreign != nil: // the one that was posted is gone
+			return fmt.Errorf("%s: %w", f.Path, ErrGone)
+		case now.content != f.content:
+			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
+		}
+		if err := use(); err != nil {
+			return err
+		}
+		return errors.Join(d.records.remove(f.ID), d.remove(name))
 	})
 }
 
 // Clear removes a file, if it still holds the questions it held when f was
 // read. One that is gone already is no error.
 func (s *Store) Clear(f *File) error {
-	err := f.change(func(d *dir, name string, _ *document) error { return d.remove(name) })
+	err := s.change(f, func(d *dir, name string, _ *document) error {
+		rec, err := d.records.load(f.ID)
+		if err == nil && rec != nil && rec.File == name {
+			err = d.records.remove(f.ID)
+		}
+		return errors.Join(err, d.remove(name))
+	})
 	if errors.Is(err, ErrGone) {
 		return nil
 	}
@@ -227,8 +302,8 @@ func (s *Store) Clear(f *File) error {
 
 // change does something to a file while no other program of ours does. The
 // document is nil for a file that was damaged when f was read.
-func (f *File) change(do func(d *dir, name string, doc *document) error) error {
-	d, err := openDir(filepath.Dir(f.Path))
+func (s *Store) change(f *File, do func(d *dir, name string, doc *document) error) error {
+	d, err := s.openDir(filepath.Dir(f.Path))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Path, errors.Join(ErrGone, err))
 	}
@@ -250,7 +325,8 @@ func (f *File) change(do func(d *dir, name string, doc *document) error) error {
 	if err != nil {
 		return damaged(f.Path, err)
 	}
-	if doc.file().ID != f.ID && !doc.belongs(f.Call(), f.ID) {
+	now := new(File)
+	if doc.fill(now); now.ID != f.ID && !doc.belongs(f.Call(), f.ID) {
 		return fmt.Errorf("%s: %w", f.Path, ErrGone)
 	}
 	return do(d, name, doc)

@@ -2,17 +2,22 @@ package files_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -34,6 +39,7 @@ func newStore(t *testing.T) *files.Store {
 	t.Helper()
 	return &files.Store{
 		Dir:    t.TempDir(),
+		State:  t.TempDir(),
 		Now:    func() time.Time { return time.Date(2026, 2, 4, 23, 16, 32, 5, time.FixedZone("", 3600)) },
 		Report: func(err error) { t.Errorf("reported: %v", err) },
 	}
@@ -64,10 +70,13 @@ func TestPost(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, path(s, "pending-questions.json"), f.Path)
 	require.Equal(t, 3, f.Left())
+	ticket := gjson.Get(read(t, f.Path), "ticket").Str
+	require.NotEmpty(t, ticket)
 	require.Equal(t, `{
   "sessionId": "abc123",
   "timestamp": "2026-02-04T22:16:32Z",
   "id": "`+files.ID(service)+`",
+  "ticket": "`+ticket+`",
   "help": "Write an answer where null stands: in quotes a label, your own words, or cancel; without quotes the number of an option; a list of them where multiSelect is true. Save, and run the same command again.",
   "questions": [
     {
@@ -120,7 +129,8 @@ func TestPost(t *testing.T) {
 
 	entries, err := os.ReadDir(filepath.Dir(f.Path))
 	require.NoError(t, err)
-	require.Len(t, entries, 4, "three files and the lock")
+	require.Len(t, entries, 4, "three files and the one that keeps them out of git")
+	require.Equal(t, "*\n", read(t, path(s, ".gitignore")))
 
 	_, err = s.Post(convert.Call{})
 	require.ErrorIs(t, err, convert.ErrNoQuestions)
@@ -147,18 +157,141 @@ func TestAnsweredByHand(t *testing.T) {
 	require.NoError(t, s.Clear(f), "twice is no error")
 }
 
-// A file in its shortest form, as a person may write it, is found by the texts
-// of the questions.
-func TestWrittenByHand(t *testing.T) {
+// Answers count only in files that this user's acp-bridge posted: a project that
+// brings them along answers nothing.
+func TestForeign(t *testing.T) {
 	s := newStore(t)
-	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, files.Folder), 0o755))
-	name := path(s, "pending-questions.json")
-	require.NoError(t, os.WriteFile(name, []byte("\xef\xbb\xbf"+`{"questions":[{"question":"Go on?","answer":"YES"}]}`), 0o644))
-	f, err := s.Find(other)
+	mine, err := s.Post(service)
 	require.NoError(t, err)
-	require.Equal(t, []convert.Answer{{Selected: []string{"Yes"}}}, f.Answers)
-	require.NoError(t, s.Clear(f))
-	require.NoFileExists(t, name)
+	ticket := gjson.Get(read(t, mine.Path), "ticket").Str
+	for name, content := range map[string]string{
+		"in the shortest form":    `{"questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"with the id":             `{"id":"` + files.ID(other) + `","questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"with a ticket":           `{"id":"` + files.ID(other) + `","ticket":"AAAA","questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"with a ticket of others": `{"id":"` + files.ID(other) + `","ticket":"` + ticket + `","questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"dismissed":               `{"questions":[{"question":"Go on?","answer":"cancel"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reports []error
+			s := &files.Store{Dir: t.TempDir(), State: s.State, Report: func(err error) { reports = append(reports, err) }}
+			require.NoError(t, os.Mkdir(filepath.Join(s.Dir, files.Folder), 0o755))
+			brought := path(s, "pending-questions.json")
+			require.NoError(t, os.WriteFile(brought, []byte(content), 0o644))
+			_, err := s.Find(other)
+			require.ErrorIs(t, err, files.ErrNotFound)
+			require.Len(t, reports, 1)
+			require.ErrorIs(t, reports[0], files.ErrForeign)
+			require.ErrorContains(t, reports[0], "your acp-bridge did not ask the questions in "+brought)
+			f, err := s.Post(other)
+			require.NoError(t, err)
+			require.NotEqual(t, brought, f.Path)
+			require.Equal(t, 1, f.Left())
+			require.Equal(t, content, read(t, brought))
+			byName, err := s.Open(brought)
+			require.NoError(t, err)
+			require.ErrorIs(t, byName.Foreign, files.ErrForeign)
+			require.ErrorIs(t, s.Take(byName, func() error { return errors.New("used") }), files.ErrForeign)
+		})
+	}
+	// A copy of the folder, or an answer that was used, has the ticket but no
+	// record.
+	edit(t, mine.Path, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": "x"`)
+	answered := read(t, mine.Path)
+	copied := &files.Store{Dir: t.TempDir(), State: s.State}
+	require.NoError(t, os.Mkdir(filepath.Join(copied.Dir, files.Folder), 0o755))
+	require.NoError(t, os.WriteFile(path(copied, "pending-questions.json"), []byte(answered), 0o600))
+	_, err = copied.Find(service)
+	require.ErrorIs(t, err, files.ErrNotFound)
+	f, err := s.Find(service)
+	require.NoError(t, err)
+	require.NoError(t, s.Take(f, func() error { return nil }))
+	require.NoError(t, os.WriteFile(f.Path, []byte(answered), 0o600))
+	s.Report = nil
+	_, err = s.Find(service)
+	require.ErrorIs(t, err, files.ErrNotFound, "an answer is used once")
+}
+
+// Of several who answer all but one are told who was first, and when.
+func TestFirstAnswerStands(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(other)
+	require.NoError(t, err)
+	var told []error
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, who := range []string{"Ann", "Bob", "Cid", "Dan"} {
+		all.Go(func() {
+			if err := s.Answer(f, []convert.Answer{{Text: who}}, who); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, err)
+			}
+		})
+	}
+	all.Wait()
+	now, err := s.Find(other)
+	require.NoError(t, err)
+	require.Equal(t, now.By, now.Answers[0].Text)
+	require.Len(t, told, 3)
+	for _, err := range told {
+		require.ErrorIs(t, err, desk.ErrSettled)
+		require.ErrorContains(t, err, "answered by "+now.By+" at 2026-02-04T22:16:32Z")
+	}
+	edit(t, f.Path, now.By, "mine")
+	now, err = s.Find(other)
+	require.NoError(t, err)
+	require.Empty(t, now.By, "a hand has changed it")
+	require.ErrorContains(t, s.Answer(now, []convert.Answer{{Text: "x"}}, "Eve"), "answered by hand at")
+}
+
+// What was seen is what is answered: a part that a hand has filled in meanwhile
+// is not lost.
+func TestChangedMeanwhile(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	edit(t, f.Path, `"answer": null`, `"answer": "SQLite"`)
+	require.ErrorIs(t, s.Answer(f, []convert.Answer{{Text: "a"}, {Text: "b"}, {Text: "c"}}, "me"), files.ErrChanged)
+	require.ErrorIs(t, s.Take(f, func() error { return errors.New("used") }), files.ErrChanged)
+	require.Contains(t, read(t, f.Path), `"answer": "SQLite"`)
+}
+
+// Many want one answer at once: one gets it. If it cannot be used, it stays. A
+// correction that comes meanwhile is too late, and that is told.
+func TestTake(t *testing.T) {
+	s := newStore(t)
+	for range 10 {
+		f, err := s.Post(other)
+		require.NoError(t, err)
+		require.NoError(t, s.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
+		f, err = s.Find(other)
+		require.NoError(t, err)
+		full := errors.New("disk full")
+		require.ErrorIs(t, s.Take(f, func() error { return full }), full)
+		require.FileExists(t, f.Path)
+
+		var used atomic.Int32
+		var all sync.WaitGroup
+		corrected := make(chan error, 1)
+		for range 8 {
+			all.Go(func() {
+				err := s.Take(f, func() error {
+					used.Add(1)
+					go func() { corrected <- s.Answer(f, []convert.Answer{{Text: "no"}}, "late") }()
+					return nil
+				})
+				if err != nil && !errors.Is(err, files.ErrGone) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 1, used.Load())
+		require.ErrorIs(t, <-corrected, files.ErrGone)
+		require.NoFileExists(t, f.Path)
+		_, err = s.Find(other)
+		require.ErrorIs(t, err, files.ErrNotFound)
+	}
 }
 
 func TestBadAnswers(t *testing.T) {
@@ -193,7 +326,7 @@ func TestDamaged(t *testing.T) {
 
 	_, err = s.Post(service)
 	require.ErrorIs(t, err, files.ErrDamaged)
-	require.ErrorContains(t, err, f.Path+" is damaged: line 19: ")
+	require.ErrorContains(t, err, f.Path+" is damaged: line 20: ")
 
 	var reports []string
 	s.Report = func(err error) { reports = append(reports, err.Error()) }
@@ -232,7 +365,7 @@ func TestAnswer(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Err)
 	answers := []convert.Answer{{Text: "uno"}, {Selected: []string{"a"}, Text: "1"}, {Text: "tres", Note: "n"}}
-	require.NoError(t, s.Answer(f, answers))
+	require.NoError(t, s.Answer(f, answers, "me"))
 	require.Equal(t, `{"mine": {"a" : 1},
 	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": "uno"},
 		{"answer": {"selected":["a"],"text":"1"}, "question": "Two?", "options": ["a", "1"], "multiSelect": true },{"answer": {"text":"tres","note":"n"}, "question":"Three?"}], "z": "answer"}`, read(t, name))
@@ -240,13 +373,13 @@ func TestAnswer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, answers, f.Answers)
 
-	require.Error(t, s.Answer(f, answers[:1]))
+	require.Error(t, s.Answer(f, answers[:1], "me"))
 	require.NoError(t, os.WriteFile(name, []byte(`{"questions":[{"question":"Else?"}]}`), 0o644))
-	require.ErrorIs(t, s.Answer(f, answers), files.ErrGone)
+	require.ErrorIs(t, s.Answer(f, answers, "me"), files.ErrGone)
 	require.NoError(t, s.Clear(f))
 	require.FileExists(t, name, "it holds other questions now")
 	require.NoError(t, os.Remove(name))
-	require.ErrorIs(t, s.Answer(f, answers), files.ErrGone)
+	require.ErrorIs(t, s.Answer(f, answers, "me"), files.ErrGone)
 	require.NoFileExists(t, name, "what was removed does not come back")
 }
 
@@ -304,10 +437,12 @@ func TestLinks(t *testing.T) {
 	require.Len(t, all, 2)
 	require.ErrorIs(t, all[0].Err, files.ErrDamaged)
 
-	require.NoError(t, os.Remove(path(s, "lock")))
-	require.NoError(t, os.Symlink(filepath.Join(outside, "lock"), path(s, "lock")))
-	_, err = s.Post(other)
-	require.Error(t, err)
+	posted := path(s, filepath.Base(f.Path))
+	require.NoError(t, os.Rename(posted, posted+"~"))
+	require.NoError(t, os.Symlink(filepath.Base(posted)+"~", posted))
+	edit(t, posted, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": "x"`)
+	f, err = s.Find(service)
+	require.ErrorIs(t, err, files.ErrNotFound, "one that is a link is not read: %v", f)
 
 	entries, err := os.ReadDir(outside)
 	require.NoError(t, err)
@@ -317,13 +452,13 @@ func TestLinks(t *testing.T) {
 
 // Programs that post, answer and clear at once do not lose a question.
 func TestManyPrograms(t *testing.T) {
-	dir := t.TempDir()
+	dir, state := t.TempDir(), t.TempDir()
 	const programs = 6
 	var cmds []*exec.Cmd
 	for n := range programs {
 		cmd := exec.Command(os.Args[0])
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=program %d", asPoster, n))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=program %d", asPoster, n), "XDG_STATE_HOME="+state)
 		cmd.Stderr = os.Stderr
 		require.NoError(t, cmd.Start())
 		cmds = append(cmds, cmd)
@@ -331,13 +466,14 @@ func TestManyPrograms(t *testing.T) {
 	for _, cmd := range cmds {
 		require.NoError(t, cmd.Wait())
 	}
-	store := &files.Store{Dir: dir}
+	store := &files.Store{Dir: dir, State: filepath.Join(state, "acp-bridge")}
 	all, err := store.List()
 	require.NoError(t, err)
 	got := map[string]string{}
 	sharedFiles := 0
 	for _, f := range all {
 		require.NoError(t, f.Err)
+		require.NoError(t, f.Foreign)
 		if f.ID == files.ID(shared) {
 			sharedFiles++
 			continue
@@ -367,8 +503,11 @@ func TestFileIsAlwaysWhole(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; i < 60 && err == nil; i++ {
-			long := convert.Answer{Text: strings.Repeat("x", i*2000)}
-			err = s.Answer(f, []convert.Answer{{Text: "y"}, {Text: "z"}, long})
+			long := convert.Answer{Text: strings.Repeat("x", i*2000+1)}
+			now, openErr := s.Open(f.Path)
+			if err = openErr; err == nil {
+				err = s.Answer(now, []convert.Answer{{Text: "y"}, {}, long}, "me") // one is left open
+			}
 		}
 		done <- err
 	}()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -28,7 +27,7 @@ func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	w := watch{wanted: wanted{f.Call(), f.ID}, path: f.Path, report: s.Report}
+	w := watch{wanted: wanted{f.Call(), f.ID}, store: s, path: f.Path, report: s.Report}
 	for {
 		now, err := w.look()
 		if now != nil || err != nil {
@@ -45,55 +44,58 @@ func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 // watch is what is known of a file that is waited for.
 type watch struct {
 	wanted
+	store  *Store
 	path   string
 	report func(error)
 
-	seen    os.FileInfo
-	problem error // to be reported if the file stays as it is
+	seen    string // the hash of what was read last
+	problem error  // to be reported if the file stays as it is
 	missing time.Time
 }
 
-// look returns the file when it is answered.
+// look returns the file when it is answered. It reads the file each time: size
+// and time may stay the same when it changes.
 func (w *watch) look() (*File, error) {
-	info, err := os.Lstat(w.path)
+	d, err := w.store.openDir(filepath.Dir(w.path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, w.absent()
 	case err != nil:
 		return nil, err
 	}
+	defer d.close()
+	name := filepath.Base(w.path)
+	data, _, err := d.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, w.absent()
+	}
 	w.missing = time.Time{}
-	if w.unchanged(info) {
+	if now := hash(data) + fmt.Sprint(err); now == w.seen {
 		if w.problem != nil && w.report != nil { // an editor may have been at work
 			w.report(w.problem)
 		}
 		w.problem = nil
 		return nil, nil
+	} else {
+		w.seen = now
 	}
-	w.seen = info
-	d, err := openDir(filepath.Dir(w.path))
-	if err != nil {
-		return nil, err
-	}
-	defer d.close()
-	f := d.load(filepath.Base(w.path), &w.wanted)
-	if errors.Is(f.Err, ErrGone) {
+	f := d.load(name, &w.wanted)
+	switch {
+	case errors.Is(f.Err, ErrGone):
 		return nil, f.Err
+	case f.Err == nil && f.Foreign != nil && f.Left() < len(f.Questions):
+		w.problem = f.Foreign
+	default:
+		w.problem = f.Err
 	}
-	w.problem = f.Err
-	if f.Settled() {
+	if f.Settled() && f.Foreign == nil {
 		return f, nil
 	}
 	return nil, nil
 }
 
-func (w *watch) unchanged(info os.FileInfo) bool {
-	return w.seen != nil && os.SameFile(w.seen, info) &&
-		w.seen.Size() == info.Size() && w.seen.ModTime().Equal(info.ModTime())
-}
-
 func (w *watch) absent() error {
-	w.seen = nil
+	w.seen = ""
 	if w.missing.IsZero() {
 		w.missing = time.Now()
 	}

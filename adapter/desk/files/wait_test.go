@@ -116,3 +116,40 @@ func TestWaitEnds(t *testing.T) {
 		require.FileExists(t, w.file.Path)
 	})
 }
+
+// An answer is noticed also when size and time of the file stay the same.
+func TestWaitSameSizeAndTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		w := wait(t.Context(), t, s)
+		before, err := os.Stat(w.file.Path)
+		require.NoError(t, err)
+		edit(t, w.file.Path, `"answer": null`, `"answer": "no"`)
+		require.NoError(t, os.Chtimes(w.file.Path, time.Time{}, before.ModTime()))
+		after, err := os.Stat(w.file.Path)
+		require.NoError(t, err)
+		require.Equal(t, before.Size(), after.Size())
+		require.Equal(t, before.ModTime(), after.ModTime())
+		require.Equal(t, []string{"No"}, (<-w.result).Answers[0].Selected)
+	})
+}
+
+// A file that is answered in part is not delivered.
+func TestWaitInPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		s.Interval = time.Second
+		f, err := s.Post(service)
+		require.NoError(t, err)
+		w := &waiting{file: f, result: make(chan *files.File, 1)}
+		go func() {
+			var f *files.File
+			f, w.err = s.Wait(t.Context(), w.file)
+			w.result <- f
+		}()
+		edit(t, f.Path, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`)
+		w.after(t, time.Hour)
+		edit(t, f.Path, `"answer": null`, `"answer": "x"`)
+		require.Len(t, (<-w.result).Answers, 3)
+	})
+}

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -248,4 +249,32 @@ func self(t *testing.T) string {
 	path, err := os.Executable()
 	require.NoError(t, err)
 	return path
+}
+
+// Ctrl+Z gives the terminal back to the shell, and fg brings the picker again,
+// in a list and in a field.
+func TestCtrlZ(t *testing.T) {
+	for name, keys := range map[string]string{"list": down, "field": "4so far"} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("sh", "-m", "-c", `"$0" demo; echo "stopped: $?"; read line; echo "read: $line"; fg; echo "left: $?"`, self(t))
+			cmd.Env = append(append(os.Environ(), asBridge+"=1"), ttytest.Env...)
+			c := ttytest.Start(t, cmd, 80, 24)
+			c.Sees("Esc cancel")
+			c.Sends(keys)
+			before := c.Wait("the keys", func(s ttytest.Screen) bool {
+				return strings.Contains(s.Text, "> 2. SQLite") || strings.Contains(s.Text, "so far")
+			}).Text
+			c.Sends("\x1a")
+			require.NotContains(t, c.Sees("stopped: 148"), "PostgreSQL", "the picker is off the screen")
+			c.Wait("a terminal as before", func(s ttytest.Screen) bool { return s.Cursor && s.AutoWrap && !s.Paste })
+			c.Sends("words\n")
+			c.Sees("read: words")
+			picker := before[strings.Index(before, "────"):]
+			c.Wait("the picker:\n"+picker, func(s ttytest.Screen) bool {
+				return strings.HasSuffix(s.Text, picker) && strings.Count(s.Text, "PostgreSQL") == 1
+			})
+			c.Sends(ctrlC)
+			c.Sees("left: 3")
+		})
+	}
 }

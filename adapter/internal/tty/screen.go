@@ -50,6 +50,12 @@ func by(n int, direction string) string { return "\x1b[" + strconv.Itoa(n) + dir
 // start prepares the terminal for frames.
 func (s *screen) start() { s.write(hideCursor + pasteOn + "\r") }
 
+// restart prepares the terminal again after others have written to it.
+func (s *screen) restart() {
+	s.lines, s.row, s.col, s.shown = nil, 0, 0, false
+	s.start()
+}
+
 // draw shows a frame of lines, cut to the terminal's size, with the cursor at
 // row and column; a negative row hides it.
 func (s *screen) draw(lines []string, row, col int) {

@@ -39,25 +39,35 @@ type Term struct {
 	state   *term.State // of a terminal that was changed
 	keys    cancelreader.CancelReader
 	signals chan os.Signal
-	quiet   func() // ends the signals of a new size
+	quiet   func() // ends the signals of changes
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 
-	mu      sync.Mutex
-	size    Size // as last seen
-	resized bool // since the last frame
+	mu  sync.Mutex
+	due due
+}
+
+// due is what has to be done before anything is drawn.
+type due struct {
+	size      Size // as last seen
+	resized   bool
+	suspend   bool // Ctrl+Z was pressed
+	continued bool // the process was stopped, and others had the terminal
+	stopping  bool // that it goes on again is known
 }
 
 // Start prepares the terminal. The events are a [Key], [Paste], [Size] or
-// [End] each; whoever takes them must go on doing so until Close.
+// [End] each; whoever takes them must go on doing so, and draw after each,
+// until Close. Ctrl+Z is none: it stops the process.
 //
 // Nothing is ever asked of the terminal: a reply could reach the shell.
 func (d *Device) Start(ctx context.Context) (*Term, error) {
 	// Before the terminal is changed: from here on a signal must not end the
 	// process, and a resize must not be missed.
-	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1), size: Size{d.Width, d.Height}}
+	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1)}
+	t.due.size = Size{d.Width, d.Height}
 	signal.Notify(t.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	changed, quiet := resized()
+	resized, continued, quiet := changes()
 	t.quiet = quiet
 	if err := t.raw(); err != nil {
 		t.unwatch()
@@ -76,7 +86,7 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 	t.stop = stop
 	chunks := make(chan []byte)
 	t.done.Go(func() { t.read(inner, chunks) })
-	t.done.Go(func() { t.watch(ctx, inner, chunks, changed) })
+	t.done.Go(func() { t.watch(ctx, inner, chunks, resized, continued) })
 	return t, nil
 }
 
@@ -113,15 +123,37 @@ func (t *Term) Close() {
 	t.unwatch()
 }
 
-// fit draws from now on for the size that was last seen. A terminal that has
-// its old size again may have lost lines in between.
+// fit does what is due before anything is drawn. A terminal that has its old
+// size again may have lost lines in between.
 func (t *Term) fit() {
 	t.mu.Lock()
-	size, resized := t.size, t.resized
-	t.resized = false
+	due := t.due
+	t.due.resized, t.due.suspend, t.due.continued = false, false, false
 	t.mu.Unlock()
-	if resized {
-		t.scr.resize(size.Width, size.Height)
+	if due.suspend {
+		t.scr.stop()
+		t.cooked()
+		t.stopProcess()
+	}
+	if due.suspend || due.continued {
+		_ = t.raw() // what fails here fails at the next key, too
+		t.scr.restart()
+	}
+	if due.resized {
+		t.scr.resize(due.size.Width, due.size.Height)
+	}
+}
+
+// stopProcess stops the process until somebody lets it go on.
+func (t *Term) stopProcess() {
+	stopping := func(v bool) {
+		t.mu.Lock()
+		t.due.stopping = v
+		t.mu.Unlock()
+	}
+	stopping(true)
+	if !stopProcess() {
+		stopping(false)
 	}
 }
 
@@ -133,7 +165,9 @@ func (t *Term) raw() error {
 	if err != nil {
 		return fmt.Errorf("terminal: raw mode: %w", err)
 	}
-	t.state = state
+	if t.state == nil { // as it was at first
+		t.state = state
+	}
 	return nil
 }
 
@@ -170,7 +204,7 @@ func (t *Term) read(ctx context.Context, chunks chan<- []byte) {
 
 // watch makes events of what is typed and of what happens, up to the end of
 // all, until inner ends.
-func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, changed <-chan os.Signal) {
+func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, resized, continued <-chan os.Signal) {
 	d := decoder{now: time.Now}
 	lone := time.NewTimer(escapeTime)
 	lone.Stop()
@@ -189,17 +223,19 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, changed <
 				chunks, events = nil, []any{hungUp}
 				break
 			}
-			events = d.feed(chunk)
+			events = t.suspends(d.feed(chunk))
 			lone.Stop()
 			if d.waiting() {
 				lone.Reset(escapeTime)
 			}
 		case <-lone.C:
 			events = d.flush()
-		case <-changed:
+		case <-resized:
 			if size, ok := t.look(); ok {
 				events = []any{size}
 			}
+		case <-continued:
+			events = t.continues()
 		case s := <-t.signals:
 			events = []any{endBy(s)}
 		case <-ctx.Done():
@@ -238,8 +274,31 @@ func (t *Term) look() (Size, bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.size, t.resized = Size{w, h}, true
-	return t.size, true
+	t.due.size, t.due.resized = Size{w, h}, true
+	return t.due.size, true
+}
+
+// continues is told that the process goes on.
+func (t *Term) continues() []any {
+	t.look()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.due.continued, t.due.stopping = !t.due.stopping, false
+	return []any{t.due.size}
+}
+
+// suspends takes Ctrl+Z out of the events. What takes its place makes the
+// program draw, and with that do what is due.
+func (t *Term) suspends(events []any) []any {
+	for i, ev := range events {
+		if k, ok := ev.(Key); ok && k.Name == "ctrl+z" {
+			t.mu.Lock()
+			t.due.suspend = true
+			events[i] = t.due.size
+			t.mu.Unlock()
+		}
+	}
+	return events
 }
 
 // outliveHangup keeps the SIGHUP that comes with a hang-up, before or after

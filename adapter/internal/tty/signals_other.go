@@ -1,0 +1,10 @@
+//go:build !unix
+
+package tty
+
+import "os"
+
+// changes never signals: here questions are asked in lines.
+func changes() (resized, continued <-chan os.Signal, stop func()) { return nil, nil, func() {} }
+
+func stopProcess() bool { return false }

@@ -210,7 +210,7 @@ func TestWindowPermission(t *testing.T) {
 	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.ReplaceAll(permission, "make test", "make clean"))
 	w.types("2")
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, first))
-	w.sees("✓ Permission: Reject")
+	w.sees("✓ Permission: make test → Reject")
 	w.sees("make clean") // one at a time
 	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, w.insists("\x1b", second))
 	p.answer <- "end_turn"

@@ -22,7 +22,7 @@
 //	    3. Other (type your answer)
 //
 //	  ↑↓ navigate • 1-9 quick select • Enter to select • Esc to cancel
-//	  n add a note
+//	  n add a note • ? all keys
 //	────────────────────────────────────────────────────────────
 //
 // On a dumb terminal, where the streams are no terminal, and with

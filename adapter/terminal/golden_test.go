@@ -233,6 +233,7 @@ var named = map[string]struct {
 	"ctrl+c":    {tty.Key{Name: "ctrl+c"}, "\x03"},
 	"ctrl+d":    {tty.Key{Name: "ctrl+d"}, "\x04"},
 	"ctrl+j":    {tty.Key{Name: "ctrl+j"}, "\n"},
+	"ctrl+o":    {tty.Key{Name: "ctrl+o"}, "\x0f"},
 	"ctrl+u":    {tty.Key{Name: "ctrl+u"}, "\x15"},
 	"ctrl+w":    {tty.Key{Name: "ctrl+w"}, "\x17"},
 	"ctrl+a":    {tty.Key{Name: "ctrl+a"}, "\x01"},

@@ -138,7 +138,7 @@ func TestEmptied(t *testing.T) {
 	require.Contains(t, drawn(m), "[x] Other")
 	press(t, m, "space space ctrl+u enter")
 	require.Contains(t, drawn(m), "Type an answer first")
-	press(t, m, "esc 1 2")
+	press(t, m, "esc up 1 2")
 	require.Contains(t, drawn(m), "[ ] Other")
 	press(t, m, "enter")
 	outcome, _ := m.Done()
@@ -200,38 +200,42 @@ func TestEnd(t *testing.T) {
 	require.Equal(t, convert.Outcome{Status: convert.Disconnected, Reason: "gone"}, outcome)
 }
 
-// BenchmarkRedraw is one key press in a list of 200 options, drawn.
+// BenchmarkRedraw is one key press in a list of 1,000 options, drawn.
 func BenchmarkRedraw(b *testing.B) {
-	for _, size := range []struct{ w, h int }{{80, 24}, {40, 15}} {
-		b.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(b *testing.B) {
-			m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Header: "Many", Options: numbered(200)}}},
-				picker.Options{Width: size.w, Height: size.h})
-			down := tty.Key{Name: "down"}
-			b.ReportAllocs()
-			for b.Loop() {
-				m.Update(down)
-				_, _, _ = m.View()
-			}
-		})
+	thousand := convert.Question{Text: "Which?", Header: "Many", Options: numbered(1000)}
+	several := thousand
+	several.MultiSelect = true
+	press := func(b *testing.B, q convert.Question, w, h int, keys ...tty.Key) {
+		m := picker.New(convert.Call{Questions: []convert.Question{q}}, picker.Options{Width: w, Height: h})
+		if keys[0].Name == "/" {
+			m.Update(keys[0])
+			keys = keys[1:]
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			m.Update(keys[i%len(keys)])
+			_, _, _ = m.View()
+		}
 	}
-	b.Run("filter", func(b *testing.B) {
-		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Options: numbered(200)}}}, picker.Options{})
-		keys := []any{tty.Key{Name: "1", Text: "1"}, tty.Key{Name: "backspace"}}
-		m.Update(tty.Key{Name: "/", Text: "/"})
+	down, back := tty.Key{Name: "down"}, tty.Key{Name: "backspace"}
+	for _, size := range []struct{ w, h int }{{80, 24}, {40, 15}, {200, 60}} {
+		b.Run(fmt.Sprintf("%dx%d", size.w, size.h), func(b *testing.B) { press(b, thousand, size.w, size.h, down) })
+	}
+	b.Run("ticking", func(b *testing.B) { press(b, several, 80, 24, tty.Key{Name: "space", Text: " "}, down) })
+	b.Run("end", func(b *testing.B) { press(b, thousand, 80, 24, tty.Key{Name: "end"}, tty.Key{Name: "home"}) })
+	b.Run("filter", func(b *testing.B) { press(b, thousand, 80, 24, tty.Key{Name: "/", Text: "/"}, typed('1'), back) })
+	b.Run("long text", func(b *testing.B) {
+		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "What?"}}}, picker.Options{})
+		m.Update(tty.Paste{Text: strings.Repeat("some words of text ", 1000)})
+		keys := []tty.Key{typed('x'), back}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			m.Update(keys[i%2])
 			_, _, _ = m.View()
 		}
 	})
-	b.Run("long text", func(b *testing.B) {
-		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "What?"}}}, picker.Options{})
-		m.Update(tty.Paste{Text: strings.Repeat("some words of text ", 1000)})
-		keys := []any{tty.Key{Name: "x", Text: "x"}, tty.Key{Name: "backspace"}}
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			m.Update(keys[i%2])
-			_, _, _ = m.View()
-		}
+	b.Run("long permission", func(b *testing.B) {
+		q := convert.Question{Text: strings.Repeat("a line of a command that goes on for a while and wraps\n", 10_000), Options: options("Allow", "Reject")}
+		press(b, q, 80, 24, down)
 	})
 }

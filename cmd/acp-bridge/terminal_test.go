@@ -47,7 +47,7 @@ const demoScreen = `> Set up a new service
 Hello! I am a script: there is no model, no account and no network behind me.
 But the questions are real: before I set anything up I have three of them.
 ────────────────────────────────────────────────────────────
- ← ■ Database  □ Features  □ Service name  ✓ Submit →
+ ← [☐ Database]  ☐ Features   ☐ Service name   ✓ Submit  →
 
   Which database should we use?
 
@@ -60,7 +60,7 @@ But the questions are real: before I set anything up I have three of them.
     4. Other (type your answer)
 
   Tab/←→ switch • ↑↓ select • Enter confirm • Esc cancel
-  n add a note
+  n add a note • ? all keys
 ────────────────────────────────────────────────────────────
 `
 
@@ -69,9 +69,9 @@ const demoEnd = `> Set up a new service
 Hello! I am a script: there is no model, no account and no network behind me.
 But the questions are real: before I set anything up I have three of them.
 
-✓ Database: PostgreSQL
-✓ Features: Auth, Logs
-✓ Service name: order-processor
+✓ Database → PostgreSQL
+✓ Features → Auth, Logs
+✓ Service name → order-processor
 
 Thank you. This is what I received:
 

@@ -23,6 +23,14 @@ type Field struct {
 
 	cells  []string // grapheme clusters
 	cursor int      // between cells
+	laid   laid
+}
+
+// laid is the text broken into lines, for as long as nothing changes.
+type laid struct {
+	width, cursor int
+	lines         []span
+	row, col      int
 }
 
 // String is what was typed.
@@ -35,7 +43,7 @@ func (f *Field) Value() string { return strings.TrimSpace(f.String()) }
 func (f *Field) Empty() bool { return len(f.cells) == 0 }
 
 // Clear takes the text away.
-func (f *Field) Clear() { f.cells, f.cursor = nil, 0 }
+func (f *Field) Clear() { f.cells, f.cursor, f.laid = nil, 0, laid{} }
 
 // Set replaces the text; the cursor is at its end.
 func (f *Field) Set(s string) {
@@ -67,7 +75,7 @@ func (f *Field) Insert(s string) {
 	before := strings.Join(f.cells[from:f.cursor], "") + s
 	parts, cursor := split(before+strings.Join(f.cells[f.cursor:to], ""), len(before))
 	f.cells = append(append(append([]string(nil), f.cells[:from]...), parts...), f.cells[to:]...)
-	f.cursor = from + cursor
+	f.cursor, f.laid = from+cursor, laid{}
 }
 
 // split returns the grapheme clusters of s and how many of them end at or
@@ -135,7 +143,7 @@ func (f *Field) remove(from, to int) {
 		return
 	}
 	f.cells = append(append([]string(nil), f.cells[:from]...), f.cells[to:]...)
-	f.cursor = from
+	f.cursor, f.laid = from, laid{}
 }
 
 func (f *Field) wordLeft() int {
@@ -197,35 +205,67 @@ func (f *Field) vertical(by, width int) bool {
 // span is one line of a field as it is shown: the cells from, up to to.
 type span struct{ from, to int }
 
-// layout breaks the text into lines of at most w columns and says in which row
-// and column the cursor stands. The cursor itself needs a column, so a full
-// line breaks before it.
+// layout breaks the text into lines of at most w columns, between words where
+// it can, and says in which row and column the cursor stands. The cursor itself
+// needs a column, so a full line breaks before it.
 func (f *Field) layout(w int) (lines []span, row, col int) {
 	w = max(w, 1)
-	at, x := 0, 0
+	if l := f.laid; l.lines != nil && l.width == w && l.cursor == f.cursor {
+		return l.lines, l.row, l.col
+	}
+	lines, row, col = f.breaks(w)
+	f.laid = laid{w, f.cursor, lines, row, col}
+	return lines, row, col
+}
+
+func (f *Field) breaks(w int) (lines []span, row, col int) {
+	at, x, word := 0, 0, 0 // where the line begins, its width, and where its last word begins
+	end := func(i int) {
+		lines = append(lines, span{at, i})
+		at, word = i, i
+	}
 	for i := 0; i <= len(f.cells); i++ {
-		cw := 1 // the cursor's column at the end of the text
-		if i < len(f.cells) {
+		cw := 0
+		switch {
+		case i < len(f.cells) && f.cells[i] != "\n":
 			cw = cellWidth(f.cells[i])
+		case f.cursor == i:
+			cw = 1 // the cursor's column at the end of a line
 		}
-		if x > 0 && x+cw > w && (i < len(f.cells) || f.cursor == i) {
-			lines = append(lines, span{at, i})
-			at, x = i, 0
-		}
-		if i == f.cursor {
-			row, col = len(lines), x
+		for cw > 0 && x > 0 && x+cw > w {
+			if i < len(f.cells) && blank(f.cells[i]) && f.cursor != i {
+				break // it stays behind its word, out of sight
+			}
+			if word == at || f.cursor == i && i < len(f.cells) && blank(f.cells[i]) {
+				word = i
+			}
+			end(word)
+			x = f.width(at, i)
 		}
 		if i == len(f.cells) {
 			break
 		}
 		if f.cells[i] == "\n" {
-			lines = append(lines, span{at, i})
-			at, x = i+1, 0
+			end(i)
+			at, word, x = i+1, i+1, 0
 			continue
 		}
-		x += cw
+		if x += cw; blank(f.cells[i]) {
+			word = i + 1
+		}
 	}
-	return append(lines, span{at, len(f.cells)}), row, col
+	lines = append(lines, span{at, len(f.cells)})
+	for row = len(lines) - 1; row > 0 && lines[row].from > f.cursor; row-- {
+	}
+	return lines, row, f.width(lines[row].from, f.cursor)
+}
+
+// width is the number of columns of the cells from, up to to.
+func (f *Field) width(from, to int) (n int) {
+	for _, c := range f.cells[from:to] {
+		n += cellWidth(c)
+	}
+	return n
 }
 
 // show is how a cell is drawn; a value may hold what must not be.
@@ -252,6 +292,7 @@ func ascii(cell string) bool { return len(cell) == 1 && cell[0] >= ' ' && cell[0
 // Draw returns the text as at most n lines of w columns around the cursor, and
 // where in them the cursor is.
 func (f *Field) Draw(w, n int) (out []string, row, col int) {
+	w = max(w, 1)
 	lines, row, col := f.layout(w)
 	from := 0
 	if n = max(n, 1); len(lines) > n {
@@ -260,7 +301,11 @@ func (f *Field) Draw(w, n int) (out []string, row, col int) {
 	}
 	for _, l := range lines {
 		var b strings.Builder
+		x := 0
 		for _, c := range f.cells[l.from:l.to] {
+			if x += cellWidth(c); x > w && blank(c) {
+				break
+			}
 			b.WriteString(show(c))
 		}
 		out = append(out, b.String())

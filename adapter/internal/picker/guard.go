@@ -17,13 +17,14 @@ type guard struct {
 // for something else: none counts before the hands have rested. After a
 // question was withdrawn under the reader's eyes, the user has to press Enter
 // first, which answers nothing.
-func (m *Picker) Guard(now time.Time, withdrawn bool) {
-	m.guard = &guard{last: now, ask: withdrawn}
+func (p *Picker) Guard(now time.Time, withdrawn bool) {
+	p.guard = &guard{last: now, ask: withdrawn}
+	p.settle()
 }
 
 // keeps reports whether an event of that time is kept away; name is the key's.
-func (m *Picker) keeps(at time.Time, name string) bool {
-	g := m.guard
+func (p *Picker) keeps(at time.Time, name string) bool {
+	g := p.guard
 	if g == nil {
 		return false
 	}
@@ -32,11 +33,11 @@ func (m *Picker) keeps(at time.Time, name string) bool {
 	switch {
 	case !rested:
 		if !g.ask {
-			m.message = "Typed before this question was there: ignored"
+			p.message = "Typed before this question was there: ignored"
 		}
 		return true
 	case !g.ask || name == "ctrl+c":
-		m.guard = nil
+		p.guard = nil
 		return false
 	}
 	g.ask = name != "enter" && name != "esc"

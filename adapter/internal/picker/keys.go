@@ -9,30 +9,33 @@ import (
 )
 
 // key handles one key press.
-func (m *Picker) key(k tty.Key) {
-	name := k.Name
-	if name == "ctrl+c" {
-		m.finish(convert.Cancelled, convert.CancelMessage)
+func (p *Picker) key(k tty.Key) {
+	if k.Name == "ctrl+c" {
+		p.finish(convert.Cancelled, convert.CancelMessage)
 		return
 	}
-	s := m.sheet()
+	s := p.sheet()
 	switch {
-	case m.over != overlayNone:
-		m.overlayKey(strings.ToLower(name))
+	case p.pager != nil:
+		p.pagerKey(k.Name)
+	case p.over != overlayNone:
+		p.overlayKey(strings.ToLower(k.Name))
+	case k.Name == "ctrl+o":
+		p.openAll()
 	case s == nil:
-		m.submitKey(name)
+		p.submitKey(k.Name)
 	case s.edit == editNothing:
-		m.listKey(s, name)
+		p.listKey(s, k)
 	default:
-		m.editKey(s, k)
+		p.editKey(s, k)
 	}
 }
 
 // paste inserts text where text can be typed. A list takes none: what is
 // pasted there by accident must not pick anything.
-func (m *Picker) paste(text string) {
-	s := m.sheet()
-	if s == nil || m.over != overlayNone {
+func (p *Picker) paste(text string) {
+	s := p.sheet()
+	if s == nil || p.over != overlayNone || p.pager != nil {
 		return
 	}
 	switch s.edit {
@@ -44,185 +47,185 @@ func (m *Picker) paste(text string) {
 		s.filter.Insert(text)
 		s.applyFilter()
 	default:
-		m.message = "Pasted text was ignored: choose Other to type an answer"
+		p.message = "Pasted text was ignored: choose Other to type an answer"
 		if s.closed {
-			m.message = "Pasted text was ignored"
+			p.message = "Pasted text was ignored"
 		}
 	}
 }
 
-func (m *Picker) overlayKey(name string) {
-	over := m.over
+func (p *Picker) overlayKey(name string) {
+	over := p.over
 	switch name {
-	case "y", "shift+y":
+	case "y":
 	case "enter":
 		// The answer that is in capitals: no to a discard, yes to a long text.
 		if over == overlayDiscard {
-			m.over = overlayNone
+			p.over = overlayNone
 			return
 		}
-	case "n", "shift+n", "esc":
-		m.over, m.submitting = overlayNone, false
+	case "n", "esc":
+		p.over, p.submitting = overlayNone, false
 		if over == overlayLong {
-			m.sheet().edit = editText
+			p.sheet().edit = editText
 		}
 		return
 	default:
 		return
 	}
-	m.over = overlayNone
+	p.over = overlayNone
 	if over == overlayDiscard {
-		m.finish(convert.Cancelled, convert.CancelMessage)
+		p.finish(convert.Cancelled, convert.CancelMessage)
 		return
 	}
-	s := m.sheet()
+	s := p.sheet()
 	s.approved = s.result().Text
-	if m.submitting {
-		m.submit()
+	if p.submitting {
+		p.submit()
 		return
 	}
-	m.confirm()
+	p.confirm()
 }
 
-func (m *Picker) submitKey(name string) {
+func (p *Picker) submitKey(name string) {
 	switch name {
 	case "enter":
-		m.submit()
+		p.submit()
 	case "esc":
-		m.escape()
+		p.escape()
 	case "tab", "right":
-		m.switchTab(1)
+		p.switchTab(1)
 	case "shift+tab", "left":
-		m.switchTab(-1)
+		p.switchTab(-1)
 	case "down", "j":
-		m.summaryTop++
+		p.reviewTop++
 	case "up", "k":
-		m.summaryTop--
+		p.reviewTop--
+	case "v":
+		p.openAll()
+	case "?":
+		p.openKeys()
 	}
 }
 
-func (m *Picker) listKey(s *sheet, name string) {
-	switch name {
+func (p *Picker) listKey(s *sheet, k tty.Key) {
+	typed := s.typed
+	s.typed = ""
+	if k.Text != "" && s.isOther(s.focused()) && !(s.ownWords && k.Name == "space") {
+		s.editOther() // whoever types on Other has begun with the answer
+		if k.Name != "space" {
+			s.answer.Insert(k.Text)
+		}
+		return
+	}
+	switch k.Name {
 	case "up", "k":
 		s.move(-1)
 	case "down", "j":
 		s.move(1)
 	case "home", "g":
 		s.jump(-len(s.rows) - 1)
-	case "end", "shift+g", "G":
+	case "end", "G":
 		s.jump(len(s.rows) + 1)
 	case "pgup":
-		s.jump(-longList + 1)
+		s.jump(-s.page)
 	case "pgdown":
-		s.jump(longList - 1)
+		s.jump(s.page)
 	case "tab", "right":
-		m.switchTab(1)
+		p.switchTab(1)
 	case "shift+tab", "left":
-		m.switchTab(-1)
+		p.switchTab(-1)
 	case "enter":
-		m.pick(s)
+		p.pick(s)
 	case "space":
 		if s.q.MultiSelect {
-			m.toggle(s)
+			p.toggle(s)
 		}
 	case "n":
-		if !s.closed && s.focused() >= 0 && !s.isOther(s.focused()) {
+		if s.notable() {
 			s.edit, s.oldNote = editNote, s.note.String()
 		}
 	case "/":
 		if s.long() {
 			s.edit = editFilter
 		}
+	case "v":
+		p.openAll()
+	case "?":
+		p.openKeys()
 	case "esc":
 		if !s.filter.Empty() {
 			s.clearFilter()
 			return
 		}
-		m.escape()
+		p.escape()
 	default:
-		if len(name) == 1 && name[0] >= '0' && name[0] <= '9' {
-			m.digit(s, int(name[0]-'0'))
+		if len(k.Name) == 1 && k.Name[0] >= '0' && k.Name[0] <= '9' {
+			s.typed = typed
+			p.digit(s, k.Name)
 		}
 	}
-}
-
-// long reports whether the list scrolls and can be filtered.
-func (s *sheet) long() bool { return len(s.rows) > longList }
-
-// digit picks the entry with that number; 0 is Other.
-func (m *Picker) digit(s *sheet, n int) {
-	entry := n - 1
-	if n == 0 {
-		if !s.other {
-			return
-		}
-		entry = len(s.rows)
-	}
-	if !s.focusOn(entry) {
-		return
-	}
-	if s.q.MultiSelect {
-		m.toggle(s)
-		return
-	}
-	m.pick(s)
 }
 
 // pick takes the entry in focus, or with several picks what is ticked.
-func (m *Picker) pick(s *sheet) {
+func (p *Picker) pick(s *sheet) {
 	entry := s.focused()
 	switch {
 	case entry < 0:
 	case s.isOther(entry) && !s.ownWords:
-		s.edit = editText
+		s.editOther()
 	case s.q.MultiSelect:
 		if !s.answered() {
-			m.message = "Nothing picked yet: Space picks the option in focus"
+			p.message = "Nothing picked yet: Space picks the option in focus"
 			return
 		}
-		m.confirm()
+		p.confirm()
 	default:
 		s.chosen = entry
-		m.confirm()
+		p.confirm()
 	}
 }
 
-func (m *Picker) toggle(s *sheet) {
+// toggle ticks the entry in focus, or takes the tick away. An option that
+// stands alone takes all others away, and goes when another is ticked.
+func (p *Picker) toggle(s *sheet) {
 	entry := s.focused()
 	switch {
 	case entry < 0:
-	case !s.isOther(entry):
-		s.picked[entry] = !s.picked[entry]
-	case s.ownWords:
+	case s.isOther(entry) && s.ownWords:
 		s.ownWords = false
+	case s.isOther(entry):
+		s.editOther()
 	default:
-		s.edit = editText
+		s.picked[entry] = !s.picked[entry]
+		if s.picked[entry] {
+			s.standAlone(entry)
+		}
 	}
 }
 
 // editKey handles a key while text is typed.
-func (m *Picker) editKey(s *sheet, k tty.Key) {
+func (p *Picker) editKey(s *sheet, k tty.Key) {
 	f := s.field()
-	name := k.Name
 	switch {
-	case name == "enter":
-		m.accept(s)
-	case name == "esc":
-		m.leaveEdit(s)
-	case name == "ctrl+d" && f.Empty():
-		m.finish(convert.Cancelled, convert.CancelMessage)
-	case name == "tab" && m.several():
-		m.switchTab(1)
-	case name == "shift+tab" && m.several():
-		m.switchTab(-1)
-	case s.free() && f.Empty() && name == "right":
-		m.switchTab(1)
-	case s.free() && f.Empty() && name == "left":
-		m.switchTab(-1)
-	case s.edit == editFilter && (name == "up" || name == "down"):
-		m.listKey(s, name)
+	case k.Name == "enter":
+		p.accept(s)
+	case k.Name == "esc":
+		p.leaveEdit(s)
+	case k.Name == "ctrl+d" && f.Empty():
+		p.escape()
+	case k.Name == "tab" && p.several():
+		p.switchTab(1)
+	case k.Name == "shift+tab" && p.several():
+		p.switchTab(-1)
+	case s.free() && f.Empty() && k.Name == "right":
+		p.switchTab(1)
+	case s.free() && f.Empty() && k.Name == "left":
+		p.switchTab(-1)
+	case s.edit == editFilter && (k.Name == "up" || k.Name == "down"):
+		p.listKey(s, k)
 	default:
-		f.Key(k, m.fieldWidth(s))
+		f.Key(k, p.fieldWidth(s))
 		if s.edit == editFilter {
 			s.applyFilter()
 		}
@@ -241,18 +244,18 @@ func (s *sheet) field() *edit.Field {
 }
 
 // accept is Enter while text is typed.
-func (m *Picker) accept(s *sheet) {
+func (p *Picker) accept(s *sheet) {
 	switch s.edit {
 	case editNote:
 		s.edit = editNothing
 	case editFilter:
 		s.edit = editNothing
 		if s.single() && len(s.visible) > 0 {
-			m.pick(s)
+			p.pick(s)
 		}
 	case editText:
 		if s.answer.Value() == "" {
-			m.message = "Type an answer first"
+			p.message = "Type an answer first"
 			return
 		}
 		s.keepText()
@@ -260,7 +263,7 @@ func (m *Picker) accept(s *sheet) {
 			if !s.free() {
 				s.edit = editNothing
 			}
-			m.confirm()
+			p.confirm()
 			return
 		}
 		s.edit = editNothing // there may be more to tick
@@ -268,7 +271,7 @@ func (m *Picker) accept(s *sheet) {
 }
 
 // leaveEdit is Esc while text is typed.
-func (m *Picker) leaveEdit(s *sheet) {
+func (p *Picker) leaveEdit(s *sheet) {
 	switch s.edit {
 	case editNote:
 		s.note.Set(s.oldNote)
@@ -277,11 +280,14 @@ func (m *Picker) leaveEdit(s *sheet) {
 		return
 	case editText:
 		if s.free() {
-			m.escape()
+			p.escape()
 			return
 		}
-		if s.answer.Value() == "" {
+		switch { // a text that counted counts as it was, unless it was taken away
+		case s.answer.Value() == "":
 			s.keepText()
+		case s.ownWords || s.isOther(s.chosen):
+			s.answer.Set(s.oldText)
 		}
 	}
 	s.edit = editNothing

@@ -2,7 +2,6 @@ package picker
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
@@ -27,7 +26,7 @@ const (
 // entry draws one entry of the list, at least one line of at most w columns.
 // Only the first line can carry a number or a box: nothing that a label says
 // can look like another entry.
-func (m *Picker) entry(s *sheet, i int, w int, b brief) []string {
+func (p *Picker) entry(s *sheet, i int, w int, b brief) []string {
 	entry := s.entry(i)
 	focus := i == s.focus
 	label, desc := OtherLabel, ""
@@ -57,9 +56,9 @@ func (m *Picker) entry(s *sheet, i int, w int, b brief) []string {
 	for j, t := range text {
 		switch {
 		case j > 0 && focus:
-			lines = append(lines, gap+m.style.Accent(t))
+			lines = append(lines, gap+p.style.Accent(t))
 		case focus:
-			lines = append(lines, m.style.Accent(lead+t))
+			lines = append(lines, p.style.Accent(lead+t))
 		default:
 			lines = append(lines, lead+t)
 		}
@@ -70,21 +69,10 @@ func (m *Picker) entry(s *sheet, i int, w int, b brief) []string {
 			n = focusLines
 		}
 		for _, t := range cells.AtMost(cells.Wrap(desc, room), n, room) {
-			lines = append(lines, gap+m.style.Faint(t))
+			lines = append(lines, gap+p.style.Faint(t))
 		}
 	}
 	return lines
-}
-
-// mark is what stands before an entry's label.
-func (s *sheet) mark(entry int) string {
-	if s.single() {
-		return strconv.Itoa(entry+1) + ". "
-	}
-	if s.isOther(entry) && s.ownWords || !s.isOther(entry) && s.picked[entry] {
-		return "[x] "
-	}
-	return "[ ] "
 }
 
 // listBox is a list drawn into a number of lines: entries from up to to.
@@ -94,42 +82,26 @@ type listBox struct {
 	focus    int // line after the focused entry, where text is typed
 }
 
-// list draws the part of the list around the focus that fits into n lines. A
-// long list takes no more than longList lines with its scroll marks, counting
-// an entry as one.
-func (m *Picker) list(s *sheet, w, n int, b brief) listBox {
+// list draws the part of the list around the focus that fits into n lines.
+func (p *Picker) list(s *sheet, w, n int, b brief) listBox {
 	count := s.count()
-	slots := count + 2
-	if s.long() {
-		slots = longList
-	}
 	memo := map[int][]string{}
 	draw := func(i int) []string {
 		if memo[i] == nil {
-			memo[i] = m.entry(s, i, w, b)
+			memo[i] = p.entry(s, i, w, b)
 			// One entry never takes all lines: the scroll marks need theirs.
 			memo[i] = memo[i][:min(len(memo[i]), max(1, n-2))]
 		}
 		return memo[i]
 	}
-	// marks is the number of scroll marks around entries a to b.
-	marks := func(a, b int) (k int) {
-		if a > 0 {
-			k++
-		}
-		if b < count {
-			k++
-		}
-		return k
-	}
 	// An entry takes a line at least, so that the search can begin near by.
-	from := max(min(s.top, s.focus), s.focus-min(n, slots))
+	from := max(min(s.top, s.focus), s.focus-n)
 	to := from
 	for ; ; from++ {
 		lines := 0
 		for to = from; to < count; to++ {
 			h := len(draw(to))
-			if k := marks(from, to+1); lines+h+k > n || to+1-from+k > slots {
+			if lines+h+marks(from, to+1, count) > n {
 				break
 			}
 			lines += h
@@ -139,12 +111,12 @@ func (m *Picker) list(s *sheet, w, n int, b brief) listBox {
 		}
 	}
 	to = max(to, min(s.focus+1, count)) // the focus is drawn even where it does not fit
-	for from > 0 && to == count && m.fits(from-1, to, count, n, slots, draw) {
+	for from > 0 && to == count && height(from-1, to, draw)+marks(from-1, to, count) <= n {
 		from--
 	}
 	box := listBox{from: from, to: to}
 	if from > 0 {
-		box.lines = append(box.lines, m.more("↑", from))
+		box.lines = append(box.lines, p.more("↑", from, s.pickedIn(0, from)))
 	}
 	for i := from; i < to; i++ {
 		box.lines = append(box.lines, draw(i)...)
@@ -153,24 +125,53 @@ func (m *Picker) list(s *sheet, w, n int, b brief) listBox {
 		}
 	}
 	if to < count {
-		box.lines = append(box.lines, m.more("↓", count-to))
+		box.lines = append(box.lines, p.more("↓", count-to, s.pickedIn(to, count)))
 	}
 	return box
 }
 
-// fits reports whether entries from up to to, the last ones, take no more
-// than n lines.
-func (m *Picker) fits(from, to, count, n, slots int, draw func(int) []string) bool {
-	lines, used := 0, to-from
+// marks is the number of scroll marks around entries from up to to.
+func marks(from, to, count int) (k int) {
 	if from > 0 {
-		lines, used = 1, used+1
+		k++
 	}
+	if to < count {
+		k++
+	}
+	return k
+}
+
+// height is the number of lines of entries from up to to.
+func height(from, to int, draw func(int) []string) (lines int) {
 	for i := from; i < to; i++ {
 		lines += len(draw(i))
 	}
-	return lines <= n && used <= slots
+	return lines
 }
 
-func (m *Picker) more(arrow string, n int) string {
-	return strings.Repeat(" ", indent+2) + m.style.Faint(fmt.Sprintf("%s %d more...", arrow, n))
+// pickedIn counts the picks among entries of the list.
+func (s *sheet) pickedIn(from, to int) (n int) {
+	if s.single() {
+		return 0
+	}
+	for i := from; i < to; i++ {
+		switch e := s.entry(i); {
+		case s.isOther(e):
+			if s.ownWords {
+				n++
+			}
+		case s.picked[e]:
+			n++
+		}
+	}
+	return n
+}
+
+// more says how many entries are out of sight, and how many of them are picked.
+func (p *Picker) more(arrow string, n, picked int) string {
+	text := fmt.Sprintf("%s %d more...", arrow, n)
+	if picked > 0 {
+		text += fmt.Sprintf(" (%d picked)", picked)
+	}
+	return strings.Repeat(" ", indent+2) + p.style.Faint(text)
 }

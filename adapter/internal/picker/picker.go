@@ -11,6 +11,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
+// Options say how a picker is drawn. The zero value is 80 by 24 with colours,
+// until a [tty.Size] says otherwise.
+type Options struct {
+	NoColor       bool
+	Width, Height int
+}
+
 // overlay is a question about the answers, which takes all keys.
 type overlay int
 
@@ -19,13 +26,6 @@ const (
 	overlayDiscard
 	overlayLong
 )
-
-// Options say how a picker is drawn. The zero value is 80 by 24 with colours,
-// until a [tty.Size] says otherwise.
-type Options struct {
-	NoColor       bool
-	Width, Height int
-}
 
 // Picker is questions while they are answered: it takes events, draws itself
 // and is done at some point. What it draws depends on nothing but the events
@@ -36,10 +36,12 @@ type Picker struct {
 	over          overlay
 	submitting    bool   // the overlay is about what Submit sends
 	message       string // about the last key
+	pager         *pager // shown in place of all else
+	guard         *guard
 	width, height int
 	style         cells.Style
-	guard         *guard
-	summaryTop    int
+	reviewTop     int
+	frame         frame // as it is drawn
 	done          bool
 	outcome       convert.Outcome
 }
@@ -56,12 +58,12 @@ func NewChoice(q convert.Question, o Options) *Picker {
 }
 
 func build(questions []convert.Question, closed bool, o Options) *Picker {
-	m := &Picker{width: o.Width, height: o.Height, style: cells.Style{NoColor: o.NoColor}}
-	if m.width <= 0 {
-		m.width = 80
+	p := &Picker{width: o.Width, height: o.Height, style: cells.Style{NoColor: o.NoColor}}
+	if p.width <= 0 {
+		p.width = 80
 	}
-	if m.height <= 0 {
-		m.height = 24
+	if p.height <= 0 {
+		p.height = 24
 	}
 	for i, q := range questions {
 		s := newSheet(q, closed)
@@ -70,120 +72,132 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 		} else if s.head == "" {
 			s.head = "Question"
 		}
-		m.sheets = append(m.sheets, s)
+		p.sheets = append(p.sheets, s)
 	}
 	switch {
 	case len(questions) == 0:
-		m.finish(convert.Failed, "the call has no questions")
+		p.finish(convert.Failed, "the call has no questions")
 	case closed && len(questions[0].Options) == 0:
-		m.finish(convert.Failed, "the choice has no options")
+		p.finish(convert.Failed, "the choice has no options")
 	}
-	return m
+	p.settle()
+	return p
 }
 
 // Done returns the outcome once there is one.
-func (m *Picker) Done() (convert.Outcome, bool) { return m.outcome, m.done }
+func (p *Picker) Done() (convert.Outcome, bool) { return p.outcome, p.done }
 
 // Index is the position of the option that was picked, for a single-select
 // question of which several options may have the same label. It is -1 when no
 // option was.
-func (m *Picker) Index() int {
-	if !m.done || m.outcome.Status != convert.Answered || m.sheets[0].isOther(m.sheets[0].chosen) {
+func (p *Picker) Index() int {
+	if !p.done || p.outcome.Status != convert.Answered || p.sheets[0].isOther(p.sheets[0].chosen) {
 		return -1
 	}
-	return m.sheets[0].chosen
+	return p.sheets[0].chosen
 }
 
 // Update takes an event of package tty. It ignores all others.
-func (m *Picker) Update(ev any) {
+func (p *Picker) Update(ev any) {
 	switch ev := ev.(type) {
 	case tty.Size:
 		if ev.Width > 0 && ev.Height > 0 {
-			m.width, m.height = ev.Width, ev.Height
+			p.width, p.height = ev.Width, ev.Height
 		}
 	case tty.End:
 		if ev.Gone {
-			m.finish(convert.Disconnected, ev.Reason)
+			p.finish(convert.Disconnected, ev.Reason)
 		} else {
-			m.finish(convert.Cancelled, ev.Reason)
+			p.finish(convert.Cancelled, ev.Reason)
 		}
 	}
-	if m.done {
+	if p.done {
 		return
 	}
 	switch ev := ev.(type) {
 	case tty.Key:
-		m.message = ""
-		if !m.keeps(ev.At, ev.Name) {
-			m.key(ev)
+		p.message = ""
+		if !p.keeps(ev.At, ev.Name) {
+			p.key(ev)
 		}
 	case tty.Paste:
-		m.message = ""
-		if !m.keeps(ev.At, "") {
-			m.paste(ev.Text)
+		p.message = ""
+		if !p.keeps(ev.At, "") {
+			p.paste(ev.Text)
 		}
 	}
-	m.settle()
+	p.settle()
 }
 
 // Record is one line per question that says how it was answered, for the
 // scrollback. It is empty until the picker is done.
-func (m *Picker) Record() []string {
-	if !m.done {
+func (p *Picker) Record() []string {
+	if !p.done {
 		return nil
 	}
-	if m.outcome.Status != convert.Answered {
-		if len(m.sheets) == 0 {
+	if p.outcome.Status != convert.Answered {
+		if len(p.sheets) == 0 {
 			return nil
 		}
-		what := m.sheets[0].head
-		if n := len(m.sheets); n > 1 {
+		what := p.sheets[0].name()
+		if n := len(p.sheets); n > 1 {
 			what = fmt.Sprintf("%d questions", n)
 		}
-		return []string{cells.Cut(fmt.Sprintf("✗ %s: %s", what, m.outcome.Status), m.width)}
+		end := fmt.Sprintf(": %s", p.outcome.Status)
+		return []string{cells.Cut("✗ "+cells.Cut(what, max(8, p.width-2-cells.Width(end)))+end, p.width)}
 	}
 	var lines []string
-	for _, s := range m.sheets {
-		lines = append(lines, cells.Cut("✓ "+s.head+": "+s.summary(), m.width))
+	for _, s := range p.sheets {
+		lines = append(lines, cells.Cut(answered("✓ ", s.name(), s.summary(), p.width), p.width))
 	}
 	return lines
 }
 
-func (m *Picker) finish(status convert.Status, reason string) {
-	if m.done {
+// answered is a question's name and its answer on a line of w columns, of which
+// the answer has at least half.
+func answered(mark, name, answer string, w int) string {
+	arrow := " → "
+	room := w - cells.Width(mark) - cells.Width(arrow)
+	name = cells.Cut(name, max(room/2, room-cells.Width(answer)))
+	return mark + name + arrow + answer
+}
+
+func (p *Picker) finish(status convert.Status, reason string) {
+	if p.done {
 		return
 	}
-	m.done = true
-	m.outcome = convert.Outcome{Status: status, Reason: reason}
+	p.done = true
+	p.outcome = convert.Outcome{Status: status, Reason: reason}
 	if status == convert.Answered {
-		for _, s := range m.sheets {
-			m.outcome.Answers = append(m.outcome.Answers, s.result())
+		for _, s := range p.sheets {
+			p.outcome.Answers = append(p.outcome.Answers, s.result())
 		}
 	}
 }
 
 // Again takes back that the user is done: answers that do not fit can be changed,
 // and the others stay.
-func (m *Picker) Again() {
-	m.done, m.outcome = false, convert.Outcome{}
-	if s := m.sheet(); s != nil && len(s.rows) == 0 {
+func (p *Picker) Again() {
+	p.done, p.outcome = false, convert.Outcome{}
+	if s := p.sheet(); s != nil && len(s.rows) == 0 {
 		s.edit = editText
 	}
+	p.settle()
 }
 
 // sheet is the question one is on, nil on the Submit tab.
-func (m *Picker) sheet() *sheet {
-	if m.tab < len(m.sheets) {
-		return m.sheets[m.tab]
+func (p *Picker) sheet() *sheet {
+	if p.tab < len(p.sheets) {
+		return p.sheets[p.tab]
 	}
 	return nil
 }
 
-func (m *Picker) several() bool { return len(m.sheets) > 1 }
+func (p *Picker) several() bool { return len(p.sheets) > 1 }
 
 // answers counts the questions answered so far.
-func (m *Picker) answers() (n int) {
-	for _, s := range m.sheets {
+func (p *Picker) answers() (n int) {
+	for _, s := range p.sheets {
 		if s.answered() {
 			n++
 		}
@@ -192,8 +206,8 @@ func (m *Picker) answers() (n int) {
 }
 
 // unanswered is the first question without an answer, -1 if there is none.
-func (m *Picker) unanswered() int {
-	for i, s := range m.sheets {
+func (p *Picker) unanswered() int {
+	for i, s := range p.sheets {
 		if !s.answered() {
 			return i
 		}
@@ -202,54 +216,54 @@ func (m *Picker) unanswered() int {
 }
 
 // switchTab goes to another question or to Submit, around the ends.
-func (m *Picker) switchTab(by int) {
-	if !m.several() {
+func (p *Picker) switchTab(by int) {
+	if !p.several() {
 		return
 	}
-	if s := m.sheet(); s != nil {
+	if s := p.sheet(); s != nil {
 		s.leave()
 	}
-	n := len(m.sheets) + 1
-	m.tab = ((m.tab+by)%n + n) % n
-	m.summaryTop = 0
+	n := len(p.sheets) + 1
+	p.tab = ((p.tab+by)%n + n) % n
+	p.reviewTop = 0
 }
 
 // confirm takes the answer of the question one is on and goes on.
-func (m *Picker) confirm() {
-	s := m.sheet()
+func (p *Picker) confirm() {
+	s := p.sheet()
 	switch {
 	case s.tooLong():
-		m.over = overlayLong
-	case m.several():
-		m.switchTab(1)
+		p.over = overlayLong
+	case p.several():
+		p.switchTab(1)
 	default:
-		m.finish(convert.Answered, "")
+		p.finish(convert.Answered, "")
 	}
 }
 
 // submit sends all answers, or goes to the question that has none: several
 // questions are answered as a whole or not at all.
-func (m *Picker) submit() {
-	m.submitting = false
-	if i := m.unanswered(); i >= 0 {
-		m.tab = i
-		m.message = "Not answered yet: " + m.sheets[i].head
+func (p *Picker) submit() {
+	p.submitting = false
+	if i := p.unanswered(); i >= 0 {
+		p.tab = i
+		p.message = "Not answered yet: " + p.sheets[i].name()
 		return
 	}
-	for i, s := range m.sheets {
+	for i, s := range p.sheets {
 		if s.tooLong() {
-			m.tab, m.over, m.submitting = i, overlayLong, true
+			p.tab, p.over, p.submitting = i, overlayLong, true
 			return
 		}
 	}
-	m.finish(convert.Answered, "")
+	p.finish(convert.Answered, "")
 }
 
 // escape cancels; where answers would be lost it asks first.
-func (m *Picker) escape() {
-	if m.several() && m.answers() > 0 {
-		m.over = overlayDiscard
+func (p *Picker) escape() {
+	if p.several() && p.answers() > 0 {
+		p.over = overlayDiscard
 		return
 	}
-	m.finish(convert.Cancelled, convert.CancelMessage)
+	p.finish(convert.Cancelled, convert.CancelMessage)
 }

@@ -13,8 +13,7 @@ import (
 // OtherLabel is the last entry of every question that has options.
 const OtherLabel = "Other (type your answer)"
 
-// longList is the number of options beyond which a list scrolls and can be
-// filtered.
+// longList is the number of options beyond which a list can be filtered.
 const longList = 6
 
 // LongAnswer is the number of characters beyond which typed text is sent only
@@ -34,16 +33,21 @@ const (
 // sheet is one question while it is being answered: what is shown of it and
 // what the user has done to it so far.
 type sheet struct {
-	q      convert.Question
-	head   string // never empty
-	text   []string
-	rows   []row
-	other  bool // Other follows the options
-	closed bool // a choice: no Other, no notes
+	q       convert.Question
+	head    string // never empty
+	named   bool   // the head is the question's own
+	text    wrapped
+	rows    []row
+	other   bool // Other follows the options
+	closed  bool // a choice: no Other, no notes
+	numbers numbering
+	longest int // lines of a preview
 
-	visible []int // rows that the filter lets through
-	focus   int   // position in the list
-	top     int   // first entry drawn
+	visible []int  // rows that the filter lets through
+	focus   int    // position in the list
+	top     int    // first entry drawn
+	page    int    // entries drawn, less one
+	typed   string // digits of a number
 	edit    editing
 
 	chosen   int    // single-select: the row picked, other's index, or -1
@@ -53,6 +57,7 @@ type sheet struct {
 	answer   edit.Field
 	note     edit.Field
 	oldNote  string
+	oldText  string // of the answer, before it was changed
 	filter   edit.Field
 }
 
@@ -69,7 +74,7 @@ func newSheet(q convert.Question, closed bool) *sheet {
 	s := &sheet{
 		q:      q,
 		head:   clean.Line(q.Header),
-		text:   Paragraph(q.Text),
+		text:   wrapped{raw: Paragraph(q.Text)},
 		other:  len(q.Options) > 0 && !closed,
 		closed: closed,
 		chosen: -1,
@@ -80,6 +85,7 @@ func newSheet(q convert.Question, closed bool) *sheet {
 		r := row{label: Label(o), description: clean.Line(o.Description)}
 		if strings.TrimSpace(o.Preview) != "" {
 			r.preview = Paragraph(o.Preview)
+			s.longest = max(s.longest, len(r.preview))
 		}
 		r.folded = strings.ToLower(r.label + "\n" + r.description)
 		s.rows = append(s.rows, r)
@@ -88,7 +94,50 @@ func newSheet(q convert.Question, closed bool) *sheet {
 	if len(s.rows) == 0 {
 		s.edit = editText
 	}
+	s.named = s.head != ""
+	s.numbers = s.numberAs()
 	return s
+}
+
+// dropAlone takes away options that stand alone: words stand beside them now.
+func (s *sheet) dropAlone() {
+	for i := range s.picked {
+		s.picked[i] = s.picked[i] && s.q.Options[i].Effect == 0
+	}
+}
+
+// name is what the question is called once it is off the screen. A choice is
+// called by what was chosen about.
+func (s *sheet) name() string {
+	text := clean.Line(s.text.raw[0])
+	switch {
+	case s.closed && s.named && text != "":
+		return s.head + ": " + text
+	case s.named || text == "":
+		return s.head
+	}
+	return text
+}
+
+// long reports whether the list can be filtered.
+func (s *sheet) long() bool { return len(s.rows) > longList }
+
+// notable reports whether a note can be added to the entry in focus.
+func (s *sheet) notable() bool {
+	return !s.closed && s.focused() >= 0 && !s.isOther(s.focused())
+}
+
+// standAlone takes away what cannot be picked beside an entry.
+func (s *sheet) standAlone(entry int) {
+	alone := func(i int) bool { return s.q.Options[i].Effect != 0 }
+	for i := range s.picked {
+		if i != entry && (alone(i) || alone(entry)) {
+			s.picked[i] = false
+		}
+	}
+	if alone(entry) {
+		s.ownWords = false
+	}
 }
 
 // Label is an option's label as it is shown: one line, never empty.
@@ -237,13 +286,18 @@ func (s *sheet) leave() {
 	s.edit = editNothing
 }
 
+// editOther lets the user type an answer.
+func (s *sheet) editOther() { s.edit, s.oldText = editText, s.answer.String() }
+
 // keepText makes the typed text the answer, or part of it.
 func (s *sheet) keepText() {
 	typed := s.answer.Value() != ""
 	switch {
 	case s.free():
 	case s.q.MultiSelect:
-		s.ownWords = typed
+		if s.ownWords = typed; typed {
+			s.dropAlone()
+		}
 	case typed:
 		s.chosen = len(s.rows)
 	case s.isOther(s.chosen):

@@ -9,95 +9,126 @@ import (
 )
 
 // headLines draws the header of the one question, or the tabs of several.
-func (m *Picker) headLines(w int) []string {
-	if m.several() {
-		return []string{m.tabBar(w)}
+func (p *Picker) headLines(w int) []string {
+	if p.several() {
+		return []string{p.tabBar(w)}
 	}
-	return []string{" " + m.style.Strong(cells.Cut(m.sheets[0].head, max(1, w-1)))}
+	return []string{" " + p.style.Strong(cells.Cut(p.sheets[0].head, max(1, w-1)))}
 }
 
 // tabBar draws the tabs, their names as long as the width allows; where that
-// is too short to tell them apart, the name of the tab one is on alone. A
-// square is filled for a question that is answered, and for the one that one
-// is on.
-func (m *Picker) tabBar(w int) string {
-	for n := 24; n >= 4; n-- {
-		if bar := m.tabsOf(n, n, "  "); cells.Width(bar) <= w {
+// is too short to tell them apart, the name of the tab one is on alone. The tab
+// one is on stands in brackets, and a box says whether its question is answered.
+func (p *Picker) tabBar(w int) string {
+	for n := 24; n >= 8; n-- {
+		if bar := p.tabsOf(n, n, " "); cells.Width(bar) <= w {
 			return bar
 		}
 	}
-	if bar := m.tabsOf(24, 0, " "); cells.Width(bar) <= w {
+	for n := 24; n >= 4; n-- {
+		if bar := p.tabsOf(n, n, ""); cells.Width(bar) <= w {
+			return bar
+		}
+	}
+	if bar := p.tabsOf(24, 0, ""); cells.Width(bar) <= w {
 		return bar
 	}
-	if m.tab == len(m.sheets) {
-		return cells.Cut(fmt.Sprintf(" ← %s →", m.style.Reverse("✓ Submit")), w)
+	if p.tab == len(p.sheets) {
+		return cells.Cut(fmt.Sprintf(" ← %s →", p.style.Reverse("["+submitTab+"]")), w)
 	}
-	name := m.style.Reverse(m.square(m.tab) + " " + m.sheets[m.tab].head)
-	return cells.Cut(fmt.Sprintf(" ← %d/%d %s →", m.tab+1, len(m.sheets), name), w)
+	name := p.style.Reverse("[" + p.box(p.tab) + " " + p.sheets[p.tab].head + "]")
+	return cells.Cut(fmt.Sprintf(" ← %d/%d %s →", p.tab+1, len(p.sheets), name), w)
 }
+
+const submitTab = "✓ Submit"
 
 // tabsOf draws the tabs, the name of the one one is on with at most n columns,
-// the others' with at most others.
-func (m *Picker) tabsOf(n, others int, between string) string {
-	parts := make([]string, 0, len(m.sheets)+1)
-	add := func(i int, mark, name string) {
+// the others' with at most others. With a space around the others a tab is as
+// wide whether one is on it or not.
+func (p *Picker) tabsOf(n, others int, around string) string {
+	var b strings.Builder
+	b.WriteString(" ←")
+	add := func(i int, text string) {
+		if i == p.tab {
+			b.WriteString(" " + p.style.Reverse("["+text+"]"))
+			return
+		}
+		b.WriteString(" " + around + text + around)
+	}
+	for i, s := range p.sheets {
 		most := others
-		switch {
-		case i == len(m.sheets) && (others > 0 || i == m.tab):
-			most = len(name)
-		case i == m.tab:
+		if i == p.tab {
 			most = n
 		}
-		t := strings.TrimRight(mark+" "+cells.Cut(name, most), " ")
-		if i == m.tab {
-			t = m.style.Reverse(t)
-		}
-		parts = append(parts, t)
+		add(i, strings.TrimRight(p.box(i)+" "+cells.Cut(s.head, most), " "))
 	}
-	for i, s := range m.sheets {
-		add(i, m.square(i), s.head)
+	if others == 0 && p.tab < len(p.sheets) {
+		add(len(p.sheets), "✓")
+	} else {
+		add(len(p.sheets), submitTab)
 	}
-	add(len(m.sheets), "✓", "Submit")
-	return " ← " + strings.Join(parts, between) + " →"
+	return b.String() + " →"
 }
 
-func (m *Picker) square(i int) string {
-	if i == m.tab || m.sheets[i].answered() {
-		return "■"
+// box says whether a question is answered.
+func (p *Picker) box(i int) string {
+	if p.sheets[i].answered() {
+		return "☒"
 	}
-	return "□"
+	return "☐"
 }
 
-// summary draws the answers on the Submit tab, those that fit into n lines,
-// and says which is the first of them.
-func (m *Picker) summary(w, n int) (lines []string, from int) {
+const reviewTitle = "Review your answers"
+
+// review draws the questions with their answers on the Submit tab, as much as
+// fits into n lines, and says which line is the first of them.
+func (p *Picker) review(w, n int) (lines []string, from int) {
 	lead := strings.Repeat(" ", indent)
 	room := max(1, w-indent)
-	for _, s := range m.sheets {
-		if s.answered() {
-			lines = append(lines, lead+cells.Cut("✓ "+s.head+": "+s.summary(), room))
+	for i, s := range p.sheets {
+		question := p.box(i) + " " + s.question()
+		answer := "→ " + p.reviewed(s)
+		draw := func(t string) string { return t }
+		if !s.answered() {
+			draw = p.style.Warn
+		}
+		if cells.Width(question)+1+cells.Width(answer) <= room {
+			lines = append(lines, lead+draw(question+" "+answer))
 			continue
 		}
-		lines = append(lines, lead+m.style.Warn(cells.Cut("□ "+s.head+": not answered", room)))
+		lines = append(lines, lead+draw(cells.Cut(question, room)), lead+"  "+draw(cells.Cut(answer, max(1, room-2))))
 	}
 	count := len(lines)
 	if count <= n {
 		return lines, 0
 	}
 	if n < 3 { // no room for marks
-		from = max(0, min(m.summaryTop, count-n))
+		from = max(0, min(p.reviewTop, count-n))
 		return lines[from : from+n], from
 	}
-	from = max(0, min(m.summaryTop, count-(n-1)))
+	from = max(0, min(p.reviewTop, count-(n-1)))
 	to := from + n
 	var above, below []string
 	if from > 0 {
-		above = []string{m.more("↑", from)}
+		above = []string{p.more("↑", from, 0)}
 		to--
 	}
 	if to < count {
 		to--
-		below = []string{m.more("↓", count-to)}
+		below = []string{p.more("↓", count-to, 0)}
 	}
 	return slices.Concat(above, lines[from:to], below), from
+}
+
+// question is the question on one line.
+func (s *sheet) question() string {
+	return strings.Join(strings.Fields(strings.Join(s.text.raw, " ")), " ")
+}
+
+// reviewed is the answer of a question on one line, or that it has none.
+func (p *Picker) reviewed(s *sheet) string {
+	if !s.answered() {
+		return "not answered"
+	}
+	return s.summary()
 }

@@ -1,0 +1,145 @@
+package picker
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+)
+
+// pager shows text in place of the picker, all of it, a window at a time.
+type pager struct {
+	title string
+	text  wrapped
+	top   int
+	rows  int // that are shown
+}
+
+// openAll shows all of what one is on: the question, and the option in focus;
+// or all answers.
+func (p *Picker) openAll() {
+	if s := p.sheet(); s != nil {
+		p.pager = &pager{title: s.head, text: wrapped{raw: s.all()}}
+		return
+	}
+	var lines []string
+	for _, s := range p.sheets {
+		lines = append(append(lines, s.text.raw...), "→ "+p.reviewed(s), "")
+	}
+	p.pager = &pager{title: "Review your answers", text: wrapped{raw: lines}}
+}
+
+// all is the question and the option in focus, nothing left out.
+func (s *sheet) all() []string {
+	lines := append([]string(nil), s.text.raw...)
+	entry := s.focused()
+	if entry < 0 || s.isOther(entry) || entry >= len(s.rows) {
+		return lines
+	}
+	r := s.rows[entry]
+	if r.description == "" && len(r.preview) == 0 {
+		return lines
+	}
+	lines = append(lines, "", "── "+r.label+" ──")
+	if r.description != "" {
+		lines = append(lines, r.description)
+	}
+	return append(lines, r.preview...)
+}
+
+// pagerKey scrolls. What closes the pager does nothing else: whoever closes it
+// with one key too many must not have answered.
+func (p *Picker) pagerKey(name string) {
+	switch name {
+	case "up", "k":
+		p.pager.top--
+	case "down", "j", "enter":
+		p.pager.top++
+	case "pgup", "b":
+		p.pager.top -= max(1, p.pager.rows-1)
+	case "pgdown", "space", "f":
+		p.pager.top += max(1, p.pager.rows-1)
+	case "home", "g":
+		p.pager.top = 0
+	case "end", "G":
+		p.pager.top = unlimited
+	case "esc", "q", "v", "?", "ctrl+o":
+		p.pager = nil
+	}
+}
+
+// pagerFrame draws the pager.
+func (p *Picker) pagerFrame() frame {
+	lead := strings.Repeat(" ", indent)
+	w := max(1, p.width-indent)
+	lines := p.pager.text.at(w)
+	f := frame{head: []string{" " + p.style.Strong(cells.Cut(p.pager.title, max(1, p.width-1)))}}
+	foot := []string{"Esc to go back"}
+	p.pager.rows = min(len(lines), max(1, p.height-2))
+	p.pager.top = max(0, min(p.pager.top, len(lines)-p.pager.rows))
+	if p.pager.rows < len(lines) {
+		foot = append(foot, fmt.Sprintf("%d-%d of %d", p.pager.top+1, p.pager.top+p.pager.rows, len(lines)), "↑↓ PgUp PgDn Home End")
+	}
+	for _, l := range lines[p.pager.top : p.pager.top+p.pager.rows] {
+		f.body = append(f.body, strings.TrimRight(lead+l, " "))
+	}
+	f.foot = []string{lead + p.style.Faint(cells.Cut(strings.Join(foot, " • "), w))}
+	return f
+}
+
+// openKeys shows all keys that work here.
+func (p *Picker) openKeys() {
+	p.pager = &pager{title: "Keys", text: wrapped{raw: p.allKeys()}}
+}
+
+// allKeys lists the keys of the question one is on, or of the review.
+func (p *Picker) allKeys() []string {
+	var lines []string
+	add := func(when bool, keys, what string) {
+		if !when {
+			return
+		}
+		const column = 16
+		for i, l := range cells.Wrap(what, p.width-indent-column) {
+			if i > 0 {
+				keys = ""
+			}
+			lines = append(lines, cells.Pad(keys, column)+l)
+		}
+	}
+	s := p.sheet()
+	list := s != nil
+	if !list {
+		add(true, "Enter", "send the answers")
+		add(true, "↑↓ j k", "scroll")
+	} else {
+		add(true, "↑↓ j k", "the entry above or below")
+		add(true, "Home End g G", "the first or last entry")
+		add(true, "PgUp PgDn", "a page up or down")
+		add(s.single(), "Enter", "pick the entry in focus")
+		add(s.q.MultiSelect, "Space", "pick the entry in focus, or take it back")
+		add(s.q.MultiSelect, "Enter", "done with picking")
+		add(s.numbers == numbersPick && s.single(), "1-9", "pick the entry with that number")
+		add(s.numbers == numbersPick && s.q.MultiSelect, "1-9", "pick the entry with that number, or take it back")
+		add(s.numbers == numbersGo, "a number", "go to the entry with that number")
+		add(s.other, "0", "answer in your own words")
+		add(s.other, "any text", "on Other: begin with your own words")
+		add(!s.closed, "n", "add a note to your pick")
+		add(s.long(), "/", "filter the list")
+	}
+	add(true, "v Ctrl+O", "show all of the question and of what is in focus")
+	add(p.several(), "Tab ← →", "another question")
+	add(true, "Esc", "cancel")
+	add(true, "Ctrl+C", "cancel at once")
+	add(true, "Ctrl+Z", "suspend")
+	if list && s.other || list && !s.closed {
+		lines = append(lines, "", "While you type:")
+		add(true, "Enter", "keep the text")
+		add(true, "Ctrl+J", "a new line, in an answer")
+		add(true, "Ctrl+A Ctrl+E", "the beginning or end of the line")
+		add(true, "Ctrl+U Ctrl+K", "delete to the beginning or end of the line")
+		add(true, "Ctrl+W", "delete a word")
+		add(true, "Esc", "go back to the list")
+	}
+	return lines
+}

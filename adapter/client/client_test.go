@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"strings"
 	"sync"
@@ -191,6 +192,24 @@ func TestPermissionRequest(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, out, "Permission\nmake test\n1. ")
 	}
+}
+
+// In lines, too, all of what is approved is there.
+func TestPermissionRequestShowsAll(t *testing.T) {
+	command := "set -e\n" + strings.Repeat("echo step\n", 30) + "rm -rf ~/"
+	input, err := json.Marshal(map[string]any{"command": command})
+	require.NoError(t, err)
+	serve, cli := scripted(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
+		Input: input, Ask: &ct.Ask{}, Output: "ok"})}))
+	c := talk(t, serve, client.Options{Plain: true})
+	c.types("hi")
+	c.sees("The word cancel cancels.")
+	c.types("2")
+	require.Equal(t, "deny", gjson.GetBytes(cli.AwaitReply("toolu_1"), "behavior").Str)
+	c.in.Close()
+	out, err := c.ends()
+	require.NoError(t, err)
+	require.Contains(t, out, "\n"+command+"\n1. ")
 }
 
 // The agent takes its question back; the next one is asked as usual.

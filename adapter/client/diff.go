@@ -14,38 +14,79 @@ import (
 // of it had changed.
 const maxDiff = 4 << 20
 
-// diff is a change of a file in short: how many lines came and went, and the
-// first of them.
-func diff(path string, old gjson.Result, text string) []string {
-	var changed []string
+// fileDiff is a change of a file.
+type fileDiff struct {
+	name  string // the file, and how many lines came and went
+	lines []diffLine
+}
+
+// diffLine is a line of a diff as it is shown. Its sign is + or -, 0 for a line
+// that stays.
+type diffLine struct {
+	text string
+	sign byte
+}
+
+// newDiff reads an item of a tool call's content.
+func newDiff(c gjson.Result) fileDiff {
+	old := c.Get("oldText")
+	var d fileDiff
 	plus, minus := 0, 0
-	for l := range strings.SplitSeq(compare(old.Str, text), "\n") {
-		switch {
-		case strings.HasPrefix(l, "+"):
-			plus++
-		case strings.HasPrefix(l, "-"):
-			minus++
-		default:
+	for l := range strings.SplitSeq(strings.TrimSuffix(compare(old.Str, c.Get("newText").Str), "\n"), "\n") {
+		if l == "" {
 			continue
 		}
-		if len(changed) <= diffLines {
-			changed = append(changed, l[:1]+" "+clean.Visible(l[1:]))
+		switch l[0] {
+		case '+':
+			plus++
+		case '-':
+			minus++
+		case '@':
+			if len(d.lines) > 0 {
+				d.lines = append(d.lines, diffLine{"…", 0})
+			}
+			continue
+		}
+		d.lines = append(d.lines, diffLine{l[:1] + " " + clean.Visible(l[1:]), sign(l[0])})
+	}
+	d.name = clean.Line(c.Get("path").Str)
+	if old.Type == gjson.Null {
+		d.name += " (new)"
+	}
+	d.name += fmt.Sprintf(" +%d −%d", plus, minus)
+	return d
+}
+
+func sign(b byte) byte {
+	if b == '+' || b == '-' {
+		return b
+	}
+	return 0
+}
+
+// short is the lines that came and went, n of them, and how many more there
+// are.
+func (d fileDiff) short(n int) (lines []diffLine) {
+	more := 0
+	for _, l := range d.lines {
+		switch {
+		case l.sign == 0:
+		case len(lines) < n:
+			lines = append(lines, l)
+		default:
+			more++
 		}
 	}
-	name := clean.Line(path)
-	if old.Type == gjson.Null {
-		name += " (new)"
+	if more > 0 {
+		lines = append(lines, diffLine{fmt.Sprintf("… %d more lines", more), 0})
 	}
-	if len(changed) > diffLines {
-		changed = append(changed[:diffLines], fmt.Sprintf("… %d more lines", plus+minus-diffLines))
-	}
-	return append([]string{fmt.Sprintf("%s +%d −%d", name, plus, minus)}, changed...)
+	return lines
 }
 
 // compare is the lines of a unified diff, without its head.
 func compare(old, text string) string {
 	if len(old)+len(text) > maxDiff {
-		return sign("-", old) + sign("+", text)
+		return signed("-", old) + signed("+", text)
 	}
 	d := string(godiff.Diff("old", ended(old), "new", ended(text)))
 	for range 3 { // diff, ---, +++
@@ -63,7 +104,7 @@ func ended(text string) []byte {
 	return []byte(text)
 }
 
-func sign(mark, text string) string {
+func signed(mark, text string) string {
 	if text == "" {
 		return ""
 	}

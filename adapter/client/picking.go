@@ -18,7 +18,7 @@ func (w *window) openPicker() {
 		return
 	}
 	a := w.asks[0]
-	opts := picker.Options{NoColor: w.noColor, Width: w.screen.Width, Height: w.height}
+	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Signs: a.signs}
 	if a.closed {
 		w.picker = picker.NewChoice(a.call.Questions[0], opts)
 	} else {

@@ -21,9 +21,10 @@ type request struct {
 	// options are all there is to answer.
 	call   convert.Call
 	closed bool
-	// bare is set for a permission request that does not say what it is about:
-	// an earlier tool call with the same id did.
-	bare bool
+	// approval is what a permission request is about; signs mark the lines of
+	// the question's text that are lines of a diff.
+	approval *approval
+	signs    []byte
 	// reply makes the reply; index is the position of the option that was
 	// picked, -1 where none was. An error says what to answer instead.
 	reply func(o convert.Outcome, index int) (any, error)
@@ -69,36 +70,30 @@ func parsePermission(p gjson.Result) (*request, error) {
 		return parseQuestion(p, options), nil
 	}
 	t := p.Get("toolCall")
-	q := convert.Question{Header: "Permission", Text: permissionText(t.Get("title").Str, t.Get("content").Array())}
+	q := convert.Question{Header: "Permission"}
 	for _, o := range options {
 		q.Options = append(q.Options, convert.Option{Label: firstOf(o.name, o.id)})
 	}
 	call := convert.Call{Session: p.Get("sessionId").Str, ID: t.Get("toolCallId").Str, Questions: []convert.Question{q}}
-	return &request{call: call, closed: true, bare: t.Get("title").Str == "", reply: func(o convert.Outcome, index int) (any, error) {
+	a := newApproval(t)
+	r := &request{call: call, closed: true, approval: &a, reply: func(o convert.Outcome, index int) (any, error) {
 		if o.Status != convert.Answered || index < 0 || index >= len(options) {
 			return cancelled(), nil
 		}
 		return selected(options[index].id, nil), nil
-	}}, nil
+	}}
+	r.show(a)
+	return r, nil
+}
+
+// show makes an approval what the user is asked about.
+func (r *request) show(a approval) {
+	lines, signs := a.lines()
+	r.call.Questions[0].Text, r.signs = strings.Join(lines, "\n"), signs
 }
 
 // option is one option of a permission request.
 type option struct{ id, name, kind string }
-
-// permissionText is what an ordinary permission request is about, word for
-// word: somebody approves it.
-func permissionText(title string, content []gjson.Result) string {
-	lines := []string{firstOf(strings.TrimSpace(clean.Visible(title)), "Tool call")}
-	for _, c := range content {
-		switch c.Get("type").Str {
-		case "content":
-			lines = append(lines, head(unfenced(clean.Visible(contentText(c.Get("content")))), failLines)...)
-		case "diff":
-			lines = append(lines, diff(c.Get("path").Str, c.Get("oldText"), c.Get("newText").Str)...)
-		}
-	}
-	return strings.Join(slices.Compact(lines), "\n")
-}
 
 // parseQuestion reads a permission request that is a question. See the wire
 // contract of package convert.

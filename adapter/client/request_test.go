@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -179,4 +180,54 @@ func TestBadRequests(t *testing.T) {
 		_, err := parseRequest(method, json.RawMessage(params))
 		require.ErrorAs(t, err, new(*acp.RequestError), method)
 	}
+}
+
+// Whoever approves sees all of it, as it is: no line is left out, be it the
+// last, blank, the same as the one before, or made to look like a fence.
+func TestPermissionShowsAll(t *testing.T) {
+	var command []string
+	for i := range 26 {
+		command = append(command, "echo "+strings.Repeat("x", i))
+	}
+	command = append(command, "", "echo", "echo", "rm -rf ~/")
+	text := func(call string) (string, string) {
+		r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"sessionId":"s","toolCall":`+call+`,"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"}]}`))
+		require.NoError(t, err)
+		return r.call.Questions[0].Text, string(r.signs)
+	}
+	content := func(s string) string {
+		return `[{"type":"content","content":{"type":"text","text":` + string(marshal(t, s)) + `}}]`
+	}
+	all := strings.Join(command, "\n")
+	got, _ := text(`{"toolCallId":"t","title":"Run it","content":` + content("```sh\n"+all+"\n```") + `}`)
+	require.Equal(t, "Run it\n"+all, got)
+	got, _ = text(`{"toolCallId":"t","title":"Run it","content":` + content("echo a\n```\nrm -rf ~/\n```\necho b") + `}`)
+	require.Equal(t, "Run it\necho a\n```\nrm -rf ~/\n```\necho b", got)
+	got, _ = text(`{"toolCallId":"t","title":"Run it","content":` + content("```\necho a\n```\nrm -rf ~/\n```\n") + `}`)
+	require.Contains(t, got, "rm -rf ~/")
+	got, _ = text(`{"toolCallId":"t","title":"make","content":` + content("make") + `}`)
+	require.Equal(t, "make", got, "the same twice")
+
+	got, signs := text(`{"toolCallId":"t","title":"Edit a.go","content":[{"type":"diff","path":"/a.go","oldText":"one\ntwo\nthree\n","newText":"one\n2\nthree\n"}]}`)
+	require.Equal(t, "Edit a.go\n/a.go +1 −1\n  one\n- two\n+ 2\n  three", got)
+	require.Equal(t, "\x00\x00\x00-+\x00", signs)
+	got, signs = text(`{"toolCallId":"t","title":"Write a.go","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":` + string(marshal(t, all)) + `}]}`)
+	require.Equal(t, "Write a.go\n/a.go (new) +30 −0\n+ "+strings.Join(command, "\n+ "), got)
+	require.Equal(t, 30, strings.Count(signs, "+"))
+
+	got, _ = text(`{"toolCallId":"t","title":"Run command","rawInput":{"command":"rm -rf ~/","cwd":"/tmp","background":true}}`)
+	require.Equal(t, "Run command\ncommand: rm -rf ~/\ncwd: /tmp\nbackground: true", got, "an agent that gives the input alone")
+	got, _ = text(`{"toolCallId":"t","title":"$ rm -rf ~/","rawInput":{"command":"rm -rf ~/"}}`)
+	require.Equal(t, "$ rm -rf ~/", got)
+}
+
+// What a request leaves out, the tool call before it may have said.
+func TestPermissionOfShownCall(t *testing.T) {
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t","title":"Edit a.go"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
+	require.NoError(t, err)
+	s := &Screen{Live: true}
+	s.Update(gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":"x\n"}]}`))
+	s.explain(r)
+	require.Equal(t, "Edit a.go\n/a.go (new) +1 −0\n+ x", r.call.Questions[0].Text)
+	require.Equal(t, "\x00\x00+", string(r.signs))
 }

@@ -22,8 +22,8 @@ type Screen struct {
 	// Live says that View is shown. Without it, what may still change is
 	// written down each time it does.
 	Live bool
-	// Style adds attributes: faint thoughts, for one.
-	Style bool
+	// Style adds attributes: faint thoughts, for one. NoColor keeps colours out.
+	Style, NoColor bool
 
 	done  []string // finished, not yet taken
 	block block    // what the last finished line belongs to

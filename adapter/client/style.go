@@ -25,6 +25,11 @@ func (s *Screen) wrap(line string) []string {
 	return cells.Wrap(line, s.Width)
 }
 
-func (s *Screen) faint(line string) string { return cells.Style{Off: !s.Style}.Faint(line) }
+func (s *Screen) faint(line string) string { return s.style().Faint(line) }
 
-func (s *Screen) strong(line string) string { return cells.Style{Off: !s.Style}.Strong(line) }
+func (s *Screen) strong(line string) string { return s.style().Strong(line) }
+
+// signed draws a line of a diff by its sign.
+func (s *Screen) signed(sign byte, line string) string { return s.style().Signed(sign, line) }
+
+func (s *Screen) style() cells.Style { return cells.Style{Off: !s.Style, NoColor: s.NoColor} }

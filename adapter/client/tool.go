@@ -20,6 +20,7 @@ const (
 type tool struct {
 	id, title string
 	content   []gjson.Result
+	input     gjson.Result
 	running   bool // content is what it has put out so far
 	shown     bool // a line about it was written
 	question  bool // it asks the user, and is shown when it is answered
@@ -42,6 +43,9 @@ func (s *Screen) tool(u gjson.Result) {
 	t := s.find(id)
 	if v := u.Get("title"); v.Type == gjson.String {
 		t.title = v.Str
+	}
+	if v := u.Get("rawInput"); v.Exists() {
+		t.input = v
 	}
 	if v := u.Get("content"); v.IsArray() {
 		t.content = v.Array()
@@ -79,9 +83,7 @@ func (s *Screen) finish(t *tool, mark string, lines int) {
 	s.Hide(t.id)
 	s.add(blockTool, s.cut(mark+t.name()))
 	for _, c := range t.content {
-		for _, l := range content(c, lines) {
-			s.add(blockTool, s.faint(s.cut("  "+l)))
-		}
+		s.add(blockTool, s.content(c, lines)...)
 	}
 }
 
@@ -103,15 +105,21 @@ func (s *Screen) viewTool(t *tool) []string {
 	return lines
 }
 
-// content is an item of a tool call's content in short.
-func content(c gjson.Result, lines int) []string {
+// content draws an item of a tool call's content in short.
+func (s *Screen) content(c gjson.Result, n int) (lines []string) {
 	switch c.Get("type").Str {
 	case "content":
-		return head(unfenced(clean.Block(contentText(c.Get("content")))), lines)
+		for _, l := range head(unfenced(clean.Block(contentText(c.Get("content")))), n) {
+			lines = append(lines, s.faint(s.cut("  "+l)))
+		}
 	case "diff":
-		return diff(c.Get("path").Str, c.Get("oldText"), c.Get("newText").Str)
+		d := newDiff(c)
+		lines = append(lines, s.faint(s.cut("  "+d.name)))
+		for _, l := range d.short(diffLines) {
+			lines = append(lines, s.signed(l.sign, s.cut("  "+l.text)))
+		}
 	}
-	return nil
+	return lines
 }
 
 // unfenced is text of several lines without blank ones and without the fences
@@ -135,15 +143,15 @@ func head(lines []string, n int) []string {
 	return append(lines[:n:n], fmt.Sprintf("… %d more lines", len(lines)-n))
 }
 
-// explain says what a bare permission request is about, if its tool call was
-// shown.
+// explain adds what a permission request does not say itself, if its tool call
+// was shown.
 func (s *Screen) explain(r *request) {
-	if !r.bare {
+	if r.approval == nil {
 		return
 	}
 	for _, t := range s.tools {
 		if t.id == r.call.ID {
-			r.call.Questions[0].Text = permissionText(t.title, t.content)
+			r.show(r.approval.with(t))
 		}
 	}
 }

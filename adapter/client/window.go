@@ -43,10 +43,9 @@ type window struct {
 	withdrawn time.Time // when the question in the picker was
 	ctrlC     time.Time // when it cancelled a turn
 
-	height  int
-	noColor bool
-	over    bool // time to leave, with err
-	err     error
+	height int
+	over   bool // time to leave, with err
+	err    error
 }
 
 // runWindow runs the client on a terminal; start opens the session.
@@ -64,8 +63,11 @@ func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
 		return err
 	}
 	defer t.Close()
-	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height, noColor: d.NoColor}
-	w.screen = Screen{Width: d.Width, Live: true, Style: true}
+	if d.Width <= 0 || d.Height <= 0 { // a terminal that does not know its size
+		d.Width, d.Height = 80, 24
+	}
+	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height}
+	w.screen = Screen{Width: d.Width, Live: true, Style: true, NoColor: d.NoColor}
 	w.since = w.now()
 	start()
 	w.run(t)
@@ -105,6 +107,9 @@ func (w *window) run(t *tty.Term) {
 func (w *window) terminal(ev any) {
 	switch ev := ev.(type) {
 	case tty.Size:
+		if ev.Width <= 0 || ev.Height <= 0 {
+			break
+		}
 		w.screen.Width, w.height = ev.Width, ev.Height
 		if w.picker != nil {
 			w.picker.Update(ev)

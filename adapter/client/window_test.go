@@ -218,6 +218,28 @@ func TestWindowPermission(t *testing.T) {
 	require.NoError(t, w.leaves())
 }
 
+// A command of 27 lines: its last line is there, and v shows all of it.
+func TestWindowPermissionShowsAll(t *testing.T) {
+	command := "set -e\\n" + strings.Repeat("echo step\\n", 25) + "rm -rf ~/"
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(permission, `"make test"`,
+		`"Run it","content":[{"type":"content","content":{"type":"text","text":"`+command+`"}}]`, 1))
+	w.sees("set -e")
+	w.sees("more lines: v shows all")
+	w.sees("rm -rf ~/")
+	w.sees("2. Reject")
+	w.types("v\x1b[F") // End
+	w.sees("of 28")
+	w.types("\x0f") // Ctrl+O
+	w.sees("2. Reject")
+	w.types("2")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
 // An answer that does not fit its field is asked for again.
 func TestWindowAsksAgain(t *testing.T) {
 	w := openWindow(t, client.Options{})

@@ -30,6 +30,20 @@ func (s Style) Accent(t string) string { return s.draw(s.colour("1", "36"), t) }
 // Warn marks what needs an answer or went wrong.
 func (s Style) Warn(t string) string { return s.draw(s.colour("1", "35"), t) }
 
+// Signed draws a line of a diff: green for + and red for -, which the line
+// itself says, too.
+func (s Style) Signed(sign byte, t string) string {
+	switch {
+	case s.NoColor:
+		return t
+	case sign == '+':
+		return s.draw("32", t)
+	case sign == '-':
+		return s.draw("31", t)
+	}
+	return t
+}
+
 func (s Style) colour(attribute, colour string) string {
 	if s.NoColor {
 		return attribute

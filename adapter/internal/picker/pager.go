@@ -19,7 +19,7 @@ type pager struct {
 // or all answers.
 func (p *Picker) openAll() {
 	if s := p.sheet(); s != nil {
-		p.pager = &pager{title: s.head, text: wrapped{raw: s.all()}}
+		p.pager = &pager{title: s.head, text: wrapped{raw: s.all(), paint: s.text.paint}}
 		return
 	}
 	var lines []string

@@ -16,6 +16,9 @@ import (
 type Options struct {
 	NoColor       bool
 	Width, Height int
+	// Signs are for the first question: + and - mark the lines of its text that
+	// a diff adds and removes.
+	Signs []byte
 }
 
 // overlay is a question about the answers, which takes all keys.
@@ -73,6 +76,15 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 			s.head = "Question"
 		}
 		p.sheets = append(p.sheets, s)
+	}
+	if len(o.Signs) > 0 && len(p.sheets) > 0 {
+		text := &p.sheets[0].text
+		text.paint = func(i int, piece string) string {
+			if i < len(o.Signs) {
+				return p.style.Signed(o.Signs[i], piece)
+			}
+			return piece
+		}
 	}
 	switch {
 	case len(questions) == 0:

@@ -11,6 +11,7 @@ import (
 // wrapped is text that is shown in lines, wrapped once for a width.
 type wrapped struct {
 	raw   []string
+	paint func(line int, piece string) string // draws a piece of a line of raw
 	width int
 	lines []string
 }
@@ -18,8 +19,13 @@ type wrapped struct {
 func (t *wrapped) at(w int) []string {
 	if t.lines == nil || t.width != w {
 		t.width, t.lines = w, nil
-		for _, l := range t.raw {
-			t.lines = append(t.lines, cells.Wrap(l, w)...)
+		for i, l := range t.raw {
+			for _, piece := range cells.Wrap(l, w) {
+				if t.paint != nil {
+					piece = t.paint(i, piece)
+				}
+				t.lines = append(t.lines, piece)
+			}
 		}
 	}
 	return t.lines

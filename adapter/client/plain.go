@@ -27,7 +27,8 @@ type plain struct {
 	screen Screen
 	wire   wire
 	in     *source
-	typed  bool // the lines come from a person at a terminal
+	typed  bool     // the lines come from a person at a terminal
+	reader *answers // in, for questions
 
 	working, cancelling bool
 	ctrlC               time.Time // when it cancelled a turn
@@ -43,14 +44,15 @@ func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
 		p.typed = term.IsTerminal(f.Fd())
 	}
 	if o.Answer == nil || !o.Once {
-		p.in = newSource(ctx, o.In)
+		p.in = newSource(ctx, o.In, p.typed)
+		p.reader = p.answers()
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	start()
 	for !p.over {
-		var lines <-chan string
+		var lines <-chan line
 		if !p.working && p.in != nil {
 			lines = p.in.lines
 		}
@@ -65,8 +67,8 @@ func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
 					p.event(v)
 				}
 			}
-		case line, ok := <-lines:
-			p.line(line, ok)
+		case l, ok := <-lines:
+			p.line(l.text, ok)
 		}
 		p.flush()
 	}
@@ -256,17 +258,29 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int) 
 		o, _ := p.o.Answer(ctx, a.call)
 		return o, picked(a.request, o)
 	}
-	var echo func(string)
-	if !p.typed { // nobody else shows what was answered
-		echo = func(line string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(line)) }
-	}
-	r := terminal.Resolver{In: p.in.reader(ctx, echo), Out: p.o.Out, Plain: true, Environ: p.o.Environ}
+	p.reader.ask(ctx)
+	r := terminal.Resolver{In: p.reader, Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
 		index, o, _ := r.Choose(ctx, a.call.Questions[0])
 		return o, index
 	}
 	o, _ := r.Ask(ctx, a.call)
 	return o, -1
+}
+
+// answers is the input for questions.
+func (p *plain) answers() *answers {
+	r := &answers{s: p.in}
+	if p.typed {
+		r.early = func(text string) {
+			if text = clean.Line(text); text != "" {
+				_, _ = fmt.Fprintf(p.o.Out, "Typed before the question was there, and not its answer: %s\n> ", text)
+			}
+		}
+	} else { // nobody else shows what was answered
+		r.took = func(text string) { _, _ = fmt.Fprintln(p.o.Out, clean.Line(text)) }
+	}
+	return r
 }
 
 // picked is the position of the option that answers a closed request.

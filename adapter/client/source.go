@@ -5,28 +5,42 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 )
 
 // maxLine bounds a line of input.
 const maxLine = 1 << 20
 
+// maxTyped is how many lines a person may be ahead.
+const maxTyped = 1000
+
 // source reads lines for whoever wants the next one: the prompt, or a question.
 type source struct {
-	lines chan string // closed at the end
-	err   error       // why, if not io.EOF; valid after the close
+	lines chan line // closed at the end
+	err   error     // why, if not io.EOF; valid after the close
 }
 
-// newSource starts to read. The goroutine ends with r, and with ctx where
-// somebody has to take a line.
-func newSource(ctx context.Context, r io.Reader) *source {
-	s := &source{lines: make(chan string)}
+// line is a line of input, and when it came.
+type line struct {
+	text string
+	at   time.Time
+}
+
+// newSource starts to read. What a person types is read when it is typed, so
+// that its time is known; a script is read when its lines are wanted. The
+// goroutine ends with r, and with ctx where somebody has to take a line.
+func newSource(ctx context.Context, r io.Reader, typed bool) *source {
+	s := &source{lines: make(chan line)}
+	if typed {
+		s.lines = make(chan line, maxTyped)
+	}
 	go func() {
 		defer close(s.lines)
 		in := bufio.NewScanner(r)
 		in.Buffer(nil, maxLine)
 		for in.Scan() {
 			select {
-			case s.lines <- in.Text():
+			case s.lines <- line{in.Text(), time.Now()}:
 			case <-ctx.Done():
 				return
 			}
@@ -36,34 +50,37 @@ func newSource(ctx context.Context, r io.Reader) *source {
 	return s
 }
 
-// reader returns the lines as a reader for one question. It gives no byte of a
-// line that is not asked for, and ends with ctx. took, if not nil, is told of
-// each line.
-func (s *source) reader(ctx context.Context, took func(line string)) io.Reader {
-	return &lineReader{s: s, ctx: ctx, took: took}
+// answers is the lines as a reader for questions, one after the other. It gives
+// no byte of a line that is not asked for.
+type answers struct {
+	s     *source
+	ctx   context.Context // of the question; it ends the reading
+	since time.Time       // lines that came before are not for it
+	took  func(text string)
+	early func(text string) // is told of a line that came before
+	left  []byte
 }
 
-type lineReader struct {
-	s    *source
-	ctx  context.Context
-	took func(string)
-	left []byte
-}
+// ask makes the reader one for a question that is asked now.
+func (r *answers) ask(ctx context.Context) { r.ctx, r.since, r.left = ctx, time.Now(), nil }
 
-func (r *lineReader) Read(p []byte) (int, error) {
+func (r *answers) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if len(r.left) == 0 {
+	for len(r.left) == 0 {
 		select {
-		case line, ok := <-r.s.lines:
-			if !ok {
+		case l, ok := <-r.s.lines:
+			switch {
+			case !ok:
 				return 0, errors.Join(io.EOF, r.s.err)
+			case r.early != nil && l.at.Before(r.since):
+				r.early(l.text)
+				continue
+			case r.took != nil:
+				r.took(l.text)
 			}
-			if r.took != nil {
-				r.took(line)
-			}
-			r.left = append([]byte(line), '\n')
+			r.left = append([]byte(l.text), '\n')
 		case <-r.ctx.Done():
 			return 0, r.ctx.Err()
 		}

@@ -3,10 +3,13 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 )
@@ -43,14 +46,22 @@ type window struct {
 	withdrawn time.Time // when the question in the picker was
 	ctrlC     time.Time // when it cancelled a turn
 
-	height int
-	over   bool // time to leave, with err
-	err    error
+	height     int
+	transcript io.Writer // gets what stays above, too, if not nil
+	over       bool      // time to leave, with err
+	err        error
 }
 
 // runWindow runs the client on a terminal; start opens the session.
 func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
-	d, err := tty.Open(tty.Options{In: o.In, Out: o.Out, Environ: o.Environ})
+	where := tty.Options{In: o.In, Out: o.Out, Environ: o.Environ}
+	var transcript io.Writer
+	if tty.IsTerminal(o.In) && !tty.IsTerminal(o.Out) {
+		// The output goes elsewhere: what was said goes there, too, but the
+		// person is asked where they sit.
+		where.Out, transcript = nil, o.Out
+	}
+	d, err := tty.Open(where)
 	if err != nil {
 		return err
 	}
@@ -66,7 +77,7 @@ func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
 	if d.Width <= 0 || d.Height <= 0 { // a terminal that does not know its size
 		d.Width, d.Height = 80, 24
 	}
-	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height}
+	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height, transcript: transcript}
 	w.screen = Screen{Width: d.Width, Live: true, Style: true, NoColor: d.NoColor}
 	w.since = w.now()
 	start()
@@ -78,7 +89,7 @@ func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
 func (w *window) run(t *tty.Term) {
 	var tick <-chan time.Time // turns the spinner
 	for {
-		t.Print(w.screen.Lines()...)
+		w.print(t)
 		if w.over {
 			return
 		}
@@ -100,6 +111,18 @@ func (w *window) run(t *tty.Term) {
 			tick = nil
 			w.frame++
 		}
+	}
+}
+
+// print writes the lines that are finished.
+func (w *window) print(t *tty.Term) {
+	lines := w.screen.Lines()
+	t.Print(lines...)
+	if w.transcript == nil {
+		return
+	}
+	for _, l := range lines {
+		_, _ = fmt.Fprintln(w.transcript, cells.Plain(l))
 	}
 }
 

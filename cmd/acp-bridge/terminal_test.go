@@ -147,6 +147,28 @@ func TestDemoOnOtherTerminals(t *testing.T) {
 	})
 }
 
+// The output goes into a file: the questions stay on the terminal, and what was
+// said is in both.
+func TestDemoIntoAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command("sh", "-c", `exec "$0" demo >"$1"`, self(t), file)
+	cmd.Env = append(append(os.Environ(), asBridge+"=1"), ttytest.Env...)
+	c := ttytest.Start(t, cmd, 80, 24)
+	require.Equal(t, demoScreen, c.Sees("Esc cancel"))
+	c.Sends(enter)
+	c.Sees("[ ] Auth")
+	c.Sends(" " + down + " " + enter)
+	c.Sees("What should we name")
+	c.Sends("order-processor" + enter)
+	c.Sees("Review your answers")
+	c.Sends(enter)
+	require.Equal(t, exitOK, c.Ends())
+	require.Equal(t, demoEnd, c.Sees("Claude Code would get"))
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, demoEnd, string(got))
+}
+
 // prompting says that chat waits for a prompt.
 func prompting(s ttytest.Screen) bool { return strings.HasPrefix(s.Text, ">") }
 

@@ -135,6 +135,9 @@ func (d *Device) alive() bool {
 	return err == nil
 }
 
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(v any) bool { return terminalFile(v) != nil }
+
 // terminalFile returns v as a terminal, or nil.
 func terminalFile(v any) term.File {
 	f, ok := v.(term.File)

@@ -6,15 +6,16 @@ import (
 	"io"
 	"os"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// Options say where and how the client runs. Of the zero value In and Out are
-// missing.
+// Options say where and how the client runs. The zero value runs on the
+// process's own streams.
 type Options struct {
-	// In is where keys or lines come from, Out where everything is shown. Err
-	// gets what an agent said on its standard error, if it fails.
+	// In is where keys or lines come from, Out where everything is shown; nil is
+	// standard input and output. Err gets what an agent said on its standard
+	// error, if it fails; nil discards it.
 	In       io.Reader
 	Out, Err io.Writer
 	// Plain reads and writes lines, without drawing.
@@ -31,8 +32,8 @@ type Options struct {
 	Once   bool
 	// Wire shows the lines of the connection between the others.
 	Wire bool
-	// Answer answers the agent's questions in the user's place.
-	Answer func(ctx context.Context, c convert.Call) (convert.Outcome, error)
+	// Resolver answers the agent's questions in the user's place.
+	Resolver adapter.Resolver
 }
 
 // ErrCancelled is returned after a turn that was to be the only one and that
@@ -45,6 +46,12 @@ var ErrCancelled = errors.New("cancelled")
 //
 // r and w stay the caller's, as those of [conn.New] do.
 func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	if o.In == nil {
+		o.In = os.Stdin
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
 	if o.Environ == nil {
 		o.Environ = os.Getenv
 	}
@@ -60,7 +67,7 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	l := dial(r, w, o.Wire)
 	defer l.conn.Close()
 	start := func() { go l.open(ctx, o.Dir, o.Version) }
-	if o.Answer == nil && !o.Plain {
+	if o.Resolver == nil && !o.Plain {
 		err := runWindow(ctx, l, &o, start)
 		if !errors.Is(err, tty.ErrNoTerminal) {
 			return err

@@ -242,9 +242,7 @@ func TestInputEndsInAQuestion(t *testing.T) {
 func TestAnswersGiven(t *testing.T) {
 	answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Cache"}}, {Text: "shop"}}
 	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Wire: true,
-		Answer: func(context.Context, convert.Call) (convert.Outcome, error) {
-			return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
-		}})
+		Resolver: adapter.Static{Answers: answers}})
 	out, err := c.ends()
 	require.NoError(t, err)
 	require.Contains(t, out, "- Database: SQLite\n- Features: Auth, Cache\n- Service name: shop\n")
@@ -256,9 +254,7 @@ func TestAnswersGiven(t *testing.T) {
 }
 
 func TestOnceCancelled(t *testing.T) {
-	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Answer: func(context.Context, convert.Call) (convert.Outcome, error) {
-		return convert.Outcome{Status: convert.Cancelled}, nil
-	}})
+	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Resolver: adapter.Static{Err: convert.ErrCancelled}})
 	_, err := c.ends()
 	require.ErrorIs(t, err, client.ErrCancelled)
 }

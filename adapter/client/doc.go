@@ -8,6 +8,4 @@
 // [Run] is the same over a connection that exists already. On a terminal it
 // draws; elsewhere, on a dumb terminal and with Options.Plain it reads and
 // writes lines, for scripts and screen readers.
-//
-// A [Screen] is the part that turns updates into lines, without any I/O.
 package client

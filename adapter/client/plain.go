@@ -24,7 +24,7 @@ type plain struct {
 	ctx    context.Context
 	l      *link
 	o      *Options
-	screen Screen
+	screen screen
 	wire   wire
 	in     *source
 	typed  bool     // the lines come from a person at a terminal
@@ -43,7 +43,7 @@ func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
 	if f, ok := o.In.(*os.File); ok {
 		p.typed = term.IsTerminal(f.Fd())
 	}
-	if o.Answer == nil || !o.Once {
+	if o.Resolver == nil || !o.Once {
 		p.in = newSource(ctx, o.In, p.typed)
 		p.reader = p.answers()
 	}
@@ -117,7 +117,7 @@ func (p *plain) event(v any) {
 		p.screen.Trace(p.wire.line(v.dir, v.line, p.screen.Width))
 	case asked:
 		p.screen.endText()
-		if p.o.Answer == nil {
+		if p.o.Resolver == nil {
 			p.screen.add(blockNote)
 		}
 		p.flush()
@@ -246,7 +246,7 @@ func (p *plain) ask(a *waiting) {
 			return
 		}
 		_, _ = fmt.Fprintln(p.o.Out, err)
-		if p.o.Answer != nil {
+		if p.o.Resolver != nil {
 			a.dismiss()
 			return
 		}
@@ -254,8 +254,8 @@ func (p *plain) ask(a *waiting) {
 }
 
 func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int) {
-	if p.o.Answer != nil {
-		o, _ := p.o.Answer(ctx, a.call)
+	if p.o.Resolver != nil {
+		o, _ := p.o.Resolver.Ask(ctx, a.call)
 		return o, picked(a.request, o)
 	}
 	p.reader.ask(ctx)

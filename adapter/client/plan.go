@@ -25,7 +25,7 @@ func (e planEntry) line() string {
 }
 
 // setPlan takes the plan as it is now.
-func (s *Screen) setPlan(entries gjson.Result) {
+func (s *screen) setPlan(entries gjson.Result) {
 	var plan []planEntry
 	for _, e := range entries.Array() {
 		plan = append(plan, planEntry{clean.Line(e.Get("content").Str), e.Get("status").Str})
@@ -49,7 +49,7 @@ func (s *Screen) setPlan(entries gjson.Result) {
 }
 
 // planView is the plan around what is being done.
-func (s *Screen) planView() []string {
+func (s *screen) planView() []string {
 	if len(s.plan) == 0 {
 		return nil
 	}

@@ -165,7 +165,7 @@ func TestBarePermission(t *testing.T) {
 	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
 	require.NoError(t, err)
 	require.Equal(t, "Tool call", r.call.Questions[0].Text)
-	s := &Screen{Live: true}
+	s := &screen{Live: true}
 	s.Update(gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"rm -r build"}`))
 	s.explain(r)
 	require.Equal(t, "rm -r build", r.call.Questions[0].Text)
@@ -225,7 +225,7 @@ func TestPermissionShowsAll(t *testing.T) {
 func TestPermissionOfShownCall(t *testing.T) {
 	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t","title":"Edit a.go"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
 	require.NoError(t, err)
-	s := &Screen{Live: true}
+	s := &screen{Live: true}
 	s.Update(gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":"x\n"}]}`))
 	s.explain(r)
 	require.Equal(t, "Edit a.go\n/a.go (new) +1 −0\n+ x", r.call.Questions[0].Text)

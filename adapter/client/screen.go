@@ -9,13 +9,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// Screen turns what an agent sends into lines of text. It does no I/O: give it
-// updates, print [Screen.Lines], and where a terminal can be drawn on show
-// [Screen.View] below them.
+// screen turns what an agent sends into lines of text. It does no I/O: give it
+// updates, print [screen.Lines], and where a terminal can be drawn on show
+// [screen.View] below them.
 //
 // Nothing that an agent wrote acts on a terminal: text is cleaned as a whole
 // line, so that an escape sequence sent in pieces is no way around it.
-type Screen struct {
+type screen struct {
 	// Width is the number of columns that lines are wrapped and cut to; 0
 	// leaves them as long as they are.
 	Width int
@@ -48,7 +48,7 @@ const (
 
 // Update takes the update of a session/update notification. What it does not
 // know it ignores.
-func (s *Screen) Update(u gjson.Result) {
+func (s *screen) Update(u gjson.Result) {
 	switch kind := u.Get("sessionUpdate").Str; kind {
 	case "agent_message_chunk":
 		s.chunk(blockMessage, u.Get("content"))
@@ -66,7 +66,7 @@ func (s *Screen) Update(u gjson.Result) {
 }
 
 // Lines takes the lines that are finished. They never change again.
-func (s *Screen) Lines() []string {
+func (s *screen) Lines() []string {
 	lines := s.done
 	s.done = nil
 	return lines
@@ -74,7 +74,7 @@ func (s *Screen) Lines() []string {
 
 // View is what may still change: the line that is being written, tool calls
 // that run, and the plan.
-func (s *Screen) View() []string {
+func (s *screen) View() []string {
 	var lines []string
 	last := s.block
 	group := func(b block, more []string) {
@@ -100,7 +100,7 @@ func (s *Screen) View() []string {
 
 // EndTurn finishes what the turn left open: tool calls that got no end have
 // one now, but for the one that the next prompt answers.
-func (s *Screen) EndTurn(waiting string) {
+func (s *screen) EndTurn(waiting string) {
 	s.endText()
 	open := s.tools[:0:0]
 	for _, t := range s.tools {
@@ -119,7 +119,7 @@ func (s *Screen) EndTurn(waiting string) {
 }
 
 // Note adds a line of the client's own, wrapped. Its text may hold an agent's.
-func (s *Screen) Note(note string) {
+func (s *screen) Note(note string) {
 	s.endText()
 	for l := range strings.SplitSeq(clean.Block(note), "\n") {
 		s.add(blockNote, s.each(s.wrap(l), s.faint)...)
@@ -127,7 +127,7 @@ func (s *Screen) Note(note string) {
 }
 
 // Say adds what the user said.
-func (s *Screen) Say(words string) {
+func (s *screen) Say(words string) {
 	s.endText()
 	s.block = blockNone
 	for i, l := range strings.Split(clean.Block(words), "\n") {
@@ -142,7 +142,7 @@ func (s *Screen) Say(words string) {
 }
 
 // Hide takes a tool call off the screen: something else shows it.
-func (s *Screen) Hide(id string) {
+func (s *screen) Hide(id string) {
 	if id == "" {
 		return
 	}
@@ -150,7 +150,7 @@ func (s *Screen) Hide(id string) {
 	s.tools = slices.DeleteFunc(s.tools, func(t *tool) bool { return t.id == id })
 }
 
-func (s *Screen) end(id string) {
+func (s *screen) end(id string) {
 	if s.ended == nil {
 		s.ended = map[string]bool{}
 	}
@@ -158,7 +158,7 @@ func (s *Screen) end(id string) {
 }
 
 // add finishes lines of a block; without any, it begins one.
-func (s *Screen) add(b block, lines ...string) {
+func (s *screen) add(b block, lines ...string) {
 	if s.block != blockNone && s.block != b {
 		s.done = append(s.done, "")
 	}
@@ -166,7 +166,7 @@ func (s *Screen) add(b block, lines ...string) {
 	s.done = append(s.done, lines...)
 }
 
-func (s *Screen) each(lines []string, f func(string) string) []string {
+func (s *screen) each(lines []string, f func(string) string) []string {
 	for i := range lines {
 		lines[i] = f(lines[i])
 	}

@@ -8,7 +8,7 @@ import (
 func width(s string) int { return cells.Width(s) }
 
 // cut shortens a line to the screen's width.
-func (s *Screen) cut(line string) string {
+func (s *screen) cut(line string) string {
 	line = cells.Tabs(line)
 	if s.Width <= 0 {
 		return line
@@ -17,7 +17,7 @@ func (s *Screen) cut(line string) string {
 }
 
 // wrap breaks a line at the screen's width. There is at least one.
-func (s *Screen) wrap(line string) []string {
+func (s *screen) wrap(line string) []string {
 	line = cells.Tabs(line)
 	if s.Width <= 0 {
 		return []string{line}
@@ -25,11 +25,11 @@ func (s *Screen) wrap(line string) []string {
 	return cells.Wrap(line, s.Width)
 }
 
-func (s *Screen) faint(line string) string { return s.style().Faint(line) }
+func (s *screen) faint(line string) string { return s.style().Faint(line) }
 
-func (s *Screen) strong(line string) string { return s.style().Strong(line) }
+func (s *screen) strong(line string) string { return s.style().Strong(line) }
 
 // signed draws a line of a diff by its sign.
-func (s *Screen) signed(sign byte, line string) string { return s.style().Signed(sign, line) }
+func (s *screen) signed(sign byte, line string) string { return s.style().Signed(sign, line) }
 
-func (s *Screen) style() cells.Style { return cells.Style{Off: !s.Style, NoColor: s.NoColor} }
+func (s *screen) style() cells.Style { return cells.Style{Off: !s.Style, NoColor: s.NoColor} }

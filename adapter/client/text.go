@@ -22,7 +22,7 @@ type text struct {
 }
 
 // chunk takes a piece of a message or thought.
-func (s *Screen) chunk(b block, content gjson.Result) {
+func (s *screen) chunk(b block, content gjson.Result) {
 	if s.text.block != b {
 		s.endText()
 		s.text = text{block: b}
@@ -76,7 +76,7 @@ func firstOf(values ...string) string {
 }
 
 // textLine finishes a line of text.
-func (s *Screen) textLine(raw string) {
+func (s *screen) textLine(raw string) {
 	line := strings.TrimRightFunc(clean.Block(raw), unicode.IsSpace)
 	if line == "" { // several are one, and blocks have their own distance
 		s.text.blank = s.text.started
@@ -89,7 +89,7 @@ func (s *Screen) textLine(raw string) {
 }
 
 // startRow comes before a row that is not blank.
-func (s *Screen) startRow() {
+func (s *screen) startRow() {
 	if s.text.blank {
 		s.add(s.text.block, "")
 	}
@@ -97,7 +97,7 @@ func (s *Screen) startRow() {
 }
 
 // textRows is a line of text as it is shown.
-func (s *Screen) textRows(line string) []string {
+func (s *screen) textRows(line string) []string {
 	if s.text.block != blockThought {
 		return s.wrap(line)
 	}
@@ -106,7 +106,7 @@ func (s *Screen) textRows(line string) []string {
 
 // writeRows finishes the rows of a long line that are full: what is still to
 // come cannot change them. Where something was cleaned away it can.
-func (s *Screen) writeRows() {
+func (s *screen) writeRows() {
 	p := s.text.partial
 	if s.Width <= 0 || s.text.block != blockMessage || clean.Block(p) != p {
 		return
@@ -142,7 +142,7 @@ func after(p string, rows []string) string {
 }
 
 // view is the line that is being written.
-func (t *text) view(s *Screen) []string {
+func (t *text) view(s *screen) []string {
 	if t.block == blockNone || strings.TrimSpace(t.partial) == "" {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (t *text) view(s *Screen) []string {
 }
 
 // endText finishes the text that is being streamed.
-func (s *Screen) endText() {
+func (s *screen) endText() {
 	if strings.TrimSpace(s.text.partial) != "" {
 		s.textLine(s.text.partial)
 	}

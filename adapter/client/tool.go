@@ -34,7 +34,7 @@ func (t *tool) name() string {
 }
 
 // tool takes a new tool call or a change of one.
-func (s *Screen) tool(u gjson.Result) {
+func (s *screen) tool(u gjson.Result) {
 	id := u.Get("toolCallId").Str
 	if s.ended[id] {
 		return
@@ -67,7 +67,7 @@ func (s *Screen) tool(u gjson.Result) {
 	}
 }
 
-func (s *Screen) find(id string) *tool {
+func (s *screen) find(id string) *tool {
 	for _, t := range s.tools {
 		if t.id == id {
 			return t
@@ -79,7 +79,7 @@ func (s *Screen) find(id string) *tool {
 }
 
 // finish draws a tool call that has ended.
-func (s *Screen) finish(t *tool, mark string, lines int) {
+func (s *screen) finish(t *tool, mark string, lines int) {
 	s.Hide(t.id)
 	s.add(blockTool, s.cut(mark+t.name()))
 	for _, c := range t.content {
@@ -88,7 +88,7 @@ func (s *Screen) finish(t *tool, mark string, lines int) {
 }
 
 // viewTool is a tool call that runs, with the end of what it has put out.
-func (s *Screen) viewTool(t *tool) []string {
+func (s *screen) viewTool(t *tool) []string {
 	lines := []string{s.cut("… " + t.name())}
 	if !t.running {
 		return lines
@@ -106,7 +106,7 @@ func (s *Screen) viewTool(t *tool) []string {
 }
 
 // content draws an item of a tool call's content in short.
-func (s *Screen) content(c gjson.Result, n int) (lines []string) {
+func (s *screen) content(c gjson.Result, n int) (lines []string) {
 	switch c.Get("type").Str {
 	case "content":
 		for _, l := range head(unfenced(clean.Block(contentText(c.Get("content")))), n) {
@@ -145,7 +145,7 @@ func head(lines []string, n int) []string {
 
 // explain adds what a permission request does not say itself, if its tool call
 // was shown.
-func (s *Screen) explain(r *request) {
+func (s *screen) explain(r *request) {
 	if r.approval == nil {
 		return
 	}

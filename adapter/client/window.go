@@ -31,7 +31,7 @@ type window struct {
 	l      *link
 	o      *Options
 	now    func() time.Time
-	screen Screen
+	screen screen
 	wire   wire
 	prompt *prompt
 
@@ -78,7 +78,7 @@ func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
 		d.Width, d.Height = 80, 24
 	}
 	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height, transcript: transcript}
-	w.screen = Screen{Width: d.Width, Live: true, Style: true, NoColor: d.NoColor}
+	w.screen = screen{Width: d.Width, Live: true, Style: true, NoColor: d.NoColor}
 	w.since = w.now()
 	start()
 	w.run(t)

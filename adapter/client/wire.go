@@ -64,4 +64,4 @@ func (w *wire) line(dir ndjson.Direction, raw string, width int) string {
 }
 
 // Trace adds a line of the wire between the others.
-func (s *Screen) Trace(line string) { s.done = append(s.done, s.faint(line)) }
+func (s *screen) Trace(line string) { s.done = append(s.done, s.faint(line)) }

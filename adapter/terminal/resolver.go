@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -11,13 +10,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-var (
-	// ErrNoQuestions means that there was nothing to ask.
-	ErrNoQuestions = errors.New("terminal: nothing to ask")
-	// ErrNoTerminal means that there is neither a terminal to ask on nor an
-	// input and output given in its place.
-	ErrNoTerminal = tty.ErrNoTerminal
-)
+// ErrNoTerminal means that there is neither a terminal to ask on nor an input
+// and output given in its place.
+var ErrNoTerminal = tty.ErrNoTerminal
 
 // Resolver asks on a terminal. The zero value asks on the process's own.
 //
@@ -53,14 +48,14 @@ type Resolver struct {
 // The error is nil exactly if the outcome is [convert.Answered]. Otherwise it
 // matches the outcome, as [convert.Outcome.Err] does: Cancelled after Esc,
 // Ctrl+C or a signal, Disconnected after a hang-up. It wraps the cause of ctx
-// when ctx ended, and [ErrNoTerminal] or [ErrNoQuestions] where nothing could
-// be asked; the outcome is then Failed.
+// when ctx ended, and [ErrNoTerminal] or [convert.ErrNoQuestions] where nothing
+// could be asked; the outcome is then Failed.
 //
 // After a hang-up the process no longer ends by itself on a SIGHUP, so that it
 // can say what happened.
 func (r Resolver) Ask(ctx context.Context, call convert.Call) (convert.Outcome, error) {
 	if len(call.Questions) == 0 {
-		return failed(ErrNoQuestions)
+		return failed(convert.ErrNoQuestions)
 	}
 	return r.ask(ctx, call.Questions, func(o picker.Options) *picker.Picker { return picker.New(call, o) }, nil)
 }
@@ -72,7 +67,7 @@ func (r Resolver) Ask(ctx context.Context, call convert.Call) (convert.Outcome, 
 func (r Resolver) Choose(ctx context.Context, q convert.Question) (int, convert.Outcome, error) {
 	index := -1
 	if len(q.Options) == 0 {
-		outcome, err := failed(ErrNoQuestions)
+		outcome, err := failed(convert.ErrOptionCount)
 		return index, outcome, err
 	}
 	q.MultiSelect, q.Closed = false, true

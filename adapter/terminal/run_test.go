@@ -298,10 +298,10 @@ func TestWithdrawn(t *testing.T) {
 
 func TestAskNothing(t *testing.T) {
 	outcome, err := terminal.Resolver{}.Ask(t.Context(), convert.Call{})
-	require.ErrorIs(t, err, terminal.ErrNoQuestions)
+	require.ErrorIs(t, err, convert.ErrNoQuestions)
 	require.Equal(t, convert.Failed, outcome.Status)
 	i, outcome, err := terminal.Resolver{}.Choose(t.Context(), convert.Question{Text: "Q"})
-	require.ErrorIs(t, err, terminal.ErrNoQuestions)
+	require.ErrorIs(t, err, convert.ErrOptionCount)
 	require.Equal(t, convert.Failed, outcome.Status)
 	require.Equal(t, -1, i)
 }

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/client"
 	"github.com/acp-bridge/acp-bridge/adapter/demo"
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 type demoOptions struct {
@@ -65,7 +65,7 @@ func (o *demoOptions) answered(s streams) error {
 	if err != nil {
 		return err
 	}
-	o.client.Answer = func(context.Context, convert.Call) (convert.Outcome, error) { return outcome, outcome.Err() }
+	o.client.Resolver = adapter.Static{Answers: outcome.Answers, Err: outcome.Err()}
 	return nil
 }
 

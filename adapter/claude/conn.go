@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
@@ -245,86 +243,4 @@ func (c *conn) replyError(id, message string) error {
 	return c.send(map[string]any{"type": typeControlResponse, "response": map[string]any{
 		"subtype": "error", "request_id": id, "error": message,
 	}})
-}
-
-// InitInfo is the CLI's reply to initialize.
-type InitInfo struct {
-	Commands []Command
-	Models   []Model
-	Mode     string // the permission mode
-	Version  string // of the CLI
-	// FastMode is "on", "off" or "cooldown"; empty when the CLI does not tell.
-	FastMode string
-	// FastModeReason says why fast mode is off.
-	FastModeReason string
-	// Account is what the CLI says about the login, for example the key's
-	// source; nil when it says nothing.
-	Account json.RawMessage
-	// Raw is the whole reply.
-	Raw json.RawMessage
-}
-
-// Command is a slash command, without its slash.
-type Command struct {
-	Name         string
-	Description  string
-	ArgumentHint string
-}
-
-// Model is a model that SetModel takes.
-type Model struct {
-	Value       string
-	DisplayName string
-	Description string
-	// Resolved is the name under which the API knows it.
-	Resolved string
-	// Efforts are the levels of effort that it takes, nil if it has none.
-	Efforts []string
-	// Fast is set if it has a fast mode.
-	Fast bool
-	// Raw is the CLI's whole entry.
-	Raw json.RawMessage
-}
-
-func parseInit(raw json.RawMessage) *InitInfo {
-	r := gjson.ParseBytes(raw)
-	info := &InitInfo{
-		Mode:    r.Get("current_permission_mode").String(),
-		Version: r.Get("claude_code_version").String(),
-		Raw:     raw,
-
-		FastMode:       r.Get("fast_mode_state").String(),
-		FastModeReason: r.Get("fast_mode_disabled_reason").String(),
-	}
-	if a := r.Get("account"); a.IsObject() {
-		info.Account = json.RawMessage(a.Raw)
-	}
-	for _, c := range r.Get("commands").Array() {
-		if name := c.Get("name").String(); name != "" {
-			info.Commands = append(info.Commands, Command{
-				Name:         name,
-				Description:  c.Get("description").String(),
-				ArgumentHint: c.Get("argumentHint").String(),
-			})
-		}
-	}
-	for _, m := range r.Get("models").Array() {
-		if value := m.Get("value").String(); value != "" {
-			model := Model{
-				Value:       value,
-				DisplayName: m.Get("displayName").String(),
-				Description: m.Get("description").String(),
-				Resolved:    m.Get("resolvedModel").String(),
-				Fast:        m.Get("supportsFastMode").Bool(),
-				Raw:         json.RawMessage(m.Raw),
-			}
-			if m.Get("supportsEffort").Bool() {
-				for _, level := range m.Get("supportedEffortLevels").Array() {
-					model.Efforts = append(model.Efforts, level.String())
-				}
-			}
-			info.Models = append(info.Models, model)
-		}
-	}
-	return info
 }

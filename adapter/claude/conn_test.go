@@ -80,15 +80,16 @@ func TestCleanLine(t *testing.T) {
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+func inGoroutine(write func() error) { go write() }
+
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
 func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		out := newOutbox(nopCloser{io.Discard}, outboxBytes, nil)
+		out := newOutbox(nopCloser{io.Discard}, outboxBytes, nil, inGoroutine)
 		c := newConn(out, nil, discard(), nil)
-		go out.run()
 		defer out.close()
 		got := make([]string, 2)
 		errs := make([]error, 2)
@@ -112,8 +113,7 @@ func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
 func TestOutboxNeverBlocksTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		out := newOutbox(w, 100, nil)
-		go out.run()
+		out := newOutbox(w, 100, nil, inGoroutine)
 		line := append(bytes.Repeat([]byte("x"), 200), '\n')
 		require.NoError(t, out.send(line), "one is always taken")
 		synctest.Wait()
@@ -133,7 +133,7 @@ func TestOutboxNeverBlocksTheSender(t *testing.T) {
 // for nobody, and with half a line in its buffer.
 func TestDrained(t *testing.T) {
 	var got []string
-	c := newConn(newOutbox(nil, 1, nil), func(m Message) { got = append(got, m.Type) }, discard(), nil)
+	c := newConn(newOutbox(nil, 1, nil, inGoroutine), func(m Message) { got = append(got, m.Type) }, discard(), nil)
 	c.drained = func() { got = append(got, "drained") }
 	pieces := []string{`{"type":"a"}` + "\n" + `{"type":"b"}` + "\n" + `{"ty`, `pe":"c"}` + "\n\nnonsense\n", `{"type":"d"}`}
 	err := c.read(ndjson.NewReader(&inPieces{pieces}, 1000), nil)

@@ -18,22 +18,23 @@ var ErrNotReading = errors.New("claude: Claude Code is not reading its input")
 var errInputClosed = fmt.Errorf("claude: the input is closed: %w", ErrExited)
 
 // outbox writes lines from a goroutine of its own, so that no sender ever
-// waits for the CLI.
+// waits for the CLI. The goroutine is there while there is something to write.
 type outbox struct {
 	w     io.WriteCloser
 	limit int
 	trace func(line []byte)
+	start func(write func() error) // runs write in a goroutine
 
 	mu      sync.Mutex
 	queue   [][]byte
 	bytes   int
+	writing bool // write runs, or is about to
 	closing bool
 	err     error
-	work    chan struct{} // capacity 1
 }
 
-func newOutbox(w io.WriteCloser, limit int, trace func([]byte)) *outbox {
-	return &outbox{w: w, limit: limit, trace: trace, work: make(chan struct{}, 1)}
+func newOutbox(w io.WriteCloser, limit int, trace func([]byte), start func(func() error)) *outbox {
+	return &outbox{w: w, limit: limit, trace: trace, start: start}
 }
 
 // send queues one line. It never blocks.
@@ -50,61 +51,55 @@ func (o *outbox) send(line []byte) error {
 	}
 	o.queue = append(o.queue, line)
 	o.bytes += len(line)
-	o.wake()
+	if !o.writing {
+		o.writing = true
+		o.start(o.write)
+	}
 	return nil
 }
 
 // close lets what is queued be written, then closes the stream.
 func (o *outbox) close() {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.closing = true
-	o.mu.Unlock()
-	o.wake()
-}
-
-func (o *outbox) wake() {
-	select {
-	case o.work <- struct{}{}:
-	default:
+	if !o.writing {
+		o.w.Close()
 	}
 }
 
-// run writes until close was called or a write fails, closes the stream, and
-// returns the write's error.
-func (o *outbox) run() error {
-	defer o.w.Close()
-	for range o.work {
-		for {
-			o.mu.Lock()
-			if len(o.queue) == 0 {
-				closing := o.closing
-				o.queue = nil
-				o.mu.Unlock()
-				if closing {
-					return nil
-				}
-				break
-			}
-			line := o.queue[0]
-			o.mu.Unlock()
-			if o.trace != nil {
-				o.trace(line[:len(line)-1])
-			}
-			_, err := o.w.Write(line)
-			o.mu.Lock()
-			o.queue[0] = nil
-			o.queue = o.queue[1:]
-			o.bytes -= len(line)
-			if err != nil {
-				o.err = fmt.Errorf("claude: %w: %w", ErrExited, err)
-				o.queue, o.bytes = nil, 0
-				err = o.err
+// write writes what is queued. After close, or an error, which it returns, it
+// closes the stream.
+func (o *outbox) write() error {
+	for {
+		o.mu.Lock()
+		if len(o.queue) == 0 {
+			o.queue, o.writing = nil, false
+			if o.closing {
+				o.w.Close()
 			}
 			o.mu.Unlock()
-			if err != nil {
-				return err
-			}
+			return nil
+		}
+		line := o.queue[0]
+		o.mu.Unlock()
+		if o.trace != nil {
+			o.trace(line[:len(line)-1])
+		}
+		_, err := o.w.Write(line)
+		o.mu.Lock()
+		o.queue[0] = nil
+		o.queue = o.queue[1:]
+		o.bytes -= len(line)
+		if err != nil {
+			err = fmt.Errorf("claude: %w: %w", ErrExited, err)
+			o.err = err
+			o.queue, o.bytes = nil, 0
+			o.w.Close()
+		}
+		o.mu.Unlock()
+		if err != nil {
+			return err
 		}
 	}
-	return nil
 }

@@ -42,8 +42,8 @@ type Process struct {
 	endErr error
 	done   chan struct{} // closed when nothing of it is left
 
-	ending  chan struct{} // closed to start the end of the process
-	endOnce sync.Once
+	endOnce    sync.Once
+	supervised chan struct{} // closed when supervise has returned, or never will run
 
 	dropping atomic.Bool // messages are not delivered any more
 
@@ -67,32 +67,35 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 	}
 	p := &Process{
 		opts: opts, exited: make(chan struct{}), ended: make(chan struct{}),
-		done: make(chan struct{}), ending: make(chan struct{}),
+		done: make(chan struct{}), supervised: make(chan struct{}),
 	}
 	if err := p.start(); err != nil {
 		return nil, err
 	}
-	p.conn = newConn(newOutbox(p.stdin, outboxBytes, p.tracer(ndjson.Out)), p.deliver, opts.Logger, opts.Surface)
+	var streams sync.WaitGroup
+	startWrite := func(write func() error) {
+		streams.Go(func() {
+			if err := p.guard(write); err != nil {
+				opts.Logger.Debug("the input of Claude Code broke", "error", err)
+				p.end() // without its input it is of no use
+			}
+		})
+	}
+	p.conn = newConn(newOutbox(p.stdin, outboxBytes, p.tracer(ndjson.Out), startWrite), p.deliver, opts.Logger, opts.Surface)
 	p.conn.drained = opts.OnDrained
 
-	var streams sync.WaitGroup
 	errDone := make(chan struct{})
 	readDone := make(chan struct{})
 	go func() {
 		defer close(errDone)
 		p.tail.collect(p.stderr, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
 	}()
-	streams.Go(func() {
-		if err := p.guard(p.conn.out.run); err != nil {
-			opts.Logger.Debug("the input of Claude Code broke", "error", err)
-			p.end() // without its input it is of no use
-		}
-	})
 	streams.Go(func() { p.read(readDone) })
-	streams.Go(p.supervise)
 	go func() {
 		p.wait(errDone, readDone)
-		streams.Wait()
+		streams.Wait() // nothing is written after wait
+		p.endOnce.Do(func() { close(p.supervised) })
+		<-p.supervised
 		close(p.done)
 	}()
 	return p, nil
@@ -257,7 +260,7 @@ func (p *Process) exitErr() error {
 
 // end makes the process end within a bound. It returns at once.
 func (p *Process) end() {
-	p.endOnce.Do(func() { close(p.ending) })
+	p.endOnce.Do(func() { go p.supervise() })
 }
 
 // interruptRequest ends the turn and what waits behind it.
@@ -266,14 +269,9 @@ var interruptRequest = map[string]any{
 	"request": map[string]any{"subtype": "interrupt", "cancel_queued": true},
 }
 
-// supervise ends the process once that was asked for: interrupt and end of
-// input, SIGTERM, SIGKILL.
+// supervise ends the process: interrupt and end of input, SIGTERM, SIGKILL.
 func (p *Process) supervise() {
-	select {
-	case <-p.exited:
-		return
-	case <-p.ending:
-	}
+	defer close(p.supervised)
 	// The end of input alone would let a running turn go on to its end, with
 	// nobody there to see it.
 	if text, err := encodeLine(interruptRequest); err == nil {

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 // parseServe reads the command line by which an editor starts acp-bridge.
@@ -62,7 +65,26 @@ func runServe(ctx context.Context, args []string, s streams) error {
 		defer f.Close()
 		s.out = f
 	}
+	o.Desk = &desk.Desk{}
+	defer releaseWhileAsking(o.Desk)()
 	return agent.Serve(ctx, s.in, s.out, o)
+}
+
+// releaseWhileAsking gives memory back to the system while a person thinks about
+// a question: nothing else happens then, and it may take hours.
+func releaseWhileAsking(d *desk.Desk) (stop func()) {
+	const thinking = 200 * time.Millisecond
+	timer := time.AfterFunc(thinking, debug.FreeOSMemory)
+	timer.Stop()
+	leave := d.Watch(func(e desk.Entry) {
+		if e.State == desk.Asking {
+			timer.Reset(thinking)
+		}
+	})
+	return func() {
+		leave()
+		timer.Stop()
+	}
 }
 
 const terminalHint = `acp-bridge is started by an editor and speaks ACP on stdin and stdout.

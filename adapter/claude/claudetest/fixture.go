@@ -1,9 +1,35 @@
 package claudetest
 
 import (
+	"fmt"
 	"maps"
 	"os"
+	"strings"
 )
+
+// FullInit is for [Script].Init: a reply of the size that the real CLI's has
+// without plugins, 17 kB with 44 commands.
+func FullInit() map[string]any {
+	words := func(n int) string { return strings.Repeat("does what it says and then some; ", n/33+1)[:n] }
+	var commands, agents, models []any
+	for i := range 44 {
+		commands = append(commands, object{
+			"name": fmt.Sprintf("command-%d", i+1), "description": fmt.Sprintf("%d ", i) + words(190),
+			"argumentHint": "[<target>]", "aliases": []string{fmt.Sprintf("c%d", i+1)}, "builtin": true,
+		})
+	}
+	for i := range 6 {
+		agents = append(agents, object{"name": fmt.Sprintf("agent-%d", i+1), "description": words(200)})
+	}
+	for i := range 5 {
+		models = append(models, object{
+			"value": fmt.Sprintf("model-%d", i+1), "resolvedModel": fmt.Sprintf("claude-model-%d", i+1),
+			"displayName": fmt.Sprintf("Model %d", i+1), "description": words(80), "supportsEffort": true,
+			"supportedEffortLevels": []string{"low", "medium", "high"}, "supportsFastMode": true,
+		})
+	}
+	return map[string]any{"commands": commands, "agents": agents, "models": models}
+}
 
 func (e *engine) initReply() object {
 	e.mu.Lock()

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -14,12 +13,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-const (
-	readBuffer = 64 << 10
-	// maxLine is the longest line that is read. The API takes requests of up
-	// to 32 MB, so no block of a conversation is larger.
-	maxLine = 32 << 20
-)
+// maxLine is the longest line that is read. The API takes requests of up to 32
+// MB, so no block of a conversation is larger.
+const maxLine = 32 << 20
 
 // Skipped counts the lines of a file that were passed over.
 type Skipped struct {
@@ -73,7 +69,7 @@ type index struct {
 
 func buildIndex(ctx context.Context, r io.Reader, limit int, sub bool) (*index, error) {
 	x := &index{seed: maphash.MakeSeed(), byID: map[uint64]int32{}, sub: sub}
-	lines := ndjson.NewReader(bufio.NewReaderSize(r, readBuffer), limit)
+	lines := ndjson.NewReader(r, limit)
 	for n := 0; ; n++ {
 		if n%256 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()

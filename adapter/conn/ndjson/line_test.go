@@ -32,13 +32,13 @@ func all(t *testing.T, r *Reader) (lines []string) {
 }
 
 func TestLinesOfAnyLength(t *testing.T) {
-	long := strings.Repeat("x", 3*readBuffer+17)
-	over := strings.Repeat("y", 4*readBuffer)
+	long := strings.Repeat("x", 3*mostBuffer+17)
+	over := strings.Repeat("y", 4*mostBuffer)
 	r := NewReader(strings.NewReader("a\n\n"+long+"\r\n"+over+"\nlast"), len(long)+1)
-	require.Equal(t, []string{"a", "", long, "(a line of 65536 bytes is over the limit of 49170)", "last"}, all(t, r))
+	require.Equal(t, []string{"a", "", long, "(a line of 262144 bytes is over the limit of 196626)", "last"}, all(t, r))
 
 	r = NewReader(strings.NewReader("a\n"+over), len(long))
-	require.Equal(t, []string{"a", "(a line of 65536 bytes is over the limit of 49169)"}, all(t, r), "the stream ends in it")
+	require.Equal(t, []string{"a", "(a line of 262144 bytes is over the limit of 196625)"}, all(t, r), "the stream ends in it")
 }
 
 // The error of a stream that ended within a line that was skipped is not lost,
@@ -59,8 +59,8 @@ type failing struct{}
 func (failing) Read([]byte) (int, error) { return 0, io.ErrNoProgress }
 
 func TestOffset(t *testing.T) {
-	text := "a\r\n" + strings.Repeat("x", 2*readBuffer) + "\n" + strings.Repeat("y", 3*readBuffer) + "\nlast"
-	r := NewReader(strings.NewReader(text), 2*readBuffer)
+	text := "a\r\n" + strings.Repeat("x", 2*mostBuffer) + "\n" + strings.Repeat("y", 3*mostBuffer) + "\nlast"
+	r := NewReader(strings.NewReader(text), 2*mostBuffer)
 	for _, first := range []byte("axyl") {
 		_, err := r.Next()
 		if first == 'y' {
@@ -92,15 +92,34 @@ func TestLongLineBufferIsNotKept(t *testing.T) {
 	text, err = r.Next()
 	require.NoError(t, err)
 	require.Equal(t, "short", string(text))
-	require.LessOrEqual(t, cap(r.long), keepBuffer)
+	require.Nil(t, r.long)
+}
+
+// A stream that says little takes little, also after it has said much.
+func TestBufferFitsTheStream(t *testing.T) {
+	in := &chunked{data: []byte(strings.Repeat(strings.Repeat("x", 99)+"\n", 10_000)), n: 1 << 20}
+	r := NewReader(in, 1<<20)
+	require.Len(t, r.buf, leastBuffer)
+	for range 9_000 {
+		_, err := r.Next()
+		require.NoError(t, err)
+	}
+	require.Len(t, r.buf, mostBuffer)
+	in.n = 100
+	for range 1_000 {
+		text, err := r.Next()
+		require.NoError(t, err)
+		require.Len(t, text, 99)
+	}
+	require.Len(t, r.buf, leastBuffer)
 }
 
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nbc\n\nd"), 3, 100)
 	f.Add([]byte("aaaaaaaa\nbc\r\n\nd"), 3, 4)
 	f.Fuzz(func(t *testing.T, data []byte, chunk, limit int) {
-		limit = max(1, limit%(3*readBuffer))
-		got := all(t, NewReader(&chunked{data: data, n: max(1, chunk%(2*readBuffer))}, limit))
+		limit = max(1, limit%(3*mostBuffer))
+		got := all(t, NewReader(&chunked{data: data, n: max(1, chunk%(2*mostBuffer))}, limit))
 		var want []string
 		for l := range bytes.Lines(data) {
 			if l = bytes.TrimSuffix(l, []byte("\n")); len(l) > limit {

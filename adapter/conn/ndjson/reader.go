@@ -3,18 +3,16 @@
 package ndjson
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
 )
 
 const (
-	// readBuffer is what is read at once, and how long a line may be that is not
-	// copied.
-	readBuffer = 16 << 10
-	// keepBuffer is the largest buffer kept for the next long line.
-	keepBuffer = 64 << 10
+	// leastBuffer and mostBuffer bound what is read at once. A stream that says
+	// little takes little: there are two for each of many processes.
+	leastBuffer = 1 << 10
+	mostBuffer  = 64 << 10
 )
 
 // TooLong stands for a line that is over the limit. It was skipped, and the next
@@ -31,71 +29,127 @@ func (e *TooLong) Error() string {
 
 // Reader cuts a stream into lines.
 type Reader struct {
-	br    *bufio.Reader
+	r     io.Reader
 	max   int
 	paths []string
-	long  []byte // a line longer than br's buffer
-	next  int64  // where the next line begins
+
+	buf      []byte
+	from, to int   // what of buf was read and not yet returned
+	seen     int   // of that, what has no line end in it
+	full     bool  // the last read filled buf
+	quiet    bool  // the last read used little of buf
+	err      error // of the stream, returned behind what is in buf
+
+	long  []byte // the beginning of a line that is longer than buf
+	next  int64  // where the next line begins in the stream
 	begin int64  // where the last line began
-	err   error  // of the stream, after a line that was too long
 }
 
 // NewReader reads lines of at most max bytes from r. Of longer ones it keeps the
-// members that paths name, see [Skim]. A *bufio.Reader with a larger buffer is
-// used as it is.
+// members that paths name, see [Skim].
 func NewReader(r io.Reader, max int, paths ...string) *Reader {
-	return &Reader{br: bufio.NewReaderSize(r, min(readBuffer, max+1)), max: max, paths: paths}
+	return &Reader{r: r, max: max, paths: paths, buf: make([]byte, leastBuffer)}
 }
 
 // Next returns the next line without its line end. It is valid until the next
 // call. At the end of the stream the last line, if it lacks its line end, comes
 // together with the error. A line over the limit is a *[TooLong].
 func (r *Reader) Next() ([]byte, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	if cap(r.long) > keepBuffer {
-		r.long = nil
-	}
-	r.long, r.begin = r.long[:0], r.next
+	r.begin, r.long = r.next, nil
 	for {
-		part, err := r.br.ReadSlice('\n')
-		r.next += int64(len(part))
-		more := err == bufio.ErrBufferFull
-		if !more {
-			part = bytes.TrimSuffix(part, []byte{'\n'})
+		part, whole := r.part()
+		if len(r.long)+len(part) > r.max {
+			return nil, r.skip(part, whole)
 		}
-		switch {
-		case len(r.long)+len(part) > r.max:
-			return nil, r.skip(part, err)
-		case more:
+		if !whole && r.err == nil {
 			r.long = append(r.long, part...)
 			continue
-		case len(r.long) > 0:
+		}
+		if r.long != nil {
 			r.long = append(r.long, part...)
 			part = r.long
 		}
-		return bytes.TrimRight(part, "\r"), err
+		if whole {
+			return bytes.TrimRight(part, "\r"), nil
+		}
+		return bytes.TrimRight(part, "\r"), r.err
 	}
 }
 
-// skip passes over the rest of a line. part and err are what was read last.
-func (r *Reader) skip(part []byte, err error) error {
+// skip passes over the rest of a line, whose next part was just read.
+func (r *Reader) skip(part []byte, whole bool) error {
 	s := skimmer{paths: r.paths}
 	over := &TooLong{Size: len(r.long) + len(part), Limit: r.max}
 	s.feed(r.long)
 	s.feed(part)
 	r.long = nil
-	for err == bufio.ErrBufferFull {
-		part, err = r.br.ReadSlice('\n')
-		r.next += int64(len(part))
-		part = bytes.TrimSuffix(part, []byte{'\n'})
+	for !whole && r.err == nil {
+		part, whole = r.part()
 		over.Size += len(part)
 		s.feed(part)
 	}
 	over.Members = s.found
-	r.err = err
 	return over
+}
+
+// part returns what is there up to the next line end, without it, and whether
+// the line ends there. It is not empty unless the line is, or the stream ended.
+func (r *Reader) part() (part []byte, whole bool) {
+	for {
+		if i := bytes.IndexByte(r.buf[r.from+r.seen:r.to], '\n'); i >= 0 {
+			part = r.buf[r.from : r.from+r.seen+i]
+			r.take(len(part) + 1)
+			return part, true
+		}
+		r.seen = r.to - r.from
+		if r.err != nil || r.seen == mostBuffer {
+			part = r.buf[r.from:r.to]
+			r.take(len(part))
+			return part, false
+		}
+		r.fill()
+	}
+}
+
+func (r *Reader) take(n int) {
+	r.from += n
+	r.next += int64(n)
+	r.seen = 0
+}
+
+// fill reads once. There is less than mostBuffer in buf.
+func (r *Reader) fill() {
+	if size := r.size(); size != len(r.buf) || r.from > 0 {
+		old := r.buf
+		if size != len(r.buf) {
+			r.buf = make([]byte, size)
+		}
+		r.to = copy(r.buf, old[r.from:r.to])
+		r.from = 0
+	}
+	for range 100 {
+		n, err := r.r.Read(r.buf[r.to:])
+		if n > 0 || err != nil {
+			r.to += n
+			r.full, r.quiet = r.to == len(r.buf), r.to < len(r.buf)/8
+			r.err = err
+			return
+		}
+	}
+	r.err = io.ErrNoProgress
+}
+
+// size is how large buf has to be now: larger if it was filled, smaller if it was
+// hardly used.
+func (r *Reader) size() int {
+	size := len(r.buf)
+	switch {
+	case r.full:
+		return min(4*size, mostBuffer)
+	case r.quiet:
+		return max(size/4, leastBuffer)
+	}
+	return size
 }
 
 // Offset is where the line that Next returned begins in the stream.
@@ -103,6 +157,5 @@ func (r *Reader) Offset() int64 { return r.begin }
 
 // Ready reports whether a whole line is there, so that Next does not wait.
 func (r *Reader) Ready() bool {
-	there, _ := r.br.Peek(r.br.Buffered())
-	return bytes.IndexByte(there, '\n') >= 0
+	return bytes.IndexByte(r.buf[r.from+r.seen:r.to], '\n') >= 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // logOptions say what is logged and where.
@@ -43,8 +44,10 @@ func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err err
 		files = append(files, f)
 		out = &logFile{w: f, err: s.err}
 	}
-	out = &hidingWriter{out, findSecrets(os.Environ())}
-	o.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level}))
+	hide := findSecrets(os.Environ())
+	out = &hidingWriter{out, hide}
+	o.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level, ReplaceAttr: hide.hideAttr}))
+	trace := func(string, ndjson.Direction, []byte) {}
 	if l.trace != "" {
 		f, err := openPrivate(l.trace)
 		if err != nil {
@@ -52,16 +55,25 @@ func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err err
 			return nil, usageError{err}
 		}
 		files = append(files, f)
-		o.Trace = newTracer(f, o.Logger).line
+		trace = newTracer(f, o.Logger, hide).line
+	}
+	o.Trace = func(wire string, dir ndjson.Direction, text []byte) {
+		if dir == ndjson.In && wire == "editor" {
+			hide.learn(text)
+		}
+		trace(wire, dir, text)
 	}
 	return closeAll, nil
 }
 
 // openPrivate opens a file that only its owner can read: what is said to an
 // agent is nobody else's business. What is no file, such as /dev/null, stays as
-// it is.
+// it is. A pipe is refused: the bridge would wait for its reader.
 func openPrivate(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if info, err := os.Stat(name); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return nil, fmt.Errorf("%s is a pipe, expected a file", name)
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND|openNoWait, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +105,7 @@ func (l *logFile) Write(b []byte) (int, error) {
 
 // tracer writes the lines of both wires, each with its time, as NDJSON.
 type tracer struct {
-	secrets secrets
+	secrets *secrets
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -101,8 +113,8 @@ type tracer struct {
 	failed bool
 }
 
-func newTracer(w io.Writer, log *slog.Logger) *tracer {
-	return &tracer{w: w, log: log, secrets: findSecrets(os.Environ())}
+func newTracer(w io.Writer, log *slog.Logger, hide *secrets) *tracer {
+	return &tracer{w: w, log: log, secrets: hide}
 }
 
 type traceLine struct {
@@ -111,19 +123,20 @@ type traceLine struct {
 	Wire string           `json:"wire"`
 	Dir  ndjson.Direction `json:"dir"`
 	Line json.RawMessage  `json:"line,omitempty"`
-	Text string           `json:"text,omitempty"` // of a line that is not JSON
+	// Dropped is how long a line was that is not here: it is no JSON, so what is
+	// secret in it cannot be told.
+	Dropped int `json:"dropped,omitempty"`
 }
 
 func (t *tracer) line(wire string, dir ndjson.Direction, text []byte) {
 	l := traceLine{Time: time.Now().UTC().Format(time.RFC3339Nano), Wire: wire, Dir: dir}
-	text = t.secrets.hide(text)
-	if json.Valid(text) {
-		l.Line = hideFields(text)
-	} else {
-		l.Text = string(text)
-	}
-	b, err := json.Marshal(l)
+	hidden, err := t.secrets.hideLine(text)
 	if err != nil {
+		hidden, l.Dropped = nil, len(text)
+	}
+	l.Line = hidden
+	b, err := clean.EncodeJSON(l)
+	if err != nil || t.secrets.holds(b) {
 		return
 	}
 	t.mu.Lock()

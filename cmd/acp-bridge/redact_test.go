@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+)
+
+func TestHideLine(t *testing.T) {
+	s := findSecrets([]string{"MY_TOKEN=abcdefgh12345", `OTHER_KEY=with "quotes" in it`, "ANTHROPIC_CUSTOM_HEADERS=x-key: 1234", "NUM_KEY=12345678", "HOME=/home/somebody", "SHORT_KEY=abc"})
+	for line, want := range map[string]string{
+		`{"text":"abcdefgh12345"}`:                           `{"text":"[redacted]"}`,
+		`{"text":"\u0061bcdefgh12345, again abcdefgh12345"}`: `{"text":"[redacted], again [redacted]"}`,
+		`{"abcdefgh12345":1}`:                                `{"[redacted]":1}`,
+		`{"text":"with \"quotes\" in it"}`:                   `{"text":"[redacted]"}`,
+		`{"text":"x-key: 1234"}`:                             `{"text":"[redacted]"}`,
+		`{"n":12345678,"m":[-12345678.5]}`:                   `{"n":"[redacted]","m":["-[redacted].5"]}`,
+		`{"n": 1.50, "home":"/home/somebody","abc":null}`:    `{"n": 1.50, "home":"/home/somebody","abc":null}`,
+		`{"n":1e400,"text":"abcdefgh12345"}`:                 `{"n":1e400,"text":"[redacted]"}`,
+
+		`{"mcpServers":[{"name":"x","env":[{"name":"K","value":"v"}],"headers":[{"name":"H","value":"w"}]}],"n":1}`: `{"mcpServers":[{"name":"x","env":[{"name":"K","value":"[redacted]"}],"headers":[{"name":"H","value":"[redacted]"}]}],"n":1}`,
+		`{"env":{"K":"v","name":"v","deep":{"name":["v",1,true,null]}},"k":"v"}`:                                    `{"env":{"K":"[redacted]","name":"[redacted]","deep":{"name":["[redacted]","[redacted]","[redacted]",null]}},"k":"v"}`,
+		`{"Headers":{"X":"v"},"\u0065nv":"v","ENV":7}`:                                                              `{"Headers":{"X":"[redacted]"},"env":"[redacted]","ENV":"[redacted]"}`,
+		`{"apiKey":"v","max_tokens":7,"password":["v"]}`:                                                            `{"apiKey":"[redacted]","max_tokens":7,"password":["[redacted]"]}`,
+	} {
+		got, err := s.hideLine([]byte(line))
+		require.NoError(t, err, line)
+		require.Equal(t, want, string(got))
+	}
+	for _, line := range []string{`{"a":"abcdef`, `not json: abcdefgh12345`, "", `{"env":{"K":"v"`} {
+		_, err := s.hideLine([]byte(line))
+		require.Error(t, err, "%q: what cannot be read is not passed on", line)
+	}
+}
+
+// What an editor sends as secrets is hidden wherever it turns up later.
+func TestLearn(t *testing.T) {
+	var s secrets
+	s.learn([]byte(`{"method":"session/new","params":{
+		"mcpServers":[
+			{"name":"one","command":"x","args":["--api-token","argument-secret","--key=flag-secret","plain-argument"],"env":[{"name":"PLAIN","value":"environment-secret"}]},
+			{"name":"two","type":"http","url":"https://u:url-password@h/p?access=query-secret","headers":[{"name":"X","value":"Bearer header-secret"}]}],
+		"_meta":{"claudeCode":{"options":{"\u0065nv":{"name":"meta-secret"},"settings":{"apiKeyHelper":"helper-secret"}}}}}}`))
+	for _, v := range []string{"argument-secret", "flag-secret", "environment-secret", "url-password", "query-secret", "Bearer header-secret", "header-secret", "meta-secret", "helper-secret"} {
+		require.Equal(t, "a "+redacted+" b", s.hide("a "+v+" b"), v)
+	}
+	for _, v := range []string{"plain-argument", "session/new", "PLAIN"} {
+		require.Equal(t, v, s.hide(v))
+	}
+	require.Equal(t, "it says "+redacted, s.hide("it says environment-sec…"), "a text that was cut")
+}
+
+// A log holds no secret, in whatever attribute and however it is quoted.
+func TestLogHidesSecrets(t *testing.T) {
+	hide := findSecrets([]string{"A_KEY=line\nbreak \"quoted\""})
+	hide.add("header-secret")
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&hidingWriter{&out, hide}, &slog.HandlerOptions{ReplaceAttr: hide.hideAttr}))
+	log.Info("x header-secret", "text", "a line\nbreak \"quoted\" b", "err", errors.New("failed: header-secret"), slog.Group("g", "any", []string{"header-secret"}))
+	require.NotContains(t, out.String(), "secret")
+	require.NotContains(t, out.String(), "quoted")
+	require.Equal(t, 4, strings.Count(out.String(), redacted), out.String())
+	out.Reset()
+	log.With("header-secret", 1).Info("a key")
+	require.NotContains(t, out.String(), "header-secret")
+}
+
+// A trace that others could read before can be read by its owner alone.
+func TestTraceOfOthersIsClosed(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trace")
+	require.NoError(t, os.WriteFile(name, nil, 0o666))
+	require.NoError(t, os.Chmod(name, 0o666))
+	f, err := openPrivate(name)
+	require.NoError(t, err)
+	defer f.Close()
+	info, err := os.Stat(name)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// A pipe nobody reads does not hold up the start.
+func TestLogToAPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(name, 0o600))
+	for _, l := range []logOptions{{file: name}, {trace: name}} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := l.open(streams{err: &bytes.Buffer{}}, &agent.Options{})
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			require.EqualError(t, err, name+" is a pipe, expected a file")
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "it waits for a reader")
+		}
+	}
+}
+
+// Whatever passes on a wire, its trace is a line of JSON, and no secret is in it,
+// neither of the environment nor learned of the editor.
+func FuzzTrace(f *testing.F) {
+	const secret, learned = "sk-fuzzed-secret", "learned-\"of\"\\it"
+	f.Add([]byte(`{"method":"session/new","params":{"mcpServers":[{"env":[{"name":"K","value":"v"}]}]}}`), "x")
+	f.Add([]byte(`{"a":"sk-fuzzed-secret","n":1.50}`), `{"b":"learned-\"of\"\\it"}`)
+	f.Add([]byte(`"sk-fuzzed-\u0073ecret"`), `{"\u006cearned-\"of\"\\it":1e400}`)
+	f.Add([]byte("sk-fuzzed-secret\xff{"), "learned-")
+	f.Add([]byte(`{"env":{"sk-fuzzed-secret":["sk-fuzzed-secret"]},"headers":7}`), "[")
+	f.Fuzz(func(t *testing.T, line []byte, more string) {
+		var out bytes.Buffer
+		hide := findSecrets([]string{"MY_TOKEN=" + secret})
+		hide.learn([]byte(`{"Env":{"name":"learned-\u0022of\"\\it"}}`))
+		tr := newTracer(&out, slog.New(slog.DiscardHandler), hide)
+		for _, text := range [][]byte{line, []byte(more), append(line, more...)} {
+			out.Reset()
+			hide.learn(text)
+			tr.line("editor", ndjson.In, text)
+			if out.Len() == 0 { // it made a secret of a part of every line
+				continue
+			}
+			require.True(t, json.Valid(out.Bytes()), "%s", out.String())
+			require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")))
+			for _, s := range append(hide.all(), secret, learned) {
+				require.NotContains(t, out.String(), s)
+				require.NotContains(t, decoded(out.Bytes()), s)
+			}
+		}
+	})
+}
+
+// decoded is all texts of a line of JSON.
+func decoded(line []byte) string {
+	var all strings.Builder
+	_ = walk(line, func(_ place, value string) string {
+		all.WriteString(value + "\x00")
+		return value
+	})
+	return all.String()
+}

@@ -26,6 +26,8 @@ type Options struct {
 	Model string
 	// Flags are further flags of the bridge's own, such as --mcp-config.
 	Flags []string
+	// Private are flags that name a file which nobody but the CLI can read.
+	Private []PrivateFlag
 	// Args are the user's extra arguments. They come last, so they win.
 	Args []string
 	// Env is the environment; nil means that of this process.
@@ -85,9 +87,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// PrivateFlag is a flag whose value is a file with that content. The file has no
+// name on the disk, so that it is gone with the process, however that ends; on
+// Windows it is removed when the CLI has answered initialize.
+type PrivateFlag struct {
+	Flag    string
+	Content []byte
+}
+
 // commandLine is the arguments that make the CLI speak the protocol. Without
-// --permission-prompt-tool stdio it would not offer AskUserQuestion at all.
-func (o Options) commandLine() []string {
+// --permission-prompt-tool stdio it would not offer AskUserQuestion at all. files
+// are the paths of the private ones.
+func (o Options) commandLine(files []string) []string {
 	args := []string{
 		"--output-format", "stream-json", "--verbose",
 		"--input-format", "stream-json",
@@ -111,6 +122,9 @@ func (o Options) commandLine() []string {
 		args = append(args, "--model", o.Model)
 	}
 	args = append(args, o.Flags...)
+	for i, p := range o.Private {
+		args = append(args, p.Flag, files[i])
+	}
 	return append(args, o.Args...)
 }
 

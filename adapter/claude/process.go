@@ -32,9 +32,10 @@ type Process struct {
 	conn *conn
 	tail tail
 
-	stdin  *os.File
-	stdout *os.File
-	stderr *os.File
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *os.File
+	private *privateFiles
 
 	exited chan struct{} // closed when the process is reaped and exit is set
 	exit   *ExitError
@@ -141,7 +142,17 @@ func (p *Process) start() (err error) {
 	if err != nil {
 		return fmt.Errorf("claude: make pipes: %w", err)
 	}
-	cmd := exec.Command(p.opts.Path, p.opts.commandLine()...)
+	p.private = newPrivateFiles(p.opts.Private)
+	defer func() {
+		if err != nil {
+			p.private.forget()
+		}
+	}()
+	if err = p.private.err; err != nil {
+		return fmt.Errorf("claude: make a private file: %w", err)
+	}
+	cmd := exec.Command(p.opts.Path, p.opts.commandLine(p.private.paths)...)
+	cmd.ExtraFiles = p.private.passed
 	cmd.Dir = p.opts.Dir
 	cmd.Env = p.opts.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
@@ -223,6 +234,7 @@ func (p *Process) wait(errDone, readDone <-chan struct{}) {
 	p.reaped = true
 	p.signals.Unlock()
 	untie()
+	p.private.forget()
 
 	exit := newExitError(p.cmd.ProcessState)
 	p.stderr.SetReadDeadline(time.Now().Add(drainGrace))
@@ -412,6 +424,7 @@ func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
 	fields := map[string]any{"hooks": hooks}
 	maps.Copy(fields, p.opts.Opening)
 	raw, err := p.Control(ctx, "initialize", fields)
+	p.private.forget() // the CLI has read them before it answers
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -174,15 +176,17 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	if err != nil {
 		return err
 	}
-	flags, remove, err := s.flags()
+	if what := s.raises(); what != "" && !s.agent.mayBypass() {
+		return editor.Invalid("_meta.claudeCode.options.settings: %s lets Claude Code act without asking, which the arguments of acp-bridge do not allow", what)
+	}
+	flags, private, err := s.flags()
 	if err != nil {
 		return err
 	}
-	defer remove() // the CLI has read it when it answers initialize
 	hooks := s.agent.hooks()
 	s.mu.Lock()
 	o := claude.Options{
-		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags,
+		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags, Private: private,
 		Args: s.agent.opts.Args, Env: s.agent.cliEnv(s.env),
 		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback, claude.Elicitation, claude.UserDialog},
 		Logger: s.agent.log.With("session", s.id),
@@ -211,6 +215,10 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return err
 	}
+	if err := s.lower(ctx, proc, info); err != nil {
+		_ = proc.Close(context.Background())
+		return err
+	}
 	s.tune(ctx, proc, info)
 	s.mu.Lock()
 	if s.ctx.Err() != nil {
@@ -225,6 +233,19 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	s.mu.Unlock()
 	go p.drain(proc, s.drained)
 	return nil
+}
+
+// lower takes back the mode that asks for nothing, if what the editor brought
+// along (an environment, settings, plugins) may have chosen it and not the user.
+func (s *conversation) lower(ctx context.Context, proc *claude.Process, info *claude.InitInfo) error {
+	const bypass = "bypassPermissions"
+	brought := len(s.env) > 0 || len(s.args) > 0 || s.settingsFile != nil
+	if info.Mode != bypass || !brought || s.agent.mayBypass() || slices.ContainsFunc(s.agent.opts.Args, func(a string) bool { return strings.Contains(a, bypass) }) {
+		return nil
+	}
+	s.agent.log.Warn("the editor's settings chose a mode that asks for nothing: it is not used", "session", s.id)
+	info.Mode = "default"
+	return proc.SetMode(ctx, info.Mode)
 }
 
 // logPanic is for what ends one session's work and must not end the others'.

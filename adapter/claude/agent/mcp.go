@@ -2,12 +2,11 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
-	"os"
 	"path/filepath"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
@@ -88,30 +87,20 @@ func headers(list []acp.HttpHeader) map[string]string {
 	return m
 }
 
-// flags are the CLI's flags for the setup. MCP servers go into a file that only
-// its owner can read, because others can read a command line; remove deletes it.
-func (u setup) flags() (flags []string, remove func(), err error) {
-	remove = func() {}
+// flags are the CLI's flags for the setup. What may hold secrets, MCP servers and
+// settings, goes into private files: others can read a command line, and a file
+// that has a name outlives a bridge that is killed.
+func (u setup) flags() (flags []string, private []claude.PrivateFlag, err error) {
 	for _, dir := range u.dirs {
 		flags = append(flags, "--add-dir", dir)
 	}
 	flags = append(flags, u.args...)
+	if u.settingsFile != nil {
+		private = append(private, claude.PrivateFlag{Flag: "--settings", Content: u.settingsFile})
+	}
 	config, err := u.mcpConfig()
-	if err != nil || config == nil {
-		return flags, remove, err
+	if config != nil {
+		private = append(private, claude.PrivateFlag{Flag: "--mcp-config", Content: config})
 	}
-	f, err := os.CreateTemp("", "acp-bridge-mcp-*.json") // mode 0600
-	if err != nil {
-		return nil, remove, fmt.Errorf("the MCP configuration could not be written: %w", err)
-	}
-	remove = func() { _ = os.Remove(f.Name()) }
-	_, err = f.Write(config)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		remove()
-		return nil, func() {}, fmt.Errorf("the MCP configuration could not be written: %w", err)
-	}
-	return append(flags, "--mcp-config", f.Name()), remove, nil
+	return flags, private, err
 }

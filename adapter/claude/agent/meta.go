@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -24,8 +25,10 @@ type extras struct {
 	env     []string                   // on top of the bridge's own
 	servers map[string]json.RawMessage // in the CLI's own form
 	given   map[string]any             // settings that hold from the start
-	model   string
-	effort  string
+	// settingsFile are the settings of a file that the editor named, as they stood in it.
+	settingsFile json.RawMessage
+	model        string
+	effort       string
 }
 
 // metaOption is one entry of _meta.claudeCode.options: what it takes, and what it
@@ -55,7 +58,7 @@ var metaOptions = map[string]metaOption{
 	"env":                   {"an object of strings", setEnv},
 	"mcpServers":            {"an object of servers", setServers},
 	"plugins":               {`a list of {"type": "local", "path": …}`, setPlugins},
-	"settings":              {"an object, or a path", setSettings},
+	"settings":              {"an object, JSON, or the path of a file with it", setSettings},
 	"systemPrompt":          {"a string, or an object with append", setSystemPrompt},
 	"agents":                {"an object", setAgents},
 }
@@ -197,13 +200,68 @@ func setPlugins(u *setup, v gjson.Result) bool {
 	return v.IsArray()
 }
 
-// setSettings takes a file by its name. An object goes to the running CLI: it
-// may hold what others must not read.
+// setSettings takes an object, or its text, which go to the running CLI: they may
+// hold what others must not read. A file is read here, so that what is in it can
+// be checked, and is handed on as it was read.
 func setSettings(u *setup, v gjson.Result) bool {
+	text := v.Raw
 	if v.Type == gjson.String {
-		return stringFlag("--settings").set(u, v)
+		text = strings.TrimSpace(v.Str)
+		if !strings.HasPrefix(text, "{") {
+			raw, ok := readSettings(u.cwd, text)
+			u.settingsFile = raw
+			return ok
+		}
 	}
-	return v.IsObject() && json.Unmarshal([]byte(v.Raw), &u.given) == nil
+	return isObject(text) && json.Unmarshal([]byte(text), &u.given) == nil
+}
+
+// maxSettings bounds a file of settings, which is some kB.
+const maxSettings = 1 << 20
+
+func readSettings(cwd, path string) (json.RawMessage, bool) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(cwd, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return nil, false
+	}
+	raw, err := os.ReadFile(path)
+	return raw, err == nil && isObject(string(raw))
+}
+
+func isObject(text string) bool { return json.Valid([]byte(text)) && gjson.Parse(text).IsObject() }
+
+// raises names what in an editor's settings would let Claude Code do more without
+// asking than the user's own arguments allow; empty if nothing does.
+func (u setup) raises() string {
+	given, err := json.Marshal(u.given)
+	if err != nil {
+		return "what cannot be encoded"
+	}
+	for _, settings := range []json.RawMessage{given, u.settingsFile} {
+		if name := raising("", gjson.ParseBytes(settings)); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func raising(key string, v gjson.Result) (name string) {
+	switch {
+	case strings.Contains(strings.ToLower(key), "dangerous"):
+		return key
+	case strings.EqualFold(key, "defaultMode") && strings.EqualFold(v.Str, "bypassPermissions"):
+		return key + ": bypassPermissions"
+	case !v.IsObject() && !v.IsArray():
+		return ""
+	}
+	v.ForEach(func(k, inner gjson.Result) bool {
+		name = raising(k.Str, inner)
+		return name == ""
+	})
+	return name
 }
 
 func setSystemPrompt(u *setup, v gjson.Result) bool {

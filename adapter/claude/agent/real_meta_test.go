@@ -112,7 +112,7 @@ func TestMetaRefused(t *testing.T) {
 		{`{"claudeCode":{"options":{"env":["SECRET=hush"]}}}`, "options.env: expected an object of strings"},
 		{`{"claudeCode":{"options":{"mcpServers":{"a":"b"}}}}`, "options.mcpServers: expected an object of servers"},
 		{`{"claudeCode":{"options":{"plugins":[{"type":"remote","path":"x"}]}}}`, "options.plugins: expected a list"},
-		{`{"claudeCode":{"options":{"settings":[]}}}`, "options.settings: expected an object, or a path"},
+		{`{"claudeCode":{"options":{"settings":[]}}}`, "options.settings: expected an object, JSON, or the path of a file with it"},
 		{`{"claudeCode":{"options":{"agents":[]}}}`, "options.agents: expected an object"},
 		{`{"claudeCode":{"options":{"strictMcpConfig":"yes"}}}`, "options.strictMcpConfig: expected true or false"},
 		{`{"claudeCode":{"options":{"agent":""}}}`, "options.agent: expected a string"},

@@ -1,0 +1,91 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
+	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+)
+
+// No settings of an editor raise what the user's own arguments allow, in whatever
+// form they come.
+func TestSettingsDoNotRaise(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "settings.json")
+	const bypass = `{"permissions":{"defaultMode":"bypassPermissions"}}`
+	require.NoError(t, os.WriteFile(file, []byte(bypass), 0o600))
+	for name, settings := range map[string]any{
+		"an object":       json.RawMessage(bypass),
+		"its text":        " " + bypass,
+		"a file":          file,
+		"a relative file": "settings.json",
+		"another case":    json.RawMessage(`{"permissions":{"DefaultMode":"BypassPermissions"}}`),
+		"another place":   json.RawMessage(`{"x":[{"skipDangerousModePermissionPrompt":true}]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			params, err := json.Marshal(object{"cwd": dir, "mcpServers": []any{}, "_meta": options(object{"settings": settings})})
+			require.NoError(t, err)
+			e, cli := scripted(t, turns())
+			e.initialize(`{}`)
+			_, err = e.try(acp.AgentMethodSessionNew, string(params))
+			var re *acp.RequestError
+			require.ErrorAs(t, err, &re)
+			require.Equal(t, -32602, re.Code)
+			require.Contains(t, re.Message, "without asking")
+			require.Empty(t, cli.Starts(), "nothing was started")
+
+			cli = ct.New(t, turns())
+			e = serve(t, agent.Options{Claude: cli.Path, Args: []string{"--allow-dangerously-skip-permissions"}})
+			e.initialize(`{}`)
+			_, err = e.try(acp.AgentMethodSessionNew, string(params))
+			require.NoError(t, err, "the user allows it")
+		})
+	}
+}
+
+// A mode that asks for nothing and that the editor's environment may have chosen
+// is not used.
+func TestModeOfTheEditorsEnvironment(t *testing.T) {
+	for _, tc := range []struct {
+		meta, want string
+		args       []string
+	}{
+		{`{"claudeCode":{"options":{"env":{"CLAUDE_CONFIG_DIR":"/other"}}}}`, "default", nil},
+		{`{"claudeCode":{"options":{"plugins":[{"type":"local","path":"x"}]}}}`, "default", nil},
+		{`{"claudeCode":{"options":{"env":{"CLAUDE_CONFIG_DIR":"/other"}}}}`, "bypassPermissions", []string{"--permission-mode=bypassPermissions"}},
+		{`{}`, "bypassPermissions", nil}, // the user's own settings
+	} {
+		cli := ct.New(t, ct.Script{Init: map[string]any{"current_permission_mode": "bypassPermissions"}})
+		e := serve(t, agent.Options{Claude: cli.Path, Args: tc.args})
+		e.initialize(`{}`)
+		opened := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":%s}`, t.TempDir(), tc.meta))
+		require.Equal(t, tc.want, opened.Get("modes.currentModeId").Str, tc.meta)
+	}
+}
+
+// Settings of an editor are neither on the command line nor in a file that has a
+// name.
+func TestSettingsAreNotOnTheCommandLine(t *testing.T) {
+	tmp, dir := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "s.json"), []byte(`{"env":{"A":"hush-3"}}`), 0o600))
+	for _, settings := range []string{`{"env":{"A":"hush-1"}}`, filepath.Join(dir, "s.json")} {
+		e, cli := scripted(t, turns())
+		e.initialize(`{}`)
+		e.openWith(options(object{"settings": settings, "mcpServers": object{"m": object{"type": "stdio", "command": "x", "env": object{"K": "hush-2"}}}}))
+		require.NotContains(t, strings.Join(cli.Starts()[0].Args, " "), "hush-")
+		left, err := os.ReadDir(tmp)
+		require.NoError(t, err)
+		for _, f := range left {
+			require.False(t, strings.HasPrefix(f.Name(), "acp-bridge"), f.Name())
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"runtime"
@@ -66,6 +67,29 @@ func killTree(cmd *exec.Cmd) {
 	killGroup(cmd)
 	for _, pid := range children {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// endMarked ends every process of this user that has mark in its environment: what
+// a CLI that was killed leaves behind, also in sessions of their own.
+func endMarked(mark string) {
+	const rounds = 10 // one may start another meanwhile
+	for range rounds {
+		found := false
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || pid == os.Getpid() {
+				continue
+			}
+			environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+			if bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+mark+"\x00")) {
+				found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+			}
+		}
+		if !found {
+			return
+		}
 	}
 }
 

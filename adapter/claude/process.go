@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,9 @@ import (
 // drainGrace is how long the streams of an ended process are still waited
 // for. They end at once, unless a process that left the group holds them.
 const drainGrace = 250 * time.Millisecond
+
+// markVariable tells the processes of one CLI from all others.
+const markVariable = "ACP_BRIDGE_CLI"
 
 // settleGrace is how long Close waits beyond SIGKILL.
 const settleGrace = 2 * time.Second
@@ -36,6 +40,7 @@ type Process struct {
 	stdout  *os.File
 	stderr  *os.File
 	private *privateFiles
+	mark    string // in the environment of the CLI and of all that it starts
 
 	exited chan struct{} // closed when the process is reaped and exit is set
 	exit   *ExitError
@@ -154,7 +159,12 @@ func (p *Process) start() (err error) {
 	cmd := exec.Command(p.opts.Path, p.opts.commandLine(p.private.paths)...)
 	cmd.ExtraFiles = p.private.passed
 	cmd.Dir = p.opts.Dir
+	p.mark = markVariable + "=" + NewSessionID()
 	cmd.Env = p.opts.Env
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(slices.Clip(cmd.Env), p.mark)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	setGroup(cmd)
 	if err = startTied(cmd); err != nil {
@@ -237,6 +247,9 @@ func (p *Process) wait(errDone, readDone <-chan struct{}) {
 	p.private.forget()
 
 	exit := newExitError(p.cmd.ProcessState)
+	if exit.Signal != "" { // it could not end its commands itself
+		endMarked(p.mark)
+	}
 	p.stderr.SetReadDeadline(time.Now().Add(drainGrace))
 	<-errDone
 	p.stderr.Close()

@@ -69,3 +69,27 @@ func TestTheCLISurvivesTheThreadOfItsCaller(t *testing.T) {
 		require.NoError(t, p.Close(context.Background()))
 	}
 }
+
+// What a CLI that was killed has started ends with it, also in a session of its
+// own: nobody would show it any more.
+func TestCommandsOfAKilledCLIEnd(t *testing.T) {
+	for name, kill := range map[string]func(*session){
+		"by somebody": func(s *session) { require.NoError(t, syscall.Kill(s.Pid(), syscall.SIGKILL)) },
+		"by Kill":     func(s *session) { s.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := run(t, claudetest.Script{Escapee: true})
+			s := run(t, claudetest.Script{Escapee: true})
+			for _, x := range []*session{s, other} {
+				_, err := x.Initialize(x.ctx)
+				require.NoError(t, err)
+			}
+			kill(s)
+			require.ErrorIs(t, s.end(), claude.ErrExited)
+			gone(t, s.cli.Starts()[0].Child)
+			stays := other.cli.Starts()[0].Child
+			require.NoError(t, syscall.Kill(stays, 0), "that of another CLI goes on")
+			require.NoError(t, syscall.Kill(stays, syscall.SIGKILL))
+		})
+	}
+}

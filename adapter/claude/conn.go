@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
@@ -67,6 +69,7 @@ func (c *conn) read(lines *ndjson.Reader, trace func([]byte)) error {
 		var over *ndjson.TooLong
 		if errors.As(err, &over) {
 			c.log.Warn("skipped a line of Claude Code that is too long", "bytes", over.Size, "limit", over.Limit)
+			c.unreadable(over.Members, over.Error())
 			continue
 		}
 		if len(text) > 0 && (err == nil || err == io.EOF) {
@@ -89,6 +92,7 @@ func (c *conn) handle(text []byte) {
 	if !ok {
 		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(text))
 		c.log.Debug("the skipped line", "line", cleanLine(string(text[:min(len(text), 2000)])))
+		c.unreadable(ndjson.Skim(text, skimmed...), "the line is not JSON, or nests too deep")
 		return
 	}
 	switch m.Type {
@@ -107,6 +111,23 @@ func (c *conn) handle(text []byte) {
 		c.noteResult(m)
 	}
 	c.deliver(m)
+}
+
+// skimmed are the members that tell what a line is that cannot be read.
+var skimmed = []string{"type", "request_id", "response.request_id"}
+
+// unreadable answers a request that cannot be read, and ends the one that waits
+// for a reply that cannot be read: nobody waits for ever.
+func (c *conn) unreadable(m ndjson.Members, why string) {
+	text := func(path string) string { return gjson.Parse(m[path]).Str }
+	switch text("type") {
+	case TypeControlRequest:
+		if id := text("request_id"); id != "" {
+			_ = c.replyError(id, "acp-bridge cannot read the request: "+why)
+		}
+	case typeControlResponse:
+		c.settle(text("response.request_id"), controlReply{err: errors.New("the reply cannot be read: " + why)})
+	}
 }
 
 func (c *conn) noteResult(m Message) {
@@ -138,6 +159,22 @@ func (c *conn) lastErrors() []string {
 func (c *conn) resolve(m Message) {
 	r := m.get("response")
 	id := r.Get("request_id").String()
+	if r.Get("subtype").String() != "success" {
+		text := r.Get("error").String()
+		if text == "" {
+			text = "no reason given"
+		}
+		c.settle(id, controlReply{err: errors.New(text)})
+		return
+	}
+	var response json.RawMessage
+	if v := r.Get("response"); v.Exists() {
+		response = json.RawMessage(v.Raw)
+	}
+	c.settle(id, controlReply{response: response})
+}
+
+func (c *conn) settle(id string, reply controlReply) {
 	c.mu.Lock()
 	ch := c.pending[id]
 	delete(c.pending, id)
@@ -146,19 +183,7 @@ func (c *conn) resolve(m Message) {
 		c.log.Debug("a control response that nobody waits for", "request_id", id)
 		return
 	}
-	if r.Get("subtype").String() != "success" {
-		text := r.Get("error").String()
-		if text == "" {
-			text = "no reason given"
-		}
-		ch <- controlReply{err: errors.New(text)}
-		return
-	}
-	var response json.RawMessage
-	if v := r.Get("response"); v.Exists() {
-		response = json.RawMessage(v.Raw)
-	}
-	ch <- controlReply{response: response}
+	ch <- reply
 }
 
 // control sends a control request and waits for its reply.
@@ -233,7 +258,12 @@ func (c *conn) send(v any) error {
 	return c.out.send(text)
 }
 
+// reply answers a request. A result that cannot be encoded is an error for the
+// CLI, too: it must not wait for ever.
 func (c *conn) reply(id string, result any) error {
+	if _, err := encodeLine(result); err != nil {
+		return errors.Join(err, c.replyError(id, "acp-bridge cannot encode the answer: "+err.Error()))
+	}
 	return c.send(map[string]any{"type": typeControlResponse, "response": map[string]any{
 		"subtype": "success", "request_id": id, "response": result,
 	}})

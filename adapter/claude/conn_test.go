@@ -152,3 +152,45 @@ func (r *inPieces) Read(b []byte) (int, error) {
 	r.pieces = r.pieces[1:]
 	return n, nil
 }
+
+// A request that cannot be read is answered, and a reply that cannot be read ends
+// the call that waits for it.
+func TestUnreadableControlLines(t *testing.T) {
+	deep := strings.Repeat("[", 40_000) + strings.Repeat("]", 40_000)
+	long := `"` + strings.Repeat("x", 200_000) + `"`
+	for name, body := range map[string]string{"too deep": deep, "cut off": `{"a":"b`, "garbage": `{"a" "b"}`, "too long": long} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sent bytes.Buffer
+				out := newOutbox(nopCloser{&sent}, outboxBytes, nil, inGoroutine)
+				c := newConn(out, func(m Message) { t.Error("delivered", m.Type) }, discard(), nil)
+				called := make(chan error, 1)
+				go func() {
+					_, err := c.control(t.Context(), "x", nil)
+					called <- err
+				}()
+				synctest.Wait()
+				sent.Reset()
+				lines := `{"type":"control_request","request_id":"r-1","request":` + body + "}\n" +
+					`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-1","response":` + body + "}}\n" +
+					`{"type":"assistant","message":` + body + "}\n"
+				require.ErrorIs(t, c.read(ndjson.NewReader(strings.NewReader(lines), 100_000, skimmed...), nil), io.EOF)
+				synctest.Wait()
+				require.Contains(t, sent.String(), `"request_id":"r-1","subtype":"error"`)
+				require.Equal(t, 1, strings.Count(sent.String(), "\n"))
+				require.ErrorContains(t, <-called, "the reply cannot be read")
+			})
+		})
+	}
+}
+
+func TestReplyThatCannotBeEncoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent bytes.Buffer
+		c := newConn(newOutbox(nopCloser{&sent}, outboxBytes, nil, inGoroutine), nil, discard(), nil)
+		deep := json.RawMessage(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000))
+		require.Error(t, c.reply("r-1", Allow(deep)))
+		synctest.Wait()
+		require.Contains(t, sent.String(), `"request_id":"r-1","subtype":"error"`)
+	})
+}

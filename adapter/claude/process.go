@@ -203,7 +203,7 @@ func (p *Process) deliver(m Message) {
 // read hands on messages until the output ends, then the exit.
 func (p *Process) read(readDone chan<- struct{}) {
 	err := p.guard(func() error {
-		return p.conn.read(ndjson.NewReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine), p.tracer(ndjson.In))
+		return p.conn.read(ndjson.NewReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine, skimmed...), p.tracer(ndjson.In))
 	})
 	p.opts.Logger.Debug("the output of Claude Code ended", "reason", err)
 	close(readDone)

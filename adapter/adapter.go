@@ -68,6 +68,12 @@ type (
 	Talker interface {
 		AskInConversation(ctx context.Context, m Message) (string, error)
 	}
+	// ReadTimer knows when the client has read. It returns a context for one
+	// request, and a function that says how long ago the client can have read
+	// that, 0 if it cannot have read it yet. The guard uses it.
+	ReadTimer interface {
+		TimeReads(ctx context.Context) (context.Context, func() time.Duration)
+	}
 	// Closer says when the connection is gone.
 	Closer interface {
 		Done() <-chan struct{}
@@ -130,6 +136,8 @@ type Adapter struct {
 	opts   Options
 	log    *slog.Logger
 	desk   *desk.Desk
+	// ownClock is set if the time is that of the machine.
+	ownClock bool
 
 	mu sync.Mutex
 	// broken are, by session, rungs on which the client gave no valid reply.
@@ -148,7 +156,7 @@ func New(client Client, opts *Options) *Adapter {
 		a.log = slog.New(slog.DiscardHandler)
 	}
 	if a.opts.Now == nil {
-		a.opts.Now = time.Now
+		a.opts.Now, a.ownClock = time.Now, true
 	}
 	if a.desk = a.opts.Desk; a.desk == nil {
 		a.desk = new(desk.Desk)

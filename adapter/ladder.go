@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -219,9 +220,20 @@ var (
 // errTooFast is the guard's reason to distrust a reply.
 var errTooFast = errors.New("the reply came faster than a person could have read the question")
 
-// tooFast reports whether the guard distrusts a reply that came now.
-func (a *Adapter) tooFast(asked time.Time) bool {
-	return a.opts.Guard && a.opts.Now().Sub(asked) < GuardTime
+// guarded returns a context for one request, and a function that reports whether
+// the guard distrusts a reply that came now. The time counts from when the client
+// can have read the request, as far as that is known: a client that was busy
+// answers by itself as fast as any other.
+func (a *Adapter) guarded(ctx context.Context) (_ context.Context, tooFast func() bool) {
+	if !a.opts.Guard {
+		return ctx, func() bool { return false }
+	}
+	start := a.opts.Now()
+	read := func() time.Duration { return GuardTime }
+	if t, ok := a.client.(ReadTimer); ok && a.ownClock {
+		ctx, read = t.TimeReads(ctx)
+	}
+	return ctx, func() bool { return a.opts.Now().Sub(start) < GuardTime || read() < GuardTime }
 }
 
 // askPermission goes through the rounds of one question. An error means that
@@ -229,15 +241,15 @@ func (a *Adapter) tooFast(asked time.Time) bool {
 func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Outcome, error) {
 	e.asking(q, Permission)
 	for {
-		start := a.opts.Now()
-		resp, err := a.client.RequestPermission(e.ctx, asking.Request())
+		ctx, tooFast := a.guarded(e.ctx)
+		resp, err := a.client.RequestPermission(ctx, asking.Request())
 		if err != nil {
 			if o := a.ended(e.ctx, err); o.Status != 0 {
 				return o, nil
 			}
 			return convert.Outcome{}, refused("the request", err)
 		}
-		if asking.Round() == 1 && a.tooFast(start) && !ask.ByHand(resp) {
+		if asking.Round() == 1 && tooFast() && !ask.ByHand(resp) {
 			return convert.Outcome{}, errTooFast
 		}
 		step, err := asking.Reply(resp)
@@ -328,8 +340,8 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 
 // sendForm shows a form once.
 func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome, err error) {
-	start := a.opts.Now()
-	reply, err := a.client.(Former).CreateElicitation(e.ctx, request)
+	ctx, tooFast := a.guarded(e.ctx)
+	reply, err := a.client.(Former).CreateElicitation(ctx, request)
 	if err != nil {
 		if o = a.ended(e.ctx, err); o.Status == 0 {
 			return o, refused("the form", err)
@@ -342,7 +354,7 @@ func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome
 	} else {
 		o, forServer, err = e.form.Read(reply)
 	}
-	if err == nil && a.tooFast(start) && !byHand(o.Answers) {
+	if err == nil && tooFast() && !byHand(o.Answers) {
 		return convert.Outcome{}, errTooFast
 	}
 	e.reply = forServer

@@ -144,6 +144,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 		c.take(id)
 		return nil, err
 	}
+	defer c.timeRead(ctx)()
 	select {
 	case r := <-p.done:
 		return r.result, r.err

@@ -27,6 +27,7 @@ const directLimit = 64 << 10
 type writer struct {
 	w       io.Writer
 	direct  func([]byte) int // writes what w takes without waiting; nil if w has no such way
+	unread  func() int       // what of w's bytes nobody has read; nil if that cannot be known
 	high    int
 	trace   ndjson.Trace
 	dead    chan struct{} // closed when err is set
@@ -46,6 +47,7 @@ func newWriter(w io.Writer, opts *Options, onError func(error)) *writer {
 	return &writer{
 		w:       w,
 		direct:  directTo(w),
+		unread:  unreadIn(w),
 		high:    opts.HighWater,
 		trace:   opts.Trace,
 		dead:    make(chan struct{}),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -239,7 +240,13 @@ var _ interface {
 	adapter.Former
 	adapter.Talker
 	adapter.Closer
+	adapter.ReadTimer
 } = client{}
+
+// TimeReads implements [adapter.ReadTimer].
+func (c client) TimeReads(ctx context.Context) (context.Context, func() time.Duration) {
+	return c.front.connection().TimeReads(ctx)
+}
 
 // show asks the session whether a request may be shown.
 func show(ctx context.Context) error {

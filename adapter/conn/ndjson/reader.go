@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync"
 )
 
 const (
@@ -122,10 +123,13 @@ func (r *Reader) fill() {
 	if size := r.size(); size != len(r.buf) || r.from > 0 {
 		old := r.buf
 		if size != len(r.buf) {
-			r.buf = make([]byte, size)
+			r.buf = newBuffer(size)
 		}
 		r.to = copy(r.buf, old[r.from:r.to])
 		r.from = 0
+		if size != len(old) {
+			keepBuffer(old)
+		}
 	}
 	for range 100 {
 		n, err := r.r.Read(r.buf[r.to:])
@@ -150,6 +154,29 @@ func (r *Reader) size() int {
 		return max(size/4, leastBuffer)
 	}
 	return size
+}
+
+// spare holds buffers of 4, 16 and 64 kB that no Reader needs right now: a stream
+// may say much and little by turns.
+var spare [3]sync.Pool
+
+func newBuffer(size int) []byte {
+	for i, n := 0, 4*leastBuffer; i < len(spare); i, n = i+1, 4*n {
+		if n == size {
+			if b, ok := spare[i].Get().(*[]byte); ok {
+				return *b
+			}
+		}
+	}
+	return make([]byte, size)
+}
+
+func keepBuffer(b []byte) {
+	for i, n := 0, 4*leastBuffer; i < len(spare); i, n = i+1, 4*n {
+		if n == len(b) {
+			spare[i].Put(&b)
+		}
+	}
 }
 
 // Offset is where the line that Next returned begins in the stream.

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package conn
+
+import "io"
+
+func unreadIn(io.Writer) func() int { return nil }

@@ -48,7 +48,11 @@ func runDoctor(ctx context.Context, args []string, s streams) error {
 	case *clients:
 		return printClients(s, *asJSON)
 	case *editor != "":
-		return printEditor(s, *editor, ownPath(), *asJSON)
+		flags, err := checkedFlags(ctx, *path)
+		if err != nil {
+			return err
+		}
+		return printEditor(s, *editor, ownPath(), flags, *asJSON)
 	}
 	findings := examine(ctx, *path)
 	if err := printFindings(s, findings, *asJSON); err != nil {
@@ -60,6 +64,22 @@ func runDoctor(ctx context.Context, args []string, s streams) error {
 		}
 	}
 	return nil
+}
+
+// checkedFlags are the flags that settings need so that an editor gets the Claude
+// Code that was named, if it is one.
+func checkedFlags(ctx context.Context, explicit string) ([]string, error) {
+	if explicit == "" {
+		return nil, nil
+	}
+	path, err := claude.Find(explicit, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if f := examineVersion(ctx, path); !f.OK {
+		return nil, errors.New(f.Found)
+	}
+	return []string{"--claude", path}, nil
 }
 
 // ownPath is how an editor starts this program.
@@ -91,8 +111,11 @@ func examine(ctx context.Context, explicit string) []finding {
 func examineVersion(ctx context.Context, path string) finding {
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
 	text := clean.Line(string(out))
-	if err == nil && text == "" {
+	switch {
+	case err == nil && text == "":
 		err = errors.New("it printed nothing")
+	case err == nil && !strings.Contains(text, "Claude Code"):
+		return finding{"Claude Code", false, fmt.Sprintf("%s is not Claude Code: it says %q", path, clean.Truncate(text, 80)), "name Claude Code with --claude"}
 	}
 	if err != nil {
 		return finding{"Claude Code", false, fmt.Sprintf("%s does not tell its version: %v", path, err), "run it in a terminal, and install it again if it does not start"}

@@ -14,15 +14,36 @@ type editorSettings struct {
 	note        string
 }
 
-// with is the settings for a path of acp-bridge, which stands in quotes
-// everywhere but in a shell.
-func (e editorSettings) with(path string) string {
-	if strings.Contains(e.settings, `"COMMAND"`) {
-		path = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path)
-	} else {
-		path = shellQuote(path)
+// with is the settings for a path of acp-bridge and flags for it, which stand in
+// quotes everywhere but in a shell.
+func (e editorSettings) with(path string, flags ...string) string {
+	if !strings.Contains(e.settings, `"COMMAND"`) {
+		words := shellQuote(path)
+		if len(flags) > 0 { // one argument that is a command line
+			for _, f := range flags {
+				words += " " + shellQuote(f)
+			}
+			words = shellQuote(words)
+		}
+		return strings.ReplaceAll(e.settings, "COMMAND", words)
 	}
-	return strings.ReplaceAll(e.settings, "COMMAND", path)
+	quote := func(s string) string { return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"` }
+	settings := e.settings
+	if len(flags) > 0 {
+		quoted := make([]string, len(flags))
+		for i, f := range flags {
+			quoted[i] = quote(f)
+		}
+		list := strings.Join(quoted, ", ")
+		settings = strings.NewReplacer(
+			`"args": []`, `"args": [`+list+`]`,
+			`args = {}`, `args = { `+list+` }`,
+			`"--guard-auto-answers" }`, `"--guard-auto-answers", `+list+` }`,
+			`{ "COMMAND" }`, `{ "COMMAND", `+list+` }`,
+			`("COMMAND")`, `("COMMAND" `+strings.Join(quoted, " ")+`)`,
+		).Replace(settings)
+	}
+	return strings.ReplaceAll(settings, `"COMMAND"`, quote(path))
 }
 
 // shellQuote is a word for a shell.
@@ -97,8 +118,8 @@ var editors = []editorSettings{
 	{"acpx", "acpx", "the command line", `acpx --agent COMMAND 'your prompt'`, "A question ends the turn; the next prompt is the answer."},
 }
 
-// printEditor prints the settings of one editor.
-func printEditor(s streams, name, command string, asJSON bool) error {
+// printEditor prints the settings of one editor, with flags for acp-bridge.
+func printEditor(s streams, name, command string, flags []string, asJSON bool) error {
 	var names []string
 	for _, e := range editors {
 		if e.name != name {
@@ -106,9 +127,9 @@ func printEditor(s streams, name, command string, asJSON bool) error {
 			continue
 		}
 		if asJSON {
-			return printJSON(s, map[string]string{"editor": e.name, "title": e.title, "where": e.where, "settings": e.with(command), "note": e.note})
+			return printJSON(s, map[string]string{"editor": e.name, "title": e.title, "where": e.where, "settings": e.with(command, flags...), "note": e.note})
 		}
-		fmt.Fprintf(s.out, "%s: put this into %s\n\n%s\n", e.title, e.where, e.with(command))
+		fmt.Fprintf(s.out, "%s: put this into %s\n\n%s\n", e.title, e.where, e.with(command, flags...))
 		if e.note != "" {
 			fmt.Fprintf(s.out, "\n%s\n", e.note)
 		}

@@ -22,3 +22,19 @@ func TestEditorSettingsQuoteThePath(t *testing.T) {
 		require.False(t, strings.Contains(odd, "COMMAND"), e.name)
 	}
 }
+
+// Flags that were checked are in the settings.
+func TestEditorSettingsCarryFlags(t *testing.T) {
+	for _, e := range editors {
+		got := e.with("/bin/acp-bridge", "--claude", `/my "tools"/claude`)
+		want := map[string]string{
+			"emacs": `("/bin/acp-bridge" "--claude" "/my \"tools\"/claude")`,
+			"acpx":  `--agent '/bin/acp-bridge --claude '\''/my "tools"/claude'\''' `,
+		}[e.name]
+		if want == "" {
+			want = `"--claude", "/my \"tools\"/claude"`
+		}
+		require.Contains(t, got, want, e.name)
+		require.NotContains(t, got, "COMMAND")
+	}
+}

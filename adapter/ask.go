@@ -71,7 +71,7 @@ func (a *Adapter) PostForm(ctx context.Context, f ask.FormCall) (wait func() (js
 func formReply(f ask.FormCall, o convert.Outcome) (json.RawMessage, convert.Outcome) {
 	reply, err := f.Reply(o)
 	if err != nil { // the ladder and the desk check answers before
-		return ask.CancelForm, convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+		return json.RawMessage(ask.CancelForm), convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 	}
 	return reply, o
 }

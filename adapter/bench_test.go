@@ -21,7 +21,7 @@ func BenchmarkSDK(b *testing.B) {
 	clientIn, agentOut := io.Pipe()
 	acp.NewClientSideConnection(sdkClient{}, clientOut, clientIn)
 	agent := acp.NewAgentSideConnection(nil, agentOut, agentIn)
-	request := ask.Permission(callOf("q", pick), 0, ask.PermissionOptions{})
+	request := ask.New(callOf("q", pick), 0, ask.Options{}).Request()
 	b.ReportAllocs()
 	for b.Loop() {
 		resp, err := agent.RequestPermission(b.Context(), request)

@@ -177,7 +177,7 @@ func (a *Adapter) askFitting(e *entry, q int) (convert.Answer, convert.Outcome) 
 
 // askOne asks one question on the best rung below the form.
 func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, convert.Outcome) {
-	asking := ask.New(call, q, ask.PermissionOptions{Title: a.opts.Title, Aware: a.opts.Aware})
+	asking := ask.New(call, q, ask.Options{Title: a.opts.Title, Aware: a.opts.Aware})
 	var why error
 	if a.usable(e, Permission) {
 		o, err := a.askPermission(e, q, asking)

@@ -20,7 +20,7 @@ func encodes(t require.TestingT, c convert.Call) {
 	answers := make([]convert.Answer, len(c.Questions))
 	sent := []any{ask.Form(c), ask.AnnounceAll(c)}
 	for q := range c.Questions {
-		sent = append(sent, ask.Permission(c, q, ask.PermissionOptions{}), ask.Announce(c, q, ask.TitleHeader))
+		sent = append(sent, ask.New(c, q, ask.Options{}).Request(), ask.Announce(c, q, ask.TitleHeader))
 		answers[q] = convert.Answer{Text: "x", Note: "\xff"}
 		if options := c.Questions[q].Options; len(options) > 0 {
 			answers[q] = convert.Answer{Selected: []string{options[0].Label}}

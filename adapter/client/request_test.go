@@ -47,7 +47,7 @@ func TestQuestionRoundTrip(t *testing.T) {
 		{features, convert.Answer{Text: "none of them"}},
 		{name, convert.Answer{Text: "shop"}},
 	} {
-		asking := ask.New(convert.Call{Session: "s", ID: "t", Questions: []convert.Question{tc.q}}, 0, ask.PermissionOptions{Aware: true})
+		asking := ask.New(convert.Call{Session: "s", ID: "t", Questions: []convert.Question{tc.q}}, 0, ask.Options{Aware: true})
 		r, err := parseRequest(acp.ClientMethodSessionRequestPermission, marshal(t, asking.Request()))
 		require.NoError(t, err)
 		require.False(t, r.closed)
@@ -74,7 +74,7 @@ func TestQuestionRoundTrip(t *testing.T) {
 
 // A question in rounds, from an agent that does not know us: all picks at once.
 func TestQuestionInRounds(t *testing.T) {
-	asking := ask.New(convert.Call{ID: "t", Questions: []convert.Question{features}}, 0, ask.PermissionOptions{})
+	asking := ask.New(convert.Call{ID: "t", Questions: []convert.Question{features}}, 0, ask.Options{})
 	step, err := asking.Reply(selected("Auth", nil))
 	require.NoError(t, err)
 	require.Equal(t, ask.Again, step)

@@ -123,7 +123,7 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 			raw, o := wait()
 			return false, func() { reply(raw, o) }
 		}
-	}, func() { reply(ask.CancelForm, faulty) })
+	}, func() { reply(json.RawMessage(ask.CancelForm), faulty) })
 }
 
 // AskPermission asks whether the agent may use a tool. Reply gets the editor's

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -112,9 +111,5 @@ func opalError(id gjson.Result, code int, message string) *problem {
 }
 
 func piError(id gjson.Result, message string) *problem {
-	return &problem{response: clean.JSON(struct {
-		Type      string          `json:"type"`
-		RequestID json.RawMessage `json:"requestId"`
-		dialect.Structured
-	}{piResponse, json.RawMessage(id.Raw), dialect.StructuredResult(convert.Call{}, convert.Outcome{Status: convert.Failed, Reason: message})})}
+	return &problem{response: dialect.PiError(json.RawMessage(id.Raw), message)}
 }

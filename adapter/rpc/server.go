@@ -147,7 +147,7 @@ func (c *session) read(in io.Reader) error {
 func (c *session) take(n int, line []byte) {
 	req, problem := c.decode(line)
 	switch {
-	case problem == nil && req.Dialect != nil:
+	case problem == nil && req.Dialect != "":
 		c.queue.push(req)
 	case problem == nil: // an empty line
 	case problem.response != nil:

@@ -93,7 +93,7 @@ func printRequests(c convert.Call, to string, s streams) error {
 		return printJSON(s, ask.Form(c))
 	}
 	for q := range c.Questions {
-		if err := printJSON(s, ask.Permission(c, q, ask.PermissionOptions{})); err != nil {
+		if err := printJSON(s, ask.New(c, q, ask.Options{}).Request()); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected sections of testdata/golden")
@@ -319,11 +320,7 @@ func (g *golden) message(t *testing.T) {
 	for i := range cases {
 		cases[i].Means = meaning(q, convert.ReadReply(q, cases[i].Reply))
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	require.NoError(t, enc.Encode(cases))
-	g.expect(t, "said.json", b.Bytes())
+	g.expect(t, "said.json", clean.JSON(cases))
 }
 
 type saidCase struct {

@@ -36,33 +36,28 @@ const (
 type Asking struct {
 	call   convert.Call
 	index  int
-	opts   PermissionOptions
+	opts   Options
+	round  int   // from 1
+	picked []int // positions, in option order
 	answer convert.Answer
 }
 
-// New prepares question q of the call, which counts from 0. Round and Picked
-// of the options are the Asking's own to set.
-func New(c convert.Call, q int, o PermissionOptions) *Asking {
-	o.Round, o.Picked = 1, nil
-	return &Asking{call: c, index: q, opts: o}
-}
-
-// Request is the permission request of the current round.
-func (a *Asking) Request() acp.RequestPermissionRequest {
-	return Permission(a.call, a.index, a.opts)
+// New prepares question q of the call, which counts from 0.
+func New(c convert.Call, q int, o Options) *Asking {
+	return &Asking{call: c, index: q, opts: o, round: 1}
 }
 
 // Question is the question being asked.
 func (a *Asking) Question() *convert.Question { return &a.call.Questions[a.index] }
 
 // Round counts the requests, from 1.
-func (a *Asking) Round() int { return a.opts.Round }
+func (a *Asking) Round() int { return a.round }
 
 // Answer is the user's answer after [Done].
 func (a *Asking) Answer() convert.Answer { return a.answer }
 
 // Picked holds the positions of the options picked so far, in option order.
-func (a *Asking) Picked() []int { return a.opts.Picked }
+func (a *Asking) Picked() []int { return slices.Clone(a.picked) }
 
 // Reply takes the client's response to the current request. An error wraps
 // [convert.ErrProtocol]: the response says neither what the user picked nor that the
@@ -225,7 +220,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 	if text == "" && !p.other && (len(p.picked) == 0 || len(ids) == 0) {
 		return 0, fmt.Errorf("%w: no option was picked", convert.ErrProtocol)
 	}
-	a.opts.Picked = p.picked
+	a.picked = p.picked
 	a.settle(text, note)
 	switch {
 	case p.other && text == "":
@@ -233,7 +228,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 	case p.done, p.other, several, text != "", a.opts.Aware, len(p.picked) == plain(a.Question()):
 		return Done, nil
 	}
-	a.opts.Round++
+	a.round++
 	return Again, nil
 }
 
@@ -246,12 +241,12 @@ type picks struct {
 
 // pick reads the ids of a reply. It changes nothing: one of them may be wrong.
 func (a *Asking) pick(ids []string) (picks, error) {
-	p := picks{picked: slices.Clone(a.opts.Picked), effect: -1}
+	p := picks{picked: slices.Clone(a.picked), effect: -1}
 	for _, id := range ids {
 		switch {
 		case id == OtherID && !a.Question().Closed:
 			p.other = true
-		case id == DoneID && len(a.opts.Picked) > 0, a.pickedBefore(id):
+		case id == DoneID && len(a.picked) > 0, a.pickedBefore(id):
 			p.done = true
 		default:
 			i, err := a.offered(id)
@@ -295,7 +290,7 @@ func (a *Asking) joined(id string) []string {
 // settle makes the answer of what is picked and typed.
 func (a *Asking) settle(text, note string) {
 	var labels []string
-	for _, p := range a.opts.Picked {
+	for _, p := range a.picked {
 		labels = append(labels, a.Question().Options[p].Label)
 	}
 	a.answer = convert.Answer{Selected: labels, Text: text, Note: note}
@@ -308,7 +303,7 @@ func (a *Asking) settle(text, note string) {
 // again.
 func (a *Asking) ReplyText(reply string) (step Step, unclear string) {
 	said := convert.ReadReply(*a.Question(), reply)
-	if len(a.opts.Picked) > 0 && strings.EqualFold(said.Text, "done") {
+	if len(a.picked) > 0 && strings.EqualFold(said.Text, "done") {
 		said.Text = ""
 	}
 	switch {
@@ -319,14 +314,14 @@ func (a *Asking) ReplyText(reply string) (step Step, unclear string) {
 	case len(said.Picks) == 1 && a.Question().Options[said.Picks[0]].Effect != 0:
 		return a.effect(said.Picks[0]), ""
 	case !a.Question().MultiSelect:
-		a.opts.Picked = nil
+		a.picked = nil
 	}
 	for _, p := range said.Picks {
-		if !a.opts.picked(p) {
-			a.opts.Picked = append(a.opts.Picked, p)
+		if !slices.Contains(a.picked, p) {
+			a.picked = append(a.picked, p)
 		}
 	}
-	slices.Sort(a.opts.Picked)
+	slices.Sort(a.picked)
 	a.settle(said.Text, "")
 	return Done, ""
 }
@@ -350,7 +345,7 @@ func plain(q *convert.Question) int {
 func (a *Asking) offered(id string) (int, error) {
 	q := a.Question()
 	for i := range q.Options {
-		if optionID(q, i) == id && !a.opts.picked(i) {
+		if optionID(q, i) == id && !slices.Contains(a.picked, i) {
 			return i, nil
 		}
 	}
@@ -371,7 +366,7 @@ func (a *Asking) known(id string) error {
 
 func (a *Asking) pickedBefore(id string) bool {
 	q := a.Question()
-	for _, p := range a.opts.Picked {
+	for _, p := range a.picked {
 		if optionID(q, p) == id {
 			return true
 		}

@@ -43,7 +43,7 @@ func TestInvalidReplyLeavesNothing(t *testing.T) {
 		"never offered":      picked("nope", nil, nil),
 	} {
 		for _, before := range []string{"", "y"} {
-			asking := ask.New(call, 0, ask.PermissionOptions{})
+			asking := ask.New(call, 0, ask.Options{})
 			var want []int
 			if before != "" {
 				step, err := asking.Reply(picked(before, nil, nil))
@@ -60,7 +60,7 @@ func TestInvalidReplyLeavesNothing(t *testing.T) {
 			require.Equal(t, round, asking.Round(), name)
 		}
 	}
-	asking := ask.New(call, 0, ask.PermissionOptions{})
+	asking := ask.New(call, 0, ask.Options{})
 	_, err := asking.Reply(picked("x", several("x", "y", "nope"), nil))
 	require.Error(t, err)
 	step, unclear := asking.ReplyText("3")
@@ -107,7 +107,7 @@ func TestMetaOnTheOutcomeCounts(t *testing.T) {
 		"ids":         {true, picked("x", several("x"), several("x", "y")), convert.Answer{Selected: []string{"x"}}},
 		"ids beside":  {true, picked("x", nil, several("x", "y")), convert.Answer{Selected: []string{"x", "y"}}},
 	} {
-		asking := ask.New(oneQuestion(tc.multi, "x", "y", "z"), 0, ask.PermissionOptions{})
+		asking := ask.New(oneQuestion(tc.multi, "x", "y", "z"), 0, ask.Options{})
 		step, err := asking.Reply(tc.resp)
 		require.NoError(t, err, name)
 		require.Equal(t, ask.Done, step, name)
@@ -134,7 +134,7 @@ func TestJoinedLabels(t *testing.T) {
 		"Auth, Cache, a, b, __done__": {"Auth", "Cache", "a", "b", "__done__"},
 		`"Auth", Cache`:               {"Auth", "Cache"},
 	} {
-		asking := ask.New(call, 0, ask.PermissionOptions{})
+		asking := ask.New(call, 0, ask.Options{})
 		step, err := asking.Reply(picked(id, nil, nil))
 		switch {
 		case want == nil:
@@ -150,7 +150,7 @@ func TestJoinedLabels(t *testing.T) {
 			require.Equal(t, want, asking.Answer().Selected, id)
 		}
 	}
-	asking := ask.New(call, 0, ask.PermissionOptions{})
+	asking := ask.New(call, 0, ask.Options{})
 	_, err := asking.Reply(picked("Auth", nil, nil))
 	require.NoError(t, err)
 	step, err := asking.Reply(picked("Auth, Cache", nil, nil))
@@ -158,7 +158,7 @@ func TestJoinedLabels(t *testing.T) {
 	require.Equal(t, ask.Done, step, "with what was picked before")
 	require.Equal(t, []string{"Auth", "Cache"}, asking.Answer().Selected)
 
-	_, err = ask.New(oneQuestion(false, "x", "y"), 0, ask.PermissionOptions{}).Reply(picked("x, y", nil, nil))
+	_, err = ask.New(oneQuestion(false, "x", "y"), 0, ask.Options{}).Reply(picked("x, y", nil, nil))
 	require.ErrorIs(t, err, convert.ErrProtocol, "a question that takes one")
 }
 
@@ -187,7 +187,7 @@ func TestReplyText(t *testing.T) {
 		{"y", " ", 0, convert.Answer{Selected: []string{"y"}}},
 		{"y", "1, skip", 0, convert.Answer{Selected: []string{"y"}}},
 	} {
-		asking := ask.New(call, 0, ask.PermissionOptions{})
+		asking := ask.New(call, 0, ask.Options{})
 		if tc.before != "" {
 			_, err := asking.Reply(picked(tc.before, nil, nil))
 			require.NoError(t, err)
@@ -197,7 +197,7 @@ func TestReplyText(t *testing.T) {
 		require.Equal(t, tc.step == 0, unclear != "", tc.reply)
 		require.Equal(t, tc.want, asking.Answer(), tc.reply)
 	}
-	single := ask.New(oneQuestion(false, "x", "y"), 0, ask.PermissionOptions{})
+	single := ask.New(oneQuestion(false, "x", "y"), 0, ask.Options{})
 	step, _ := single.ReplyText("2")
 	require.Equal(t, ask.Done, step)
 	require.Equal(t, convert.Answer{Selected: []string{"y"}}, single.Answer())

@@ -81,7 +81,7 @@ func BenchmarkParseAndBuild(b *testing.B) {
 			b.Fatal(err)
 		}
 		for q := range c.Questions {
-			ask.Permission(c, q, ask.PermissionOptions{})
+			ask.New(c, q, ask.Options{}).Request()
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestParseAndBuildAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for q := range c.Questions {
-			ask.Permission(c, q, ask.PermissionOptions{})
+			ask.New(c, q, ask.Options{}).Request()
 		}
 	})
 	if n > 160 {

@@ -1,7 +1,7 @@
 // Package ask puts questions to an ACP client and reads what comes back. It is
 // pure: no I/O, no clock, no goroutines.
 //
-//	asking := ask.New(call, 0, ask.PermissionOptions{})
+//	asking := ask.New(call, 0, ask.Options{})
 //	response := send(asking.Request())      // session/request_permission
 //	step, err := asking.Reply(response)     // Done, Again, NeedText, Dismissed, Refused
 //	answer := asking.Answer()               // after Done

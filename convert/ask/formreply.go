@@ -19,9 +19,9 @@ func (f FormCall) Reply(o convert.Outcome) (json.RawMessage, error) {
 	switch o.Status {
 	case convert.Answered:
 	case convert.Declined:
-		return declineReply, nil
+		return json.RawMessage(declineForm), nil
 	default:
-		return CancelForm, nil
+		return json.RawMessage(CancelForm), nil
 	}
 	content := map[string]json.RawMessage{}
 	for i := range f.Questions {
@@ -30,7 +30,7 @@ func (f FormCall) Reply(o convert.Outcome) (json.RawMessage, error) {
 			a = o.Answers[i]
 		}
 		if len(a.Selected) == 1 && f.effect(i, a) == convert.EffectDecline {
-			return declineReply, nil
+			return json.RawMessage(declineForm), nil
 		}
 		if err := f.put(content, i, a); err != nil {
 			return nil, fmt.Errorf("question %d: %w", i+1, err)
@@ -39,10 +39,10 @@ func (f FormCall) Reply(o convert.Outcome) (json.RawMessage, error) {
 	return f.accept(content), nil
 }
 
-var declineReply = json.RawMessage(`{"action":"decline"}`)
+// CancelForm is the reply to a form that got no answer, as JSON.
+const CancelForm = `{"action":"cancel"}`
 
-// CancelForm is the reply to a form that got no answer.
-var CancelForm = json.RawMessage(`{"action":"cancel"}`)
+const declineForm = `{"action":"decline"}`
 
 func (f FormCall) accept(content map[string]json.RawMessage) json.RawMessage {
 	if f.request.Mode == modeURL {
@@ -157,9 +157,9 @@ func (f FormCall) Read(reply json.RawMessage) (convert.Outcome, json.RawMessage,
 		}
 		return o, forServer, err
 	case status == convert.Declined:
-		return convert.Outcome{Status: status, Reason: convert.DeclineMessage}, declineReply, nil
+		return convert.Outcome{Status: status, Reason: convert.DeclineMessage}, json.RawMessage(declineForm), nil
 	}
-	return convert.Outcome{Status: status, Reason: convert.CancelMessage}, CancelForm, nil
+	return convert.Outcome{Status: status, Reason: convert.CancelMessage}, json.RawMessage(CancelForm), nil
 }
 
 func (f FormCall) readContent(content gjson.Result) (convert.Outcome, json.RawMessage, error) {

@@ -43,7 +43,7 @@ func FuzzReply(f *testing.F) {
 	c := fuzzedCall()
 	f.Fuzz(func(t *testing.T, first, then []byte, question uint8) {
 		q := int(question) % len(c.Questions)
-		asking := ask.New(c, q, ask.PermissionOptions{})
+		asking := ask.New(c, q, ask.Options{})
 		for _, raw := range [][]byte{first, then, then, then} {
 			var resp acp.RequestPermissionResponse
 			if json.Unmarshal(raw, &resp) != nil {

@@ -20,7 +20,7 @@ func Message(q convert.Question, picked []int) string {
 	}
 	b.WriteString(clean.Block(q.Text))
 	if len(picked) > 0 {
-		b.WriteString("\n\nPicked so far: " + strings.TrimPrefix(doneName(&q, picked), "Done: "))
+		b.WriteString("\n\nPicked so far: " + names(&q, picked))
 	}
 	if len(q.Options) > 0 {
 		b.WriteByte('\n')

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,35 +37,19 @@ const (
 	TitleHeaderAndQuestion
 )
 
-// PermissionOptions vary a permission request. The zero value asks the first
-// round of a question in the usual style.
-type PermissionOptions struct {
+// Options vary how a question is asked. The zero value is the usual way.
+type Options struct {
 	Title TitleStyle
 	// Aware is set for a client that answers a multi-select question in one
 	// go: it gets no rounds.
 	Aware bool
-	// Round counts the requests made for this question, from 1; 0 means 1.
-	Round int
-	// Picked holds the positions (from 0) of the options picked in earlier
-	// rounds. They leave the list.
-	Picked []int
 }
 
-func (o PermissionOptions) picked(i int) bool {
-	for _, p := range o.Picked {
-		if p == i {
-			return true
-		}
-	}
-	return false
-}
-
-// Permission builds the ACP permission request for question q of the call,
-// which counts from 0.
-func Permission(c convert.Call, q int, o PermissionOptions) acp.RequestPermissionRequest {
-	question := &c.Questions[q]
+// Request is the permission request of the current round.
+func (a *Asking) Request() acp.RequestPermissionRequest {
+	c, q, question := a.call, a.index, a.Question()
 	kind, status := acp.ToolKindOther, acp.ToolCallStatusPending
-	title := Title(c, q, o.Title)
+	title := title(c, q, a.opts.Title)
 	return acp.RequestPermissionRequest{
 		SessionId: acp.SessionId(c.Session),
 		ToolCall: acp.ToolCallUpdate{
@@ -75,8 +60,8 @@ func Permission(c convert.Call, q int, o PermissionOptions) acp.RequestPermissio
 			RawInput:   rawInput{question.Text, question.Header},
 			Content:    textContent(clean.Block(question.Text)),
 		},
-		Options: permissionOptions(question, o),
-		Meta:    permissionMeta(c, q, o),
+		Options: a.options(),
+		Meta:    a.meta(),
 	}
 }
 
@@ -86,8 +71,8 @@ type rawInput struct {
 	Header   string `json:"header,omitempty"`
 }
 
-// Title is the title of question q, one line without control characters.
-func Title(c convert.Call, q int, style TitleStyle) string {
+// title is the title of question q, one line without control characters.
+func title(c convert.Call, q int, style TitleStyle) string {
 	question := &c.Questions[q]
 	header := clean.Line(question.Header)
 	if clean.Blank(header) {
@@ -112,18 +97,19 @@ func textContent(text string) []acp.ToolCallContent {
 	return []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(text))}
 }
 
-func permissionOptions(q *convert.Question, o PermissionOptions) []acp.PermissionOption {
+func (a *Asking) options() []acp.PermissionOption {
+	q := a.Question()
 	options := make([]acp.PermissionOption, 0, len(q.Options)+2)
 	add := func(id, name string, kind acp.PermissionOptionKind) {
 		options = append(options, acp.PermissionOption{Kind: kind, Name: name, OptionId: acp.PermissionOptionId(id)})
 	}
 	const pick = acp.PermissionOptionKindAllowOnce
-	if len(o.Picked) > 0 {
-		add(DoneID, doneName(q, o.Picked), pick)
+	if len(a.picked) > 0 {
+		add(DoneID, "Done: "+names(q, a.picked), pick)
 	}
 	for i := range q.Options {
 		switch {
-		case o.picked(i):
+		case slices.Contains(a.picked, i):
 		case q.Options[i].Effect == convert.EffectDecline:
 			add(optionID(q, i), optionName(&q.Options[i]), acp.PermissionOptionKindRejectOnce)
 		default:
@@ -166,12 +152,13 @@ func optionName(o *convert.Option) string {
 	return label
 }
 
-func doneName(q *convert.Question, picked []int) string {
+// names are the labels of options, for people.
+func names(q *convert.Question, picked []int) string {
 	labels := make([]string, len(picked))
 	for i, p := range picked {
 		labels[i] = clean.Line(q.Options[p].Label)
 	}
-	return "Done: " + strings.Join(labels, ", ")
+	return strings.Join(labels, ", ")
 }
 
 type claudeMeta struct {
@@ -188,17 +175,17 @@ type bridgeMeta struct {
 	Picked    []string `json:"picked,omitzero"`
 }
 
-func permissionMeta(c convert.Call, q int, o PermissionOptions) map[string]any {
-	question := &c.Questions[q]
+func (a *Asking) meta() map[string]any {
+	c, question := a.call, a.Question()
 	meta := map[string]any{"claudeCode": claudeMeta{"askUserQuestion", question.MultiSelect}}
 	if len(c.Questions) == 1 && !question.MultiSelect && c.Server == "" {
 		return meta
 	}
-	where := bridgeMeta{Question: q + 1, Questions: len(c.Questions), MCPServer: c.Server}
-	if question.MultiSelect && !o.Aware {
-		where.Round = max(o.Round, 1)
-		where.Picked = make([]string, len(o.Picked))
-		for i, p := range o.Picked {
+	where := bridgeMeta{Question: a.index + 1, Questions: len(c.Questions), MCPServer: c.Server}
+	if question.MultiSelect && !a.opts.Aware {
+		where.Round = a.round
+		where.Picked = make([]string, len(a.picked))
+		for i, p := range a.picked {
 			where.Picked[i] = optionID(question, p)
 		}
 	}

@@ -29,7 +29,7 @@ func TestWhatIsPickedIsWhatArrives(t *testing.T) {
 		wish := rapid.Permutation(positions(len(question.Options))).Draw(t, "wish")[:rapid.IntRange(1, most).Draw(t, "n")]
 		text := rapid.SampledFrom([]string{"", "own words"}).Draw(t, "text")
 
-		asking := ask.New(c, q, ask.PermissionOptions{})
+		asking := ask.New(c, q, ask.Options{})
 		step := ask.Again
 		for _, pick := range wish {
 			require.Equal(t, ask.Again, step)
@@ -60,7 +60,7 @@ func TestNoAnswerIsInvented(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := calltest.Call(t)
 		question := c.Questions[0]
-		asking := ask.New(c, 0, ask.PermissionOptions{Aware: rapid.Bool().Draw(t, "aware")})
+		asking := ask.New(c, 0, ask.Options{Aware: rapid.Bool().Draw(t, "aware")})
 		for range 6 {
 			var resp acp.RequestPermissionResponse
 			id := rapid.OneOf(calltest.Labels, rapid.SampledFrom([]string{"", ask.OtherID, ask.DoneID, "__option_1__"})).Draw(t, "id")

@@ -177,11 +177,11 @@ func (f FormCall) Request() FormRequest {
 // Announce is the tool_call update that shows the form before it is asked in
 // one piece.
 func (f FormCall) Announce() acp.SessionUpdate {
-	title := clean.Truncate("MCP server "+f.Server, maxTitle)
+	name := clean.Truncate("MCP server "+f.Server, maxTitle)
 	if f.Server == "" {
-		title = Title(f.Call, 0, TitleHeader)
+		name = title(f.Call, 0, TitleHeader)
 	}
-	return announce(f.ID, title, struct {
+	return announce(f.ID, name, struct {
 		Message         string `json:"message"`
 		RequestedSchema any    `json:"requestedSchema,omitempty"`
 		URL             string `json:"url,omitempty"`

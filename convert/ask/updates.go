@@ -13,7 +13,7 @@ import (
 // Announce is the tool_call update that shows question q before it is asked.
 func Announce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
 	question := &c.Questions[q]
-	return announce(ToolCallID(c, q), Title(c, q, style),
+	return announce(ToolCallID(c, q), title(c, q, style),
 		rawInput{question.Text, question.Header}, clean.Block(question.Text), c.Name)
 }
 
@@ -28,7 +28,7 @@ func AnnounceAll(c convert.Call) acp.SessionUpdate {
 	if read.Usable(c.Input) {
 		raw = c.Input
 	}
-	return announce(c.ID, Title(c, 0, TitleHeader), raw, strings.Join(texts, "\n\n"), c.Name)
+	return announce(c.ID, title(c, 0, TitleHeader), raw, strings.Join(texts, "\n\n"), c.Name)
 }
 
 func announce(id, title string, raw any, text, tool string) acp.SessionUpdate {
@@ -48,7 +48,7 @@ func announce(id, title string, raw any, text, tool string) acp.SessionUpdate {
 func Reannounce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
 	question := &c.Questions[q]
 	return acp.UpdateToolCall(acp.ToolCallId(ToolCallID(c, q)),
-		acp.WithUpdateTitle(Title(c, q, style)),
+		acp.WithUpdateTitle(title(c, q, style)),
 		acp.WithUpdateRawInput(rawInput{question.Text, question.Header}),
 		acp.WithUpdateContent(textContent(clean.Block(question.Text))))
 }

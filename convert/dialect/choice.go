@@ -15,12 +15,12 @@ type choice struct{}
 
 const permissionMethod = "session/request_permission"
 
-func (choice) ID() string { return "choice" }
+func (choice) id() string { return "choice" }
 
-// Recognises takes a request whose options all allow something once: no
+// recognises takes a request whose options all allow something once: no
 // permission is asked for without a way to refuse it.
-func (choice) Recognises(d Document) bool {
-	params := d.Root.Get("params")
+func (choice) recognises(d document) bool {
+	params := d.root.Get("params")
 	options := params.Get("options").Array()
 	if !d.isMethod(permissionMethod) || len(options) < 2 || isQwen(params.Get("toolCall")) {
 		return false
@@ -33,8 +33,8 @@ func (choice) Recognises(d Document) bool {
 	return true
 }
 
-func (choice) Decode(d Document) (convert.Call, error) {
-	params := d.Root.Get("params")
+func (choice) decode(d document) (convert.Call, error) {
+	params := d.root.Get("params")
 	call := convert.Call{Questions: []convert.Question{{
 		Text: choiceText(params.Get("toolCall")), Options: choiceOptions(params).list, Closed: true,
 	}}}
@@ -69,11 +69,11 @@ type permissionOutcome struct {
 	OptionID string `json:"optionId,omitempty"`
 }
 
-func (choice) Encode(d Document, _ convert.Call, r Reply) Result {
+func (choice) encode(d document, _ convert.Call, r Reply) Result {
 	outcome := permissionOutcome{Outcome: "cancelled"}
 	switch r.Outcome.Status {
 	case convert.Answered:
-		options := choiceOptions(d.Root.Get("params"))
+		options := choiceOptions(d.root.Get("params"))
 		if len(r.Outcome.Answers) == 1 {
 			if ids := options.of(r.Outcome.Answers[0].Selected); len(ids) == 1 {
 				outcome = permissionOutcome{"selected", ids[0]}

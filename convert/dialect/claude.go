@@ -15,20 +15,20 @@ import (
 // result that Claude Code expects.
 type claude struct{}
 
-func (claude) ID() string { return "claude" }
+func (claude) id() string { return "claude" }
 
-func (claude) Recognises(d Document) bool {
-	if d.Tool != "" {
-		return d.Tool == "AskUserQuestion"
+func (claude) recognises(d document) bool {
+	if d.tool != "" {
+		return d.tool == "AskUserQuestion"
 	}
-	return d.bare() && !d.freeText() && !d.Input.Get("question").Exists()
+	return d.bare() && !d.freeText() && !d.input.Get("question").Exists()
 }
 
-func (claude) Decode(d Document) (convert.Call, error) {
-	return convert.Parse([]byte(d.Input.Raw), convert.Limits{})
+func (claude) decode(d document) (convert.Call, error) {
+	return convert.Parse([]byte(d.input.Raw), convert.Limits{})
 }
 
-func (claude) Encode(_ Document, c convert.Call, r Reply) Result {
+func (claude) encode(_ document, c convert.Call, r Reply) Result {
 	return Result{
 		Body:    ClaudeResult(c, r.Outcome),
 		IsError: r.Outcome.Status != convert.Answered,
@@ -53,7 +53,7 @@ type denyResult struct {
 // a cancel and a disconnect interrupt the turn.
 func ClaudeResult(c convert.Call, o convert.Outcome) json.RawMessage {
 	if o.Status == convert.Answered {
-		return clean.JSON(allowResult{"allow", UpdatedInput(c, o.Answers)})
+		return clean.JSON(allowResult{"allow", updatedInput(c, o.Answers)})
 	}
 	interrupt := o.Status == convert.Cancelled || o.Status == convert.Disconnected
 	return clean.JSON(denyResult{"deny", o.Message(), interrupt})
@@ -66,10 +66,10 @@ type annotation struct {
 	Notes   string `json:"notes,omitempty"`
 }
 
-// UpdatedInput is the call's input with the answers put in. The questions and
+// updatedInput is the call's input with the answers put in. The questions and
 // all fields that are not ours go back token for token; answers and
 // annotations that the model itself wrote do not.
-func UpdatedInput(c convert.Call, answers []convert.Answer) json.RawMessage {
+func updatedInput(c convert.Call, answers []convert.Answer) json.RawMessage {
 	root, questions := inputOf(c)
 	var b bytes.Buffer
 	b.WriteString(`{"questions":`)

@@ -18,7 +18,7 @@ import (
 func TestUpdatedInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		made := calltest.Call(t)
-		c, err := convert.Parse(dialect.UpdatedInput(made, nil), convert.Limits{})
+		c, err := convert.Parse(updatedInput(made, nil), convert.Limits{})
 		require.NoError(t, err)
 		require.Equal(t, made.Questions, c.Questions)
 		answers := make([]convert.Answer, len(c.Questions))
@@ -27,7 +27,7 @@ func TestUpdatedInput(t *testing.T) {
 				answers[i] = convert.Answer{Selected: []string{q.Options[0].Label}, Note: rapid.String().Draw(t, "note")}
 			}
 		}
-		out := dialect.UpdatedInput(c, answers)
+		out := updatedInput(c, answers)
 		require.True(t, json.Valid(out), "%s", out)
 		require.Equal(t, gjson.GetBytes(c.Input, "questions").Raw, gjson.GetBytes(out, "questions").Raw)
 		var got struct{ Answers map[string]string }
@@ -52,9 +52,15 @@ func TestPreviewOfTheOnlyPick(t *testing.T) {
 		`{"Q?":{"notes":"n"}}`:                {Selected: []string{"a", "b"}, Note: "n"},
 		``:                                    {Selected: []string{"a", "b"}},
 	} {
-		require.Equal(t, want, gjson.GetBytes(dialect.UpdatedInput(c, []convert.Answer{a}), "annotations").Raw)
+		require.Equal(t, want, gjson.GetBytes(updatedInput(c, []convert.Answer{a}), "annotations").Raw)
 	}
 	for _, a := range []convert.Answer{{Text: "own"}, {Selected: []string{"c"}}} {
-		require.False(t, gjson.GetBytes(dialect.UpdatedInput(c, []convert.Answer{a}), "annotations").Exists())
+		require.False(t, gjson.GetBytes(updatedInput(c, []convert.Answer{a}), "annotations").Exists())
 	}
+}
+
+// updatedInput is the input that goes back with answers.
+func updatedInput(c convert.Call, answers []convert.Answer) []byte {
+	result := dialect.ClaudeResult(c, convert.Outcome{Status: convert.Answered, Answers: answers})
+	return []byte(gjson.GetBytes(result, "updatedInput").Raw)
 }

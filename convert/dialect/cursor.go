@@ -12,12 +12,12 @@ type cursor struct{}
 
 const cursorMethod = "cursor/ask_question"
 
-func (cursor) ID() string { return "cursor" }
+func (cursor) id() string { return "cursor" }
 
-func (cursor) Recognises(d Document) bool { return d.isMethod(cursorMethod) }
+func (cursor) recognises(d document) bool { return d.isMethod(cursorMethod) }
 
-func (cursor) Decode(d Document) (convert.Call, error) {
-	params := d.Root.Get("params")
+func (cursor) decode(d document) (convert.Call, error) {
+	params := d.root.Get("params")
 	var call convert.Call
 	for i, v := range params.Get("questions").Array() {
 		q := convert.Question{
@@ -55,7 +55,7 @@ type cursorAnswer struct {
 	SelectedOptionIDs []string `json:"selectedOptionIds"`
 }
 
-func (cursor) Encode(d Document, _ convert.Call, r Reply) Result {
+func (cursor) encode(d document, _ convert.Call, r Reply) Result {
 	o := cursorOutcome{Outcome: "answered"}
 	switch r.Outcome.Status {
 	case convert.Answered:
@@ -66,7 +66,7 @@ func (cursor) Encode(d Document, _ convert.Call, r Reply) Result {
 	default:
 		return d.refuse(r.Outcome)
 	}
-	questions := d.Root.Get("params.questions").Array()
+	questions := d.root.Get("params.questions").Array()
 	for i, a := range r.Outcome.Answers {
 		if i < len(questions) && !a.Empty() {
 			options := cursorOptions(questions[i])

@@ -29,36 +29,35 @@ import (
 // that a dialect was named that does not exist.
 var ErrUnknown = errors.New("unknown dialect")
 
-// Dialect is one agent's way to write question calls and read results.
-type Dialect interface {
-	// ID is the short name used in flags.
-	ID() string
-	// Recognises reports whether a document is a call of this dialect. No two
+// dialect is one agent's way to write question calls and read results.
+type dialect interface {
+	// id is the short name used in flags.
+	id() string
+	// recognises reports whether a document is a call of this dialect. No two
 	// dialects recognise the same document.
-	Recognises(Document) bool
-	// Decode reads and validates the call.
-	Decode(Document) (convert.Call, error)
-	// Encode writes the result for whoever sent the document.
-	Encode(Document, convert.Call, Reply) Result
+	recognises(document) bool
+	// decode reads and validates the call.
+	decode(document) (convert.Call, error)
+	// encode writes the result for whoever sent the document.
+	encode(document, convert.Call, Reply) Result
 }
 
-// Document is what came in, its envelope read as far as dialects share it: a
+// document is what came in, its envelope read as far as dialects share it: a
 // bare tool input, a tool use `{"id","name","input"}`, or a can_use_tool
 // control request.
-type Document struct {
-	// Root is the whole document.
-	Root gjson.Result
-	// Tool and ID are the tool's name and the call's id, empty if not given.
-	Tool, ID string
-	// Input is the tool's input; the whole document when it is bare.
-	Input gjson.Result
+type document struct {
+	root gjson.Result // all of it
+	// tool and call are the tool's name and the call's id, empty if not given.
+	tool, call string
+	input      gjson.Result // the tool's input; all of the document when it is bare
 }
 
 // Request is a decoded call together with what its result needs.
 type Request struct {
-	Call     convert.Call
-	Dialect  Dialect
-	document Document
+	Call convert.Call
+	// Dialect is the name of the dialect that the call is written in.
+	Dialect  string
+	document document
 }
 
 // Reply is how a call ended, with what some dialects record beside it.
@@ -81,14 +80,14 @@ type Result struct {
 }
 
 // dialects are all there are, in the order of their names.
-var dialects = []Dialect{
+var dialects = []dialect{
 	choice{}, claude{}, cursor{}, goText{}, grok{}, grokPlan{}, opal{}, phoenix{}, pi{}, qwen{},
 }
 
 // find returns the dialect of that name, nil if there is none.
-func find(id string) Dialect {
+func find(id string) dialect {
 	for _, d := range dialects {
-		if d.ID() == id {
+		if d.id() == id {
 			return d
 		}
 	}
@@ -99,7 +98,7 @@ func find(id string) Dialect {
 func IDs() []string {
 	ids := make([]string, len(dialects))
 	for i, d := range dialects {
-		ids[i] = d.ID()
+		ids[i] = d.id()
 	}
 	return ids
 }
@@ -112,8 +111,8 @@ func Recognise(raw []byte) (string, error) {
 	}
 	var found []string
 	for _, d := range dialects {
-		if d.Recognises(doc) {
-			found = append(found, d.ID())
+		if d.recognises(doc) {
+			found = append(found, d.id())
 		}
 	}
 	switch len(found) {
@@ -142,65 +141,65 @@ func Decode(raw []byte, name string) (Request, error) {
 	if d == nil {
 		return Request{}, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(IDs(), ", "))
 	}
-	call, err := d.Decode(doc)
+	call, err := d.decode(doc)
 	if err != nil {
 		return Request{}, err
 	}
 	if call.ID == "" {
-		call.ID = doc.ID
+		call.ID = doc.call
 	}
 	if call.Name == "" {
-		call.Name = doc.Tool
+		call.Name = doc.tool
 	}
-	return Request{Call: call, Dialect: d, document: doc}, nil
+	return Request{Call: call, Dialect: name, document: doc}, nil
 }
 
 // Encode writes the result of a request in its dialect.
 func Encode(r Request, reply Reply) Result {
-	return r.Dialect.Encode(r.document, r.Call, reply)
+	return find(r.Dialect).encode(r.document, r.Call, reply)
 }
 
-func unrecognised(doc Document) error {
-	if doc.Tool != "" {
-		return fmt.Errorf("%w: %q is not a question tool (expected AskUserQuestion, ask_user_question or ask_user)", ErrUnknown, doc.Tool)
+func unrecognised(doc document) error {
+	if doc.tool != "" {
+		return fmt.Errorf("%w: %q is not a question tool (expected AskUserQuestion, ask_user_question or ask_user)", ErrUnknown, doc.tool)
 	}
 	return fmt.Errorf("%w: expected a tool input, a tool use {\"id\",\"name\",\"input\"}, a can_use_tool request or an RPC request", ErrUnknown)
 }
 
 // open reads the envelope that dialects share.
-func open(raw []byte) (Document, error) {
+func open(raw []byte) (document, error) {
 	if !json.Valid(raw) {
-		return Document{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected one question call"}
+		return document{}, &convert.InputError{Err: convert.ErrInvalidJSON, Detail: "expected one question call"}
 	}
 	if read.TooDeep(raw) {
-		return Document{}, &convert.InputError{Err: convert.ErrTooDeep, Detail: read.DepthLimit}
+		return document{}, &convert.InputError{Err: convert.ErrTooDeep, Detail: read.DepthLimit}
 	}
 	root := gjson.ParseBytes(raw)
 	if !root.IsObject() {
-		return Document{}, &convert.InputError{Err: convert.ErrWrongType, Detail: "a question call must be an object"}
+		return document{}, &convert.InputError{Err: convert.ErrWrongType, Detail: "a question call must be an object"}
 	}
-	doc := Document{Root: root, Input: root}
+	doc := document{root: root, input: root}
 	use := root
 	if request := root.Get("request"); root.Get("type").Str == "control_request" && request.IsObject() {
 		use = request
 	}
 	switch {
 	case use.Get("subtype").Str == "can_use_tool":
-		doc.Tool, doc.ID, doc.Input = use.Get("tool_name").Str, use.Get("tool_use_id").Str, use.Get("input")
+		doc.tool, doc.call, doc.input = use.Get("tool_name").Str, use.Get("tool_use_id").Str, use.Get("input")
 	case root.Get("name").Type == gjson.String && root.Get("input").Exists():
-		doc.Tool, doc.ID, doc.Input = root.Get("name").Str, root.Get("id").String(), root.Get("input")
+		doc.tool, doc.call, doc.input = root.Get("name").Str, root.Get("id").String(), root.Get("input")
 	}
 	return doc, nil
 }
 
 // bare reports whether the document is a tool input without any envelope.
-func (d Document) bare() bool {
-	return d.Tool == "" && !d.Root.Get("method").Exists() && !d.Root.Get("type").Exists()
+func (d document) bare() bool {
+	return d.tool == "" && !d.root.Get("method").Exists() && !d.root.Get("type").Exists()
 }
 
 // freeText reports whether some question has no options.
-func (d Document) freeText() bool {
-	list := d.Input.Get("questions")
+func (d document) freeText() bool {
+	list := d.input.Get("questions")
 	if list.Type == gjson.String {
 		list = gjson.Parse(list.Str)
 	}

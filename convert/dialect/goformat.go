@@ -7,15 +7,15 @@ import "github.com/acp-bridge/acp-bridge/convert"
 // only named.
 type goText struct{}
 
-func (goText) ID() string { return "go" }
+func (goText) id() string { return "go" }
 
-func (goText) Recognises(Document) bool { return false }
+func (goText) recognises(document) bool { return false }
 
-func (goText) Decode(d Document) (convert.Call, error) {
-	return convert.Parse([]byte(d.Input.Raw), convert.Limits{RequireHeader: true, RepeatQuestions: true})
+func (goText) decode(d document) (convert.Call, error) {
+	return convert.Parse([]byte(d.input.Raw), convert.Limits{RequireHeader: true, RepeatQuestions: true})
 }
 
-func (goText) Encode(_ Document, c convert.Call, r Reply) Result {
+func (goText) encode(_ document, c convert.Call, r Reply) Result {
 	text, isError := convert.TextResult(c, r.Outcome)
 	return Result{Body: []byte(text), IsError: isError}
 }

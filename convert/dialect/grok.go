@@ -13,12 +13,12 @@ type grok struct{}
 
 const grokMethod = "_x.ai/ask_user_question"
 
-func (grok) ID() string { return "grok" }
+func (grok) id() string { return "grok" }
 
-func (grok) Recognises(d Document) bool { return d.isMethod(grokMethod) }
+func (grok) recognises(d document) bool { return d.isMethod(grokMethod) }
 
-func (grok) Decode(d Document) (convert.Call, error) {
-	params := d.Root.Get("params")
+func (grok) decode(d document) (convert.Call, error) {
+	params := d.root.Get("params")
 	call, err := convert.Parse([]byte(params.Raw), anyCount)
 	if err != nil {
 		return convert.Call{}, err
@@ -36,9 +36,9 @@ type grokNote struct {
 	Notes string `json:"notes"`
 }
 
-// Encode has one word for a user who declines and for one who cancels: Grok's
+// encode has one word for a user who declines and for one who cancels: Grok's
 // model goes on after either.
-func (grok) Encode(d Document, c convert.Call, r Reply) Result {
+func (grok) encode(d document, c convert.Call, r Reply) Result {
 	switch r.Outcome.Status {
 	case convert.Answered:
 	case convert.Declined, convert.Cancelled:
@@ -65,9 +65,9 @@ type grokPlan struct{}
 
 const grokPlanMethod = "_x.ai/exit_plan_mode"
 
-func (grokPlan) ID() string { return "grok-plan" }
+func (grokPlan) id() string { return "grok-plan" }
 
-func (grokPlan) Recognises(d Document) bool { return d.isMethod(grokPlanMethod) }
+func (grokPlan) recognises(d document) bool { return d.isMethod(grokPlanMethod) }
 
 var grokPlanOutcomes = map[string]string{
 	"Approve":            "approved",
@@ -75,8 +75,8 @@ var grokPlanOutcomes = map[string]string{
 	"Leave without plan": "abandoned",
 }
 
-func (grokPlan) Decode(d Document) (convert.Call, error) {
-	params := d.Root.Get("params")
+func (grokPlan) decode(d document) (convert.Call, error) {
+	params := d.root.Get("params")
 	text := "The agent is ready to carry out its plan."
 	if plan := params.Get("planContent").String(); plan != "" {
 		text = plan + "\n\n" + text
@@ -91,7 +91,7 @@ func (grokPlan) Decode(d Document) (convert.Call, error) {
 	}}}, params), nil
 }
 
-func (grokPlan) Encode(d Document, _ convert.Call, r Reply) Result {
+func (grokPlan) encode(d document, _ convert.Call, r Reply) Result {
 	if r.Outcome.Status == convert.Answered && len(r.Outcome.Answers) == 1 && len(r.Outcome.Answers[0].Selected) == 1 {
 		return d.respond(json.RawMessage(`{"outcome":"` + grokPlanOutcomes[r.Outcome.Answers[0].Selected[0]] + `"}`))
 	}

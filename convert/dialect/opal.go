@@ -13,22 +13,22 @@ type opal struct{}
 
 const opalMethod = "client/ask_user"
 
-func (opal) ID() string { return "opal" }
+func (opal) id() string { return "opal" }
 
-func (opal) Recognises(d Document) bool {
+func (opal) recognises(d document) bool {
 	switch {
-	case d.Tool != "":
-		return d.Tool == "ask_user" && !d.Input.Get("questions").Exists()
+	case d.tool != "":
+		return d.tool == "ask_user" && !d.input.Get("questions").Exists()
 	case d.bare():
-		return d.Input.Get("question").Exists() && !d.Input.Get("questions").Exists()
+		return d.input.Get("question").Exists() && !d.input.Get("questions").Exists()
 	}
 	return d.isMethod(opalMethod)
 }
 
-func (opal) Decode(d Document) (convert.Call, error) {
-	input := d.Input
+func (opal) decode(d document) (convert.Call, error) {
+	input := d.input
 	if d.isRPC() {
-		input = d.Root.Get("params")
+		input = d.root.Get("params")
 	}
 	question := map[string]json.RawMessage{}
 	if text := input.Get("question"); text.Exists() {
@@ -46,7 +46,7 @@ func (opal) Decode(d Document) (convert.Call, error) {
 	call.Input = raw(input)
 	call.Session = input.Get("session_id").String()
 	if d.isRPC() {
-		call.ID = d.Root.Get("id").String()
+		call.ID = d.root.Get("id").String()
 	}
 	return call, nil
 }
@@ -55,7 +55,7 @@ type opalAnswer struct {
 	Answer string `json:"answer"`
 }
 
-func (opal) Encode(d Document, c convert.Call, r Reply) Result {
+func (opal) encode(d document, c convert.Call, r Reply) Result {
 	o := r.Outcome
 	answered := o.Status == convert.Answered && len(o.Answers) > 0
 	var answer opalAnswer

@@ -11,15 +11,15 @@ import (
 // answers; everything else is an error result.
 type phoenix struct{}
 
-func (phoenix) ID() string { return "phoenix" }
+func (phoenix) id() string { return "phoenix" }
 
-func (phoenix) Recognises(d Document) bool { return d.Tool == "ask_user_question" }
+func (phoenix) recognises(d document) bool { return d.tool == "ask_user_question" }
 
-func (phoenix) Decode(d Document) (convert.Call, error) {
-	return convert.Parse([]byte(d.Input.Raw), convert.Limits{})
+func (phoenix) decode(d document) (convert.Call, error) {
+	return convert.Parse([]byte(d.input.Raw), convert.Limits{})
 }
 
-func (phoenix) Encode(_ Document, c convert.Call, r Reply) Result {
+func (phoenix) encode(_ document, c convert.Call, r Reply) Result {
 	if r.Outcome.Status != convert.Answered {
 		return Result{Body: clean.JSON(map[string]string{"error": r.Outcome.Message()}), IsError: true}
 	}

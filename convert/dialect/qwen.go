@@ -13,18 +13,18 @@ import (
 // and the answers go beside the outcome, by the numbers of the questions.
 type qwen struct{}
 
-func (qwen) ID() string { return "qwen" }
+func (qwen) id() string { return "qwen" }
 
-func (qwen) Recognises(d Document) bool {
-	return d.isMethod(permissionMethod) && isQwen(d.Root.Get("params.toolCall"))
+func (qwen) recognises(d document) bool {
+	return d.isMethod(permissionMethod) && isQwen(d.root.Get("params.toolCall"))
 }
 
 func isQwen(toolCall gjson.Result) bool {
 	return toolCall.Get("_meta.qwenInteractionKind").Str == "user_question"
 }
 
-func (qwen) Decode(d Document) (convert.Call, error) {
-	params := d.Root.Get("params")
+func (qwen) decode(d document) (convert.Call, error) {
+	params := d.root.Get("params")
 	limits := anyCount
 	limits.RepeatQuestions = true // numbers tell them apart
 	call, err := convert.Parse([]byte(params.Get("toolCall.rawInput").Raw), limits)
@@ -41,9 +41,9 @@ type qwenResult struct {
 	Answers map[string]string `json:"answers,omitempty"`
 }
 
-// Encode has one word for a user who declines and for one who cancels: Qwen
+// encode has one word for a user who declines and for one who cancels: Qwen
 // ends the turn after either.
-func (qwen) Encode(d Document, c convert.Call, r Reply) Result {
+func (qwen) encode(d document, c convert.Call, r Reply) Result {
 	switch r.Outcome.Status {
 	case convert.Answered:
 	case convert.Declined, convert.Cancelled:
@@ -52,7 +52,7 @@ func (qwen) Encode(d Document, c convert.Call, r Reply) Result {
 		return d.refuse(r.Outcome)
 	}
 	submit := "proceed_once"
-	for _, o := range d.Root.Get("params.options").Array() {
+	for _, o := range d.root.Get("params.options").Array() {
 		if o.Get("kind").Str == "allow_once" {
 			submit = o.Get("optionId").Str
 			break

@@ -30,19 +30,19 @@ type rpcResponse struct {
 }
 
 // isRPC reports whether the document is a JSON-RPC request.
-func (d Document) isRPC() bool { return d.Root.Get("method").Type == gjson.String }
+func (d document) isRPC() bool { return d.root.Get("method").Type == gjson.String }
 
 // isMethod reports whether the document is a JSON-RPC request of this method.
-func (d Document) isMethod(method string) bool { return d.Root.Get("method").Str == method }
+func (d document) isMethod(method string) bool { return d.root.Get("method").Str == method }
 
 // respond answers a JSON-RPC request with a result.
-func (d Document) respond(result any) Result {
-	return Result{Body: clean.JSON(rpcResponse{JSONRPC: "2.0", ID: raw(d.Root.Get("id")), Result: result})}
+func (d document) respond(result any) Result {
+	return Result{Body: clean.JSON(rpcResponse{JSONRPC: "2.0", ID: raw(d.root.Get("id")), Result: result})}
 }
 
 // refuse answers a JSON-RPC request with an error: what happened is not the
 // user's choice, or the agent has no other word for it.
-func (d Document) refuse(o convert.Outcome) Result {
+func (d document) refuse(o convert.Outcome) Result {
 	code := codeFailed
 	switch o.Status {
 	case convert.Cancelled:
@@ -51,7 +51,7 @@ func (d Document) refuse(o convert.Outcome) Result {
 		code = codeDeclined
 	}
 	return Result{Body: clean.JSON(rpcResponse{
-		JSONRPC: "2.0", ID: raw(d.Root.Get("id")), Error: &rpcError{code, o.Message()},
+		JSONRPC: "2.0", ID: raw(d.root.Get("id")), Error: &rpcError{code, o.Message()},
 	}), IsError: true}
 }
 

@@ -27,7 +27,7 @@ func (p *pump) form(m claude.Message) {
 	if err != nil {
 		p.s.agent.log.Warn("a form of an MCP server cannot be shown", "session", p.s.id, "server", form.Server, "err", err)
 		p.s.out.Update(unshown(id, form.Server, err))
-		p.reply(id, ask.CancelForm)
+		p.reply(id, json.RawMessage(ask.CancelForm))
 		return
 	}
 	call.ID = formPrefix + id

@@ -20,7 +20,7 @@ type FormRequest struct {
 	SessionID  string `json:"sessionId"`
 	ToolCallID string `json:"toolCallId,omitempty"`
 	Message    string `json:"message"`
-	// RequestedSchema is a [objectSchema], or one of an MCP server as it came.
+	// RequestedSchema is a [FormSchema], or one of an MCP server as it came.
 	RequestedSchema any `json:"requestedSchema,omitempty"`
 	// URL and ElicitationID belong to mode url.
 	URL           string `json:"url,omitempty"`
@@ -29,33 +29,33 @@ type FormRequest struct {
 	raw json.RawMessage // of an agent's form
 }
 
-// objectSchema is the object a form asks for.
-type objectSchema struct {
-	Type       string                 `json:"type"`
-	Properties map[string]fieldSchema `json:"properties"`
-	Required   []string               `json:"required,omitempty"`
+// FormSchema is the object a form asks for.
+type FormSchema struct {
+	Type       string               `json:"type"`
+	Properties map[string]FormField `json:"properties"`
+	Required   []string             `json:"required,omitempty"`
 }
 
-// fieldSchema is one field of a form.
-type fieldSchema struct {
+// FormField is one field of a form.
+type FormField struct {
 	Type        string         `json:"type"`
 	Title       string         `json:"title,omitempty"`
 	Description string         `json:"description,omitempty"`
 	Enum        []string       `json:"enum,omitempty"`
-	OneOf       []choiceSchema `json:"oneOf,omitempty"`
-	Items       *itemsSchema   `json:"items,omitempty"`
+	OneOf       []FormOption   `json:"oneOf,omitempty"`
+	Items       *FormItems     `json:"items,omitempty"`
 	Meta        map[string]any `json:"_meta,omitempty"`
 }
 
-// itemsSchema are the choices of a field that takes several.
-type itemsSchema struct {
-	Type  string         `json:"type,omitempty"`
-	Enum  []string       `json:"enum,omitempty"`
-	AnyOf []choiceSchema `json:"anyOf,omitempty"`
+// FormItems are the choices of a field that takes several.
+type FormItems struct {
+	Type  string       `json:"type,omitempty"`
+	Enum  []string     `json:"enum,omitempty"`
+	AnyOf []FormOption `json:"anyOf,omitempty"`
 }
 
-// choiceSchema is one choice of a field. Const is the label as given.
-type choiceSchema struct {
+// FormOption is one choice of a field. Const is the label as given.
+type FormOption struct {
 	Const       string         `json:"const"`
 	Title       string         `json:"title,omitempty"`
 	Description string         `json:"description,omitempty"`
@@ -73,7 +73,7 @@ const (
 // required; each question with options that takes own words has a text field
 // for them beside it.
 func Form(c convert.Call) FormRequest {
-	fields := make(map[string]fieldSchema, 2*len(c.Questions))
+	fields := make(map[string]FormField, 2*len(c.Questions))
 	for i := range c.Questions {
 		addFields(fields, c, i)
 	}
@@ -86,13 +86,13 @@ func Form(c convert.Call) FormRequest {
 		SessionID:       c.Session,
 		ToolCallID:      c.ID,
 		Message:         message,
-		RequestedSchema: objectSchema{Type: "object", Properties: fields},
+		RequestedSchema: FormSchema{Type: "object", Properties: fields},
 	}
 }
 
-func addFields(fields map[string]fieldSchema, c convert.Call, i int) {
+func addFields(fields map[string]FormField, c convert.Call, i int) {
 	q, key := &c.Questions[i], formKey(c, i)
-	field := fieldSchema{Type: "string", Title: title(c, i, TitleHeader)}
+	field := FormField{Type: "string", Title: title(c, i, TitleHeader)}
 	if len(c.Questions) > 1 {
 		field.Description = clean.Block(q.Text)
 	}
@@ -102,7 +102,7 @@ func addFields(fields map[string]fieldSchema, c convert.Call, i int) {
 	}
 	own := "Your own answer, or a note on the choice above."
 	if q.MultiSelect {
-		field.Type, field.Items = "array", &itemsSchema{AnyOf: formOptions(q)}
+		field.Type, field.Items = "array", &FormItems{AnyOf: formOptions(q)}
 		own = "Your own answer; it is added to the choices above."
 	} else {
 		field.OneOf = formOptions(q)
@@ -111,7 +111,7 @@ func addFields(fields map[string]fieldSchema, c convert.Call, i int) {
 	if q.Closed {
 		return
 	}
-	fields[key+customSuffix] = fieldSchema{
+	fields[key+customSuffix] = FormField{
 		Type:        "string",
 		Title:       "Other",
 		Description: own,
@@ -127,10 +127,10 @@ func formKey(c convert.Call, i int) string {
 	return fmt.Sprintf(keyPrefix+"%0*d", width, i)
 }
 
-func formOptions(q *convert.Question) []choiceSchema {
-	options := make([]choiceSchema, len(q.Options))
+func formOptions(q *convert.Question) []FormOption {
+	options := make([]FormOption, len(q.Options))
 	for i, o := range q.Options {
-		options[i] = choiceSchema{
+		options[i] = FormOption{
 			Const:       o.Label,
 			Title:       clean.Line(o.Label),
 			Description: clean.Line(o.Description),

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/acp-bridge/acp-bridge/adapter/rpc"
+	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 )
 
 func runRPC(ctx context.Context, args []string, s streams) error {
@@ -48,7 +48,7 @@ func runRPC(ctx context.Context, args []string, s streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer a.watchHangup(stop)()
-	server := &rpc.Server{Ask: a.ask, Dialect: only, Report: func(problem string) { a.say("%s", problem) }}
+	server := &pipe.Server{Ask: a.ask, Dialect: only, Report: func(problem string) { a.say("%s", problem) }}
 	return server.Serve(ctx, s.in, s.out)
 }
 

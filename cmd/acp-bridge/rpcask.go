@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
-	"github.com/acp-bridge/acp-bridge/adapter/rpc"
+	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -40,12 +40,12 @@ func (a *rpcAsker) say(format string, args ...any) {
 	fmt.Fprintf(a.log, "acp-bridge rpc: "+format+"\n", args...)
 }
 
-func unanswered(status convert.Status, reason string) rpc.Reply {
-	return rpc.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: status, Reason: reason}}}
+func unanswered(status convert.Status, reason string) pipe.Reply {
+	return pipe.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: status, Reason: reason}}}
 }
 
 // ask is called for one request at a time.
-func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
+func (a *rpcAsker) ask(ctx context.Context, c convert.Call) pipe.Reply {
 	switch {
 	case a.answers:
 		return a.fromList(c)
@@ -54,7 +54,7 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
 	}
 	file, _ := a.store.Find(c) // nil if there is none, or none that is of use
 	if file != nil && file.Settled() {
-		return a.deliver(file, func() {}, func() rpc.Reply { return a.ask(ctx, c) })
+		return a.deliver(file, func() {}, func() pipe.Reply { return a.ask(ctx, c) })
 	}
 	if a.gone.Load() {
 		return unanswered(convert.Disconnected, "")
@@ -66,7 +66,7 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
 	if ctx.Err() != nil && outcome.Status == convert.Cancelled {
 		outcome.Reason = "" // not the user
 	}
-	r := rpc.Reply{Reply: answeredNow(nil, modeRPC)}
+	r := pipe.Reply{Reply: answeredNow(nil, modeRPC)}
 	r.Outcome = outcome
 	if file != nil && outcome.Status == convert.Answered {
 		r.Done = a.clear(file)
@@ -76,7 +76,7 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) rpc.Reply {
 
 // fromList takes as many of the answers given as the call has questions, or
 // those that were given by the texts of its questions.
-func (a *rpcAsker) fromList(c convert.Call) rpc.Reply {
+func (a *rpcAsker) fromList(c convert.Call) pipe.Reply {
 	list := a.given[:min(len(c.Questions), len(a.given))]
 	a.given = a.given[len(list):]
 	if a.byText != nil {
@@ -100,12 +100,12 @@ func (a *rpcAsker) fromList(c convert.Call) rpc.Reply {
 	case err != nil:
 		return unanswered(convert.Failed, "--answers: "+err.Error())
 	}
-	return rpc.Reply{Reply: answeredNow(answers, modeRPC)}
+	return pipe.Reply{Reply: answeredNow(answers, modeRPC)}
 }
 
 // inFile has the questions wait in a file, after those of an earlier request
 // that asks the same.
-func (a *rpcAsker) inFile(ctx context.Context, c convert.Call) rpc.Reply {
+func (a *rpcAsker) inFile(ctx context.Context, c convert.Call) pipe.Reply {
 	id, mine := files.ID(c), make(chan struct{})
 	a.mu.Lock()
 	earlier := a.waiting[id]
@@ -125,7 +125,7 @@ func (a *rpcAsker) inFile(ctx context.Context, c convert.Call) rpc.Reply {
 	if earlier == nil {
 		return a.post(ctx, c, over)
 	}
-	return rpc.Reply{Later: func(ctx context.Context) rpc.Reply {
+	return pipe.Reply{Later: func(ctx context.Context) pipe.Reply {
 		select {
 		case <-earlier:
 		case <-ctx.Done():
@@ -135,8 +135,8 @@ func (a *rpcAsker) inFile(ctx context.Context, c convert.Call) rpc.Reply {
 }
 
 // post writes the file, or finds it, and waits for answers in it.
-func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Reply {
-	end := func(status convert.Status, reason string) rpc.Reply {
+func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.Reply {
+	end := func(status convert.Status, reason string) pipe.Reply {
 		r := unanswered(status, reason)
 		r.Done = func(bool) { over() }
 		return r
@@ -145,7 +145,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 	found := file != nil
 	switch {
 	case found && file.Settled():
-		return a.deliver(file, over, func() rpc.Reply { return a.post(ctx, c, over) })
+		return a.deliver(file, over, func() pipe.Reply { return a.post(ctx, c, over) })
 	case ctx.Err() != nil:
 		return end(convert.Cancelled, "")
 	case found: // also with an answer that has to be corrected
@@ -160,11 +160,11 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 	}
 	a.say("%q waits in %s; answer it there, or with acp-bridge questions answer %s",
 		clean.Truncate(clean.Line(c.Questions[0].Text), 50), clean.Line(file.Path), file.ID)
-	return rpc.Reply{Later: func(ctx context.Context) rpc.Reply {
+	return pipe.Reply{Later: func(ctx context.Context) pipe.Reply {
 		answered, err := a.store.Wait(ctx, file)
 		switch {
 		case err == nil:
-			return a.deliver(answered, over, func() rpc.Reply { return a.post(ctx, c, over) })
+			return a.deliver(answered, over, func() pipe.Reply { return a.post(ctx, c, over) })
 		case errors.Is(err, files.ErrGone): // a person removed it
 			return end(convert.Cancelled, "")
 		case ctx.Err() == nil:
@@ -179,8 +179,8 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) rpc.Re
 
 // deliver replies with the answers in a file, which is removed when the
 // response is written. Should somebody else use them first, it asks again.
-func (a *rpcAsker) deliver(f *files.File, over func(), again func() rpc.Reply) rpc.Reply {
-	use := func(write func() error) *rpc.Reply {
+func (a *rpcAsker) deliver(f *files.File, over func(), again func() pipe.Reply) pipe.Reply {
+	use := func(write func() error) *pipe.Reply {
 		written := false
 		err := a.store.Take(f, func() error {
 			err := write()
@@ -196,7 +196,7 @@ func (a *rpcAsker) deliver(f *files.File, over func(), again func() rpc.Reply) r
 		}
 		return nil
 	}
-	return rpc.Reply{Reply: fromFile(f, modeRPC), Use: use, Done: func(bool) { over() }}
+	return pipe.Reply{Reply: fromFile(f, modeRPC), Use: use, Done: func(bool) { over() }}
 }
 
 func (a *rpcAsker) clear(f *files.File) func(bool) {

@@ -1,4 +1,4 @@
-package rpc_test
+package pipe_test
 
 import (
 	"bufio"
@@ -13,20 +13,20 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/acp-bridge/acp-bridge/adapter/rpc"
+	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func answered(text string) rpc.Reply {
-	return rpc.Reply{Reply: dialect.Reply{Mode: "rpc", Outcome: convert.Outcome{
+func answered(text string) pipe.Reply {
+	return pipe.Reply{Reply: dialect.Reply{Mode: "rpc", Outcome: convert.Outcome{
 		Status: convert.Answered, Answers: []convert.Answer{{Text: text}}}}}
 }
 
 // echo answers every question with its own text.
-func echo(_ context.Context, c convert.Call) rpc.Reply { return answered(c.Questions[0].Text) }
+func echo(_ context.Context, c convert.Call) pipe.Reply { return answered(c.Questions[0].Text) }
 
 const (
 	pi   = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"Name?"}],"metadata":{"source":"x"}}`
@@ -35,7 +35,7 @@ const (
 
 func TestPairs(t *testing.T) {
 	var out bytes.Buffer
-	s := &rpc.Server{Ask: echo, Report: func(p string) { t.Errorf("reported: %s", p) }}
+	s := &pipe.Server{Ask: echo, Report: func(p string) { t.Errorf("reported: %s", p) }}
 	require.NoError(t, s.Serve(t.Context(), strings.NewReader(pi+"\n\n"+opal), &out))
 	require.Equal(t, `{"type":"ask_user_response","requestId":"r1","answered":true,"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],`+
 		`"details":{"questions":[{"question":"Name?"}],"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],"mode":"rpc","metadata":{"source":"x"}}}
@@ -72,7 +72,7 @@ func TestBadLines(t *testing.T) {
 		}
 		var out bytes.Buffer
 		var reported string
-		s := &rpc.Server{Ask: echo, Dialect: tc.dialect, Report: func(p string) { reported += p }}
+		s := &pipe.Server{Ask: echo, Dialect: tc.dialect, Report: func(p string) { reported += p }}
 		require.NoError(t, s.Serve(t.Context(), strings.NewReader(tc.line+"\n"+good+"\n"), &out))
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		if tc.response != "" {
@@ -93,7 +93,7 @@ type peer struct {
 	done chan error
 }
 
-func serve(ctx context.Context, t *testing.T, s *rpc.Server) *peer {
+func serve(ctx context.Context, t *testing.T, s *pipe.Server) *peer {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	p := &peer{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
@@ -132,11 +132,11 @@ func (p *peer) next() (r response) {
 func TestQueue(t *testing.T) {
 	turn, late := make(chan string), make(chan string)
 	var asking int
-	s := &rpc.Server{Ask: func(_ context.Context, c convert.Call) rpc.Reply {
+	s := &pipe.Server{Ask: func(_ context.Context, c convert.Call) pipe.Reply {
 		asking++
 		defer func() { asking-- }()
 		if c.Questions[0].Text == "later" {
-			return rpc.Reply{Later: func(context.Context) rpc.Reply { return answered(<-late) }}
+			return pipe.Reply{Later: func(context.Context) pipe.Reply { return answered(<-late) }}
 		}
 		text := <-turn
 		if asking != 1 {
@@ -167,17 +167,17 @@ func TestQueue(t *testing.T) {
 func TestEndOfInput(t *testing.T) {
 	done := make(chan bool, 3)
 	asked := make(chan struct{}, 3)
-	s := &rpc.Server{Ask: func(ctx context.Context, c convert.Call) rpc.Reply {
+	s := &pipe.Server{Ask: func(ctx context.Context, c convert.Call) pipe.Reply {
 		asked <- struct{}{}
-		wait := func(ctx context.Context) rpc.Reply {
+		wait := func(ctx context.Context) pipe.Reply {
 			<-ctx.Done()
-			return rpc.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}, Done: func(ok bool) { done <- ok }}
+			return pipe.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}, Done: func(ok bool) { done <- ok }}
 		}
 		switch c.Questions[0].Text {
 		case "known":
 			return answered("yes")
 		case "later":
-			return rpc.Reply{Later: wait}
+			return pipe.Reply{Later: wait}
 		}
 		return wait(ctx)
 	}}
@@ -205,10 +205,10 @@ func TestEndOfInput(t *testing.T) {
 func TestContextEnds(t *testing.T) {
 	cause := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &rpc.Server{Ask: func(ctx context.Context, _ convert.Call) rpc.Reply {
+	s := &pipe.Server{Ask: func(ctx context.Context, _ convert.Call) pipe.Reply {
 		cancel(cause)
 		<-ctx.Done()
-		return rpc.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}}
+		return pipe.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}}
 	}}
 	p := serve(ctx, t, s)
 	p.ask("a", "open")
@@ -223,7 +223,7 @@ func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 // An answer that could not be written was not delivered.
 func TestNobodyReads(t *testing.T) {
 	delivered := true
-	s := &rpc.Server{Ask: func(context.Context, convert.Call) rpc.Reply {
+	s := &pipe.Server{Ask: func(context.Context, convert.Call) pipe.Reply {
 		r := answered("x")
 		r.Done = func(ok bool) { delivered = ok }
 		return r
@@ -242,7 +242,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"type":"ask_user_request","requestId":{},"questions":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out bytes.Buffer
-		s := &rpc.Server{Ask: echo, Report: func(p string) {
+		s := &pipe.Server{Ask: echo, Report: func(p string) {
 			if strings.Contains(p, "\n") {
 				t.Errorf("a report of several lines: %q", p)
 			}

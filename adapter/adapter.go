@@ -74,6 +74,11 @@ type (
 	ReadTimer interface {
 		TimeReads(ctx context.Context) (context.Context, func() time.Duration)
 	}
+	// Declarer says what the client declared of itself; ok is false while that
+	// is not known. It is used if no [Options] were given.
+	Declarer interface {
+		ClientCapabilities() (caps acp.ClientCapabilities, ok bool)
+	}
 	// Closer says when the connection is gone.
 	Closer interface {
 		Done() <-chan struct{}
@@ -138,6 +143,8 @@ type Adapter struct {
 	desk   *desk.Desk
 	// ownClock is set if the time is that of the machine.
 	ownClock bool
+	// declared is nil if options say what the client can do.
+	declared Declarer
 
 	mu sync.Mutex
 	// broken are, by session, rungs on which the client gave no valid reply.
@@ -145,11 +152,14 @@ type Adapter struct {
 	serial int
 }
 
-// New makes an adapter for a connection. A nil opts is the zero Options.
+// New makes an adapter for a connection. With nil opts it goes by what the client
+// declared, if it is a [Declarer]; else they are the zero Options.
 func New(client Client, opts *Options) *Adapter {
 	a := &Adapter{client: client, broken: map[string]map[Rung]bool{}}
 	if opts != nil {
 		a.opts = *opts
+	} else {
+		a.declared, _ = client.(Declarer)
 	}
 	a.log = a.opts.Logger
 	if a.log == nil {

@@ -49,7 +49,8 @@ func (a *Adapter) usable(e *entry, r Rung) bool {
 	}
 	switch r {
 	case Form:
-		return a.opts.Forms && a.hasForms()
+		forms, _ := a.elicits()
+		return forms && a.hasForms()
 	case Permission:
 		return !a.opts.Unseen || a.opts.First == Permission
 	case Conversation:
@@ -57,6 +58,15 @@ func (a *Adapter) usable(e *entry, r Rung) bool {
 		return ok
 	}
 	return true
+}
+
+// elicits reports what the client says that it can show.
+func (a *Adapter) elicits() (forms, urls bool) {
+	if a.declared == nil {
+		return a.opts.Forms, a.opts.URLs
+	}
+	caps, _ := a.declared.ClientCapabilities()
+	return caps.Elicitation != nil && caps.Elicitation.Form != nil, caps.Elicitation != nil && caps.Elicitation.Url != nil
 }
 
 func (a *Adapter) hasForms() bool {
@@ -67,7 +77,8 @@ func (a *Adapter) hasForms() bool {
 // takesForm reports whether the call can be asked in one piece.
 func (a *Adapter) takesForm(e *entry) bool {
 	if e.form != nil && e.form.IsURL() {
-		return a.opts.First <= Form && a.opts.URLs && a.hasForms()
+		_, urls := a.elicits()
+		return a.opts.First <= Form && urls && a.hasForms()
 	}
 	return a.usable(e, Form)
 }

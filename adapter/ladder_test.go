@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"runtime"
 	"testing"
 	"time"
 
@@ -71,6 +73,33 @@ func TestFormIsNotSentUnadvertised(t *testing.T) {
 	_, err := adapter.New(client, nil).Ask(t.Context(), callOf("q", pick))
 	require.NoError(t, err)
 	require.Equal(t, []string{"button q"}, client.asked)
+}
+
+// Without options the adapter goes by what the client declared.
+func TestFormByDeclaration(t *testing.T) {
+	e := newEditor(t)
+	a := adapter.New(e.conn, nil)
+	first := begin(t.Context(), a, callOf("before", pick))
+	request := e.request()
+	require.Equal(t, "session/request_permission", request.Get("method").Str, "nothing is declared yet")
+	e.selects(request, "SQLite")
+	require.Equal(t, one("SQLite"), first.wait().Answers)
+
+	_, err := io.WriteString(e.out, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"elicitation":{"form":{}}}}}`+"\n")
+	require.NoError(t, err)
+	for {
+		if caps, ok := e.conn.ClientCapabilities(); ok {
+			require.NotNil(t, caps.Elicitation)
+			break
+		}
+		runtime.Gosched()
+	}
+	second := begin(t.Context(), a, callOf("after", pick))
+	for request = e.request(); request.Get("method").Str != "elicitation/create"; request = e.request() { // past the refusal of initialize
+		require.Empty(t, request.Get("method").Str)
+	}
+	e.result(request, `{"action":"accept","content":{"question_0":"PostgreSQL"}}`)
+	require.Equal(t, one("PostgreSQL"), second.wait().Answers)
 }
 
 func TestFormThatFailsIsRemembered(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
@@ -66,6 +68,7 @@ type Conn struct {
 
 	mu       sync.Mutex
 	closed   bool
+	declared *acp.ClientCapabilities // by initialize
 	lastID   uint64
 	pending  map[uint64]*call
 	inflight map[string]*inbound

@@ -67,6 +67,9 @@ func (c *Conn) handleRequest(m message) {
 		return
 	}
 	params := rawParams(m)
+	if req.method == acp.AgentMethodInitialize {
+		c.declare(params)
+	}
 	answer := Answer(func() (any, error) {
 		if c.handler == nil {
 			return nil, acp.NewMethodNotFound(req.method)

@@ -45,6 +45,29 @@ func (c *Conn) CreateElicitation(ctx context.Context, request any) (json.RawMess
 	return c.Call(ctx, acp.ClientMethodElicitationCreate, request)
 }
 
+// ClientCapabilities are what the client declared in initialize; ok is false
+// before that has come.
+func (c *Conn) ClientCapabilities() (caps acp.ClientCapabilities, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.declared == nil {
+		return caps, false
+	}
+	return *c.declared, true
+}
+
+// declare keeps what an initialize says. One that cannot be read declares
+// nothing.
+func (c *Conn) declare(params json.RawMessage) {
+	var r acp.InitializeRequest
+	if json.Unmarshal(params, &r) != nil {
+		r = acp.InitializeRequest{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.declared = &r.ClientCapabilities
+}
+
 // The client's side.
 
 // Initialize sends initialize.

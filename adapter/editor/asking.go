@@ -106,7 +106,9 @@ func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(
 		wait := s.front.asker().Post(a.ctx, c)
 		return func() (bool, func()) {
 			o, _ := wait()
-			return o.Status == convert.Cancelled, func() { reply(o) }
+			// Else it was withdrawn with another one.
+			dismissed := o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
+			return dismissed, func() { reply(o) }
 		}
 	}, func() { reply(faulty) })
 }

@@ -3,12 +3,15 @@ package editor
 import (
 	"errors"
 	"fmt"
+
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // The promises of a session, and how a world sees that one is broken.
 
 // step brings an event and does what follows, as [Session.apply] does.
 func (w *world) step(ev event) {
+	before := w.turnNumber()
 	for queue := []event{ev}; len(queue) > 0 && w.broken == ""; queue = queue[1:] {
 		effects := w.state.step(queue[0])
 		w.did = append(w.did, effects...)
@@ -20,7 +23,7 @@ func (w *world) step(ev event) {
 		w.checkAfter(queue[0])
 	}
 	w.settleQuiet()
-	w.noteIdle()
+	w.noteTurn(before)
 }
 
 // perform does what the state calls for.
@@ -122,7 +125,7 @@ func (w *world) sends(key int) event {
 		}
 	}
 	for i, r := range w.asks[:w.asked] {
-		if (r.withdrawn || r.dismissed) && r.at < replied {
+		if r.withdrawn && r.at < replied || r.dismissed && r.at == done {
 			w.breaks("prompt %d is sent before the agent knows that request %d was taken back", key, firstAsk+i)
 		}
 		if r.at == readable && !r.withdrawn {
@@ -255,7 +258,7 @@ func (w *world) withdraws(ev event, e withdraw) {
 		}
 	}
 	w.noteGone(e.key - firstAsk)
-	r.withdrawn = true
+	r.withdrawn, r.cancelled = true, errors.Is(e.why, convert.ErrCancelled)
 }
 
 // Who brings the end of a turn is answered once, and draws it when nothing of

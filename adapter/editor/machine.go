@@ -273,6 +273,15 @@ func (s *state) finish(p *prompt, how ending) {
 	p.state, p.how = over, how
 }
 
+// finishAll ends those of some prompts that have not ended.
+func (s *state) finishAll(keys []int, how ending) {
+	for _, key := range keys {
+		if p := s.prompt(key); p != nil {
+			s.finish(p, how)
+		}
+	}
+}
+
 // flush sends the responses whose turn it is.
 func (s *state) flush() {
 	for len(s.line) > 0 && s.line[0].state == over {

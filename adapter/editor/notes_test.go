@@ -54,6 +54,17 @@ func (w *world) noteBrokenOff() {
 	w.quiet = w.quiet || w.working() && w.agent.alive && w.agent.start == 0
 }
 
+// noteDismissed notes that the user says no to the work.
+func (w *world) noteDismissed(r *askView) {
+	if r.kind == form {
+		return
+	}
+	r.dismissed = true
+	if w.reader.at == reads {
+		w.noteBrokenOff()
+	}
+}
+
 // settleQuiet notes that a turn that was broken off is over, and that the agent
 // has no prompt that was.
 func (w *world) settleQuiet() {
@@ -120,13 +131,21 @@ func (w *world) noteClose() {
 // still open.
 func (r askView) superseded() bool { return r.superseding && !r.withdrawn && r.at < left }
 
-// noteIdle notes that there is no turn that a request could belong to.
-func (w *world) noteIdle() {
-	if w.state.phase == idle {
+// noteTurn notes that the turn is another one, or none: what was asked in the one
+// before belongs to none.
+func (w *world) noteTurn(before int) {
+	if w.turnNumber() != before {
 		for i := range w.asks {
 			w.asks[i].inTurn = false
 		}
 	}
+}
+
+func (w *world) turnNumber() int {
+	if w.state.turn == nil {
+		return 0
+	}
+	return w.state.turn.n
 }
 
 // noteEnd notes that a turn is over: what was asked in it has to go.

@@ -85,7 +85,7 @@ func (s *state) requestParks(key int) {
 	switch {
 	case !ok:
 	case s.phase == sent: // the agent has not begun with it
-		s.withdraw(convert.ErrCancelled, func(o *request) bool { return o == r })
+		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
 		ok = false
 	case s.promptWaits(r):
 		s.cancelTurn(s.workGoesOn(r))
@@ -119,11 +119,7 @@ func (s *state) requestParked(ev requestParked) {
 	how := endedTurn
 	how.waitingFor = ev.toolCall
 	if s.turn != nil && s.phase != finishing {
-		for _, k := range s.turn.prompts() {
-			if p := s.prompt(k); p != nil {
-				s.finish(p, how)
-			}
-		}
+		s.finishAll(s.turn.prompts(), how)
 		s.turn.owner, s.turn.steered = 0, nil
 	}
 	s.finishAnswer(r, how)
@@ -151,7 +147,8 @@ func (s *state) answer(r *request, p *prompt) {
 	s.do(hear{r.key, p.key, p.stale})
 }
 
-// requestSettled notes an outcome. A user who says no ends the turn.
+// requestSettled notes an outcome. A user who says no ends the turn. A permission
+// that was never seen went along with a question.
 func (s *state) requestSettled(ev requestSettled) {
 	r := s.request(ev.key)
 	if r == nil {
@@ -160,7 +157,7 @@ func (s *state) requestSettled(ev requestSettled) {
 	s.leaveConversation(r)
 	was := r.state
 	r.state = settled
-	if ev.dismissed && was != withdrawn && r.kind != form {
+	if ev.dismissed && was != withdrawn && r.kind != form && (was != queued || r.kind == question) {
 		s.cancelTurn(false)
 	}
 }

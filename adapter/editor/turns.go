@@ -87,37 +87,38 @@ func (s *state) turnBegan(ev turnBegan) {
 // promptBack takes back a prompt that the model has not seen. If a turn should
 // have begun with it, none does, or the one that has begun is the agent's own.
 func (s *state) promptBack(ev promptBack) {
-	p := s.prompt(ev.key)
+	p, t := s.prompt(ev.key), s.turn
 	switch {
-	case s.turn == nil || s.phase == finishing || !slices.Contains(s.turn.sent, ev.key):
+	case t == nil || s.phase == finishing || !slices.Contains(t.sent, ev.key):
 		return
-	case p == nil:
-		// A question has ended the prompt before the model saw it.
-		s.turn.drop(ev.key)
-		if len(s.turn.sent) > 0 || s.turn.inPrompt() || s.turn.own {
+	case p == nil: // a question has ended it before the model saw it
+		t.drop(ev.key)
+		if len(t.sent) > 0 || t.begun || t.own {
+			t.own = t.own || len(t.sent) == 0
 			return
 		}
-	case p.begun || !slices.Contains(s.turn.prompts(), p.key):
+		s.finishAll(t.prompts(), endedTurn)
+	case p.begun || !slices.Contains(t.prompts(), p.key):
 		return
 	default:
 		p.back, p.refused = true, ev.refused
-		if p.key != s.turn.owner {
-			return
-		}
 	}
-	if s.turn.begun {
-		s.turn.own = true
-		s.turn.drop(p.key)
+	switch {
+	case p == nil:
+	case p.key != t.owner && p.refused == nil: // it waits for the end of the turn
+		return
+	case p.key != t.owner || t.begun:
+		t.own = t.own || p.key == t.owner
+		t.drop(p.key)
 		s.waitAgain(p)
 		return
 	}
-	rest, over := s.turn.prompts(), s.turn.n
 	then := idle
 	if s.phase == leaving {
 		then = leaving
 	}
-	s.goOn(rest, then)
-	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == over })
+	s.goOn(t.prompts(), then)
+	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == t.n })
 }
 
 // turnEnded begins to end a turn: what was asked in it is taken back first.

@@ -296,6 +296,7 @@ func TestWalk(t *testing.T) {
 		{"a permission and a death", limits{prompts: 2, deaths: 1}, []askPlan{leave}},
 		{"a sub-agent's permission", limits{prompts: 2, cancels: 1, withdrawals: 1, elsewhere: 1}, []askPlan{apart(leave)}},
 		{"two questions", limits{prompts: 2, withdrawals: 1, elsewhere: 1}, []askPlan{apart(q), apart(q)}},
+		{"a question and a prompt given back", limits{prompts: 2, ownTurns: 1, refusals: 1}, []askPlan{q}},
 		{"a question in a turn of its own", limits{prompts: 2, ownTurns: 1, withdrawals: 1}, []askPlan{q}},
 	} {
 		for _, steers := range []bool{true, false} {

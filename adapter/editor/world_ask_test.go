@@ -13,8 +13,8 @@ func (w *world) askMoves(list []move, i int) []move {
 		}
 	}
 	settles := func(owed bool) {
-		if r.withdrawn { // nobody asks who said no
-			no := r.kind == question || r.kind == permission
+		if r.withdrawn { // a question that the session cancels looks as if the user had
+			no := r.kind == question && r.cancelled
 			list = append(list, move{"# has been taken back", key, owed, func(w *world) { w.settles(i, no) }})
 			return
 		}
@@ -27,6 +27,9 @@ func (w *world) askMoves(list []move, i int) []move {
 	switch r.at {
 	case inLine:
 		switch {
+		case r.cut:
+			list = append(list, move{"# is taken along", key, true, func(w *world) { w.settles(i, r.kind == permission) }})
+			return list
 		case r.kind == errand:
 			settles(true)
 		case w.first(i):
@@ -51,7 +54,9 @@ func (w *world) askMoves(list []move, i int) []move {
 			shows(false)
 			parks(false)
 		}
-	case left, refused:
+	case left:
+		list = append(list, move{"# has its outcome", key, true, func(w *world) { w.settles(i, false) }})
+	case refused:
 		settles(true)
 	case done:
 		list = append(list, move{"# is told to the agent", key, true, func(w *world) {
@@ -104,23 +109,31 @@ type leave struct {
 }
 
 // settles gives a request its outcome. The next one of the session may have its
-// turn before the session knows.
+// turn before the session knows. A question that is cancelled at the desk takes
+// along what waits behind it.
 func (w *world) settles(i int, dismissed bool) {
 	r := &w.asks[i]
-	if w.hasNext(i) && r.at != left {
+	if r.at != left {
 		w.noteGone(i)
-		r.at = left
-		return
-	}
-	w.noteGone(i)
-	if dismissed && !r.withdrawn && r.kind != form {
-		r.dismissed = true
-		if w.reader.at == reads {
-			w.noteBrokenOff()
+		r.no = dismissed
+		if dismissed && !r.withdrawn && !r.cut {
+			w.noteDismissed(r)
+		}
+		for j := range w.asks[:w.asked] {
+			if o := &w.asks[j]; dismissed && r.kind == question && o.at == inLine && j != i && o.kind != errand {
+				o.cut, o.dismissed = true, r.dismissed
+			}
+		}
+		if w.hasNext(i) {
+			r.at = left
+			return
 		}
 	}
+	if r.dismissed { // what came since cannot be told from what was there
+		w.noteDismissed(r)
+	}
 	r.at = done
-	w.step(requestSettled{firstAsk + i, dismissed})
+	w.step(requestSettled{firstAsk + i, r.no})
 }
 
 // hasNext reports whether another request waits for this one.

@@ -91,6 +91,9 @@ type askView struct {
 	inTurn      bool // it has to be gone when the agent's turn is over
 	ending      bool // that turn is over
 	withdrawn   bool // the session took it back
+	cancelled   bool // because the user cancelled it
+	cut         bool // the desk did, with another one
+	no          bool // its outcome is that the user dismissed it
 	banned      bool // cancelled, or its agent is dead: it is not to be seen or answered
 	dismissed   bool // the reply breaks off a turn
 	stale       bool // it has words that may have been meant for another

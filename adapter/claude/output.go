@@ -24,7 +24,7 @@ func OpenOutput(getenv func(string) string, sessions []string, task string) (*os
 		return nil, fmt.Errorf("%w: %q is not the id of a task", errNoOutput, task)
 	}
 	dir := outputDir(getenv)
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !ownFile(info) {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !ownedBy(info, os.Getuid()) {
 		return nil, fmt.Errorf("%w: %s is not a folder of this user", errNoOutput, dir)
 	}
 	root, err := os.OpenRoot(dir)
@@ -42,7 +42,7 @@ func OpenOutput(getenv func(string) string, sessions []string, task string) (*os
 			continue
 		}
 		for _, project := range projects {
-			if f := openOwn(root, filepath.Join(project.Name(), session, "tasks", task+".output")); f != nil {
+			if f := openOwn(root, filepath.Join(project.Name(), session, "tasks", task+".output"), os.Getuid(), func() {}); f != nil {
 				return f, nil
 			}
 		}
@@ -62,12 +62,14 @@ func outputDir(getenv func(string) string) string {
 	return filepath.Join(tmp, "claude-"+strconv.Itoa(max(0, os.Getuid())))
 }
 
-// openOwn opens a regular file of this user, and nothing else.
-func openOwn(root *os.Root, name string) *os.File {
+// openOwn opens a regular file of a user, and nothing else. checked is called
+// between the check and the opening.
+func openOwn(root *os.Root, name string, uid int, checked func()) *os.File {
 	before, err := root.Lstat(name)
-	if err != nil || !before.Mode().IsRegular() || !ownFile(before) {
+	if err != nil || !before.Mode().IsRegular() || !ownedBy(before, uid) {
 		return nil
 	}
+	checked()
 	f, err := root.OpenFile(name, os.O_RDONLY|openNoWait, 0)
 	if err != nil {
 		return nil

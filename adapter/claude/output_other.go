@@ -6,6 +6,6 @@ import "io/fs"
 
 const openNoWait = 0
 
-// ownFile is false where an open file could not be removed by the CLI: output
+// ownedBy is false where an open file could not be removed by the CLI: output
 // is not followed there.
-func ownFile(fs.FileInfo) bool { return false }
+func ownedBy(fs.FileInfo, int) bool { return false }

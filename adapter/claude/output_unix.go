@@ -4,14 +4,13 @@ package claude
 
 import (
 	"io/fs"
-	"os"
 	"syscall"
 )
 
 // openNoWait keeps a pipe in a file's place from holding up whoever opens it.
 const openNoWait = syscall.O_NONBLOCK
 
-func ownFile(info fs.FileInfo) bool {
+func ownedBy(info fs.FileInfo, uid int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid()
+	return ok && int(stat.Uid) == uid
 }

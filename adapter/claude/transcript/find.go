@@ -79,6 +79,28 @@ func regular(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
+// openRegular opens a file and follows no link, also if one takes its place
+// between the check and the opening, which is when checked is called.
+func openRegular(path string, checked func()) (*os.File, error) {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	checked()
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !os.SameFile(before, info) {
+		f.Close()
+		return nil, fmt.Errorf("%s was replaced while it was opened", path)
+	}
+	return f, nil
+}
+
 // sessionID is the id that a session file is named after.
 func sessionID(path string) (string, bool) {
 	id, ok := strings.CutSuffix(filepath.Base(path), extension)

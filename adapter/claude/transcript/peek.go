@@ -44,13 +44,13 @@ type clues struct {
 
 // peek reports false for a file that is no session to show.
 func (p *peeker) peek(path string) (Info, bool) {
-	f, err := os.Open(path)
+	f, err := openRegular(path, func() {})
 	if err != nil {
 		return Info{}, false
 	}
 	defer f.Close()
 	stat, err := f.Stat()
-	if err != nil || !stat.Mode().IsRegular() {
+	if err != nil {
 		return Info{}, false
 	}
 	size := stat.Size()

@@ -31,12 +31,7 @@ func Open(ctx context.Context, path string) (*Transcript, error) {
 }
 
 func open(ctx context.Context, path, parent string, depth int) (*Transcript, error) {
-	if info, err := os.Lstat(path); err != nil {
-		return nil, fmt.Errorf("transcript: %w", err)
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("transcript: %s is not a regular file", path)
-	}
-	f, err := os.Open(path)
+	f, err := openRegular(path, func() {})
 	if err != nil {
 		return nil, fmt.Errorf("transcript: %w", err)
 	}

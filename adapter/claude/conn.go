@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // ControlError is the CLI's refusal of a control request.
@@ -249,6 +250,10 @@ func (c *conn) send(v any) error {
 	if err != nil {
 		return err
 	}
+	return c.sendLine(text)
+}
+
+func (c *conn) sendLine(text []byte) error {
 	c.mu.Lock()
 	failed := c.failed
 	c.mu.Unlock()
@@ -261,12 +266,16 @@ func (c *conn) send(v any) error {
 // reply answers a request. A result that cannot be encoded is an error for the
 // CLI, too: it must not wait for ever.
 func (c *conn) reply(id string, result any) error {
-	if _, err := encodeLine(result); err != nil {
+	body, err := encodeLine(result)
+	if err != nil {
 		return errors.Join(err, c.replyError(id, "acp-bridge cannot encode the answer: "+err.Error()))
 	}
-	return c.send(map[string]any{"type": typeControlResponse, "response": map[string]any{
-		"subtype": "success", "request_id": id, "response": result,
-	}})
+	text := make([]byte, 0, len(body)+len(id)+100)
+	text = append(text, `{"type":"`+typeControlResponse+`","response":{"subtype":"success","request_id":`...)
+	text = clean.AppendJSON(text, id)
+	text = append(text, `,"response":`...)
+	text = append(text, body[:len(body)-1]...)
+	return c.sendLine(append(text, "}}\n"...))
 }
 
 func (c *conn) replyError(id, message string) error {

@@ -82,8 +82,9 @@ func Cut(s string, w int) string {
 	return b.String()
 }
 
-// Wrap breaks plain text into lines of at most w columns, at spaces where it
-// can. There is at least one line.
+// Wrap breaks text into lines of at most w columns, at spaces where it can.
+// There is at least one line. An attribute that is on at the end of a line goes
+// on in the next.
 func Wrap(s string, w int) []string {
 	w = max(w, 1)
 	if !strings.Contains(s, "\n") && Width(s) <= w {
@@ -92,6 +93,9 @@ func Wrap(s string, w int) []string {
 	var lines []string
 	for t := range strings.SplitSeq(s, "\n") {
 		lines = append(lines, wrapLine(t, w)...)
+	}
+	if strings.Contains(s, "\x1b") {
+		carry(lines)
 	}
 	return lines
 }
@@ -103,6 +107,10 @@ func wrapLine(s string, w int) (lines []string) {
 		end, space, used := 0, -1, 0 // bytes that fit, and up to the last space
 		rest := s
 		for rest != "" {
+			if n := attribute(rest); n > 0 {
+				end, rest = end+n, rest[n:]
+				continue
+			}
 			c, next := First(rest)
 			if c == " " {
 				space = end
@@ -118,8 +126,8 @@ func wrapLine(s string, w int) (lines []string) {
 		switch {
 		case rest == "":
 			return append(lines, strings.TrimRight(s, " "))
-		case end == 0:
-			_, s = First(s)
+		case used == 0:
+			_, s = First(rest)
 			continue
 		case space > 0 && strings.TrimSpace(s[:space]) != "":
 			end = space
@@ -128,6 +136,28 @@ func wrapLine(s string, w int) (lines []string) {
 		s = strings.TrimLeft(s[end:], " ")
 		if s == "" {
 			return lines
+		}
+	}
+}
+
+// carry ends attributes at the end of each line and begins them again in the
+// next.
+func carry(lines []string) {
+	on := ""
+	for i, l := range lines {
+		begin := on
+		for rest := l; rest != ""; {
+			if n := attribute(rest); n > 0 {
+				if on = rest[:n]; on == reset {
+					on = ""
+				}
+				rest = rest[n:]
+				continue
+			}
+			_, rest = First(rest)
+		}
+		if lines[i] = begin + l; on != "" {
+			lines[i] += reset
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package cells
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func TestWrap(t *testing.T) {
@@ -15,4 +17,34 @@ func TestWrap(t *testing.T) {
 	require.Equal(t, []string{"a", "…"}, AtMost(Wrap("a b c d", 1), 2, 1))
 	require.Equal(t, "日…", Cut("日本語", 4))
 	require.Equal(t, "\x1b[1mab…\x1b[m", Cut("\x1b[1mabcdef\x1b[m", 3))
+}
+
+func TestWrapStyled(t *testing.T) {
+	bold := Style{}.Strong
+	require.Equal(t, []string{bold("one two"), bold("three") + " four"}, Wrap(bold("one two three")+" four", 10))
+	require.Equal(t, []string{"one " + bold("two")}, Wrap("one "+bold("two"), 7))
+	require.Equal(t, []string{bold("on"), bold("et"), bold("wo")}, Wrap(bold("onetwo"), 2))
+	require.Equal(t, 6, Width(bold("onetwo")))
+	require.Equal(t, "onetwo", Plain(bold("onetwo")))
+}
+
+// A wrapped text has all of its words, in lines that fit.
+func TestWrapProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`([a-c日]{1,8} ?){0,12}`).Draw(t, "text")
+		w := rapid.IntRange(2, 20).Draw(t, "width")
+		if rapid.Bool().Draw(t, "styled") {
+			text = Style{}.Faint(text)
+		}
+		lines := Wrap(text, w)
+		for _, l := range lines {
+			if Width(l) > w {
+				t.Fatalf("%q has %d columns of %d", l, Width(l), w)
+			}
+		}
+		squash := func(s string) string { return strings.ReplaceAll(Plain(s), " ", "") }
+		if squash(strings.Join(lines, "")) != squash(text) {
+			t.Fatalf("%q became %q", text, lines)
+		}
+	})
 }

@@ -17,7 +17,9 @@ func (p *Picker) key(k tty.Key) {
 	s := p.sheet()
 	switch {
 	case p.pager != nil:
-		p.pagerKey(k.Name)
+		if p.pager.Key(k.Name) {
+			p.pager = nil
+		}
 	case p.over != overlayNone:
 		p.overlayKey(strings.ToLower(k.Name))
 	case k.Name == "ctrl+o":

@@ -1,37 +1,27 @@
 package picker
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/pager"
 )
-
-// pager shows text in place of the picker, all of it, a window at a time.
-type pager struct {
-	title string
-	text  wrapped
-	top   int
-	rows  int // that are shown
-}
 
 // openAll shows all of what one is on: the question, and the option in focus;
 // or all answers.
 func (p *Picker) openAll() {
 	if s := p.sheet(); s != nil {
-		p.pager = &pager{title: s.head, text: wrapped{raw: s.all(), paint: s.text.paint}}
+		p.pager = &pager.Pager{Title: s.head, Text: cells.Text{Lines: s.all(), Paint: s.text.Paint}}
 		return
 	}
 	var lines []string
 	for _, s := range p.sheets {
-		lines = append(append(lines, s.text.raw...), "→ "+p.reviewed(s), "")
+		lines = append(append(lines, s.text.Lines...), "→ "+p.reviewed(s), "")
 	}
-	p.pager = &pager{title: "Review your answers", text: wrapped{raw: lines}}
+	p.pager = &pager.Pager{Title: reviewTitle, Text: cells.Text{Lines: lines}}
 }
 
 // all is the question and the option in focus, nothing left out.
 func (s *sheet) all() []string {
-	lines := append([]string(nil), s.text.raw...)
+	lines := append([]string(nil), s.text.Lines...)
 	entry := s.focused()
 	if entry < 0 || s.isOther(entry) || entry >= len(s.rows) {
 		return lines
@@ -47,49 +37,9 @@ func (s *sheet) all() []string {
 	return append(lines, r.preview...)
 }
 
-// pagerKey scrolls. What closes the pager does nothing else: whoever closes it
-// with one key too many must not have answered.
-func (p *Picker) pagerKey(name string) {
-	switch name {
-	case "up", "k":
-		p.pager.top--
-	case "down", "j", "enter":
-		p.pager.top++
-	case "pgup", "b":
-		p.pager.top -= max(1, p.pager.rows-1)
-	case "pgdown", "space", "f":
-		p.pager.top += max(1, p.pager.rows-1)
-	case "home", "g":
-		p.pager.top = 0
-	case "end", "G":
-		p.pager.top = unlimited
-	case "esc", "q", "v", "?", "ctrl+o":
-		p.pager = nil
-	}
-}
-
-// pagerFrame draws the pager.
-func (p *Picker) pagerFrame() frame {
-	lead := strings.Repeat(" ", indent)
-	w := max(1, p.width-indent)
-	lines := p.pager.text.at(w)
-	f := frame{head: []string{" " + p.style.Strong(cells.Cut(p.pager.title, max(1, p.width-1)))}}
-	foot := []string{"Esc to go back"}
-	p.pager.rows = min(len(lines), max(1, p.height-2))
-	p.pager.top = max(0, min(p.pager.top, len(lines)-p.pager.rows))
-	if p.pager.rows < len(lines) {
-		foot = append(foot, fmt.Sprintf("%d-%d of %d", p.pager.top+1, p.pager.top+p.pager.rows, len(lines)), "↑↓ PgUp PgDn Home End")
-	}
-	for _, l := range lines[p.pager.top : p.pager.top+p.pager.rows] {
-		f.body = append(f.body, strings.TrimRight(lead+l, " "))
-	}
-	f.foot = []string{lead + p.style.Faint(cells.Cut(strings.Join(foot, " • "), w))}
-	return f
-}
-
 // openKeys shows all keys that work here.
 func (p *Picker) openKeys() {
-	p.pager = &pager{title: "Keys", text: wrapped{raw: p.allKeys()}}
+	p.pager = &pager.Pager{Title: "Keys", Text: cells.Text{Lines: p.allKeys()}}
 }
 
 // allKeys lists the keys of the question one is on, or of the review.

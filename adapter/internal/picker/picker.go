@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/pager"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -37,9 +38,9 @@ type Picker struct {
 	sheets        []*sheet
 	tab           int // len(sheets) is Submit
 	over          overlay
-	submitting    bool   // the overlay is about what Submit sends
-	message       string // about the last key
-	pager         *pager // shown in place of all else
+	submitting    bool         // the overlay is about what Submit sends
+	message       string       // about the last key
+	pager         *pager.Pager // shown in place of all else
 	guard         *guard
 	width, height int
 	style         cells.Style
@@ -78,8 +79,7 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 		p.sheets = append(p.sheets, s)
 	}
 	if len(o.Signs) > 0 && len(p.sheets) > 0 {
-		text := &p.sheets[0].text
-		text.paint = func(i int, piece string) string {
+		p.sheets[0].text.Paint = func(i int, piece string) string {
 			if i < len(o.Signs) {
 				return p.style.Signed(o.Signs[i], piece)
 			}

@@ -36,7 +36,7 @@ type sheet struct {
 	q       convert.Question
 	head    string // never empty
 	named   bool   // the head is the question's own
-	text    wrapped
+	text    cells.Text
 	rows    []row
 	other   bool // Other follows the options
 	closed  bool // a choice: no Other, no notes
@@ -74,7 +74,7 @@ func newSheet(q convert.Question, closed bool) *sheet {
 	s := &sheet{
 		q:      q,
 		head:   clean.Line(q.Header),
-		text:   wrapped{raw: Paragraph(q.Text)},
+		text:   cells.Text{Lines: Paragraph(q.Text)},
 		other:  len(q.Options) > 0 && !closed,
 		closed: closed,
 		chosen: -1,
@@ -109,7 +109,7 @@ func (s *sheet) dropAlone() {
 // name is what the question is called once it is off the screen. A choice is
 // called by what was chosen about.
 func (s *sheet) name() string {
-	text := clean.Line(s.text.raw[0])
+	text := clean.Line(s.text.Lines[0])
 	switch {
 	case s.closed && s.named && text != "":
 		return s.head + ": " + text

@@ -8,35 +8,12 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 )
 
-// wrapped is text that is shown in lines, wrapped once for a width.
-type wrapped struct {
-	raw   []string
-	paint func(line int, piece string) string // draws a piece of a line of raw
-	width int
-	lines []string
-}
-
-func (t *wrapped) at(w int) []string {
-	if t.lines == nil || t.width != w {
-		t.width, t.lines = w, nil
-		for i, l := range t.raw {
-			for _, piece := range cells.Wrap(l, w) {
-				if t.paint != nil {
-					piece = t.paint(i, piece)
-				}
-				t.lines = append(t.lines, piece)
-			}
-		}
-	}
-	return t.lines
-}
-
 // textLead stands before each line of a question. Lines that the question
 // breaks itself stand behind a bar, so that none of them can pass for an
 // option.
 func (s *sheet) textLead() string {
 	lead := strings.Repeat(" ", indent)
-	if len(s.text.raw) > 1 {
+	if len(s.text.Lines) > 1 {
 		lead += "│ "
 	}
 	return lead
@@ -44,7 +21,7 @@ func (s *sheet) textLead() string {
 
 // textHeight is the number of lines that all of the question takes.
 func (s *sheet) textHeight(w int) int {
-	return len(s.text.at(max(1, w-cells.Width(s.textLead()))))
+	return len(s.text.At(max(1, w-cells.Width(s.textLead()))))
 }
 
 // textLines draws the question in n lines. Where that is not all of it, the
@@ -53,7 +30,7 @@ func (s *sheet) textHeight(w int) int {
 func (p *Picker) textLines(s *sheet, w, n int) []string {
 	lead := s.textLead()
 	room := max(1, w-cells.Width(lead))
-	all := s.text.at(room)
+	all := s.text.At(room)
 	if len(all) <= n {
 		return p.barred(lead, all, true)
 	}

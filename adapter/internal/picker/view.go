@@ -132,7 +132,7 @@ const (
 // a few lines.
 func (p *Picker) fit() frame {
 	if p.pager != nil {
-		return p.pagerFrame()
+		return frame{body: p.pager.View(p.style, p.width, p.height)}
 	}
 	s := p.sheet()
 	if s == nil || s.count()+s.textHeight(p.textWidth(s)) <= p.height {

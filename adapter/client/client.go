@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
@@ -74,4 +76,13 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 		}
 	}
 	return runPlain(ctx, l, &o, start)
+}
+
+// folder is the working directory as a person writes it.
+func (o *Options) folder() string {
+	home := strings.TrimSuffix(o.Environ("HOME"), string(filepath.Separator))
+	if rest, ok := strings.CutPrefix(o.Dir, home); ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return "~" + rest
+	}
+	return o.Dir
 }

@@ -78,7 +78,7 @@ func (d fileDiff) short(n int) (lines []diffLine) {
 		}
 	}
 	if more > 0 {
-		lines = append(lines, diffLine{fmt.Sprintf("… %d more lines", more), 0})
+		lines = append(lines, diffLine{"… " + counted(more, "more line", "more lines"), 0})
 	}
 	return lines
 }

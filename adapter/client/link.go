@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Name is what the client calls itself.
@@ -26,6 +27,7 @@ type link struct {
 	conn    *conn.Conn
 	box     *box
 	session acp.SessionId
+	agent   string // its name, cleaned
 	auth    []acp.AuthMethod
 }
 
@@ -112,6 +114,7 @@ func (l *link) openSession(ctx context.Context, cwd, version string) error {
 		return fmt.Errorf("the agent speaks version %d of ACP, this client version %d", v, acp.ProtocolVersionNumber)
 	}
 	l.auth = init.AuthMethods
+	l.agent = agentName(init.AgentInfo)
 	s, err := l.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: cwd, McpServers: []acp.McpServer{}})
 	if err != nil {
 		return err
@@ -121,6 +124,18 @@ func (l *link) openSession(ctx context.Context, cwd, version string) error {
 	}
 	l.session = s.SessionId
 	return nil
+}
+
+// agentName is what an agent calls itself.
+func agentName(info *acp.Implementation) string {
+	if info == nil {
+		return "the agent"
+	}
+	name := info.Name
+	if info.Title != nil && clean.Line(*info.Title) != "" {
+		name = *info.Title
+	}
+	return firstOf(clean.Line(name+" "+info.Version), "the agent")
 }
 
 // prompt sends a prompt; its end comes in the box.

@@ -17,6 +17,10 @@ func (w *window) openPicker() {
 	if w.picker != nil || len(w.asks) == 0 {
 		return
 	}
+	if w.pager != nil { // whoever reads scrolls with keys that would answer
+		w.pager.Title = "A question waits: Esc shows it"
+		return
+	}
 	a := w.asks[0]
 	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Signs: a.signs}
 	if a.closed {
@@ -81,17 +85,31 @@ func (w *window) key(k tty.Key) {
 		w.stop()
 		return
 	}
+	if w.pager != nil {
+		if w.pager.Key(k.Name) {
+			w.pager = nil
+		}
+		return
+	}
 	if w.picker != nil {
 		w.pick(k)
 		return
 	}
-	if w.over || w.o.Once {
+	w.hint = ""
+	if k.Name == "ctrl+o" {
+		if w.pager = w.screen.out.pager(w.screen.style()); w.pager == nil {
+			w.hint = "No tool has put anything out yet"
+		}
 		return
 	}
-	w.hint = ""
+	if w.over || w.o.Once || w.stray(k) {
+		return
+	}
 	switch k.Name {
 	case "enter":
 		w.submit()
+	case "tab":
+		w.prompt.field.Set(complete(w.prompt.field.String(), w.commands))
 	case "ctrl+d":
 		if w.prompt.empty() {
 			w.leave(nil)
@@ -103,8 +121,19 @@ func (w *window) key(k tty.Key) {
 	}
 }
 
+// stray reports whether a key was meant for a question that is gone: it must
+// not become a prompt.
+func (w *window) stray(k tty.Key) bool {
+	if k.At.Sub(w.withdrawn) >= picker.HandsOff {
+		return false
+	}
+	w.withdrawn = k.At
+	return true
+}
+
 func (w *window) paste(ev tty.Paste) {
 	switch {
+	case w.pager != nil:
 	case w.picker != nil:
 		w.pick(ev)
 	case !w.o.Once && !w.over:

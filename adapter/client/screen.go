@@ -32,6 +32,7 @@ type screen struct {
 	ended map[string]bool // tool calls that are drawn or hidden
 	plan  []planEntry
 	fresh bool // the plan has changed since it was last finished
+	out   outputs
 }
 
 // block is a group of lines; a blank line stands between two.
@@ -124,6 +125,25 @@ func (s *screen) Note(note string) {
 	for l := range strings.SplitSeq(clean.Block(note), "\n") {
 		s.add(blockNote, s.each(s.wrap(l), s.faint)...)
 	}
+}
+
+// greeting is the first line: who is there, where, and what to press. It is two
+// where one is too short.
+func (s *screen) greeting(agent, dir string) []string {
+	who, where, keys := s.strong(agent), s.faint(" in "+clean.Line(dir)), s.faint("Enter sends • Ctrl+C cancels • /help")
+	if line := who + where + s.faint(" • ") + keys; s.Width <= 0 || width(line) <= s.Width {
+		return []string{line}
+	}
+	return []string{s.cut(who + where), s.cut(keys)}
+}
+
+// help adds the keys and commands.
+func (s *screen) help(agents []command) {
+	s.endText()
+	for l := range strings.SplitSeq(helpText(agents), "\n") {
+		s.add(blockNote, s.faint(s.cut(l)))
+	}
+	s.add(blockNone)
 }
 
 // Say adds what the user said.

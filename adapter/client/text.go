@@ -19,6 +19,7 @@ type text struct {
 	partial string
 	started bool // a line that is not blank was written
 	blank   bool // a blank line waits for another that is not
+	marks   markdown
 }
 
 // chunk takes a piece of a message or thought.
@@ -82,9 +83,11 @@ func (s *screen) textLine(raw string) {
 		s.text.blank = s.text.started
 		return
 	}
-	s.startRow()
 	for l := range strings.SplitSeq(line, "\n") { // what cleaning made a line break
-		s.add(s.text.block, s.textRows(l)...)
+		if rows := s.textRows(&s.text.marks, l); len(rows) > 0 {
+			s.startRow()
+			s.add(s.text.block, rows...)
+		}
 	}
 }
 
@@ -96,19 +99,30 @@ func (s *screen) startRow() {
 	s.text.started, s.text.blank = true, false
 }
 
-// textRows is a line of text as it is shown.
-func (s *screen) textRows(line string) []string {
-	if s.text.block != blockThought {
-		return s.wrap(line)
+// textRows is a line of text as it is shown. A fence of Markdown is not.
+func (s *screen) textRows(m *markdown, line string) []string {
+	switch {
+	case s.text.block == blockThought:
+		return s.each(s.wrap("· "+line), s.faint)
+	case s.Style:
+		drawn, ok := m.line(s.style(), line)
+		if !ok {
+			return nil
+		}
+		line = drawn
 	}
-	return s.each(s.wrap("· "+line), s.faint)
+	return s.wrap(line)
 }
 
 // writeRows finishes the rows of a long line that are full: what is still to
-// come cannot change them. Where something was cleaned away it can.
+// come cannot change them. Where something was cleaned away it can, and where
+// there is Markdown.
 func (s *screen) writeRows() {
 	p := s.text.partial
 	if s.Width <= 0 || s.text.block != blockMessage || clean.Block(p) != p {
+		return
+	}
+	if s.Style && (s.text.marks.fence != "" || strings.ContainsAny(p, "`*#>~-+")) {
 		return
 	}
 	rows := s.wrap(p)
@@ -150,8 +164,9 @@ func (t *text) view(s *screen) []string {
 	if t.blank {
 		rows = append(rows, "")
 	}
+	marks := t.marks // what is written does not open or close a block yet
 	for l := range strings.SplitSeq(clean.Block(t.partial), "\n") {
-		rows = append(rows, s.textRows(l)...)
+		rows = append(rows, s.textRows(&marks, l)...)
 	}
 	return rows
 }

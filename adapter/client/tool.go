@@ -82,6 +82,9 @@ func (s *screen) find(id string) *tool {
 func (s *screen) finish(t *tool, mark string, lines int) {
 	s.Hide(t.id)
 	s.add(blockTool, s.cut(mark+t.name()))
+	if s.Live && !t.question {
+		s.out.keep(t.name(), t.content)
+	}
 	for _, c := range t.content {
 		s.add(blockTool, s.content(c, lines)...)
 	}
@@ -135,12 +138,19 @@ func unfenced(text string) []string {
 	return lines
 }
 
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // head is the first n lines, and how many more there are.
 func head(lines []string, n int) []string {
 	if len(lines) <= n+1 { // the line that says so can as well be the last one
 		return lines
 	}
-	return append(lines[:n:n], fmt.Sprintf("… %d more lines", len(lines)-n))
+	return append(lines[:n:n], "… "+counted(len(lines)-n, "more line", "more lines"))
 }
 
 // explain adds what a permission request does not say itself, if its tool call

@@ -15,6 +15,9 @@ func (w *window) spins() bool { return w.state != idle && len(w.asks) == 0 && !w
 // view is the lines that may still change, then the picker, or the spinner and
 // the prompt, and where the cursor is.
 func (w *window) view() (lines []string, row, col int) {
+	if w.pager != nil {
+		return w.pager.View(w.screen.style(), w.screen.Width, w.height), -1, 0
+	}
 	lines = w.screen.View()
 	if w.picker != nil {
 		return below(lines, w.picker.View)
@@ -29,6 +32,7 @@ func (w *window) view() (lines []string, row, col int) {
 		return lines, -1, 0
 	}
 	lines, row, col = below(lines, func() ([]string, int, int) { return w.prompt.view(w.screen.Width) })
+	lines = append(lines, w.commandLines()...)
 	if w.hint != "" {
 		lines = append(lines, w.screen.faint(w.screen.cut("  "+w.hint)))
 	}
@@ -67,8 +71,11 @@ func (w *window) submit() {
 	case words == "":
 	case isQuit(words):
 		w.leave(nil)
-	case w.state != idle:
-		w.hint = "The agent still works: Ctrl+C cancels it"
+	case words == "/help":
+		w.prompt.take()
+		w.screen.help(w.commands)
+	case w.state == cancelling:
+		w.hint = "The agent is being cancelled: Ctrl+C again leaves"
 	default:
 		w.say(strings.TrimRight(w.prompt.take(), " \n"))
 	}

@@ -10,6 +10,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/pager"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 )
@@ -39,8 +40,11 @@ type window struct {
 	gone      bool      // the agent is; a turn that runs ends by itself
 	since     time.Time // of the state
 	frame     int
-	hint      string     // about the last key
-	asks      []*waiting // the first is in the picker
+	running   int          // prompts that have not ended
+	hint      string       // about the last key
+	commands  []command    // the agent's
+	pager     *pager.Pager // shown in place of the rest
+	asks      []*waiting   // the first is in the picker
 	picker    *picker.Picker
 	typed     time.Time // the last key
 	withdrawn time.Time // when the question in the picker was
@@ -166,6 +170,9 @@ func (w *window) event(v any) {
 	case opened:
 		w.opened(v.err)
 	case updated:
+		if v.update.Get("sessionUpdate").Str == "available_commands_update" {
+			w.commands = readCommands(v.update)
+		}
 		w.screen.Update(v.update)
 	case traced:
 		w.screen.Trace(w.wire.line(v.dir, v.line, w.screen.Width))
@@ -191,20 +198,28 @@ func (w *window) opened(err error) {
 	case w.o.Prompt != "":
 		w.say(w.o.Prompt)
 	default:
+		w.screen.add(blockNote, w.screen.greeting(w.l.agent, w.o.folder())...)
+		w.screen.add(blockNone)
 		w.enter(idle)
 	}
 }
 
-// say sends a prompt.
+// say sends a prompt. One that comes while the agent works is sent, too: an
+// agent that can be steered takes it, and others let it wait.
 func (w *window) say(words string) {
 	w.screen.Say(words)
-	w.enter(working)
+	if w.running++; w.state != working {
+		w.enter(working)
+	}
 	w.typed = time.Time{} // whoever sent a prompt waits for what comes
 	go w.l.prompt(w.ctx, words)
 }
 
 func (w *window) turned(t turned) {
-	w.screen.EndTurn(t.waiting)
+	w.running--
+	if w.running == 0 {
+		w.screen.EndTurn(t.waiting)
+	}
 	err := w.l.explain(t.err)
 	switch {
 	case errors.Is(err, errGone), w.o.Once && err != nil:
@@ -222,12 +237,14 @@ func (w *window) turned(t turned) {
 		w.leave(err)
 		return
 	}
-	if w.gone {
+	if w.gone && w.running == 0 {
 		w.leave(errGone)
 		return
 	}
-	w.screen.add(blockNone)
-	w.enter(idle)
+	if w.running == 0 {
+		w.screen.add(blockNone)
+		w.enter(idle)
+	}
 }
 
 // stop is Ctrl+C: it cancels the turn, and where there is none, or for the

@@ -188,10 +188,20 @@ func (w *window) insists(key string, reply <-chan string) string {
 	return ""
 }
 
+// leaves with Ctrl+D. A key right after a question was withdrawn was meant for
+// that.
 func (w *window) leaves() error {
 	w.t.Helper()
-	w.types("\x04")
-	return await(w.t, w.done)
+	for range 20 {
+		w.types("\x04")
+		select {
+		case err := <-w.done:
+			return err
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	require.Fail(w.t, "it did not leave")
+	return nil
 }
 
 const (
@@ -401,4 +411,80 @@ func TestWindowShowsWork(t *testing.T) {
 	w.sees("⠙") // the spinner turns
 	p.answer <- "end_turn"
 	require.NoError(t, w.leaves())
+}
+
+// The first line says who is there, where, and what to press.
+func TestWindowGreeting(t *testing.T) {
+	w := openWindow(t, client.Options{Dir: "/srv/shop"})
+	w.sees("the agent")
+	w.sees("in /srv/shop • Enter sends • Ctrl+C cancels • /help")
+	w.sees(">")
+	w.types("/help\r")
+	w.sees("Ctrl+C      cancel the turn, twice: leave")
+	w.sees("/quit")
+	require.NoError(t, w.leaves())
+}
+
+// Commands that the agent announced are shown and completed.
+func TestWindowCommands(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.updates(`{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"Look at changes"},
+		{"name":"release","description":"Cut a release"},{"name":"init","description":"Write \u001b[2Ja file"},{"name":"bad name"}]}`)
+	w.types("/re")
+	w.sees("/review")
+	w.sees("Cut a release")
+	w.types("v\t")
+	w.sees("> /review")
+	w.types("now\r")
+	p := await(t, w.prompts)
+	require.Equal(t, "/review now", p.words)
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// A prompt that comes while the agent works is sent at once; the turn is over
+// when all are.
+func TestWindowSteers(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	first := w.prompted()
+	w.sees("Working")
+	w.types("and this\r")
+	second := await(t, w.prompts)
+	require.Equal(t, "and this", second.words)
+	second.answer <- "end_turn"
+	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"still at it\n"}}`)
+	w.sees("still at it")
+	w.sees("Working")
+	first.answer <- "end_turn"
+	w.types("next\r")
+	third := await(t, w.prompts)
+	third.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// Ctrl+O shows all of what tools put out. A question that comes meanwhile waits
+// for the reader.
+func TestWindowOutputs(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.types("\x0f")
+	w.sees("No tool has put anything out yet")
+	w.prompted()
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"make","status":"completed","content":[{"type":"content","content":{"type":"text","text":"` +
+		strings.Repeat(`a line\n`, 50) + `the last line"}}]}`)
+	w.sees("… 48 more lines")
+	w.types("\x0f")
+	w.sees("the last line")
+	w.sees("of 52")
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("A question waits: Esc shows it")
+	w.types("\r \x1b[Hg")
+	w.sees("── make ──")
+	w.types("q")
+	w.sees("2. Reject")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("2", reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
 }

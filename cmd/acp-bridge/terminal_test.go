@@ -170,7 +170,7 @@ func TestDemoIntoAFile(t *testing.T) {
 }
 
 // prompting says that chat waits for a prompt.
-func prompting(s ttytest.Screen) bool { return strings.HasPrefix(s.Text, ">") }
+func prompting(s ttytest.Screen) bool { return strings.Contains(s.Text, "/help\n\n>") }
 
 // chatWith talks to a process that is acp-bridge with these arguments.
 func chatWith(t *testing.T, args ...string) *ttytest.Console {

@@ -21,6 +21,14 @@ func (s Style) Strong(t string) string { return s.draw("1", t) }
 // Faint is for what can be left unread.
 func (s Style) Faint(t string) string { return s.draw("2", t) }
 
+// Code is for what a machine reads.
+func (s Style) Code(t string) string {
+	if s.NoColor {
+		return t
+	}
+	return s.draw("36", t)
+}
+
 // Reverse is for the one of several that one is on.
 func (s Style) Reverse(t string) string { return s.draw("7", t) }
 

@@ -1,0 +1,249 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+)
+
+// LeaseTime is how long an asker may be silent before it counts as gone.
+const LeaseTime = 30 * time.Second
+
+// Options of a board. The zero value works.
+type Options struct {
+	// Keep is how long settled questions are kept; 0 is 30 days.
+	Keep time.Duration
+	// Lease is how long an asker may be silent; 0 is [LeaseTime].
+	Lease time.Duration
+	// Logger gets what goes wrong; nil discards it.
+	Logger *slog.Logger
+}
+
+// Board is the questions in a store. Its methods may be called from any
+// goroutine.
+type Board struct {
+	store *jetstream.Store
+	opts  Options
+	log   *slog.Logger
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+	ended chan struct{} // closed when the store is no longer watched
+
+	mu      sync.Mutex
+	records map[string]*Record   // by key
+	talks   map[string][]*Record // by conversation, in the order of asking
+	open    map[string]*Record   // by key
+	last    uint64               // revision that was seen last
+	leases  map[string]*lease    // by key, of what is open or not consumed
+	waiters map[string]chan struct{}
+	news    news
+}
+
+// Open reads all records and follows the store from then on.
+func Open(ctx context.Context, store *jetstream.Store, o Options) (*Board, error) {
+	b := &Board{
+		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
+		records: map[string]*Record{}, talks: map[string][]*Record{}, open: map[string]*Record{},
+		leases: map[string]*lease{}, waiters: map[string]chan struct{}{},
+	}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	if b.opts.Keep == 0 {
+		b.opts.Keep = 30 * 24 * time.Hour
+	}
+	if b.opts.Lease == 0 {
+		b.opts.Lease = LeaseTime
+	}
+	b.news.wake = make(chan struct{})
+	own, stop := context.WithCancel(context.WithoutCancel(ctx))
+	b.stop = stop
+	ready, failed := make(chan struct{}), make(chan error, 1)
+	b.done.Go(func() {
+		defer close(b.ended)
+		err := store.Watch(own, b.apply, func() { close(ready) })
+		if own.Err() == nil {
+			b.log.Error("the questions are no longer followed", "err", err)
+		}
+		failed <- err
+	})
+	select {
+	case <-ready:
+	case err := <-failed:
+		b.Close()
+		return nil, err
+	case <-ctx.Done():
+		b.Close()
+		return nil, ctx.Err()
+	}
+	b.done.Go(func() { b.tidy(own) })
+	return b, nil
+}
+
+// Close ends the board. The store stays open.
+func (b *Board) Close() {
+	b.stop()
+	b.done.Wait()
+}
+
+// Done is closed when the board no longer follows its store.
+func (b *Board) Done() <-chan struct{} { return b.ended }
+
+// apply takes a change of the store. It is called for one at a time, in order.
+func (b *Board) apply(e jetstream.Entry) {
+	var r *Record
+	if e.Value != nil {
+		var err error
+		if r, err = decode(e.Key, e.Value, e.Revision); err != nil {
+			b.log.Error("a question cannot be read and is left alone", "err", err)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = e.Revision
+	if old := b.records[e.Key]; old != nil {
+		b.drop(old)
+	}
+	if r == nil {
+		delete(b.leases, e.Key)
+	} else {
+		b.put(r)
+		b.news.add(r)
+	}
+	if c := b.waiters[e.Key]; c != nil {
+		delete(b.waiters, e.Key)
+		close(c)
+	}
+}
+
+func (b *Board) put(r *Record) {
+	b.records[r.key] = r
+	talk := b.talks[r.Conversation]
+	i, _ := slices.BinarySearchFunc(talk, r, byAsked)
+	b.talks[r.Conversation] = slices.Insert(talk, i, r)
+	if r.Open() {
+		b.open[r.key] = r
+	}
+	if l := b.leases[r.key]; l != nil {
+		r.Gone = l.gone
+	} else if r.Open() {
+		b.leases[r.key] = &lease{until: time.Now().Add(b.opts.Lease)}
+	}
+}
+
+func (b *Board) drop(r *Record) {
+	delete(b.records, r.key)
+	delete(b.open, r.key)
+	talk := slices.DeleteFunc(b.talks[r.Conversation], func(o *Record) bool { return o.key == r.key })
+	if len(talk) == 0 {
+		delete(b.talks, r.Conversation)
+	} else {
+		b.talks[r.Conversation] = talk
+	}
+}
+
+func byAsked(a, b *Record) int {
+	return cmp.Or(a.Asked.Compare(b.Asked), strings.Compare(a.key, b.key))
+}
+
+// tidy drops what was settled long ago, and notices askers that are gone.
+func (b *Board) tidy(ctx context.Context) {
+	leases, old := time.NewTicker(min(b.opts.Lease/4, 2*time.Second)), time.NewTicker(min(b.opts.Keep, time.Hour))
+	defer leases.Stop()
+	defer old.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-leases.C:
+			b.expire(now)
+		case now := <-old.C:
+			b.forget(ctx, now.Add(-b.opts.Keep))
+		}
+	}
+}
+
+func (b *Board) forget(ctx context.Context, before time.Time) {
+	b.mu.Lock()
+	var old []*Record
+	for _, r := range b.records {
+		if !r.Open() && r.End.At.Before(before) {
+			old = append(old, r)
+		}
+	}
+	b.mu.Unlock()
+	for _, r := range old {
+		if err := b.store.Delete(ctx, r.key, r.Revision); err != nil && !errors.Is(err, jetstream.ErrConflict) {
+			b.log.Warn("an old question could not be removed", "err", err)
+			return
+		}
+	}
+}
+
+// writeTime bounds a write: an embedded store needs less than a millisecond, a
+// cluster that elects a leader some seconds.
+const writeTime = 20 * time.Second
+
+// write replaces old, or creates the record if old is nil, and waits until the
+// board has seen it. A caller that hangs up does not leave it half done.
+func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	var revision uint64
+	var err error
+	if old == nil {
+		revision, err = b.store.Create(ctx, r.key, r.encode())
+	} else {
+		revision, err = b.store.Update(ctx, r.key, r.encode(), old.Revision)
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrConflict):
+		known := uint64(0)
+		if old != nil {
+			known = old.Revision
+		}
+		_, waited := b.await(ctx, r.key, known+1) // who was first is about to be seen
+		return nil, errors.Join(err, waited)
+	case err != nil:
+		return nil, err
+	}
+	return b.await(ctx, r.key, revision)
+}
+
+// await waits until the board has seen a write of a record.
+func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record, error) {
+	for {
+		b.mu.Lock()
+		r := b.records[key]
+		if r != nil && r.Revision >= revision {
+			b.mu.Unlock()
+			return r, nil
+		}
+		changed := b.changed(key)
+		b.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-b.ended:
+			return nil, errors.New("the hub is closing")
+		}
+	}
+}
+
+// changed is closed with the next change of a record. mu is held.
+func (b *Board) changed(key string) <-chan struct{} {
+	c := b.waiters[key]
+	if c == nil {
+		c = make(chan struct{})
+		b.waiters[key] = c
+	}
+	return c
+}

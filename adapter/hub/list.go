@@ -1,0 +1,183 @@
+package hub
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// find returns the record that ref names: of several with the same id the
+// newest, without an id the open one that was asked first, or the last one if
+// none is open.
+func (b *Board) find(ref Ref) (*Record, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	talk := b.talks[ref.Conversation]
+	if len(talk) == 0 {
+		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
+	}
+	if ref.ID == "" {
+		for _, r := range talk {
+			if r.Open() {
+				return r, nil
+			}
+		}
+		return talk[len(talk)-1], nil
+	}
+	for i := len(talk) - 1; i >= 0; i-- {
+		if talk[i].ID == ref.ID {
+			return talk[i], nil
+		}
+	}
+	return nil, fmt.Errorf("question %q of conversation %q: %w", ref.ID, ref.Conversation, ErrNotFound)
+}
+
+// Find returns a record, see [Ref]; with an empty ID the open one that was asked
+// first, or the last one if none is open.
+func (b *Board) Find(conversation, id string) (*Record, error) {
+	return b.find(Ref{Conversation: conversation, ID: id})
+}
+
+// Waiting returns up to limit open records, the newest first, and how many are
+// open.
+func (b *Board) Waiting(limit int) (list []*Record, total int) {
+	b.mu.Lock()
+	list = make([]*Record, 0, len(b.open))
+	for _, r := range b.open {
+		list = append(list, r)
+	}
+	b.mu.Unlock()
+	slices.SortFunc(list, func(x, y *Record) int { return byAsked(y, x) })
+	return list[:min(limit, len(list))], len(list)
+}
+
+// Settled returns up to limit settled records that hold all words of the query,
+// the last settled first.
+func (b *Board) Settled(query string, limit int) []*Record {
+	b.mu.Lock()
+	var all []*Record
+	for _, r := range b.records {
+		if !r.Open() {
+			all = append(all, r)
+		}
+	}
+	b.mu.Unlock()
+	slices.SortFunc(all, func(x, y *Record) int { return y.End.At.Compare(x.End.At) })
+	words := strings.Fields(strings.ToLower(query))
+	list := []*Record{}
+	for _, r := range all {
+		if len(list) == limit {
+			break
+		}
+		if r.holds(words) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (r *Record) holds(words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	var b strings.Builder
+	for _, s := range []string{r.Conversation, r.ID, r.Title, r.Agent, r.Machine, r.Dir, r.End.By, r.End.Outcome} {
+		b.WriteString(s + "\n")
+	}
+	for _, q := range r.Call.Questions {
+		b.WriteString(q.Header + "\n" + q.Text + "\n")
+	}
+	for _, a := range r.End.Answers {
+		b.WriteString(strings.Join(a.Items(), "\n") + "\n" + a.Note + "\n")
+	}
+	text := strings.ToLower(b.String())
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// Conversations returns for each conversation the record that stands for it: the
+// open one that was asked first, or the last one. Those that wait come first,
+// and of them the newest.
+func (b *Board) Conversations() []*Record {
+	b.mu.Lock()
+	list := make([]*Record, 0, len(b.talks))
+	for _, talk := range b.talks {
+		i := slices.IndexFunc(talk, (*Record).Open)
+		if i < 0 {
+			i = len(talk) - 1
+		}
+		list = append(list, talk[i])
+	}
+	b.mu.Unlock()
+	order := func(r *Record) int {
+		if r.Open() {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(list, func(x, y *Record) int { return cmp.Or(order(x)-order(y), byAsked(y, x)) })
+	return list
+}
+
+// lease is what is known of an asker.
+type lease struct {
+	until     time.Time
+	listening int // requests that wait for the answer
+	gone      bool
+}
+
+// heard notes that the asker of a record is there.
+func (b *Board) heard(r *Record) { b.listen(r)() }
+
+// listen notes that the asker of a record is there until done is called, and for
+// a lease longer.
+func (b *Board) listen(r *Record) (done func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.leases[r.key]
+	if l == nil {
+		return func() {}
+	}
+	l.listening++
+	if l.gone {
+		l.gone = false
+		b.tell(r.key, false)
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		l.listening--
+		l.until = time.Now().Add(b.opts.Lease)
+	}
+}
+
+// expire marks the askers that are gone.
+func (b *Board) expire(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, l := range b.leases {
+		r := b.records[key]
+		if r == nil || !r.Open() && (!r.End.Consumed.IsZero() || r.Gone) {
+			delete(b.leases, key)
+			continue
+		}
+		if !l.gone && l.listening == 0 && now.After(l.until) {
+			l.gone = true
+			b.tell(key, true)
+		}
+	}
+}
+
+// tell makes it known that an asker is gone, or back. mu is held.
+func (b *Board) tell(key string, gone bool) {
+	r := b.records[key]
+	if r == nil {
+		return
+	}
+	next := *r
+	next.Gone = gone
+	b.drop(r)
+	b.put(&next)
+	b.news.add(&next)
+}

@@ -1,0 +1,172 @@
+// Package hub keeps the questions of many processes until a person has answered
+// them: a record each, in package
+// [github.com/acp-bridge/acp-bridge/adapter/desk/jetstream].
+//
+//	board, err := hub.Open(ctx, store, hub.Options{})
+//	defer board.Close()
+//	record, err := board.Ask(ctx, hub.Asking{Conversation: "s1", Call: call})
+//	record, err = board.Answer(ctx, hub.Ref{Conversation: "s1"}, read, "phone")
+//
+// A record has one outcome, and one compare-and-set decides which. It is on disk
+// before anybody is told.
+package hub
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Record is a question call as it is kept. Records that the board hands out are
+// shared: nobody changes them.
+type Record struct {
+	Conversation string `json:"conversation"`
+	// ID is the agent's id of the call, or one of the hub's.
+	ID string `json:"id"`
+	// Kind is "question", "form" or "permission".
+	Kind string `json:"kind"`
+	// Title, Agent, Machine and Dir say who asks and where, for people.
+	Title   string `json:"title,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Machine string `json:"machine,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+	// Dialect and Document are the call as it was asked, for its result.
+	Dialect  string          `json:"dialect,omitempty"`
+	Document json.RawMessage `json:"document,omitempty"`
+	Call     convert.Call    `json:"call"`
+	Asked    time.Time       `json:"asked"`
+	End      *End            `json:"end,omitempty"`
+
+	// Revision is that of the last write. It is not part of the value.
+	Revision uint64 `json:"-"`
+	// Gone says that the asker has not been heard of for a while. It is not
+	// part of the value.
+	Gone bool `json:"-"`
+
+	key  string
+	hash string // of what is asked
+}
+
+// End is how a question ended.
+type End struct {
+	Outcome string           `json:"outcome"`
+	Answers []convert.Answer `json:"answers,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
+	// By says who ended it, for people; empty if nobody did.
+	By string    `json:"by,omitempty"`
+	At time.Time `json:"at"`
+	// Delivered is when the asker's process had it, Consumed when its result
+	// had gone back to the agent.
+	Delivered time.Time `json:"delivered,omitzero"`
+	Consumed  time.Time `json:"consumed,omitzero"`
+	// Undelivered says why the asker can never have it.
+	Undelivered string `json:"undelivered,omitempty"`
+}
+
+// Receipt says how far an outcome has got: accepted, delivered, consumed or
+// undeliverable.
+func (e *End) Receipt() string {
+	switch {
+	case e.Undelivered != "":
+		return "undeliverable"
+	case !e.Consumed.IsZero():
+		return "consumed"
+	case !e.Delivered.IsZero():
+		return "delivered"
+	}
+	return "accepted"
+}
+
+// Status is the outcome as package convert has it.
+func (e *End) Status() convert.Status {
+	for s := convert.Answered; s <= convert.Failed; s++ {
+		if s.String() == e.Outcome {
+			return s
+		}
+	}
+	return convert.Failed
+}
+
+// Result is the outcome of the call.
+func (e *End) Result() convert.Outcome {
+	return convert.Outcome{Status: e.Status(), Answers: e.Answers, Reason: e.Reason}
+}
+
+// Open reports whether the question waits for an answer.
+func (r *Record) Open() bool { return r.End == nil }
+
+// Ref names a record.
+type Ref struct {
+	Conversation string
+	// ID may be empty for the open question that was asked first.
+	ID string
+	// Revision, if it is not 0, must be that of the open question: what is
+	// answered is what was seen.
+	Revision uint64
+}
+
+var (
+	// ErrNotFound means that there is no such conversation or question.
+	ErrNotFound = errors.New("not found")
+	// ErrRevision means that the open question is not the one that was seen.
+	ErrRevision = errors.New("the question has changed since it was read")
+	// ErrSettled means that there is nothing to answer. The error is a
+	// [SettledError] if the question had its answer.
+	ErrSettled = errors.New("nothing waits for an answer")
+)
+
+// SettledError says how a question ended that somebody wanted to answer.
+type SettledError struct{ *End }
+
+// Error says by whom the question was settled, and when.
+func (e *SettledError) Error() string {
+	by := ""
+	if e.By != "" {
+		by = " by " + clean.Line(e.By)
+	}
+	return fmt.Sprintf("it was %s already%s at %s", e.Outcome, by, e.At.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns [ErrSettled].
+func (e *SettledError) Unwrap() error { return ErrSettled }
+
+// same reports whether an outcome is this one, given again by the same person.
+func (e *End) same(o *End) bool {
+	return e.Outcome == o.Outcome && e.By == o.By && e.By != "" && reflect.DeepEqual(e.Answers, o.Answers)
+}
+
+func (r *Record) encode() []byte { return clean.JSON(r) }
+
+func decode(key string, value []byte, revision uint64) (*Record, error) {
+	r := &Record{key: key, Revision: revision}
+	if err := json.Unmarshal(value, r); err != nil {
+		return nil, fmt.Errorf("record %q: %w", key, err)
+	}
+	r.hash = hashOf(r.Kind, r.Call)
+	return r, nil
+}
+
+// hashOf tells whether two calls ask the same.
+func hashOf(kind string, c convert.Call) string {
+	sum := sha256.Sum256(clean.JSON(struct {
+		Kind, Server string
+		Questions    []convert.Question
+	}{kind, c.Server, c.Questions}))
+	return hex.EncodeToString(sum[:16])
+}
+
+// keyOf is where a record is kept. Ids may be anything; a key is not.
+func keyOf(conversation, id string, generation int) string {
+	short := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return hex.EncodeToString(sum[:16])
+	}
+	return fmt.Sprintf("%s.%s.%d", short(conversation), short(id), generation)
+}

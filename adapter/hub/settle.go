@@ -1,0 +1,166 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Answer settles an open question with what read makes of it. Errors of read
+// leave the question open and are returned. The same answer by the same person
+// again is no error; anything else for a settled question is a [SettledError].
+func (b *Board) Answer(ctx context.Context, ref Ref, read func(*Record) ([]convert.Answer, error), by string) (*Record, error) {
+	return b.end(ctx, ref, func(r *Record) (*End, error) {
+		answers, err := read(r)
+		if err != nil {
+			return nil, err
+		}
+		o := convert.Outcome{Status: convert.Answered, Answers: answers}
+		if err := o.Check(r.Call); err != nil {
+			return nil, fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
+		}
+		return &End{Outcome: o.Status.String(), Answers: o.InOrder(r.Call).Answers, By: by}, nil
+	})
+}
+
+// Cancel settles an open question as if the user had dismissed it.
+func (b *Board) Cancel(ctx context.Context, ref Ref, by string) (*Record, error) {
+	return b.end(ctx, ref, func(*Record) (*End, error) {
+		return &End{Outcome: convert.Cancelled.String(), Reason: convert.CancelMessage, By: by}, nil
+	})
+}
+
+// TakeBack settles a question for its asker, who has an outcome from elsewhere.
+// An answer that the hub had accepted before becomes undeliverable, and the
+// error is its [SettledError].
+func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by string) (*Record, error) {
+	now := time.Now()
+	r, err := b.find(ref)
+	if err != nil {
+		return nil, err
+	}
+	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Delivered: now, Consumed: now}
+	settled, err := b.settle(ctx, r, end)
+	var late *SettledError
+	if errors.As(err, &late) {
+		who := by
+		if who == "" {
+			who = "nobody"
+		}
+		_, refused := b.Refuse(ctx, ref, fmt.Sprintf("it was %s elsewhere before, by %s", o.Status, who))
+		return nil, errors.Join(err, refused)
+	}
+	return settled, err
+}
+
+// Delivered notes that the asker's process has the outcome, Consumed that its
+// result went back to the agent, and Refuse that it never will. Each is noted
+// once; a later one does not undo an earlier one.
+func (b *Board) Delivered(ctx context.Context, ref Ref) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, now time.Time) bool {
+		if !e.Delivered.IsZero() || e.Undelivered != "" {
+			return false
+		}
+		e.Delivered = now
+		return true
+	})
+}
+
+// Consumed is described at [Board.Delivered].
+func (b *Board) Consumed(ctx context.Context, ref Ref) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, now time.Time) bool {
+		if !e.Consumed.IsZero() || e.Undelivered != "" {
+			return false
+		}
+		if e.Consumed = now; e.Delivered.IsZero() {
+			e.Delivered = now
+		}
+		return true
+	})
+}
+
+// Refuse is described at [Board.Delivered].
+func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, _ time.Time) bool {
+		if !e.Consumed.IsZero() || e.Undelivered != "" {
+			return false
+		}
+		e.Undelivered = why
+		return true
+	})
+}
+
+func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time) bool) (*Record, error) {
+	for {
+		r, err := b.find(ref)
+		if err != nil {
+			return nil, err
+		}
+		if r.Open() {
+			return nil, fmt.Errorf("%w: the question is open", ErrNotFound)
+		}
+		end := *r.End
+		if !note(&end, time.Now()) {
+			return r, nil
+		}
+		next := *r
+		next.End = &end
+		written, err := b.write(ctx, &next, r)
+		if !errors.Is(err, jetstream.ErrConflict) {
+			return written, err
+		}
+	}
+}
+
+// end settles the question that ref names.
+func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, error)) (*Record, error) {
+	r, err := b.find(ref)
+	if err != nil {
+		return nil, err
+	}
+	if r.Open() && ref.Revision != 0 && ref.Revision != r.Revision {
+		return nil, ErrRevision
+	}
+	end, err := make(r)
+	if err != nil {
+		if !r.Open() {
+			err = &SettledError{r.End}
+		}
+		return nil, err
+	}
+	written, err := b.settle(ctx, r, end)
+	var late *SettledError
+	if errors.As(err, &late) && end.same(late.End) {
+		return r, nil
+	}
+	return written, err
+}
+
+// settle gives an open record its end. If somebody was first, the error is a
+// [SettledError].
+func (b *Board) settle(ctx context.Context, r *Record, end *End) (*Record, error) {
+	for r.Open() {
+		next := *r
+		end.At = time.Now()
+		next.End = end
+		written, err := b.write(ctx, &next, r)
+		if err == nil {
+			b.log.Info("question is settled", "conversation", r.Conversation, "question", r.ID, "outcome", end.Outcome, "by", end.By)
+			return written, nil
+		}
+		if !errors.Is(err, jetstream.ErrConflict) {
+			return nil, err
+		}
+		b.mu.Lock()
+		r = b.records[r.key]
+		b.mu.Unlock()
+		if r == nil {
+			return nil, ErrNotFound
+		}
+	}
+	return nil, &SettledError{r.End}
+}

@@ -1,0 +1,80 @@
+package hublink
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// DataDir is the folder in which a hub of this user keeps its data by default.
+func DataDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "acp-bridge", "hub"), nil
+	}
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		dir, err := os.UserConfigDir()
+		return filepath.Join(dir, "acp-bridge", "hub"), err
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".local", "state", "acp-bridge", "hub"), err
+}
+
+// TokenName is the file in a hub's folder that holds its owner's token.
+const TokenName = "token"
+
+// Token finds the token for a hub: in a file if one is named, in
+// ACP_BRIDGE_HUB_TOKEN, or in the folder of a hub of this user, if the address
+// is one of this machine. It goes to no other machine.
+func Token(hub *url.URL, file string) (string, error) {
+	if file == "" {
+		if token := strings.TrimSpace(os.Getenv("ACP_BRIDGE_HUB_TOKEN")); token != "" {
+			return token, nil
+		}
+		if !loopback(hub.Hostname()) {
+			return "", fmt.Errorf("no token for the hub at %s: set ACP_BRIDGE_HUB_TOKEN or --hub-token-file", hub.Host)
+		}
+		dir, err := DataDir()
+		if err != nil {
+			return "", err
+		}
+		file = filepath.Join(dir, TokenName)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("the hub's token: %w", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", fmt.Errorf("the hub's token: %s is empty", file)
+	}
+	return token, nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// ParseURL reads a hub's address.
+func ParseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the hub's address: %w", err)
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return nil, fmt.Errorf("the hub's address: expected http://HOST:PORT or https://…, got %q", s)
+	case u.User != nil, u.RawQuery != "", u.Fragment != "":
+		return nil, fmt.Errorf("the hub's address: expected no password, query or fragment in it")
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("the hub's address: expected https for another machine, got %q: the token could be read on the way", s)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	return u, nil
+}

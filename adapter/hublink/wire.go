@@ -1,0 +1,67 @@
+package hublink
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Dialect is the name that our own way to write a call has at the hub. It
+// carries every call without loss, whatever agent it came from.
+const Dialect = "bridge"
+
+// Asking is a call in our own way, with who asks it.
+type Asking struct {
+	Kind    string       `json:"kind"`
+	Title   string       `json:"title,omitempty"`
+	Agent   string       `json:"agent,omitempty"`
+	Machine string       `json:"machine,omitempty"`
+	Dir     string       `json:"dir,omitempty"`
+	Call    convert.Call `json:"call"`
+}
+
+// Settling is an outcome that the asker got elsewhere.
+type Settling struct {
+	Outcome string           `json:"outcome"`
+	Answers []convert.Answer `json:"answers,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
+	By      string           `json:"by,omitempty"`
+}
+
+// Received says how far an outcome has got: Consumed, or why it cannot be taken.
+type Received struct {
+	Consumed bool   `json:"consumed,omitempty"`
+	Refused  string `json:"refused,omitempty"`
+}
+
+type outcome struct {
+	Question string `json:"question"`
+	Settling
+}
+
+// EncodeOutcome writes how a question ended, for [DecodeOutcome].
+func EncodeOutcome(o convert.Outcome, question, by string) []byte {
+	return clean.JSON(outcome{question, Settling{o.Status.String(), o.Answers, o.Reason, by}})
+}
+
+// DecodeOutcome reads what [EncodeOutcome] wrote.
+func DecodeOutcome(data []byte) (o convert.Outcome, question, by string, err error) {
+	var w outcome
+	if err := json.Unmarshal(data, &w); err != nil {
+		return o, "", "", fmt.Errorf("outcome: %w", err)
+	}
+	o, err = w.Settling.Result()
+	return o, w.Question, w.By, err
+}
+
+// Result is the outcome as package convert has it.
+func (s Settling) Result() (convert.Outcome, error) {
+	for st := convert.Answered; st <= convert.Failed; st++ {
+		if st.String() == s.Outcome {
+			return convert.Outcome{Status: st, Answers: s.Answers, Reason: s.Reason}, nil
+		}
+	}
+	return convert.Outcome{}, fmt.Errorf("expected answered, declined, cancelled, failed or disconnected as the outcome, got %q", s.Outcome)
+}

@@ -1,0 +1,138 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// errBadRequest is a request that makes no sense.
+var errBadRequest = errors.New("bad request")
+
+func badf(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{errBadRequest}, args...)...)
+}
+
+func badAnswer(err error) bool {
+	return errors.Is(err, convert.ErrBadAnswer) || errors.Is(err, convert.ErrNoAnswer)
+}
+
+// readAnswers reads the answers of a respond: an object by question text, or an
+// array in their order. Every question is named; null leaves one without an
+// answer.
+func readAnswers(c convert.Call, data json.RawMessage) ([]convert.Answer, error) {
+	values := make([]json.RawMessage, len(c.Questions))
+	var list []json.RawMessage
+	var byText map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(data, &byText) == nil && byText != nil:
+		for i, q := range c.Questions {
+			v, ok := byText[q.Text]
+			if !ok {
+				return nil, fmt.Errorf("%w: the question %q is left out", convert.ErrNoAnswer, q.Text)
+			}
+			values[i] = v
+		}
+		for text := range byText {
+			if !slices.ContainsFunc(c.Questions, func(q convert.Question) bool { return q.Text == text }) {
+				return nil, badf("the question %q was not asked", text)
+			}
+		}
+	case json.Unmarshal(data, &list) == nil && list != nil:
+		if len(list) != len(values) {
+			return nil, badf("expected %d answers, got %d", len(values), len(list))
+		}
+		values = list
+	default:
+		return nil, badf(`expected {"answers":{"<question text>":"<answer>"}}`)
+	}
+	answers, any := make([]convert.Answer, len(values)), false
+	for i, v := range values {
+		a, err := readAnswer(c.Questions[i], v)
+		if err != nil {
+			return nil, err
+		}
+		answers[i] = a
+		any = any || !a.Empty()
+	}
+	if !any {
+		return nil, convert.ErrNoAnswer
+	}
+	return answers, nil
+}
+
+// readAnswer reads one answer: a string, a list of labels and words, or an
+// object that says which is which.
+func readAnswer(q convert.Question, data json.RawMessage) (convert.Answer, error) {
+	var text string
+	var list []string
+	var exact struct {
+		Selected []string
+		Text     string
+		Note     string
+	}
+	var a convert.Answer
+	switch {
+	case string(data) == "null":
+	case json.Unmarshal(data, &text) == nil:
+		a = readText(q, text)
+	case json.Unmarshal(data, &list) == nil:
+		var words []string
+		for _, item := range list {
+			if hasLabel(q, item) {
+				a.Selected = append(a.Selected, item)
+			} else if strings.TrimSpace(item) != "" {
+				words = append(words, item)
+			}
+		}
+		a.Text = strings.Join(words, ", ")
+	case json.Unmarshal(data, &exact) == nil:
+		a = convert.Answer{Selected: exact.Selected, Text: exact.Text, Note: exact.Note}
+	default:
+		return a, badf("the answer to %q: expected a string, a list of strings or an object", q.Text)
+	}
+	return a, checkAnswer(q, a)
+}
+
+// readText takes a label for a pick, labels as a result writes them for several,
+// and anything else for the user's own words.
+func readText(q convert.Question, text string) convert.Answer {
+	if strings.TrimSpace(text) == "" {
+		return convert.Answer{}
+	}
+	if hasLabel(q, text) {
+		return convert.Answer{Selected: []string{text}}
+	}
+	if q.MultiSelect {
+		parts := convert.Split(text)
+		if !slices.ContainsFunc(parts, func(p string) bool { return !hasLabel(q, p) }) {
+			return convert.Answer{Selected: parts}
+		}
+	}
+	return convert.Answer{Text: text}
+}
+
+func hasLabel(q convert.Question, s string) bool {
+	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
+}
+
+func checkAnswer(q convert.Question, a convert.Answer) error {
+	for _, s := range a.Selected {
+		if !hasLabel(q, s) {
+			return fmt.Errorf("%w: %q is no option of %q", convert.ErrBadAnswer, s, q.Text)
+		}
+	}
+	switch {
+	case q.Closed && len(q.Options) > 0 && a.Text != "":
+		return fmt.Errorf("%w: %q is no option of %q, which takes nothing else", convert.ErrBadAnswer, a.Text, q.Text)
+	case !q.MultiSelect && len(a.Selected)+min(len(a.Text), 1) > 1:
+		return fmt.Errorf("%w: %q takes one answer, got several", convert.ErrBadAnswer, q.Text)
+	case a.Note != "" && len(a.Selected) == 0 && a.Text == "":
+		return fmt.Errorf("%w: a note is no answer to %q", convert.ErrNoAnswer, q.Text)
+	}
+	return nil
+}

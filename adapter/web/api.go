@@ -1,0 +1,319 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+// maxID bounds ids, which come from agents.
+const maxID = 512
+
+// maxWait is how long a request may wait for an answer. Who wants to wait longer
+// asks again.
+const maxWait = 10 * time.Minute
+
+func (s *Server) listConversations(w http.ResponseWriter, _ *http.Request, _ Device) {
+	list := []conversation{}
+	for _, r := range s.board.Conversations() {
+		list = append(list, conversationOf(r))
+	}
+	reply(w, http.StatusOK, map[string]any{"conversations": list})
+}
+
+func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, _ Device) {
+	rec, err := s.board.Find(r.PathValue("id"), "")
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	reply(w, http.StatusOK, conversationOf(rec))
+}
+
+// limits are those that every answer needs: without them it could not be told
+// which question is meant.
+var limits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, _ Device) {
+	wait, err := waitOf(r)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	a, err := readAsking(r.PathValue("id"), r.URL.Query().Get("dialect"), body)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	rec, err := s.board.Ask(r.Context(), a)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	if rec = s.wait(r.Context(), rec, wait); rec.Open() {
+		reply(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
+		return
+	}
+	if wait == 0 {
+		reply(w, http.StatusAccepted, questionOf(rec))
+		return
+	}
+	result := resultOf(rec)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if json.Valid(result.Body) {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.Header().Set("Acp-Bridge-Outcome", rec.End.Outcome)
+	if _, err := w.Write(result.Body); err == nil && http.NewResponseController(w).Flush() == nil {
+		s.delivered(r.Context(), rec)
+	}
+}
+
+// readAsking reads a call in any dialect, or in our own.
+func readAsking(conversation, name string, body []byte) (a hub.Asking, err error) {
+	if conversation == "" || len(conversation) > maxID {
+		return a, badf("expected the id of a conversation with 1 to %d bytes", maxID)
+	}
+	a = hub.Asking{Conversation: conversation, Dialect: name}
+	if name == hublink.Dialect {
+		var own hublink.Asking
+		if err := json.Unmarshal(body, &own); err != nil {
+			return a, badf("%w", err)
+		}
+		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Call
+	} else {
+		req, err := dialect.Decode(body, name)
+		if err != nil {
+			return a, badf("%w", err)
+		}
+		a.Dialect, a.Document, a.Call = req.Dialect.ID(), body, req.Call
+		var who struct{ Title, Agent, Machine, Cwd string }
+		if json.Unmarshal(body, &who) == nil {
+			a.Title, a.Agent, a.Machine, a.Dir = who.Title, who.Agent, who.Machine, who.Cwd
+		}
+	}
+	if len(a.Call.ID) > maxID {
+		return a, badf("the id of the question is longer than %d bytes", maxID)
+	}
+	if err := a.Call.Validate(limits); err != nil {
+		return a, badf("%w", err)
+	}
+	return a, nil
+}
+
+// questionReply is a question with its state, and its result once there is one.
+type questionReply struct {
+	Conversation string `json:"conversation"`
+	Question     string `json:"question"`
+	State        state  `json:"state"`
+	*ending
+	Result  json.RawMessage `json:"result,omitempty"`
+	IsError bool            `json:"isError,omitempty"`
+}
+
+func questionOf(r *hub.Record) questionReply {
+	q := questionReply{Conversation: r.Conversation, Question: r.ID, State: stateOf(r), ending: endingOf(r)}
+	if !r.Open() {
+		result := resultOf(r)
+		q.Result, q.IsError = asJSON(result), result.IsError
+	}
+	return q
+}
+
+func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
+	wait, err := waitOf(r)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	rec, err := s.board.Find(r.PathValue("id"), r.PathValue("question"))
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	if wait > 0 {
+		rec = s.wait(r.Context(), rec, wait)
+	}
+	reply(w, http.StatusOK, questionOf(rec))
+	if !rec.Open() && d.Can == CanAsk && http.NewResponseController(w).Flush() == nil {
+		s.delivered(r.Context(), rec)
+	}
+}
+
+// wait waits for a question to be settled. The asker counts as there.
+func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration) *hub.Record {
+	if wait == 0 || !rec.Open() {
+		return rec
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return s.board.Wait(ctx, rec)
+}
+
+func (s *Server) delivered(ctx context.Context, rec *hub.Record) {
+	if _, err := s.board.Delivered(ctx, hub.Ref{Conversation: rec.Conversation, ID: rec.ID}); err != nil {
+		s.log.Warn("a delivery could not be noted", "err", err)
+	}
+}
+
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device) {
+	ref, err := refOf(r)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	var given struct{ Answers json.RawMessage }
+	if err := json.Unmarshal(body, &given); err != nil || given.Answers == nil {
+		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
+		return
+	}
+	_, err = s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
+		return readAnswers(rec.Call, given.Answers)
+	}, d.Name)
+	if err != nil {
+		s.failed(w, err)
+	}
+}
+
+func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device) {
+	ref, err := refOf(r)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	if r.ContentLength != 0 {
+		if _, ok := s.readJSON(w, r); !ok {
+			return
+		}
+	}
+	if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
+		s.failed(w, err)
+	}
+}
+
+func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, _ Device) {
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	var given hublink.Settling
+	err := json.Unmarshal(body, &given)
+	o, bad := given.Result()
+	if err = errors.Join(err, bad); err != nil {
+		s.failed(w, badf("%w", err))
+		return
+	}
+	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.PathValue("question")}
+	if _, err := s.board.TakeBack(r.Context(), ref, o, given.By); err != nil {
+		s.failed(w, err)
+	}
+}
+
+func (s *Server) received(w http.ResponseWriter, r *http.Request, _ Device) {
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	var given hublink.Received
+	if err := json.Unmarshal(body, &given); err != nil {
+		s.failed(w, badf("%w", err))
+		return
+	}
+	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.PathValue("question")}
+	var err error
+	switch {
+	case given.Refused != "":
+		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
+	case given.Consumed:
+		_, err = s.board.Consumed(r.Context(), ref)
+	default:
+		_, err = s.board.Delivered(r.Context(), ref)
+	}
+	if err != nil {
+		s.failed(w, err)
+	}
+}
+
+// refOf reads which question is meant.
+func refOf(r *http.Request) (hub.Ref, error) {
+	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.URL.Query().Get("question")}
+	if v := r.URL.Query().Get("revision"); v != "" {
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil || n == 0 {
+			return ref, badf("revision: expected a positive number, got %q", v)
+		}
+		ref.Revision = n
+	}
+	return ref, nil
+}
+
+func waitOf(r *http.Request) (time.Duration, error) {
+	v := r.URL.Query().Get("wait")
+	if v == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		return 0, badf("wait: expected a time such as 30s, got %q", v)
+	}
+	return min(d, maxWait), nil
+}
+
+// readJSON reads a body. If it is none that can be taken, it says why.
+func (s *Server) readJSON(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, "expected Content-Type: application/json")
+		return nil, false
+	}
+	if body, ok = s.readBody(w, r); !ok {
+		return nil, false
+	}
+	if !json.Valid(body) {
+		fail(w, http.StatusBadRequest, "the body is not JSON")
+		return nil, false
+	}
+	return body, true
+}
+
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = control.SetReadDeadline(time.Time{})
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		fail(w, http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB")
+		return nil, false
+	case err != nil:
+		fail(w, http.StatusBadRequest, "the body did not come whole")
+		return nil, false
+	}
+	return body, true
+}

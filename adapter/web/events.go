@@ -1,0 +1,105 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// beatTime is how often a stream that has nothing to say says so.
+const beatTime = 15 * time.Second
+
+// events streams changes: what waits now first, then everything that changes, or
+// what has changed since the event that the client saw last.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
+	only := r.PathValue("id")
+	if only != "" {
+		if _, err := s.board.Find(only, ""); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
+	if !s.enter() {
+		fail(w, http.StatusServiceUnavailable, "too many streams are open")
+		return
+	}
+	defer s.leave()
+	removed := s.access.gone(d.Name)
+	after, _ := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
+	reader := s.board.Read(after)
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := stream{w: w, control: http.NewResponseController(w)}
+	out.buf.WriteString("retry: 1000\n\n")
+	beat := time.NewTicker(beatTime)
+	defer beat.Stop()
+	for {
+		changes, more := reader.Next()
+		for _, c := range changes {
+			if only == "" || c.Conversation == only {
+				out.add(c)
+			}
+		}
+		if out.flush() != nil {
+			return
+		}
+		select {
+		case <-more:
+		case <-beat.C:
+			out.buf.WriteString(": still here\n\n")
+		case <-r.Context().Done():
+			return
+		case <-removed:
+			return
+		case <-s.closed:
+			return
+		case <-s.board.Done():
+			return
+		}
+	}
+}
+
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buf     bytes.Buffer
+	begun   bool
+}
+
+func (st *stream) add(r *hub.Record) {
+	fmt.Fprintf(&st.buf, "id: %d\nevent: state_change\ndata: %s\n\n", r.Revision, clean.JSON(changeOf(r)))
+}
+
+// flush sends what there is. A client that takes nothing is given up.
+func (st *stream) flush() error {
+	if st.buf.Len() == 0 {
+		return nil
+	}
+	_ = st.control.SetWriteDeadline(time.Now().Add(writeTime))
+	_, err := st.w.Write(st.buf.Bytes())
+	st.buf.Reset()
+	if err != nil {
+		return err
+	}
+	return st.control.Flush()
+}
+
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams >= maxStreams {
+		return false
+	}
+	s.streams++
+	return true
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams--
+}

@@ -1,0 +1,183 @@
+// The page works without this script: every question is a plain form. With it,
+// questions come and go by themselves, what was typed survives a reload, and an
+// answer does not leave the page.
+"use strict";
+(() => {
+  const cards = document.getElementById("cards");
+  const link = document.getElementById("link");
+  const news = document.getElementById("news");
+  const drafts = "acp-bridge draft ";
+  const name = (card) => drafts + card.id + " " + card.dataset.revision;
+  const open = () => [...cards.querySelectorAll(".card:not(.over)")];
+  const find = (id) => open().find((c) => c.id === id);
+
+  // What was typed is kept until the question is settled.
+  function keep(card) {
+    const values = [...new FormData(card.querySelector("form"))].filter(([k]) => /^[atn]\d+$/.test(k));
+    try { localStorage.setItem(name(card), JSON.stringify(values)); } catch { /* no room, or not allowed */ }
+  }
+  function restore(card) {
+    let values;
+    try { values = JSON.parse(localStorage.getItem(name(card))); } catch { return; }
+    if (!Array.isArray(values)) return;
+    for (const input of card.querySelectorAll("input[name^=a]")) {
+      input.checked = values.some(([k, v]) => k === input.name && v === input.value);
+    }
+    for (const area of card.querySelectorAll("textarea")) {
+      const value = values.find(([k]) => k === area.name);
+      if (!value) continue;
+      area.value = value[1];
+      if (value[1] && area.closest("details")) area.closest("details").open = true;
+    }
+  }
+  function forget(card) {
+    try { localStorage.removeItem(name(card)); } catch { /* not allowed */ }
+  }
+
+  function count() {
+    const shown = cards.querySelector(".count");
+    const n = Number(shown?.dataset.count ?? open().length);
+    document.title = (n ? `(${n}) ` : "") + "Questions";
+  }
+
+  function problem(card, text) {
+    const p = card.querySelector(".problem");
+    p.textContent = text;
+    p.hidden = !text;
+  }
+
+  // A card that is over says why, and goes once nobody reads in it.
+  function end(card, text) {
+    if (card.classList.contains("over")) return;
+    const hadFocus = card.contains(document.activeElement);
+    card.classList.add("over");
+    forget(card);
+    card.querySelector(".where").textContent = text;
+    news.textContent = text;
+    setTimeout(() => card.remove(), 6000);
+    const next = open()[0];
+    if (hadFocus && next) next.querySelector("input:not([type=hidden]), textarea, button")?.focus();
+  }
+
+  const sayings = { answered: "Answered", declined: "Declined", cancelled: "Cancelled", failed: "Taken back", disconnected: "Taken back" };
+  const ended = (c) => (sayings[c.outcome] ?? "Ended") + (c.by ? " by " + c.by : "");
+
+  async function submit(event) {
+    const form = event.target.closest("form.answer");
+    if (!form) return;
+    event.preventDefault();
+    const card = form.closest(".card");
+    const buttons = form.querySelectorAll("button");
+    const body = new URLSearchParams([...new FormData(form), ["do", event.submitter?.value ?? "answer"]]);
+    problem(card, "");
+    buttons.forEach((b) => { b.disabled = true; });
+    try {
+      const reply = await fetch("/answer", { method: "POST", body, headers: { Accept: "application/json" } });
+      const said = await reply.json().catch(() => ({}));
+      if (reply.ok) end(card, event.submitter?.value === "cancel" ? "Cancelled by you" : "Answered by you");
+      else if (reply.status === 409) end(card, "Not taken: " + said.error);
+      else problem(card, said.error ?? "The hub did not take it. Try again.");
+    } catch {
+      problem(card, "The hub cannot be reached. What you wrote is still here; try again.");
+    }
+    buttons.forEach((b) => { b.disabled = false; });
+    refreshSoon();
+  }
+
+  // Cards that are there stay as they are: somebody may be typing.
+  function show(html) {
+    const fresh = new DOMParser().parseFromString(html, "text/html").body;
+    const keys = new Set([...fresh.querySelectorAll(".card")].map((c) => c.id + " " + c.dataset.revision));
+    for (const old of open()) {
+      if (!keys.has(old.id + " " + old.dataset.revision) && !old.dataset.ending) {
+        old.dataset.ending = "yes";
+        end(old, "No longer waiting");
+      }
+    }
+    cards.querySelector(".count")?.replaceWith(fresh.querySelector(".count"));
+    let place = cards.querySelector(".count");
+    for (const card of [...fresh.querySelectorAll(".card")]) {
+      let here = document.getElementById(card.id);
+      if (here?.classList.contains("over")) { here.remove(); here = null; }
+      if (!here) {
+        place.after(card);
+        restore(card);
+        here = card;
+      } else {
+        const gone = card.querySelector(".where");
+        here.querySelector(".where").replaceWith(gone);
+      }
+      place = here;
+    }
+    count();
+  }
+
+  let busy = false, again = false, timer = 0;
+  async function refresh() {
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      const reply = await fetch("/cards");
+      if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
+      if (reply.ok) show(await reply.text());
+    } catch { /* the stream says so */ }
+    busy = false;
+    if (again) { again = false; refreshSoon(); }
+  }
+  function refreshSoon() {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, 50);
+  }
+
+  function notify() {
+    if (!("Notification" in window) || Notification.permission !== "granted" || !document.hidden) return;
+    try { new Notification("A question waits for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
+  }
+
+  let source, retry = 1000;
+  function listen() {
+    source = new EventSource("/events");
+    source.onopen = () => { retry = 1000; link.hidden = true; refreshSoon(); };
+    source.onerror = () => {
+      link.textContent = "The hub cannot be reached. Trying again.";
+      link.hidden = false;
+      if (source.readyState !== EventSource.CLOSED) return;
+      setTimeout(() => { refresh(); listen(); }, retry);
+      retry = Math.min(retry * 2, 15000);
+    };
+    source.addEventListener("state_change", (event) => {
+      const c = JSON.parse(event.data);
+      const card = find(c.card);
+      if (c.outcome && card) end(card, ended(c));
+      if (!c.outcome && !card) notify();
+      refreshSoon();
+    });
+  }
+
+  document.addEventListener("submit", submit);
+  document.addEventListener("input", (event) => {
+    const card = event.target.closest(".card");
+    if (!card?.querySelector("form.answer")) return;
+    if (event.target.matches("[data-other]") && event.target.value) {
+      event.target.closest(".option").querySelector("input").checked = true;
+    }
+    keep(card);
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.value === "other" && event.target.checked) {
+      event.target.closest(".option").querySelector("textarea")?.focus();
+    }
+  });
+
+  const asking = document.getElementById("ask-notify");
+  if ("Notification" in window && Notification.permission === "default") {
+    asking.hidden = false;
+    asking.querySelector("button").onclick = async () => {
+      await Notification.requestPermission();
+      asking.hidden = true;
+    };
+  }
+  open().forEach(restore);
+  count();
+  listen();
+})();

@@ -1,0 +1,280 @@
+package web_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+)
+
+// routes are all that a hub serves.
+var routes = []struct{ method, path, body string }{
+	{"GET", "/healthz", ""}, {"GET", "/login", ""}, {"POST", "/login", "code=x"},
+	{"GET", "/style.css", ""}, {"GET", "/page.js", ""},
+	{"GET", "/", ""}, {"GET", "/cards", ""}, {"GET", "/history", ""},
+	{"POST", "/answer", "x=y"}, {"POST", "/logout", ""},
+	{"GET", "/conversations", ""}, {"GET", "/conversations/c1", ""},
+	{"GET", "/events", ""}, {"GET", "/conversations/c1/events", ""},
+	{"POST", "/conversations/c1/ask", database},
+	{"POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`},
+	{"POST", "/conversations/c1/cancel", ""},
+	{"GET", "/conversations/c1/questions/toolu_1", ""},
+	{"POST", "/conversations/c1/questions/toolu_1/settle", `{"outcome":"answered"}`},
+	{"POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`},
+	{"GET", "/devices", ""}, {"POST", "/devices", `{"name":"x","can":"admin"}`}, {"DELETE", "/devices/x", ""},
+	{"POST", "/codes", `{"name":"owner"}`},
+}
+
+func (s *site) stillOpen(t *testing.T) {
+	t.Helper()
+	r, err := s.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	require.True(t, r.Open())
+}
+
+func TestForeignHostOnEveryRoute(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	for _, r := range routes {
+		for _, host := range []string{"evil.example", "evil.example:80", "hub.example.evil", "127.0.0.1.evil.example", "8.8.8.8"} {
+			s.expect(421, r.method, r.path, r.body, "Host", host)
+		}
+	}
+	s.stillOpen(t)
+	for _, host := range []string{"hub.example", "HUB.example:7717", "localhost:1", "127.0.0.1", "[::1]:80"} {
+		s.expect(200, "GET", "/healthz", "", "Host", host)
+	}
+}
+
+func TestOtherOriginsChangeNothing(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	cookie := s.logIn(t, web.Owner)
+	for _, r := range routes {
+		if r.method == "GET" {
+			continue
+		}
+		for _, headers := range [][]string{
+			{"Origin", "http://evil.example"}, {"Origin", "null"}, {"Origin", s.url + ".evil.example"},
+			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+			{"Origin", s.url, "Sec-Fetch-Site", "cross-site"}, {"Origin", "null", "Sec-Fetch-Site", "cross-site"},
+		} {
+			s.expect(403, r.method, r.path, r.body, headers...)
+			s.expect(403, r.method, r.path, r.body, append(headers, "Authorization", "", "Cookie", cookie)...)
+		}
+		if r.path != "/login" {
+			// A cookie alone, without the browser's word where it comes from.
+			s.expect(403, r.method, r.path, r.body, "Authorization", "", "Cookie", cookie)
+		}
+	}
+	s.stillOpen(t)
+	s.expect(200, "POST", "/conversations/c1/cancel", "", "Origin", s.url, "Sec-Fetch-Site", "same-origin", "Authorization", "", "Cookie", cookie)
+}
+
+func TestNoCredential(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	open := map[string]bool{"/healthz": true, "/login": true, "/style.css": true, "/page.js": true}
+	for _, r := range routes {
+		if open[r.path] {
+			continue
+		}
+		s.expect(401, r.method, r.path, r.body, "Authorization", "")
+		s.expect(401, r.method, r.path+"?token="+token+"&access_token="+token, r.body, "Authorization", "")
+		s.expect(401, r.method, r.path, r.body, "Authorization", "", "Cookie", "acp_bridge_hub_x="+token)
+		s.expect(401, r.method, r.path, r.body, "Authorization", "Basic "+token)
+	}
+	s.stillOpen(t)
+}
+
+func TestWrongTokensAreThrottledAndRightOnesWork(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	codes := map[int]int{}
+	for i := range 50 {
+		reply, _ := s.request("GET", "/conversations", "", "Authorization", fmt.Sprintf("Bearer %s%d", token, i))
+		codes[reply.StatusCode]++
+	}
+	require.Equal(t, map[int]int{401: 20, 429: 30}, codes)
+	s.expect(200, "GET", "/conversations", "")
+	reply, _ := s.request("POST", "/login", "code=wrong", "Content-Type", "application/x-www-form-urlencoded", "Origin", s.url)
+	require.Equal(t, 429, reply.StatusCode)
+}
+
+// logIn opens a login link as a browser does, and returns the cookie.
+func (s *site) logIn(t *testing.T, device string) string {
+	t.Helper()
+	code, err := s.access.Code(device)
+	require.NoError(t, err)
+	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", "null", "Sec-Fetch-Site", "same-origin", "Authorization", ""}
+	s.expect(200, "GET", "/login?code="+code, "", "Authorization", "") // uses nothing up
+	reply, _ := s.request("POST", "/login", url.Values{"code": {code}}.Encode(), form...)
+	require.Equal(t, 303, reply.StatusCode)
+	require.Equal(t, "/", reply.Header.Get("Location"))
+	require.Len(t, reply.Cookies(), 1)
+	c := reply.Cookies()[0]
+	require.True(t, c.HttpOnly)
+	require.Equal(t, http.SameSiteStrictMode, c.SameSite)
+	require.True(t, strings.HasPrefix(c.Name, "acp_bridge_hub_") && len(c.Name) > len("acp_bridge_hub_"))
+	require.NotContains(t, c.Value, token)
+	reply, _ = s.request("POST", "/login", url.Values{"code": {code}}.Encode(), form...)
+	require.Equal(t, 401, reply.StatusCode, "a code works once")
+	return c.Name + "=" + c.Value
+}
+
+func TestWhatADeviceMayDo(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	bot, err := s.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	as := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
+	for _, r := range routes {
+		switch {
+		case strings.HasSuffix(r.path, "/ask"), strings.HasSuffix(r.path, "/settle"), strings.HasSuffix(r.path, "/received"),
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes":
+			s.expect(403, r.method, r.path, r.body, as(phone)...)
+		}
+		switch {
+		case strings.HasSuffix(r.path, "/respond"), strings.HasSuffix(r.path, "/cancel"), r.path == "/answer", r.path == "/",
+			r.path == "/events", r.path == "/conversations", r.path == "/history", r.path == "/cards",
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes":
+			s.expect(403, r.method, r.path, r.body, as(bot)...)
+		}
+	}
+	s.stillOpen(t)
+	s.expect(202, "POST", "/conversations/c2/ask", features, as(bot)...)
+	s.expect(200, "POST", "/conversations/c1/cancel", "", as(phone)...)
+}
+
+func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	cookie := s.logIn(t, "phone")
+	next, _ := s.stream("/events", "Authorization", "Bearer "+phone)
+	_, ok := next()
+	require.True(t, ok)
+	require.NoError(t, s.access.Remove("phone"))
+	_, ok = next()
+	require.False(t, ok)
+	s.expect(401, "GET", "/events", "", "Authorization", "Bearer "+phone)
+	s.expect(401, "GET", "/cards", "", "Authorization", "", "Cookie", cookie)
+}
+
+func TestHeadersOfEveryReply(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	for _, r := range routes {
+		if strings.HasSuffix(r.path, "/events") {
+			continue
+		}
+		reply, _ := s.request(r.method, r.path, r.body)
+		h := reply.Header
+		csp := h.Get("Content-Security-Policy")
+		require.Contains(t, csp, "default-src 'none'")
+		require.Contains(t, csp, "frame-ancestors 'none'")
+		require.NotContains(t, csp, "unsafe")
+		require.Equal(t, "no-referrer", h.Get("Referrer-Policy"))
+		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"))
+		for name := range h {
+			require.False(t, strings.HasPrefix(name, "Access-Control-"), name)
+		}
+	}
+}
+
+func TestScriptInEveryFieldIsText(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	const x = `</textarea><script>alert(1)</script>\" onload=alert(1) x=\"<img src=x onerror=alert(1)>\u202e\u001b[31m`
+	call := fmt.Sprintf(`{"kind":"question","title":"%[1]s","agent":"%[1]s","machine":"%[1]s","dir":"%[1]s","call":{"ID":"%[1]s","Server":"%[1]s","Questions":[{"Text":"%[1]s","Header":"%[1]s","Options":[{"Label":"%[1]s","Description":"%[1]s","Preview":"%[1]s"},{"Label":"b"}]}]}}`, x)
+	s.expect(202, "POST", "/conversations/"+url.PathEscape(`<script>"`)+"/ask?dialect=bridge", call)
+	list, _ := s.board.Waiting(1)
+	page := s.expect(200, "GET", "/", "")
+	checkPage(t, page)
+	require.Contains(t, page, "&lt;script&gt;alert(1)")
+	form := url.Values{"conversation": {inForm(list[0].Conversation)}, "question": {inForm(list[0].ID)}, "revision": {fmt.Sprint(list[0].Revision)}, "a0": {"0"}, "t0": {"</textarea><script>"}, "n0": {"</textarea><script>"}}
+	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", s.url}
+	problem := s.expect(400, "POST", "/answer", form.Encode(), post...)
+	checkPage(t, problem)
+	require.Contains(t, problem, "&lt;/textarea&gt;&lt;script&gt;", "what was filled in is still there")
+	form.Set("a0", "other")
+	s.expect(303, "POST", "/answer", form.Encode(), post...)
+	checkPage(t, s.expect(200, "GET", "/history?q="+url.QueryEscape("<script>"), ""))
+	checkPage(t, s.expect(200, "GET", "/login?code="+url.QueryEscape(`"><script>`), ""))
+}
+
+func inForm(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
+
+func checkPage(t *testing.T, page string) {
+	t.Helper()
+	page = strings.ReplaceAll(page, `<script src="/page.js"></script>`, "")
+	require.NotContains(t, page, "<script")
+	require.NotContains(t, page, "<img")
+	require.NotContains(t, page, "\u202e")
+	require.NotContains(t, page, "\x1b")
+	require.NotContains(t, page, `onload=alert(1) x="`)
+}
+
+func TestPathTricksInIDs(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	for i, id := range []string{"a/b", "a%2fb", "../../etc/passwd", "a b", "é", "*", ">", "a.*.b", "\x01", "?x=1", "#", strings.Repeat("x", 512)} {
+		call := fmt.Sprintf(`{"questions":[{"question":"Q%d?","header":"h","multiSelect":false,"options":[{"label":"a","description":""},{"label":"b","description":""}]}]}`, i)
+		path := "/conversations/" + url.PathEscape(id)
+		s.expect(202, "POST", path+"/ask", call)
+		s.expect(200, "POST", path+"/respond", fmt.Sprintf(`{"answers":{"Q%d?":"a"}}`, i))
+		r, err := s.board.Find(id, "")
+		require.NoError(t, err, id)
+		require.False(t, r.Open())
+	}
+	require.Len(t, s.board.Conversations(), 12)
+	s.expect(400, "POST", "/conversations/"+strings.Repeat("x", 513)+"/ask", database)
+}
+
+func TestSlowClientsEnd(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	h := &http.Server{Handler: s.server, ReadHeaderTimeout: 50 * time.Millisecond}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = h.Serve(l) }()
+	defer h.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "))
+	require.NoError(t, err)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.ReadAll(c)
+	require.NoError(t, err, "the hub hangs up")
+}
+
+func TestAThousandIdleStreams(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	transport := &http.Transport{MaxIdleConnsPerHost: 1}
+	defer transport.CloseIdleConnections()
+	var bodies []io.Closer
+	for range 1000 {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/events", nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		reply, err := transport.RoundTrip(req)
+		require.NoError(t, err)
+		require.Equal(t, 200, reply.StatusCode)
+		bodies = append(bodies, reply.Body)
+	}
+	begin := time.Now()
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	require.Less(t, time.Since(begin), 5*time.Second)
+	for _, b := range bodies {
+		b.Close()
+	}
+}

@@ -1,0 +1,309 @@
+// Package web serves the questions of a hub over HTTP: JSON, server-sent events
+// and a page. Everything but GET /healthz and the login needs a credential.
+//
+//	access, err := web.OpenAccess(filepath.Join(dir, "access.json"), token)
+//	server := web.New(board, access, web.Options{Hosts: []string{"127.0.0.1"}})
+//	err = (&http.Server{Handler: server, ReadHeaderTimeout: web.HeaderTime}).Serve(listener)
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// HeaderTime is how long a client may take to send its headers, bodyTime its
+// body, and writeTime to take what it is sent.
+const (
+	HeaderTime = 10 * time.Second
+	bodyTime   = 20 * time.Second
+	writeTime  = 15 * time.Second
+)
+
+// maxBody is the largest body that is read.
+const maxBody = 1 << 20
+
+// maxStreams is how many event streams are open at a time.
+const maxStreams = 4096
+
+// Options of a server. The zero value serves localhost.
+type Options struct {
+	// Hosts are names and addresses, without a port, by which the hub may be
+	// called, beside localhost.
+	Hosts []string
+	// Secure is set where the hub is reached by https.
+	Secure bool
+	// Logger gets what goes wrong; nil discards it.
+	Logger *slog.Logger
+}
+
+// Server is the HTTP side of a hub.
+type Server struct {
+	board  *hub.Board
+	access *Access
+	opts   Options
+	hosts  map[string]bool
+	log    *slog.Logger
+	mux    *http.ServeMux
+	closed chan struct{}
+	once   sync.Once
+
+	mu       sync.Mutex
+	streams  int
+	failures map[string]*failure // by address
+}
+
+// New makes a server for a board.
+func New(board *hub.Board, access *Access, o Options) *Server {
+	s := &Server{
+		board: board, access: access, opts: o, log: o.Logger, mux: http.NewServeMux(),
+		hosts: map[string]bool{"localhost": true}, closed: make(chan struct{}), failures: map[string]*failure{},
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	for _, h := range o.Hosts {
+		s.hosts[strings.ToLower(h)] = true
+	}
+	s.routes()
+	return s
+}
+
+// Close ends all streams and all waiting, so that the HTTP server can end.
+func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
+
+func (s *Server) routes() {
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintln(w, "ok")
+	})
+	s.mux.HandleFunc("GET /login", s.showLogin)
+	s.mux.HandleFunc("POST /login", s.login)
+	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
+	s.mux.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
+
+	read := []Can{CanAnswer}
+	both := []Can{CanAnswer, CanAsk}
+	ask := []Can{CanAsk}
+	for pattern, r := range map[string]struct {
+		can    []Can
+		handle func(http.ResponseWriter, *http.Request, Device)
+	}{
+		"GET /{$}":                                     {read, s.showPage},
+		"GET /cards":                                   {read, s.showCards},
+		"GET /history":                                 {read, s.showHistory},
+		"POST /answer":                                 {read, s.answerForm},
+		"POST /logout":                                 {both, s.logout},
+		"GET /conversations":                           {read, s.listConversations},
+		"GET /conversations/{id}":                      {both, s.getConversation},
+		"GET /events":                                  {read, s.events},
+		"GET /conversations/{id}/events":               {both, s.events},
+		"POST /conversations/{id}/ask":                 {ask, s.ask},
+		"POST /conversations/{id}/respond":             {read, s.respond},
+		"POST /conversations/{id}/cancel":              {read, s.cancel},
+		"GET /conversations/{id}/questions/{question}": {both, s.getQuestion},
+		"POST /conversations/{id}/questions/{question}/settle":   {ask, s.takeBack},
+		"POST /conversations/{id}/questions/{question}/received": {ask, s.received},
+		"GET /devices":           {nil, s.listDevices},
+		"POST /devices":          {nil, s.addDevice},
+		"DELETE /devices/{name}": {nil, s.removeDevice},
+		"POST /codes":            {nil, s.addCode},
+	} {
+		s.mux.HandleFunc(pattern, s.guard(r.can, r.handle))
+	}
+}
+
+// ServeHTTP checks what holds for every request, and then serves it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if !s.knownHost(r.Host) {
+		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !sameOrigin(r) {
+		fail(w, http.StatusForbidden, "this request comes from another site")
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// knownHost reports whether the client meant this hub: a page whose name was
+// made to point here did not.
+func (s *Server) knownHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if s.hosts[name] {
+		return true
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}
+
+// sameOrigin reports whether a request that changes something comes from a page
+// of this hub, or from no page at all. A page without referrers sends "null" as
+// its origin, and then the browser's own word counts.
+func sameOrigin(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site != "" && site != "same-origin" {
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	switch origin {
+	case "":
+		return true
+	case "null":
+		return site == "same-origin"
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// guard lets those through who may do this. Nobody but an admin may where can is
+// empty.
+func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, Device)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d, cookie, ok := s.who(r)
+		if !ok {
+			s.unknown(w, r)
+			return
+		}
+		if cookie && r.Method != http.MethodGet && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+			fail(w, http.StatusForbidden, "this request does not say where it comes from")
+			return
+		}
+		allowed := d.Can == CanAdmin
+		for _, c := range can {
+			allowed = allowed || d.Can == c
+		}
+		if !allowed {
+			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
+			return
+		}
+		next(w, r, d)
+	}
+}
+
+// who returns whose request it is. A token that is given counts alone, right or
+// wrong.
+func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		scheme, token, _ := strings.Cut(auth, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return Device{}, false, false
+		}
+		d, ok = s.access.byToken(strings.TrimSpace(token))
+		return d, false, ok
+	}
+	c, err := r.Cookie(s.access.cookie())
+	if err != nil {
+		return Device{}, false, false
+	}
+	d, ok = s.access.bySession(c.Value)
+	return d, true, ok
+}
+
+// unknown answers a request without a credential, or with a wrong one.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "" && s.throttled(r) {
+		tooMany(w)
+		return
+	}
+	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.loginPage(w, http.StatusUnauthorized, "", "")
+		return
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="acp-bridge-hub"`)
+	fail(w, http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN")
+}
+
+// failure counts wrong tokens and codes of an address.
+type failure struct {
+	count int
+	since time.Time
+}
+
+const (
+	failureTime = time.Minute
+	maxFailures = 20
+)
+
+// throttled counts a wrong token or code and reports whether there were too many
+// from this address. Right ones always work: they cannot be guessed in any
+// number of tries.
+func (s *Server) throttled(r *http.Request) bool {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.failures[host]
+	if f == nil || time.Since(f.since) > failureTime {
+		if len(s.failures) > 10_000 {
+			clear(s.failures)
+		}
+		f = &failure{since: time.Now()}
+		s.failures[host] = f
+	}
+	f.count++
+	return f.count > maxFailures
+}
+
+func tooMany(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "60")
+	fail(w, http.StatusTooManyRequests, "too many wrong tokens or codes; try again in a minute")
+}
+
+// fail writes an error as one clear sentence.
+func fail(w http.ResponseWriter, code int, format string, args ...any) {
+	reply(w, code, map[string]string{"error": fmt.Sprintf(format, args...)})
+}
+
+func reply(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(clean.JSON(v), '\n'))
+}
+
+// failed writes what went wrong at the board.
+func (s *Server) failed(w http.ResponseWriter, err error) {
+	code, text := s.problem(err)
+	fail(w, code, "%s", text)
+}
+
+func (s *Server) problem(err error) (code int, text string) {
+	var settled *hub.SettledError
+	switch {
+	case errors.As(err, &settled):
+		return http.StatusConflict, settled.Error()
+	case errors.Is(err, hub.ErrSettled):
+		return http.StatusConflict, err.Error()
+	case errors.Is(err, hub.ErrNotFound):
+		return http.StatusNotFound, clean.Line(err.Error())
+	case errors.Is(err, hub.ErrRevision):
+		return http.StatusPreconditionFailed, err.Error()
+	case errors.Is(err, errBadRequest), badAnswer(err):
+		return http.StatusBadRequest, clean.Line(err.Error())
+	case errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable, "the hub is closing"
+	}
+	s.log.Error("a request failed", "err", err)
+	return http.StatusServiceUnavailable, "the hub cannot keep this now; try again"
+}

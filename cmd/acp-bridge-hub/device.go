@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+)
+
+// runDevice changes who may use the hub: through the hub if it runs, otherwise
+// in its folder.
+func runDevice(ctx context.Context, o options, out io.Writer) error {
+	name := ""
+	switch what := o.args[1]; {
+	case what == "list" && len(o.args) == 2:
+	case (what == "add" || what == "remove") && len(o.args) == 3:
+		name = o.args[2]
+	default:
+		return usageError{errors.New("expected device add NAME, device list or device remove NAME")}
+	}
+	a, done, err := openAdmin(o)
+	if err != nil {
+		return err
+	}
+	defer done()
+	switch o.args[1] {
+	case "add":
+		token, err := a.add(ctx, name, web.Can(o.can))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "Device %s can %s. Its token, which is shown once: %s\n", name, o.can, token)
+		return err
+	case "remove":
+		if err := a.remove(ctx, name); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "Removed: %s\n", name)
+		return err
+	}
+	list, err := a.list(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, d := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", d.Name, d.Can, d.Added.Format(time.DateOnly))
+	}
+	return w.Flush()
+}
+
+// runLogin prints a link that logs a browser in.
+func runLogin(ctx context.Context, o options, out io.Writer) error {
+	c, err := newCaller(o)
+	if err != nil {
+		return err
+	}
+	var reply struct{ Code string }
+	if err := c.call(ctx, http.MethodPost, "/codes", web.Device{Name: o.device}, &reply); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, loginLink(c.address, reply.Code))
+	return err
+}
+
+// admin is what a device command needs.
+type admin interface {
+	add(ctx context.Context, name string, can web.Can) (token string, err error)
+	remove(ctx context.Context, name string) error
+	list(ctx context.Context) ([]web.Device, error)
+}
+
+func openAdmin(o options) (a admin, done func(), err error) {
+	if err := os.MkdirAll(o.data, 0o700); err != nil {
+		return nil, nil, err
+	}
+	unlock, err := lock(filepath.Join(o.data, lockName))
+	if err != nil { // a hub has it
+		c, err := newCaller(o)
+		return c, func() {}, err
+	}
+	token, err := ownerToken(o)
+	if err == nil {
+		var access *web.Access
+		if access, err = web.OpenAccess(filepath.Join(o.data, accessName), token); err == nil {
+			return folder{access}, unlock, nil
+		}
+	}
+	unlock()
+	return nil, nil, err
+}
+
+// folder is a hub that does not run.
+type folder struct{ access *web.Access }
+
+func (f folder) add(_ context.Context, name string, can web.Can) (string, error) {
+	return f.access.Add(name, can)
+}
+func (f folder) remove(_ context.Context, name string) error { return f.access.Remove(name) }
+func (f folder) list(context.Context) ([]web.Device, error)  { return f.access.List(), nil }
+
+// caller is a hub that runs.
+type caller struct{ address, token string }
+
+func newCaller(o options) (*caller, error) {
+	token, err := ownerToken(o)
+	if err != nil {
+		return nil, err
+	}
+	address, err := os.ReadFile(filepath.Join(o.data, addressName))
+	if err != nil {
+		return nil, fmt.Errorf("the hub has not been started yet: %w", err)
+	}
+	return &caller{strings.TrimSpace(string(address)), token}, nil
+}
+
+func (c *caller) add(ctx context.Context, name string, can web.Can) (string, error) {
+	var reply struct{ Token string }
+	err := c.call(ctx, http.MethodPost, "/devices", web.Device{Name: name, Can: can}, &reply)
+	return reply.Token, err
+}
+
+func (c *caller) remove(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(name), nil, nil)
+}
+
+func (c *caller) list(ctx context.Context) ([]web.Device, error) {
+	var reply struct{ Devices []web.Device }
+	err := c.call(ctx, http.MethodGet, "/devices", nil, &reply)
+	return reply.Devices, err
+}
+
+func (c *caller) call(ctx context.Context, method, path string, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("the hub cannot be reached: %w", err)
+	}
+	defer reply.Body.Close()
+	data, err = io.ReadAll(io.LimitReader(reply.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	if reply.StatusCode != http.StatusOK {
+		var said struct{ Error string }
+		_ = json.Unmarshal(data, &said)
+		return fmt.Errorf("the hub says: %s (%s)", said.Error, reply.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(data, into)
+}

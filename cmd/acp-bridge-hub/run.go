@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+)
+
+// Exit codes, as those of acp-bridge.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+const usage = `acp-bridge-hub keeps the questions of agents until somebody answers them, in a
+browser, on a phone, or with a script.
+
+Usage: acp-bridge-hub [FLAGS]                      start the hub
+       acp-bridge-hub login [--device NAME]        print a link that logs a browser in
+       acp-bridge-hub device add NAME [--can answer|ask|admin]
+       acp-bridge-hub device list
+       acp-bridge-hub device remove NAME
+
+Flags:
+`
+
+// options are the flags of the hub.
+type options struct {
+	listen, data, tokenFile string
+	nats, natsCreds         string
+	replicas                int
+	hosts                   []string
+	tlsCert, tlsKey         string
+	notify                  string
+	notifyText              bool
+	keep                    time.Duration
+	verbose                 bool
+	// Of the other commands.
+	device, can string
+	args        []string
+}
+
+// usageError is a bad command line: nothing was done.
+type usageError struct{ error }
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	o, err := parse(args, out)
+	if err == nil {
+		switch {
+		case len(o.args) == 0:
+			err = serve(ctx, o, errOut)
+		case o.args[0] == "login" && len(o.args) == 1:
+			err = runLogin(ctx, o, out)
+		case o.args[0] == "device" && len(o.args) > 1:
+			err = runDevice(ctx, o, out)
+		default:
+			err = usageError{fmt.Errorf("unknown command %q; acp-bridge-hub --help lists them", strings.Join(o.args, " "))}
+		}
+	}
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	}
+	fmt.Fprintf(errOut, "acp-bridge-hub: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// parse reads flags and words in any order.
+func parse(args []string, out io.Writer) (o options, err error) {
+	fs := flag.NewFlagSet("acp-bridge-hub", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:7717", "`address` to listen on")
+	fs.StringVar(&o.data, "data", "", "`folder` for questions and credentials (default: the user's state folder)")
+	fs.StringVar(&o.tokenFile, "token-file", "", "`file` with the owner's token (default: token in the data folder, made on first start)")
+	fs.StringVar(&o.nats, "nats", "", "`URL` of a NATS server with JetStream (default: one inside)")
+	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it")
+	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question")
+	fs.Func("allow-host", "`name` by which browsers may call the hub; may be repeated", func(v string) error {
+		o.hosts = append(o.hosts, v)
+		return nil
+	})
+	fs.StringVar(&o.tlsCert, "tls-cert", "", "`file` with a certificate: serve https")
+	fs.StringVar(&o.tlsKey, "tls-key", "", "`file` with its key")
+	fs.StringVar(&o.notify, "notify", "", "`URL` that gets a POST for each new question, such as an ntfy topic")
+	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
+	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept")
+	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
+	fs.StringVar(&o.device, "device", "owner", "with login: the `name` of the device that logs in")
+	fs.StringVar(&o.can, "can", "answer", "with device add: what it may do, answer, ask or admin")
+	for rest := args; ; rest = fs.Args()[1:] {
+		if err := fs.Parse(rest); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				fmt.Fprint(out, usage)
+				fs.SetOutput(out)
+				fs.PrintDefaults()
+				return o, err
+			}
+			return o, usageError{err}
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		o.args = append(o.args, fs.Arg(0))
+	}
+	switch {
+	case (o.tlsCert == "") != (o.tlsKey == ""):
+		return o, usageError{errors.New("--tls-cert and --tls-key belong together")}
+	case o.keep <= 0:
+		return o, usageError{errors.New("--keep must be a time such as 720h")}
+	}
+	if o.data == "" {
+		if o.data, err = hublink.DataDir(); err != nil {
+			return o, usageError{fmt.Errorf("--data is needed: %w", err)}
+		}
+	}
+	return o, nil
+}

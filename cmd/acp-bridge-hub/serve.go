@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+)
+
+// Files of the data folder.
+const (
+	accessName  = "access.json"
+	addressName = "address"
+	lockName    = "lock"
+	storeName   = "jetstream"
+)
+
+// serve runs the hub until ctx ends.
+func serve(ctx context.Context, o options, errOut io.Writer) error {
+	level := slog.LevelWarn
+	if o.verbose {
+		level = slog.LevelInfo
+	}
+	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+	if err := os.MkdirAll(o.data, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Join(o.data, lockName))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	token, err := ownerToken(o)
+	if err != nil {
+		return err
+	}
+	access, err := web.OpenAccess(filepath.Join(o.data, accessName), token)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	store, err := jetstream.Open(ctx, jetstream.Options{
+		Dir: filepath.Join(o.data, storeName), URL: o.nats, Creds: o.natsCreds, Replicas: o.replicas,
+		Report: func(problem string) { log.Warn(problem) },
+	})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	board, err := hub.Open(ctx, store, hub.Options{Keep: o.keep, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer board.Close()
+	address, hosts := addressOf(o, listener.Addr())
+	server := web.New(board, access, web.Options{Hosts: hosts, Secure: o.tlsCert != "", Logger: log})
+	if o.notify != "" {
+		go (&notifier{url: o.notify, click: address, text: o.notifyText, log: log}).run(ctx, board)
+	}
+	if err := announce(o, address, access, errOut); err != nil {
+		return err
+	}
+	return serveHTTP(ctx, o, listener, server, board, log)
+}
+
+func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Server, board *hub.Board, log *slog.Logger) error {
+	h := &http.Server{
+		Handler: server, ReadHeaderTimeout: web.HeaderTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if o.tlsCert != "" {
+			ended <- h.ServeTLS(l, o.tlsCert, o.tlsKey)
+		} else {
+			ended <- h.Serve(l)
+		}
+	}()
+	var err error
+	select {
+	case err = <-ended:
+	case <-board.Done():
+		err = errors.New("the questions can no longer be followed")
+	case <-ctx.Done():
+	}
+	server.Close()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if h.Shutdown(grace) != nil {
+		h.Close()
+	}
+	return err
+}
+
+// addressOf is where people find the hub, and the names it may be called by.
+func addressOf(o options, listening net.Addr) (address string, hosts []string) {
+	scheme := "http"
+	if o.tlsCert != "" {
+		scheme = "https"
+	}
+	hosts = append(hosts, o.hosts...)
+	host, port, _ := net.SplitHostPort(listening.String())
+	asked, _, _ := net.SplitHostPort(o.listen)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	if asked != "" && net.ParseIP(asked) == nil {
+		host = asked // a name
+	}
+	hosts = append(hosts, host)
+	return scheme + "://" + net.JoinHostPort(host, port), hosts
+}
+
+// announce says where the hub is, to people and to the other commands.
+func announce(o options, address string, access *web.Access, errOut io.Writer) error {
+	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(address+"\n"), 0o600); err != nil {
+		return err
+	}
+	code, err := access.Code(web.Owner)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(errOut, "The hub listens on %s\nTo see what waits, open this link once, within 15 minutes:\n  %s\n", address, loginLink(address, code))
+	host, _, _ := net.SplitHostPort(o.listen)
+	if ip := net.ParseIP(host); o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		fmt.Fprintln(errOut, "Others on the network can read what is sent: use --tls-cert and --tls-key, or a tunnel.")
+	}
+	return nil
+}
+
+func loginLink(address, code string) string { return address + "/login?code=" + code }
+
+// ownerToken reads the owner's token, and makes one on first start.
+func ownerToken(o options) (string, error) {
+	name := o.tokenFile
+	if name == "" {
+		name = filepath.Join(o.data, hublink.TokenName)
+	}
+	data, err := os.ReadFile(name)
+	switch {
+	case err == nil:
+		return strings.TrimSpace(string(data)), nil
+	case !errors.Is(err, os.ErrNotExist):
+		return "", err
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	token := web.NewToken()
+	_, err = f.WriteString(token + "\n")
+	return token, errors.Join(err, f.Sync(), f.Close())
+}
+
+// lock keeps a second hub from the folder.
+func lock(name string) (unlock func(), err error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); err != nil {
+		f.Close()
+		if errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("a hub with this folder is running: %s", filepath.Dir(name))
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return func() { f.Close() }, nil
+}
+
+var errLocked = errors.New("locked")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ const (
 	// Conversation asks each question as a message; the user's next message is
 	// the answer.
 	Conversation
+	// Elsewhere does not ask the client at all: the answer comes from the desk.
+	Elsewhere
 )
 
 // String returns the name that the rung has in flags and logs.
@@ -38,6 +41,8 @@ func (r Rung) String() string {
 		return "permission"
 	case Conversation:
 		return "message"
+	case Elsewhere:
+		return "hub"
 	}
 	return "auto"
 }
@@ -86,6 +91,9 @@ func (a *Adapter) takesForm(e *entry) bool {
 // ask takes the call through the rungs and settles it. The zero Outcome of a
 // rung means that the client gave no valid reply there.
 func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
+	if a.opts.First == Elsewhere {
+		return a.askElsewhere(e)
+	}
 	announced := false
 	if a.takesForm(e) {
 		o, err := a.askForm(e)
@@ -114,6 +122,25 @@ func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
 		a.end(e, ask.Complete(e.call, q, answer))
 	}
 	panic("unreachable: a call has questions")
+}
+
+// askElsewhere shows what is asked, and waits for the desk.
+func (a *Adapter) askElsewhere(e *entry) (stands convert.Outcome, first bool) {
+	a.announce(e, 0, false)
+	e.asking(0, Elsewhere)
+	select {
+	case <-e.ctx.Done():
+	case <-a.closed():
+	}
+	return a.concludeForm(e, a.ended(e.ctx, io.ErrClosedPipe))
+}
+
+// closed is closed when the connection is gone, if the client can tell.
+func (a *Adapter) closed() <-chan struct{} {
+	if c, ok := a.client.(Closer); ok {
+		return c.Done()
+	}
+	return nil
 }
 
 // conclude settles a call that ended at question q, and then ends its tool

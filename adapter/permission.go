@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -76,8 +77,7 @@ func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResp
 	var response acp.RequestPermissionResponse
 	err := t.Turn()
 	if err == nil {
-		t.Asking(0, Permission.String())
-		response, err = a.client.RequestPermission(t.Context(), p.request)
+		response, err = p.ask(a, t)
 	}
 	o := p.outcome(a, t.Context(), response, err)
 	stands, first := t.Settle(o, settledBy(t.Context(), o))
@@ -85,6 +85,20 @@ func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResp
 		return response, err
 	}
 	return p.response(stands)
+}
+
+func (p *permission) ask(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionResponse, err error) {
+	if a.opts.First != Elsewhere {
+		t.Asking(0, Permission.String())
+		return a.client.RequestPermission(t.Context(), p.request)
+	}
+	t.Asking(0, Elsewhere.String())
+	select {
+	case <-t.Context().Done():
+		return r, context.Cause(t.Context())
+	case <-a.closed():
+		return r, io.ErrClosedPipe
+	}
 }
 
 // outcome is what a reply means at the desk.

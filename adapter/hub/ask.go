@@ -15,6 +15,7 @@ import (
 type Asking struct {
 	Conversation                     string
 	Kind, Title, Agent, Machine, Dir string
+	Detail                           string
 	Dialect                          string
 	Document                         json.RawMessage
 	// Call is what is asked. Its ID may be empty.
@@ -29,7 +30,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
 		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir,
-		Dialect: a.Dialect, Document: a.Document, Call: a.Call,
+		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call,
 	}
 	if r.Kind == "" {
 		r.Kind = "question"

@@ -37,6 +37,8 @@ type Record struct {
 	Agent   string `json:"agent,omitempty"`
 	Machine string `json:"machine,omitempty"`
 	Dir     string `json:"dir,omitempty"`
+	// Detail is what a permission is for, as the agent wrote it.
+	Detail string `json:"detail,omitempty"`
 	// Dialect and Document are the call as it was asked, for its result.
 	Dialect  string          `json:"dialect,omitempty"`
 	Document json.RawMessage `json:"document,omitempty"`

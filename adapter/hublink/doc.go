@@ -1,3 +1,9 @@
 // Package hublink puts the questions of a process also to a hub, and takes the
-// hub's answers.
+// hub's answers. The first answer wins, wherever it comes from.
+//
+//	link := hublink.Start(&d, hublink.Options{URL: hub, Token: token}) // a function
+//	defer link.Close()
+//
+// Whoever asks at the desk never waits for the hub. A hub that is down, slow or
+// wrong is warned about once, and tried again until it works.
 package hublink

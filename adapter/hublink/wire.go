@@ -14,12 +14,14 @@ const Dialect = "bridge"
 
 // Asking is a call in our own way, with who asks it.
 type Asking struct {
-	Kind    string       `json:"kind"`
-	Title   string       `json:"title,omitempty"`
-	Agent   string       `json:"agent,omitempty"`
-	Machine string       `json:"machine,omitempty"`
-	Dir     string       `json:"dir,omitempty"`
-	Call    convert.Call `json:"call"`
+	Kind    string `json:"kind"`
+	Title   string `json:"title,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Machine string `json:"machine,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+	// Detail is what a permission is for, as the agent wrote it.
+	Detail string       `json:"detail,omitempty"`
+	Call   convert.Call `json:"call"`
 }
 
 // Settling is an outcome that the asker got elsewhere.

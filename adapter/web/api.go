@@ -94,7 +94,7 @@ func readAsking(conversation, name string, body []byte) (a hub.Asking, err error
 		if err := json.Unmarshal(body, &own); err != nil {
 			return a, badf("%w", err)
 		}
-		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Call
+		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.Call
 	} else {
 		req, err := dialect.Decode(body, name)
 		if err != nil {

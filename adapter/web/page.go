@@ -57,7 +57,7 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 type card struct {
 	Key, Conversation, Question string
 	Revision                    uint64
-	Who, Place                  string
+	Who, Place, Detail          string
 	Asked, AskedShort           string
 	Gone                        bool
 	Problem                     string
@@ -86,7 +86,7 @@ const longText = 1500
 func cardOf(r *hub.Record) card {
 	c := card{
 		Key: cardID(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision,
-		Who: cmp.Or(clean.Line(r.Agent), "An agent"), Place: placeOf(r),
+		Who: cmp.Or(clean.Line(r.Agent), "An agent"), Place: placeOf(r), Detail: clean.Visible(r.Detail),
 		Asked: r.Asked.UTC().Format(time.RFC3339), AskedShort: r.Asked.Format("2 Jan 15:04"), Gone: r.Gone,
 	}
 	switch {

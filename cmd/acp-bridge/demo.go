@@ -10,11 +10,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/client"
 	"github.com/acp-bridge/acp-bridge/adapter/demo"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 type demoOptions struct {
 	stdio   bool
 	answers answerFlags
+	hub     hubFlags
 	client  client.Options
 }
 
@@ -26,14 +28,18 @@ func runDemo(ctx context.Context, args []string, s streams) error {
 	fs.BoolVar(&o.client.Plain, "plain", false, "read and write lines, without drawing")
 	o.answers.flags(fs)
 	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout: put it into an editor")
+	o.hub.flags(fs)
 	file, err := fs.parse(args)
+	if err == nil {
+		err = o.hub.check(0)
+	}
 	switch {
 	case err != nil:
 		return err
 	case file != "":
 		return usagef("unexpected argument %q", file)
-	case o.stdio && fs.NFlag() > 1:
-		return usagef("--stdio goes with no other flag: the client shows and answers")
+	case o.stdio && (o.client.Wire || o.client.Plain || o.answers.given || o.answers.file != ""):
+		return usagef("--stdio goes with no other flag but --hub: the client shows and answers")
 	}
 	ctx, stop := endSignals(ctx)
 	defer stop()
@@ -41,12 +47,14 @@ func runDemo(ctx context.Context, args []string, s streams) error {
 		if isTerminal(s.in) {
 			return usagef("stdin is a terminal: --stdio is for an editor, or acp-bridge chat -- acp-bridge demo --stdio")
 		}
-		return demo.Serve(ctx, s.in, s.out, demo.Options{Version: version()})
+		open := new(desk.Desk)
+		defer o.hub.link(open, "acp-bridge demo", hubLogger(s))()
+		return demo.Serve(ctx, s.in, s.out, demo.Options{Version: version(), Desk: open})
 	}
 	if err := o.answered(s); err != nil {
 		return err
 	}
-	return chatResult(playDemo(ctx, o.client))
+	return chatResult(playDemo(ctx, o, s))
 }
 
 // answered finds out where answers come from.
@@ -70,16 +78,19 @@ func (o *demoOptions) answered(s streams) error {
 }
 
 // playDemo joins the agent and the client in this process.
-func playDemo(ctx context.Context, o client.Options) error {
+func playDemo(ctx context.Context, demoed demoOptions, s streams) error {
+	o := demoed.client
 	var err error
 	if o.Dir, err = absolute(o.Dir); err != nil {
 		return err
 	}
+	open := new(desk.Desk)
+	defer demoed.hub.link(open, "acp-bridge demo", hubLogger(s))()
 	o.Prompt, o.Once = demo.Prompt, true
 	agentIn, toAgent := io.Pipe()
 	fromAgent, agentOut := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, demo.Options{Version: version()}) }()
+	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, demo.Options{Version: version(), Desk: open}) }()
 	err = client.Run(ctx, fromAgent, toAgent, o)
 	_ = toAgent.Close()
 	_ = fromAgent.Close()

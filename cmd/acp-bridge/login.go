@@ -47,7 +47,7 @@ func cutLogin(args []string) (own, flags []string, ok bool) {
 }
 
 func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
-	o, _, err := parseServe(args, s)
+	o, _, _, err := parseServe(args, s)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func commands() []command {
 		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
 		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},
 		{"mcp", "", "a question tool for any MCP client, on stdio or HTTP", runMCP},
+		{"hub", "[FLAGS]", "start acp-bridge-hub: answer from a browser or a phone", runHub},
 		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
 		{"login", "", "log in to Claude Code; editors run it in a terminal of theirs", runLogin},
@@ -133,6 +134,7 @@ Commands (acp-bridge help COMMAND shows the flags of one):
 Flags with an editor:
   --claude PATH         the Claude Code executable (default: found)
   --ask RUNG            ask first by form, permission or message (default: auto)
+  --hub URL             put questions also to an acp-bridge-hub; --ask hub only there
   --guard-auto-answers  distrust answers that come faster than a person can read
   --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
   --trace FILE          write all lines to and from the editor and Claude Code

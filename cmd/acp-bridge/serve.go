@@ -16,28 +16,31 @@ import (
 )
 
 // parseServe reads the command line by which an editor starts acp-bridge.
-func parseServe(args []string, s streams) (o agent.Options, log logOptions, err error) {
+func parseServe(args []string, s streams) (o agent.Options, log logOptions, hub hubFlags, err error) {
 	var ask string
 	args, o.Args = cutArgs(args)
 	fs := newFlags("", "[FLAGS] [-- CLAUDE-ARGUMENTS]", s)
 	fs.StringVar(&o.Claude, "claude", "", "`path` of the Claude Code executable (default: found)")
-	fs.StringVar(&ask, "ask", os.Getenv("ACP_BRIDGE_ASK"), "first way to ask: auto, form, `permission` or message")
+	fs.StringVar(&ask, "ask", os.Getenv("ACP_BRIDGE_ASK"), "first way to ask: auto, form, `permission` or message; hub asks there alone")
 	fs.BoolVar(&o.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
+	hub.flags(fs)
 	log.flags(fs)
 	file, err := fs.parse(args)
 	if err != nil {
-		return o, log, err
+		return o, log, hub, err
 	}
 	if file != "" {
-		return o, log, usagef("unknown command %q; acp-bridge help lists them", file)
+		return o, log, hub, usagef("unknown command %q; acp-bridge help lists them", file)
 	}
-	o.First, err = parseRung(ask)
-	return o, log, err
+	if o.First, err = parseRung(ask); err != nil {
+		return o, log, hub, err
+	}
+	return o, log, hub, hub.check(o.First)
 }
 
 // runServe speaks ACP on stdin and stdout. It is what an editor starts.
 func runServe(ctx context.Context, args []string, s streams) error {
-	o, log, err := parseServe(args, s)
+	o, log, hub, err := parseServe(args, s)
 	if err != nil {
 		return err
 	}
@@ -50,6 +53,8 @@ func runServe(ctx context.Context, args []string, s streams) error {
 		return err
 	}
 	defer closeLog()
+	o.Desk = new(desk.Desk)
+	defer hub.link(o.Desk, "Claude Code", o.Logger)()
 	o.Version = version()
 	o.Login = loginOf(o.Claude)
 	defer trimSoon()()
@@ -108,7 +113,7 @@ func cutArgs(args []string) (own, rest []string) {
 }
 
 func parseRung(name string) (adapter.Rung, error) {
-	for _, r := range []adapter.Rung{0, adapter.Form, adapter.Permission, adapter.Conversation} {
+	for _, r := range []adapter.Rung{0, adapter.Form, adapter.Permission, adapter.Conversation, adapter.Elsewhere} {
 		if name == r.String() {
 			return r, nil
 		}
@@ -116,5 +121,5 @@ func parseRung(name string) (adapter.Rung, error) {
 	if name == "" {
 		return 0, nil
 	}
-	return 0, usagef("--ask (or ACP_BRIDGE_ASK) must be auto, form, permission or message, got %q", strings.TrimSpace(name))
+	return 0, usagef("--ask (or ACP_BRIDGE_ASK) must be auto, form, permission, message or hub, got %q", strings.TrimSpace(name))
 }

@@ -1,0 +1,207 @@
+package hublink
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+)
+
+// Options say where the hub is. Without a URL nothing works; the rest may be
+// left out.
+type Options struct {
+	URL *url.URL
+	// Token returns the credential. It is called for every request: the hub may
+	// be started, and its token made, after this process.
+	Token func() (string, error)
+	// Agent says who asks where the desk does not know, for people.
+	Agent string
+	// Logger gets one warning for each change of the hub's state; nil discards
+	// them.
+	Logger *slog.Logger
+	// Wait is how long a request waits for an answer before it is made again; 0
+	// is 25 seconds.
+	Wait time.Duration
+}
+
+// Link joins a desk to a hub.
+type Link struct {
+	opts    Options
+	log     *slog.Logger
+	desk    *desk.Desk
+	client  *http.Client
+	machine string
+	nonce   string // of this process, for ids that mean nothing elsewhere
+	ctx     context.Context
+	cancel  context.CancelFunc
+	unwatch func()
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	open map[uint64]*question // by the desk's revision
+	// delivered are, by session, the questions whose outcome came from the hub
+	// and was not used for sure yet.
+	delivered map[string][]*question
+	state     state
+	closed    bool
+}
+
+type state int
+
+const (
+	unknown state = iota
+	up
+	down
+)
+
+// Start begins to put what is on the desk to the hub.
+func Start(d *desk.Desk, o Options) *Link {
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: rand.Text()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if l.opts.Wait == 0 {
+		l.opts.Wait = 25 * time.Second
+	}
+	l.machine, _ = os.Hostname()
+	l.client = &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.unwatch = d.Watch(l.changed)
+	return l
+}
+
+// closeTime is how long the end of the process waits for the hub.
+const closeTime = 2 * time.Second
+
+// Close ends the link. What was settled on the desk is still told to the hub, if
+// that takes no longer than a moment; what is open there stays open.
+func (l *Link) Close() {
+	l.unwatch()
+	l.mu.Lock()
+	l.closed = true
+	for _, q := range l.open {
+		q.leave()
+	}
+	l.mu.Unlock()
+	timer := time.AfterFunc(closeTime, l.cancel)
+	l.running.Wait()
+	timer.Stop()
+	l.cancel()
+	l.client.CloseIdleConnections()
+}
+
+// changed is told of every change on the desk.
+func (l *Link) changed(e desk.Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q := l.open[e.Revision]
+	switch {
+	case e.State == desk.Settled && q != nil:
+		delete(l.open, e.Revision)
+		q.settle(e.Settlement)
+	case e.State != desk.Settled && q == nil && !l.closed:
+		l.used(e.Call.Session)
+		l.begin(e)
+	}
+}
+
+// begin puts an item to the hub. mu is held.
+func (l *Link) begin(e desk.Entry) {
+	q := &question{link: l, entry: e, settled: make(chan desk.Settlement, 1)}
+	detail, ok := detailOf(e)
+	if !ok {
+		return
+	}
+	agent := e.Agent
+	if agent == "" {
+		agent = l.opts.Agent
+	}
+	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, Call: e.Call}
+	asking.Call.ID = l.idOf(e.Call.ID)
+	asking.Call.Input = nil
+	body, err := json.Marshal(asking)
+	if err != nil || len(body) > maxBody {
+		l.log.Warn("a question is too large for the hub", "call", e.Call.ID)
+		return
+	}
+	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversation(e))
+	q.id = asking.Call.ID
+	q.ctx, q.cancel = context.WithCancel(l.ctx)
+	l.open[e.Revision] = q
+	l.running.Go(q.run)
+}
+
+// maxBody is the most that a hub takes.
+const maxBody = 1 << 20
+
+// maxDetail is how much of a permission's input a person reads on a page. What
+// is longer is approved where it can be seen whole.
+const maxDetail = 20 << 10
+
+// detailOf is what a permission is for. ok is false if it cannot be shown.
+func detailOf(e desk.Entry) (detail string, ok bool) {
+	if e.Kind != desk.Permission || len(e.Call.Input) == 0 {
+		return "", true
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, e.Call.Input, "", "  ") != nil || b.Len() > maxDetail {
+		return "", false
+	}
+	return b.String(), true
+}
+
+// counted are ids that every process gives again.
+var counted = regexp.MustCompile(`^[A-Za-z]*[_-]?[0-9]{0,6}$`)
+
+// idOf is the id of a call at the hub. One that is a mere number gets the name
+// of the process: elsewhere it is another question.
+func (l *Link) idOf(id string) string {
+	if counted.MatchString(id) {
+		return id + "-" + l.nonce
+	}
+	return id
+}
+
+// conversation is the session's name at the hub.
+func (l *Link) conversation(e desk.Entry) string {
+	if counted.MatchString(e.Call.Session) {
+		return e.Call.Session + "-" + l.nonce
+	}
+	return e.Call.Session
+}
+
+// used notes that the agent of a session went on: what it was told it has used.
+// mu is held.
+func (l *Link) used(session string) {
+	for _, q := range l.delivered[session] {
+		l.running.Go(q.consumed)
+	}
+	delete(l.delivered, session)
+}
+
+// is says whether the hub works. It warns when that has changed.
+func (l *Link) is(s state, why string) {
+	l.mu.Lock()
+	old := l.state
+	l.state = s
+	l.mu.Unlock()
+	switch {
+	case old == s:
+	case s == down:
+		l.log.Warn("the hub cannot be used now: questions are asked here only", "hub", l.opts.URL.Host, "why", why)
+	case old == down:
+		l.log.Warn("the hub works again", "hub", l.opts.URL.Host)
+	}
+}

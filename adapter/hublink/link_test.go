@@ -1,0 +1,326 @@
+package hublink_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+const token = "the-owner's-token-of-the-tests"
+
+// hubs is an address behind which there is a hub, or none.
+type hubs struct {
+	t       *testing.T
+	url     *url.URL
+	current atomic.Pointer[oneHub]
+}
+
+type oneHub struct {
+	board  *hub.Board
+	server *web.Server
+	close  func()
+}
+
+func newHubs(t *testing.T) *hubs {
+	h := &hubs{t: t}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if one := h.current.Load(); one != nil {
+			one.server.ServeHTTP(w, r)
+			return
+		}
+		panic(http.ErrAbortHandler) // nobody there
+	}))
+	t.Cleanup(s.Close)
+	t.Cleanup(h.stop)
+	h.url, _ = url.Parse(s.URL)
+	return h
+}
+
+func (h *hubs) start(dir string) *hub.Board {
+	store, err := jetstream.Open(h.t.Context(), jetstream.Options{Dir: dir})
+	require.NoError(h.t, err)
+	board, err := hub.Open(h.t.Context(), store, hub.Options{})
+	require.NoError(h.t, err)
+	access, err := web.OpenAccess(filepath.Join(h.t.TempDir(), "access"), token)
+	require.NoError(h.t, err)
+	server := web.New(board, access, web.Options{})
+	h.current.Store(&oneHub{board, server, func() { server.Close(); board.Close(); store.Close() }})
+	return board
+}
+
+func (h *hubs) stop() {
+	if one := h.current.Swap(nil); one != nil {
+		one.close()
+	}
+}
+
+func (h *hubs) link(d *desk.Desk, log io.Writer, token string) *hublink.Link {
+	l := hublink.Start(d, hublink.Options{
+		URL: h.url, Token: func() (string, error) { return token, nil }, Agent: "tester",
+		Logger: slog.New(slog.NewTextHandler(log, nil)), Wait: 2 * time.Second,
+	})
+	h.t.Cleanup(l.Close)
+	return l
+}
+
+// logs counts what was warned about.
+type logs struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logs) count(s string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), s)
+}
+
+const session = "0199a1b2-0000-7000-8000-00000000abcd"
+
+func ask(t *testing.T, d *desk.Desk, id string) *desk.Ticket {
+	t.Helper()
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Dir: "/src", Call: convert.Call{
+		Session: session, ID: id,
+		Questions: []convert.Question{{Text: "Which database?", Header: "DB", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}}},
+	}})
+	require.NoError(t, err)
+	t.Cleanup(ticket.Leave)
+	require.NoError(t, ticket.Turn())
+	return ticket
+}
+
+// await waits for a record of the board.
+func await(t *testing.T, b *hub.Board, what func(*hub.Record) bool) *hub.Record {
+	t.Helper()
+	reader := b.Read(1)
+	timeout := time.After(20 * time.Second)
+	for {
+		changes, more := reader.Next()
+		for _, r := range changes {
+			if what(r) {
+				return r
+			}
+		}
+		for _, r := range append(b.Settled("", 10), first(b)...) {
+			if what(r) {
+				return r
+			}
+		}
+		select {
+		case <-more:
+		case <-timeout:
+			t.Fatal("it did not come")
+		}
+	}
+}
+
+func first(b *hub.Board) []*hub.Record { list, _ := b.Waiting(10); return list }
+
+func isOpen(r *hub.Record) bool { return r.Open() }
+
+func answer(b *hub.Board, r *hub.Record, label, by string) error {
+	_, err := b.Answer(context.Background(), hub.Ref{Conversation: r.Conversation, ID: r.ID, Revision: r.Revision},
+		func(*hub.Record) ([]convert.Answer, error) {
+			return []convert.Answer{{Selected: []string{label}}}, nil
+		}, by)
+	return err
+}
+
+func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	require.Equal(t, session, r.Conversation)
+	require.Equal(t, "toolu_abc", r.ID)
+	require.Equal(t, "tester", r.Agent)
+	require.Equal(t, "/src", r.Dir)
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	<-ticket.Context().Done()
+	require.ErrorIs(t, context.Cause(ticket.Context()), desk.ErrSettled)
+	o, first := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}, "editor")
+	require.False(t, first)
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
+	ticket.Leave()
+	// The agent goes on: it has used the answer.
+	ask(t, d, "toolu_def")
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
+}
+
+func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	_, err := board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone")
+	require.NoError(t, err)
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	require.Equal(t, convert.Cancelled, o.Status)
+}
+
+func TestTheEditorsAnswerTakesTheHubsQuestionBack(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	open := await(t, board, isOpen)
+	ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	r := await(t, board, func(r *hub.Record) bool { return !r.Open() })
+	require.Equal(t, "editor", r.End.By)
+	require.Equal(t, "SQLite", r.End.Answers[0].Selected[0])
+	var late *hub.SettledError
+	require.True(t, errors.As(answer(board, open, "PostgreSQL", "phone"), &late))
+	require.Equal(t, "editor", late.By)
+}
+
+func TestAnAnswerThatCameTooLateIsUndeliverable(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	dir := t.TempDir()
+	board := h.start(dir)
+	l := h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	one := h.current.Swap(nil) // the link is cut
+	one.server.Close()
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}, "editor")
+	one.board.Close()
+	one.close()
+	board = h.start(dir)
+	r = await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "undeliverable" })
+	require.Contains(t, r.End.Undelivered, "editor")
+	l.Close()
+}
+
+func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h.link(d, out, token)
+	first := ask(t, d, "toolu_1")
+	require.Eventually(t, func() bool { return out.count("cannot be used") == 1 }, 10*time.Second, time.Millisecond)
+	begin := time.Now()
+	first.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	first.Leave()
+	second := ask(t, d, "toolu_2")
+	require.Less(t, time.Since(begin), time.Second, "the editor does not wait")
+
+	dir := t.TempDir()
+	board := h.start(dir)
+	await(t, board, isOpen)
+	require.Eventually(t, func() bool { return out.count("works again") == 1 }, 10*time.Second, time.Millisecond)
+	require.Equal(t, 1, out.count("cannot be used"))
+
+	// Reinstalled, with an empty disk: the question is there again.
+	h.stop()
+	board = h.start(t.TempDir())
+	r := await(t, board, isOpen)
+	require.NoError(t, answer(board, r, "PostgreSQL", "phone"))
+	<-second.Context().Done()
+	o, _ := second.Settle(convert.Outcome{}, "")
+	require.Equal(t, "PostgreSQL", o.Answers[0].Selected[0])
+}
+
+func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	l := h.link(d, out, "wrong")
+	ask(t, d, "toolu_1")
+	ask2, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "other", ID: "toolu_2", Questions: []convert.Question{{Text: "Q?"}}}})
+	require.NoError(t, err)
+	t.Cleanup(ask2.Leave)
+	require.Eventually(t, func() bool { return out.count("401") > 0 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, d.Answer(desk.Ref{Session: "other", ID: "toolu_2"}, []convert.Answer{{Text: "x"}}, "editor"))
+	l.Close()
+	require.Equal(t, 1, out.count("level=WARN"))
+	require.NotContains(t, out.b.String(), "wrong")
+	require.Empty(t, first(board))
+}
+
+func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
+	h := newHubs(t)
+	board := h.start(t.TempDir())
+	one := new(desk.Desk)
+	l := h.link(one, io.Discard, token)
+	ask(t, one, "toolu_1")
+	r := await(t, board, isOpen)
+	l.Close() // the process ends; its question stays
+	require.Len(t, first(board), 1)
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+
+	two := new(desk.Desk)
+	h.link(two, io.Discard, token)
+	ticket := ask(t, two, "toolu_1")
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+}
+
+func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
+	h := newHubs(t)
+	board := h.start(t.TempDir())
+	for range 2 {
+		d := new(desk.Desk)
+		h.link(d, io.Discard, token)
+		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "demo-1", ID: "question_1", Questions: []convert.Question{{Text: "Go on?"}}}})
+		require.NoError(t, err)
+		t.Cleanup(ticket.Leave)
+	}
+	require.Eventually(t, func() bool { return len(first(board)) == 2 }, 10*time.Second, time.Millisecond)
+}
+
+func TestAPermissionShowsWhatItIsFor(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	post := func(id string, input string) {
+		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Permission, Call: convert.Call{Session: session, ID: id, Input: json.RawMessage(input),
+			Questions: []convert.Question{{Text: "Run a command", Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
+		require.NoError(t, err)
+		t.Cleanup(ticket.Leave)
+	}
+	post("toolu_long", `{"command":"`+strings.Repeat("x", 30<<10)+`"}`)
+	post("toolu_short", `{"command":"rm -rf /"}`)
+	r := await(t, board, isOpen)
+	require.Equal(t, "toolu_short", r.ID, "what cannot be shown whole is not approved there")
+	require.Contains(t, r.Detail, `"command": "rm -rf /"`)
+}
+
+func TestParseURL(t *testing.T) {
+	for s, ok := range map[string]bool{
+		"http://127.0.0.1:7717": true, "http://localhost:7717/": true, "https://hub.example": true,
+		"http://hub.example": false, "hub.example": false, "ftp://x": false, "https://a:b@hub.example": false, "": false,
+	} {
+		_, err := hublink.ParseURL(s)
+		require.Equal(t, ok, err == nil, s)
+	}
+}

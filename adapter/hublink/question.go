@@ -1,0 +1,212 @@
+package hublink
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// question is an item of the desk that is also at the hub.
+type question struct {
+	link    *Link
+	entry   desk.Entry
+	path    string // of the conversation
+	id      string // at the hub
+	body    []byte
+	ctx     context.Context // ends when the desk has settled it, or the link ends
+	cancel  context.CancelFunc
+	settled chan desk.Settlement
+}
+
+// settle tells the question that the desk has its outcome. It does not block.
+func (q *question) settle(s desk.Settlement) {
+	q.settled <- s
+	q.cancel()
+}
+
+// leave ends the asking; at the hub the question stays open.
+func (q *question) leave() { q.cancel() }
+
+const (
+	firstPause = 250 * time.Millisecond
+	lastPause  = 15 * time.Second
+)
+
+// run asks at the hub until there is an outcome here or there. Asking again is
+// how it waits: the same call is the same question, also at a hub that was
+// started anew with an empty disk.
+func (q *question) run() {
+	defer q.cancel()
+	pause := firstPause
+	for q.ctx.Err() == nil {
+		began := time.Now()
+		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, q.link.opts.Wait), q.body)
+		switch {
+		case q.ctx.Err() != nil:
+		case err != nil:
+			q.link.is(down, err.Error())
+		case status == http.StatusOK:
+			q.link.is(up, "")
+			if q.take(data) {
+				return
+			}
+			began = time.Time{}
+		case status == http.StatusAccepted:
+			q.link.is(up, "")
+			pause = firstPause
+			if time.Since(began) >= q.link.opts.Wait/2 {
+				continue // it waited
+			}
+		default:
+			q.link.is(down, problem(status, data))
+		}
+		sleep(q.ctx, pause)
+		pause = min(2*pause, lastPause)
+	}
+	select {
+	case s := <-q.settled:
+		q.takeBack(s)
+	default:
+	}
+}
+
+// take gives the hub's outcome to the desk. It returns false if the question has
+// to be asked again.
+func (q *question) take(data []byte) (done bool) {
+	o, id, by, err := DecodeOutcome(data)
+	if err != nil {
+		q.link.is(down, err.Error())
+		return false
+	}
+	q.id = id
+	ref := desk.Ref{Session: q.entry.Call.Session, ID: q.entry.Call.ID, Revision: q.entry.Revision}
+	switch {
+	case by == "":
+		return true // nobody's outcome: it stays open here
+	case o.Status == convert.Answered:
+		err = q.link.desk.Answer(ref, o.Answers, by)
+	case o.Status == convert.Cancelled:
+		err = q.link.desk.Cancel(ref, by)
+	default:
+		return true
+	}
+	if err == nil {
+		q.link.mu.Lock()
+		defer q.link.mu.Unlock()
+		delete(q.link.open, q.entry.Revision)
+		q.link.delivered[q.entry.Call.Session] = append(q.link.delivered[q.entry.Call.Session], q)
+		return true
+	}
+	var late *desk.SettledError
+	why := err.Error()
+	if errors.As(err, &late) && late.By != "" {
+		why = fmt.Sprintf("it was %s before by %s", late.Outcome.Status, late.By)
+	}
+	q.tell("/received", Received{Refused: why})
+	return errors.Is(err, desk.ErrSettled) || errors.Is(err, desk.ErrNotOpen) || errors.Is(err, desk.ErrRevision)
+}
+
+// takeBack tells the hub what the desk knows. A question whose asker went away
+// stays open there: somebody may resume it.
+func (q *question) takeBack(s desk.Settlement) {
+	if s.Outcome.Status == convert.Disconnected {
+		return
+	}
+	o := s.Outcome
+	q.tell("/settle", Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: s.By})
+}
+
+func (q *question) consumed() { q.tell("/received", Received{Consumed: true}) }
+
+// tellTime is how long the hub is told something for: after that the asker
+// counts as gone, which says enough.
+const tellTime = 10 * time.Minute
+
+// tell sends something that needs no reply, until the hub has it.
+func (q *question) tell(what string, v any) {
+	ctx, cancel := context.WithTimeout(q.link.ctx, tellTime)
+	defer cancel()
+	body, err := json.Marshal(v)
+	if err != nil {
+		return
+	}
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
+		status, data, err := q.post(ctx, "/questions/"+url.PathEscape(q.id)+what, body)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			q.link.is(down, err.Error())
+		case status == http.StatusOK, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest:
+			q.link.is(up, "")
+			return
+		default:
+			q.link.is(down, problem(status, data))
+		}
+		if q.link.isClosed() {
+			return
+		}
+		sleep(ctx, pause)
+	}
+}
+
+func (l *Link) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// replyTime is how much longer than it was asked to wait the hub may take.
+const replyTime = 10 * time.Second
+
+// maxReply is more than any outcome has.
+const maxReply = 4 << 20
+
+func (q *question) post(ctx context.Context, path string, body []byte) (status int, data []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, q.link.opts.Wait+replyTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, q.link.opts.URL.String()+q.path+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	token, err := q.link.opts.Token()
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	reply, err := q.link.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer reply.Body.Close()
+	data, err = io.ReadAll(io.LimitReader(reply.Body, maxReply))
+	return reply.StatusCode, data, err
+}
+
+// problem is what the hub said, in words.
+func problem(status int, data []byte) string {
+	var said struct{ Error string }
+	if json.Unmarshal(data, &said) == nil && said.Error != "" {
+		return fmt.Sprintf("%d: %s", status, said.Error)
+	}
+	return fmt.Sprintf("it replied with status %d", status)
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+)
+
+// hubFlags say at which hub questions are, too.
+type hubFlags struct {
+	address, tokenFile string
+	url                *url.URL // nil without a hub
+}
+
+func (h *hubFlags) flags(fs *flagSet) {
+	fs.StringVar(&h.address, "hub", os.Getenv("ACP_BRIDGE_HUB"), "`URL` of an acp-bridge-hub that questions are put to, too")
+	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: ACP_BRIDGE_HUB_TOKEN, or that of a hub here)")
+}
+
+// check reads the address.
+func (h *hubFlags) check(first adapter.Rung) (err error) {
+	if h.address == "" {
+		if first == adapter.Elsewhere {
+			return usagef("--ask hub needs --hub URL or ACP_BRIDGE_HUB")
+		}
+		return nil
+	}
+	if h.url, err = hublink.ParseURL(h.address); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// link joins a desk to the hub, if there is one, until end is called.
+func (h *hubFlags) link(d *desk.Desk, agent string, log *slog.Logger) (end func()) {
+	if h.url == nil {
+		return func() {}
+	}
+	token := func() (string, error) { return hublink.Token(h.url, h.tokenFile) }
+	return hublink.Start(d, hublink.Options{URL: h.url, Token: token, Agent: agent, Logger: log}).Close
+}
+
+func hubLogger(s streams) *slog.Logger {
+	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// runHub starts acp-bridge-hub, which is a program of its own: the one that
+// every editor window starts stays small.
+func runHub(ctx context.Context, args []string, s streams) error {
+	path, err := findHub()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	err = runForeground(cmd)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exitError{exit.ExitCode()}
+	}
+	return err
+}
+
+// findHub finds the program beside this one, or on the path.
+func findHub() (string, error) {
+	name := "acp-bridge-hub"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), name)
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed: go install github.com/acp-bridge/acp-bridge/cmd/acp-bridge-hub@latest", name)
+	}
+	return path, nil
+}
+
+// runForeground runs a program that gets the signals that we get.
+func runForeground(cmd *exec.Cmd) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case sig := <-signals:
+				_ = cmd.Process.Signal(sig)
+			case <-ended:
+				return
+			}
+		}
+	}()
+	defer close(ended)
+	return cmd.Wait()
+}

@@ -133,8 +133,7 @@ Commands (acp-bridge help COMMAND shows the flags of one):
 	b.WriteString(`
 Flags with an editor:
   --claude PATH         the Claude Code executable (default: found)
-  --ask RUNG            ask first by form, permission or message (default: auto)
-  --hub URL             put questions also to an acp-bridge-hub; --ask hub only there
+  --ask RUNG, --hub URL ask first by form, permission or message; also at a hub
   --guard-auto-answers  distrust answers that come faster than a person can read
   --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
   --trace FILE          write all lines to and from the editor and Claude Code

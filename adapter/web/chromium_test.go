@@ -1,0 +1,245 @@
+package web_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// chromium is a real browser, driven over its debugging pipe.
+type chromium struct {
+	t  *testing.T
+	in *os.File
+
+	mu      sync.Mutex
+	serial  int
+	replies map[int]chan json.RawMessage
+}
+
+// newChromium starts the browser that ACP_BRIDGE_CHROMIUM names.
+func newChromium(t *testing.T) *chromium {
+	path := os.Getenv("ACP_BRIDGE_CHROMIUM")
+	if path == "" {
+		t.Skip("ACP_BRIDGE_CHROMIUM does not name a Chromium")
+	}
+	ours, theirs := pipe(t)
+	back, forth := pipe(t)
+	dir, err := os.MkdirTemp("", "chromium-")
+	require.NoError(t, err)
+	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--user-data-dir="+dir, "about:blank")
+	cmd.ExtraFiles = []*os.File{ours, forth}
+	require.NoError(t, cmd.Start())
+	ours.Close()
+	forth.Close()
+	b := &chromium{t: t, in: theirs, replies: map[int]chan json.RawMessage{}}
+	ended := make(chan struct{})
+	go func() { b.read(back); close(ended) }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		theirs.Close()
+		back.Close()
+		<-ended
+		_ = os.RemoveAll(dir) // its children may still write
+	})
+	return b
+}
+
+func pipe(t *testing.T) (r, w *os.File) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	return r, w
+}
+
+func (b *chromium) read(r *os.File) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID int
+		}
+		if json.Unmarshal(line[:len(line)-1], &m) == nil && m.ID != 0 {
+			b.mu.Lock()
+			c := b.replies[m.ID]
+			delete(b.replies, m.ID)
+			b.mu.Unlock()
+			c <- line[:len(line)-1]
+		}
+	}
+}
+
+// call makes a call of the browser's protocol; the reply's result goes into v.
+func (b *chromium) call(session, method string, params map[string]any, v any) {
+	b.t.Helper()
+	reply := b.send(session, method, params)
+	var r struct {
+		Result json.RawMessage
+		Error  *struct{ Message string }
+	}
+	require.NoError(b.t, json.Unmarshal(reply, &r))
+	require.Nil(b.t, r.Error, "%s: %s", method, reply)
+	if v != nil {
+		require.NoError(b.t, json.Unmarshal(r.Result, v))
+	}
+}
+
+func (b *chromium) send(session, method string, params map[string]any) json.RawMessage {
+	b.t.Helper()
+	b.mu.Lock()
+	b.serial++
+	id, c := b.serial, make(chan json.RawMessage, 1)
+	b.replies[id] = c
+	m := map[string]any{"id": id, "method": method, "params": params}
+	if session != "" {
+		m["sessionId"] = session
+	}
+	data, err := json.Marshal(m)
+	require.NoError(b.t, err)
+	_, err = b.in.Write(append(data, 0))
+	b.mu.Unlock()
+	require.NoError(b.t, err)
+	select {
+	case reply := <-c:
+		return reply
+	case <-time.After(60 * time.Second):
+		b.t.Fatalf("%s: no reply", method)
+		return nil
+	}
+}
+
+// tab is a page in the browser.
+type tab struct {
+	*chromium
+	session string
+}
+
+func (b *chromium) newTab(width int, dark bool) *tab {
+	b.t.Helper()
+	var target struct{ TargetID string }
+	b.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var attached struct{ SessionID string }
+	b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	p := &tab{b, attached.SessionID}
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	p.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	return p
+}
+
+func (p *tab) call(method string, params map[string]any) {
+	p.t.Helper()
+	p.chromium.call(p.session, method, params, nil)
+}
+
+func (p *tab) open(url string) {
+	p.t.Helper()
+	p.call("Page.navigate", map[string]any{"url": url})
+	p.until(fmt.Sprintf(`location.href.startsWith(%q) && document.readyState === "complete"`, url))
+}
+
+// eval runs a script and returns its value as JSON.
+func (p *tab) eval(script string) string {
+	p.t.Helper()
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails json.RawMessage
+	}
+	p.chromium.call(p.session, "Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true, "awaitPromise": true}, &r)
+	require.Empty(p.t, string(r.ExceptionDetails), script)
+	return string(r.Result.Value)
+}
+
+// until waits until a script is true.
+func (p *tab) until(script string) {
+	p.t.Helper()
+	for end := time.Now().Add(40 * time.Second); ; {
+		if p.try(script) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond) // the page has no other way to tell
+		if time.Now().After(end) {
+			p.shot("failed")
+			p.t.Fatalf("never true: %s\n%s", script, p.eval("document.body.innerText"))
+		}
+	}
+}
+
+// try is eval for a page that may be changing under it.
+func (p *tab) try(script string) bool {
+	reply := p.send(p.session, "Runtime.evaluate", map[string]any{"expression": "Boolean(" + script + ")", "returnByValue": true})
+	var r struct {
+		Result struct{ Result struct{ Value any } }
+	}
+	return json.Unmarshal(reply, &r) == nil && r.Result.Result.Value == true
+}
+
+// click clicks the middle of an element with the mouse.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	var at struct{ X, Y float64 }
+	script := fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"}); const b = e.getBoundingClientRect(); return {X: b.x + b.width/2, Y: b.y + b.height/2}; })()`, selector)
+	require.NoError(p.t, json.Unmarshal([]byte(p.eval(script)), &at))
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1})
+	}
+}
+
+func (p *tab) words(text string) { p.call("Input.insertText", map[string]any{"text": text}) }
+
+// key presses one key.
+func (p *tab) key(name string) {
+	p.t.Helper()
+	keys := map[string]struct {
+		code int
+		text string
+	}{"Tab": {9, ""}, " ": {32, " "}, "Enter": {13, "\r"}, "ArrowDown": {40, ""}}
+	k := keys[name]
+	params := map[string]any{"type": "keyDown", "key": name, "code": strings.ReplaceAll(name, " ", "Space"), "windowsVirtualKeyCode": k.code}
+	if k.text != "" {
+		params["text"] = k.text
+	}
+	p.call("Input.dispatchKeyEvent", params)
+	p.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": name, "code": strings.ReplaceAll(name, " ", "Space"), "windowsVirtualKeyCode": k.code})
+}
+
+// tabTo presses Tab until a script says that the focus is where it should be.
+func (p *tab) tabTo(script string) {
+	p.t.Helper()
+	for range 60 {
+		if p.eval(script) == "true" {
+			return
+		}
+		p.key("Tab")
+	}
+	p.t.Fatalf("the keyboard does not reach %s", script)
+}
+
+// shot keeps a picture of the page, if somebody wants to look at it.
+func (p *tab) shot(name string) {
+	dir := os.Getenv("ACP_BRIDGE_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	var r struct{ Data string }
+	p.chromium.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &r)
+	data, err := base64.StdEncoding.DecodeString(r.Data)
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.WriteFile(filepath.Join(dir, name+".png"), data, 0o600))
+}

@@ -135,8 +135,7 @@ Flags with an editor:
   --claude PATH         the Claude Code executable (default: found)
   --ask RUNG, --hub URL ask first by form, permission or message; also at a hub
   --guard-auto-answers  distrust answers that come faster than a person can read
-  --log-level LEVEL     debug, info, warn (default) or error; --log-file FILE
-  --trace FILE          write all lines to and from the editor and Claude Code
+  --log-level LEVEL     debug to error; --log-file FILE; --trace FILE: all lines
 `)
 	return b.String()
 }

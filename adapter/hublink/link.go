@@ -163,7 +163,7 @@ func detailOf(e desk.Entry) (detail string, ok bool) {
 }
 
 // counted are ids that every process gives again.
-var counted = regexp.MustCompile(`^[A-Za-z_-]*[0-9]{0,6}$`)
+var counted = regexp.MustCompile(`^([A-Za-z_-]*[0-9]{1,6})?$`)
 
 // idOf is the id of a call at the hub. One that is a mere number gets the name
 // of the process: elsewhere it is another question.

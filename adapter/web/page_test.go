@@ -193,7 +193,7 @@ func TestPageWithoutJavaScript(t *testing.T) {
 	p.until(`document.querySelector(".card")`)
 	p.click(`button[value=answer]`)
 	p.until(`document.querySelector("h1").textContent === "Not answered"`)
-	p.click(`input[value="1"]`)
+	p.click(`input[name=a0][value="1"]`)
 	p.click(`button[value=answer]`)
 	require.Equal(t, []string{"Logs"}, s.answered(r)[0].Selected)
 	p.until(`document.querySelector(".count").textContent === "Nothing waits."`)

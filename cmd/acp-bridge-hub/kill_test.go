@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain is the hub itself where a test has started it.
+func TestMain(m *testing.M) {
+	if os.Getenv("ACP_BRIDGE_HUB_TEST") != "" {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// process is a hub in a process of its own.
+type process struct {
+	t              *testing.T
+	dir            string
+	cmd            *exec.Cmd
+	address, token string
+}
+
+func startHub(t *testing.T, dir, listen string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "--data", dir, "--listen", listen)
+	cmd.Env = append(os.Environ(), "ACP_BRIDGE_HUB_TEST=1")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	p := &process{t: t, dir: dir, cmd: cmd}
+	t.Cleanup(p.kill)
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if address, ok := strings.CutPrefix(lines.Text(), "The hub listens on "); ok {
+			p.address = address
+			break
+		}
+	}
+	require.NotEmpty(t, p.address)
+	go func() { _, _ = io.Copy(io.Discard, stderr) }()
+	data, err := os.ReadFile(filepath.Join(dir, "token"))
+	require.NoError(t, err)
+	p.token = strings.TrimSpace(string(data))
+	return p
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// post returns the status, 0 if there was no reply.
+func (p *process) post(path, body string) int {
+	req, err := http.NewRequest(http.MethodPost, p.address+path, strings.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	req.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer reply.Body.Close()
+	_, err = io.Copy(io.Discard, reply.Body)
+	if err != nil {
+		return 0
+	}
+	return reply.StatusCode
+}
+
+func (p *process) get(path string) []byte {
+	p.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, p.address+path, nil)
+	require.NoError(p.t, err)
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	reply, err := http.DefaultClient.Do(req)
+	require.NoError(p.t, err)
+	defer reply.Body.Close()
+	require.Equal(p.t, http.StatusOK, reply.StatusCode)
+	data, err := io.ReadAll(reply.Body)
+	require.NoError(p.t, err)
+	return data
+}
+
+// fate is what the clients of a question know of it.
+type fate struct {
+	id    string
+	tried map[string]bool // answers that were sent
+	given string          // the answer that got a 200
+}
+
+// TestKilledUnderLoad kills the hub at random moments while questions are asked
+// and answered. Every question that was accepted is there after it; an answer
+// that got a 200 is the answer, and none is there that nobody gave.
+func TestKilledUnderLoad(t *testing.T) {
+	kills := 5
+	if n, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_KILLS")); err == nil {
+		kills = n
+	}
+	dir := t.TempDir()
+	p := startHub(t, dir, "127.0.0.1:0")
+	listen := strings.TrimPrefix(p.address, "http://")
+	fates := map[string]*fate{}
+	next := 0
+	for range kills {
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		for range 4 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					mu.Lock()
+					next++
+					f := &fate{id: fmt.Sprintf("call-%d-x", next), tried: map[string]bool{}}
+					mu.Unlock()
+					if p.post("/conversations/c"+f.id+"/ask", askBody(f.id)) != http.StatusAccepted {
+						continue // nobody was told that it is kept
+					}
+					mu.Lock()
+					fates[f.id] = f
+					mu.Unlock()
+					if rand.IntN(3) == 0 {
+						continue // stays open
+					}
+					var both sync.WaitGroup
+					for _, label := range []string{"Yes", "No"} {
+						f.tried[label] = true
+						both.Go(func() {
+							if p.post("/conversations/c"+f.id+"/respond", `{"answers":{"Go on?":"`+label+`"}}`) == http.StatusOK {
+								mu.Lock()
+								defer mu.Unlock()
+								require.Empty(t, f.given, "two answers were accepted")
+								f.given = label
+							}
+						})
+					}
+					both.Wait()
+				}
+			})
+		}
+		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond) // a random moment is the point
+		p.kill()
+		close(stop)
+		wg.Wait()
+		p = startHub(t, dir, listen)
+		checkFates(t, p, fates)
+	}
+	require.NotEmpty(t, fates)
+	t.Logf("%d questions over %d kills", len(fates), kills)
+}
+
+func askBody(id string) string {
+	return `{"id":"` + id + `","name":"AskUserQuestion","input":{"questions":[{"question":"Go on?","header":"Go","multiSelect":false,"options":[{"label":"Yes","description":""},{"label":"No","description":""}]}]}}`
+}
+
+func checkFates(t *testing.T, p *process, fates map[string]*fate) {
+	t.Helper()
+	for _, f := range fates {
+		var q struct {
+			State   struct{ Type string }
+			Outcome string
+			Result  json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal(p.get("/conversations/c"+f.id+"/questions/"+f.id), &q))
+		switch {
+		case f.given != "":
+			require.Equal(t, "answered", q.Outcome, f.id)
+			require.True(t, bytes.Contains(q.Result, []byte(`"Go on?":"`+f.given+`"`)), "%s: %s", f.given, q.Result)
+		case len(f.tried) == 0:
+			require.Equal(t, "awaiting_user_response", q.State.Type, f.id)
+		}
+	}
+}
+
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	command := func(args ...string) (int, string, string) {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), append(args, "--data", dir), &out, &errOut)
+		return code, out.String(), errOut.String()
+	}
+	// Without a hub the folder is changed, with one the hub is asked.
+	code, out, _ := command("device", "add", "laptop", "--can", "admin")
+	require.Equal(t, 0, code)
+	p := startHub(t, dir, "127.0.0.1:0")
+	words := strings.Fields(out)
+	own := p.token
+	p.token = words[len(words)-1]
+	p.get("/devices")
+	p.token = own
+	code, _, errOut := command("device", "add", "laptop")
+	require.Equal(t, 1, code)
+	require.Contains(t, errOut, "is there already")
+	_, out, _ = command("device", "list")
+	require.Contains(t, out, "laptop  admin")
+	code, out, _ = command("login", "--device", "laptop")
+	require.Equal(t, 0, code)
+	require.True(t, strings.HasPrefix(out, p.address+"/login?code="))
+	code, _, _ = command("device", "remove", "laptop")
+	require.Equal(t, 0, code)
+	code, _, errOut = command("--listen", "127.0.0.1:0")
+	require.Equal(t, 1, code)
+	require.Contains(t, errOut, "a hub with this folder is running")
+	for _, args := range [][]string{{"devices"}, {"device", "add"}, {"--tls-cert", "x"}, {"--keep", "-1h"}, {"--nonsense"}} {
+		code, _, _ = command(args...)
+		require.Equal(t, 2, code, args)
+	}
+	for _, name := range []string{"token", "access.json", "address"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.EqualValues(t, 0o600, info.Mode().Perm(), name)
+	}
+}

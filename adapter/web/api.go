@@ -100,7 +100,7 @@ func readAsking(conversation, name string, body []byte) (a hub.Asking, err error
 		if err != nil {
 			return a, badf("%w", err)
 		}
-		a.Dialect, a.Document, a.Call = req.Dialect.ID(), body, req.Call
+		a.Dialect, a.Document, a.Call = req.Dialect, body, req.Call
 		var who struct{ Title, Agent, Machine, Cwd string }
 		if json.Unmarshal(body, &who) == nil {
 			a.Title, a.Agent, a.Machine, a.Dir = who.Title, who.Agent, who.Machine, who.Cwd

@@ -201,14 +201,14 @@ func TestStdinResolver(t *testing.T) {
 	many := question("Which?", "a", "b", "c")
 	many.MultiSelect = true
 	req := auq.Request{Questions: []auq.Question{question("One?", "a", "b"), many}}
-	in := strings.NewReader("2\nother\n1,3\nother my own words\nother\n1\n  \nleft over\n")
+	in := strings.NewReader("2\nother\n1,3\nother my own words\n1\n\nleft over\n")
 	var out strings.Builder
 	resolver := auq.StdinResolver{In: in, Out: &out}
 
 	answers, err := resolver.Ask(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, []auq.Answer{{Question: "One?", Selected: []string{"b"}}, {Question: "Which?", Selected: []string{"a", "c"}}}, answers)
-	require.Contains(t, out.String(), "[H] One?\n  1. a\n  2. b\n")
+	require.Contains(t, out.String(), "One?\n\n1. a\n2. b\n")
 
 	answers, err = resolver.Ask(t.Context(), req)
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -31,24 +30,6 @@ type StaticResolver struct {
 
 // Ask implements [Resolver].
 func (s StaticResolver) Ask(context.Context, Request) ([]Answer, error) { return s.Answers, s.Err }
-
-// StdinResolver asks on Out and reads the answers from In, a line for each
-// question: a number, numbers apart by commas for a multi-select question, or
-// the word other and a text. An empty line cancels. It reads no further than
-// the last answer; when ctx ends, a line that is awaited then is lost.
-//
-// It is for examples and trials. Package adapter/terminal draws a picker.
-type StdinResolver struct {
-	In  io.Reader
-	Out io.Writer
-}
-
-// Ask implements [Resolver].
-func (s StdinResolver) Ask(ctx context.Context, req Request) ([]Answer, error) {
-	turns := newTurns(s.In, s.Out)
-	defer turns.end()
-	return Through(&adapter.Lines{In: turns, Out: turns}, "").Ask(ctx, req)
-}
 
 // Through asks with a resolver of package adapter: in an ACP editor, in the
 // terminal, through a hub. Session is the ACP session that the questions belong

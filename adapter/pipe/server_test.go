@@ -38,7 +38,7 @@ func TestPairs(t *testing.T) {
 	s := &pipe.Server{Ask: echo, Report: func(p string) { t.Errorf("reported: %s", p) }}
 	require.NoError(t, s.Serve(t.Context(), strings.NewReader(pi+"\n\n"+opal), &out))
 	require.Equal(t, `{"type":"ask_user_response","requestId":"r1","answered":true,"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],`+
-		`"details":{"questions":[{"question":"Name?"}],"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],"mode":"rpc","metadata":{"source":"x"}}}
+		`"details":{"questions":[{"question":"Name?"}],"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],"mode":"rpc","metadata":{"source":"x"},"summary":"The user was asked \"Name?\" and wrote \"Name?\"."}}
 {"jsonrpc":"2.0","id":7,"result":{"answer":"Why?"}}
 `, out.String())
 }

@@ -164,7 +164,7 @@ func TestAskAtOnce(t *testing.T) {
 	}
 	all(func(n int) {
 		out, code := ask(n)
-		if want := fmt.Sprintf(`{"answer":"to Question %d?"}`, n); strings.TrimSpace(out) != want || code != 0 {
+		if want := fmt.Sprintf("to Question %d?", n); strings.TrimSpace(out) != want || code != 0 {
 			t.Errorf("question %d: exit code %d, %s", n, code, out)
 		}
 	})

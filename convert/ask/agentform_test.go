@@ -130,3 +130,14 @@ func TestAgentFormAddress(t *testing.T) {
 		require.Contains(t, form.Questions[0].Text, address)
 	}
 }
+
+// None of the above stands for own words in Codex's forms alone. Elsewhere it is
+// an option like any other.
+func TestNoneOfTheAboveIsAnOption(t *testing.T) {
+	c := convert.Call{ID: "c", Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{{Label: "a"}, {Label: "None of the above"}}}}}
+	params, err := json.Marshal(ask.Form(c))
+	require.NoError(t, err)
+	form, err := ask.AgentForm{Params: params}.Call()
+	require.NoError(t, err)
+	require.Equal(t, c.Questions[0].Options, form.Questions[0].Options)
+}

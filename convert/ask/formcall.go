@@ -191,7 +191,7 @@ func (t *formField) addOption(q *convert.Question, o gjson.Result) {
 	if t.indexOf(value) >= 0 {
 		return
 	}
-	if t.custom != "" && value.Str == noneOfThese {
+	if t.custom != "" && value.Str == noneOfThese && read.Field(read.Field(t.schema, "_meta"), "codex").Exists() {
 		t.other = value
 		return
 	}

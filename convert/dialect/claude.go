@@ -19,9 +19,9 @@ func (claude) id() string { return "claude" }
 
 func (claude) recognises(d document) bool {
 	if d.tool != "" {
-		return d.tool == "AskUserQuestion"
+		return d.tool == "AskUserQuestion" && !d.snake()
 	}
-	return d.bare() && !d.freeText() && !d.input.Get("question").Exists()
+	return d.bare() && !d.freeText() && !hasAny(d.input, "question", "suggestions")
 }
 
 func (claude) decode(d document) (convert.Call, error) {

@@ -1,6 +1,9 @@
 package dialect
 
 import (
+	"slices"
+	"strconv"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -14,10 +17,12 @@ const cursorMethod = "cursor/ask_question"
 
 func (cursor) id() string { return "cursor" }
 
-func (cursor) recognises(d document) bool { return d.isMethod(cursorMethod) }
+func (cursor) recognises(d document) bool {
+	return d.isMethod(cursorMethod) || d.tool == "" && !d.isRPC() && d.input.Get("questions.0.prompt").Exists()
+}
 
 func (cursor) decode(d document) (convert.Call, error) {
-	params := d.root.Get("params")
+	params := d.params()
 	var call convert.Call
 	for i, v := range params.Get("questions").Array() {
 		q := convert.Question{
@@ -29,13 +34,14 @@ func (cursor) decode(d document) (convert.Call, error) {
 		}
 		call.Questions = append(call.Questions, q)
 	}
-	limits := anyCount
-	limits.FreeText, limits.RepeatQuestions = false, true // ids tell them apart
-	if err := call.Validate(limits); err != nil {
+	if err := call.Validate(cursorLimits); err != nil {
 		return convert.Call{}, err
 	}
 	return inSession(call, params), nil
 }
+
+// cursorLimits let texts come twice: ids tell the questions apart.
+var cursorLimits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, RepeatQuestions: true}
 
 func cursorOptions(question gjson.Result) (l labels) {
 	for _, o := range question.Get("options").Array() {
@@ -66,7 +72,7 @@ func (cursor) encode(d document, _ convert.Call, r Reply) Result {
 	default:
 		return d.refuse(r.Outcome)
 	}
-	questions := d.root.Get("params.questions").Array()
+	questions := d.params().Get("questions").Array()
 	for i, a := range r.Outcome.Answers {
 		if i < len(questions) && !a.Empty() {
 			options := cursorOptions(questions[i])
@@ -74,4 +80,60 @@ func (cursor) encode(d document, _ convert.Call, r Reply) Result {
 		}
 	}
 	return d.respond(map[string]cursorOutcome{"outcome": o})
+}
+
+func (cursor) holds() holds { return holds{limits: cursorLimits, multi: true, closed: true} }
+
+func (cursor) write(c convert.Call) any {
+	type option struct {
+		ID    string `json:"id"`
+		Label string `json:"label"`
+	}
+	type question struct {
+		ID            string   `json:"id"`
+		Prompt        string   `json:"prompt"`
+		Options       []option `json:"options"`
+		AllowMultiple bool     `json:"allowMultiple,omitempty"`
+	}
+	params := struct {
+		SessionID  string     `json:"sessionId,omitempty"`
+		ToolCallID string     `json:"toolCallId"`
+		Questions  []question `json:"questions"`
+	}{SessionID: c.Session, ToolCallID: c.ID}
+	for i, q := range c.Questions {
+		made := question{ID: "q" + strconv.Itoa(i+1), Prompt: q.Text, AllowMultiple: q.MultiSelect}
+		for j, o := range q.Options {
+			made.Options = append(made.Options, option{"o" + strconv.Itoa(j+1), o.Label})
+		}
+		params.Questions = append(params.Questions, made)
+	}
+	return rpcCall(cursorMethod, params)
+}
+
+func (cursor) read(d document, c convert.Call, g given) (convert.Outcome, error) {
+	outcome := g.json.Get("outcome")
+	switch word := outcome.Get("outcome").Str; {
+	case g.json.Get("error").Exists():
+		return failure(g.json.Get("error").String()), nil
+	case word == "skipped":
+		return notAnswered(convert.Declined), nil
+	case word == "cancelled":
+		return notAnswered(convert.Cancelled), nil
+	case word != "answered":
+		return convert.Outcome{}, notThe(`"outcome":{"outcome":"answered", "skipped" or "cancelled"}`)
+	}
+	answers := make([]convert.Answer, len(c.Questions))
+	questions := d.params().Get("questions").Array()
+	for _, a := range outcome.Get("answers").Array() {
+		i := slices.IndexFunc(questions, func(q gjson.Result) bool { return q.Get("id").String() == a.Get("questionId").String() })
+		if i < 0 {
+			return convert.Outcome{}, notThe("answers to the questions that were asked")
+		}
+		var err error
+		options := cursorOptions(questions[i])
+		if answers[i].Selected, err = options.labels(strs(a.Get("selectedOptionIds"))); err != nil {
+			return convert.Outcome{}, err
+		}
+	}
+	return answered(answers)
 }

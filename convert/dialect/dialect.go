@@ -81,7 +81,8 @@ type Result struct {
 
 // dialects are all there are, in the order of their names.
 var dialects = []dialect{
-	choice{}, claude{}, cursor{}, goText{}, grok{}, grokPlan{}, opal{}, phoenix{}, pi{}, qwen{},
+	a2a{}, agUI{}, choice{}, claude{}, cline{}, codex{}, copilot{}, crush{}, cursor{}, gemini{}, goText{}, grok{}, grokPlan{},
+	kimi{}, langGraph{}, mcp{}, opal{}, openCode{}, phoenix{}, pi{}, qwen{}, roo{},
 }
 
 // find returns the dialect of that name, nil if there is none.
@@ -139,7 +140,7 @@ func Decode(raw []byte, name string) (Request, error) {
 	}
 	d := find(name)
 	if d == nil {
-		return Request{}, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(IDs(), ", "))
+		return Request{}, unknown(name)
 	}
 	call, err := d.decode(doc)
 	if err != nil {
@@ -192,9 +193,10 @@ func open(raw []byte) (document, error) {
 	return doc, nil
 }
 
-// bare reports whether the document is a tool input without any envelope.
+// bare reports whether the document is a tool input without any envelope, and
+// none that only one agent writes.
 func (d document) bare() bool {
-	return d.tool == "" && !d.root.Get("method").Exists() && !d.root.Get("type").Exists()
+	return d.tool == "" && !hasAny(d.root, "method", "type", "requestedSchema", "url", "action_request", "task", "status", "sessionID", "questions.0.prompt")
 }
 
 // freeText reports whether some question has no options.

@@ -1,15 +1,10 @@
 package dialect_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
@@ -41,34 +36,15 @@ func TestRecognisedByOne(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	files, err := filepath.Glob("../../testdata/golden/*/*.txtar")
-	require.NoError(f, err)
-	nested, err := filepath.Glob("../../testdata/golden/dialect/*/*.txtar")
-	require.NoError(f, err)
-	for _, name := range append(files, nested...) {
-		data, err := os.ReadFile(name)
-		require.NoError(f, err)
-		for _, section := range txtar.Parse(data).Files {
-			if section.Name == "call.json" {
-				f.Add(section.Data)
-			}
-		}
+// The dialect is recognised or refused, whatever the document is.
+func FuzzRecognise(f *testing.F) {
+	for _, call := range goldenCalls(f, "*/*", "dialect/*/*") {
+		f.Add(call)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, id := range append(dialect.IDs(), "") {
-			req, err := dialect.Decode(data, id)
-			if err != nil {
-				continue
-			}
-			answers := make([]convert.Answer, len(req.Call.Questions))
-			for i := range answers {
-				answers[i].Text = "x"
-			}
-			for _, o := range []convert.Outcome{{Status: convert.Answered, Answers: answers}, {Status: convert.Cancelled}, {Status: convert.Failed, Reason: "r"}} {
-				body := dialect.Encode(req, dialect.Reply{Outcome: o}).Body
-				require.True(t, req.Dialect == "go" || json.Valid(body), "%s", body)
-			}
+		id, err := dialect.Recognise(data)
+		if err == nil {
+			require.Contains(t, dialect.IDs(), id)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 )
 
 // grok is Grok's ask_user_question as the agent puts it to an ACP client: an
@@ -18,12 +19,11 @@ func (grok) id() string { return "grok" }
 func (grok) recognises(d document) bool { return d.isMethod(grokMethod) }
 
 func (grok) decode(d document) (convert.Call, error) {
-	params := d.root.Get("params")
-	call, err := convert.Parse([]byte(params.Raw), anyCount)
+	call, err := convert.Parse(renamed(d.params(), questionNames{multi: "multi_select"}), anyCount)
 	if err != nil {
 		return convert.Call{}, err
 	}
-	return inSession(call, params), nil
+	return inSession(call, d.params()), nil
 }
 
 type grokResult struct {
@@ -59,6 +59,61 @@ func (grok) encode(d document, c convert.Call, r Reply) Result {
 	return d.respond(result)
 }
 
+func (grok) holds() holds {
+	return holds{limits: anyCount, description: true, preview: true, multi: true, open: true}
+}
+
+func (grok) write(c convert.Call) any {
+	type option struct {
+		Label       string `json:"label"`
+		Description string `json:"description,omitempty"`
+		Preview     string `json:"preview,omitempty"`
+	}
+	type question struct {
+		Question    string   `json:"question"`
+		Options     []option `json:"options"`
+		MultiSelect bool     `json:"multiSelect"`
+	}
+	params := struct {
+		SessionID  string     `json:"sessionId"`
+		ToolCallID string     `json:"toolCallId"`
+		Questions  []question `json:"questions"`
+		Mode       string     `json:"mode"`
+	}{c.Session, c.ID, nil, "default"}
+	for _, q := range c.Questions {
+		made := question{q.Text, []option{}, q.MultiSelect}
+		for _, o := range q.Options {
+			made.Options = append(made.Options, option{o.Label, o.Description, o.Preview})
+		}
+		params.Questions = append(params.Questions, made)
+	}
+	return rpcCall(grokMethod, params)
+}
+
+// read takes own words in the list, and beside the label Other as a note.
+func (grok) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
+	switch outcome := g.json.Get("outcome").Str; {
+	case g.json.Get("error").Exists():
+		return failure(g.json.Get("error").String()), nil
+	case outcome == "cancelled":
+		return notAnswered(convert.Cancelled), nil
+	case outcome == "skip_interview", outcome == "chat_about_this": // what was picked before is not the answer
+		return notAnswered(convert.Declined), nil
+	case outcome != "accepted":
+		return convert.Outcome{}, notThe(`"outcome":"accepted", "cancelled", "skip_interview" or "chat_about_this"`)
+	}
+	answers := make([]convert.Answer, len(c.Questions))
+	for i, q := range c.Questions {
+		list := strs(read.Field(g.json.Get("answers"), q.Text))
+		note := read.Field(g.json.Get("annotations"), q.Text).Get("notes").String()
+		if answers[i] = items(q, list); answers[i].Text == "Other" && note != "" {
+			answers[i].Text, note = note, ""
+		}
+		answers[i].Note = note
+	}
+	return answered(answers)
+}
+
 // grokPlan is the plan that Grok's model wants to leave plan mode with. The
 // user lets it, has it plan on, or ends plan mode without the plan.
 type grokPlan struct{}
@@ -76,7 +131,7 @@ var grokPlanOutcomes = map[string]string{
 }
 
 func (grokPlan) decode(d document) (convert.Call, error) {
-	params := d.root.Get("params")
+	params := d.params()
 	text := "The agent is ready to carry out its plan."
 	if plan := params.Get("planContent").String(); plan != "" {
 		text = plan + "\n\n" + text

@@ -2,13 +2,17 @@ package dialect
 
 import (
 	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // opal is Opal's ask_user with one question and optional choices, as a tool
-// call or as the JSON-RPC request client/ask_user.
+// call, whose result is the bare answer, or as the JSON-RPC request
+// client/ask_user.
 type opal struct{}
 
 const opalMethod = "client/ask_user"
@@ -18,32 +22,33 @@ func (opal) id() string { return "opal" }
 func (opal) recognises(d document) bool {
 	switch {
 	case d.tool != "":
-		return d.tool == "ask_user" && !d.input.Get("questions").Exists()
+		return d.tool == "ask_user" && !hasAny(d.input, "questions", "suggestions", "allow_freeform", "requestedSchema")
 	case d.bare():
-		return d.input.Get("question").Exists() && !d.input.Get("questions").Exists()
+		return d.input.Get("question").Exists() && !hasAny(d.input, "questions", "suggestions", "allow_freeform")
 	}
 	return d.isMethod(opalMethod)
 }
+
+func hasAny(v gjson.Result, keys ...string) bool {
+	for _, k := range keys {
+		if v.Get(k).Exists() {
+			return true
+		}
+	}
+	return false
+}
+
+var opalLimits = convert.Limits{MaxQuestions: 1, MinOptions: -1, MaxOptions: -1, FreeText: true}
 
 func (opal) decode(d document) (convert.Call, error) {
 	input := d.input
 	if d.isRPC() {
 		input = d.root.Get("params")
 	}
-	question := map[string]json.RawMessage{}
-	if text := input.Get("question"); text.Exists() {
-		question["question"] = raw(text)
-	}
-	if choices := input.Get("choices"); choices.Exists() {
-		question["options"] = raw(choices)
-	}
-	call, err := convert.Parse(clean.JSON(map[string]any{"questions": []any{question}}), convert.Limits{
-		MaxQuestions: 1, MinOptions: -1, MaxOptions: -1, FreeText: true,
-	})
+	call, err := oneQuestion(input, "choices", opalLimits)
 	if err != nil {
 		return convert.Call{}, err
 	}
-	call.Input = raw(input)
 	call.Session = input.Get("session_id").String()
 	if d.isRPC() {
 		call.ID = d.root.Get("id").String()
@@ -51,26 +56,71 @@ func (opal) decode(d document) (convert.Call, error) {
 	return call, nil
 }
 
+// oneQuestion reads an input that is a question itself, with its options under
+// a name of its own.
+func oneQuestion(input gjson.Result, options string, limits convert.Limits) (convert.Call, error) {
+	question := map[string]json.RawMessage{}
+	if text := input.Get("question"); text.Exists() {
+		question["question"] = raw(text)
+	}
+	if choices := input.Get(options); choices.Exists() {
+		question["options"] = raw(choices)
+	}
+	call, err := convert.Parse(clean.JSON(map[string]any{"questions": []any{question}}), limits)
+	call.Input = raw(input)
+	return call, err
+}
+
 type opalAnswer struct {
 	Answer string `json:"answer"`
 }
 
+// opalFailed stands before the reason where a tool call has no answer.
+const opalFailed = "User input request failed: "
+
 func (opal) encode(d document, c convert.Call, r Reply) Result {
 	o := r.Outcome
-	answered := o.Status == convert.Answered && len(o.Answers) > 0
-	var answer opalAnswer
-	if answered {
-		a := o.Answers[0]
-		answer.Answer = convert.WithNote(convert.AnswerText(c.Questions[0], a), a.Note)
-	}
-	if !d.isRPC() {
-		if answered {
-			return Result{Body: clean.JSON(answer)}
+	if o.Status != convert.Answered || len(o.Answers) == 0 {
+		if d.isRPC() {
+			return d.refuse(o)
 		}
-		return Result{Body: clean.JSON(map[string]string{"error": o.Message()}), IsError: true}
+		return Result{Body: []byte(opalFailed + o.Message()), IsError: true}
 	}
-	if answered {
-		return d.respond(answer)
+	answer := convert.WithNote(convert.AnswerText(c.Questions[0], o.Answers[0]), o.Answers[0].Note)
+	if d.isRPC() {
+		return d.respond(opalAnswer{answer})
 	}
-	return d.refuse(o)
+	return Result{Body: []byte(answer)}
+}
+
+func (opal) holds() holds { return holds{limits: opalLimits, open: true} }
+
+func (opal) write(c convert.Call) any {
+	q := c.Questions[0]
+	input := struct {
+		Question string   `json:"question"`
+		Choices  []string `json:"choices,omitempty"`
+	}{q.Text, labelsOf(q)}
+	return toolUse{c.ID, "ask_user", input}
+}
+
+func labelsOf(q convert.Question) []string {
+	var labels []string
+	for _, o := range q.Options {
+		labels = append(labels, o.Label)
+	}
+	return labels
+}
+
+func (opal) read(d document, c convert.Call, g given) (convert.Outcome, error) {
+	text := g.text
+	if answer := g.json.Get("answer"); answer.Type == gjson.String {
+		text = answer.Str
+	} else if d.isRPC() {
+		return convert.Outcome{}, notThe(`{"answer":"…"}`)
+	}
+	if reason, failed := strings.CutPrefix(text, opalFailed); failed {
+		return failure(reason), nil
+	}
+	return answered([]convert.Answer{said(c.Questions[0], text)})
 }

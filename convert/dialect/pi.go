@@ -2,15 +2,18 @@ package dialect
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // pi is pi's ask_user with a list of questions, as a tool call or as an
-// ask_user_request that is answered by an ask_user_response.
+// ask_user_request that is answered by an ask_user_response. Its simple form is
+// one question with suggestions, which are options.
 type pi struct{}
 
 const (
@@ -21,28 +24,83 @@ const (
 func (pi) id() string { return "pi" }
 
 func (pi) recognises(d document) bool {
-	if d.tool != "" {
-		return d.tool == "ask_user" && d.input.Get("questions").Exists()
+	switch simple := d.input.Get("suggestions").Exists(); {
+	case d.tool != "":
+		return d.tool == "ask_user" && (simple || d.input.Get("questions").Exists()) && !d.typed()
+	case d.root.Get("type").Exists():
+		return d.root.Get("type").Str == piRequest
+	default:
+		return d.bare() && (simple || d.freeText())
 	}
-	return d.root.Get("type").Str == piRequest || d.bare() && d.freeText()
 }
 
 func (pi) decode(d document) (convert.Call, error) {
-	call, err := convert.Parse([]byte(d.input.Raw), convert.Limits{
-		MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true,
-	})
+	call, err := convert.Parse(piInput(d), piLimits)
+	if err != nil {
+		return convert.Call{}, err
+	}
+	call.Input = raw(d.input)
 	if d.root.Get("type").Str == piRequest {
 		call.ID = d.root.Get("requestId").String()
 	}
-	return call, err
+	return call, nil
+}
+
+var piLimits = convert.Limits{
+	MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true,
+}
+
+// piInput is the input with suggestions made options.
+func piInput(d document) []byte {
+	list, _ := read.Embedded(read.Field(d.input, "questions"))
+	simple := d.input.Get("question").Exists() && !list.Exists()
+	if !simple && !slices.ContainsFunc(d.questions(), func(q gjson.Result) bool { return q.Get("suggestions").Exists() }) {
+		return []byte(d.input.Raw)
+	}
+	questions := []any{piQuestion(d.input)}
+	if !simple {
+		questions = nil
+		for _, q := range list.Array() {
+			questions = append(questions, piQuestion(q))
+		}
+	}
+	return clean.JSON(map[string]any{"questions": questions})
+}
+
+func piQuestion(q gjson.Result) any {
+	suggestions := q.Get("suggestions")
+	if !q.IsObject() || !suggestions.Exists() {
+		return json.RawMessage(q.Raw)
+	}
+	made := map[string]any{}
+	q.ForEach(func(k, v gjson.Result) bool {
+		made[k.Str] = json.RawMessage(v.Raw)
+		return true
+	})
+	made["options"] = json.RawMessage(suggestions.Raw)
+	if options := q.Get("options"); options.IsArray() && suggestions.IsArray() {
+		list := options.Array()
+		for _, s := range suggestions.Array() {
+			if !slices.ContainsFunc(list, func(o gjson.Result) bool { return o.String() == s.Str || o.Get("label").Str == s.Str }) {
+				list = append(list, s)
+			}
+		}
+		var all []json.RawMessage
+		for _, o := range list {
+			all = append(all, json.RawMessage(o.Raw))
+		}
+		made["options"] = all
+	}
+	return made
 }
 
 func (pi) encode(d document, c convert.Call, r Reply) Result {
 	result := piResultOf(c, r.Outcome)
 	if r.PendingFile != "" { // waiting is no error
 		result.PendingFile, result.Error = r.PendingFile, ""
+		result.Message = "Questions pending. User input required.\n\n" + r.Outcome.Message() + "\n\nQuestions saved to: " + r.PendingFile
 	}
-	result.Details = piDetailsOf(d, result.Answers, r)
+	result.Details = piDetailsOf(d, c, result.Answers, r)
 	if d.root.Get("type").Str == piRequest {
 		result.Type, result.RequestID = piResponse, raw(d.root.Get("requestId"))
 	}
@@ -69,10 +127,12 @@ type piResult struct {
 	// Cancelled is set when the user dismissed or declined the call.
 	Cancelled bool `json:"cancelled,omitempty"`
 	// ConnectionLost is set when the client went away.
-	ConnectionLost bool       `json:"connectionLost,omitempty"`
-	PendingFile    string     `json:"pendingFile,omitempty"`
-	Error          string     `json:"error,omitempty"`
-	Details        *piDetails `json:"details,omitempty"`
+	ConnectionLost bool   `json:"connectionLost,omitempty"`
+	PendingFile    string `json:"pendingFile,omitempty"`
+	// Message tells the model how it goes on when the questions wait.
+	Message string     `json:"message,omitempty"`
+	Error   string     `json:"error,omitempty"`
+	Details *piDetails `json:"details,omitempty"`
 }
 
 type piAnswer struct {
@@ -94,6 +154,7 @@ type piDetails struct {
 	AnsweredAt int64           `json:"answeredAt,omitempty"`
 	Mode       string          `json:"mode,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	Summary    string          `json:"summary,omitempty"`
 }
 
 // piResultOf is the result without details.
@@ -131,7 +192,7 @@ func piAnswers(c convert.Call, answers []convert.Answer) []piAnswer {
 	return list
 }
 
-func piDetailsOf(d document, answers []piAnswer, r Reply) *piDetails {
+func piDetailsOf(d document, c convert.Call, answers []piAnswer, r Reply) *piDetails {
 	if r.Outcome.Status != convert.Answered {
 		return nil
 	}
@@ -140,6 +201,7 @@ func piDetailsOf(d document, answers []piAnswer, r Reply) *piDetails {
 		Answers:   answers,
 		Mode:      r.Mode,
 		Metadata:  raw(d.input.Get("metadata")),
+		Summary:   Summary(c, r.Outcome),
 	}
 	if !r.AnsweredAt.IsZero() {
 		details.AnsweredAt = r.AnsweredAt.UnixMilli()
@@ -153,4 +215,57 @@ func raw(v gjson.Result) json.RawMessage {
 		return nil
 	}
 	return json.RawMessage(v.Raw)
+}
+
+func (pi) holds() holds {
+	return holds{limits: piLimits, header: true, description: true, preview: true, multi: true, open: true}
+}
+
+func (pi) write(c convert.Call) any {
+	return toolUse{c.ID, "ask_user", questionList{questionsJSON(c.Questions)}}
+}
+
+// read pairs answers with questions by their texts, in the order of the
+// questions: a text may come twice.
+func (pi) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
+	list := g.json.Get("answers")
+	switch {
+	case g.json.Get("connectionLost").Bool():
+		return notAnswered(convert.Disconnected), nil
+	case g.json.Get("cancelled").Bool():
+		return notAnswered(convert.Cancelled), nil
+	case g.json.Get("error").Exists():
+		return failure(g.json.Get("error").String()), nil
+	case g.json.Get("pendingFile").Exists():
+		return failure(g.json.Get("message").String()), nil
+	case !list.IsArray() || g.json.Get("answered").Type == gjson.False:
+		return convert.Outcome{}, notThe(`{"answered":true,"answers":[…]}`)
+	}
+	answers := make([]convert.Answer, len(c.Questions))
+	next := 0
+	for _, v := range list.Array() {
+		i := next
+		for i < len(c.Questions) && c.Questions[i].Text != v.Get("question").String() {
+			i++
+		}
+		if i == len(c.Questions) {
+			return convert.Outcome{}, notThe("answers to the questions that were asked, in their order")
+		}
+		answers[i] = piSaid(c.Questions[i], v)
+		next = i + 1
+	}
+	return answered(answers)
+}
+
+func piSaid(q convert.Question, v gjson.Result) (a convert.Answer) {
+	list := strs(v.Get("answer"))
+	switch last := len(list) - 1; {
+	case v.Get("wasCustom").Bool() && last >= 0: // also if it looks like a label
+		a = items(q, list[:last])
+		a.Text = list[last]
+	default:
+		a = items(q, list)
+	}
+	a.Note = v.Get("note").String()
+	return a
 }

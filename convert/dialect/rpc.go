@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -35,14 +36,30 @@ func (d document) isRPC() bool { return d.root.Get("method").Type == gjson.Strin
 // isMethod reports whether the document is a JSON-RPC request of this method.
 func (d document) isMethod(method string) bool { return d.root.Get("method").Str == method }
 
-// respond answers a JSON-RPC request with a result.
+// params are the parameters of a JSON-RPC request; of any other document they
+// are its input.
+func (d document) params() gjson.Result {
+	if d.isRPC() {
+		return d.root.Get("params")
+	}
+	return d.input
+}
+
+// respond answers a JSON-RPC request with a result. Where the document is none,
+// it is the result alone.
 func (d document) respond(result any) Result {
+	if !d.isRPC() {
+		return Result{Body: clean.JSON(result)}
+	}
 	return Result{Body: clean.JSON(rpcResponse{JSONRPC: "2.0", ID: raw(d.root.Get("id")), Result: result})}
 }
 
 // refuse answers a JSON-RPC request with an error: what happened is not the
 // user's choice, or the agent has no other word for it.
 func (d document) refuse(o convert.Outcome) Result {
+	if !d.isRPC() {
+		return Result{Body: clean.JSON(map[string]string{"error": o.Message()}), IsError: true}
+	}
 	code := codeFailed
 	switch o.Status {
 	case convert.Cancelled:
@@ -98,4 +115,20 @@ func (l *labels) of(picked []string) []string {
 		}
 	}
 	return ids
+}
+
+// labels are the labels of these ids.
+func (l *labels) labels(ids []string) (picked []string, err error) {
+	for _, id := range ids {
+		found := false
+		for _, o := range l.list {
+			if l.ids[o.Label] == id {
+				picked, found = append(picked, o.Label), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%w: no option has the id %q", convert.ErrProtocol, id)
+		}
+	}
+	return picked, nil
 }

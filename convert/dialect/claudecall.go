@@ -1,0 +1,34 @@
+package dialect
+
+import (
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
+)
+
+func (claude) holds() holds {
+	return holds{header: true, description: true, preview: true, multi: true, open: true}
+}
+
+func (claude) write(c convert.Call) any {
+	return toolUse{c.ID, "AskUserQuestion", questionList{questionsJSON(c.Questions)}}
+}
+
+// read takes a permission result, or the updated input alone.
+func (claude) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
+	input := g.json
+	switch g.json.Get("behavior").Str {
+	case "allow":
+		input = g.json.Get("updatedInput")
+	case "deny":
+		return failure(g.json.Get("message").String()), nil
+	}
+	if !input.Get("answers").IsObject() {
+		return convert.Outcome{}, notThe(`{"behavior":"allow","updatedInput":{"answers":{…}}} or {"behavior":"deny",…}`)
+	}
+	answers := byText(c, input.Get("answers"))
+	for i, q := range c.Questions {
+		note := read.Field(read.Field(input.Get("annotations"), q.Text), "notes").String()
+		answers[i].Note = note
+	}
+	return answered(answers)
+}

@@ -1,0 +1,188 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// codex is Codex's request_user_input, as a tool call or as its app server's
+// item/tool/requestUserInput. Questions have ids; answers are lists of a label
+// and a note, and own words are a note beside "None of the above".
+type codex struct{}
+
+const (
+	codexTool   = "request_user_input"
+	codexMethod = "item/tool/requestUserInput"
+	codexOther  = "None of the above"
+	codexNote   = "user_note: "
+	codexEnded  = codexTool + " was cancelled before receiving a response"
+)
+
+func (codex) id() string { return "codex" }
+
+func (codex) recognises(d document) bool { return d.tool == codexTool || d.isMethod(codexMethod) }
+
+// codexLimits let texts come twice: ids tell the questions apart. What Codex
+// tells its model (3 questions, 3 options) it does not check.
+var codexLimits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+
+func (codex) decode(d document) (convert.Call, error) {
+	params := d.params()
+	call, err := convert.Parse([]byte(params.Raw), codexLimits)
+	if err != nil {
+		return convert.Call{}, err
+	}
+	seen := map[string]bool{}
+	for i, q := range codexQuestions(d) {
+		id := q.Get("id").String()
+		switch {
+		case q.Get("isSecret").Bool(): // what is shown and stored on the way is no place for one
+			return convert.Call{}, &convert.InputError{Question: i + 1, Err: convert.ErrWrongType, Detail: "a secret cannot be asked for here"}
+		case id == "":
+			return convert.Call{}, &convert.InputError{Question: i + 1, Err: convert.ErrWrongType, Detail: "id must be a string"}
+		case seen[id]:
+			return convert.Call{}, &convert.InputError{Question: i + 1, Err: convert.ErrDuplicateQuestion, Detail: fmt.Sprintf("the id %q", id)}
+		}
+		seen[id] = true
+		call.Questions[i].Closed = len(call.Questions[i].Options) > 0 && q.Get("isOther").Type == gjson.False
+	}
+	call.Session, call.ID = params.Get("threadId").String(), params.Get("itemId").String()
+	return call, nil
+}
+
+func codexQuestions(d document) []gjson.Result {
+	return document{input: d.params()}.questions()
+}
+
+type codexResult struct {
+	Answers map[string]codexAnswer `json:"answers"`
+}
+
+type codexAnswer struct {
+	Answers []string `json:"answers"`
+}
+
+// encode tells a user who declines by an empty map: Codex goes on.
+func (codex) encode(d document, c convert.Call, r Reply) Result {
+	result := codexResult{map[string]codexAnswer{}}
+	switch {
+	case r.Outcome.Status == convert.Answered, r.Outcome.Status == convert.Declined:
+	case d.isRPC():
+		return d.refuse(r.Outcome)
+	case r.Outcome.Status == convert.Cancelled:
+		return Result{Body: []byte(codexEnded), IsError: true}
+	default:
+		return Result{Body: []byte(r.Outcome.Message()), IsError: true}
+	}
+	for i, q := range codexQuestions(d) {
+		if i < len(r.Outcome.Answers) && !r.Outcome.Answers[i].Empty() {
+			result.Answers[q.Get("id").String()] = codexAnswer{codexList(c.Questions[i], r.Outcome.Answers[i])}
+		}
+	}
+	return d.respond(result)
+}
+
+func codexList(q convert.Question, a convert.Answer) []string {
+	list := slices.Clone(a.Selected)
+	if a.Text != "" && len(list) == 0 && len(q.Options) > 0 && !has(q, codexOther) {
+		list = append(list, codexOther)
+	}
+	for _, words := range []string{a.Text, a.Note} {
+		if words != "" {
+			list = append(list, codexNote+words)
+		}
+	}
+	return list
+}
+
+func (codex) holds() holds {
+	limits := codexLimits
+	limits.RequireHeader = true
+	return holds{limits: limits, header: true, description: true, open: true, closed: true}
+}
+
+func (codex) write(c convert.Call) any {
+	type option struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+	}
+	type question struct {
+		ID       string   `json:"id"`
+		Header   string   `json:"header"`
+		Question string   `json:"question"`
+		IsOther  *bool    `json:"isOther,omitempty"`
+		Options  []option `json:"options,omitempty"`
+	}
+	input := struct {
+		Questions []question `json:"questions"`
+	}{}
+	for i, q := range c.Questions {
+		made := question{ID: "q" + strconv.Itoa(i+1), Header: q.Header, Question: q.Text}
+		if q.Closed {
+			made.IsOther = new(bool)
+		}
+		for _, o := range q.Options {
+			made.Options = append(made.Options, option{o.Label, o.Description})
+		}
+		input.Questions = append(input.Questions, made)
+	}
+	return toolUse{c.ID, codexTool, input}
+}
+
+func (codex) read(d document, c convert.Call, g given) (convert.Outcome, error) {
+	all := g.json.Get("answers")
+	switch {
+	case g.text == codexEnded:
+		return notAnswered(convert.Cancelled), nil
+	case all.Raw == "{}":
+		return notAnswered(convert.Declined), nil
+	case g.json.Get("error").Exists():
+		return failure(g.json.Get("error").String()), nil
+	case g.json.Raw == "": // the text of an error
+		return failure(g.text), nil
+	case !all.IsObject():
+		return convert.Outcome{}, notThe(`{"answers":{"<id>":{"answers":[…]}}}`)
+	}
+	var by map[string]codexAnswer
+	if err := json.Unmarshal([]byte(all.Raw), &by); err != nil {
+		return convert.Outcome{}, fmt.Errorf("%w: %w", convert.ErrProtocol, err)
+	}
+	answers := make([]convert.Answer, len(c.Questions))
+	for i, q := range codexQuestions(d) {
+		answers[i] = codexSaid(c.Questions[i], by[q.Get("id").String()].Answers)
+	}
+	return answered(answers)
+}
+
+// codexSaid reads a list: a note beside a label is a note, any other is the
+// answer.
+func codexSaid(q convert.Question, list []string) (a convert.Answer) {
+	var notes []string
+	for _, item := range list {
+		switch note, ok := strings.CutPrefix(item, codexNote); {
+		case has(q, item):
+			a.Selected = append(a.Selected, item)
+		case ok:
+			notes = append(notes, note)
+		case item != codexOther:
+			a.Text = item
+		}
+	}
+	words := strings.Join(notes, "\n")
+	switch {
+	case len(a.Selected) > 0:
+		a.Note = words
+	case words != "":
+		a.Text = strings.TrimPrefix(a.Text+"\n"+words, "\n")
+	case slices.Contains(list, codexOther): // without saying what: the word that was picked
+		a.Text = codexOther
+	}
+	return a
+}

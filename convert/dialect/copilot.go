@@ -1,0 +1,106 @@
+package dialect
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// copilot is Copilot CLI's ask_user: one question with choices, and own words
+// unless it says otherwise. The result is a line of text. What its SDK's clients
+// reply, {"answer","wasFreeform"}, is read too.
+type copilot struct{}
+
+func (copilot) id() string { return "copilot" }
+
+// recognises needs a field that Opal's tool of the same name has not.
+func (copilot) recognises(d document) bool {
+	if d.tool == "ask_user" && isCopilotForm(d) {
+		return true
+	}
+	return (d.tool == "ask_user" || d.bare()) && d.input.Get("allow_freeform").Exists()
+}
+
+var copilotLimits = convert.Limits{MaxQuestions: 1, MinOptions: -1, MaxOptions: -1, FreeText: true}
+
+func (copilot) decode(d document) (convert.Call, error) {
+	if isCopilotForm(d) {
+		form, err := copilotForm(d)
+		return form.Call, err
+	}
+	call, err := oneQuestion(d.input, "choices", copilotLimits)
+	if err != nil {
+		return convert.Call{}, err
+	}
+	q := &call.Questions[0]
+	q.Closed = d.input.Get("allow_freeform").Type == gjson.False
+	if q.Closed && len(q.Options) == 0 {
+		return convert.Call{}, &convert.InputError{Question: 1, Err: convert.ErrOptionCount, Detail: "choices, or allow_freeform, is needed"}
+	}
+	return call, nil
+}
+
+const (
+	copilotSelected  = "User selected: "
+	copilotResponded = "User responded: "
+	copilotSkipped   = "User skipped question"
+	copilotError     = "Error asking user: "
+)
+
+func (copilot) encode(d document, c convert.Call, r Reply) Result {
+	if isCopilotForm(d) {
+		return copilotFormResult(d, r.Outcome)
+	}
+	switch r.Outcome.Status {
+	case convert.Answered:
+	case convert.Declined, convert.Cancelled:
+		return Result{Body: []byte(copilotSkipped)}
+	default:
+		return Result{Body: []byte(copilotError + r.Outcome.Message()), IsError: true}
+	}
+	a := r.Outcome.Answers[0]
+	word := copilotResponded
+	if a.Text == "" {
+		word = copilotSelected
+	}
+	return Result{Body: []byte(word + answerText(c.Questions[0], a))}
+}
+
+func (copilot) holds() holds { return holds{limits: copilotLimits, open: true, closed: true} }
+
+func (copilot) write(c convert.Call) any {
+	q := c.Questions[0]
+	return toolUse{c.ID, "ask_user", struct {
+		Question      string   `json:"question"`
+		Choices       []string `json:"choices,omitempty"`
+		AllowFreeform bool     `json:"allow_freeform"`
+	}{q.Text, labelsOf(q), !q.Closed}}
+}
+
+func (copilot) read(d document, c convert.Call, g given) (convert.Outcome, error) {
+	if isCopilotForm(d) {
+		return convert.Outcome{}, notThe("the result of a question with choices: that of a form cannot be read back")
+	}
+	q := c.Questions[0]
+	if answer := g.json.Get("answer"); answer.Type == gjson.String {
+		if g.json.Get("wasFreeform").Bool() {
+			return answered([]convert.Answer{{Text: answer.Str}})
+		}
+		return answered([]convert.Answer{said(q, answer.Str)})
+	}
+	if text, ok := strings.CutPrefix(g.text, copilotResponded); ok {
+		return answered([]convert.Answer{{Text: text}})
+	}
+	if text, ok := strings.CutPrefix(g.text, copilotSelected); ok {
+		return answered([]convert.Answer{said(q, text)})
+	}
+	if g.text == copilotSkipped {
+		return notAnswered(convert.Cancelled), nil
+	}
+	if reason, ok := strings.CutPrefix(g.text, copilotError); ok {
+		return failure(reason), nil
+	}
+	return convert.Outcome{}, notThe(copilotSelected + "…, " + copilotResponded + "… or " + copilotSkipped)
+}

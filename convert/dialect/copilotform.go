@@ -1,0 +1,55 @@
+package dialect
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+)
+
+// isCopilotForm reports whether ask_user is called with a form, as newer
+// versions of Copilot do where their host has forms.
+func isCopilotForm(d document) bool { return d.input.Get("requestedSchema").Exists() }
+
+func copilotForm(d document) (ask.FormCall, error) {
+	return ask.AgentForm{Params: json.RawMessage(d.input.Raw)}.Call()
+}
+
+// copilotFormResult is the value of a form's only field, or all of them by
+// their keys.
+func copilotFormResult(d document, o convert.Outcome) Result {
+	form, err := copilotForm(d)
+	var reply json.RawMessage
+	if err == nil && o.Status == convert.Answered {
+		reply, err = form.Reply(o)
+	}
+	switch {
+	case err != nil:
+		return Result{Body: []byte(copilotError + err.Error()), IsError: true}
+	case o.Status == convert.Cancelled:
+		return Result{Body: []byte("User cancelled the request.")}
+	case o.Status == convert.Declined, gjson.GetBytes(reply, "action").Str == "decline":
+		return Result{Body: []byte("User declined the request.")}
+	case o.Status != convert.Answered:
+		return Result{Body: []byte(copilotError + o.Message()), IsError: true}
+	}
+	var keys, values []string
+	gjson.GetBytes(reply, "content").ForEach(func(k, v gjson.Result) bool {
+		value := v.String()
+		if v.IsArray() {
+			value = strings.Join(strs(v), ", ")
+		}
+		keys, values = append(keys, k.Str), append(values, value)
+		return true
+	})
+	if len(values) == 1 {
+		return Result{Body: []byte(copilotResponded + values[0])}
+	}
+	for i := range values {
+		values[i] = keys[i] + "=" + values[i]
+	}
+	return Result{Body: []byte(copilotResponded + strings.Join(values, ", "))}
+}

@@ -1,0 +1,125 @@
+package dialect
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// gemini is Gemini CLI's ask_user: questions with a type, answers by the numbers
+// of the questions, from 0.
+type gemini struct{}
+
+func (gemini) id() string { return "gemini" }
+
+func (gemini) recognises(d document) bool { return d.tool == "ask_user" && d.typed() }
+
+var geminiLimits = convert.Limits{MinOptions: -1, FreeText: true, RepeatQuestions: true}
+
+const (
+	geminiChoice = "choice"
+	geminiText   = "text"
+	geminiYesNo  = "yesno"
+)
+
+func (gemini) decode(d document) (convert.Call, error) {
+	call, err := convert.Parse([]byte(d.input.Raw), geminiLimits)
+	if err != nil {
+		return convert.Call{}, err
+	}
+	for i, v := range d.questions() {
+		q := &call.Questions[i]
+		if err := geminiType(q, v.Get("type"), i+1); err != nil {
+			return convert.Call{}, err
+		}
+	}
+	return call, nil
+}
+
+// geminiType gives a question the options that its type means.
+func geminiType(q *convert.Question, kind gjson.Result, pos int) error {
+	switch n := len(q.Options); kind.String() {
+	case geminiYesNo:
+		q.Options, q.MultiSelect = []convert.Option{{Label: "Yes"}, {Label: "No"}}, false
+	case geminiText:
+		q.Options, q.MultiSelect = nil, false
+	case geminiChoice, "":
+		if n < convert.MinOptions {
+			return &convert.InputError{Question: pos, Err: convert.ErrOptionCount, Detail: "expected 2 to 4, got " + strconv.Itoa(n)}
+		}
+	default:
+		return &convert.InputError{Question: pos, Err: convert.ErrWrongType, Detail: "type must be choice, text or yesno, got " + clean.Truncate(kind.Raw, 40)}
+	}
+	return nil
+}
+
+type geminiResult struct {
+	Answers map[string]string `json:"answers"`
+}
+
+const geminiDismissed = "User dismissed the dialog without answering."
+
+func (gemini) encode(d document, c convert.Call, r Reply) Result {
+	switch r.Outcome.Status {
+	case convert.Answered:
+	case convert.Declined, convert.Cancelled:
+		return Result{Body: []byte(geminiDismissed)}
+	default:
+		return Result{Body: []byte(r.Outcome.Message()), IsError: true}
+	}
+	result := geminiResult{map[string]string{}}
+	for i, a := range r.Outcome.Answers {
+		if i < len(c.Questions) && !a.Empty() {
+			result.Answers[strconv.Itoa(i)] = answerText(c.Questions[i], a)
+		}
+	}
+	return d.respond(result)
+}
+
+func (gemini) holds() holds {
+	return holds{header: true, description: true, multi: true, open: true,
+		limits: convert.Limits{FreeText: true, RepeatQuestions: true, RequireHeader: true}}
+}
+
+func (gemini) write(c convert.Call) any {
+	type option struct {
+		Label       string `json:"label"`
+		Description string `json:"description"`
+	}
+	type question struct {
+		Question    string   `json:"question"`
+		Header      string   `json:"header"`
+		Type        string   `json:"type"`
+		Options     []option `json:"options,omitempty"`
+		MultiSelect bool     `json:"multiSelect,omitempty"`
+	}
+	input := struct {
+		Questions []question `json:"questions"`
+	}{}
+	for _, q := range c.Questions {
+		made := question{Question: q.Text, Header: q.Header, Type: geminiText}
+		for _, o := range q.Options {
+			made.Type, made.MultiSelect = geminiChoice, q.MultiSelect
+			made.Options = append(made.Options, option{o.Label, o.Description})
+		}
+		input.Questions = append(input.Questions, made)
+	}
+	return toolUse{c.ID, "ask_user", input}
+}
+
+func (gemini) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
+	answers := g.json.Get("answers")
+	switch {
+	case g.text == geminiDismissed, answers.Raw == "{}":
+		return notAnswered(convert.Cancelled), nil
+	case !json.Valid([]byte(g.text)): // the text of an error
+		return failure(g.text), nil
+	case !answers.IsObject():
+		return convert.Outcome{}, notThe(`{"answers":{"0":"…"}}`)
+	}
+	return answered(byNumber(c, answers))
+}

@@ -1,0 +1,46 @@
+package dialect
+
+import (
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// questionNames are the names that an agent has for fields of questions where
+// they differ from Claude's.
+type questionNames struct {
+	text, header, options, multi string
+}
+
+// renamed is an input with a list of questions whose fields have Claude's
+// names, for [convert.Parse]. What is not as expected stays as it is.
+func renamed(input gjson.Result, n questionNames) []byte {
+	to := map[string]string{n.text: "question", n.header: "header", n.options: "options", n.multi: "multiSelect"}
+	delete(to, "")
+	list, ok := read.Embedded(read.Field(input, "questions"))
+	if !ok || !list.IsArray() {
+		return []byte(input.Raw)
+	}
+	questions := []any{}
+	list.ForEach(func(_, q gjson.Result) bool {
+		if !q.IsObject() {
+			questions = append(questions, json.RawMessage(q.Raw))
+			return true
+		}
+		made := map[string]json.RawMessage{}
+		q.ForEach(func(k, v gjson.Result) bool {
+			name := k.Str
+			if claudes, ok := to[name]; ok {
+				name = claudes
+			}
+			made[name] = json.RawMessage(v.Raw)
+			return true
+		})
+		questions = append(questions, made)
+		return true
+	})
+	return clean.JSON(map[string]any{"questions": questions})
+}

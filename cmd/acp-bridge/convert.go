@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -28,27 +29,34 @@ const (
 
 func runConvert(ctx context.Context, args []string, s streams) error {
 	var o convertOptions
-	fs := newFlags("convert", "[--reply REPLIES.json] [FLAGS] [FILE]", s)
+	fs := newFlags("convert", "[--to WHERE] [--reply FILE] [FLAGS] [FILE]\n\n"+
+		"Turn a question call into what an ACP client gets, or into the call of another\n"+
+		"agent (--to claude); what that has no place for is said on stderr. With --reply\n"+
+		"turn what comes back from there into the result for the agent that asked.", s)
 	fs.StringVar(&o.session, "session", "", "session `id` in the requests")
 	fs.StringVar(&o.toolCall, "tool-call", "", "tool call `id` in the requests")
 	fs.StringVar(&o.dialect, "dialect", "", "dialect of the call: "+strings.Join(dialect.IDs(), ", ")+" (default: recognised)")
-	fs.StringVar(&o.to, "to", "permission", "ask by `permission` or by form")
-	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies; print the agent's result")
+	fs.StringVar(&o.dialect, "from", "", "the same as --dialect")
+	fs.StringVar(&o.to, "to", "permission", "`where`: permission and form are requests of ACP, the dialects calls of agents")
+	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies, or the result of the other agent's call")
 	var err error
 	if o.file, err = fs.parse(args); err != nil {
 		return err
 	}
-	if o.to != "permission" && o.to != "form" {
-		return usagef("--to must be permission or form, got %q", o.to)
+	other := slices.Contains(dialect.IDs(), o.to)
+	if o.to != "permission" && o.to != "form" && !other {
+		return usagef("--to must be permission, form or a dialect (%s), got %q", strings.Join(dialect.IDs(), ", "), o.to)
 	}
 	if o.reply == "-" && (o.file == "" || o.file == "-") {
 		return usagef("stdin cannot hold both the call and the replies")
 	}
 	req, err := readCall(o, s)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if o.reply != "" {
+	case other:
+		return translate(req, o, s)
+	case o.reply != "":
 		return convertReplies(ctx, req, o, s)
 	}
 	return printRequests(req.Call, o.to, s)
@@ -72,6 +80,9 @@ func decodeFile(file, name string, s streams) (dialect.Request, error) {
 	}
 	req, err := dialect.Decode(data, name)
 	if err != nil {
+		if result, ok := dialect.Refuse(data, name, err); ok { // the agent's own words for it
+			fmt.Fprintf(s.out, "%s\n", result.Body)
+		}
 		return req, usageError{err}
 	}
 	return req, nil

@@ -60,15 +60,24 @@ func ReadResult(r Request, result []byte) (convert.Outcome, error) {
 			return convert.Outcome{}, err
 		}
 	}
-	if err := o.Check(r.Call); err != nil {
+	if err := CheckOutcome(r, o); err != nil {
 		return convert.Outcome{}, err
+	}
+	return o.InOrder(r.Call), nil
+}
+
+// CheckOutcome reports answers that do not fit the questions of a request, own
+// words where it takes none included. The error matches [convert.ErrFailed].
+func CheckOutcome(r Request, o convert.Outcome) error {
+	if err := o.Check(r.Call); err != nil {
+		return err
 	}
 	for i, a := range o.Answers {
 		if r.Call.Questions[i].Closed && a.Text != "" {
-			return convert.Outcome{}, fmt.Errorf("%w: question %d takes none but its options, got %q", convert.ErrFailed, i+1, a.Text)
+			return fmt.Errorf("%w: question %d takes none but its options, got %q", convert.ErrFailed, i+1, a.Text)
 		}
 	}
-	return o.InOrder(r.Call), nil
+	return nil
 }
 
 func translatorOf(name string) (translator, error) {

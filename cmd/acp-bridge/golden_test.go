@@ -69,6 +69,8 @@ func (g *golden) run(t *testing.T) {
 		g.replay(t)
 	case g.has("said.json"):
 		g.message(t)
+	case g.has("written.json"), g.has("cannot.txt"):
+		g.translate(t)
 	case g.has("error.txt"):
 		g.refused(t)
 	case g.has("elicitation.json"):
@@ -151,9 +153,47 @@ func (g *golden) refused(t *testing.T) {
 	}
 	code, stdout, stderr := execute(t, g.section(t, "call.json"), args...)
 	require.Equal(t, exitUsage, code)
-	require.Empty(t, stdout)
 	require.Equal(t, 1, strings.Count(stderr, "\n"), "one line: %q", stderr)
 	g.expect(t, "error.txt", []byte(stderr))
+	if g.has("result.json") {
+		g.expect(t, "result.json", []byte(stdout))
+	} else {
+		require.Empty(t, stdout)
+	}
+}
+
+// translate is a call that is written as another agent's, and the way back of
+// that one's result.
+func (g *golden) translate(t *testing.T) {
+	args := append([]string{"convert"}, g.flags()...)
+	code, stdout, stderr := execute(t, g.section(t, "call.json"), args...)
+	if g.has("cannot.txt") {
+		require.Equal(t, exitFailed, code)
+		require.Empty(t, stdout)
+		g.expect(t, "cannot.txt", []byte(stderr))
+		return
+	}
+	require.Equal(t, exitOK, code, stderr)
+	g.expect(t, "written.json", []byte(stdout))
+	if stderr != "" || g.has("lost.txt") {
+		g.expect(t, "lost.txt", []byte(stderr))
+	}
+	for _, reply := range []string{"reply.json", "reply.txt"} {
+		if !g.has(reply) {
+			continue
+		}
+		code, stdout, stderr = execute(t, g.section(t, "call.json"), append(args, "--reply", g.file(t, reply))...)
+		if code != exitOK {
+			require.Empty(t, stdout)
+			g.expect(t, "refused.txt", []byte(stderr))
+			continue
+		}
+		name := "result.json"
+		if !json.Valid([]byte(stdout)) {
+			name = "result.txt"
+		}
+		g.expect(t, name, []byte(stdout))
+	}
 }
 
 // ask runs a whole question call twice: over a real ACP connection, where all
@@ -247,6 +287,7 @@ func parseGoldenFlags(t *testing.T, args []string) convertOptions {
 	fs.StringVar(&o.session, "session", "", "")
 	fs.StringVar(&o.toolCall, "tool-call", "", "")
 	fs.StringVar(&o.dialect, "dialect", "", "")
+	fs.StringVar(&o.dialect, "from", "", "")
 	fs.StringVar(&o.to, "to", o.to, "")
 	require.NoError(t, fs.Parse(args))
 	return o

@@ -48,7 +48,7 @@ func (codex) decode(d document) (convert.Call, error) {
 		case id == "":
 			return convert.Call{}, &convert.InputError{Question: i + 1, Err: convert.ErrWrongType, Detail: "id must be a string"}
 		case seen[id]:
-			return convert.Call{}, &convert.InputError{Question: i + 1, Err: convert.ErrDuplicateQuestion, Detail: fmt.Sprintf("the id %q", id)}
+			return convert.Call{}, &convert.InputError{Question: i + 1, Err: convert.ErrWrongType, Detail: fmt.Sprintf("id must be unique, got %q again", id)}
 		}
 		seen[id] = true
 		call.Questions[i].Closed = len(call.Questions[i].Options) > 0 && q.Get("isOther").Type == gjson.False

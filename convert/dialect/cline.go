@@ -37,7 +37,11 @@ func (cline) encode(_ document, c convert.Call, r Reply) Result {
 	return Result{Body: []byte(answerText(c.Questions[0], r.Outcome.Answers[0]))}
 }
 
-func (cline) holds() holds { return holds{limits: clineLimits, open: true} }
+func (cline) holds() holds {
+	limits := clineLimits
+	limits.FreeText = false
+	return holds{limits: limits, open: true}
+}
 
 func (cline) write(c convert.Call) any {
 	q := c.Questions[0]

@@ -105,7 +105,7 @@ func codexList(q convert.Question, a convert.Answer) []string {
 func (codex) holds() holds {
 	limits := codexLimits
 	limits.RequireHeader = true
-	return holds{limits: limits, header: true, description: true, open: true, closed: true}
+	return holds{limits: limits, header: true, description: true, open: true} // a model cannot set isOther
 }
 
 func (codex) write(c convert.Call) any {
@@ -117,7 +117,6 @@ func (codex) write(c convert.Call) any {
 		ID       string   `json:"id"`
 		Header   string   `json:"header"`
 		Question string   `json:"question"`
-		IsOther  *bool    `json:"isOther,omitempty"`
 		Options  []option `json:"options,omitempty"`
 	}
 	input := struct {
@@ -125,9 +124,6 @@ func (codex) write(c convert.Call) any {
 	}{}
 	for i, q := range c.Questions {
 		made := question{ID: "q" + strconv.Itoa(i+1), Header: q.Header, Question: q.Text}
-		if q.Closed {
-			made.IsOther = new(bool)
-		}
 		for _, o := range q.Options {
 			made.Options = append(made.Options, option{o.Label, o.Description})
 		}

@@ -27,11 +27,11 @@ func (goText) encode(_ document, c convert.Call, r Reply) Result {
 }
 
 func (goText) holds() holds {
-	return holds{limits: goLimits, header: true, description: true, preview: true, multi: true, open: true}
+	return holds{limits: goLimits, header: true, description: true, multi: true, open: true}
 }
 
 func (goText) write(c convert.Call) any {
-	return toolUse{c.ID, "ask_user_question", questionList{questionsJSON(c.Questions)}}
+	return toolUse{c.ID, "ask_user_question", questionList{questionsJSON(withoutPreviews(c.Questions))}}
 }
 
 // read finds the questions in the text, in their order. Text that does not

@@ -53,11 +53,11 @@ func (phoenix) refuse(d document, err error) Result {
 }
 
 func (phoenix) holds() holds {
-	return holds{header: true, description: true, preview: true, multi: true, open: true}
+	return holds{header: true, description: true, multi: true, open: true}
 }
 
 func (phoenix) write(c convert.Call) any {
-	return toolUse{c.ID, "ask_user_question", questionList{questionsJSON(c.Questions)}}
+	return toolUse{c.ID, "ask_user_question", questionList{questionsJSON(withoutPreviews(c.Questions))}}
 }
 
 func (phoenix) read(_ document, c convert.Call, g given) (convert.Outcome, error) {

@@ -218,11 +218,11 @@ func raw(v gjson.Result) json.RawMessage {
 }
 
 func (pi) holds() holds {
-	return holds{limits: piLimits, header: true, description: true, preview: true, multi: true, open: true}
+	return holds{limits: piLimits, header: true, description: true, multi: true, open: true}
 }
 
 func (pi) write(c convert.Call) any {
-	return toolUse{c.ID, "ask_user", questionList{questionsJSON(c.Questions)}}
+	return toolUse{c.ID, "ask_user", questionList{questionsJSON(withoutPreviews(c.Questions))}}
 }
 
 // read pairs answers with questions by their texts, in the order of the

@@ -44,7 +44,7 @@ func held(t *rapid.T, a, b string) convert.Call {
 			Closed:      rapid.Bool().Draw(t, fmt.Sprint("closed", i)),
 		}
 		for _, l := range rapid.SliceOfNDistinct(words, 2, 4, rapid.ID[string]).Draw(t, fmt.Sprint("options", i)) {
-			q.Options = append(q.Options, convert.Option{Label: l, Description: rapid.SampledFrom([]string{"", "why"}).Draw(t, "description")})
+			q.Options = append(q.Options, convert.Option{Label: l, Description: rapid.SampledFrom([]string{"", "why"}).Draw(t, "description"), Preview: rapid.SampledFrom([]string{"", "", "code"}).Draw(t, "preview")})
 		}
 		if rapid.IntRange(0, 4).Draw(t, "free text") == 0 {
 			q = convert.Question{Text: q.Text, Header: q.Header}
@@ -90,6 +90,11 @@ func fit(t *rapid.T, c *convert.Call, id string) {
 			q.Options = slices.Clone(q.Options)
 			for j := range q.Options {
 				q.Options[j].Description = ""
+			}
+		case strings.Contains(lost[0], "previews"):
+			q.Options = slices.Clone(q.Options)
+			for j := range q.Options {
+				q.Options[j].Preview = ""
 			}
 		default:
 			require.NotEqual(t, before, *q, lost[0])

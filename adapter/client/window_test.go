@@ -417,7 +417,8 @@ func TestWindowShowsWork(t *testing.T) {
 func TestWindowGreeting(t *testing.T) {
 	w := openWindow(t, client.Options{Dir: "/srv/shop"})
 	w.sees("the agent")
-	w.sees("in /srv/shop • Enter sends • Ctrl+C cancels • /help")
+	w.sees("in /srv/shop")
+	w.sees("Enter sends • Ctrl+C cancels • /help")
 	w.sees(">")
 	w.types("/help\r")
 	w.sees("Ctrl+C      cancel the turn, twice: leave")

@@ -41,7 +41,7 @@ func (s *state) sendFailed(ev sendFailed) {
 		return
 	}
 	s.turn.drop(p.key)
-	if s.turn.owner == 0 && len(s.turn.steered) == 0 && !s.turn.own {
+	if len(s.turn.sent) == 0 && !s.turn.own {
 		s.turn = nil
 		s.phase = idle
 	}

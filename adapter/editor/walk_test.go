@@ -111,7 +111,7 @@ func (w *world) try(m move) {
 			w.breaks("panic: %v", v)
 		}
 	}()
-	w.did = nil
+	w.did, w.saw = nil, nil
 	m.do(w)
 }
 
@@ -296,6 +296,7 @@ func TestWalk(t *testing.T) {
 		{"a permission and a death", limits{prompts: 2, deaths: 1}, []askPlan{leave}},
 		{"a sub-agent's permission", limits{prompts: 2, cancels: 1, withdrawals: 1, elsewhere: 1}, []askPlan{apart(leave)}},
 		{"two questions", limits{prompts: 2, withdrawals: 1, elsewhere: 1}, []askPlan{apart(q), apart(q)}},
+		{"a question and an unsent prompt", limits{prompts: 2, failedSends: 1, elsewhere: 1}, []askPlan{q}},
 		{"a question and a prompt given back", limits{prompts: 2, ownTurns: 1, refusals: 1}, []askPlan{q}},
 		{"a question in a turn of its own", limits{prompts: 2, ownTurns: 1, withdrawals: 1}, []askPlan{q}},
 	} {

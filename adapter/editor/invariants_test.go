@@ -14,6 +14,7 @@ func (w *world) step(ev event) {
 	before := w.turnNumber()
 	for queue := []event{ev}; len(queue) > 0 && w.broken == ""; queue = queue[1:] {
 		effects := w.state.step(queue[0])
+		w.saw = append(w.saw, queue[0])
 		w.did = append(w.did, effects...)
 		for _, e := range effects {
 			if next := w.perform(queue[0], e); next != nil {

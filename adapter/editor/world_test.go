@@ -16,7 +16,8 @@ type world struct {
 	// givenUp: a start fails that nobody waited for.
 	givenUp bool
 	broken  string   // the first promise that was broken
-	did     []effect // of the last event
+	did     []effect // of the last move
+	saw     []event  // in the last move
 }
 
 // limits bound what comes unasked. What somebody owes always comes.

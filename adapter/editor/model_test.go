@@ -1,0 +1,161 @@
+package editor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// user is a session as the person in front of the editor knows it: what was sent
+// and has no response, what is on the screen, what stands in the conversation.
+// It knows nothing of phases, turns or processes.
+type user struct {
+	sent     []int        // prompts without a response, in order
+	stopped  map[int]bool // those that were cancelled
+	dialog   int          // the question or form on the screen
+	question int          // the one that stands in the conversation
+	doubt    bool         // one has gone from there, and nothing was sent since
+	crash    bool         // the agent went away with it
+	closed   bool
+}
+
+// does says what a prompt does that is sent now, in the words of effectWords;
+// empty if it just waits its turn.
+func (u *user) does(key int) string {
+	switch {
+	case u.closed:
+		return fmt.Sprintf("finish %d", key)
+	case u.question != 0 && u.doubt:
+		return fmt.Sprintf("hear %d from %d stale", u.question, key)
+	case u.question != 0:
+		return fmt.Sprintf("hear %d from %d", u.question, key)
+	case u.crash && len(u.sent) == 0:
+		return fmt.Sprintf("finish %d %v", key, errDied)
+	case u.dialog != 0:
+		return fmt.Sprintf("withdraw %d: cancelled", u.dialog)
+	}
+	return ""
+}
+
+// sees lets the user see one thing that happened and what was done about it. It
+// returns what a user would complain about.
+func (u *user) sees(w *world, ev event, done []effect) string {
+	if ev, ok := ev.(promptCame); ok {
+		want := u.does(ev.key)
+		if got := effectWords(done); want != "" && !containsWords(got, want) {
+			return fmt.Sprintf("prompt %d should do %q, and did %q", ev.key, want, got)
+		}
+		u.sent, u.doubt, u.crash = append(u.sent, ev.key), false, false
+	}
+	switch ev := ev.(type) {
+	case cancelCame:
+		for _, key := range u.sent {
+			u.stopped[key] = true
+		}
+	case closeCame:
+		u.closed = true
+	case agentExited:
+		u.crash = u.crash || u.question != 0 && !u.closed
+	case requestSettled:
+		u.leaves(ev.key)
+	}
+	for _, e := range done {
+		if complaint := u.takes(w, ev, e); complaint != "" {
+			return complaint
+		}
+	}
+	return ""
+}
+
+// takes lets the user see what an effect makes of the editor.
+func (u *user) takes(w *world, ev event, e effect) string {
+	switch e := e.(type) {
+	case admit:
+		if !e.ok {
+			return ""
+		}
+		switch ev.(type) {
+		case requestShown:
+			if w.ask(e.key).kind != permission { // what those do depends on more than is seen
+				u.dialog = e.key
+			}
+		case requestParked:
+			u.question, u.dialog = e.key, 0
+		default:
+			u.dialog = 0 // the other way
+		}
+	case withdraw:
+		u.leaves(e.key)
+	case hear:
+		if e.key != u.question {
+			return fmt.Sprintf("%d is not in the conversation, and hears prompt %d", e.key, e.prompt)
+		}
+		u.question = 0
+	case finish:
+		if len(u.sent) == 0 || u.sent[0] != e.key {
+			return fmt.Sprintf("prompt %d got a response, waiting were %v", e.key, u.sent)
+		}
+		u.sent = u.sent[1:]
+		if u.stopped[e.key] && e.how != endedCancelled && !u.closed {
+			return fmt.Sprintf("prompt %d was cancelled, and ends with %s", e.key, endingWords(e.how))
+		}
+		if e.how.waitingFor != "" && u.question == 0 {
+			return fmt.Sprintf("prompt %d ends for a question that nobody sees", e.key)
+		}
+	}
+	return ""
+}
+
+// leaves takes a request off the screen, or notes that it is no longer asked in
+// the conversation.
+func (u *user) leaves(key int) {
+	if u.dialog == key {
+		u.dialog = 0
+	}
+	if u.question == key {
+		u.question, u.doubt = 0, true
+	}
+}
+
+// containsWords reports whether one of the effects is what was expected, or
+// begins so.
+func containsWords(got, want string) bool {
+	return slices.ContainsFunc(strings.Split(got, ", "), func(s string) bool { return s == want || strings.HasPrefix(s, want+" ") })
+}
+
+// TestModel lets anything happen, in any order, and compares what is done with
+// what the user expects.
+func TestModel(t *testing.T) {
+	kinds := rapid.SampledFrom([]askPlan{{question, false}, {question, true}, {permission, false}, {permission, true}, {form, false}, {errand, false}})
+	rapid.Check(t, func(t *rapid.T) {
+		plan := rapid.SliceOfN(kinds, 0, maxAsks).Draw(t, "requests")
+		all := limits{
+			prompts: maxPrompts, empties: 1, cancels: 2, closes: int8(rapid.IntRange(0, 1).Draw(t, "closes")), ownTurns: 2, deaths: 2, refusals: 1,
+			failedStarts: 1, failedSends: 1, withdrawals: 2, elsewhere: 0, rounds: 2,
+		}
+		w := newWorld(all, rapid.Bool().Draw(t, "steers"), plan...)
+		u := &user{stopped: map[int]bool{}}
+		for range 60 {
+			moves := w.moves()
+			if len(moves) == 0 {
+				return
+			}
+			m := rapid.SampledFrom(moves).Draw(t, "move")
+			w.did, w.saw = nil, nil
+			m.do(w)
+			t.Logf("%s (%d): %v → %s", m.name, m.key, w.state.phase, effectWords(w.did))
+			if w.broken != "" {
+				t.Fatal(w.broken)
+			}
+			if len(w.saw) == 0 {
+				continue
+			}
+			if complaint := u.sees(w, w.saw[0], w.did); complaint != "" {
+				t.Fatal(complaint)
+			}
+		}
+	})
+}

@@ -11,6 +11,8 @@ type Call struct {
 	ID string
 	// Name is the tool's name as the agent spelled it; it may be empty.
 	Name string
+	// Title names the call where a question has no header; it may be empty.
+	Title string
 	// Server is the MCP server that asks; it is empty where the agent does.
 	Server string
 	// Questions are in the order in which the agent gave them.

@@ -107,6 +107,10 @@ var looks = map[string]look{
 	"Skill":           {skillInfo, nil},
 	"SlashCommand":    {slashInfo, nil},
 	"AskUserQuestion": {questionInfo, nil},
+	// The question tools of other agents. The results of these say no more than
+	// the answers.
+	"ask_user":          {askUserInfo, answerResult},
+	"ask_user_question": {questionInfo, answerResult},
 }
 
 func lookOf(name string) look {

@@ -3,18 +3,24 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 func runRender(_ context.Context, args []string, s streams) error {
-	fs := newFlags("render", "[--cwd DIR] [FILE]", s)
+	fs := newFlags("render", "[--result FILE] [--cwd DIR] [FILE]", s)
 	cwd := fs.String("cwd", "", "`directory` that paths are shown relative to")
+	result := fs.String("result", "", "`file` with the tool's result: print how that is drawn, too")
 	file, err := fs.parse(args)
 	if err != nil {
 		return err
+	}
+	if *result == "-" && (file == "" || file == "-") {
+		return usagef("stdin cannot hold both the call and the result")
 	}
 	data, err := readInput(file, s)
 	if err != nil {
@@ -24,7 +30,23 @@ func runRender(_ context.Context, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(s, display.ToolInfo(tool, *cwd))
+	if err := printJSON(s, display.ToolInfo(tool, *cwd)); err != nil || *result == "" {
+		return err
+	}
+	if data, err = readInput(*result, s); err != nil {
+		return err
+	}
+	return printJSON(s, display.ToolResult(tool, readToolResult(data), *cwd))
+}
+
+// readToolResult reads a tool_result, or anything else as the text that the
+// model gets.
+func readToolResult(data []byte) display.Result {
+	var r display.Result
+	if json.Unmarshal(data, &r) == nil && len(r.Content) > 0 {
+		return r
+	}
+	return display.Result{Content: clean.JSON(strings.TrimSpace(string(data)))}
 }
 
 // readTool reads a tool use {"name","input"}. Whatever the input is, a model

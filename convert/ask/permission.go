@@ -76,6 +76,9 @@ func title(c convert.Call, q int, style TitleStyle) string {
 	question := &c.Questions[q]
 	header := clean.Line(question.Header)
 	if clean.Blank(header) {
+		header = clean.Line(c.Title)
+	}
+	if clean.Blank(header) {
 		header = defaultTitle
 	}
 	if style == TitleHeaderAndQuestion {

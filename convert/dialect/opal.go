@@ -50,11 +50,15 @@ func (opal) decode(d document) (convert.Call, error) {
 		return convert.Call{}, err
 	}
 	call.Session = input.Get("session_id").String()
+	call.Title = clean.First(clean.Line(call.Questions[0].Text), opalTitle)
 	if d.isRPC() {
 		call.ID = d.root.Get("id").String()
 	}
 	return call, nil
 }
+
+// opalTitle is how much of the question stands in the title.
+const opalTitle = 60
 
 // oneQuestion reads an input that is a question itself, with its options under
 // a name of its own.

@@ -281,3 +281,15 @@ func characters(s string) (n int) {
 	}
 	return n
 }
+
+func TestFirst(t *testing.T) {
+	for _, test := range []struct {
+		s    string
+		max  int
+		want string
+	}{
+		{"short", 60, "short"}, {"", 3, ""}, {"abc", 0, ""}, {"abcd", 3, "abc"}, {"äöü!", 3, "äöü"}, {"🇩🇪🇫🇷🇮🇹", 2, "🇩🇪🇫🇷"},
+	} {
+		require.Equal(t, test.want, clean.First(test.s, test.max))
+	}
+}

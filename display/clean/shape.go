@@ -36,6 +36,16 @@ func Truncate(s string, max int) string {
 	return s
 }
 
+// First returns at most max graphemes of the beginning of s, without an
+// ellipsis.
+func First(s string, max int) string {
+	it, end := graphemes.FromString(s), 0
+	for n := 0; n < max && it.Next() && it.End() <= max*clusterBytes; n++ {
+		end = it.End()
+	}
+	return s[:end]
+}
+
 // Fence returns body as a fenced code block of Markdown, its fence longer than
 // any run of backticks inside. lang is the word behind the opening fence; it
 // is dropped when it is not a plain word.

@@ -109,6 +109,34 @@ func TestSubAgent(t *testing.T) {
 	require.Equal(t, one("SQLite"), o.Answers)
 }
 
+// A parent is asked first, then the user; a parent that fails is not passed
+// over.
+func TestSubAgents(t *testing.T) {
+	parent, user := adapter.Static{Answers: one("SQLite")}, adapter.Static{Answers: one("PostgreSQL")}
+	broken := adapter.Static{Err: errors.New("no screen")}
+	for name, test := range map[string]struct {
+		policy adapter.SubAgents
+		want   []convert.Answer
+		reason string
+	}{
+		"the parent":            {adapter.SubAgents{Parent: parent, User: user}, one("SQLite"), ""},
+		"no parent":             {adapter.SubAgents{User: user}, one("PostgreSQL"), ""},
+		"neither":               {adapter.SubAgents{}, nil, "ask_user is not available to sub-agents"},
+		"the parent fails":      {adapter.SubAgents{Parent: broken, User: user}, nil, "Question failed: no screen"},
+		"the user is not there": {adapter.SubAgents{User: broken}, nil, "User input request failed: no screen"},
+	} {
+		c := callOf("q", pick)
+		c.Name = "ask_user"
+		o, err := test.policy.Ask(t.Context(), c)
+		require.Equal(t, test.want, o.Answers, name)
+		require.Equal(t, test.reason, o.Reason, name)
+		require.Equal(t, test.reason != "", errors.Is(err, convert.ErrFailed), name)
+	}
+	o, err := adapter.SubAgents{Parent: adapter.Static{Err: convert.ErrCancelled}}.Ask(t.Context(), callOf("q", pick))
+	require.ErrorIs(t, err, convert.ErrCancelled, "the user's no stays the user's")
+	require.Equal(t, convert.Cancelled, o.Status)
+}
+
 func TestTool(t *testing.T) {
 	const input = `{"questions":[{"question":"Which?","header":"Pick","options":["a","b"]}]}`
 	for name, test := range map[string]struct {

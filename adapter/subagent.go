@@ -6,21 +6,43 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// SubAgent is the resolver for an agent that works for another one. With a
-// parent it passes questions on to the parent's resolver; without one it
-// refuses them, so that the sub-agent decides by itself or reports back.
-func SubAgent(parent Resolver) Resolver { return subAgent{parent} }
+// SubAgents is who is asked when an agent that works for another one asks. The
+// zero value refuses: the sub-agent decides by itself, or reports back.
+type SubAgents struct {
+	// Parent answers for its sub-agents, if there is one: it knows the task, or
+	// asks the user in its turn.
+	Parent Resolver
+	// User is asked where there is no parent, by a sub-agent that runs on its
+	// own.
+	User Resolver
+}
 
-type subAgent struct{ parent Resolver }
+// SubAgent passes questions on to the parent's resolver; without one it refuses
+// them.
+func SubAgent(parent Resolver) Resolver { return SubAgents{Parent: parent} }
 
-// Ask implements [Resolver].
-func (s subAgent) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	if s.parent != nil {
-		return s.parent.Ask(ctx, c)
+// Ask implements [Resolver]. A parent that fails is not passed over: it has been
+// asked.
+func (s SubAgents) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	switch {
+	case s.Parent != nil:
+		return s.ask(ctx, c, s.Parent, convert.ParentFailed)
+	case s.User != nil:
+		return s.ask(ctx, c, s.User, convert.UserFailed)
 	}
 	name := c.Name
 	if name == "" {
 		name = ToolName
 	}
 	return failed(name + " is not available to sub-agents")
+}
+
+// ask says of a failure who failed.
+func (s SubAgents) ask(ctx context.Context, c convert.Call, r Resolver, who string) (convert.Outcome, error) {
+	o, err := r.Ask(ctx, c)
+	o, err = settle(c, o, err)
+	if o.Status == convert.Failed {
+		return failed(who + o.Reason)
+	}
+	return o, err
 }

@@ -144,6 +144,13 @@ const (
 	failMessage    = "The question could not be shown to the user"
 )
 
+// What stands before the reason of a failure when an agent asks through another
+// one: the parent could not answer, or the user could not be asked.
+const (
+	ParentFailed = "Question failed: "
+	UserFailed   = "User input request failed: "
+)
+
 // Message is what to tell the agent about a call that was not answered.
 func (o Outcome) Message() string {
 	switch {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
@@ -72,4 +73,20 @@ func TestNamesTwice(t *testing.T) {
 		labels = append(labels, o.Label)
 	}
 	require.Equal(t, []string{"A", "A (2)", "A (2) 3", "3", "4"}, labels)
+}
+
+// A tool call of Opal's without an answer says who could not be asked, once.
+func TestOpalErrors(t *testing.T) {
+	req, err := dialect.Decode([]byte(`{"name":"ask_user","input":{"question":"Name?"}}`), "")
+	require.NoError(t, err)
+	for reason, want := range map[string]string{
+		"no screen":                               "User input request failed: no screen",
+		convert.ParentFailed + "no screen":        "Question failed: no screen",
+		convert.UserFailed + "no screen":          "User input request failed: no screen",
+		"ask_user is not available to sub-agents": "User input request failed: ask_user is not available to sub-agents",
+	} {
+		result := dialect.Encode(req, dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: reason}})
+		require.True(t, result.IsError)
+		require.Equal(t, want, string(result.Body))
+	}
 }

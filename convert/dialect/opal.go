@@ -79,8 +79,15 @@ type opalAnswer struct {
 	Answer string `json:"answer"`
 }
 
-// opalFailed stands before the reason where a tool call has no answer.
-const opalFailed = "User input request failed: "
+// opalError is what a tool call without an answer gets. Where a parent was asked
+// for its sub-agent, the reason says so itself.
+func opalError(o convert.Outcome) string {
+	reason := o.Message()
+	if strings.HasPrefix(reason, convert.ParentFailed) || strings.HasPrefix(reason, convert.UserFailed) {
+		return reason
+	}
+	return convert.UserFailed + reason
+}
 
 func (opal) encode(d document, c convert.Call, r Reply) Result {
 	o := r.Outcome
@@ -88,7 +95,7 @@ func (opal) encode(d document, c convert.Call, r Reply) Result {
 		if d.isRPC() {
 			return d.refuse(o)
 		}
-		return Result{Body: []byte(opalFailed + o.Message()), IsError: true}
+		return Result{Body: []byte(opalError(o)), IsError: true}
 	}
 	answer := convert.WithNote(convert.AnswerText(c.Questions[0], o.Answers[0]), o.Answers[0].Note)
 	if d.isRPC() {
@@ -123,8 +130,11 @@ func (opal) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	} else if d.isRPC() {
 		return convert.Outcome{}, notThe(`{"answer":"…"}`)
 	}
-	if reason, failed := strings.CutPrefix(text, opalFailed); failed {
+	if reason, failed := strings.CutPrefix(text, convert.UserFailed); failed {
 		return failure(reason), nil
+	}
+	if strings.HasPrefix(text, convert.ParentFailed) {
+		return failure(text), nil
 	}
 	return answered([]convert.Answer{said(c.Questions[0], text)})
 }

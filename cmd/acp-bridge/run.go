@@ -44,7 +44,7 @@ func commands() []command {
 		{"mcp", "", "a question tool for any MCP client, on stdio or HTTP", runMCP},
 		{"hub", "[FLAGS]", "start acp-bridge-hub: answer from a browser or a phone", runHub},
 		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},
-		{"schema", "[DIALECT]", "print name, description and JSON schema of an agent's question tool", runSchema},
+		{"schema", "[DIALECT]", "print an agent's question tool: name, description, schema", runSchema},
 		{"render", "[FILE]", "show how a tool call is drawn in an editor", runRender},
 		{"login", "", "log in to Claude Code; editors run it in a terminal of theirs", runLogin},
 		{"doctor", "", "check the set-up; print an editor's settings (--editor zed)", runDoctor},

@@ -22,6 +22,13 @@ func (w words) answer(means func(string) bool) string {
 	return w.all
 }
 
+// PromptWords are a prompt as the answer to a question, for whoever stands in for
+// the front: means tells whether what was typed is one as it is, see
+// [adapter.Message].
+func PromptWords(content []acp.ContentBlock, means func(string) bool) string {
+	return promptWords(content).answer(means)
+}
+
 func promptWords(content []acp.ContentBlock) words {
 	var typed, all []string
 	own, wrapped := ownWords(content)

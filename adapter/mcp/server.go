@@ -121,7 +121,7 @@ type writer struct{ io.Writer }
 
 func (writer) Close() error { return nil }
 
-// Handler serves MCP as streamable HTTP.
+// Handler serves MCP as streamable HTTP. Sessions belong to the handler.
 func (s *Server) Handler() http.Handler {
 	sessions := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,10 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 			return drop
 		}
 		return nil
+	case method == acp.ClientMethodElicitationComplete:
+		if !p.opensURLs() { // it was asked in another way
+			return drop
+		}
 	case m.isRequest():
 		if asked := p.asked(line, m, method); asked != nil {
 			return asked
@@ -45,8 +49,16 @@ func (p *proxy) answered(line []byte, m *message) act {
 		}
 	case r.method == acp.AgentMethodSessionPrompt:
 		return p.promptEnded(line, m, r.session)
-	case r.method == acp.AgentMethodInitialize && m.result != nil:
+	case r.dir != "":
+		p.opened(r, m)
+	case r.method == acp.AgentMethodInitialize && m.result != nil && p.opts.Agent.Name == "":
 		p.profile = p.profile.named(m.result)
 	}
 	return nil
+}
+
+func (p *proxy) opensURLs() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.urls
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // fromEditor looks at a line of the editor.
@@ -31,6 +32,10 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 		if m.isRequest() {
 			return p.prompt(line, m)
 		}
+	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
+		if m.isRequest() {
+			return p.opens(line, m)
+		}
 	case acp.AgentMethodSessionCancel:
 		return p.cancel(line, m)
 	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
@@ -43,7 +48,9 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 func (p *proxy) await(m *message, method string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.awaited[string(m.id)] = &request{method: method, session: gjson.GetBytes(m.params, "sessionId").String()}
+	p.awaited[string(m.id)] = &request{
+		method: method, session: gjson.GetBytes(m.params, "sessionId").String(), dir: gjson.GetBytes(m.params, "cwd").String(),
+	}
 }
 
 // initialize learns what the editor can do, and tells the agent that it has
@@ -67,25 +74,22 @@ func rewritten(line []byte, key string, value []byte) act {
 	return func(pass func([]byte) error) error { return pass(append(changed, '\n')) }
 }
 
-// clientInfo is what the editor said of itself.
-type clientInfo struct {
-	forms, urls bool
-}
-
+// setClient learns what the editor says of itself.
 func (p *proxy) setClient(params []byte) {
 	var r acp.InitializeRequest
 	if err := json.Unmarshal(params, &r); err != nil {
 		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
 	}
-	caps := r.ClientCapabilities.Elicitation
-	o := adapter.Options{
-		Forms: caps != nil && caps.Form != nil,
-		URLs:  caps != nil && caps.Url != nil,
-		First: p.opts.First, Guard: p.opts.Guard, Logger: p.log,
+	o, why := front.AskOptions(r)
+	o.Guard = o.Guard || p.opts.Guard
+	o.Desk, o.Logger = p.opts.Desk, p.log
+	if p.opts.First != 0 {
+		o.First, why = p.opts.First, "--ask"
 	}
+	p.log.Debug("how questions are asked", "why", why, "forms", o.Forms, "unseen", o.Unseen, "guard", o.Guard)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.client = clientInfo{forms: o.Forms, urls: o.URLs}
+	p.urls = o.URLs
 	p.asker = adapter.New(&editor{p}, &o)
 }
 

@@ -122,6 +122,10 @@ type proxied struct {
 }
 
 func start(t *testing.T, o Options) *proxied {
+	return startWith(t, func(ctx context.Context, editor, agent Stream) error { return Relay(ctx, editor, agent, o) })
+}
+
+func startWith(t *testing.T, run func(ctx context.Context, editor, agent Stream) error) *proxied {
 	editor, toEditor := newEnd(t)
 	agent, toAgent := newEnd(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -129,7 +133,7 @@ func start(t *testing.T, o Options) *proxied {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		p.ended <- Relay(ctx, toEditor, toAgent, o)
+		p.ended <- run(ctx, toEditor, toAgent)
 	}()
 	t.Cleanup(func() {
 		cancel(nil)

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 // Options say how the editor is asked. The zero value goes by what the editor
@@ -16,6 +18,42 @@ type Options struct {
 	// Agent is what is known of the agent before it says its name; the zero value
 	// is an agent that nobody knows.
 	Agent Profile
+	// Desk is where everything is posted that is asked; nil is one of the proxy's
+	// own.
+	Desk *desk.Desk
+	// Tool says who gets a question tool over MCP; the zero value are agents that
+	// have none of their own.
+	Tool ToolUse
+	// Version is that of the program, for servers that it runs.
+	Version string
 	// Logger gets what goes wrong; nil discards it. Content is never logged.
 	Logger *slog.Logger
+	// Trace sees every line of both wires, "editor" and "agent". It must neither
+	// block nor keep the text.
+	Trace func(wire string, dir ndjson.Direction, text []byte)
+}
+
+// ToolUse says which agents get a question tool over MCP.
+type ToolUse int
+
+const (
+	// ToolWhereNeeded is for agents that are known to have none.
+	ToolWhereNeeded ToolUse = iota
+	// ToolAlways is for any agent.
+	ToolAlways
+	// ToolNever is for none.
+	ToolNever
+)
+
+// addsTool reports whether an agent gets the tool.
+func (o Options) addsTool(p Profile) bool {
+	return o.Tool == ToolAlways || o.Tool == ToolWhereNeeded && p.Tool
+}
+
+// traceOut traces what is sent on a wire, nil if nobody wants to see it.
+func (o Options) traceOut(wire string) func([]byte) {
+	if o.Trace == nil {
+		return nil
+	}
+	return func(line []byte) { o.Trace(wire, ndjson.Out, line) }
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"io"
 	"sync"
 )
@@ -9,7 +10,8 @@ import (
 // peer sent and waits for this one to take it; lines of our own go between and
 // wait for nobody.
 type outlet struct {
-	w io.Writer
+	w     io.Writer
+	trace func(line []byte) // nil, or for each line
 
 	mu    sync.Mutex
 	free  sync.Cond // the writer is done
@@ -18,8 +20,8 @@ type outlet struct {
 	err   error     // no line is taken any more
 }
 
-func newOutlet(w io.Writer) *outlet {
-	o := &outlet{w: w}
+func newOutlet(w io.Writer, trace func(line []byte)) *outlet {
+	o := &outlet{w: w, trace: trace}
 	o.free.L = &o.mu
 	return o
 }
@@ -79,6 +81,11 @@ func (o *outlet) drain() {
 func (o *outlet) write(b []byte) {
 	o.busy = true
 	o.mu.Unlock()
+	if o.trace != nil {
+		for line := range bytes.Lines(b) {
+			o.trace(bytes.TrimRight(line, "\r\n"))
+		}
+	}
 	n, err := o.w.Write(b)
 	o.mu.Lock()
 	if err == nil && n < len(b) {

@@ -4,19 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // parked is a question in the conversation that waits for the next prompt.
 type parked struct {
-	reply chan string // holds one
+	reply chan []acp.ContentBlock // a prompt; holds one
 }
 
 // maxHeld is how much is held of what an agent says while no prompt runs. At
@@ -29,13 +29,13 @@ const withdrawnRemark = "\n\nThe agent has withdrawn this question. It needs no 
 // AskInConversation shows a question in the conversation, ends the prompt that
 // runs, and waits for the words of the next one.
 func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
-	p, k := e.p, &parked{reply: make(chan string, 1)}
+	p, k := e.p, &parked{reply: make(chan []acp.ContentBlock, 1)}
 	if err := p.park(ctx, m, k); err != nil {
 		return "", err
 	}
 	select {
-	case words := <-k.reply:
-		return words, nil
+	case said := <-k.reply:
+		return front.PromptWords(said, m.Means), nil
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
@@ -90,7 +90,7 @@ func (p *proxy) say(session, text string) {
 // answer hands a prompt's words to the question that waits for them. The turn
 // goes on inside that prompt; where there is none, it ends with the question. mu
 // is held.
-func (p *proxy) answer(s *session, id, words string) {
+func (p *proxy) answer(s *session, id string, said []acp.ContentBlock) {
 	k := s.parked
 	s.parked = nil
 	if n := len(s.running); n > 0 {
@@ -99,7 +99,7 @@ func (p *proxy) answer(s *session, id, words string) {
 		s.answering = id
 	}
 	p.release(s)
-	k.reply <- words
+	k.reply <- said
 }
 
 // hold begins to keep back what the agent says. mu is held.
@@ -143,21 +143,20 @@ func (p *proxy) keep(line []byte, params gjson.Result) bool {
 	return s.holding
 }
 
-// promptWords are a prompt as the answer to a question: its texts, and the names
-// of what is attached.
-func promptWords(params []byte) string {
-	var parts []string
-	for _, b := range gjson.GetBytes(params, "prompt").Array() {
-		switch b.Get("type").Str {
-		case "text":
-			parts = append(parts, b.Get("text").String())
-		case "resource_link":
-			parts = append(parts, "@"+strings.TrimPrefix(b.Get("uri").String(), "file://"))
-		case "resource":
-			parts = append(parts, "@"+strings.TrimPrefix(b.Get("resource.uri").String(), "file://"))
-		}
+// readPrompt reads the content of a prompt. What cannot be read of it counts as
+// text.
+func readPrompt(params []byte) []acp.ContentBlock {
+	var r struct {
+		Prompt []acp.ContentBlock `json:"prompt"`
 	}
-	return strings.TrimSpace(strings.Join(parts, " "))
+	if json.Unmarshal(params, &r) == nil {
+		return r.Prompt
+	}
+	var blocks []acp.ContentBlock
+	for _, b := range gjson.GetBytes(params, "prompt").Array() {
+		blocks = append(blocks, acp.TextBlock(b.Get("text").String()))
+	}
+	return blocks
 }
 
 // quote is s as a JSON string.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -17,9 +18,23 @@ type Profile struct {
 	Says []string
 	// Programs are names by which it is started.
 	Programs []string
+	// Start is the command that starts it over ACP.
+	Start []string
 	// Choices is set for an agent that puts questions into ordinary permission
 	// requests.
 	Choices bool
+	// Tool is set for an agent that has no question tool over ACP.
+	Tool bool
+	// ToolLimit is how long it waits for a tool over MCP, less a margin; 0 is not
+	// known.
+	ToolLimit time.Duration
+	// Env is set for the agent's process, unless the user has.
+	Env []string
+	// Config is the variable with a configuration in JSON that gets a feature.
+	Config string
+	// SidePassword is the variable with the password of the HTTP API of an agent
+	// that takes answers there alone.
+	SidePassword string
 	// Note says for people what the proxy does for it.
 	Note string
 }
@@ -27,14 +42,86 @@ type Profile struct {
 // Profiles is the table of known agents.
 func Profiles() []Profile {
 	return []Profile{
-		{Name: "claude", Title: "Claude Code (claude-agent-acp)", Says: []string{"@agentclientprotocol/claude-agent-acp"}, Programs: []string{"claude-agent-acp"}, Note: "asks with forms"},
-		{Name: "codex", Title: "Codex (codex-acp)", Says: []string{"@agentclientprotocol/codex-acp"}, Programs: []string{"codex-acp"}, Note: "asks with forms"},
-		{Name: "cursor", Title: "Cursor", Programs: []string{"cursor-agent"}, Note: "asks with cursor/ask_question; takes no own words"},
-		{Name: "grok", Title: "Grok Build", Programs: []string{"grok"}, Note: "asks with _x.ai/ask_user_question"},
-		{Name: "kimi", Title: "Kimi Code", Says: []string{"Kimi Code CLI"}, Programs: []string{"kimi"}, Note: "asks with forms; takes no own words"},
-		{Name: "nanocoder", Title: "nanocoder", Says: []string{"nanocoder"}, Programs: []string{"nanocoder"}, Choices: true, Note: "asks with permission requests; takes no own words"},
-		{Name: "pi", Title: "pi (pi-acp)", Says: []string{"pi-acp"}, Programs: []string{"pi-acp"}, Choices: true, Note: "asks with permission requests; takes no own words"},
-		{Name: "qwen", Title: "Qwen Code", Says: []string{"qwen-code"}, Programs: []string{"qwen"}, Note: "asks with permission requests of its own kind"},
+		{
+			Name: "claude", Title: "Claude Code (claude-agent-acp)",
+			Says: []string{"@agentclientprotocol/claude-agent-acp"}, Programs: []string{"claude-agent-acp"}, Start: []string{"claude-agent-acp"},
+			Note: "asks with forms",
+		},
+		{
+			Name: "codex", Title: "Codex (codex-acp)",
+			Says: []string{"@agentclientprotocol/codex-acp"}, Programs: []string{"codex-acp"}, Start: []string{"codex-acp"},
+			ToolLimit: 270 * time.Second, Config: "CODEX_CONFIG",
+			Note: "asks with forms",
+		},
+		{
+			Name: "copilot", Title: "GitHub Copilot CLI",
+			Says: []string{"Copilot"}, Programs: []string{"copilot"}, Start: []string{"copilot", "--acp"},
+			Tool: true, ToolLimit: 10 * time.Minute,
+			Note: "gets a question tool",
+		},
+		{
+			Name: "cursor", Title: "Cursor",
+			Programs: []string{"cursor-agent"}, Start: []string{"cursor-agent", "acp"},
+			Note: "asks with cursor/ask_question; takes no own words",
+		},
+		{
+			Name: "droid", Title: "Factory Droid",
+			Says: []string{"@factory/cli"}, Programs: []string{"droid"}, Start: []string{"droid", "exec", "--output-format", "acp"},
+			Tool: true, ToolLimit: 150 * time.Second,
+			Note: "gets a question tool",
+		},
+		{
+			Name: "gemini", Title: "Gemini CLI",
+			Says: []string{"gemini-cli"}, Programs: []string{"gemini"}, Start: []string{"gemini", "--acp"},
+			Tool: true, ToolLimit: 9 * time.Minute,
+			Note: "gets a question tool",
+		},
+		{
+			Name: "goose", Title: "goose",
+			Says: []string{"goose"}, Programs: []string{"goose"}, Start: []string{"goose", "acp"},
+			Tool: true, ToolLimit: 3500 * time.Second, Env: []string{"GOOSE_DEFAULT_EXTENSION_TIMEOUT=3600"},
+			Note: "gets a question tool; MCP servers ask with forms",
+		},
+		{
+			Name: "grok", Title: "Grok Build",
+			Programs: []string{"grok"}, Start: []string{"grok", "agent", "stdio"},
+			Note: "asks with _x.ai/ask_user_question",
+		},
+		{
+			Name: "kilo", Title: "Kilo",
+			Says: []string{"Kilo"}, Programs: []string{"kilo", "kilocode"}, Start: []string{"kilo", "acp"},
+			SidePassword: "KILO_SERVER_PASSWORD",
+			Note:         "is answered over its HTTP API",
+		},
+		{
+			Name: "kimi", Title: "Kimi Code",
+			Says: []string{"Kimi Code CLI"}, Programs: []string{"kimi"}, Start: []string{"kimi", "acp"},
+			ToolLimit: 3500 * time.Second, Env: []string{"KIMI_MCP_TOOL_TIMEOUT_MS=3600000"},
+			Note: "asks with forms; takes no own words",
+		},
+		{
+			Name: "nanocoder", Title: "nanocoder",
+			Says: []string{"nanocoder"}, Programs: []string{"nanocoder"}, Start: []string{"nanocoder", "--acp"},
+			Choices: true,
+			Note:    "asks with permission requests; takes no own words",
+		},
+		{
+			Name: "opencode", Title: "OpenCode",
+			Says: []string{"OpenCode"}, Programs: []string{"opencode"}, Start: []string{"opencode", "acp"},
+			SidePassword: "OPENCODE_SERVER_PASSWORD", Env: []string{"OPENCODE_ENABLE_QUESTION_TOOL=1"},
+			Note: "is answered over its HTTP API",
+		},
+		{
+			Name: "pi", Title: "pi (pi-acp)",
+			Says: []string{"pi-acp"}, Programs: []string{"pi-acp"}, Start: []string{"pi-acp"},
+			Choices: true,
+			Note:    "asks with permission requests; takes no own words",
+		},
+		{
+			Name: "qwen", Title: "Qwen Code",
+			Says: []string{"qwen-code"}, Programs: []string{"qwen"}, Start: []string{"qwen", "--acp"},
+			Note: "asks with permission requests of its own kind",
+		},
 	}
 }
 

@@ -17,10 +17,10 @@ const cancelGrace = 10 * time.Second
 // prompt takes a session/prompt. It answers the question in the conversation,
 // takes the place of one that the editor shows, or is for the agent.
 func (p *proxy) prompt(line []byte, m *message) act {
-	id, words := string(m.id), promptWords(m.params)
+	id, said := string(m.id), readPrompt(m.params)
 	session := gjson.GetBytes(m.params, "sessionId").String()
 	return func(pass func([]byte) error) error {
-		if p.takePrompt(session, id, words, line) {
+		if p.takePrompt(session, id, said, line) {
 			return nil
 		}
 		return pass(line)
@@ -28,12 +28,12 @@ func (p *proxy) prompt(line []byte, m *message) act {
 }
 
 // takePrompt reports whether a prompt is not for the agent, or not yet.
-func (p *proxy) takePrompt(session, id, words string, line []byte) bool {
+func (p *proxy) takePrompt(session, id string, said []acp.ContentBlock, line []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.session(session)
 	if s.parked != nil {
-		p.answer(s, id, words)
+		p.answer(s, id, said)
 		return true
 	}
 	if p.asks(s) {

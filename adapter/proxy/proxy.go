@@ -48,11 +48,13 @@ type proxy struct {
 	editor *outlet
 	agent  *outlet
 	calls  calls // to the editor
+	tools  tools
+	side   *side // nil for an agent that asks over ACP
 
 	// mu guards all that follows, and what belongs to the sessions.
 	mu       sync.Mutex
 	asker    *adapter.Adapter
-	client   clientInfo
+	urls     bool // the editor opens addresses
 	sessions map[string]*session
 	awaited  map[string]*request  // requests of the editor that the agent has
 	open     map[string]*question // requests of the agent that are answered here
@@ -69,6 +71,8 @@ type proxy struct {
 type request struct {
 	method  string
 	session string
+	tool    string // the token of the tool that was added to it
+	dir     string // of one that opens a session
 }
 
 // Relay stands between an editor and an agent until one of them ends its
@@ -79,16 +83,24 @@ type request struct {
 // Relay reads from both ends until they end: goroutines that sit in Read return
 // when that does.
 func Relay(ctx context.Context, editor, agent Stream, o Options) error {
-	return relay(ctx, editor, agent, o, func(err error) error { return err })
+	return relay(ctx, editor, agent, o, launched{profile: o.Agent})
 }
 
-// relay is Relay with a function that says more about the end of an agent.
-func relay(ctx context.Context, editor, agent Stream, o Options, explain func(error) error) error {
+// launched is what is known of an agent from how it was started.
+type launched struct {
+	profile Profile
+	side    *side
+	// explain says more about the end of an agent.
+	explain func(error) error
+}
+
+func relay(ctx context.Context, editor, agent Stream, o Options, started launched) error {
 	// What ends because this ends has no answer: nobody cancelled it.
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(errStopped)
 	defer context.AfterFunc(ctx, func() { cancel(errStopped) })()
 	p := newProxy(inner, editor.Out, agent.Out, o)
+	p.side, p.profile = started.side, started.profile
 	ended := make(chan error, 2)
 	go func() {
 		err := gone(errEditorGone, errAgentGone, p.run(editor.In, p.agent, p.fromEditor))
@@ -107,8 +119,8 @@ func relay(ctx context.Context, editor, agent Stream, o Options, explain func(er
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	if errors.Is(err, errAgentGone) {
-		err = explain(err)
+	if errors.Is(err, errAgentGone) && started.explain != nil {
+		err = started.explain(err)
 	}
 	p.end(err)
 	if errors.Is(err, errEditorGone) {
@@ -120,14 +132,15 @@ func relay(ctx context.Context, editor, agent Stream, o Options, explain func(er
 func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 	p := &proxy{
 		opts: o, log: o.Logger, ctx: ctx,
-		editor: newOutlet(editor), agent: newOutlet(agent),
+		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),
 		sessions: map[string]*session{}, awaited: map[string]*request{},
-		open: map[string]*question{}, profile: o.Agent,
+		open: map[string]*question{},
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.freed.L = &p.mu
+	p.tools.p = p
 	p.calls.init(p.editor)
 	return p
 }
@@ -156,6 +169,7 @@ func (p *proxy) end(why error) {
 		p.release(s)
 	}
 	p.mu.Unlock()
+	p.tools.close()
 	done := make(chan struct{})
 	go func() {
 		p.asking.Wait()

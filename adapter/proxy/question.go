@@ -71,6 +71,9 @@ func (p *proxy) question(line []byte, m *message, method string) asking {
 // one cannot be seen from its shape alone: it is only for agents that are known
 // to ask so.
 func (p *proxy) permission(line []byte, m *message) asking {
+	if line := p.allowed(m); line != nil {
+		return func(context.Context, *adapter.Adapter) func() []byte { return func() []byte { return line } }
+	}
 	name, err := dialect.Recognise(line)
 	if err != nil || name == "choice" && !p.knows().Choices {
 		return nil
@@ -125,39 +128,58 @@ func (p *proxy) sessionOf(m *message) string {
 
 // start asks, in a goroutine of its own, and answers the agent.
 func (p *proxy) start(id, session string, ask asking) {
-	ctx, cancel := context.WithCancelCause(p.ctx)
-	q := &question{session: session, cancel: cancel}
-	p.mu.Lock()
-	asker, open := p.asker, len(p.open)
-	refused := asker == nil || p.open[id] != nil || open >= maxOpen
-	if !refused {
-		p.open[id] = q
-		p.asking.Add(1)
-	}
-	p.mu.Unlock()
-	if refused {
-		cancel(nil)
-		p.log.Warn("a question of the agent was refused", "open", open, "initialized", asker != nil)
-		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: too many questions are open, or the editor has not said yet what it can do"))
+	ctx, asker, leave, err := p.enter(p.ctx, id, session)
+	if err != nil {
+		p.log.Warn("a question of the agent was refused", "err", err)
+		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: "+err.Error()))
 		return
 	}
 	wait := ask(ctx, asker)
 	go func() {
-		defer p.asking.Done()
 		line := p.wait(id, wait)
+		leave(line)
+	}()
+}
+
+// enter makes a question one of those that are open. Its context ends with ctx,
+// when it is cancelled, and with the proxy. Leave takes it off the list, and
+// tells the agent.
+func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Context, a *adapter.Adapter, leave func(line []byte), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.asker == nil:
+		return nil, nil, nil, errors.New("the editor has not said yet what it can do")
+	case p.open[id] != nil:
+		return nil, nil, nil, fmt.Errorf("request %s is open already", id)
+	case len(p.open) >= maxOpen:
+		return nil, nil, nil, fmt.Errorf("%d questions are open", maxOpen)
+	case p.ctx.Err() != nil:
+		return nil, nil, nil, errStopped
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })
+	q := &question{session: session, cancel: cancel}
+	p.open[id] = q
+	p.asking.Add(1)
+	return ctx, p.asker, func(line []byte) {
+		defer p.asking.Done()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.open, id)
+		stop()
 		cancel(nil)
+		delete(p.open, id)
 		if q.withdrawn {
 			line = errorLine(id, codeCancelled, "Cancelled")
 		}
-		p.agent.post(line)
+		if line != nil {
+			p.agent.post(line)
+		}
 		s := p.session(session)
 		p.endPrompt(s.answering, `{"stopReason":"end_turn"}`)
 		s.answering = ""
 		p.advance(s)
-	}()
+	}, nil
 }
 
 // wait waits for an answer. A panic there is of one question.

@@ -1,10 +1,14 @@
 package proxy
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 func TestInitialize(t *testing.T) {
@@ -156,6 +160,14 @@ func TestChoices(t *testing.T) {
 		p.agent.send(asks)
 		require.Equal(t, asks, p.editor.next().Raw)
 	})
+	t.Run("of one that the user says is another", func(t *testing.T) {
+		p := start(t, Options{Agent: profileNamed("grok")})
+		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":{"elicitation":{"form":{}}}}}`)
+		p.agent.result(p.agent.next(), `{"agentInfo":{"name":"nanocoder","version":"1"}}`)
+		p.editor.next()
+		p.agent.send(asks)
+		require.Equal(t, asks, p.editor.next().Raw)
+	})
 	t.Run("of one that says its name", func(t *testing.T) {
 		p := start(t, Options{})
 		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientCapabilities":{"elicitation":{"form":{}}}}}`)
@@ -251,4 +263,34 @@ func TestEditorGoes(t *testing.T) {
 	p.editor.until("session/request_permission")
 	require.NoError(t, p.editor.w.Close())
 	require.NoError(t, <-p.ended)
+}
+
+// An editor that does not open addresses is not told that one was visited.
+func TestElicitationComplete(t *testing.T) {
+	done := `{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`
+	after := `{"jsonrpc":"2.0","method":"after"}`
+	p := start(t, Options{})
+	p.initialize(withForms)
+	p.agent.send(done, after)
+	require.Equal(t, after, p.editor.next().Raw)
+
+	p = start(t, Options{})
+	p.initialize(`{"elicitation":{"url":{}}}`)
+	p.agent.send(done)
+	require.Equal(t, done, p.editor.next().Raw)
+}
+
+func TestTrace(t *testing.T) {
+	var mu sync.Mutex
+	var lines []string
+	p := start(t, Options{Trace: func(wire string, dir ndjson.Direction, line []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, fmt.Sprint(wire, dir == ndjson.In, string(line)))
+	}})
+	p.editor.send(`{"jsonrpc":"2.0","method":"x"}`)
+	p.agent.next()
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, []string{`editortrue{"jsonrpc":"2.0","method":"x"}`, `agentfalse{"jsonrpc":"2.0","method":"x"}`}, lines)
 }

@@ -3,6 +3,8 @@ package proxy
 import (
 	"bytes"
 	"io"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // look decides what becomes of a line. It is called as soon as the line is
@@ -33,14 +35,16 @@ func (p *proxy) run(r io.Reader, to *outlet, look look) error {
 }
 
 func (p *proxy) pass(lines []byte, to *outlet, look look) error {
+	from := editorWire
 	if to == p.editor {
+		from = agentWire
 		p.passing.Lock()
 		defer p.passing.Unlock()
 	}
 	begin := 0 // of what passes as it is
 	for at := 0; at < len(lines); {
 		end := at + bytes.IndexByte(lines[at:], '\n') + 1
-		act := p.judge(lines[at:end], look)
+		act := p.judge(lines[at:end], from, look)
 		if act == nil {
 			at = end
 			continue
@@ -58,7 +62,10 @@ func (p *proxy) pass(lines []byte, to *outlet, look look) error {
 
 // judge looks at one line. What is no JSON-RPC object goes no further: agents
 // print such things by mistake, and editors end for it.
-func (p *proxy) judge(line []byte, look look) act {
+func (p *proxy) judge(line []byte, from string, look look) act {
+	if p.opts.Trace != nil {
+		p.opts.Trace(from, ndjson.In, bytes.TrimRight(line, "\r\n"))
+	}
 	m, ok := scan(line)
 	if !ok {
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -68,5 +75,8 @@ func (p *proxy) judge(line []byte, look look) act {
 	}
 	return look(line, &m)
 }
+
+// The names of the wires in a trace.
+const editorWire, agentWire = "editor", "agent"
 
 func drop(func([]byte) error) error { return nil }

@@ -22,7 +22,7 @@ func TestTransparent(t *testing.T) {
 		`{"jsonrpc":"2.0","id":-3,"result":null}`,
 		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"ü€😀 \u001b \\"}}`,
 		`{"jsonrpc":"2.0","method":"session\/update","params":[1]}`,
-		`{"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"e"}}`,
+		`{"jsonrpc":"2.0","method":"$/progress","params":{"elicitationId":"e"}}`,
 		`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"x"}}}`,
 		`{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s","options":[{"kind":"allow_once","name":"A","optionId":"a"},{"kind":"reject_once","name":"B","optionId":"b"}],"toolCall":{"toolCallId":"t"}}}`,
 		`{"jsonrpc":"2.0","method":"big","params":"` + strings.Repeat("x", 3<<20) + `"}`,

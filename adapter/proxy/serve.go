@@ -29,15 +29,21 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Command, o Option
 	if len(c.Args) == 0 {
 		return errors.New("no agent is named")
 	}
-	if o.Agent.Name == "" {
-		o.Agent = profileOf(c.Args[0])
+	started := launched{profile: o.Agent}
+	if started.profile.Name == "" {
+		started.profile = profileOf(c.Args[0])
+	}
+	var err error
+	if c, started.side, err = started.profile.launch(c); err != nil {
+		return err
 	}
 	p, err := startProcess(c)
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	return relay(ctx, Stream{in, out}, Stream{p.stdout, p.stdin}, o, p.explain)
+	started.explain = p.explain
+	return relay(ctx, Stream{in, out}, Stream{p.stdout, p.stdin}, o, started)
 }
 
 // profileOf is that of an agent that is started by this program.

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -14,9 +15,12 @@ import (
 // the proxy's mu.
 type session struct {
 	id string
-	// tools are the tool calls that the agent has shown and not ended, with the
-	// input of those that ask something.
-	tools map[string]json.RawMessage
+	// dir is where the agent works.
+	dir string
+	// tools are the tool calls that the agent has shown and not ended.
+	tools map[string]bool
+	// inputs are those of tool calls that ask something.
+	inputs map[string]json.RawMessage
 	// running are the prompts that the agent has.
 	running []*prompt
 	// waiting are prompts that the agent gets when it has ended what runs.
@@ -49,7 +53,7 @@ const maxTools = 10_000
 func (p *proxy) session(id string) *session {
 	s := p.sessions[id]
 	if s == nil {
-		s = &session{id: id, tools: map[string]json.RawMessage{}}
+		s = &session{id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}}
 		p.sessions[id] = s
 	}
 	return s
@@ -68,18 +72,31 @@ func (p *proxy) update(line []byte) {
 	if kind != "tool_call" && kind != "tool_call_update" {
 		return
 	}
-	id, status := update.Get("toolCallId").Str, update.Get("status").Str
+	session, id := params.Get("sessionId").Str, update.Get("toolCallId").Str
+	status, input := update.Get("status").Str, update.Get("rawInput")
+	p.track(session, id, status, input)
+	p.asksAside(session, id, status, input)
+}
+
+// track remembers a tool call for as long as it runs.
+func (p *proxy) track(session, id, status string, input gjson.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.session(params.Get("sessionId").Str)
-	switch input := update.Get("rawInput"); {
+	s := p.session(session)
+	switch {
 	case status == "completed" || status == "failed":
 		delete(s.tools, id)
+		delete(s.inputs, id)
+		if q := p.open[asideID(session, id)]; q != nil { // nobody waits for the answer
+			q.cancel(fmt.Errorf("%w: %w", convert.ErrCancelled, errWithdrawn))
+		}
+		return
 	case len(s.tools) >= maxTools:
-	case input.Get("questions").Exists():
-		s.tools[id] = json.RawMessage(input.Raw)
-	default:
-		s.tools[id] = s.tools[id]
+		return
+	}
+	s.tools[id] = true
+	if input.Get("questions").Exists() {
+		s.inputs[id] = json.RawMessage(input.Raw)
 	}
 }
 
@@ -88,11 +105,7 @@ func (p *proxy) shows(session, tool string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.sessions[session]
-	if s == nil {
-		return false
-	}
-	_, ok := s.tools[tool]
-	return ok
+	return s != nil && s.tools[tool]
 }
 
 // input is that of a tool call that asks something, nil if it is not known.
@@ -100,7 +113,7 @@ func (p *proxy) input(session, tool string) json.RawMessage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.sessions[session]; s != nil {
-		return s.tools[tool]
+		return s.inputs[tool]
 	}
 	return nil
 }
@@ -136,4 +149,5 @@ func (p *proxy) closeSession(id string) {
 	}
 	p.cancelQuestions(id, convert.ErrCancelled)
 	delete(p.sessions, id)
+	p.tools.endSession(id)
 }

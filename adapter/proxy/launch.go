@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// launch is an agent's command with what its profile adds to it, and the side
+// channel that it opens, nil for an agent that asks over ACP.
+func (p Profile) launch(c Command) (Command, *side, error) {
+	if c.Env == nil {
+		c.Env = os.Environ()
+	}
+	c.Env, c.Args = slices.Clone(c.Env), slices.Clone(c.Args)
+	for _, v := range p.Env {
+		if key, _, _ := strings.Cut(v, "="); getenv(c.Env, key) == "" {
+			c.Env = append(c.Env, v)
+		}
+	}
+	if p.Config != "" {
+		c.Env = append(c.Env, p.Config+"="+withFeature(getenv(c.Env, p.Config)))
+	}
+	if p.SidePassword == "" {
+		return c, nil, nil
+	}
+	return p.openSide(c)
+}
+
+// openSide has the agent serve its HTTP API on loopback. A port and a password
+// that the user has set are the user's.
+func (p Profile) openSide(c Command) (Command, *side, error) {
+	port := ""
+	for i, a := range c.Args {
+		if a == "--port" && i+1 < len(c.Args) {
+			port = c.Args[i+1]
+		} else if v, ok := strings.CutPrefix(a, "--port="); ok {
+			port = v
+		}
+	}
+	if port == "" || port == "0" {
+		free, err := freePort()
+		if err != nil {
+			return c, nil, fmt.Errorf("no port for the questions of %s: %w", p.Title, err)
+		}
+		port = strconv.Itoa(free)
+		c.Args = append(c.Args, "--port", port)
+	}
+	password := getenv(c.Env, p.SidePassword)
+	if password == "" {
+		password = rand.Text()
+		c.Env = append(c.Env, p.SidePassword+"="+password)
+	}
+	return c, newSide("http://127.0.0.1:"+port, p.Name, password), nil
+}
+
+// freePort is one that nobody listens on.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// getenv is the last value of a variable, as a process sees it.
+func getenv(env []string, key string) string {
+	for _, v := range slices.Backward(env) {
+		if name, value, _ := strings.Cut(v, "="); name == key {
+			return value
+		}
+	}
+	return ""
+}
+
+// withFeature is Codex's configuration with the feature that lets it ask outside
+// of its plan mode, unless the user has decided on that.
+func withFeature(config string) string {
+	keep := func(old []byte) []byte {
+		if old == nil {
+			return []byte("true")
+		}
+		return old
+	}
+	if strings.TrimSpace(config) == "" {
+		config = "{}"
+	}
+	return string(edit([]byte(config), keep, "features", "default_mode_request_user_input"))
+}

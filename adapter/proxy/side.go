@@ -1,0 +1,135 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+)
+
+// side is the HTTP API of an agent that shows a question over ACP, as a tool
+// call, and takes the answer nowhere else: OpenCode, and Kilo.
+type side struct {
+	base, user, password string
+	client               *http.Client
+}
+
+func newSide(base, user, password string) *side {
+	return &side{base, user, password, &http.Client{Timeout: sideTimeout, Transport: &http.Transport{DisableKeepAlives: true}}}
+}
+
+const (
+	// sideTimeout is for one request.
+	sideTimeout = 10 * time.Second
+	// sideTries is how often a question is looked for that a tool call has
+	// announced, and sidePause is how long between two.
+	sideTries = 50
+	sidePause = 100 * time.Millisecond
+)
+
+// asksAside takes a tool call that may be a question, and asks it in a goroutine
+// of its own.
+func (p *proxy) asksAside(session, tool, status string, input gjson.Result) {
+	if p.side == nil || status != "in_progress" || !input.Get("questions").IsArray() {
+		return
+	}
+	p.mu.Lock()
+	dir := p.session(session).dir
+	p.mu.Unlock()
+	ctx, asker, leave, err := p.enter(p.ctx, asideID(session, tool), session)
+	if err != nil {
+		return // it is asked already
+	}
+	go func() {
+		defer leave(nil)
+		if err := p.side.ask(ctx, asker, session, tool, dir); err != nil && ctx.Err() == nil {
+			p.log.Warn("a question of the agent got no answer", "session", session, "err", err)
+		}
+	}()
+}
+
+// asideID names such a question among the open ones.
+func asideID(session, tool string) string { return "side " + session + " " + tool }
+
+// ask finds the question of a tool call, asks it, and tells the agent.
+func (s *side) ask(ctx context.Context, a *adapter.Adapter, session, tool, dir string) error {
+	item, err := s.find(ctx, tool, dir)
+	if err != nil {
+		return err
+	}
+	req, err := dialect.Decode(item, "opencode")
+	if err != nil {
+		return s.reject(gjson.GetBytes(item, "id").Str, dir, err)
+	}
+	call := req.Call
+	call.Session, call.ID = session, tool
+	outcome, _ := a.Ask(ctx, call)
+	id := gjson.GetBytes(item, "id").Str
+	if outcome.Status != convert.Answered {
+		return s.reject(id, dir, outcome.Err())
+	}
+	body := dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body
+	_, err = s.do(context.WithoutCancel(ctx), http.MethodPost, "/question/"+url.PathEscape(id)+"/reply", dir, body)
+	return err
+}
+
+// reject ends a question without an answer. The agent has one word for all
+// reasons.
+func (s *side) reject(id, dir string, why error) error {
+	_, err := s.do(context.Background(), http.MethodPost, "/question/"+url.PathEscape(id)+"/reject", dir, []byte("{}"))
+	if err != nil {
+		return fmt.Errorf("%w; the agent could not be told: %w", why, err)
+	}
+	return nil
+}
+
+// find looks for the question of a tool call. It may come a little later than
+// the tool call, and the API later than the agent.
+func (s *side) find(ctx context.Context, tool, dir string) (json.RawMessage, error) {
+	var last error
+	for range sideTries {
+		list, err := s.do(ctx, http.MethodGet, "/question", dir, nil)
+		last = err
+		for _, item := range gjson.ParseBytes(list).Array() {
+			if item.Get("tool.callID").Str == tool {
+				return json.RawMessage(item.Raw), nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(sidePause):
+		}
+	}
+	return nil, fmt.Errorf("the agent has no question for its tool call (last error: %v)", last)
+}
+
+func (s *side) do(ctx context.Context, method, path, dir string, body []byte) ([]byte, error) {
+	where := s.base + path + "?" + url.Values{"directory": {dir}}.Encode()
+	r, err := http.NewRequestWithContext(ctx, method, where, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.SetBasicAuth(s.user, s.password)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxLine))
+	if err == nil && resp.StatusCode >= http.StatusBadRequest {
+		err = fmt.Errorf("%s %s: %s", method, path, resp.Status)
+	}
+	return data, err
+}

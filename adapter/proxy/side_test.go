@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+)
+
+// aside is the HTTP API of an agent like OpenCode.
+type aside struct {
+	mu       sync.Mutex
+	hidden   bool // the question is not there yet
+	requests []string
+	told     chan string // replies and rejections
+}
+
+const asideQuestion = `[{"id":"que_1","sessionID":"s1","questions":[{"question":"Which database?","header":"DB","options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]},{"question":"Which features?","header":"F","options":[{"label":"Auth","description":"a"},{"label":"Logs","description":"b"}],"multiple":true}],"tool":{"messageID":"m","callID":"c1"}}]`
+
+func (a *aside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	user, password, _ := r.BasicAuth()
+	if user != "opencode" || password != "secret" || r.URL.Query().Get("directory") != "/work" {
+		http.Error(w, "no", http.StatusUnauthorized)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	a.mu.Lock()
+	hidden := a.hidden
+	a.hidden = false
+	a.mu.Unlock()
+	switch {
+	case r.Method == http.MethodPost:
+		a.told <- r.URL.Path + " " + string(body)
+		io.WriteString(w, "true")
+	case hidden:
+		io.WriteString(w, "[]")
+	default:
+		io.WriteString(w, asideQuestion)
+	}
+}
+
+func withAside(t *testing.T) (*proxied, *aside) {
+	a := &aside{told: make(chan string, 10), hidden: true}
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	p := startAside(t, Options{Agent: profileNamed("opencode")}, newSide(server.URL, "opencode", "secret"))
+	p.initialize(noForms)
+	p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/work","mcpServers":[]}}`)
+	p.agent.result(p.agent.next(), `{"sessionId":"s1"}`)
+	p.editor.reply()
+	p.prompt("p1", "go")
+	p.agent.next()
+	p.agent.send(
+		`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"c1","title":"question","status":"pending","rawInput":{}}}}`,
+		`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress","title":"question","rawInput":{"questions":[{"question":"Which database?"}]}}}}`)
+	return p, a
+}
+
+// The tool call in the editor and the question are one, and the answer goes
+// where the agent takes it.
+func TestAside(t *testing.T) {
+	p, a := withAside(t)
+	request := p.editor.until("session/request_permission")
+	require.Equal(t, "c1", request.Get("params.toolCall.toolCallId").Str)
+	p.editor.result(request, selected("SQLite"))
+	p.editor.result(p.editor.until("session/request_permission"), selected("Logs"))
+	p.editor.result(p.editor.until("session/request_permission"), selected("__done__"))
+	require.Equal(t, `/question/que_1/reply {"answers":[["SQLite"],["Logs"]]}`, <-a.told)
+}
+
+func TestAsideDismissed(t *testing.T) {
+	p, a := withAside(t)
+	p.editor.result(p.editor.until("session/request_permission"), `{"outcome":{"outcome":"cancelled"}}`)
+	require.Equal(t, `/question/que_1/reject {}`, <-a.told)
+}
+
+// The agent ends its tool call: nobody waits for the answer.
+func TestAsideWithdrawn(t *testing.T) {
+	p, a := withAside(t)
+	request := p.editor.until("session/request_permission")
+	p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}}}`)
+	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
+	require.Contains(t, <-a.told, "/reject")
+}
+
+func TestAsideCancelled(t *testing.T) {
+	p, a := withAside(t)
+	p.editor.until("session/request_permission")
+	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
+	p.editor.until("$/cancel_request")
+	require.Contains(t, <-a.told, "/reject")
+}
+
+// startAside is start for an agent with a side channel.
+func startAside(t *testing.T, o Options, s *side) *proxied {
+	return startWith(t, func(ctx context.Context, editor, agent Stream) error {
+		return relay(ctx, editor, agent, o, launched{profile: o.Agent, side: s})
+	})
+}
+
+func TestLaunch(t *testing.T) {
+	c, s, err := profileNamed("opencode").launch(Command{Args: []string{"opencode", "acp"}, Env: []string{"HOME=/x"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"opencode", "acp", "--port"}, c.Args[:3])
+	require.Contains(t, c.Env, "OPENCODE_ENABLE_QUESTION_TOOL=1")
+	require.NotEmpty(t, s.password)
+	require.Equal(t, s.password, getenv(c.Env, "OPENCODE_SERVER_PASSWORD"))
+	require.True(t, strings.HasSuffix(s.base, ":"+c.Args[3]))
+	require.NotContains(t, strings.Join(c.Args, " "), s.password, "others can read a command line")
+
+	c, s, err = profileNamed("opencode").launch(Command{
+		Args: []string{"opencode", "acp", "--port=4096"},
+		Env:  []string{"OPENCODE_SERVER_PASSWORD=mine", "OPENCODE_ENABLE_QUESTION_TOOL=0"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"opencode", "acp", "--port=4096"}, c.Args)
+	require.Equal(t, "0", getenv(c.Env, "OPENCODE_ENABLE_QUESTION_TOOL"), "the user's")
+	require.Equal(t, "http://127.0.0.1:4096", s.base)
+	require.Equal(t, "mine", s.password)
+
+	c, s, err = profileNamed("codex").launch(Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"model":"m","features":{"x":1}}`}})
+	require.NoError(t, err)
+	require.Nil(t, s)
+	require.JSONEq(t, `{"model":"m","features":{"x":1,"default_mode_request_user_input":true}}`, getenv(c.Env, "CODEX_CONFIG"))
+
+	c, _, err = profileNamed("codex").launch(Command{Args: []string{"codex-acp"}, Env: []string{`CODEX_CONFIG={"features":{"default_mode_request_user_input":false}}`}})
+	require.NoError(t, err)
+	require.False(t, gjson.Get(getenv(c.Env, "CODEX_CONFIG"), "features.default_mode_request_user_input").Bool(), "the user's")
+
+	c, s, err = Profile{}.launch(Command{Args: []string{"any"}, Env: []string{"A=1"}})
+	require.NoError(t, err)
+	require.Nil(t, s)
+	require.Equal(t, Command{Args: []string{"any"}, Env: []string{"A=1"}}, c)
+}
+
+// Every profile can be found by what it says, and no name belongs to two.
+func TestProfiles(t *testing.T) {
+	seen := map[string]string{}
+	for _, p := range Profiles() {
+		require.NotEmpty(t, p.Note, p.Name)
+		require.NotEmpty(t, p.Title, p.Name)
+		require.Equal(t, p.Name, profileOf(p.Start[0]).Name)
+		for _, program := range p.Programs {
+			require.Empty(t, seen[program], program)
+			seen[program] = p.Name
+			require.Equal(t, p.Name, profileOf("/usr/bin/"+program).Name)
+		}
+		for _, name := range p.Says {
+			info, err := json.Marshal(map[string]any{"agentInfo": map[string]any{"name": name}})
+			require.NoError(t, err)
+			require.Equal(t, p.Name, Profile{}.named(info).Name)
+		}
+	}
+	require.Equal(t, "grok", Profile{}.named([]byte(`{"_meta":{"grokShell":true}}`)).Name)
+	require.Equal(t, "kimi", profileNamed("kimi").named([]byte(`{"agentInfo":{"name":"a stranger"}}`)).Name)
+	require.Empty(t, profileOf("sh").Name)
+}

@@ -1,0 +1,156 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+)
+
+const toolQuestions = `{"questions":[{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]}]}`
+
+// toolAgent is an agent without a question tool, in a session that it opened.
+type toolAgent struct {
+	*proxied
+	url    string
+	client *sdk.ClientSession
+}
+
+func withTool(t *testing.T) *toolAgent {
+	p := start(t, Options{Agent: profileNamed("goose")})
+	p.initialize(noForms)
+	p.editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[{"type":"http","name":"mine","url":"http://x/"}],"_meta":{"a":1}}}`)
+	open := p.agent.next()
+	require.Equal(t, "mine", open.Get("params.mcpServers.0.name").Str)
+	require.Equal(t, `{"a":1}`, open.Get("params._meta").Raw)
+	ours := open.Get("params.mcpServers.1")
+	require.Equal(t, mcp.ServerName, ours.Get("name").Str)
+	require.Equal(t, "http", ours.Get("type").Str)
+	a := &toolAgent{proxied: p, url: ours.Get("url").Str}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	client := sdk.NewClient(&sdk.Implementation{Name: "goose", Version: "1"}, nil)
+	var err error
+	a.client, err = client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: a.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true}, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { a.client.Close() })
+	p.agent.result(open, `{"sessionId":"s1"}`)
+	require.Equal(t, "new", p.editor.reply().Get("id").Str)
+	return a
+}
+
+// use calls the tool, as the agent's model does.
+func (a *toolAgent) use(meta sdk.Meta) <-chan string {
+	got := make(chan string, 1)
+	go func() {
+		r, err := a.client.CallTool(context.Background(), &sdk.CallToolParams{Meta: meta, Name: mcp.ToolName, Arguments: gjson.Parse(toolQuestions).Value()})
+		if err != nil {
+			got <- "error: " + err.Error()
+			return
+		}
+		got <- r.Content[0].(*sdk.TextContent).Text
+	}()
+	return got
+}
+
+func await(t *testing.T, got <-chan string) string {
+	t.Helper()
+	select {
+	case text := <-got:
+		return text
+	case <-time.After(patience):
+		require.Fail(t, "nothing came")
+		return ""
+	}
+}
+
+func TestQuestionTool(t *testing.T) {
+	a := withTool(t)
+	got := a.use(sdk.Meta{"agent-tool-call-request-id": "call_7"})
+	request := a.editor.until("session/request_permission")
+	require.Equal(t, "s1", request.Get("params.sessionId").Str)
+	require.Equal(t, "call_7", request.Get("params.toolCall.toolCallId").Str, "the agent's own tool call")
+	a.editor.result(request, selected("SQLite"))
+	require.Contains(t, await(t, got), "SQLite")
+}
+
+// The agent's leave to use the tool is not the user's business; its tool call is
+// the question.
+func TestToolIsAllowed(t *testing.T) {
+	a := withTool(t)
+	text := strings.ReplaceAll(toolQuestions, `"`, `\"`)
+	a.agent.send(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"always","kind":"allow_always"},{"optionId":"once","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}],"toolCall":{"toolCallId":"t9","title":"ask_the_user (acp-bridge MCP Server)","content":[{"type":"content","content":{"type":"text","text":"` + text + `"}}]}}}`)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":`+selected("once")+`}`, a.agent.next().Raw)
+	got := a.use(nil)
+	request := a.editor.until("session/request_permission")
+	require.Equal(t, "t9", request.Get("params.toolCall.toolCallId").Str)
+	a.editor.result(request, selected("PostgreSQL"))
+	require.Contains(t, await(t, got), "PostgreSQL")
+}
+
+// Nothing but questions is allowed under the tool's name.
+func TestOtherToolsAreForTheUser(t *testing.T) {
+	a := withTool(t)
+	options := `"options":[{"optionId":"once","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}]`
+	for _, call := range []string{
+		`{"toolCallId":"t","title":"rm -rf ask_the_user","rawInput":{"command":"rm -rf /"}}`,
+		`{"toolCallId":"t","title":"ask_the_user","rawInput":{"command":"rm","questions":[{"question":"a?","options":["x","y"]}]}}`,
+		`{"toolCallId":"t","title":"ask_the_user"}`,
+		`{"toolCallId":"t","title":"bash","rawInput":` + toolQuestions + `}`,
+	} {
+		line := `{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s1",` + options + `,"toolCall":` + call + `}}`
+		a.agent.send(line)
+		require.Equal(t, line, a.editor.next().Raw)
+	}
+	line := `{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"other",` + options + `,"toolCall":{"toolCallId":"t","title":"ask_the_user","rawInput":` + toolQuestions + `}}}`
+	a.agent.send(line)
+	require.Equal(t, line, a.editor.next().Raw, "a session without the tool")
+}
+
+// Gemini does not tell its servers of a cancel.
+func TestToolAndSessionCancel(t *testing.T) {
+	a := withTool(t)
+	got := a.use(nil)
+	a.editor.until("session/request_permission")
+	a.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+	require.Contains(t, await(t, got), "dismissed")
+	require.Equal(t, "session/cancel", a.agent.next().Get("method").Str)
+	a.editor.until("$/cancel_request")
+}
+
+func TestToolNeedsItsName(t *testing.T) {
+	a := withTool(t)
+	resp, err := http.Post(a.url[:strings.LastIndex(a.url, "/")]+"/guess", "application/json", strings.NewReader("{}"))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusNotFound, resp.StatusCode)
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestToolUse(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		want bool
+	}{
+		"an agent without questions": {Options{Agent: profileNamed("gemini")}, true},
+		"an agent with questions":    {Options{Agent: profileNamed("grok")}, false},
+		"forced":                     {Options{Tool: ToolAlways}, true},
+		"left out":                   {Options{Agent: profileNamed("gemini"), Tool: ToolNever}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, c.o)
+			p.initialize(noForms)
+			for _, method := range []string{"session/new", "session/load", "session/resume"} {
+				p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"cwd":"/x","sessionId":"s","mcpServers":[]}}`)
+				require.Equal(t, c.want, p.agent.next().Get("params.mcpServers.0").Exists(), method)
+			}
+		})
+	}
+}

@@ -37,6 +37,8 @@ func runDoctor(ctx context.Context, args []string, s streams) error {
 	path := fs.String("claude", "", "`path` of the Claude Code executable (default: found)")
 	editor := fs.String("editor", "", "print the settings for an `editor`: zed, jetbrains, codecompanion, avante, agentic, emacs, vscode, acpx")
 	clients := fs.Bool("clients", false, "print how each known editor is asked")
+	agents := fs.Bool("agents", false, "print what is known of agents for acp-bridge proxy")
+	agent := fs.String("agent", "", "with --editor: print the settings for this `agent` behind acp-bridge proxy")
 	asJSON := fs.Bool("json", false, "print JSON")
 	if file, err := fs.parse(args); err != nil || file != "" {
 		if err == nil {
@@ -47,12 +49,16 @@ func runDoctor(ctx context.Context, args []string, s streams) error {
 	switch {
 	case *clients:
 		return printClients(s, *asJSON)
+	case *agents:
+		return printAgents(s, *asJSON)
+	case *agent != "" && *editor == "":
+		return usagef("--agent is for the settings of an editor: --editor zed --agent %s", *agent)
 	case *editor != "":
 		flags, err := checkedFlags(ctx, *path)
 		if err != nil {
 			return err
 		}
-		return printEditor(s, *editor, ownPath(), flags, *asJSON)
+		return printEditor(s, *editor, *agent, ownPath(), flags, *asJSON)
 	}
 	findings := examine(ctx, *path)
 	if err := printFindings(s, findings, *asJSON); err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 )
 
 // editorSettings are how one editor is told to start acp-bridge.
@@ -118,13 +120,24 @@ var editors = []editorSettings{
 	{"acpx", "acpx", "the command line", `acpx --agent COMMAND 'your prompt'`, "A question ends the turn; the next prompt is the answer."},
 }
 
-// printEditor prints the settings of one editor, with flags for acp-bridge.
-func printEditor(s streams, name, command string, flags []string, asJSON bool) error {
+// printEditor prints the settings of one editor, with flags for acp-bridge; an
+// agent stands behind its proxy in the place of Claude Code.
+func printEditor(s streams, name, agent, command string, flags []string, asJSON bool) error {
 	var names []string
+	var other proxy.Profile
+	if agent != "" {
+		var err error
+		if other, err = findProfile(agent); err != nil {
+			return err
+		}
+	}
 	for _, e := range editors {
 		if e.name != name {
 			names = append(names, e.name)
 			continue
+		}
+		if agent != "" {
+			e, flags = e.behindProxy(other)
 		}
 		if asJSON {
 			return printJSON(s, map[string]string{"editor": e.name, "title": e.title, "where": e.where, "settings": e.with(command, flags...), "note": e.note})

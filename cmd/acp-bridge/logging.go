@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -24,11 +23,14 @@ func (l *logOptions) flags(fs *flagSet) {
 	l.level = slog.LevelWarn
 	fs.TextVar(&l.level, "log-level", l.level, "least `level` that is logged: debug, info, warn, error")
 	fs.StringVar(&l.file, "log-file", "", "`file` to log to (default: stderr)")
-	fs.StringVar(&l.trace, "trace", "", "`file` for all lines to and from the editor and Claude Code")
+	fs.StringVar(&l.trace, "trace", "", "`file` for all lines to and from the editor and the agent")
 }
 
-// open sets the logger and the trace of an agent.
-func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err error) {
+// traceFunc sees a line of a wire.
+type traceFunc = func(wire string, dir ndjson.Direction, text []byte)
+
+// open makes the logger and the trace, which also sees what is secret.
+func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAll func(), err error) {
 	var files []io.Closer
 	closeAll = func() {
 		for _, f := range files {
@@ -39,31 +41,31 @@ func (l *logOptions) open(s streams, o *agent.Options) (closeAll func(), err err
 	if l.file != "" {
 		f, err := openPrivate(l.file)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, nil, nil, usageError{err}
 		}
 		files = append(files, f)
 		out = &logFile{w: f, err: s.err}
 	}
 	hide := findSecrets(os.Environ())
 	out = &hidingWriter{out, hide}
-	o.Logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level, ReplaceAttr: hide.hideAttr}))
-	trace := func(string, ndjson.Direction, []byte) {}
+	log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level, ReplaceAttr: hide.hideAttr}))
+	write := func(string, ndjson.Direction, []byte) {}
 	if l.trace != "" {
 		f, err := openPrivate(l.trace)
 		if err != nil {
 			closeAll()
-			return nil, usageError{err}
+			return nil, nil, nil, usageError{err}
 		}
 		files = append(files, f)
-		trace = newTracer(f, o.Logger, hide).line
+		write = newTracer(f, log, hide).line
 	}
-	o.Trace = func(wire string, dir ndjson.Direction, text []byte) {
+	trace = func(wire string, dir ndjson.Direction, text []byte) {
 		if dir == ndjson.In && wire == "editor" {
 			hide.learn(text)
 		}
-		trace(wire, dir, text)
+		write(wire, dir, text)
 	}
-	return closeAll, nil
+	return log, trace, closeAll, nil
 }
 
 // openPrivate opens a file that only its owner can read: what is said to an

@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
@@ -97,7 +96,7 @@ func TestLogToAPipe(t *testing.T) {
 	for _, l := range []logOptions{{file: name}, {trace: name}} {
 		done := make(chan error, 1)
 		go func() {
-			_, err := l.open(streams{err: &bytes.Buffer{}}, &agent.Options{})
+			_, _, _, err := l.open(streams{err: &bytes.Buffer{}})
 			done <- err
 		}()
 		select {

@@ -41,6 +41,7 @@ func commands() []command {
 		{"ask", "[FILE]", "ask a call's questions in the terminal, print its result", runAsk},
 		{"questions", "", "list, show, answer or clear questions that wait in files", runQuestions},
 		{"rpc", "", "answer pi's and Opal's requests on stdin and stdout", runRPC},
+		{"proxy", "-- AGENT", "run any ACP agent in an editor, its questions included", runProxy},
 		{"mcp", "", "a question tool for any MCP client, on stdio or HTTP", runMCP},
 		{"hub", "[FLAGS]", "start acp-bridge-hub: answer from a browser or a phone", runHub},
 		{"convert", "[FILE]", "turn a call into ACP requests, or replies into its result", runConvert},

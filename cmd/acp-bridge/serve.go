@@ -48,11 +48,12 @@ func runServe(ctx context.Context, args []string, s streams) error {
 		fmt.Fprint(s.err, terminalHint)
 		return usagef("stdin is a terminal")
 	}
-	closeLog, err := log.open(s, &o)
+	logger, trace, closeLog, err := log.open(s)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
+	o.Logger, o.Trace = logger, trace
 	o.Desk = new(desk.Desk)
 	defer hub.link(o.Desk, "Claude Code", o.Logger)()
 	o.Version = version()
@@ -70,7 +71,6 @@ func runServe(ctx context.Context, args []string, s streams) error {
 		defer f.Close()
 		s.out = f
 	}
-	o.Desk = &desk.Desk{}
 	defer releaseWhileAsking(o.Desk)()
 	return agent.Serve(ctx, s.in, s.out, o)
 }

@@ -63,36 +63,63 @@ func settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, erro
 // Lines asks on a writer and reads answers from a reader, a line for each
 // question, as [convert.ReadReply] understands it: a number, a label, the user's
 // own words, or `cancel`. A line that says nothing is asked for again. The end
-// of the input cancels the call.
+// of the input is that nobody is there any more, not the user's cancel: the
+// outcome is [convert.Disconnected].
 //
 // Ask returns when its context ends. A line that is typed after that belongs to
-// the next call.
+// the next call. A Lines that is no longer used is closed, see [Lines.Close].
 type Lines struct {
 	In  io.Reader
 	Out io.Writer
 
 	once  sync.Once
-	lines chan string // closed at the end of the input
-	err   error       // why it ended; set before lines is closed
+	end   sync.Once
+	done  chan struct{} // closed by Close
+	lines chan string   // closed at the end of the input
+	err   error         // why it ended; set before lines is closed
 }
 
-// read hands on lines for as long as the Lines lives.
+// start begins to read, once.
+func (l *Lines) start() {
+	l.once.Do(func() {
+		l.lines, l.done = make(chan string), make(chan struct{})
+		go l.read()
+	})
+}
+
+// Close ends the reading of In, and closes it if it is an [io.Closer]: a Read
+// that waits has to return. Calls that are open end as at the end of the input.
+func (l *Lines) Close() error {
+	l.start()
+	l.end.Do(func() { close(l.done) })
+	if in, ok := l.In.(io.Closer); ok {
+		return in.Close()
+	}
+	return nil
+}
+
+// read hands on lines until the input ends.
 func (l *Lines) read() {
+	defer close(l.lines)
 	scanner := bufio.NewScanner(l.In)
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
-		l.lines <- scanner.Text()
+		select {
+		case l.lines <- scanner.Text():
+		case <-l.done:
+			return
+		}
 	}
-	l.err = scanner.Err()
-	close(l.lines)
+	select {
+	case <-l.done: // which is why the input ended
+	default:
+		l.err = scanner.Err()
+	}
 }
 
 // Ask implements [Resolver].
 func (l *Lines) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	l.once.Do(func() {
-		l.lines = make(chan string)
-		go l.read()
-	})
+	l.start()
 	answers := make([]convert.Answer, len(c.Questions))
 	for i, q := range c.Questions {
 		a, err := l.askOne(ctx, q)
@@ -152,7 +179,9 @@ func (l *Lines) readLine(ctx context.Context) (string, error) {
 		case l.err != nil:
 			return "", l.err
 		}
-		return "", convert.ErrCancelled
+		return "", convert.ErrDisconnected
+	case <-l.done:
+		return "", convert.ErrDisconnected
 	case <-ctx.Done():
 		return "", withdrawn(context.Cause(ctx)).Err()
 	}

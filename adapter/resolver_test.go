@@ -37,7 +37,7 @@ func TestLines(t *testing.T) {
 		"asked again":         {pick, "\n1,2\nother\n1\n", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
 		"cancel":              {pick, "cancel\n", convert.Answer{}, convert.Cancelled},
 		"empty line":          {pick, "\n2\n", convert.Answer{Selected: []string{"SQLite"}}, convert.Answered},
-		"end of input":        {pick, "", convert.Answer{}, convert.Cancelled},
+		"end of input":        {pick, "", convert.Answer{}, convert.Disconnected},
 		"no newline at EOF":   {pick, "1", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
 		"free text cancelled": {free, "  \n Cancel\n", convert.Answer{}, convert.Cancelled},
 	} {
@@ -51,7 +51,7 @@ func TestLines(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, []convert.Answer{test.want}, o.Answers)
 			} else {
-				require.ErrorIs(t, err, convert.ErrCancelled)
+				require.ErrorIs(t, err, convert.Outcome{Status: test.status}.Err())
 			}
 		})
 	}
@@ -191,7 +191,19 @@ func TestLinesAfterACancelledCall(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, one("SQLite"), o.Answers)
 	o, _ = lines.Ask(t.Context(), callOf("q", pick))
-	require.Equal(t, convert.Cancelled, o.Status)
+	require.Equal(t, convert.Disconnected, o.Status)
+}
+
+// A Lines that is closed leaves no reader behind, and ends what is open.
+func TestLinesClose(t *testing.T) {
+	in, _ := io.Pipe()
+	lines := &adapter.Lines{In: in, Out: io.Discard}
+	open := begin(t.Context(), lines, callOf("q", pick))
+	require.NoError(t, lines.Close())
+	require.Equal(t, convert.Disconnected, open.wait().Status)
+	require.NoError(t, lines.Close())
+	o, _ := lines.Ask(t.Context(), callOf("q", pick))
+	require.Equal(t, convert.Disconnected, o.Status)
 }
 
 // Answers from code arrive as answers of a user do: in option order, each once.

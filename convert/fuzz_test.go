@@ -2,12 +2,15 @@ package convert_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 var loose = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
@@ -34,29 +37,50 @@ func valid(items []string) bool {
 	return true
 }
 
+// Whatever is written in reply: it has one meaning, and what it picks is named in
+// it.
 func FuzzReadReply(f *testing.F) {
-	for _, s := range []string{"1", "1,3", "1-3", "yes, please", "cancel", "", "٣", "１-２", "99999999999999999999", "1--2", "a, b", `"a", b`} {
-		f.Add(s, true)
-		f.Add(s, false)
+	for _, s := range []string{"1", "1,3", "1-3", "yes, please", "cancel", "", "٣", "１-２", "99999999999999999999", "1--2", "a, b", `"a", b`, "#2", "1, other x", "other", "“2”", "2.", "1 - 2"} {
+		f.Add(s, "a", "2", true, false)
+		f.Add(s, "2", "b, c", false, false)
+		f.Add(s, "1,2", "#1", true, true)
 	}
-	f.Fuzz(func(t *testing.T, s string, multi bool) {
-		q := convert.Question{Text: "Q?", MultiSelect: multi, Options: []convert.Option{{Label: "a"}, {Label: "2"}, {Label: "b, c"}}}
+	f.Fuzz(func(t *testing.T, s, first, second string, multi, closed bool) {
+		q := convert.Question{Text: "Q?", MultiSelect: multi, Closed: closed, Options: []convert.Option{{Label: first}, {Label: second}, {Label: "x"}}}
 		said := convert.ReadReply(q, s)
-		n := 0
-		for _, is := range []bool{len(said.Picks) > 0, said.Text != "", said.Cancel, said.Unclear != ""} {
-			if is {
-				n++
+		switch {
+		case said.Unclear != "":
+			require.Empty(t, said.Text)
+			require.False(t, said.Cancel)
+			require.True(t, said.Other || len(said.Picks) == 0)
+		case said.Cancel:
+			require.Equal(t, convert.Meaning{Cancel: true}, said)
+		default:
+			require.False(t, said.Other)
+			o := convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{said.Answer(q)}}
+			require.True(t, first == second || o.Check(convert.Call{Questions: []convert.Question{q}}) == nil, "%+v", said)
+			require.False(t, closed && said.Text != "")
+			require.True(t, strings.HasSuffix(strings.TrimSpace(s), said.Text), "the user's own words")
+		}
+		require.True(t, slices.IsSorted(said.Picks))
+		if len(said.Picks) > 0 && said.Unclear == "" && !strings.ContainsFunc(s, unicode.IsNumber) { // named by their labels
+			for _, p := range said.Picks {
+				require.True(t, named(s, q.Options[p].Label), "%q picks %q", s, q.Options[p].Label)
 			}
 		}
-		require.Equal(t, 1, n, "exactly one meaning: %+v", said)
-		require.True(t, multi || len(said.Picks) <= 1)
-		for _, p := range said.Picks {
-			require.True(t, p >= 0 && p < len(q.Options))
-		}
-		if said.Text != "" {
-			require.Equal(t, strings.TrimSpace(s), said.Text)
-		}
 	})
+}
+
+// named reports whether a label stands in a reply, in whatever case.
+func named(reply, label string) bool {
+	fold := func(s string) string {
+		return strings.ToLower(strings.ToUpper(strings.Join(strings.Fields(clean.Line(s)), "")))
+	}
+	var quoted string
+	if json.Unmarshal([]byte(strings.TrimSpace(reply)), &quoted) == nil {
+		reply += quoted
+	}
+	return strings.Contains(fold(reply), fold(label)) || strings.Contains(reply, "\\")
 }
 
 // Whatever is given beforehand, in --answers or a pending file, is answers that

@@ -2,6 +2,7 @@ package ask_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -140,4 +141,29 @@ func TestNoneOfTheAboveIsAnOption(t *testing.T) {
 	form, err := ask.AgentForm{Params: params}.Call()
 	require.NoError(t, err)
 	require.Equal(t, c.Questions[0].Options, form.Questions[0].Options)
+}
+
+// Whatever an agent sends as a form, and a client replies: it can be asked, and
+// what goes back is JSON.
+func FuzzAgentForm(f *testing.F) {
+	f.Add([]byte(kimiForm), []byte(`{"questions":[{"question":"a"},{"question":"b"}]}`), []byte(`{"action":"accept","content":{"q0":"SQLite","q1":["Auth"]}}`))
+	f.Add([]byte(strings.ReplaceAll(codexForm, "SECRET", "true")), []byte(``), []byte(`{"action":"accept","content":{"db":"None of the above","db_note":"x"}}`))
+	f.Add([]byte(`{"mode":"url","url":"https://example.com/","message":"m"}`), []byte(`7`), []byte(`{"action":"decline"}`))
+	f.Fuzz(func(t *testing.T, params, input, reply []byte) {
+		form, err := ask.AgentForm{Params: params, Input: input}.Call()
+		if err != nil {
+			return
+		}
+		for _, sent := range []any{form.Request(), form.Announce()} {
+			_, err := json.Marshal(sent)
+			require.NoError(t, err)
+		}
+		o, forAgent, err := form.Read(reply)
+		if err != nil {
+			require.True(t, errors.Is(err, convert.ErrProtocol) || errors.Is(err, convert.ErrBadAnswer))
+			require.Empty(t, o)
+			return
+		}
+		require.True(t, json.Valid(forAgent))
+	})
 }

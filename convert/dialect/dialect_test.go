@@ -1,6 +1,8 @@
 package dialect_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,5 +90,26 @@ func TestOpalErrors(t *testing.T) {
 		result := dialect.Encode(req, dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: reason}})
 		require.True(t, result.IsError)
 		require.Equal(t, want, string(result.Body))
+	}
+}
+
+// Questions in a string may nest deeper than the document does. They are
+// refused, in every dialect.
+func TestDeepQuestions(t *testing.T) {
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	for _, question := range []string{`{"question":"a?","suggestions":` + deep + `}`, `{"question":"a?","options":` + deep + `,"multi_select":true}`} {
+		text, err := json.Marshal("[" + question + "]")
+		require.NoError(t, err)
+		for _, document := range []string{
+			`{"name":"ask_user","input":{"questions":` + string(text) + `}}`,
+			`{"method":"_x.ai/ask_user_question","id":1,"params":{"questions":` + string(text) + `}}`,
+		} {
+			for _, id := range dialect.IDs() {
+				_, err := dialect.Decode([]byte(document), id)
+				if id != "grok-plan" { // which has no questions
+					require.Error(t, err, id)
+				}
+			}
+		}
 	}
 }

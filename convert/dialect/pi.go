@@ -54,6 +54,9 @@ var piLimits = convert.Limits{
 func piInput(d document) []byte {
 	list, _ := read.Embedded(read.Field(d.input, "questions"))
 	simple := d.input.Get("question").Exists() && !list.Exists()
+	if !simple && read.TooDeep([]byte(list.Raw)) { // it may come out of a string
+		return []byte(d.input.Raw)
+	}
 	if !simple && !slices.ContainsFunc(d.questions(), func(q gjson.Result) bool { return q.Get("suggestions").Exists() }) {
 		return []byte(d.input.Raw)
 	}

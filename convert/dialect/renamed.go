@@ -21,7 +21,7 @@ func renamed(input gjson.Result, n questionNames) []byte {
 	to := map[string]string{n.text: "question", n.header: "header", n.options: "options", n.multi: "multiSelect"}
 	delete(to, "")
 	list, ok := read.Embedded(read.Field(input, "questions"))
-	if !ok || !list.IsArray() {
+	if !ok || !list.IsArray() || read.TooDeep([]byte(list.Raw)) { // it may come out of a string
 		return []byte(input.Raw)
 	}
 	questions := []any{}

@@ -1,0 +1,105 @@
+package editor
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn"
+)
+
+// While a question waits, updates are held up to a bound in number and in bytes;
+// then the agent is not read. Nothing is lost, and all is in order.
+func TestHeldUpdatesAreBounded(t *testing.T) {
+	for name, c := range map[string]struct{ size, count, most int }{
+		"in number":                         {10, 2 * maxHeld, maxHeld},
+		"in bytes":                          {maxHeldBytes / 4, 10, 4},
+		"one is taken, however large it is": {2 * maxHeldBytes, 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, updates := joined(t)
+				s.hold()
+				sent, done := 0, make(chan struct{})
+				go func() {
+					defer close(done)
+					for i := range c.count {
+						s.Text(MessageChunk, string(rune('a'+i%26))+strings.Repeat(".", c.size))
+						sent++
+					}
+				}()
+				synctest.Wait()
+				require.Equal(t, c.most, sent, "then the reader of the agent waits")
+				select {
+				case <-s.Stuck():
+				default:
+					require.Fail(t, "it is told that the agent is not read")
+				}
+				require.Empty(t, updates, "nothing goes out")
+				s.release()
+				for i := range c.count {
+					require.Equal(t, string(rune('a'+i%26)), (<-updates)[:1], "in order")
+				}
+				<-done
+				s.hold() // what was held counts no more
+				s.Text(MessageChunk, "again")
+				synctest.Wait()
+				require.Empty(t, updates)
+				s.release()
+				require.Equal(t, "again", <-updates)
+			})
+		})
+	}
+}
+
+// A session that is closed waits for nobody.
+func TestHeldUpdatesEndWithTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := joined(t)
+		s.hold()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range maxHeld + 1 {
+				s.Text(MessageChunk, "x")
+			}
+		}()
+		synctest.Wait()
+		s.cancel(ErrSessionClosed)
+		<-done
+	})
+}
+
+// joined is a session whose updates' texts can be read.
+func joined(t *testing.T) (*Session, <-chan string) {
+	in, toFront := io.Pipe()
+	fromFront, out := io.Pipe()
+	f := &front{log: slog.New(slog.DiscardHandler), sessions: map[string]*Session{}}
+	f.ctx, f.cancel = context.WithCancelCause(t.Context())
+	f.conn = conn.New(in, out, f, nil)
+	updates := make(chan string, 5000)
+	go func() {
+		lines := bufio.NewReader(fromFront)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			updates <- gjson.Get(line, "params.update.content.text").Str
+		}
+	}()
+	t.Cleanup(func() {
+		f.cancel(ErrEditorGone)
+		toFront.Close()
+		f.conn.Close()
+		out.Close()
+	})
+	return f.newSession("s"), updates
+}

@@ -1,0 +1,84 @@
+// Command acp-bridge-mutate breaks the code on purpose, in one place at a time,
+// and says which of these mutations no test notices.
+//
+//	go run ./cmd/acp-bridge-mutate                  all of them: an hour or so
+//	go run ./cmd/acp-bridge-mutate -run 'stale'     those whose title matches
+//	go run ./cmd/acp-bridge-mutate -set editor      those of testdata/editor.txt
+//	go run ./cmd/acp-bridge-mutate -check           whether they still fit the code
+//
+// It works in a temporary copy. A mutation is written like a small patch; what is
+// taken out must be there once:
+//
+//	# a dead agent is sent a prompt
+//	adapter/editor/machine.go
+//	-	case s.phase == down:
+//	+	case false:
+//
+// The first line of a set names the packages whose tests are run, in this order,
+// until one of them fails: test: ./adapter/editor ./adapter/claude/agent
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("acp-bridge-mutate", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	var (
+		root  = flags.String("root", ".", "the module's `folder`")
+		set   = flags.String("set", "", "only this `set` of mutations")
+		only  = flags.String("run", "", "only mutations whose title matches this `regexp`")
+		check = flags.Bool("check", false, "only check that the mutations fit the code")
+		least = flags.Float64("least", 0, "fail if fewer `percent` are noticed")
+	)
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	title, err := regexp.Compile(*only)
+	if err != nil {
+		fmt.Fprintln(stderr, "acp-bridge-mutate: -run:", err)
+		return 2
+	}
+	list, err := load(*root, *set)
+	if err == nil {
+		err = fit(*root, list)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "acp-bridge-mutate:", err)
+		return 1
+	}
+	if *check {
+		fmt.Fprintf(stdout, "%d mutations fit\n", len(list))
+		return 0
+	}
+	var chosen []mutation
+	for _, m := range list {
+		if title.MatchString(m.title) {
+			chosen = append(chosen, m)
+		}
+	}
+	noticed, err := try(ctx, *root, chosen, stdout)
+	if err != nil {
+		fmt.Fprintln(stderr, "acp-bridge-mutate:", err)
+		return 1
+	}
+	score := 100 * float64(noticed) / float64(max(1, len(chosen)))
+	fmt.Fprintf(stdout, "%d of %d mutations were noticed (%.0f %%)\n", noticed, len(chosen), score)
+	if score < *least {
+		return 1
+	}
+	return 0
+}

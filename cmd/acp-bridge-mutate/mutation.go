@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// mutation is one change that a test should notice.
+type mutation struct {
+	set      string
+	title    string
+	packages []string
+	file     string
+	old, new string
+}
+
+// load reads the sets of mutations, or the one of that name.
+func load(root, set string) ([]mutation, error) {
+	pattern := filepath.Join(root, "cmd", "acp-bridge-mutate", "testdata", "*.txt")
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var list []mutation
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		if set != "" && set != name {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		some, err := parse(name, string(text))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("there are no mutations in %s", pattern)
+	}
+	return list, nil
+}
+
+// parse reads one set.
+func parse(set, text string) ([]mutation, error) {
+	head, rest, _ := strings.Cut(text, "\n")
+	packages, ok := strings.CutPrefix(head, "test: ")
+	if !ok {
+		return nil, fmt.Errorf("%s: the first line must be test: and packages, got %q", set, head)
+	}
+	var list []mutation
+	for n, line := range strings.Split(rest, "\n") {
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			list = append(list, mutation{set: set, title: title, packages: strings.Fields(packages)})
+			continue
+		}
+		if line == "" {
+			continue
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("%s:%d: expected a title, got %q", set, n+2, line)
+		}
+		m := &list[len(list)-1]
+		switch {
+		case line[0] == '-':
+			m.old += line[1:] + "\n"
+		case line[0] == '+':
+			m.new += line[1:] + "\n"
+		case m.file == "":
+			m.file = line
+		default:
+			return nil, fmt.Errorf("%s:%d: expected -, + or a title, got %q", set, n+2, line)
+		}
+	}
+	return list, nil
+}
+
+// fit checks that each mutation can be made in one place and no other.
+func fit(root string, list []mutation) error {
+	for _, m := range list {
+		text, err := os.ReadFile(filepath.Join(root, m.file))
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", m.set, m.title, err)
+		}
+		if n := strings.Count(string(text), m.old); n != 1 || m.old == m.new {
+			return fmt.Errorf("%s: %s: what is taken out must be in %s once, it is there %d times", m.set, m.title, m.file, n)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// try makes each mutation in a copy, runs the tests, and tells which of them
+// noticed it.
+func try(ctx context.Context, root string, list []mutation, out io.Writer) (noticed int, err error) {
+	dir, err := os.MkdirTemp("", "acp-bridge-mutate-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	if err := copyModule(ctx, root, dir); err != nil {
+		return 0, err
+	}
+	for _, m := range list {
+		began := time.Now()
+		by, err := m.try(ctx, dir)
+		if err != nil {
+			return noticed, err
+		}
+		if by != "" {
+			noticed++
+		} else {
+			by = "NOT NOTICED"
+		}
+		fmt.Fprintf(out, "%-70s %s (%s)\n", m.title, by, time.Since(began).Round(time.Second))
+	}
+	return noticed, nil
+}
+
+// copyModule copies what git knows of the module, and what is new.
+func copyModule(ctx context.Context, root, dir string) error {
+	cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = root
+	names, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("list the files of the module: %w", err)
+	}
+	for _, name := range strings.Split(strings.Trim(string(names), "\x00"), "\x00") {
+		info, err := os.Lstat(filepath.Join(root, name))
+		if err != nil || !info.Mode().IsRegular() {
+			continue // deleted, or a link
+		}
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, data, info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try returns the test that notices the mutation, empty if none does.
+func (m mutation) try(ctx context.Context, dir string) (by string, err error) {
+	path := filepath.Join(dir, m.file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(m.old), []byte(m.new), 1), 0o644); err != nil {
+		return "", err
+	}
+	defer func() {
+		if e := os.WriteFile(path, text, 0o644); err == nil {
+			err = e
+		}
+	}()
+	for _, p := range m.packages {
+		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-timeout", "5m", p)
+		cmd.Dir = dir
+		output, failed := cmd.CombinedOutput()
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case failed == nil:
+			continue
+		case bytes.Contains(output, []byte("[build failed]")):
+			return "", fmt.Errorf("%s: %s: it does not compile:\n%s", m.set, m.title, output)
+		}
+		return firstFailure(p, output), nil
+	}
+	return "", nil
+}
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// firstFailure names the innermost test that failed, and what it said.
+func firstFailure(pkg string, output []byte) string {
+	names := failure.FindAllSubmatch(output, -1)
+	if len(names) == 0 {
+		return pkg + ": the tests broke down"
+	}
+	return string(names[len(names)-1][1])
+}

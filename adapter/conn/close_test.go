@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -44,11 +45,13 @@ func TestCloseWritesReplies(t *testing.T) {
 		}}, nil)
 		p.write(`{"id":1,"method":"fast"}`, `{"id":2,"method":"slow"}`)
 		synctest.Wait() // nobody reads: the reply waits
+		started := time.Now()
 		closed := make(chan error, 1)
 		go func() { closed <- p.conn.Close() }()
 		require.Equal(t, `{"jsonrpc":"2.0","id":1,"result":"given"}`, p.read())
 		require.Equal(t, `{"jsonrpc":"2.0","id":2,"result":"told"}`, p.read())
 		require.NoError(t, <-closed)
+		require.Zero(t, time.Since(started), "it waits for handlers, not for its timeout")
 	})
 }
 

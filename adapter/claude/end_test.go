@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -258,4 +259,28 @@ func TestStdoutClosedByTheCLI(t *testing.T) {
 	require.NoError(t, s.Prompt("hi"))
 	require.ErrorIs(t, s.end(), claude.ErrExited, "a CLI without output is ended")
 	gone(t, s.Pid())
+}
+
+// What the CLI says after Close began is for nobody.
+func TestNothingIsDeliveredAfterClose(t *testing.T) {
+	first, closing := make(chan struct{}), make(chan struct{})
+	var delivered atomic.Int32
+	s := run(t, turns(claudetest.Burst(5000), claudetest.Hang()), func(o *claude.Options) {
+		o.OnMessage = func(claude.Message) {
+			if delivered.Add(1) == 1 {
+				close(first)
+				<-closing
+			}
+		}
+	})
+	require.NoError(t, s.Prompt("hi"))
+	<-first
+	ended, cancel := context.WithCancel(s.ctx)
+	done := make(chan error, 1)
+	go func() { done <- s.Close(ended) }()
+	require.Eventually(t, func() bool { return errors.Is(s.Prompt("late"), claude.ErrClosed) }, 10*time.Second, time.Millisecond, "Close began")
+	close(closing)
+	cancel() // and ends at once
+	require.NoError(t, <-done)
+	require.EqualValues(t, 1, delivered.Load())
 }

@@ -93,3 +93,20 @@ func TestCommandsOfAKilledCLIEnd(t *testing.T) {
 		})
 	}
 }
+
+// A private file is there for the CLI, and empty as soon as that has read it: what
+// the CLI starts may inherit it.
+func TestPrivateFileIsEmptied(t *testing.T) {
+	s := run(t, claudetest.Script{}, func(o *claude.Options) {
+		o.Private = []claude.PrivateFlag{{Flag: "--mcp-config", Content: []byte(`{"secret":1}`)}}
+	})
+	file := "/proc/" + strconv.Itoa(s.Pid()) + "/fd/3"
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, `{"secret":1}`, string(text))
+	_, err = s.Initialize(s.ctx)
+	require.NoError(t, err)
+	text, err = os.ReadFile(file)
+	require.NoError(t, err)
+	require.Empty(t, text)
+}

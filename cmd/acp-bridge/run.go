@@ -132,8 +132,7 @@ Commands (acp-bridge help COMMAND shows the flags of one):
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
 	}
-	b.WriteString(`
-Flags with an editor:
+	b.WriteString(`Flags with an editor:
   --claude PATH         the Claude Code executable (default: found)
   --ask RUNG, --hub URL ask first by form, permission or message; also at a hub
   --guard-auto-answers  distrust answers that come faster than a person can read

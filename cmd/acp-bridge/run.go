@@ -123,7 +123,6 @@ func isHelp(arg string) bool {
 func help() string {
 	var b strings.Builder
 	b.WriteString(`acp-bridge runs Claude Code in ACP editors, its questions included.
-
 Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
        acp-bridge COMMAND [FLAGS]
 

@@ -75,9 +75,9 @@ But the questions are real: before I set anything up I have three of them.
 
 Thank you. This is what I received:
 
-- Database: PostgreSQL
-- Features: Auth, Logs
-- Service name: order-processor
+• Database: PostgreSQL
+• Features: Auth, Logs
+• Service name: order-processor
 
 Claude Code would get it as:
 

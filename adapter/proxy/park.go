@@ -16,7 +16,14 @@ import (
 
 // parked is a question in the conversation that waits for the next prompt.
 type parked struct {
-	reply chan []acp.ContentBlock // a prompt; holds one
+	reply chan reaction // holds one
+}
+
+// reaction is a prompt that answers a question. Stale means that it may have been
+// meant for another one, which is gone.
+type reaction struct {
+	said  []acp.ContentBlock
+	stale bool
 }
 
 // maxHeld is how much is held of what an agent says while no prompt runs. At
@@ -26,23 +33,34 @@ const maxHeld = 8 << 20
 // withdrawnRemark says that a question in the conversation is gone.
 const withdrawnRemark = "\n\nThe agent has withdrawn this question. It needs no answer.\n\n"
 
+// staleRemark says why words were not taken for an answer.
+const staleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:\n\n"
+
 // AskInConversation shows a question in the conversation, ends the prompt that
 // runs, and waits for the words of the next one.
 func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
-	p, k := e.p, &parked{reply: make(chan []acp.ContentBlock, 1)}
-	if err := p.park(ctx, m, k); err != nil {
-		return "", err
-	}
-	select {
-	case said := <-k.reply:
-		return front.PromptWords(said, m.Means), nil
-	case <-ctx.Done():
+	p, k := e.p, &parked{reply: make(chan reaction, 1)}
+	question := m.Text
+	for {
+		if err := p.park(ctx, m, k); err != nil {
+			return "", err
+		}
+		select {
+		case r := <-k.reply:
+			if !r.stale {
+				return front.PromptWords(r.said, m.Means), nil
+			}
+			m.Text = staleRemark + question
+			continue
+		case <-ctx.Done():
+		}
+		break
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.session(m.Session)
 	if s.parked == k {
-		s.parked = nil
+		s.parked, s.stale = nil, true
 	}
 	if errors.Is(context.Cause(ctx), errWithdrawn) {
 		p.say(m.Session, withdrawnRemark)
@@ -91,15 +109,15 @@ func (p *proxy) say(session, text string) {
 // goes on inside that prompt; where there is none, it ends with the question. mu
 // is held.
 func (p *proxy) answer(s *session, id string, said []acp.ContentBlock) {
-	k := s.parked
-	s.parked = nil
+	k, stale := s.parked, s.stale
+	s.parked, s.stale = nil, false
 	if n := len(s.running); n > 0 {
 		s.running[n-1].as = id
 	} else {
 		s.answering = id
 	}
 	p.release(s)
-	k.reply <- said
+	k.reply <- reaction{said, stale}
 }
 
 // hold begins to keep back what the agent says. mu is held.

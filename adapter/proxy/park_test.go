@@ -126,6 +126,28 @@ func TestParkWithdrawn(t *testing.T) {
 	require.Equal(t, "p2", p.agent.next().Get("id").Str)
 }
 
+// Words for a question that the agent took back answer no other one: that is shown
+// again, alone, and the next words are its answer.
+func TestParkAfterWithdrawn(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
+	require.EqualValues(t, codeCancelled, p.agent.next().Get("error.code").Int())
+	require.Contains(t, p.editor.said(), "withdrawn")
+	p.agent.send(strings.Replace(strings.ReplaceAll(oneLine(grokAsks), "Which database?", "Delete it?"), `"id":0`, `"id":1`, 1))
+	require.Contains(t, p.editor.said(), "Delete it?")
+	p.prompt("p2", "2")
+	again := p.editor.said()
+	require.Contains(t, again, "was not taken as an answer")
+	require.Contains(t, again, "Delete it?")
+	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+	p.prompt("p3", "1")
+	reply := p.agent.next()
+	require.EqualValues(t, 1, reply.Get("id").Int())
+	require.Equal(t, "PostgreSQL", reply.Get(`result.answers.Delete it\?.0`).Str)
+}
+
 // A prompt that comes while the editor shows a question takes its place.
 func TestSupersede(t *testing.T) {
 	p := start(t, Options{})

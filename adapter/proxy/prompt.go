@@ -36,6 +36,7 @@ func (p *proxy) takePrompt(session, id string, said []acp.ContentBlock, line []b
 		p.answer(s, id, said)
 		return true
 	}
+	s.stale = false
 	if p.asks(s) {
 		p.supersede(s)
 	}

@@ -27,6 +27,10 @@ type session struct {
 	waiting []*prompt
 	// parked is the question in the conversation that the next prompt answers.
 	parked *parked
+	// stale is set when such a question went away without a reply: the user may be
+	// writing one. Until the next prompt has come, none is taken for the reply to
+	// another question.
+	stale bool
 	// answering is the prompt that has answered a question while the agent had
 	// none, as the editor knows it; it ends with the question.
 	answering string

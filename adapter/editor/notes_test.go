@@ -14,7 +14,7 @@ func (w *world) notePrompt(key int, empty bool) {
 		case r.withdrawn:
 		case r.at == readable:
 			p.seen |= 1 << i
-		case r.at == onScreen && (r.kind != permission || !w.working() && !w.agent.dead) && !w.closed:
+		case r.at == onScreen && (r.kind != permission || !w.working() && !w.perhaps && !w.agent.dead) && !w.closed:
 			r.superseding = true
 			w.noteCancelled(key)
 		case r.at == written:

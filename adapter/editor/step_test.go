@@ -139,6 +139,9 @@ func TestStepPrompt(t *testing.T) {
 		{"the agent gives it back: it is sent again", happened(prompts(1)), promptBack{key: 1}, "send 1", sent},
 		{"the agent refuses it", happened(prompts(1)), promptBack{1, errRefused}, "finish 1 " + errRefused.Error(), idle},
 		{"the agent refuses a steering one", happened(takesMore, prompts(2)), promptBack{2, errRefused}, "", running},
+		{"of two that it kept it refuses one: the other goes on", happened(
+			takesMore, prompts(2), prompts(3), answered1, turnWrapped{}, steers, promptBack{2, errRefused},
+			promptBegun{3}, turnEnded{answers: []int{3}, how: endedTurn}), turnWrapped{}, "finish 3 end_turn", idle},
 		{"a prompt that the model has seen cannot be given back", happened(takesMore, promptBegun{1}), promptBack{key: 1}, "", running},
 	})
 }

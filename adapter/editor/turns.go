@@ -257,7 +257,7 @@ func (s *state) goOn(rest []int, then phase) {
 		return
 	}
 	s.turn = s.newTurn()
-	s.turn.owner, s.turn.steered, s.turn.sent, s.turn.queued = kept[0], kept[1:], kept, true
+	s.turn.owner, s.turn.steered, s.turn.sent, s.turn.queued = kept[0], slices.Clone(kept[1:]), kept, true
 	if then != idle {
 		return
 	}

@@ -116,8 +116,9 @@ func (w *world) settles(i int, dismissed bool) {
 	if r.at != left {
 		w.noteGone(i)
 		r.no = dismissed
-		if dismissed && !r.withdrawn && !r.cut {
-			w.noteDismissed(r)
+		if dismissed && !r.withdrawn && !r.cut && r.kind != form {
+			r.dismissed = true
+			w.noteMaybeBrokenOff() // the session does not know yet
 		}
 		for j := range w.asks[:w.asked] {
 			if o := &w.asks[j]; dismissed && r.kind == question && o.at == inLine && j != i && o.kind != errand {

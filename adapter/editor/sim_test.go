@@ -41,7 +41,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	if *simSteps == 0 {
-		t.Skip("it is run by its flag: its people share memory without locks, which -race sees, and the same seed does not yet give the same life")
+		t.Skip("it is run by its flag: the same seed does not yet give the same life")
 	}
 	first := uint64(time.Now().UnixNano())
 	answered := 0
@@ -99,9 +99,9 @@ func newSim(t *testing.T, seed uint64) *sim {
 	s.agent = &simAgent{sim: s}
 	in, toFront := io.Pipe()
 	fromFront, out := io.Pipe()
+	first := []adapter.Rung{0, 0, adapter.Permission, adapter.Conversation}[s.rng.IntN(4)]
 	go func() {
 		defer close(s.served)
-		first := []adapter.Rung{0, 0, adapter.Permission, adapter.Conversation}[s.rng.IntN(4)]
 		_ = editor.Serve(context.Background(), in, out, s.agent, &editor.Options{Desk: s.desk, First: first})
 	}()
 	s.conn = conn.New(&lines{Reader: fromFront, see: s.received}, &lines{Writer: toFront, see: s.sent}, (*simEditor)(s), nil)

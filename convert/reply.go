@@ -159,8 +159,6 @@ func afterOther(s string) (text string, ok bool) {
 
 func firstRune(s string) rune { r, _ := utf8.DecodeRuneInString(s); return r }
 
-func lastRune(s string) rune { r, _ := utf8.DecodeLastRuneInString(s); return r }
-
 // whole reads a reply as one label or one number. A label that looks like a list
 // of numbers may be meant as that list.
 func (w words) whole(s string) fit {

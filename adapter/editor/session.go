@@ -121,9 +121,9 @@ func (s *Session) perform(e effect) event {
 	case interrupt:
 		go s.interrupt(e)
 	case startGrace:
-		s.after(s.front.opts.CancelGrace, graceOver{e.turn})
+		s.after(s.front.opts.CancelGrace, graceOver(e))
 	case repeatSoon:
-		s.after(interruptPause, interruptAgain{e.turn})
+		s.after(interruptPause, interruptAgain(e))
 	case kill:
 		s.front.log.Warn("the agent did not honour a cancel, its process is ended",
 			"session", s.id, "after", s.front.opts.CancelGrace.Round(time.Millisecond))

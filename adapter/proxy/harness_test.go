@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +24,6 @@ type end struct {
 	t     *testing.T
 	w     *io.PipeWriter
 	lines chan string
-	mu    sync.Mutex
 }
 
 func newEnd(t *testing.T) (*end, Stream) {

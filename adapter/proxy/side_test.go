@@ -16,10 +16,9 @@ import (
 
 // aside is the HTTP API of an agent like OpenCode.
 type aside struct {
-	mu       sync.Mutex
-	hidden   bool // the question is not there yet
-	requests []string
-	told     chan string // replies and rejections
+	mu     sync.Mutex
+	hidden bool        // the question is not there yet
+	told   chan string // replies and rejections
 }
 
 const asideQuestion = `[{"id":"que_1","sessionID":"s1","questions":[{"question":"Which database?","header":"DB","options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]},{"question":"Which features?","header":"F","options":[{"label":"Auth","description":"a"},{"label":"Logs","description":"b"}],"multiple":true}],"tool":{"messageID":"m","callID":"c1"}}]`

@@ -67,7 +67,6 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	buf     bytes.Buffer
-	begun   bool
 }
 
 func (st *stream) add(r *hub.Record) {

@@ -180,7 +180,11 @@ func TestOverlongLineTakesBoundedMemory(t *testing.T) {
 	p.write(`"}`)
 	require.Contains(t, p.read(), `"id":5,"error":{"code":-32600`)
 	runtime.ReadMemStats(&after)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
+	limit := uint64(16 << 20)
+	if poolsDrop {
+		limit = 40 << 20 // still far less than the line
+	}
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, limit)
 }
 
 func TestDefaultLimitTakesLinesTheSDKTakes(t *testing.T) {

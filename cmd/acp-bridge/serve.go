@@ -79,7 +79,10 @@ func runServe(ctx context.Context, args []string, s streams) error {
 // a question: nothing else happens then, and it may take hours.
 func releaseWhileAsking(d *desk.Desk) (stop func()) {
 	const thinking = 200 * time.Millisecond
-	timer := time.AfterFunc(thinking, debug.FreeOSMemory)
+	timer := time.AfterFunc(thinking, func() {
+		debug.FreeOSMemory()
+		trim()
+	})
 	timer.Stop()
 	leave := d.Watch(func(e desk.Entry) {
 		if e.State == desk.Asking {

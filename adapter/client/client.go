@@ -26,6 +26,10 @@ type Options struct {
 	Environ func(string) string
 	// Dir is the session's working directory; empty is that of the process.
 	Dir string
+	// Session is a session of the agent to go on with. With Resume the user
+	// chooses one of those that were held in Dir.
+	Session string
+	Resume  bool
 	// Version is what the client says of itself.
 	Version string
 	// Prompt is sent at the start, without being typed. With Once the client
@@ -39,7 +43,7 @@ type Options struct {
 }
 
 // ErrCancelled is returned after a turn that was to be the only one and that
-// the user cancelled.
+// the user cancelled, and where the user chose no session to go on with.
 var ErrCancelled = errors.New("cancelled")
 
 // Run talks to an agent that reads from w and writes to r, until the user
@@ -68,7 +72,7 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	defer stop()
 	l := dial(r, w, o.Wire)
 	defer l.conn.Close()
-	start := func() { go l.open(ctx, o.Dir, o.Version) }
+	start := func() { go l.open(ctx, &o) }
 	if o.Resolver == nil && !o.Plain {
 		err := runWindow(ctx, l, &o, start)
 		if !errors.Is(err, tty.ErrNoTerminal) {
@@ -77,6 +81,9 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	}
 	return runPlain(ctx, l, &o, start)
 }
+
+// replays reports whether the agent tells an earlier session first.
+func (o *Options) replays() bool { return o.Resume || o.Session != "" }
 
 // folder is the working directory as a person writes it.
 func (o *Options) folder() string {

@@ -92,16 +92,16 @@ func dial(r io.Reader, w io.Writer, wire bool) *link {
 }
 
 // open starts a session and says so in the box.
-func (l *link) open(ctx context.Context, cwd, version string) {
-	l.box.put(opened{l.openSession(ctx, cwd, version)})
+func (l *link) open(ctx context.Context, o *Options) {
+	l.box.put(opened{l.openSession(ctx, o)})
 	<-l.conn.Done()
 	l.box.put(gone{l.conn.Err()})
 }
 
-func (l *link) openSession(ctx context.Context, cwd, version string) error {
+func (l *link) openSession(ctx context.Context, o *Options) error {
 	init, err := l.conn.Initialize(ctx, acp.InitializeRequest{
 		ProtocolVersion: acp.ProtocolVersionNumber,
-		ClientInfo:      &acp.Implementation{Name: Name, Title: acp.Ptr("acp-bridge chat"), Version: version},
+		ClientInfo:      &acp.Implementation{Name: Name, Title: acp.Ptr("acp-bridge chat"), Version: o.Version},
 		ClientCapabilities: acp.ClientCapabilities{
 			Elicitation: &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, Url: &acp.ElicitationUrlCapabilities{}},
 			Meta:        map[string]any{"askUserQuestion": true},
@@ -115,7 +115,10 @@ func (l *link) openSession(ctx context.Context, cwd, version string) error {
 	}
 	l.auth = init.AuthMethods
 	l.agent = agentName(init.AgentInfo)
-	s, err := l.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: cwd, McpServers: []acp.McpServer{}})
+	if o.Session != "" || o.Resume {
+		return l.resume(ctx, init.AgentCapabilities, o)
+	}
+	s, err := l.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: o.Dir, McpServers: []acp.McpServer{}})
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type plain struct {
 }
 
 func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
-	p := &plain{ctx: ctx, l: l, o: o, working: true}
+	p := &plain{ctx: ctx, l: l, o: o, working: true, screen: screen{Replay: o.replays()}}
 	if f, ok := o.In.(*os.File); ok {
 		p.typed = term.IsTerminal(f.Fd())
 	}
@@ -102,6 +102,14 @@ func (p *plain) interrupt() {
 func (p *plain) event(v any) {
 	switch v := v.(type) {
 	case opened:
+		if p.screen.Replay {
+			p.screen.EndTurn("")
+			p.screen.Replay = false
+		}
+		if errors.Is(v.err, errNotChosen) {
+			p.leave(ErrCancelled)
+			return
+		}
 		if v.err != nil {
 			p.leave(p.l.explain(v.err))
 			return
@@ -109,6 +117,10 @@ func (p *plain) event(v any) {
 		if p.o.Prompt != "" {
 			p.say(p.o.Prompt)
 			return
+		}
+		if p.typed {
+			p.screen.add(blockNote, p.screen.greeting(p.l.agent, p.o.folder())...)
+			p.screen.add(blockNone)
 		}
 		p.idle()
 	case updated:
@@ -210,6 +222,10 @@ func (p *plain) line(line string, ok bool) {
 		p.leave(p.in.err)
 	case isQuit(words):
 		p.leave(nil)
+	case words == "/help":
+		p.screen.Note("Each line is a prompt. Ctrl+C cancels the turn, twice leaves; so do /quit and the end of the input.")
+		p.screen.add(blockNone)
+		p.idle()
 	case words == "":
 		if p.typed {
 			_, _ = io.WriteString(p.o.Out, "> ")

@@ -28,11 +28,17 @@ func (p *prompt) empty() bool { return p.field.Empty() }
 // take returns what was typed and starts anew.
 func (p *prompt) take() string {
 	words := p.field.String()
-	if strings.TrimSpace(words) != "" && (len(p.history) == 0 || p.history[len(p.history)-1] != words) {
-		p.history = append(p.history, words)
-	}
+	p.remember(words)
 	p.clear()
 	return words
+}
+
+// remember adds a prompt to those that can be recalled.
+func (p *prompt) remember(words string) {
+	if strings.TrimSpace(words) != "" && (len(p.history) == 0 || p.history[len(p.history)-1] != words) {
+		p.history = append(p.history, words)
+		p.at = len(p.history)
+	}
 }
 
 func (p *prompt) clear() {

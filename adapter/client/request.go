@@ -21,6 +21,8 @@ type request struct {
 	// options are all there is to answer.
 	call   convert.Call
 	closed bool
+	// reasons are the positions of options that a reason can be added to.
+	reasons []int
 	// approval is what a permission request is about; signs mark the lines of
 	// the question's text that are lines of a diff.
 	approval *approval
@@ -80,8 +82,17 @@ func parsePermission(p gjson.Result) (*request, error) {
 		if o.Status != convert.Answered || index < 0 || index >= len(options) {
 			return cancelled(), nil
 		}
-		return selected(options[index].id, nil), nil
+		meta := map[string]any{}
+		if note := o.Answers[0].Note; options[index].rejects() && note != "" {
+			meta["customText"] = note // acp-bridge tells the model why
+		}
+		return selected(options[index].id, meta), nil
 	}}
+	for i, o := range options {
+		if o.rejects() {
+			r.reasons = append(r.reasons, i)
+		}
+	}
 	r.show(a)
 	return r, nil
 }
@@ -94,6 +105,8 @@ func (r *request) show(a approval) {
 
 // option is one option of a permission request.
 type option struct{ id, name, kind string }
+
+func (o option) rejects() bool { return strings.HasPrefix(o.kind, "reject") }
 
 // parseQuestion reads a permission request that is a question. See the wire
 // contract of package convert.

@@ -25,6 +25,10 @@ type screen struct {
 	// Style adds attributes: faint thoughts, for one. NoColor keeps colours out.
 	Style, NoColor bool
 
+	// Replay says that an earlier session is told again: what the user said is
+	// shown, too.
+	Replay bool
+
 	done  []string // finished, not yet taken
 	block block    // what the last finished line belongs to
 	text  text
@@ -45,6 +49,7 @@ const (
 	blockTool
 	blockPlan
 	blockNote
+	blockUser
 )
 
 // Update takes the update of a session/update notification. What it does not
@@ -53,6 +58,10 @@ func (s *screen) Update(u gjson.Result) {
 	switch kind := u.Get("sessionUpdate").Str; kind {
 	case "agent_message_chunk":
 		s.chunk(blockMessage, u.Get("content"))
+	case "user_message_chunk":
+		if s.Replay {
+			s.chunk(blockUser, u.Get("content"))
+		}
 	case "agent_thought_chunk":
 		s.chunk(blockThought, u.Get("content"))
 	case "tool_call", "tool_call_update":

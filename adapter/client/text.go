@@ -104,6 +104,8 @@ func (s *screen) textRows(m *markdown, line string) []string {
 	switch {
 	case s.text.block == blockThought:
 		return s.each(s.wrap("· "+line), s.faint)
+	case s.text.block == blockUser:
+		return s.each(s.wrap("> "+line), s.strong)
 	case s.Style:
 		drawn, ok := m.line(s.style(), line)
 		if !ok {

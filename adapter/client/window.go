@@ -8,6 +8,7 @@ import (
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/pager"
@@ -82,7 +83,7 @@ func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
 		d.Width, d.Height = 80, 24
 	}
 	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height, transcript: transcript}
-	w.screen = screen{Width: d.Width, Live: true, Style: true, NoColor: d.NoColor}
+	w.screen = screen{Width: d.Width, Live: true, Style: true, NoColor: d.NoColor, Replay: o.replays()}
 	w.since = w.now()
 	start()
 	w.run(t)
@@ -170,10 +171,7 @@ func (w *window) event(v any) {
 	case opened:
 		w.opened(v.err)
 	case updated:
-		if v.update.Get("sessionUpdate").Str == "available_commands_update" {
-			w.commands = readCommands(v.update)
-		}
-		w.screen.Update(v.update)
+		w.updated(v.update)
 	case traced:
 		w.screen.Trace(w.wire.line(v.dir, v.line, w.screen.Width))
 	case asked:
@@ -191,8 +189,27 @@ func (w *window) event(v any) {
 	}
 }
 
+// updated takes an update of the session.
+func (w *window) updated(u gjson.Result) {
+	switch u.Get("sessionUpdate").Str {
+	case "available_commands_update":
+		w.commands = readCommands(u)
+	case "user_message_chunk":
+		if w.screen.Replay {
+			w.prompt.remember(contentText(u.Get("content")))
+		}
+	}
+	w.screen.Update(u)
+}
+
 func (w *window) opened(err error) {
+	if w.screen.Replay {
+		w.screen.EndTurn("")
+		w.screen.Replay = false
+	}
 	switch {
+	case errors.Is(err, errNotChosen):
+		w.leave(ErrCancelled)
 	case err != nil:
 		w.leave(w.l.explain(err))
 	case w.o.Prompt != "":

@@ -32,6 +32,7 @@ type window struct {
 
 	prompts chan *prompt
 	cancels chan struct{}
+	agent   func(method string, params json.RawMessage) any // answers first, if not nil
 
 	mu      sync.Mutex
 	changed chan struct{}
@@ -44,11 +45,13 @@ type prompt struct {
 	answer chan any // a stop reason, or an error
 }
 
-func openWindow(t *testing.T, o client.Options) *window {
+func openWindow(t *testing.T, o client.Options) *window { return openWith(t, o, nil) }
+
+func openWith(t *testing.T, o client.Options, agent func(method string, params json.RawMessage) any) *window {
 	ptmx, tty, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
-	w := &window{t: t, ptmx: ttytest.Pollable(t, ptmx), done: make(chan error, 1),
+	w := &window{t: t, agent: agent, ptmx: ttytest.Pollable(t, ptmx), done: make(chan error, 1),
 		prompts: make(chan *prompt, 10), cancels: make(chan struct{}, 10), changed: make(chan struct{})}
 	agentIn, toAgent := io.Pipe()
 	fromAgent, agentOut := io.Pipe()
@@ -93,6 +96,11 @@ func (w *window) Notify(_ context.Context, method string, _ json.RawMessage) {
 }
 
 func (w *window) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if w.agent != nil {
+		if reply := w.agent(method, params); reply != nil {
+			return reply, nil
+		}
+	}
 	switch method {
 	case acp.AgentMethodInitialize:
 		return json.RawMessage(`{"protocolVersion":1}`), nil
@@ -248,6 +256,25 @@ func TestWindowPermissionShowsAll(t *testing.T) {
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
 	w.types("\x03\x03")
 	require.NoError(t, await(t, w.done))
+}
+
+// A reason goes with a no, and with nothing else.
+func TestWindowRejectsWithAReason(t *testing.T) {
+	for keys, want := range map[string]string{
+		"\x1b[Bnuse make check\r\r":       `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"use make check"}}}`,
+		"\x1b[Bnuse make check\r\x1b[A\r": `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
+		"n1":                              `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
+	} {
+		w := openWindow(t, client.Options{})
+		w.sees(">")
+		w.prompted()
+		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+		w.sees("2. Reject")
+		w.types(keys)
+		require.JSONEq(t, want, await(t, reply), "%q", keys)
+		w.types("\x03\x03")
+		require.NoError(t, await(t, w.done))
+	}
 }
 
 // An answer that does not fit its field is asked for again.
@@ -488,4 +515,50 @@ func TestWindowOutputs(t *testing.T) {
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("2", reply))
 	w.types("\x03\x03")
 	require.NoError(t, await(t, w.done))
+}
+
+// A session is chosen from a list, told again, and goes on; its prompts can be
+// recalled.
+func TestWindowResumes(t *testing.T) {
+	loaded := make(chan string, 1)
+	var w *window
+	agent := func(method string, params json.RawMessage) any {
+		switch method {
+		case acp.AgentMethodInitialize:
+			return json.RawMessage(`{"protocolVersion":1,"agentInfo":{"name":"bot","version":"7"},"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"list":{}}}}`)
+		case acp.AgentMethodSessionList:
+			if !strings.Contains(string(params), "cursor") {
+				return json.RawMessage(`{"sessions":[{"sessionId":"a","cwd":"/","title":"Fix the \u001b[2Jbuild"}],"nextCursor":"2"}`)
+			}
+			return json.RawMessage(`{"sessions":[{"sessionId":"b","cwd":"/","updatedAt":"2020-01-02T03:04:05Z"}]}`)
+		case acp.AgentMethodSessionLoad:
+			loaded <- string(params)
+			w.updates(`{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"what I said"}}`,
+				`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"what it said"}}`)
+			return json.RawMessage(`{}`)
+		}
+		return nil
+	}
+	w = openWith(t, client.Options{Resume: true, Dir: "/srv"}, agent)
+	w.sees("Which session do you want to go on with?")
+	w.sees("1. Fix the build")
+	w.sees("2. b")
+	w.sees("2020")
+	w.types("2")
+	require.JSONEq(t, `{"sessionId":"b","cwd":"/srv","mcpServers":[]}`, await(t, loaded))
+	w.sees("> what I said")
+	w.sees("what it said")
+	w.sees("bot 7")
+	w.types("\x1b[A\r")
+	require.Equal(t, "what I said", await(t, w.prompts).words)
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+
+	w = openWith(t, client.Options{Resume: true}, agent)
+	w.sees("Which session")
+	w.types("\x1b")
+	require.ErrorIs(t, await(t, w.done), client.ErrCancelled)
+
+	w = openWindow(t, client.Options{Resume: true})
+	require.ErrorContains(t, await(t, w.done), "the agent cannot list its sessions")
 }

@@ -18,6 +18,8 @@ func runChat(ctx context.Context, args []string, s streams) error {
 	fs := newFlags("chat", "[FLAGS] -- AGENT [ARGUMENTS]", s)
 	fs.BoolVar(&o.Plain, "plain", false, "read and write lines, without drawing")
 	fs.BoolVar(&o.Wire, "wire", false, "show the ACP messages")
+	fs.BoolVar(&o.Resume, "resume", false, "choose one of the agent's sessions of this directory to go on with")
+	fs.StringVar(&o.Session, "session", "", "go on with the session that has this `id`")
 	fs.StringVar(&o.Dir, "cwd", "", "working `directory` of the agent and its session (default: here)")
 	file, err := fs.parse(args)
 	switch {

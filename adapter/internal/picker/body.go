@@ -63,7 +63,7 @@ func (p *Picker) typed(s *sheet, w, n int) (lines []string, row, col int) {
 	}
 	lead := strings.Repeat(" ", s.column())
 	if s.edit == editNote {
-		lead += "Note: "
+		lead += s.noteTitle()
 	}
 	text, row, col := s.field().Draw(w-len(lead), n)
 	for i, l := range text {
@@ -85,12 +85,19 @@ func (p *Picker) noteLines(s *sheet, w int) (lines []string) {
 		show("Other: " + clean.Line(text))
 	}
 	if note := s.note.Value(); note != "" && s.edit != editNote {
-		show("Note: " + clean.Line(note))
+		show(s.noteTitle() + clean.Line(note))
 	}
 	if hidden := s.hiddenPicks(); hidden > 0 {
 		show(counted(hidden, "picked option does", "picked options do") + " not match the filter")
 	}
 	return lines
+}
+
+func (s *sheet) noteTitle() string {
+	if s.closed {
+		return "Reason: "
+	}
+	return "Note: "
 }
 
 // hiddenPicks counts picks that the filter does not let through.

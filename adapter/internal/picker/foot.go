@@ -91,7 +91,7 @@ const allKeysHint = "? all keys"
 func (p *Picker) editHelp(s *sheet) (keys, extra []string) {
 	switch {
 	case s.edit == editNote:
-		return []string{"Enter to keep the note", "Esc to drop it"}, nil
+		return []string{"Enter to keep the " + s.noteWord(), "Esc to drop it"}, nil
 	case s.edit == editFilter && s.single():
 		return []string{"↑↓ navigate", "Enter to select", "Esc to leave the filter"}, nil
 	case s.edit == editFilter:
@@ -104,6 +104,14 @@ func (p *Picker) editHelp(s *sheet) (keys, extra []string) {
 		return []string{"Enter to keep", "Esc to go back"}, []string{"Ctrl+J new line"}
 	}
 	return []string{"Enter to submit", "Esc to go back"}, []string{"Ctrl+J new line"}
+}
+
+// noteWord is what a note is called.
+func (s *sheet) noteWord() string {
+	if s.closed {
+		return "reason"
+	}
+	return "note"
 }
 
 // listHelp is help in the list.
@@ -120,8 +128,8 @@ func (p *Picker) listHelp(s *sheet) (keys, extra []string) {
 	if s.long() && s.other && s.numbers != numbersNone {
 		extra = append(extra, "0 Other")
 	}
-	if s.notable() {
-		extra = append(extra, "n add a note")
+	if s.notable(s.focused()) {
+		extra = append(extra, "n add a "+s.noteWord())
 	}
 	extra = append(extra, allKeysHint)
 	esc := "Esc to cancel"

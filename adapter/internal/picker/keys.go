@@ -144,7 +144,7 @@ func (p *Picker) listKey(s *sheet, k tty.Key) {
 			p.toggle(s)
 		}
 	case "n":
-		if s.notable() {
+		if s.notable(s.focused()) {
 			s.edit, s.oldNote = editNote, s.note.String()
 		}
 	case "/":

@@ -75,6 +75,7 @@ func (p *Picker) allKeys() []string {
 		add(s.other, "0", "answer in your own words")
 		add(s.other, "any text", "on Other: begin with your own words")
 		add(!s.closed, "n", "add a note to your pick")
+		add(len(s.reasons) > 0, "n", "add a reason, where one says no")
 		add(s.long(), "/", "filter the list")
 	}
 	add(true, "v Ctrl+O", "show all of the question and of what is in focus")

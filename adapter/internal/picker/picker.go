@@ -17,6 +17,9 @@ import (
 type Options struct {
 	NoColor       bool
 	Width, Height int
+	// Reasons are for a choice: the positions of options that a reason can be
+	// added to, which is the answer's note.
+	Reasons []int
 	// Signs are for the first question: + and - mark the lines of its text that
 	// a diff adds and removes.
 	Signs []byte
@@ -77,6 +80,9 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 			s.head = "Question"
 		}
 		p.sheets = append(p.sheets, s)
+	}
+	if closed && len(p.sheets) > 0 {
+		p.sheets[0].reasons = o.Reasons
 	}
 	if len(o.Signs) > 0 && len(p.sheets) > 0 {
 		p.sheets[0].text.Paint = func(i int, piece string) string {

@@ -41,7 +41,8 @@ type sheet struct {
 	other   bool // Other follows the options
 	closed  bool // a choice: no Other, no notes
 	numbers numbering
-	longest int // lines of a preview
+	longest int   // lines of a preview
+	reasons []int // options of a choice that take a note
 
 	visible []int  // rows that the filter lets through
 	focus   int    // position in the list
@@ -122,9 +123,12 @@ func (s *sheet) name() string {
 // long reports whether the list can be filtered.
 func (s *sheet) long() bool { return len(s.rows) > longList }
 
-// notable reports whether a note can be added to the entry in focus.
-func (s *sheet) notable() bool {
-	return !s.closed && s.focused() >= 0 && !s.isOther(s.focused())
+// notable reports whether a note can be added to an entry.
+func (s *sheet) notable(entry int) bool {
+	if s.closed {
+		return slices.Contains(s.reasons, entry)
+	}
+	return entry >= 0 && !s.isOther(entry)
 }
 
 // standAlone takes away what cannot be picked beside an entry.
@@ -257,7 +261,7 @@ func (s *sheet) result() convert.Answer {
 			a.Text = typed
 		}
 	}
-	if !a.Empty() {
+	if !a.Empty() && (!s.closed || s.notable(s.chosen)) {
 		a.Note = s.note.Value()
 	}
 	return a

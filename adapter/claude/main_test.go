@@ -113,7 +113,8 @@ func (s *session) Next(ctx context.Context) (claude.Message, error) {
 	gone, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- s.Wait(gone) }()
+	process := s.Process
+	go func() { ended <- process.Wait(gone) }()
 	if s.closing.Err() != nil {
 		return claude.Message{}, <-ended
 	}

@@ -162,7 +162,7 @@ func (c *tsTalk) run() {
 	require.NoError(t, os.WriteFile(file, script, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", filepath.Join("..", "..", ".ci", "tscheck", "check.mjs"), file)
+	cmd := exec.CommandContext(ctx, "node", filepath.Join("..", "..", "..", ".ci", "tscheck", "check.mjs"), file)
 	// Without its reader acp-bridge ends by itself, so an interrupt is enough.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

@@ -252,6 +252,9 @@ func (a *Adapter) sendUpdate(e *entry, u acp.SessionUpdate, send func(context.Co
 // the question was asked last.
 func (a *Adapter) end(e *entry, u acp.SessionUpdate) {
 	u.ToolCallUpdate.Meta = map[string]any{"acp-bridge": map[string]any{"rung": e.rung.String()}}
+	if parent := e.call.SubAgent.Parent; parent != "" {
+		u.ToolCallUpdate.Meta["claudeCode"] = map[string]any{"parentToolUseId": parent}
+	}
 	a.update(e, u)
 }
 

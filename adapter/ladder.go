@@ -325,7 +325,7 @@ func (a *Adapter) askText(e *entry, q int, asking *ask.Asking) convert.Outcome {
 func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.Outcome {
 	e.asking(q, Conversation)
 	talker := a.client.(Talker)
-	text := ask.Message(*asking.Question(), asking.Picked())
+	text := ask.Behind(e.call, ask.Message(*asking.Question(), asking.Picked()))
 	means := func(text string) bool {
 		said := convert.ReadReply(*asking.Question(), text)
 		return said.Cancel || said.Unclear != "" || len(said.Picks) > 0

@@ -15,11 +15,23 @@ type Call struct {
 	Title string
 	// Server is the MCP server that asks; it is empty where the agent does.
 	Server string
+	// SubAgent is who asks; it is zero where the agent itself does.
+	SubAgent SubAgent `json:",omitzero"`
 	// Questions are in the order in which the agent gave them.
 	Questions []Question
 	// Input is the tool input as it was received, the source of every field
 	// that this package does not know.
 	Input json.RawMessage
+}
+
+// SubAgent is an agent that works for another one.
+type SubAgent struct {
+	// ID is the name that the agent's program has for it.
+	ID string
+	// Parent is the tool call in which it works; it may be empty.
+	Parent string
+	// Task says in a few words what it works on; it may be empty.
+	Task string
 }
 
 // Question is one question of a call. Its strings are as the agent wrote

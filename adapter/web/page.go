@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -92,6 +93,8 @@ func cardOf(r *hub.Record) card {
 	switch {
 	case r.Call.Server != "":
 		c.Who += " · " + clean.Line(r.Call.Server)
+	case ask.Whose(r.Call) != "":
+		c.Who += " · " + ask.Whose(r.Call)
 	case r.Kind == "permission":
 		c.Who += " · asks for leave"
 	}

@@ -132,7 +132,7 @@ Commands (acp-bridge help COMMAND shows the flags of one):
 		fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
 	}
 	b.WriteString(`Flags with an editor:
-  --claude PATH         the Claude Code executable (default: found)
+  --claude PATH         the executable; --sub-agents refuse: they ask nothing
   --ask RUNG, --hub URL ask first by form, permission or message; also at a hub
   --guard-auto-answers  distrust answers that come faster than a person can read
   --log-level LEVEL     debug to error; --log-file FILE; --trace FILE: all lines

@@ -17,21 +17,25 @@ import (
 
 // parseServe reads the command line by which an editor starts acp-bridge.
 func parseServe(args []string, s streams) (o agent.Options, log logOptions, hub hubFlags, err error) {
-	var ask string
+	var ask, subAgents string
 	args, o.Args = cutArgs(args)
 	fs := newFlags("", "[FLAGS] [-- CLAUDE-ARGUMENTS]", s)
 	fs.StringVar(&o.Claude, "claude", "", "`path` of the Claude Code executable (default: found)")
 	fs.StringVar(&ask, "ask", os.Getenv("ACP_BRIDGE_ASK"), "first way to ask: auto, form, `permission` or message; hub asks there alone")
 	fs.BoolVar(&o.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
+	fs.StringVar(&subAgents, "sub-agents", "ask", "`what` becomes of questions of sub-agents: ask, or refuse")
 	hub.flags(fs)
 	log.flags(fs)
 	file, err := fs.parse(args)
-	if err != nil {
+	switch {
+	case err != nil:
 		return o, log, hub, err
-	}
-	if file != "" {
+	case file != "":
 		return o, log, hub, usagef("unknown command %q; acp-bridge help lists them", file)
+	case subAgents != "ask" && subAgents != "refuse":
+		return o, log, hub, usagef("--sub-agents must be ask or refuse, got %q", subAgents)
 	}
+	o.RefuseSubAgents = subAgents == "refuse"
 	if o.First, err = parseRung(ask); err != nil {
 		return o, log, hub, err
 	}

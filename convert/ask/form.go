@@ -25,6 +25,8 @@ type FormRequest struct {
 	// URL and ElicitationID belong to mode url.
 	URL           string `json:"url,omitempty"`
 	ElicitationID string `json:"elicitationId,omitempty"`
+	// Meta names the sub-agent's tool call, if one asks.
+	Meta map[string]any `json:"_meta,omitempty"`
 
 	raw json.RawMessage // of an agent's form
 }
@@ -81,18 +83,22 @@ func Form(c convert.Call) FormRequest {
 	if len(c.Questions) == 1 {
 		message = clean.Block(c.Questions[0].Text)
 	}
-	return FormRequest{
+	request := FormRequest{
 		Mode:            "form",
 		SessionID:       c.Session,
 		ToolCallID:      c.ID,
-		Message:         message,
+		Message:         Behind(c, message),
 		RequestedSchema: FormSchema{Type: "object", Properties: fields},
 	}
+	if c.SubAgent.Parent != "" {
+		request.Meta = map[string]any{"claudeCode": map[string]any{"parentToolUseId": c.SubAgent.Parent}}
+	}
+	return request
 }
 
 func addFields(fields map[string]FormField, c convert.Call, i int) {
 	q, key := &c.Questions[i], formKey(c, i)
-	field := FormField{Type: "string", Title: title(c, i, TitleHeader)}
+	field := FormField{Type: "string", Title: clean.Truncate(heading(c, i), maxTitle)}
 	if len(c.Questions) > 1 {
 		field.Description = clean.Block(q.Text)
 	}

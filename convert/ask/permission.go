@@ -58,7 +58,7 @@ func (a *Asking) Request() acp.RequestPermissionRequest {
 			Kind:       &kind,
 			Status:     &status,
 			RawInput:   rawInput{question.Text, question.Header},
-			Content:    textContent(clean.Block(question.Text)),
+			Content:    textContent(shownText(c, q)),
 		},
 		Options: a.options(),
 		Meta:    a.meta(),
@@ -73,18 +73,27 @@ type rawInput struct {
 
 // title is the title of question q, one line without control characters.
 func title(c convert.Call, q int, style TitleStyle) string {
-	question := &c.Questions[q]
-	header := clean.Line(question.Header)
+	header := heading(c, q)
+	who := Whose(c)
+	if who != "" {
+		who = " (" + who + ")"
+	}
+	if style == TitleHeaderAndQuestion {
+		return clean.Truncate(header+who+": "+clean.Line(c.Questions[q].Text), maxTitle)
+	}
+	return clean.Truncate(header, maxTitle) + who
+}
+
+// heading is what question q is about.
+func heading(c convert.Call, q int) string {
+	header := clean.Line(c.Questions[q].Header)
 	if clean.Blank(header) {
 		header = clean.Line(c.Title)
 	}
 	if clean.Blank(header) {
 		header = defaultTitle
 	}
-	if style == TitleHeaderAndQuestion {
-		header += ": " + clean.Line(question.Text)
-	}
-	return clean.Truncate(header, maxTitle)
+	return header
 }
 
 // ToolCallID is the id under which question q is shown: the call's own for
@@ -167,6 +176,8 @@ func names(q *convert.Question, picked []int) string {
 type claudeMeta struct {
 	QuestionType string `json:"questionType"`
 	MultiSelect  bool   `json:"multiSelect"`
+	// Parent is the tool call of the sub-agent that asks.
+	Parent string `json:"parentToolUseId,omitempty"`
 }
 
 // bridgeMeta tells an aware client where it is in a call.
@@ -180,7 +191,7 @@ type bridgeMeta struct {
 
 func (a *Asking) meta() map[string]any {
 	c, question := a.call, a.Question()
-	meta := map[string]any{"claudeCode": claudeMeta{"askUserQuestion", question.MultiSelect}}
+	meta := map[string]any{"claudeCode": claudeMeta{"askUserQuestion", question.MultiSelect, c.SubAgent.Parent}}
 	if len(c.Questions) == 1 && !question.MultiSelect && c.Server == "" {
 		return meta
 	}

@@ -181,11 +181,11 @@ func (f FormCall) Announce() acp.SessionUpdate {
 	if f.Server == "" {
 		name = title(f.Call, 0, TitleHeader)
 	}
-	return announce(f.ID, name, struct {
+	return announce(convert.Call{}, f.ID, name, struct {
 		Message         string `json:"message"`
 		RequestedSchema any    `json:"requestedSchema,omitempty"`
 		URL             string `json:"url,omitempty"`
-	}{f.request.Message, f.request.RequestedSchema, f.request.URL}, f.request.Message, "")
+	}{f.request.Message, f.request.RequestedSchema, f.request.URL}, f.request.Message)
 }
 
 // IsURL reports whether the form sends the user to an address.

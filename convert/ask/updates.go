@@ -13,8 +13,8 @@ import (
 // Announce is the tool_call update that shows question q before it is asked.
 func Announce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
 	question := &c.Questions[q]
-	return announce(ToolCallID(c, q), title(c, q, style),
-		rawInput{question.Text, question.Header}, clean.Block(question.Text), c.Name)
+	return announce(c, ToolCallID(c, q), title(c, q, style),
+		rawInput{question.Text, question.Header}, shownText(c, q))
 }
 
 // AnnounceAll is the tool_call update that shows the whole call at once, for
@@ -28,17 +28,24 @@ func AnnounceAll(c convert.Call) acp.SessionUpdate {
 	if read.Usable(c.Input) {
 		raw = c.Input
 	}
-	return announce(c.ID, title(c, 0, TitleHeader), raw, strings.Join(texts, "\n\n"), c.Name)
+	return announce(c, c.ID, title(c, 0, TitleHeader), raw, Behind(c, strings.Join(texts, "\n\n")))
 }
 
-func announce(id, title string, raw any, text, tool string) acp.SessionUpdate {
+func announce(c convert.Call, id, title string, raw any, text string) acp.SessionUpdate {
 	update := acp.StartToolCall(acp.ToolCallId(id), title,
 		acp.WithStartKind(acp.ToolKindOther),
 		acp.WithStartStatus(acp.ToolCallStatusPending),
 		acp.WithStartContent(textContent(text)),
 		acp.WithStartRawInput(raw))
-	if tool != "" {
-		update.ToolCall.Meta = map[string]any{"claudeCode": map[string]any{"toolName": tool}}
+	meta := map[string]any{}
+	if c.Name != "" {
+		meta["toolName"] = c.Name
+	}
+	if c.SubAgent.Parent != "" {
+		meta["parentToolUseId"] = c.SubAgent.Parent
+	}
+	if len(meta) > 0 {
+		update.ToolCall.Meta = map[string]any{"claudeCode": meta}
 	}
 	return update
 }
@@ -50,7 +57,7 @@ func Reannounce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
 	return acp.UpdateToolCall(acp.ToolCallId(ToolCallID(c, q)),
 		acp.WithUpdateTitle(title(c, q, style)),
 		acp.WithUpdateRawInput(rawInput{question.Text, question.Header}),
-		acp.WithUpdateContent(textContent(clean.Block(question.Text))))
+		acp.WithUpdateContent(textContent(shownText(c, q))))
 }
 
 // Complete is the update that ends question q with `question → answer`.

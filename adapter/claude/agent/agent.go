@@ -39,6 +39,9 @@ type Options struct {
 	// First is the rung on which questions are asked first; the zero value
 	// goes by what the client has.
 	First adapter.Rung
+	// RefuseSubAgents tells sub-agents that they cannot ask questions. Otherwise
+	// they are asked, and say whose they are.
+	RefuseSubAgents bool
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
 	// Now is the clock by which answers are too fast; nil is [time.Now].

@@ -27,6 +27,7 @@ type painter struct {
 	mu       sync.Mutex
 	calls    map[string]*toolCall // tool calls without a result
 	followed map[string]*follower // running commands, by the CLI's task
+	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
 	quiet    bool                 // no turn runs
 }
 
@@ -52,7 +53,7 @@ type toolCall struct {
 }
 
 func newPainter(s *conversation) *painter {
-	return &painter{s: s, calls: map[string]*toolCall{}, followed: map[string]*follower{}}
+	return &painter{s: s, calls: map[string]*toolCall{}, followed: map[string]*follower{}, agents: map[string]subAgent{}}
 }
 
 // event takes a stream event of the main conversation.

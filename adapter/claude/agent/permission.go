@@ -44,6 +44,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 	for _, c := range choices {
 		request.Options = append(request.Options, c.option)
 	}
+	markSubAgent(&request, t.ToolName, p.painter.asker(t))
 	p.s.out.AskPermission(t.RequestID, t.AgentID != "", request, func(response acp.RequestPermissionResponse, err error) {
 		p.reply(t.RequestID, p.s.decide(t, choices, response, err))
 	})
@@ -56,7 +57,12 @@ func (p *pump) question(t claude.ToolRequest) {
 		p.reply(t.RequestID, claude.Deny("The questions could not be asked: "+err.Error(), false))
 		return
 	}
-	call.ID, call.Name = t.ToolUseID, t.ToolName
+	call.ID, call.Name, call.SubAgent = t.ToolUseID, t.ToolName, p.painter.asker(t)
+	if t.AgentID != "" && p.s.agent.opts.RefuseSubAgents {
+		o, _ := adapter.SubAgent(nil).Ask(p.s.ctx, call)
+		p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+		return
+	}
 	p.painter.asked(t.ToolUseID)
 	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
 		p.reply(t.RequestID, dialect.ClaudeResult(call, o))

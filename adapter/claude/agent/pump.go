@@ -114,10 +114,14 @@ func (p *pump) system(m claude.Message) {
 	case "elicitation_complete":
 		p.s.formComplete(m)
 	case "task_started":
-		if field(m, "task_type").Str == "local_bash" {
+		switch field(m, "task_type").Str {
+		case "local_bash":
 			p.painter.follow(m)
+		case "local_agent":
+			p.painter.agentStarted(m)
 		}
 	case "task_notification":
+		p.painter.agentEnded(field(m, "task_id").Str)
 		p.painter.taskEnded(field(m, "task_id").Str, field(m, "status").String())
 	case "session_state_changed":
 		if field(m, "state").Str == "idle" {

@@ -102,9 +102,12 @@ func (s *secrets) holds(b []byte) bool {
 // is named like a secret, and what stands in the addresses and arguments of MCP
 // servers. A prompt is not searched: what a user writes has no names.
 func (s *secrets) learn(line []byte) {
-	if gjson.GetBytes(line, "method").Str == "session/prompt" || !clean.ValidJSON(line) {
-		return
+	if mayTeach(line) && gjson.GetBytes(line, "method").Str != "session/prompt" && clean.ValidJSON(line) {
+		s.read(line)
 	}
+}
+
+func (s *secrets) read(line []byte) {
 	_ = walk(line, func(at place, value string) string {
 		switch {
 		case at.hidden() || secretName.MatchString(at.key):
@@ -120,6 +123,29 @@ func (s *secrets) learn(line []byte) {
 		}
 		return value
 	})
+}
+
+// teaching are the words of which each line that learn takes something from has
+// one: those of secretName, and the names of what else is searched.
+var teaching = [...]string{
+	"key", "token", "secret", "passw", "passphrase", "authorization", "headers", "cookie", "credential", "env", "url", "args",
+}
+
+// mayTeach reports whether a line is worth reading for its secrets. Most are not,
+// and each answer of the user comes in such a line. A name that is not written
+// letter by letter, in ASCII, may be any.
+func mayTeach(line []byte) bool {
+	for i, c := range line {
+		if c == '\\' && i+1 < len(line) && line[i+1] == 'u' || c >= 0x80 {
+			return true
+		}
+		for _, word := range teaching {
+			if c|0x20 == word[0] && len(line)-i >= len(word) && strings.EqualFold(string(line[i:i+len(word)]), word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *secrets) addURL(value string) {

@@ -148,3 +148,26 @@ func decoded(line []byte) string {
 	})
 	return all.String()
 }
+
+// A line that is not read for secrets has none that would have been learned.
+func FuzzMayTeach(f *testing.F) {
+	for _, line := range []string{
+		`{"method":"session/new","params":{"mcpServers":[{"env":[{"name":"K","value":"0123456789"}]}]}}`,
+		`{"id":1,"result":{"outcome":{"outcome":"selected","optionId":"0"}}}`,
+		`{"Passphrase":"0123456789"}`, `{"to\u212aen":"0123456789"}`, "{\"to\u212aen\":\"0123456789\"}", "{\"\u017fecret\":\"0123456789\"}",
+		`{"ARGS":["--x-api-key","0123456789"],"a":1}`, `{"URL":"http://a:0123456789@b/?c=0123456789"}`, `{"PASSWD":"0123456789"}`, `{"COOKIE":"0123456789"}`,
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var s secrets
+		if s.read(line); !mayTeach(line) {
+			require.Empty(t, s.all(), "%s", line)
+		}
+	})
+}
+
+func TestAnswersTeachNothing(t *testing.T) {
+	require.False(t, mayTeach([]byte(`{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"2"}}}`)))
+	require.True(t, mayTeach([]byte(`{"jsonrpc":"2.0","id":7,"result":{"action":"accept","content":{"Api_Key":"x"}}}`)))
+}

@@ -67,10 +67,7 @@ func (c *conn) read(lines *ndjson.Reader, trace func([]byte)) error {
 			c.drained()
 		}
 		text, err := lines.Next()
-		var over *ndjson.TooLong
-		if errors.As(err, &over) {
-			c.log.Warn("skipped a line of Claude Code that is too long", "bytes", over.Size, "limit", over.Limit)
-			c.unreadable(over.Members, over.Error())
+		if err != nil && c.tooLong(err) {
 			continue
 		}
 		if len(text) > 0 && (err == nil || err == io.EOF) {
@@ -86,6 +83,18 @@ func (c *conn) read(lines *ndjson.Reader, trace func([]byte)) error {
 			return err
 		}
 	}
+}
+
+// tooLong reports whether err is about a line that is too long, which has been
+// skipped then.
+func (c *conn) tooLong(err error) bool {
+	var over *ndjson.TooLong
+	if !errors.As(err, &over) {
+		return false
+	}
+	c.log.Warn("skipped a line of Claude Code that is too long", "bytes", over.Size, "limit", over.Limit)
+	c.unreadable(over.Members, over.Error())
+	return true
 }
 
 func (c *conn) handle(text []byte) {

@@ -3,6 +3,7 @@ package desk
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,30 +17,30 @@ import (
 func (d *Desk) Watch(f func(Entry)) (stop func()) {
 	w := &watcher{f: f}
 	d.mu.Lock()
-	d.news.watchers = append(d.news.watchers, w)
+	d.news.watchers = append(slices.Clip(d.news.watchers), w)
 	for _, e := range d.list() {
-		d.news.add(e, w)
+		d.news.add(e, []*watcher{w})
 	}
 	d.mu.Unlock()
 	d.tell()
 	return func() {
+		w.stopped.Store(true)
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		w.stopped = true
-		d.news.watchers = slices.DeleteFunc(d.news.watchers, func(o *watcher) bool { return o == w })
+		d.news.watchers = slices.DeleteFunc(slices.Clone(d.news.watchers), func(o *watcher) bool { return o == w })
 	}
 }
 
 // news is what watchers have not been told yet. Guarded by the desk's mutex.
 type news struct {
-	watchers []*watcher
+	watchers []*watcher // a new slice with each change: a change that is untold keeps its own
 	untold   []change
 	telling  bool // somebody tells them
 }
 
 type watcher struct {
 	f       func(Entry)
-	stopped bool
+	stopped atomic.Bool
 }
 
 type change struct {
@@ -47,14 +48,14 @@ type change struct {
 	to    []*watcher
 }
 
-func (n *news) add(e Entry, to ...*watcher) {
+func (n *news) add(e Entry, to []*watcher) {
 	n.untold = append(n.untold, change{e, to})
 }
 
 // changed notes a change of an item. mu is held.
 func (d *Desk) changed(e Entry) {
 	if len(d.news.watchers) > 0 {
-		d.news.add(e, slices.Clone(d.news.watchers)...)
+		d.news.add(e, d.news.watchers)
 	}
 }
 
@@ -68,21 +69,24 @@ func (d *Desk) tell() {
 	}
 	d.news.telling = true
 	defer func() { d.news.telling = false }() // also after a panic
-	for len(d.news.untold) > 0 {
-		c := d.news.untold[0]
-		d.news.untold = d.news.untold[1:]
-		to := slices.DeleteFunc(c.to, func(w *watcher) bool { return w.stopped })
-		d.call(to, c.entry)
+	for i := 0; i < len(d.news.untold); i++ { // it may grow meanwhile
+		c := d.news.untold[i]
+		d.news.untold[i] = change{}
+		d.call(c)
 	}
-	d.news.untold = nil
+	if d.news.untold = d.news.untold[:0]; cap(d.news.untold) > 16 {
+		d.news.untold = nil
+	}
 }
 
 // call calls watchers with mu released.
-func (d *Desk) call(to []*watcher, e Entry) {
+func (d *Desk) call(c change) {
 	d.mu.Unlock()
 	defer d.mu.Lock()
-	for _, w := range to {
-		w.f(e)
+	for _, w := range c.to {
+		if !w.stopped.Load() {
+			w.f(c.entry)
+		}
 	}
 }
 

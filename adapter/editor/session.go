@@ -96,11 +96,14 @@ func (s *Session) Flush() { s.front.connection().Flush() }
 func (s *Session) apply(ev event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for next := []event{ev}; len(next) > 0; next = next[1:] {
-		for _, e := range s.state.step(next[0]) {
+	for next := []event(nil); ev != nil; {
+		for _, e := range s.state.step(ev) {
 			if follows := s.perform(e); follows != nil {
 				next = append(next, follows)
 			}
+		}
+		if ev = nil; len(next) > 0 {
+			ev, next = next[0], next[1:]
 		}
 	}
 	if s.state.turn == nil && len(s.byID) > 0 { // nothing can name them any more

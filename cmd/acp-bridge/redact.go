@@ -136,11 +136,19 @@ var teaching = [...]string{
 // letter by letter, in ASCII, may be any.
 func mayTeach(line []byte) bool {
 	for i, c := range line {
-		if c == '\\' && i+1 < len(line) && line[i+1] == 'u' || c >= 0x80 {
-			return true
-		}
-		for _, word := range teaching {
-			if c|0x20 == word[0] && len(line)-i >= len(word) && strings.EqualFold(string(line[i:i+len(word)]), word) {
+		switch c {
+		case 'a', 'A', 'c', 'C', 'e', 'E', 'h', 'H', 'k', 'K', 'p', 'P', 's', 'S', 't', 'T', 'u', 'U':
+			for _, word := range teaching {
+				if c|0x20 == word[0] && len(line)-i >= len(word) && strings.EqualFold(string(line[i:i+len(word)]), word) {
+					return true
+				}
+			}
+		case '\\':
+			if i+1 < len(line) && line[i+1] == 'u' {
+				return true
+			}
+		default:
+			if c >= 0x80 {
 				return true
 			}
 		}

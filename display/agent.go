@@ -3,6 +3,7 @@ package display
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -41,13 +42,15 @@ func agentResult(c ended) Update {
 }
 
 // trailer is what ends a report: the id of the agent and what it used up.
-var trailer = regexp.MustCompile(`(?:\n|^)(?:agentId: [\w-]+[^\n]*|<usage>[^<]*</usage>)\s*$`)
+var trailer = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\n|^)(?:agentId: [\w-]+[^\n]*|<usage>[^<]*</usage>)\s*$`)
+})
 
 func withoutTrailer(text string) string {
 	for range 2 {
 		// Only the end is searched: the pattern would try every line otherwise.
 		from := max(0, len(text)-1000)
-		at := trailer.FindStringIndex(text[from:])
+		at := trailer().FindStringIndex(text[from:])
 		if at == nil {
 			break
 		}

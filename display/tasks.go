@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -49,7 +50,7 @@ func (ts *Tasks) Plan() []acp.PlanEntry {
 }
 
 // taskNumber is how the text of a result names a task.
-var taskNumber = regexp.MustCompile(`#([\w-]+)`)
+var taskNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#([\w-]+)`) })
 
 // create needs the result: only it has the id by which later calls name the
 // task.
@@ -57,7 +58,7 @@ func (ts *Tasks) create(c ended) {
 	made := object(c.output().Get("task"))
 	id := idOf(made, "id")
 	if id == "" {
-		if m := taskNumber.FindStringSubmatch(c.text()); m != nil {
+		if m := taskNumber().FindStringSubmatch(c.text()); m != nil {
 			id = m[1]
 		}
 	}
@@ -96,7 +97,7 @@ func (ts *Tasks) update(c ended) {
 }
 
 // taskLine is a task in the text of a TaskList result.
-var taskLine = regexp.MustCompile(`^#([\w-]+) \[(\w+)\] (.+)$`)
+var taskLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#([\w-]+) \[(\w+)\] (.+)$`) })
 
 // replace takes the whole list over. It is the one call that also tells of
 // tasks made before a session was resumed.
@@ -112,7 +113,7 @@ func (ts *Tasks) replace(c ended) {
 		return
 	}
 	for line := range strings.Lines(c.text()) {
-		m := taskLine.FindStringSubmatch(strings.TrimSpace(line))
+		m := taskLine().FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}

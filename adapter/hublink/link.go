@@ -163,12 +163,12 @@ func detailOf(e desk.Entry) (detail string, ok bool) {
 }
 
 // counted are ids that every process gives again.
-var counted = regexp.MustCompile(`^([A-Za-z_-]*[0-9]{1,6})?$`)
+var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_-]*[0-9]{1,6})?$`) })
 
 // idOf is the id of a call at the hub. One that is a mere number gets the name
 // of the process: elsewhere it is another question.
 func (l *Link) idOf(id string) string {
-	if counted.MatchString(id) {
+	if counted().MatchString(id) {
 		return id + "-" + l.nonce
 	}
 	return id
@@ -176,7 +176,7 @@ func (l *Link) idOf(id string) string {
 
 // conversation is the session's name at the hub.
 func (l *Link) conversation(e desk.Entry) string {
-	if counted.MatchString(e.Call.Session) {
+	if counted().MatchString(e.Call.Session) {
 		return e.Call.Session + "-" + l.nonce
 	}
 	return e.Call.Session

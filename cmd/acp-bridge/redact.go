@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +17,18 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// secretName matches names of variables, headers and fields that hold secrets.
-var secretName = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|passphrase|authorization|headers|cookie|credential)`)
+// secretWords are in the names of variables, headers and fields that hold
+// secrets.
+var secretWords = [...]string{
+	"key", "token", "secret", "password", "passwd", "passphrase", "authorization", "headers", "cookie", "credential",
+}
+
+// secretName reports whether something with that name holds a secret. Letters
+// that are written alike in upper case are the same.
+func secretName(name string) bool {
+	name = strings.ToLower(strings.ToUpper(name))
+	return slices.ContainsFunc(secretWords[:], func(word string) bool { return strings.Contains(name, word) })
+}
 
 const (
 	redacted = "[redacted]"
@@ -40,7 +49,7 @@ type secrets struct {
 func findSecrets(environ []string) *secrets {
 	s := &secrets{}
 	for _, entry := range environ {
-		if name, value, _ := strings.Cut(entry, "="); secretName.MatchString(name) {
+		if name, value, _ := strings.Cut(entry, "="); secretName(name) {
 			s.add(value)
 		}
 	}
@@ -110,14 +119,14 @@ func (s *secrets) learn(line []byte) {
 func (s *secrets) read(line []byte) {
 	_ = walk(line, func(at place, value string) string {
 		switch {
-		case at.hidden() || secretName.MatchString(at.key):
+		case at.hidden() || secretName(at.key):
 			s.add(value)
 		case strings.EqualFold(at.key, "url"):
 			s.addURL(value)
 		case strings.EqualFold(at.key, "args"):
-			if name, v, ok := strings.Cut(value, "="); ok && secretName.MatchString(name) {
+			if name, v, ok := strings.Cut(value, "="); ok && secretName(name) {
 				s.add(v)
-			} else if strings.HasPrefix(at.before, "-") && !strings.Contains(at.before, "=") && secretName.MatchString(at.before) {
+			} else if strings.HasPrefix(at.before, "-") && !strings.Contains(at.before, "=") && secretName(at.before) {
 				s.add(value)
 			}
 		}
@@ -126,7 +135,7 @@ func (s *secrets) read(line []byte) {
 }
 
 // teaching are the words of which each line that learn takes something from has
-// one: those of secretName, and the names of what else is searched.
+// one: those of secretWords, and the names of what else is searched.
 var teaching = [...]string{
 	"key", "token", "secret", "passw", "passphrase", "authorization", "headers", "cookie", "credential", "env", "url", "args",
 }
@@ -184,7 +193,7 @@ func (s *secrets) hideLine(line []byte) ([]byte, error) {
 	changed := false
 	out := walk(line, func(at place, value string) string {
 		hidden := s.hide(value)
-		if at.hidden() || at.text && secretName.MatchString(at.key) {
+		if at.hidden() || at.text && secretName(at.key) {
 			hidden = redacted
 		}
 		changed = changed || hidden != value

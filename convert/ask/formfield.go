@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -153,14 +154,16 @@ func (t *formField) keepsText(s string) bool {
 		return err == nil
 	case "date-time":
 		_, err := time.Parse(time.RFC3339, s)
-		return err == nil && dateTime.MatchString(s)
+		return err == nil && dateTime().MatchString(s)
 	}
 	return true
 }
 
 // dateTime is the shape of a time: Go's parser takes an hour of one digit, and a
 // comma.
-var dateTime = regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+var dateTime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+})
 
 // notInURI reports what has to be escaped in an address; Go's parser takes it.
 func notInURI(r rune) bool {

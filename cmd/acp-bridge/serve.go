@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -84,6 +85,7 @@ func runServe(ctx context.Context, args []string, s streams) error {
 func releaseWhileAsking(d *desk.Desk) (stop func()) {
 	const thinking = 200 * time.Millisecond
 	timer := time.AfterFunc(thinking, func() {
+		runtime.GC() // each round halves the stacks that are too large for waiting
 		debug.FreeOSMemory()
 		trim()
 	})

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
 // piped is a Conn that writes into a pipe of the system, which is never waited
@@ -118,8 +120,8 @@ func TestDirectIsForPipesThatDoNotWait(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	defer w.Close()
-	require.NotNil(t, directTo(w))
+	require.NotNil(t, ndjson.Direct(w))
 	w.Fd() // makes it one that waits
-	require.Nil(t, directTo(w))
-	require.Nil(t, directTo(io.Discard))
+	require.Nil(t, ndjson.Direct(w))
+	require.Nil(t, ndjson.Direct(io.Discard))
 }

@@ -46,7 +46,7 @@ type writer struct {
 func newWriter(w io.Writer, opts *Options, onError func(error)) *writer {
 	return &writer{
 		w:       w,
-		direct:  directTo(w),
+		direct:  ndjson.Direct(w),
 		unread:  unreadIn(w),
 		high:    opts.HighWater,
 		trace:   opts.Trace,

@@ -94,7 +94,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 
 // logQuestion says how questions are asked.
 func (f *front) logQuestion(e desk.Entry) {
-	if e.State == desk.Asking && e.Kind != desk.Permission {
+	if e.State == desk.Asking && e.Kind != desk.Permission && f.log.Enabled(f.ctx, slog.LevelDebug) {
 		f.log.Debug("question", "session", e.Call.Session, "call", e.Call.ID, "question", e.Question+1, "rung", e.Rung)
 	}
 }

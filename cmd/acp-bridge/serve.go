@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
@@ -78,27 +75,6 @@ func runServe(ctx context.Context, args []string, s streams) error {
 	}
 	defer releaseWhileAsking(o.Desk)()
 	return agent.Serve(ctx, s.in, s.out, o)
-}
-
-// releaseWhileAsking gives memory back to the system while a person thinks about
-// a question: nothing else happens then, and it may take hours.
-func releaseWhileAsking(d *desk.Desk) (stop func()) {
-	const thinking = 200 * time.Millisecond
-	timer := time.AfterFunc(thinking, func() {
-		runtime.GC() // each round halves the stacks that are too large for waiting
-		debug.FreeOSMemory()
-		trim()
-	})
-	timer.Stop()
-	leave := d.Watch(func(e desk.Entry) {
-		if e.State == desk.Asking {
-			timer.Reset(thinking)
-		}
-	})
-	return func() {
-		leave()
-		timer.Stop()
-	}
 }
 
 const terminalHint = `acp-bridge is started by an editor and speaks ACP on stdin and stdout.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package conn
+package ndjson
 
 import (
 	"io"
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directTo returns a function that writes as much to w as it takes without
+// Direct returns a function that writes as much to w as it takes without
 // waiting, and says how much that was; nil for a w that may wait. It spares a
 // hand-over to another goroutine, and often a thread, for each message. What
 // goes wrong is left to the next ordinary Write.
-func directTo(w io.Writer) func([]byte) int {
+func Direct(w io.Writer) func([]byte) int {
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil

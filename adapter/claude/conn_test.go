@@ -80,7 +80,7 @@ func TestCleanLine(t *testing.T) {
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func inGoroutine(write func() error) { go write() }
+func inGoroutine(write func() error, _ bool) { go write() }
 
 type nopCloser struct{ io.Writer }
 

@@ -79,15 +79,15 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 		return nil, err
 	}
 	var streams sync.WaitGroup
-	startWrite := func(write func() error) {
-		streams.Go(func() {
-			if err := p.guard(write); err != nil {
-				opts.Logger.Debug("the input of Claude Code broke", "error", err)
-				p.end() // without its input it is of no use
-			}
-		})
+	runWrite := func(write func() error, apart bool) {
+		streams.Add(1)
+		if apart {
+			go p.write(write, streams.Done)
+		} else {
+			p.write(write, streams.Done)
+		}
 	}
-	p.conn = newConn(newOutbox(p.stdin, outboxBytes, p.tracer(ndjson.Out), startWrite), p.deliver, opts.Logger, opts.Surface)
+	p.conn = newConn(newOutbox(p.stdin, outboxBytes, p.tracer(ndjson.Out), runWrite), p.deliver, opts.Logger, opts.Surface)
 	p.conn.drained = opts.OnDrained
 
 	errDone := make(chan struct{})
@@ -197,6 +197,14 @@ func (p *Process) tracer(dir ndjson.Direction) func([]byte) {
 func (p *Process) deliver(m Message) {
 	if p.opts.OnMessage != nil && !p.dropping.Load() {
 		p.opts.OnMessage(m)
+	}
+}
+
+func (p *Process) write(write func() error, done func()) {
+	defer done()
+	if err := p.guard(write); err != nil {
+		p.opts.Logger.Debug("the input of Claude Code broke", "error", err)
+		p.end() // without its input it is of no use
 	}
 }
 

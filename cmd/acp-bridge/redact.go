@@ -140,24 +140,30 @@ var teaching = [...]string{
 	"key", "token", "secret", "passw", "passphrase", "authorization", "headers", "cookie", "credential", "env", "url", "args",
 }
 
+// beginnings has the first two letters of each teaching word, whatever their case.
+var beginnings = func() (t [1 << 10]bool) {
+	for _, word := range teaching {
+		t[pair(word[0], word[1])] = true
+	}
+	return t
+}()
+
+func pair(a, b byte) int { return int(a&31)<<5 | int(b&31) }
+
 // mayTeach reports whether a line is worth reading for its secrets. Most are not,
 // and each answer of the user comes in such a line. A name that is not written
 // letter by letter, in ASCII, may be any.
 func mayTeach(line []byte) bool {
-	for i, c := range line {
-		switch c {
-		case 'a', 'A', 'c', 'C', 'e', 'E', 'h', 'H', 'k', 'K', 'p', 'P', 's', 'S', 't', 'T', 'u', 'U':
-			for _, word := range teaching {
-				if c|0x20 == word[0] && len(line)-i >= len(word) && strings.EqualFold(string(line[i:i+len(word)]), word) {
-					return true
-				}
-			}
-		case '\\':
-			if i+1 < len(line) && line[i+1] == 'u' {
-				return true
-			}
-		default:
-			if c >= 0x80 {
+	for i := range len(line) - 1 {
+		a, b := line[i], line[i+1]
+		if a|b >= 0x80 || a == '\\' && b == 'u' {
+			return true
+		}
+		if !beginnings[pair(a, b)] {
+			continue
+		}
+		for _, word := range teaching {
+			if len(line)-i >= len(word) && strings.EqualFold(string(line[i:i+len(word)]), word) {
 				return true
 			}
 		}

@@ -176,13 +176,9 @@ func (p *painter) toolUse(b gjson.Result, parent string) {
 		p.calls[id] = c
 	}
 	c.tool, c.parent = tool, parent
-	if undrawn(tool.Name) {
-		if entries, ok := display.Plan(tool); ok {
-			p.s.out.Update(acp.UpdatePlan(entries...))
-		}
-		return
+	if !undrawn(tool.Name) {
+		p.draw(id, c)
 	}
-	p.draw(id, c)
 }
 
 // draw shows a tool call, or what is new about it. mu is held.
@@ -273,9 +269,7 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 	case c.asked:
 		return // the adapter has shown how it ended
 	case display.PlanTool(c.tool.Name) && !result.IsError:
-		if p.s.tasks.Apply(c.tool, result) {
-			p.s.out.Update(acp.UpdatePlan(p.s.tasks.Plan()...))
-		}
+		p.plan(c.tool, result)
 		return
 	case c.tool.Name == questionTool && !result.IsError:
 		p.answered(id, c, structured.Get("answers"))
@@ -295,6 +289,19 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 		result.Content = json.RawMessage(`"Cancelled"`)
 	}
 	p.finish(id, c, result)
+}
+
+// plan draws the list that a call has set or changed. One that fails is drawn as a
+// tool call: the list is as it was.
+func (p *painter) plan(t display.Tool, r display.Result) {
+	entries, set := display.Plan(t)
+	if !set {
+		if !p.s.tasks.Apply(t, r) {
+			return
+		}
+		entries = p.s.tasks.Plan()
+	}
+	p.s.out.Update(acp.UpdatePlan(entries...))
 }
 
 // forTheModel reports whether a result is what the CLI tells the model of a call

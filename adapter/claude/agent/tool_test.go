@@ -146,6 +146,19 @@ func TestPlan(t *testing.T) {
 	require.Equal(t, "pending", plan.Get("entries.1.status").Str)
 }
 
+// A list that was not set is not drawn; what failed is, as a tool call.
+func TestFailedPlan(t *testing.T) {
+	failed := ct.TodoWrite("toolu_1", "Write it", "in_progress")
+	failed.Output, failed.Failed, failed.Detail = "InputValidationError: todos", true, nil
+	e, _ := scripted(t, turns(steps{ct.Message(failed)}))
+	s := e.ready()
+	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	for _, u := range e.updates(s) {
+		require.NotEqual(t, "plan", u.Get("sessionUpdate").Str)
+	}
+	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+}
+
 func TestOpenToolCallsEndWithACancelledTurn(t *testing.T) {
 	e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil))}))
 	s := e.ready()

@@ -11,7 +11,7 @@ import (
 )
 
 // startConsole runs acp-bridge on a terminal.
-func startConsole(t *testing.T, w, h int, env []string, args ...string) *ttytest.Console {
+func startConsole(t testing.TB, w, h int, env []string, args ...string) *ttytest.Console {
 	t.Helper()
 	cmd := exec.Command(self(t), args...)
 	cmd.Env = append(append(append(os.Environ(), asBridge+"=1"), ttytest.Env...), env...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -36,11 +37,11 @@ func (a *answerFlags) name() string {
 func (a *answerFlags) read(s streams) (data []byte, given bool, err error) {
 	switch {
 	case a.given && a.file != "":
-		return nil, false, usagef("--answers and --answers-file cannot both be given")
+		return nil, false, misused("--answers and --answers-file cannot both be given")
 	case a.given:
 		return []byte(a.inline), true, nil
 	case a.file != "":
-		data, err = readInput(a.file, s)
+		data, err = readInput(a.file, "the answers", s)
 		return data, true, err
 	}
 	return nil, false, nil
@@ -54,9 +55,17 @@ func (a *answerFlags) outcome(c convert.Call, data []byte) (convert.Outcome, err
 	case errors.Is(err, convert.ErrCancelled):
 		return cancelled, nil
 	case err != nil:
-		return convert.Outcome{}, usagef("%s: %w", a.name(), err)
+		return convert.Outcome{}, usagef("%s: %w", a.name(), a.locate(data, err))
 	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
+}
+
+// locate says where in the answers an error is, if that helps: a file has lines.
+func (a *answerFlags) locate(data []byte, err error) error {
+	if a.given || !errors.Is(err, convert.ErrInvalidJSON) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", position(a.file, data, badByte(data)), err)
 }
 
 var cancelled = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
@@ -27,27 +26,25 @@ type askOptions struct {
 	file             string
 }
 
-func runAsk(ctx context.Context, args []string, s streams) error {
-	var o askOptions
-	fs := newFlags("ask", "[FLAGS] [FILE]\n\n"+
-		"Ask the questions of a call in the terminal and print the call's result.\n"+
-		"Without a terminal they wait in a file; see acp-bridge questions.\n"+
-		"Exit code: 0 answered, 1 failed, 2 bad input, 3 cancelled, 4 pending.", s)
-	fs.StringVar(&o.dialect, "dialect", "", "`dialect` of the call: "+strings.Join(dialect.IDs(), ", ")+" (default: recognised)")
+func askCommand(fs *flagSet) runner {
+	o := new(askOptions)
+	dialectFlag(fs, &o.dialect, "dialect")
 	fs.StringVar(&o.session, "session", "", "session `id` of the call")
 	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&o.headless, "headless", false, "use no terminal even if there is one")
 	o.answers.flags(fs)
-	var err error
-	if o.file, err = fs.parse(args); err != nil {
-		return err
+	return func(ctx context.Context, args []string, s streams) (err error) {
+		if o.file, err = fs.parse(args); err != nil {
+			return err
+		}
+		if o.answers.file == "-" && (o.file == "" || o.file == "-") {
+			return misused("stdin cannot hold both the call and the answers")
+		}
+		return o.run(ctx, s)
 	}
-	if o.answers.file == "-" && (o.file == "" || o.file == "-") {
-		return usagef("stdin cannot hold both the call and the answers")
-	}
-	if (o.file == "" || o.file == "-") && isTerminal(s.in) {
-		fmt.Fprintln(s.err, "Type or paste a question call, then Ctrl+D.")
-	}
+}
+
+func (o *askOptions) run(ctx context.Context, s streams) error {
 	req, err := decodeFile(o.file, o.dialect, s)
 	if err != nil {
 		return err

@@ -4,44 +4,39 @@ import (
 	"context"
 	"errors"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/client"
 )
 
-// runChat talks to an ACP agent in the terminal.
-func runChat(ctx context.Context, args []string, s streams) error {
-	o := clientOptions(s)
-	dashes := slices.Contains(args, "--")
-	args, agent := cutArgs(args)
-	fs := newFlags("chat", "[FLAGS] -- AGENT [ARGUMENTS]", s)
+// chatCommand talks to an ACP agent in the terminal.
+func chatCommand(fs *flagSet) runner {
+	o := clientOptions()
 	fs.BoolVar(&o.Plain, "plain", false, "read and write lines, without drawing")
 	fs.BoolVar(&o.Wire, "wire", false, "show the ACP messages")
 	fs.BoolVar(&o.Resume, "resume", false, "choose one of the agent's sessions of this directory to go on with")
 	fs.StringVar(&o.Session, "session", "", "go on with the session that has this `id`")
 	fs.StringVar(&o.Dir, "cwd", "", "working `directory` of the agent and its session (default: here)")
-	file, err := fs.parse(args)
-	switch {
-	case err != nil:
-		return err
-	case file != "" && !dashes:
-		return usagef("the agent comes after a double dash: acp-bridge chat -- %s", file)
-	case file != "":
-		return usagef("unexpected argument %q before the double dash", file)
-	case len(agent) == 0:
-		return usagef("no agent given; usage: acp-bridge chat [FLAGS] -- AGENT [ARGUMENTS], as in acp-bridge chat -- acp-bridge")
+	return func(ctx context.Context, args []string, s streams) error {
+		agent, err := fs.parseAgent(args, "acp-bridge")
+		if err != nil {
+			return err
+		}
+		if o.Dir, err = absolute(o.Dir); err != nil {
+			return err
+		}
+		ctx, stop := endSignals(ctx)
+		defer stop()
+		return chatResult(client.RunAgent(ctx, agent, s.client(o)))
 	}
-	if o.Dir, err = absolute(o.Dir); err != nil {
-		return err
-	}
-	ctx, stop := endSignals(ctx)
-	defer stop()
-	return chatResult(client.RunAgent(ctx, agent, o))
 }
 
-func clientOptions(s streams) client.Options {
-	return client.Options{In: s.in, Out: s.out, Err: s.err, Version: version()}
+func clientOptions() client.Options { return client.Options{Version: version()} }
+
+// client are options with the streams of a command.
+func (s streams) client(o client.Options) client.Options {
+	o.In, o.Out, o.Err = s.in, s.out, s.err
+	return o
 }
 
 // endSignals ends the context on signals that end the process. SIGINT is the

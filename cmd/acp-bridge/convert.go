@@ -27,28 +27,40 @@ const (
 	defaultToolCall = "toolu_1"
 )
 
-func runConvert(ctx context.Context, args []string, s streams) error {
-	var o convertOptions
-	fs := newFlags("convert", "[--to WHERE] [--reply FILE] [FLAGS] [FILE]\n\n"+
-		"Turn a question call into what an ACP client gets, or into the call of another\n"+
-		"agent (--to claude); what that has no place for is said on stderr. With --reply\n"+
-		"turn what comes back from there into the result for the agent that asked.", s)
+func convertCommand(fs *flagSet) runner {
+	o := new(convertOptions)
 	fs.StringVar(&o.session, "session", "", "session `id` in the requests")
 	fs.StringVar(&o.toolCall, "tool-call", "", "tool call `id` in the requests")
-	fs.StringVar(&o.dialect, "dialect", "", "dialect of the call: "+strings.Join(dialect.IDs(), ", ")+" (default: recognised)")
-	fs.StringVar(&o.dialect, "from", "", "the same as --dialect")
+	dialectFlag(fs, &o.dialect, "dialect")
+	dialectFlag(fs, &o.dialect, "from")
 	fs.StringVar(&o.to, "to", "permission", "`where`: permission and form are requests of ACP, the dialects calls of agents")
 	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies, or the result of the other agent's call")
-	var err error
-	if o.file, err = fs.parse(args); err != nil {
-		return err
+	fs.values("to", append([]string{"permission", "form"}, dialect.IDs()...)...)
+	return func(ctx context.Context, args []string, s streams) (err error) {
+		if o.file, err = fs.parse(args); err != nil {
+			return err
+		}
+		return o.run(ctx, s)
 	}
+}
+
+// dialectFlag is the flag for the dialect of a call, under the names it has.
+func dialectFlag(fs *flagSet, p *string, name string) {
+	usage := "`dialect` of the call: " + strings.Join(dialect.IDs(), ", ") + " (default: recognised)"
+	if name != "dialect" {
+		usage = "the same as --dialect"
+	}
+	fs.StringVar(p, name, "", usage)
+	fs.values(name, dialect.IDs()...)
+}
+
+func (o convertOptions) run(ctx context.Context, s streams) error {
 	other := slices.Contains(dialect.IDs(), o.to)
 	if o.to != "permission" && o.to != "form" && !other {
-		return usagef("--to must be permission, form or a dialect (%s), got %q", strings.Join(dialect.IDs(), ", "), o.to)
+		return misused("--to must be permission, form or a dialect (%s), got %q", strings.Join(dialect.IDs(), ", "), o.to)
 	}
 	if o.reply == "-" && (o.file == "" || o.file == "-") {
-		return usagef("stdin cannot hold both the call and the replies")
+		return misused("stdin cannot hold both the call and the replies")
 	}
 	req, err := readCall(o, s)
 	switch {
@@ -74,16 +86,19 @@ func readCall(o convertOptions, s streams) (dialect.Request, error) {
 
 // decodeFile reads a question call from a file, or from stdin.
 func decodeFile(file, name string, s streams) (dialect.Request, error) {
-	data, err := readInput(file, s)
+	data, err := readInput(file, "a question call", s)
 	if err != nil {
 		return dialect.Request{}, err
 	}
 	req, err := dialect.Decode(data, name)
+	if name != "" && !slices.Contains(dialect.IDs(), name) {
+		return req, misused("%w%s", err, didYouMean(name, dialect.IDs()))
+	}
 	if err != nil {
 		if result, ok := dialect.Refuse(data, name, err); ok { // the agent's own words for it
 			fmt.Fprintf(s.out, "%s\n", result.Body)
 		}
-		return req, usageError{err}
+		return req, usageError{locate(file, data, err)}
 	}
 	return req, nil
 }
@@ -118,11 +133,11 @@ func printJSON(s streams, v any) error {
 
 // convertReplies asks the call of a client that has its replies written down.
 func convertReplies(ctx context.Context, req dialect.Request, o convertOptions, s streams) error {
-	data, err := readInput(o.reply, s)
+	data, err := readInput(o.reply, "the replies", s)
 	if err != nil {
 		return err
 	}
-	replies, err := readReplies(data, o.to == "form")
+	replies, err := readReplies(o.reply, data, o.to == "form")
 	if err != nil {
 		return err
 	}
@@ -139,7 +154,10 @@ func convertReplies(ctx context.Context, req dialect.Request, o convertOptions, 
 }
 
 // readReplies reads an array of replies; for a form the bare reply will do.
-func readReplies(data []byte, form bool) ([]json.RawMessage, error) {
+func readReplies(name string, data []byte, form bool) ([]json.RawMessage, error) {
+	if !json.Valid(data) {
+		return nil, usagef("%w: expected a JSON array with one reply per request", notJSON(name, data))
+	}
 	if form && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		data = append(append([]byte("["), data...), ']')
 	}

@@ -20,32 +20,35 @@ type demoOptions struct {
 	client  client.Options
 }
 
-// runDemo lets a scripted agent ask its questions over a real connection.
-func runDemo(ctx context.Context, args []string, s streams) error {
-	o := demoOptions{client: clientOptions(s)}
-	fs := newFlags("demo", `[--wire] [--answers '["PostgreSQL",["Auth","Logs"],"order-processor"]'] [--stdio]`, s)
+// demoCommand lets a scripted agent ask its questions over a real connection.
+func demoCommand(fs *flagSet) runner {
+	o := &demoOptions{client: clientOptions()}
 	fs.BoolVar(&o.client.Wire, "wire", false, "show the ACP messages")
 	fs.BoolVar(&o.client.Plain, "plain", false, "read and write lines, without drawing")
 	o.answers.flags(fs)
 	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout: put it into an editor")
 	o.hub.flags(fs)
-	file, err := fs.parse(args)
-	if err == nil {
-		err = o.hub.check(0)
+	return func(ctx context.Context, args []string, s streams) error {
+		err := fs.parseFlags(args, "")
+		if err == nil {
+			err = o.hub.check(0)
+		}
+		switch {
+		case err != nil:
+			return err
+		case o.stdio && (o.client.Wire || o.client.Plain || o.answers.given || o.answers.file != ""):
+			return misused("--stdio goes with no other flag but --hub: the client shows and answers")
+		}
+		return o.run(ctx, s)
 	}
-	switch {
-	case err != nil:
-		return err
-	case file != "":
-		return usagef("unexpected argument %q", file)
-	case o.stdio && (o.client.Wire || o.client.Plain || o.answers.given || o.answers.file != ""):
-		return usagef("--stdio goes with no other flag but --hub: the client shows and answers")
-	}
+}
+
+func (o *demoOptions) run(ctx context.Context, s streams) error {
 	ctx, stop := endSignals(ctx)
 	defer stop()
 	if o.stdio {
 		if isTerminal(s.in) {
-			return usagef("stdin is a terminal: --stdio is for an editor, or acp-bridge chat -- acp-bridge demo --stdio")
+			return misused("stdin is a terminal: --stdio is for an editor, or acp-bridge chat -- acp-bridge demo --stdio")
 		}
 		open := new(desk.Desk)
 		defer o.hub.link(open, "acp-bridge demo", hubLogger(s))()
@@ -54,7 +57,7 @@ func runDemo(ctx context.Context, args []string, s streams) error {
 	if err := o.answered(s); err != nil {
 		return err
 	}
-	return chatResult(playDemo(ctx, o, s))
+	return chatResult(playDemo(ctx, *o, s))
 }
 
 // answered finds out where answers come from.
@@ -65,7 +68,7 @@ func (o *demoOptions) answered(s streams) error {
 	}
 	if !given {
 		if !o.client.Plain && !isTerminal(s.in) {
-			return usagef(`there is no terminal to ask on; without one use --answers '["PostgreSQL",["Auth","Logs"],"order-processor"]', --plain to answer in lines, or --stdio`)
+			return misused(`there is no terminal to ask on; without one use --answers '["PostgreSQL",["Auth","Logs"],"order-processor"]', --plain to answer in lines, or --stdio`)
 		}
 		return nil
 	}
@@ -79,7 +82,7 @@ func (o *demoOptions) answered(s streams) error {
 
 // playDemo joins the agent and the client in this process.
 func playDemo(ctx context.Context, demoed demoOptions, s streams) error {
-	o := demoed.client
+	o := s.client(demoed.client)
 	var err error
 	if o.Dir, err = absolute(o.Dir); err != nil {
 		return err

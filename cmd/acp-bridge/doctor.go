@@ -32,36 +32,47 @@ type finding struct {
 // errUnwell makes the command exit with 1 after everything was printed.
 var errUnwell = errors.New("something is wrong: see above")
 
-func runDoctor(ctx context.Context, args []string, s streams) error {
-	fs := newFlags("doctor", "[FLAGS]", s)
-	path := fs.String("claude", "", "`path` of the Claude Code executable (default: found)")
-	editor := fs.String("editor", "", "print the settings for an `editor`: zed, jetbrains, codecompanion, avante, agentic, emacs, vscode, acpx")
-	clients := fs.Bool("clients", false, "print how each known editor is asked")
-	agents := fs.Bool("agents", false, "print what is known of agents for acp-bridge proxy")
-	agent := fs.String("agent", "", "with --editor: print the settings for this `agent` behind acp-bridge proxy")
-	asJSON := fs.Bool("json", false, "print JSON")
-	if file, err := fs.parse(args); err != nil || file != "" {
-		if err == nil {
-			err = usagef("unexpected argument %q", file)
+// doctorOptions say what is to be looked at, or printed.
+type doctorOptions struct {
+	claude, editor, agent   string
+	clients, agents, asJSON bool
+}
+
+func doctorCommand(fs *flagSet) runner {
+	o := new(doctorOptions)
+	fs.StringVar(&o.claude, "claude", "", "`path` of the Claude Code executable (default: found)")
+	fs.StringVar(&o.editor, "editor", "", "print the settings for an `editor`: "+strings.Join(editorNames(), ", "))
+	fs.values("editor", editorNames()...)
+	fs.BoolVar(&o.clients, "clients", false, "print how each known editor is asked")
+	fs.BoolVar(&o.agents, "agents", false, "print what is known of agents for acp-bridge proxy")
+	fs.StringVar(&o.agent, "agent", "", "with --editor: print the settings for this `agent` behind acp-bridge proxy")
+	fs.values("agent", agentNames()...)
+	fs.BoolVar(&o.asJSON, "json", false, "print JSON")
+	return func(ctx context.Context, args []string, s streams) error {
+		if err := fs.parseFlags(args, ""); err != nil {
+			return err
 		}
-		return err
+		return o.run(ctx, s)
 	}
+}
+
+func (o *doctorOptions) run(ctx context.Context, s streams) error {
 	switch {
-	case *clients:
-		return printClients(s, *asJSON)
-	case *agents:
-		return printAgents(s, *asJSON)
-	case *agent != "" && *editor == "":
-		return usagef("--agent is for the settings of an editor: --editor zed --agent %s", *agent)
-	case *editor != "":
-		flags, err := checkedFlags(ctx, *path)
+	case o.clients:
+		return printClients(s, o.asJSON)
+	case o.agents:
+		return printAgents(s, o.asJSON)
+	case o.agent != "" && o.editor == "":
+		return misused("--agent is for the settings of an editor: --editor zed --agent %s", o.agent)
+	case o.editor != "":
+		flags, err := checkedFlags(ctx, o.claude)
 		if err != nil {
 			return err
 		}
-		return printEditor(s, *editor, *agent, ownPath(), flags, *asJSON)
+		return printEditor(s, o.editor, o.agent, ownPath(), flags, o.asJSON)
 	}
-	findings := examine(ctx, *path)
-	if err := printFindings(s, findings, *asJSON); err != nil {
+	findings := examine(ctx, o.claude)
+	if err := printFindings(s, findings, o.asJSON); err != nil {
 		return err
 	}
 	for _, f := range findings {
@@ -105,13 +116,24 @@ func examine(ctx context.Context, explicit string) []finding {
 	findings := []finding{{What: "acp-bridge", OK: true, Found: version() + " at " + ownPath()}}
 	path, err := claude.Find(explicit, os.Getenv)
 	if err != nil {
-		findings = append(findings, finding{"Claude Code", false, oneLine(err), "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --claude"})
+		findings = append(findings, finding{"Claude Code", false, notFound(err), "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --claude"})
 	} else {
 		findings = append(findings, examineVersion(ctx, path), examineLogin(ctx, path))
 	}
 	return append(findings,
 		examineFolder("sessions of Claude Code", transcript.ConfigDir(os.Getenv)),
 		examineFolder("temporary files", os.TempDir()))
+}
+
+// notFound is where Claude Code was looked for, a place a line. What to do about it
+// is said below.
+func notFound(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\nInstall it")
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = clean.Line(l)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func examineVersion(ctx context.Context, path string) finding {
@@ -166,22 +188,45 @@ func printFindings(s streams, findings []finding, asJSON bool) error {
 	if asJSON {
 		return printJSON(s, map[string]any{"findings": findings})
 	}
+	widest := 0
 	for _, f := range findings {
-		mark := "ok   "
+		widest = max(widest, len(f.What))
+	}
+	for _, f := range findings {
+		mark := "ok"
 		if !f.OK {
 			mark = "WRONG"
 		}
-		fmt.Fprintf(s.out, "%s  %s: %s\n", mark, f.What, f.Found)
-		if f.Do != "" {
-			fmt.Fprintf(s.out, "       %s\n", f.Do)
+		lead := strings.Repeat(" ", len("WRONG  ")+widest+2)
+		text := ""
+		for line := range strings.SplitSeq(f.Found, "\n") {
+			text += indented(wrapPath(line, helpWidth-len(lead)), lead)
 		}
+		if f.Do != "" {
+			text += indented(wrap("fix: "+f.Do, helpWidth-len(lead)), lead)
+		}
+		fmt.Fprintf(s.out, "%-5s  %-*s  %s", mark, widest, f.What, text[len(lead):])
 	}
-	var names []string
-	for _, e := range editors {
-		names = append(names, e.name)
-	}
-	_, err := fmt.Fprintf(s.out, "\nSettings for your editor: acp-bridge doctor --editor %s\n", strings.Join(names, "|"))
+	_, err := fmt.Fprintf(s.out, "\nSettings for your editor: acp-bridge doctor --editor NAME\n%s",
+		indented(wrap("NAME is one of "+strings.Join(editorNames(), ", "), helpWidth-2), "  "))
 	return err
+}
+
+// wrapPath wraps a text, and breaks long paths behind a separator.
+func wrapPath(text string, width int) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		for rest := w; len(rest) > width; {
+			at := strings.LastIndexAny(rest[:width], `/:\`) + 1
+			if at == 0 {
+				break
+			}
+			w = w[:len(w)-len(rest)+at] + " " + rest[at:]
+			rest = rest[at:]
+		}
+		words[i] = w
+	}
+	return wrap(strings.Join(words, " "), width)
 }
 
 // clientRow is one known editor and how it is asked.

@@ -123,7 +123,6 @@ var editors = []editorSettings{
 // printEditor prints the settings of one editor, with flags for acp-bridge; an
 // agent stands behind its proxy in the place of Claude Code.
 func printEditor(s streams, name, agent, command string, flags []string, asJSON bool) error {
-	var names []string
 	var other proxy.Profile
 	if agent != "" {
 		var err error
@@ -133,7 +132,6 @@ func printEditor(s streams, name, agent, command string, flags []string, asJSON 
 	}
 	for _, e := range editors {
 		if e.name != name {
-			names = append(names, e.name)
 			continue
 		}
 		if agent != "" {
@@ -148,5 +146,12 @@ func printEditor(s streams, name, agent, command string, flags []string, asJSON 
 		}
 		return nil
 	}
-	return usagef("unknown editor %q: expected one of %s", name, strings.Join(names, ", "))
+	return misused("unknown editor %q: expected one of %s%s", name, strings.Join(editorNames(), ", "), didYouMean(name, editorNames()))
+}
+
+func editorNames() (names []string) {
+	for _, e := range editors {
+		names = append(names, e.name)
+	}
+	return names
 }

@@ -203,7 +203,7 @@ func (g *golden) ask(t *testing.T) {
 	opts := parseGoldenFlags(t, flags)
 	req, err := readCall(opts, streams{in: bytes.NewReader(call)})
 	require.NoError(t, err)
-	replies, err := readReplies(g.section(t, "client.json"), opts.to == "form")
+	replies, err := readReplies("", g.section(t, "client.json"), opts.to == "form")
 	require.NoError(t, err)
 
 	var outcome convert.Outcome
@@ -242,7 +242,7 @@ func (g *golden) elicit(t *testing.T) {
 	require.NoError(t, err)
 	form.Session, form.ID = defaultSession, "form-1"
 	opts := parseGoldenFlags(t, g.flags())
-	replies, err := readReplies(g.section(t, "client.json"), opts.to == "form")
+	replies, err := readReplies("", g.section(t, "client.json"), opts.to == "form")
 	require.NoError(t, err)
 	var result json.RawMessage
 	rec := overACP(t, opts.to == "form", replies, func(a *adapter.Adapter) { result, _ = a.AskForm(t.Context(), form) })

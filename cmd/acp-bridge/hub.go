@@ -25,7 +25,7 @@ type hubFlags struct {
 }
 
 func (h *hubFlags) flags(fs *flagSet) {
-	fs.StringVar(&h.address, "hub", os.Getenv("ACP_BRIDGE_HUB"), "`URL` of an acp-bridge-hub that questions are put to, too")
+	fs.fromEnv(&h.address, "hub", "ACP_BRIDGE_HUB", "`URL` of an acp-bridge-hub that questions are put to, too")
 	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: ACP_BRIDGE_HUB_TOKEN, or that of a hub here)")
 }
 
@@ -33,7 +33,7 @@ func (h *hubFlags) flags(fs *flagSet) {
 func (h *hubFlags) check(first adapter.Rung) (err error) {
 	if h.address == "" {
 		if first == adapter.Elsewhere {
-			return usagef("--ask hub needs --hub URL or ACP_BRIDGE_HUB")
+			return misused("--ask hub needs --hub URL or ACP_BRIDGE_HUB")
 		}
 		return nil
 	}
@@ -56,8 +56,10 @@ func hubLogger(s streams) *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// runHub starts acp-bridge-hub, which is a program of its own: the one that
+// hubCommand starts acp-bridge-hub, which is a program of its own: the one that
 // every editor window starts stays small.
+func hubCommand(*flagSet) runner { return runHub }
+
 func runHub(ctx context.Context, args []string, s streams) error {
 	path, err := findHub()
 	if err != nil {

@@ -21,9 +21,14 @@ type logOptions struct {
 
 func (l *logOptions) flags(fs *flagSet) {
 	l.level = slog.LevelWarn
-	fs.TextVar(&l.level, "log-level", l.level, "least `level` that is logged: debug, info, warn, error")
+	levelFlag(fs, &l.level)
 	fs.StringVar(&l.file, "log-file", "", "`file` to log to (default: stderr)")
 	fs.StringVar(&l.trace, "trace", "", "`file` for all lines to and from the editor and the agent")
+}
+
+func levelFlag(fs *flagSet, p *slog.Level) {
+	fs.TextVar(p, "log-level", *p, "least `level` that is logged: debug, info, warn, error")
+	fs.values("log-level", "debug", "info", "warn", "error")
 }
 
 // traceFunc sees a line of a wire.

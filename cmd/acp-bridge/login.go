@@ -47,33 +47,37 @@ func cutLogin(args []string) (own, flags []string, ok bool) {
 }
 
 func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
-	o, _, _, err := parseServe(args, s)
-	if err != nil {
+	var o serveOptions
+	fs := newFlags("serve", s)
+	o.flags(fs)
+	if err := o.parse(fs, args); err != nil {
 		return err
 	}
-	if o.Claude != "" {
-		flags = slices.Concat([]string{"--claude", o.Claude}, flags)
+	if o.agent.Claude != "" {
+		flags = slices.Concat([]string{"--claude", o.agent.Claude}, flags)
 	}
-	return runLogin(ctx, flags, s)
+	return loginCommand(newFlags("login", s))(ctx, flags, s)
 }
 
-// runLogin hands the terminal over to Claude Code's own login.
-func runLogin(ctx context.Context, args []string, s streams) error {
-	fs := newFlags("login", "[FLAGS]", s)
+// loginCommand hands the terminal over to Claude Code's own login.
+func loginCommand(fs *flagSet) runner {
 	explicit := fs.String("claude", "", "`path` of the Claude Code executable (default: found)")
 	console := fs.Bool("console", false, "with an Anthropic Console account, billed for use, and not a Claude plan")
-	if file, err := fs.parse(args); err != nil || file != "" {
-		if err == nil {
-			err = usagef("unexpected argument %q", file)
+	return func(ctx context.Context, args []string, s streams) error {
+		if err := fs.parseFlags(args, ""); err != nil {
+			return err
 		}
-		return err
+		return login(ctx, *explicit, *console, s)
 	}
-	path, err := claude.Find(*explicit, os.Getenv)
+}
+
+func login(ctx context.Context, explicit string, console bool, s streams) error {
+	path, err := claude.Find(explicit, os.Getenv)
 	if err != nil {
 		return err
 	}
 	command := []string{"auth", "login"}
-	if *console {
+	if console {
 		command = append(command, "--console")
 	}
 	if !hasAuth(ctx, path) {

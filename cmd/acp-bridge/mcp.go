@@ -18,43 +18,49 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// runMCP is a question tool for any MCP client.
-func runMCP(ctx context.Context, args []string, s streams) error {
-	var addr, dir string
-	var limit time.Duration
-	level := slog.LevelWarn
-	fs := newFlags("mcp", "[FLAGS]", s)
-	fs.StringVar(&addr, "http", "", "serve streamable HTTP on this loopback `address`, as in 127.0.0.1:7333 (default: stdin and stdout)")
-	fs.StringVar(&dir, "cwd", "", "`directory` in which questions wait that the client cannot show (default: here)")
-	fs.DurationVar(&limit, "limit", mcp.DefaultLimit, "how long a call waits before it returns a ticket")
-	fs.TextVar(&level, "log-level", level, "least `level` that is logged: debug, info, warn, error")
-	file, err := fs.parse(args)
-	switch {
-	case err != nil:
-		return err
-	case file != "":
-		return usagef("unexpected argument %q", file)
-	case limit <= 0:
-		return usagef("--limit must be more than nothing, got %s", limit)
+// mcpOptions are how the question tool for MCP clients is served.
+type mcpOptions struct {
+	addr, dir string
+	limit     time.Duration
+	level     slog.Level
+}
+
+func mcpCommand(fs *flagSet) runner {
+	o := &mcpOptions{level: slog.LevelWarn}
+	fs.StringVar(&o.addr, "http", "", "serve streamable HTTP on this loopback `address`, as in 127.0.0.1:7333 (default: stdin and stdout)")
+	fs.StringVar(&o.dir, "cwd", "", "`directory` in which questions wait that the client cannot show (default: here)")
+	fs.DurationVar(&o.limit, "limit", mcp.DefaultLimit, "how long (`duration`) a call waits before it returns a ticket")
+	levelFlag(fs, &o.level)
+	return func(ctx context.Context, args []string, s streams) (err error) {
+		switch err := fs.parseFlags(args, ""); {
+		case err != nil:
+			return err
+		case o.limit <= 0:
+			return misused("--limit must be more than nothing, got %s", o.limit)
+		}
+		if o.dir, err = absolute(o.dir); err != nil {
+			return err
+		}
+		return o.run(ctx, s)
 	}
-	if dir, err = absolute(dir); err != nil {
-		return err
-	}
-	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
+}
+
+func (o *mcpOptions) run(ctx context.Context, s streams) error {
+	log := slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: o.level}))
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	files := &fileAsker{store: files.Store{Dir: dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
+	files := &fileAsker{store: files.Store{Dir: o.dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
 	server := mcp.New(mcp.Options{
-		Resolver: files, Elicit: true, Limit: limit, Version: version(), Logger: log,
+		Resolver: files, Elicit: true, Limit: o.limit, Version: version(), Logger: log,
 		Waiting: files.where, Delivered: files.delivered,
 	})
 	defer server.Close()
 	defer files.closing.Store(true)
-	if addr != "" {
-		return serveHTTP(ctx, addr, server.Handler(), s)
+	if o.addr != "" {
+		return serveHTTP(ctx, o.addr, server.Handler(), s)
 	}
-	err = server.Serve(ctx, s.in, s.out)
+	err := server.Serve(ctx, s.in, s.out)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -65,7 +71,7 @@ func runMCP(ctx context.Context, args []string, s streams) error {
 func serveHTTP(ctx context.Context, addr string, h http.Handler, s streams) error {
 	host, _, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return usagef("--http must be a loopback address such as 127.0.0.1:7333, got %q", addr)
+		return misused("--http must be a loopback address such as 127.0.0.1:7333, got %q", addr)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

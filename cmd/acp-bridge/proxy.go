@@ -4,73 +4,86 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 )
 
-// parseProxy reads the command line by which an editor starts another agent.
-func parseProxy(args []string, s streams) (c proxy.Command, o proxy.Options, log logOptions, err error) {
-	var ask, agent string
-	var tool, noTool bool
-	dashes := slices.Contains(args, "--")
-	args, c.Args = cutArgs(args)
-	fs := newFlags("proxy", "[FLAGS] -- AGENT [ARGUMENTS]", s)
-	fs.StringVar(&ask, "ask", os.Getenv("ACP_BRIDGE_ASK"), "first way to ask: auto, form, `permission` or message")
-	fs.BoolVar(&o.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
-	fs.StringVar(&agent, "agent", "", "treat the agent as this `one`, whatever its name: see acp-bridge doctor --agents")
-	fs.BoolVar(&tool, "tool", false, "give the agent a question tool over MCP, also if it has one of its own")
-	fs.BoolVar(&noTool, "no-tool", false, "give the agent no question tool over MCP")
-	log.flags(fs)
-	file, err := fs.parse(args)
+// proxyOptions are the command line by which an editor starts another agent.
+type proxyOptions struct {
+	command      proxy.Command
+	proxy        proxy.Options
+	log          logOptions
+	ask, agent   string
+	tool, noTool bool
+}
+
+func (o *proxyOptions) flags(fs *flagSet) {
+	askFlag(fs, &o.ask, "")
+	fs.BoolVar(&o.proxy.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
+	fs.StringVar(&o.agent, "agent", "", "treat the agent as this `one`, whatever its name: see acp-bridge doctor --agents")
+	fs.values("agent", agentNames()...)
+	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, also if it has one of its own")
+	fs.BoolVar(&o.noTool, "no-tool", false, "give the agent no question tool over MCP")
+	o.log.flags(fs)
+}
+
+func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
+	o.command.Args, err = fs.parseAgent(args, "gemini --acp")
 	switch {
 	case err != nil:
-		return c, o, log, err
-	case file != "" && !dashes:
-		return c, o, log, usagef("the agent comes after a double dash: acp-bridge proxy -- %s", file)
-	case file != "":
-		return c, o, log, usagef("unexpected argument %q before the double dash", file)
-	case len(c.Args) == 0:
-		return c, o, log, usagef("no agent given; usage: acp-bridge proxy [FLAGS] -- AGENT [ARGUMENTS], as in acp-bridge proxy -- gemini --acp")
-	case tool && noTool:
-		return c, o, log, usagef("--tool and --no-tool exclude each other")
-	case tool:
-		o.Tool = proxy.ToolAlways
-	case noTool:
-		o.Tool = proxy.ToolNever
+		return err
+	case o.tool && o.noTool:
+		return misused("--tool and --no-tool exclude each other")
+	case o.tool:
+		o.proxy.Tool = proxy.ToolAlways
+	case o.noTool:
+		o.proxy.Tool = proxy.ToolNever
 	}
-	if agent != "" {
-		if o.Agent, err = findProfile(agent); err != nil {
-			return c, o, log, err
+	if o.agent != "" {
+		if o.proxy.Agent, err = findProfile(o.agent); err != nil {
+			return err
 		}
 	}
-	o.First, err = parseRung(ask)
-	return c, o, log, err
+	o.proxy.First, err = parseRung(o.ask)
+	return err
 }
 
 // findProfile finds what is known of an agent by its name.
 func findProfile(name string) (proxy.Profile, error) {
-	var names []string
 	for _, p := range proxy.Profiles() {
 		if p.Name == name {
 			return p, nil
 		}
-		names = append(names, p.Name)
 	}
-	return proxy.Profile{}, usagef("unknown agent %q: expected one of %s", name, strings.Join(names, ", "))
+	names := agentNames()
+	return proxy.Profile{}, misused("unknown agent %q: expected one of %s%s", name, strings.Join(names, ", "), didYouMean(name, names))
 }
 
-// runProxy stands between an editor and any agent.
-func runProxy(ctx context.Context, args []string, s streams) error {
-	c, o, log, err := parseProxy(args, s)
-	if err != nil {
-		return err
+func agentNames() (names []string) {
+	for _, p := range proxy.Profiles() {
+		names = append(names, p.Name)
 	}
-	if isTerminal(s.in) {
-		return usagef("stdin is a terminal: an editor starts this; to talk to an agent in a terminal, run acp-bridge chat -- acp-bridge proxy -- AGENT")
+	return names
+}
+
+// proxyCommand stands between an editor and any agent.
+func proxyCommand(fs *flagSet) runner {
+	o := new(proxyOptions)
+	o.flags(fs)
+	return func(ctx context.Context, args []string, s streams) error {
+		if err := o.parse(fs, args); err != nil {
+			return err
+		}
+		if isTerminal(s.in) {
+			return misused("stdin is a terminal: an editor starts this; to talk to an agent in a terminal, run acp-bridge chat -- acp-bridge proxy -- AGENT")
+		}
+		return serveProxy(ctx, o.command, o.proxy, o.log, s)
 	}
+}
+
+func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOptions, s streams) error {
 	logger, trace, closeLog, err := log.open(s)
 	if err != nil {
 		return err

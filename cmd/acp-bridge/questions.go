@@ -14,35 +14,37 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-const questionsUsage = `[list]               all that wait in this directory
-       acp-bridge questions show [FILE|ID]       one of them in full
-       acp-bridge questions answer [FILE|ID]     answer it in the terminal
-       acp-bridge questions clear [FILE|ID]      remove it, or all with --all`
-
 type questionsOptions struct {
 	action, name string
 	all, plain   bool
 	answers      answerFlags
 }
 
-func runQuestions(ctx context.Context, args []string, s streams) error {
-	o := questionsOptions{action: "list"}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		o.action, args = args[0], args[1:]
-	}
-	fs := newFlags("questions", questionsUsage, s)
+// questionsActions are what can be done with them, the first by default.
+var questionsActions = []string{"list", "show", "answer", "clear"}
+
+func questionsCommand(fs *flagSet) runner {
+	o := &questionsOptions{action: questionsActions[0]}
 	fs.BoolVar(&o.all, "all", false, "clear: remove all")
 	fs.BoolVar(&o.plain, "plain", false, "answer: ask line by line, without drawing")
 	o.answers.flags(fs)
-	var err error
-	if o.name, err = fs.parse(args); err != nil {
-		return err
+	return func(ctx context.Context, args []string, s streams) (err error) {
+		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+			o.action, args = args[0], args[1:]
+		}
+		if o.name, err = fs.parse(args); err != nil {
+			return err
+		}
+		return o.run(ctx, s)
 	}
+}
+
+func (o questionsOptions) run(ctx context.Context, s streams) error {
 	store := &files.Store{}
 	switch o.action {
 	case "list":
 		if o.name != "" {
-			return usagef("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
+			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
 		}
 		return listQuestions(store, s)
 	case "show":
@@ -52,7 +54,7 @@ func runQuestions(ctx context.Context, args []string, s streams) error {
 	case "clear":
 		return clearQuestions(store, o, s)
 	}
-	return usagef("unknown action %q: expected list, show, answer or clear", o.action)
+	return misused("unknown action %q: expected list, show, answer or clear%s", o.action, didYouMean(o.action, questionsActions))
 }
 
 // openQuestions finds what a person named. That it is not there is their
@@ -215,7 +217,7 @@ func clearQuestions(store *files.Store, o questionsOptions, s streams) error {
 		return clearOne(store, f, s)
 	}
 	if o.name != "" {
-		return usagef("--all removes every file, not just %q", o.name)
+		return misused("--all removes every file, not just %q", o.name)
 	}
 	all, err := store.List()
 	if err != nil {

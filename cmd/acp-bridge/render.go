@@ -11,32 +11,33 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-func runRender(_ context.Context, args []string, s streams) error {
-	fs := newFlags("render", "[--result FILE] [--cwd DIR] [FILE]", s)
+func renderCommand(fs *flagSet) runner {
 	cwd := fs.String("cwd", "", "`directory` that paths are shown relative to")
 	result := fs.String("result", "", "`file` with the tool's result: print how that is drawn, too")
-	file, err := fs.parse(args)
-	if err != nil {
-		return err
+	return func(_ context.Context, args []string, s streams) error {
+		file, err := fs.parse(args)
+		if err != nil {
+			return err
+		}
+		if *result == "-" && (file == "" || file == "-") {
+			return misused("stdin cannot hold both the call and the result")
+		}
+		data, err := readInput(file, "a tool use", s)
+		if err != nil {
+			return err
+		}
+		tool, err := readTool(file, data)
+		if err != nil {
+			return err
+		}
+		if err := printJSON(s, display.ToolInfo(tool, *cwd)); err != nil || *result == "" {
+			return err
+		}
+		if data, err = readInput(*result, "its result", s); err != nil {
+			return err
+		}
+		return printJSON(s, display.ToolResult(tool, readToolResult(data), *cwd))
 	}
-	if *result == "-" && (file == "" || file == "-") {
-		return usagef("stdin cannot hold both the call and the result")
-	}
-	data, err := readInput(file, s)
-	if err != nil {
-		return err
-	}
-	tool, err := readTool(data)
-	if err != nil {
-		return err
-	}
-	if err := printJSON(s, display.ToolInfo(tool, *cwd)); err != nil || *result == "" {
-		return err
-	}
-	if data, err = readInput(*result, s); err != nil {
-		return err
-	}
-	return printJSON(s, display.ToolResult(tool, readToolResult(data), *cwd))
 }
 
 // readToolResult reads a tool_result, or anything else as the text that the
@@ -51,18 +52,18 @@ func readToolResult(data []byte) display.Result {
 
 // readTool reads a tool use {"name","input"}. Whatever the input is, a model
 // wrote it, and it is drawn.
-func readTool(data []byte) (display.Tool, error) {
+func readTool(file string, data []byte) (display.Tool, error) {
 	const want = `expected a tool use {"name","input"}`
 	if !json.Valid(data) {
-		return display.Tool{}, usagef("input is not valid JSON: %s", want)
+		return display.Tool{}, usagef("%w: %s", notJSON(file, data), want)
 	}
 	root := gjson.ParseBytes(data)
 	name, input := root.Get("name"), root.Get("input")
 	switch {
 	case !root.IsObject():
-		return display.Tool{}, usagef("%s", want)
+		return display.Tool{}, usagef("%s: %s", position(file, data, 0), want)
 	case name.Type != gjson.String || name.Str == "":
-		return display.Tool{}, usagef("%s: name must be a string", want)
+		return display.Tool{}, usagef("%s: %s: name must be a string", position(file, data, name.Index), want)
 	}
 	return display.Tool{Name: name.Str, Input: json.RawMessage(input.Raw)}, nil
 }

@@ -10,36 +10,34 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 )
 
-func runRPC(ctx context.Context, args []string, s streams) error {
+func rpcCommand(fs *flagSet) runner {
 	var a rpcAsker
 	var answers answerFlags
 	var only string
 	var headless bool
-	fs := newFlags("rpc", "[FLAGS]\n\n"+
-		"Read requests from stdin, one JSON object a line: pi's ask_user_request and\n"+
-		"Opal's client/ask_user. Ask them in the terminal, one at a time, and write the\n"+
-		"responses to stdout. Without a terminal each waits in a file until that is\n"+
-		"answered; see acp-bridge questions. With --answers nobody is asked: each\n"+
-		"question takes the next entry, or that of its text, and a request for which\n"+
-		"there is none fails.", s)
-	fs.StringVar(&only, "dialect", "", "take requests of pi or opal only (default: both)")
+	fs.StringVar(&only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
+	fs.values("dialect", "pi", "opal")
 	fs.BoolVar(&a.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&headless, "headless", false, "use no terminal even if there is one")
 	answers.flags(fs)
-	file, err := fs.parse(args)
-	switch {
-	case err != nil:
-		return err
-	case file != "":
-		return usagef("unexpected argument %q: requests are read from stdin", file)
-	case only != "" && only != "pi" && only != "opal":
-		return usagef("--dialect must be pi or opal, got %q", only)
-	case answers.file == "-":
-		return usagef("stdin cannot hold both the requests and the answers")
+	return func(ctx context.Context, args []string, s streams) error {
+		err := fs.parseFlags(args, ": requests are read from stdin")
+		switch {
+		case err != nil:
+			return err
+		case only != "" && only != "pi" && only != "opal":
+			return misused("--dialect must be pi or opal, got %q", only)
+		case answers.file == "-":
+			return misused("stdin cannot hold both the requests and the answers")
+		}
+		if err := a.prepare(answers, headless, s); err != nil {
+			return err
+		}
+		return a.serve(ctx, only, s)
 	}
-	if err := a.prepare(answers, headless, s); err != nil {
-		return err
-	}
+}
+
+func (a *rpcAsker) serve(ctx context.Context, only string, s streams) error {
 	if a.tty != nil {
 		defer a.tty.close()
 	}
@@ -66,7 +64,7 @@ func (a *rpcAsker) prepare(answers answerFlags, headless bool, s streams) error 
 			return usagef("%s: expected a JSON array with an answer for each question, or an object by question text", answers.name())
 		}
 	case !headless && isTerminal(s.in):
-		return usagef("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")
+		return misused("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")
 	case !headless:
 		a.tty, _ = openTerminal(s) // without one there are the files
 	}

@@ -4,21 +4,28 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
-func runSchema(_ context.Context, args []string, s streams) error {
-	fs := newFlags("schema", "[DIALECT]\n\n"+
-		"Print what an agent registers its question tool with: name, label, description\n"+
-		"and JSON schema. Without a dialect print all of them, one JSON object a line.", s)
-	name, err := fs.parse(args)
-	if err != nil {
-		return err
+func schemaCommand(fs *flagSet) runner {
+	return func(_ context.Context, args []string, s streams) error {
+		name, err := fs.parse(args)
+		if err != nil {
+			return err
+		}
+		return printSchemas(name, s)
 	}
+}
+
+func printSchemas(name string, s streams) error {
 	if name != "" {
 		spec, err := dialect.Spec(name)
-		if err != nil {
+		switch {
+		case err != nil && !slices.Contains(dialect.IDs(), name):
+			return misused("%w%s", err, didYouMean(name, dialect.IDs()))
+		case err != nil:
 			return usageError{err}
 		}
 		enc := json.NewEncoder(s.out)

@@ -13,43 +13,66 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
-// parseServe reads the command line by which an editor starts acp-bridge.
-func parseServe(args []string, s streams) (o agent.Options, log logOptions, hub hubFlags, err error) {
-	var ask, subAgents string
-	args, o.Args = cutArgs(args)
-	fs := newFlags("", "[FLAGS] [-- CLAUDE-ARGUMENTS]", s)
-	fs.StringVar(&o.Claude, "claude", "", "`path` of the Claude Code executable (default: found)")
-	fs.StringVar(&ask, "ask", os.Getenv("ACP_BRIDGE_ASK"), "first way to ask: auto, form, `permission` or message; hub asks there alone")
-	fs.BoolVar(&o.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
-	fs.StringVar(&subAgents, "sub-agents", "ask", "`what` becomes of questions of sub-agents: ask, or refuse")
-	hub.flags(fs)
-	log.flags(fs)
+// serveOptions are the command line by which an editor starts acp-bridge.
+type serveOptions struct {
+	agent     agent.Options
+	ask       string
+	subAgents string
+	log       logOptions
+	hub       hubFlags
+}
+
+func (o *serveOptions) flags(fs *flagSet) {
+	fs.StringVar(&o.agent.Claude, "claude", "", "`path` of the Claude Code executable (default: found)")
+	askFlag(fs, &o.ask, "; hub asks there alone")
+	fs.BoolVar(&o.agent.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
+	fs.StringVar(&o.subAgents, "sub-agents", "ask", "`what` becomes of questions of sub-agents: ask, or refuse")
+	fs.values("sub-agents", "ask", "refuse")
+	o.hub.flags(fs)
+	o.log.flags(fs)
+}
+
+// askFlag is the flag for the first way to ask.
+func askFlag(fs *flagSet, p *string, more string) {
+	fs.fromEnv(p, "ask", "ACP_BRIDGE_ASK", "`rung` to ask on first: auto, form, permission or message"+more)
+	fs.values("ask", "auto", "form", "permission", "message", "hub")
+}
+
+func (o *serveOptions) parse(fs *flagSet, args []string) (err error) {
+	args, o.agent.Args = cutArgs(args)
 	file, err := fs.parse(args)
 	switch {
 	case err != nil:
-		return o, log, hub, err
+		return err
 	case file != "":
-		return o, log, hub, usagef("unknown command %q; acp-bridge help lists them", file)
-	case subAgents != "ask" && subAgents != "refuse":
-		return o, log, hub, usagef("--sub-agents must be ask or refuse, got %q", subAgents)
+		return unknownCommand(file)
+	case o.subAgents != "ask" && o.subAgents != "refuse":
+		return misused("--sub-agents must be ask or refuse, got %q", o.subAgents)
 	}
-	o.RefuseSubAgents = subAgents == "refuse"
-	if o.First, err = parseRung(ask); err != nil {
-		return o, log, hub, err
-	}
-	return o, log, hub, hub.check(o.First)
-}
-
-// runServe speaks ACP on stdin and stdout. It is what an editor starts.
-func runServe(ctx context.Context, args []string, s streams) error {
-	o, log, hub, err := parseServe(args, s)
-	if err != nil {
+	o.agent.RefuseSubAgents = o.subAgents == "refuse"
+	if o.agent.First, err = parseRung(o.ask); err != nil {
 		return err
 	}
-	if isTerminal(s.in) {
-		fmt.Fprint(s.err, terminalHint)
-		return usagef("stdin is a terminal")
+	return o.hub.check(o.agent.First)
+}
+
+// serveCommand speaks ACP on stdin and stdout. It is what an editor starts.
+func serveCommand(fs *flagSet) runner {
+	o := new(serveOptions)
+	o.flags(fs)
+	return func(ctx context.Context, args []string, s streams) error {
+		if err := o.parse(fs, args); err != nil {
+			return err
+		}
+		if isTerminal(s.in) {
+			fmt.Fprint(s.err, terminalHint)
+			return exitError{exitUsage}
+		}
+		return serve(ctx, o.agent, o.log, o.hub, s)
 	}
+}
+
+func serve(ctx context.Context, o agent.Options, log logOptions, hub hubFlags, s streams) error {
 	logger, trace, closeLog, err := log.open(s)
 	if err != nil {
 		return err
@@ -77,25 +100,11 @@ func runServe(ctx context.Context, args []string, s streams) error {
 	return agent.Serve(ctx, s.in, s.out, o)
 }
 
-const terminalHint = `acp-bridge is started by an editor and speaks ACP on stdin and stdout.
-To use it, name it as an agent in the editor's settings. For Zed:
-
-  "agent_servers": {
-    "Claude Code (acp-bridge)": {"type": "custom", "command": "acp-bridge", "args": []}
-  }
-
-acp-bridge help lists what can be done in a terminal.
+// terminalHint is for a person who starts what an editor starts.
+const terminalHint = `acp-bridge demo      see it work: no account, no network
+acp-bridge doctor    check the set-up, and print the settings for your editor
+acp-bridge help      everything else (without a command it waits for an editor)
 `
-
-// cutArgs takes what follows a double dash off the arguments.
-func cutArgs(args []string) (own, rest []string) {
-	for i, a := range args {
-		if a == "--" {
-			return args[:i], args[i+1:]
-		}
-	}
-	return args, nil
-}
 
 func parseRung(name string) (adapter.Rung, error) {
 	for _, r := range []adapter.Rung{0, adapter.Form, adapter.Permission, adapter.Conversation, adapter.Elsewhere} {
@@ -106,5 +115,5 @@ func parseRung(name string) (adapter.Rung, error) {
 	if name == "" {
 		return 0, nil
 	}
-	return 0, usagef("--ask (or ACP_BRIDGE_ASK) must be auto, form, permission, message or hub, got %q", strings.TrimSpace(name))
+	return 0, misused("--ask (or ACP_BRIDGE_ASK) must be auto, form, permission, message or hub, got %q", strings.TrimSpace(name))
 }

@@ -19,7 +19,7 @@ func translate(req dialect.Request, o convertOptions, s streams) error {
 		_, err = fmt.Fprintf(s.out, "%s\n", document)
 		return err
 	}
-	data, err := readInput(o.reply, s)
+	data, err := readInput(o.reply, "the result", s)
 	if err != nil {
 		return err
 	}

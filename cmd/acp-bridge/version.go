@@ -18,16 +18,14 @@ func version() string {
 	return "devel"
 }
 
-func runVersion(_ context.Context, args []string, s streams) error {
-	file, err := newFlags("version", "", s).parse(args)
-	switch {
-	case err != nil:
+func versionCommand(fs *flagSet) runner {
+	return func(_ context.Context, args []string, s streams) error {
+		if err := fs.parseFlags(args, ""); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(s.out, "acp-bridge", version())
 		return err
-	case file != "":
-		return usagef("unexpected argument %q", file)
 	}
-	_, err = fmt.Fprintln(s.out, "acp-bridge", version())
-	return err
 }
 
 // isTerminal reports whether r is a terminal.

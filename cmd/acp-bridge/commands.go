@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"slices"
+)
+
+// runner does what a command is for, with its arguments.
+type runner func(ctx context.Context, args []string, s streams) error
+
+// command is one command. It is the only source of what is said about it: help,
+// the manual and completion are made of this and of its flags.
+type command struct {
+	// name and args are how it is called; other shows more ways to call it.
+	name, args string
+	other      []string
+	// summary is its line in the general help; about is more of it.
+	summary, about string
+	examples       []example
+	// env names the variables that it reads, see variables.
+	env []string
+	// words are what its first argument can be, for completion.
+	words []string
+	// make defines the flags and returns what runs with them. The error of that
+	// is shown as one line; a [usageError] exits with 2, any other with 1.
+	make func(*flagSet) runner
+}
+
+// example is a command line and what it is good for.
+type example struct{ line, what string }
+
+// variables are all that the environment can say.
+var variables = []example{
+	{"ACP_BRIDGE_CLAUDE", "the Claude Code executable; then CLAUDE_CODE_EXECUTABLE, then the PATH"},
+	{"CLAUDE_CODE_EXECUTABLE", "the same, as other adapters call it"},
+	{"CLAUDE_CONFIG_DIR", "where Claude Code keeps its sessions (default: ~/.claude)"},
+	{"ANTHROPIC_API_KEY", "a key for Claude Code, instead of a login; so it is with all that Claude Code reads"},
+	{"ACP_BRIDGE_ASK", "what --ask is by default"},
+	{"ACP_BRIDGE_HUB", "what --hub is by default"},
+	{"ACP_BRIDGE_HUB_TOKEN", "the token for that hub"},
+	{"XDG_STATE_HOME", "the folder for what acp-bridge keeps (default: ~/.local/state)"},
+	{"USER", "who has answered, for others who would"},
+	{"TERM", "dumb: everything is asked in lines"},
+	{"NO_COLOR", "no colours, if it is set"},
+}
+
+const claudeEnv, hubEnv, tokenEnv = "ACP_BRIDGE_CLAUDE", "ACP_BRIDGE_HUB", "ACP_BRIDGE_HUB_TOKEN"
+
+// serving is what an editor starts: acp-bridge without a command.
+func serving() command {
+	return command{
+		name: "serve", args: "[-- CLAUDE-ARGUMENTS]",
+		summary: "speak ACP with an editor; the same without a command",
+		about: "Run Claude Code for an editor that speaks ACP on stdin and stdout, and ask its questions there: " +
+			"as a form, as a permission request, or in the conversation, by what the editor can show. Arguments after -- go to Claude Code.",
+		examples: []example{
+			{"acp-bridge", "what an editor starts"},
+			{"acp-bridge --ask message", "an editor that does not show the options"},
+			{"acp-bridge --trace /tmp/trace -- --model opus", "with all lines in a file, and an argument for Claude Code"},
+		},
+		env:  []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ACP_BRIDGE_ASK", hubEnv, tokenEnv},
+		make: serveCommand,
+	}
+}
+
+// commands are all of them, in the order of the help.
+func commands() []command {
+	return slices.Concat(talking(), checking(), []command{serving()})
+}
+
+// talking are the commands with which one asks or answers.
+func talking() []command {
+	answers := `'["PostgreSQL",["Auth","Logs"],"order-processor"]'`
+	terminal := []string{"TERM", "NO_COLOR"}
+	state := append([]string{"XDG_STATE_HOME", "USER"}, terminal...)
+	return []command{{
+		name: "demo", summary: "see it work: a scripted agent asks you questions",
+		about: "A scripted agent asks three questions over a real ACP connection and says what it received. It needs no account and no network. " +
+			"With --stdio it is the agent alone, for an editor.",
+		examples: []example{
+			{"acp-bridge demo", "answer in the picker"},
+			{"acp-bridge demo --answers " + answers, "without a terminal"},
+			{"acp-bridge demo --wire", "with the messages of ACP"},
+			{"acp-bridge chat -- acp-bridge demo --stdio", "as the agent of another client"},
+		},
+		env: append([]string{hubEnv, tokenEnv}, terminal...), make: demoCommand,
+	}, {
+		name: "chat", args: "-- AGENT [ARGUMENTS]", summary: "talk to any ACP agent in the terminal",
+		about: "Start an agent that speaks ACP and talk to it: its questions, forms and permission requests come in the picker. " +
+			"Ctrl+C cancels a turn, twice leaves; /help shows the keys.",
+		examples: []example{
+			{"acp-bridge chat -- acp-bridge", "with Claude Code"},
+			{"acp-bridge chat --resume -- acp-bridge", "choose a session to go on with"},
+			{"acp-bridge chat -- acp-bridge proxy -- gemini --acp", "with another agent"},
+		},
+		env: terminal, make: chatCommand,
+	}, {
+		name: "ask", args: "[FILE]", summary: "ask a call's questions in the terminal, print its result",
+		about: "Ask the questions of a call, of any agent, and print the call's result. Without a terminal they wait in a file: see acp-bridge questions. " +
+			"Exit code: 0 answered, 1 failed, 2 bad input, 3 cancelled, 4 pending.",
+		examples: []example{
+			{"acp-bridge ask call.json", ""},
+			{`echo '{"question":"Go on?","options":["Yes","No"]}' | acp-bridge ask`, ""},
+			{"acp-bridge ask --answers '[2]' call.json", "answered beforehand: the second option"},
+		},
+		env: state, make: askCommand,
+	}, {
+		name: "questions", args: "[list]",
+		other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]"},
+		summary: "list, show, answer or clear questions that wait in files",
+		about: "List the questions that wait in .acp-bridge of this directory, show one of them in full, answer it in the terminal, or remove it " +
+			"(all with --all). The first answer stands, and is used once.",
+		examples: []example{
+			{"acp-bridge questions", ""},
+			{"acp-bridge questions answer 8cbd", "the first letters of an id will do"},
+			{"acp-bridge questions answer --answers '[\"Yes\"]'", "the only one there is"},
+			{"acp-bridge questions clear --all", ""},
+		},
+		env: state, words: questionsActions, make: questionsCommand,
+	}, {
+		name: "rpc", summary: "answer pi's and Opal's requests on stdin and stdout",
+		about: "Read requests from stdin, one JSON object a line: pi's ask_user_request and Opal's client/ask_user. Ask them in the terminal, one at a time, " +
+			"and write the responses to stdout. Without a terminal each waits in a file until that is answered: see acp-bridge questions. " +
+			"With --answers nobody is asked: each question takes the next entry, or that of its text, and a request for which there is none fails.",
+		examples: []example{{"acp-bridge rpc", "started by the agent, with a terminal beside it"}, {"acp-bridge rpc --headless", "answered in files"}},
+		env:      state, make: rpcCommand,
+	}, {
+		name: "proxy", args: "-- AGENT [ARGUMENTS]", summary: "run any ACP agent in an editor, its questions included",
+		about: "Stand between an editor and any ACP agent. All passes as it is, but for the agent's questions, which are asked as acp-bridge asks those of Claude Code. " +
+			"Agents that cannot ask get a tool for it.",
+		examples: []example{
+			{"acp-bridge proxy -- gemini --acp", "what the editor starts"},
+			{"acp-bridge doctor --editor zed --agent gemini", "the settings for that"},
+		},
+		env: []string{"ACP_BRIDGE_ASK"}, make: proxyCommand,
+	}, {
+		name: "mcp", summary: "a question tool for any MCP client, on stdio or HTTP",
+		about: "An MCP server with one tool, ask_the_user, for agents that cannot ask. It asks with the client's own forms if it has them, and otherwise " +
+			"through files: see acp-bridge questions. A call that waits longer than --limit ends with a ticket, and the question stays open.",
+		examples: []example{
+			{"claude mcp add ask -- acp-bridge mcp", "for Claude Code itself"},
+			{"acp-bridge mcp --http 127.0.0.1:7333", "for several clients of this machine"},
+		},
+		env: []string{"XDG_STATE_HOME"}, make: mcpCommand,
+	}, {
+		name: "hub", args: "[FLAGS]", summary: "start acp-bridge-hub: answer from a browser or a phone",
+		about:    "Start acp-bridge-hub, a program of its own, with the same flags. acp-bridge-hub --help lists them.",
+		examples: []example{{"acp-bridge hub", ""}, {"acp-bridge demo --hub http://127.0.0.1:7717", "and something to answer"}},
+		env:      []string{"XDG_STATE_HOME"}, make: hubCommand,
+	}}
+}

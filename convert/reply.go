@@ -233,7 +233,7 @@ func (w words) label(s string) (found, n int) {
 			return i, 1
 		}
 	}
-	folded := asciiDigits(s)
+	digits := asciiDigits(s)
 	var shown, alike []int
 	for i := range w.q.Options {
 		label := strings.TrimSpace(w.q.Options[i].Label)
@@ -241,7 +241,7 @@ func (w words) label(s string) (found, n int) {
 		switch {
 		case label == s, line == s:
 			shown = append(shown, i)
-		case strings.EqualFold(asciiDigits(label), folded), strings.EqualFold(asciiDigits(line), folded):
+		case strings.EqualFold(asciiDigits(label), digits), strings.EqualFold(asciiDigits(line), digits):
 			alike = append(alike, i)
 		}
 	}

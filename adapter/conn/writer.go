@@ -35,7 +35,7 @@ type writer struct {
 	onError func(error)   // called by run, at most once
 
 	mu      sync.Mutex
-	queue   []byte        // lines not yet handed to w
+	queue   []byte        // lines that w has not got yet
 	writing int           // bytes w holds right now
 	queued  uint64        // bytes ever queued
 	written uint64        // bytes ever taken by w

@@ -22,7 +22,7 @@ const (
 	readHook     = "acp-bridge-read"
 	// bufferTime bounds how long a read waits for the editor.
 	bufferTime = 5 * time.Second
-	// maxBuffer is the largest buffer that is handed on.
+	// maxBuffer is the largest buffer that the model gets.
 	maxBuffer = 256 << 10
 )
 

@@ -202,7 +202,7 @@ func setPlugins(u *setup, v gjson.Result) bool {
 
 // setSettings takes an object, or its text, which go to the running CLI: they may
 // hold what others must not read. A file is read here, so that what is in it can
-// be checked, and is handed on as it was read.
+// be checked, and passes as it was read.
 func setSettings(u *setup, v gjson.Result) bool {
 	text := v.Raw
 	if v.Type == gjson.String {

@@ -114,7 +114,7 @@ func (e *engine) next() (json.RawMessage, bool) {
 func (e *engine) take(prompt json.RawMessage) {
 	if id := e.promptID(prompt); id != "" {
 		e.taken = append(e.taken, id)
-		e.moved(id, "started")
+		e.promptIs(id, "started")
 	}
 }
 
@@ -126,8 +126,8 @@ func (e *engine) promptID(prompt json.RawMessage) string {
 	return gjson.GetBytes(prompt, "uuid").String()
 }
 
-// moved says what became of a prompt. The lock is held.
-func (e *engine) moved(id, state string) {
+// promptIs says what became of a prompt. The lock is held.
+func (e *engine) promptIs(id, state string) {
 	if id != "" {
 		e.out.emit(object{"type": "command_lifecycle", "command_uuid": id, "state": state, "session_id": e.session})
 	}
@@ -190,12 +190,12 @@ func (e *engine) receive(line json.RawMessage) {
 	case "user":
 		e.mu.Lock()
 		if bad := e.script.Refuse; bad != "" && strings.Contains(m.Get("message.content").Raw, bad) {
-			e.moved(e.promptID(line), "refused")
+			e.promptIs(e.promptID(line), "refused")
 			e.mu.Unlock()
 			return
 		}
 		e.queue = append(e.queue, line)
-		e.moved(e.promptID(line), "queued")
+		e.promptIs(e.promptID(line), "queued")
 		e.mu.Unlock()
 		select {
 		case e.arrived <- struct{}{}:
@@ -264,7 +264,7 @@ func (e *engine) interrupt(id string, all bool) {
 	}
 	if all && !e.script.Old {
 		for _, prompt := range e.queue {
-			e.moved(e.promptID(prompt), "cancelled")
+			e.promptIs(e.promptID(prompt), "cancelled")
 		}
 		e.queue = nil
 	}

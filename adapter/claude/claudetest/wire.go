@@ -279,7 +279,7 @@ func (e *engine) result(r *Result, origin object) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range taken {
-		e.moved(id, state)
+		e.promptIs(id, state)
 	}
 }
 

@@ -159,8 +159,8 @@ func candidates(ctx context.Context, opts Options) ([]candidate, error) {
 }
 
 // belongs reports whether a session that ran in dir is one of cwd's. Where
-// the folder's name alone led to it, a session that began elsewhere and moved
-// counts; one of a directory that only shares the folder's name does not.
+// the folder's name alone led to it, a session that began elsewhere and came
+// here counts; one of a directory that only shares the folder's name does not.
 func belongs(dir, cwd string, strict bool) bool {
 	if dir == "" {
 		return !strict

@@ -67,7 +67,7 @@ type row struct {
 	label       string
 	description string
 	preview     []string
-	folded      string // what the filter searches
+	searched    string // by the filter: lower case
 }
 
 func newSheet(q convert.Question, closed bool) *sheet {
@@ -88,7 +88,7 @@ func newSheet(q convert.Question, closed bool) *sheet {
 			r.preview = Paragraph(o.Preview)
 			s.longest = max(s.longest, len(r.preview))
 		}
-		r.folded = strings.ToLower(r.label + "\n" + r.description)
+		r.searched = strings.ToLower(r.label + "\n" + r.description)
 		s.rows = append(s.rows, r)
 		s.visible = append(s.visible, i)
 	}
@@ -222,7 +222,7 @@ func (s *sheet) applyFilter() {
 	want := strings.ToLower(s.filter.Value())
 	s.visible = s.visible[:0:0]
 	for i, r := range s.rows {
-		if want == "" || strings.Contains(r.folded, want) {
+		if want == "" || strings.Contains(r.searched, want) {
 			s.visible = append(s.visible, i)
 		}
 	}

@@ -332,13 +332,14 @@ func (d *Desk) settle(t *Ticket, s Settlement) {
 }
 
 // others lists what an outcome withdraws: after a cancelled question nothing
-// more of its session is put in front of the user. mu is held.
+// more of its session is put in front of the user. What its asker has given up
+// already ends for that reason. mu is held.
 func (d *Desk) others(t *Ticket, o convert.Outcome) []*Ticket {
 	if o.Status != convert.Cancelled || t.item.Kind != Question {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(d.queues[t.item.Call.Session]), func(other *Ticket) bool {
-		return other == t || other.shown || other.state != Queued
+		return other == t || other.shown || other.state != Queued || other.ctx.Err() != nil
 	})
 }
 

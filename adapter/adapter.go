@@ -74,6 +74,11 @@ type (
 	ReadTimer interface {
 		TimeReads(ctx context.Context) (context.Context, func() time.Duration)
 	}
+	// Settler hears how a request ended, with the context that it was asked
+	// with, before the next one of its session has its turn. It must not block.
+	Settler interface {
+		Settled(ctx context.Context, o convert.Outcome)
+	}
 	// Declarer says what the client declared of itself; ok is false while that
 	// is not known. It is used if no [Options] were given.
 	Declarer interface {

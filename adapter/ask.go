@@ -142,9 +142,18 @@ func (a *Adapter) wait(e *entry) (o convert.Outcome, first bool) {
 	// before the next one has its turn.
 	defer e.ticket.Leave()
 	if err := e.ticket.Turn(); err != nil {
-		return e.settle(a.ended(e.ctx, err))
+		o, first = e.settle(a.ended(e.ctx, err))
+	} else {
+		o, first = a.ask(e)
 	}
-	return a.ask(e)
+	a.tellSettled(e.ctx, o)
+	return o, first
+}
+
+func (a *Adapter) tellSettled(ctx context.Context, o convert.Outcome) {
+	if s, ok := a.client.(Settler); ok {
+		s.Settled(ctx, o)
+	}
 }
 
 // settle gives the call its outcome, unless somebody at the desk did.

@@ -106,11 +106,15 @@ func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(
 		wait := s.front.asker().Post(a.ctx, c)
 		return func() (bool, func()) {
 			o, _ := wait()
-			// Else it was withdrawn with another one.
-			dismissed := o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
-			return dismissed, func() { reply(o) }
+			return dismisses(o), func() { reply(o) }
 		}
 	}, func() { reply(faulty) })
+}
+
+// dismisses reports whether an outcome is the user's no. Else it was withdrawn, or
+// went with another one.
+func dismisses(o convert.Outcome) bool {
+	return o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
 }
 
 var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: there is a fault in acp-bridge"}
@@ -137,7 +141,7 @@ func (s *Session) AskPermission(id string, apart bool, r acp.RequestPermissionRe
 		wait := s.front.asker().PostPermission(a.ctx, r)
 		return func() (bool, func()) {
 			response, err := wait()
-			return err == nil && response.Outcome.Cancelled != nil, func() {
+			return false, func() { // a no was told before, see Settled
 				if a.ctx.Err() != nil { // taken back at the same moment
 					response, err = acp.RequestPermissionResponse{}, fmt.Errorf("%w: %w", ErrTakenBack, context.Cause(a.ctx))
 				}
@@ -222,6 +226,8 @@ func goneRemark(why error) string {
 		return "The agent has withdrawn this question. It needs no answer."
 	case errors.Is(why, errTurnOver):
 		return "The agent has gone on without an answer to this question. It needs no answer."
+	case errors.Is(why, errWithAnother):
+		return "This question was cancelled with another one. It needs no answer."
 	case errors.Is(why, desk.ErrSettled):
 		return "This question was answered elsewhere. It needs no answer here."
 	}
@@ -243,7 +249,16 @@ var _ interface {
 	adapter.Talker
 	adapter.Closer
 	adapter.ReadTimer
+	adapter.Settler
 } = client{}
+
+// Settled implements [adapter.Settler]: the session knows of a no before anything
+// else is shown.
+func (c client) Settled(ctx context.Context, o convert.Outcome) {
+	if a, ok := ctx.Value(askedKey{}).(*asked); ok {
+		a.s.apply(requestSettled{a.key, dismisses(o)})
+	}
+}
 
 // TimeReads implements [adapter.ReadTimer].
 func (c client) TimeReads(ctx context.Context) (context.Context, func() time.Duration) {

@@ -2,6 +2,7 @@ package editor
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -104,6 +105,8 @@ var (
 var (
 	errTurnOver  = errors.New("the agent's turn ended")
 	errWithdrawn = errors.New("the agent withdrew the request")
+	// errWithAnother is why a request goes when the user dismisses another one.
+	errWithAnother = fmt.Errorf("another request was dismissed: %w", convert.ErrCancelled)
 )
 
 // maxStarts bounds how often the agent is started for one prompt.
@@ -120,6 +123,7 @@ func (s *state) step(ev event) []effect {
 	case promptCame:
 		s.promptCame(ev)
 	case cancelCame:
+		s.lost = nil // what was lost is not waited for any more
 		s.cancelAll()
 	case closeCame:
 		s.close(ev)

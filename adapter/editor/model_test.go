@@ -52,6 +52,7 @@ func (u *user) sees(w *world, ev event, done []effect) string {
 	}
 	switch ev := ev.(type) {
 	case cancelCame:
+		u.crash = false
 		for _, key := range u.sent {
 			u.stopped[key] = true
 		}

@@ -43,7 +43,11 @@ func (w *world) noteCancelled(before int) {
 	w.noteBrokenOff()
 }
 
-func (w *world) noteCancel() { w.noteCancelled(int(w.came) + 1) }
+// noteCancel notes a session/cancel. Nobody waits for an answer that was lost.
+func (w *world) noteCancel() {
+	w.lost = false
+	w.noteCancelled(int(w.came) + 1)
+}
 
 // noteBrokenOff notes that the turn is broken off, if there is one.
 func (w *world) noteBrokenOff() {

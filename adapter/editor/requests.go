@@ -1,6 +1,10 @@
 package editor
 
-import "github.com/acp-bridge/acp-bridge/convert"
+import (
+	"slices"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
 
 // stepRequest takes what happens to the agent's requests.
 func (s *state) stepRequest(ev event) {
@@ -87,7 +91,7 @@ func (s *state) requestParks(key int) {
 	case s.phase == sent: // the agent has not begun with it
 		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
 		ok = false
-	case s.promptWaits(r):
+	case s.promptWaits():
 		s.cancelTurn(s.workGoesOn(r))
 		ok = false
 	default:
@@ -98,13 +102,19 @@ func (s *state) requestParks(key int) {
 
 // promptWaits reports whether a prompt is in line that the model has not seen and
 // that no question has.
-func (s *state) promptWaits(r *request) bool {
+func (s *state) promptWaits() bool {
 	for _, p := range s.line {
-		if p.state != over && !p.cancelled && !p.begun && p.key != r.prompt && (s.turn == nil || p.key != s.turn.owner) {
+		if p.state != over && !p.cancelled && !p.begun && !s.answers(p) && (s.turn == nil || p.key != s.turn.owner) {
 			return true
 		}
 	}
 	return false
+}
+
+// answers reports whether a question has the prompt, while no turn runs. It may
+// be the one before: the next has its turn before the agent has been told.
+func (s *state) answers(p *prompt) bool {
+	return slices.ContainsFunc(s.requests, func(r *request) bool { return r.prompt == p.key })
 }
 
 // requestParked makes the next prompt the answer, now that the question can be
@@ -151,13 +161,14 @@ func (s *state) answer(r *request, p *prompt) {
 // that was never seen went along with a question.
 func (s *state) requestSettled(ev requestSettled) {
 	r := s.request(ev.key)
-	if r == nil {
+	if r == nil || r.state == settled {
 		return
 	}
 	s.leaveConversation(r)
 	was := r.state
 	r.state = settled
 	if ev.dismissed && was != withdrawn && r.kind != form && (was != queued || r.kind == question) {
+		s.withdraw(errWithAnother, func(*request) bool { return true })
 		s.cancelTurn(false)
 	}
 }

@@ -28,7 +28,7 @@ func (a *simAgent) Request(_ context.Context, method string, _ json.RawMessage) 
 
 func (a *simAgent) Open(_ context.Context, o editor.Opening) (editor.Conversation, any, error) {
 	id := "s" + strconv.Itoa(len(a.sim.sessions)+1)
-	c := &simConversation{sim: a.sim, up: true, asked: map[string]*simAsked{}, numbers: map[string]int{}, begun: map[int]bool{}}
+	c := &simConversation{sim: a.sim, up: true, numbers: map[string]int{}, begun: map[int]bool{}}
 	c.person = &simSession{sim: a.sim, id: id, agent: c, given: map[string][]string{}}
 	c.out = o.Session(id)
 	a.sim.sessions = append(a.sim.sessions, c.person)
@@ -52,7 +52,7 @@ type simConversation struct {
 	numbers     map[string]int // the user's, of prompts by their ids
 	begun       map[int]bool   // prompts that the model has seen
 	busy        bool           // a call into the session is under way
-	asked       map[string]*simAsked
+	asked       []*simAsked    // in the order in which they were asked
 }
 
 // simAsked is a request of the agent that has no reply yet.
@@ -233,7 +233,7 @@ func (c *simConversation) die(why string) {
 
 func (c *simConversation) exit(why string) {
 	c.sim.mu.Lock()
-	c.person.died = c.person.waits
+	c.person.died = c.person.waits && !c.sim.slow // else the person may know less than the front
 	c.up, c.runs, c.turn, c.inbox, c.interrupted, c.excused = false, false, nil, nil, false, false
 	c.sim.mu.Unlock()
 	c.out.Exited(errors.New(why), func(bool) {})
@@ -264,7 +264,7 @@ func (c *simConversation) wantsToEnd() {
 func (c *simConversation) withdraw(a *simAsked) {
 	c.note("withdraws %s", a.id)
 	a.withdrawn = true
-	delete(c.asked, a.id)
+	c.forget(a)
 	c.out.Withdraw(a.id)
 }
 
@@ -274,7 +274,7 @@ func (c *simConversation) ask() {
 	s.serial++
 	// A prompt that was typed before takes the place of a question.
 	a := &simAsked{id: "r" + strconv.Itoa(s.serial), excuse: c.excused || c.promptWaits()}
-	c.asked[a.id] = a
+	c.asked = append(c.asked, a)
 	apart := s.rng.IntN(3) == 0
 	switch s.rng.IntN(6) {
 	case 0:
@@ -347,19 +347,27 @@ func (c *simConversation) answered(a *simAsked, call convert.Call, o convert.Out
 		if !a.excuse {
 			s.wrong("%s was told as %v, nobody did that", a.id, o.Status)
 		}
+	default:
+		if !a.excuse {
+			s.wrong("%s was told as %v (%s), for no reason", a.id, o.Status, o.Reason)
+		}
 	}
 }
 
 func (c *simConversation) leaveGiven(a *simAsked, resp acp.RequestPermissionResponse, err error) {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	c.note("gets %v %v for %s", resp.Outcome, err, a.id)
 	c.settle(a)
 	if err != nil || resp.Outcome.Selected == nil {
+		c.note("gets no leave for %s", a.id)
+		if !a.excuse && !c.person.broken {
+			c.sim.wrong("%s: no leave is told, nobody said no: %v", a.questions[0], err)
+		}
 		c.excused = c.excused || c.runs // perhaps with its turn
 		return
 	}
 	said := string(resp.Outcome.Selected.OptionId)
+	c.note("gets %q for %s", said, a.id)
 	if said != "allow" && said != "reject" { // the agent's business
 		return
 	}
@@ -380,6 +388,9 @@ func (c *simConversation) formAnswered(a *simAsked, raw json.RawMessage, o conve
 	if err := json.Unmarshal(raw, &reply); err != nil {
 		c.sim.wrong("a reply to a form is no JSON: %s", raw)
 	}
+	if reply.Action != "accept" && !a.excuse && !c.person.broken {
+		c.sim.wrong("%s is told as %s, nobody did that: %s", a.questions[0], reply.Action, o.Reason)
+	}
 	if reply.Action == "cancel" {
 		c.excused = c.excused || c.runs // perhaps with its turn
 	}
@@ -393,8 +404,12 @@ func (c *simConversation) settle(a *simAsked) {
 	switch {
 	case a.withdrawn:
 		c.sim.wrong("%s was withdrawn and got a reply", a.id)
-	case c.asked[a.id] != a:
+	case !slices.Contains(c.asked, a):
 		c.sim.wrong("%s got a second reply", a.id)
 	}
-	delete(c.asked, a.id)
+	c.forget(a)
+}
+
+func (c *simConversation) forget(a *simAsked) {
+	c.asked = slices.DeleteFunc(c.asked, func(o *simAsked) bool { return o == a })
 }

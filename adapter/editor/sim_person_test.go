@@ -1,16 +1,19 @@
 package editor_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -24,9 +27,10 @@ type simSession struct {
 	prompts int
 	running []*simPrompt // in the order in which they were sent
 	// waits means that a question stands in the conversation, as far as the user
-	// knows; seen is the last one that did.
+	// knows; seen is the last one that did, read are all.
 	waits bool
 	seen  string
+	read  []string
 	// draft is a reply that the user is writing, to the question that stood there
 	// when it was begun.
 	draft *simDraft
@@ -35,6 +39,8 @@ type simSession struct {
 	died bool
 	// given is what was said to each question: options and words.
 	given map[string][]string
+	// broken means that the editor gave replies that make no sense.
+	broken bool
 }
 
 type simPrompt struct {
@@ -45,33 +51,19 @@ type simPrompt struct {
 
 type simDraft struct{ question, text string }
 
-// simReply is the end of a request of the editor.
-type simReply struct {
-	raw  json.RawMessage
-	err  error
-	done bool
+// request sends a request of the editor and returns its id.
+func (s *sim) request(method, params string, arrives func()) (id string) {
+	s.ids++
+	id = strconv.Itoa(s.ids)
+	s.toFront.send(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":`+params+`}`, arrives)
+	return id
 }
-
-// call sends a request. What comes back is there when everything is at rest.
-func (s *sim) call(method, params string) *simReply {
-	r := &simReply{}
-	go func() {
-		r.raw, r.err = s.conn.Call(context.Background(), method, json.RawMessage(params))
-		r.done = true
-	}()
-	return r
-}
-
-// simEditor takes what the front sends.
-type simEditor sim
-
-func (e *simEditor) Notify(context.Context, string, json.RawMessage) {} // see received
 
 // reads is how the user learns what is asked in the conversation, and that it is
 // gone.
 func (o *simSession) reads(text string) {
 	if q := nameOf(text); q != "" {
-		o.waits, o.seen = true, q
+		o.waits, o.seen, o.read = true, q, append(o.read, q)
 	}
 	if strings.Contains(text, "It needs no answer") {
 		o.waits = false
@@ -102,37 +94,55 @@ func (s *sim) session(id string) *simSession {
 type simRequest struct {
 	sim     *sim
 	session *simSession
+	id      string
 	method  string
 	params  gjson.Result
-	reply   chan string
 	text    string // of the question
+	since   time.Time
+	guarded bool // a reply that comes at once is not the user's
 }
 
-func (e *simEditor) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	s := (*sim)(e)
-	r := &simRequest{sim: s, method: method, params: gjson.ParseBytes(params), reply: make(chan string, 1)}
+// shows puts a request in front of the user.
+func (s *sim) shows(m gjson.Result) {
+	r := &simRequest{sim: s, id: m.Get("id").Raw, method: m.Get("method").Str, params: m.Get("params"), since: time.Now()}
 	r.session = s.session(r.params.Get("sessionId").Str)
 	r.text = nameOf(r.params.Get("toolCall.rawInput.question").Str)
 	if r.text == "" {
 		r.text = nameOf(r.params.Get("toolCall.title").Str)
 	}
-	s.mu.Lock()
+	leave := strings.HasPrefix(r.text, "leave")
+	r.guarded = s.guard && !leave && r.params.Get("_meta.acp-bridge.round").Int() < 2
 	s.requests = append(s.requests, r)
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.requests = slices.DeleteFunc(s.requests, func(o *simRequest) bool { return o == r })
-	}()
-	select {
-	case reply := <-r.reply:
-		if reply == "" {
-			return nil, errors.New("the editor is broken")
+}
+
+// takenBack is the front's word that a request needs no reply any more. Not every
+// editor heeds it.
+func (s *sim) takenBack(id string) {
+	for _, r := range s.requests {
+		if r.id != id {
+			continue
 		}
-		return json.RawMessage(reply), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		s.forget(r)
+		luck := rand.New(rand.NewPCG(s.luck, uint64(crc32.ChecksumIEEE([]byte(r.session.id+r.text))))) // not by the order
+		reply := []string{
+			`"error":{"code":-32800,"message":"cancelled"}`, `"result":{"outcome":{"outcome":"cancelled"}}`, `"result":{"action":"cancel"}`, "",
+			`"result":{"outcome":{"outcome":"selected","optionId":"allow"}}`,
+		}[luck.IntN(5)]
+		if reply != "" {
+			s.toFront.send(`{"jsonrpc":"2.0","id":`+r.id+`,`+reply+`}`, nil)
+		}
+		return
 	}
+}
+
+func (s *sim) forget(r *simRequest) {
+	s.requests = slices.DeleteFunc(s.requests, func(o *simRequest) bool { return o == r })
+}
+
+// counts reports whether a reply that is given now may be taken for the user's.
+// The guard cannot know how long a line is on its way.
+func (r *simRequest) counts() bool {
+	return !r.guarded || r.sim.slow || time.Since(r.since) >= adapter.GuardTime
 }
 
 func (r *simRequest) note(format string, args ...any) {
@@ -156,28 +166,47 @@ func (o *simSession) excuse() {
 
 func (r *simRequest) dismiss() {
 	r.note("dismisses it")
-	r.session.excuse()
 	if r.method == "elicitation/create" {
-		r.send(`{"action":"cancel"}`)
+		r.sendNo(`{"action":"cancel"}`)
 		return
 	}
-	r.send(`{"outcome":{"outcome":"cancelled"}}`)
+	r.sendNo(`{"outcome":{"outcome":"cancelled"}}`)
 }
 
 func (r *simRequest) declines() {
 	r.note("declines")
-	r.session.excuse()
-	r.send(`{"action":"decline"}`)
+	r.sendNo(`{"action":"decline"}`)
 }
 
 // breaks replies with something that makes no sense.
 func (r *simRequest) breaks() {
 	reply := []string{"", `{"outcome":{"outcome":"selected","optionId":"nobody offered this"}}`, `{}`, `{"action":"accept","content":{"other":1}}`}[r.sim.rng.IntN(4)]
 	r.note("replies %s", reply)
+	r.session.broken = true
 	r.send(reply)
 }
 
-func (r *simRequest) send(reply string) { r.reply <- reply }
+// sendNo sends a reply that ends more than the request.
+func (r *simRequest) sendNo(reply string) {
+	r.session.excuse()
+	r.sendThen(reply, r.session.excuse)
+}
+
+func (r *simRequest) send(reply string) { r.sendThen(reply, nil) }
+
+// sendThen sends a reply, now and then twice.
+func (r *simRequest) sendThen(reply string, arrives func()) {
+	r.sim.forget(r)
+	line := `{"jsonrpc":"2.0","id":` + r.id + `,"result":` + reply + `}`
+	if reply == "" {
+		line = `{"jsonrpc":"2.0","id":` + r.id + `,"error":{"code":-32603,"message":"the editor is broken"}}`
+	}
+	r.sim.toFront.send(line, arrives)
+	if r.sim.rng.IntN(16) == 0 {
+		r.note("replies twice")
+		r.sim.toFront.send(line, nil)
+	}
+}
 
 // give notes what the user says to a question.
 func (o *simSession) give(question, answer string) {
@@ -192,12 +221,15 @@ func (r *simRequest) picks() {
 	}
 	options := r.params.Get("options").Array()
 	pick := options[r.sim.rng.IntN(len(options))].Get("optionId").Str
-	r.note("picks %s", pick)
-	if pick != "__other__" && pick != "__done__" {
+	r.note("picks %s, it counts %v", pick, r.counts())
+	if pick != "__other__" && pick != "__done__" && r.counts() {
 		r.session.give(r.text, pick)
 	}
-	if pick == "__other__" && !strings.HasPrefix(r.text, "leave") {
+	if pick == "__other__" && !strings.HasPrefix(r.text, "leave") && r.counts() {
 		r.session.give(r.text, "Other") // where the editor has no way for words
+	}
+	if pick == "Decline" { // of a form
+		r.session.excuse()
 	}
 	meta := ""
 	if pick == "__other__" && r.sim.rng.IntN(2) == 0 {
@@ -228,7 +260,9 @@ func (r *simRequest) fillsIn() {
 		if !strings.Contains(label, ".") {
 			text = "field " + label
 		}
-		r.session.give(text, v)
+		if r.counts() {
+			r.session.give(text, v)
+		}
 		content[key.Str] = v
 		if field.Get("type").Str == "array" {
 			content[key.Str] = []string{v}
@@ -236,7 +270,7 @@ func (r *simRequest) fillsIn() {
 		return true
 	})
 	raw, _ := json.Marshal(map[string]any{"action": "accept", "content": content})
-	r.note("accepts %s", raw)
+	r.note("accepts %s, it counts %v", raw, r.counts())
 	r.send(string(raw))
 }
 
@@ -257,10 +291,8 @@ func (o *simSession) personActs() []act {
 func (o *simSession) cancels() {
 	o.sim.note("%s: user cancels", o.id)
 	o.excuse()
-	o.waits = false
-	go func() {
-		_ = o.sim.conn.Notify(context.Background(), "session/cancel", json.RawMessage(`{"sessionId":"`+o.id+`"}`))
-	}()
+	o.waits, o.died = false, false
+	o.sim.toFront.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"`+o.id+`"}}`, o.excuse)
 }
 
 func (o *simSession) sayCancel() { o.prompt("cancel") }
@@ -276,12 +308,35 @@ func (o *simSession) answers() {
 func (o *simSession) sends() {
 	d := o.draft
 	o.draft = nil
-	o.give(d.question, d.text)
-	if n := strings.TrimSpace(d.text); len(n) == 1 { // a number means an option of that question
-		label := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(d.question, "question "), "?"), "field ")
-		o.give(d.question, label+"-"+string(rune('A'+n[0]-'1')))
-	}
+	o.says(d.question, d.text)
 	o.prompt(d.text)
+}
+
+// says notes words that are meant for a question. A number means one of its options.
+func (o *simSession) says(question, text string) {
+	o.give(question, text)
+	if len(text) == 1 {
+		label := strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(question, "question "), "?"), "field ")
+		o.give(question, label+"-"+string(rune('A'+text[0]-'1')))
+	}
+}
+
+// crosses notes that a prompt is at the front that met questions on its way: the
+// user had read so many when it was sent. Nothing tells the front which of them
+// was first.
+func (o *simSession) crosses(text string, read int) {
+	if len(o.agent.asked) > 0 && o.sim.slow {
+		o.excuse() // it may take the place of what is asked
+	}
+	for _, q := range o.read[read:] {
+		o.says(q, text)
+	}
+	for _, line := range o.sim.toEditor.onWay {
+		m := gjson.ParseBytes(line.line)
+		if q := nameOf(m.Get("params.update.content.text").Str); q != "" && m.Get("params.sessionId").Str == o.id {
+			o.says(q, text)
+		}
+	}
 }
 
 // begins a reply.
@@ -306,7 +361,8 @@ func (o *simSession) prompt(text string) {
 	p := &simPrompt{session: o, n: o.prompts, unsent: o.died}
 	o.died = false
 	o.sim.note("%s: user says %q (%d)", o.id, text, p.n)
-	if len(o.agent.asked) > 0 {
+	declines := text == "cancel" || text == "3" && strings.HasPrefix(o.seen, "field") // its last option
+	if len(o.agent.asked) > 0 && (!o.waits || o.sim.slow || declines) {
 		o.excuse() // it may take the place of what is asked
 	}
 	if o.waits && text == "do something" { // whatever is said now is said to it
@@ -314,41 +370,52 @@ func (o *simSession) prompt(text string) {
 	}
 	o.running = append(o.running, p)
 	o.waits = false
+	read := len(o.read)
 	params, _ := json.Marshal(map[string]any{
 		"sessionId": o.id, "prompt": []any{map[string]any{"type": "text", "text": text}}, "_meta": map[string]int{"n": p.n},
 	})
-	o.sim.call("session/prompt", string(params))
+	o.sim.prompts[o.sim.request("session/prompt", string(params), func() { o.crosses(text, read) })] = p
 }
 
-// sent and received see the wire: the order in which prompts end is the order
-// there.
-func (s *sim) sent(line []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := gjson.ParseBytes(line)
-	if m.Get("method").Str != "session/prompt" {
+// seesEnd is how the user of a slow connection learns that words that were sent
+// before a question was there have been taken for its answer.
+func (o *simSession) seesEnd(toolCall string) {
+	id, _, _ := strings.Cut(toolCall, ":")
+	of := func(question string) bool {
+		return strings.HasPrefix(question, "question "+id+".") || question == "field "+id
+	}
+	if !o.sim.slow {
 		return
 	}
-	for _, p := range s.session(m.Get("params.sessionId").Str).running {
-		if int64(p.n) == m.Get("params._meta.n").Int() {
-			s.prompts[m.Get("id").Raw] = p
-		}
+	if of(o.seen) {
+		o.waits = false
+	}
+	if o.draft != nil && of(o.draft.question) {
+		o.draft = nil
 	}
 }
 
+// received is all that the editor learns.
 func (s *sim) received(line []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	m := gjson.ParseBytes(line)
-	if m.Get("params.update.sessionUpdate").Str == "agent_message_chunk" {
+	switch method := m.Get("method").Str; {
+	case method == "$/cancel_request":
+		s.takenBack(m.Get("params.requestId").Raw)
+	case method != "" && m.Get("id").Exists():
+		s.shows(m)
+	case m.Get("params.update.sessionUpdate").Str == "agent_message_chunk":
 		s.session(m.Get("params.sessionId").Str).reads(m.Get("params.update.content.text").Str)
-	}
-	if m.Get("method").Exists() {
-		return
-	}
-	if p := s.prompts[m.Get("id").Raw]; p != nil {
-		delete(s.prompts, m.Get("id").Raw)
-		p.session.ended(p, m)
+	case m.Get("params.update.sessionUpdate").Str == "tool_call_update":
+		if status := m.Get("params.update.status").Str; status == "completed" || status == "failed" {
+			s.session(m.Get("params.sessionId").Str).seesEnd(m.Get("params.update.toolCallId").Str)
+		}
+	case method == "":
+		if p := s.prompts[m.Get("id").Raw]; p != nil {
+			delete(s.prompts, m.Get("id").Raw)
+			p.session.ended(p, m)
+		} else if m.Get("error").Exists() {
+			s.wrong("a request failed: %s", line)
+		}
 	}
 }
 
@@ -358,8 +425,11 @@ func (o *simSession) ended(p *simPrompt, m gjson.Result) {
 		o.sim.wrong("%s: prompt %d ended before one that came earlier", o.id, p.n)
 	}
 	o.running = slices.DeleteFunc(o.running, func(r *simPrompt) bool { return r == p })
-	if waits := m.Get("result._meta.acp-bridge.waitingFor").Exists(); waits && !o.waits {
-		o.sim.wrong("%s: prompt %d ended for a question that is not in the conversation", o.id, p.n)
+	if call := m.Get("result._meta.acp-bridge.waitingFor"); call.Exists() {
+		id, _, _ := strings.Cut(call.Str, ":")
+		if !strings.Contains(o.seen+"?", id+".") && !strings.HasSuffix(o.seen, id) || !o.waits && !o.sim.slow {
+			o.sim.wrong("%s: prompt %d ended for %s, which is not in the conversation", o.id, p.n, id)
+		}
 	}
 }
 
@@ -372,6 +442,9 @@ func (o *simSession) phoneActs() []act {
 			continue
 		}
 		acts = append(acts, act{1, func() { o.phoneAnswers(e) }})
+		if o.sim.serial%5 == 0 {
+			acts = append(acts, act{1, func() { o.phoneCancels(e) }})
+		}
 	}
 	return acts
 }
@@ -386,5 +459,13 @@ func (o *simSession) phoneAnswers(e desk.Entry) {
 	o.sim.note("%s: phone answers %s with %v", o.id, e.Call.ID, answers)
 	if err := o.sim.desk.Answer(desk.Ref{Session: o.id, ID: e.Call.ID, Revision: e.Revision}, answers, "phone"); err != nil {
 		o.sim.wrong("the phone's answer was not taken: %v", err)
+	}
+}
+
+func (o *simSession) phoneCancels(e desk.Entry) {
+	o.sim.note("%s: phone cancels %s", o.id, e.Call.ID)
+	o.excuse()
+	if err := o.sim.desk.Cancel(desk.Ref{Session: o.id, ID: e.Call.ID, Revision: e.Revision}, "phone"); err != nil {
+		o.sim.wrong("the phone's cancel was not taken: %v", err)
 	}
 }

@@ -1,27 +1,27 @@
 package editor_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 var (
-	simSteps = flag.Int("sim.steps", 0, "how many steps TestSimulation takes")
+	simSteps = flag.Int("sim.steps", 20_000, "how many steps TestSimulation takes")
+	simFirst = flag.Uint64("sim.first", 1, "the seed of the first life; 0 draws one")
 	simSeed  = flag.Uint64("sim.seed", 0, "the seed of the only life to play; 0 plays many")
 )
 
@@ -33,28 +33,54 @@ const lifeSteps = 400
 // time. After each step everything comes to rest before the next one is drawn.
 // What the agents got is held against what the people said, and to which text.
 //
-//	go test ./adapter/editor -run TestSimulation -sim.steps 1000000
+//	go test ./adapter/editor -run TestSimulation -sim.steps 1000000 -sim.first 0
 //	go test ./adapter/editor -run TestSimulation -sim.seed 4711 -v
 func TestSimulation(t *testing.T) {
 	if *simSeed != 0 {
-		play(t, *simSeed)
+		answered, trace := play(t, *simSeed)
+		t.Logf("%s\n%d questions answered", strings.Join(trace, "\n"), answered)
 		return
 	}
-	if *simSteps == 0 {
-		t.Skip("it is run by its flag: the same seed does not yet give the same life")
+	first := *simFirst
+	if first == 0 {
+		first = uint64(time.Now().UnixNano())
 	}
-	first := uint64(time.Now().UnixNano())
-	answered := 0
-	for n := range *simSteps / lifeSteps {
-		answered += play(t, first+uint64(n))
-	}
-	if answered < *simSteps/200 {
-		t.Errorf("only %d questions were answered in %d steps: the simulation does not reach what it is for", answered, *simSteps)
+	lives := *simSteps / lifeSteps
+	var answered atomic.Int64
+	t.Run("lives", func(t *testing.T) {
+		for part := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint(part), func(t *testing.T) {
+				t.Parallel()
+				for n := part; n < lives; n += runtime.GOMAXPROCS(0) {
+					some, _ := play(t, first+uint64(n))
+					answered.Add(int64(some))
+				}
+			})
+		}
+	})
+	t.Logf("%d steps in %d lives from seed %d on, %d questions answered", lives*lifeSteps, lives, first, answered.Load())
+	if got := answered.Load(); !t.Failed() && got < int64(*simSteps/50) {
+		t.Errorf("only %d questions were answered in %d steps: the simulation does not reach what it is for", got, *simSteps)
 	}
 }
 
-// play lives one life.
-func play(t *testing.T, seed uint64) (answered int) {
+// TestSimulationRepeats is why a seed is worth keeping: it gives the same life,
+// to the last word of everybody.
+func TestSimulationRepeats(t *testing.T) {
+	for seed := range uint64(25) {
+		_, once := play(t, seed+1)
+		_, again := play(t, seed+1)
+		for i, what := range once {
+			if i >= len(again) || again[i] != what {
+				t.Fatalf("two lives of seed %d differ in step %d:\n%s\n---\n%s", seed+1, i, what, again[min(i, len(again)-1)])
+			}
+		}
+	}
+}
+
+// play lives one life and returns how many questions were answered in it, and
+// what happened.
+func play(t *testing.T, seed uint64) (answered int, trace []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSim(t, seed)
@@ -62,12 +88,12 @@ func play(t *testing.T, seed uint64) (answered int) {
 			s.step()
 		}
 		s.finish()
-		answered = s.answered
+		answered, trace = s.answered, s.trace()
 	})
 	if t.Failed() {
-		t.Fatalf("-sim.seed %d", seed)
+		t.Fatalf("to see it again: go test ./adapter/editor -run TestSimulation -sim.seed %d", seed)
 	}
-	return answered
+	return answered, trace
 }
 
 // sim is one connection with everybody at it.
@@ -78,82 +104,58 @@ type sim struct {
 	mu   sync.Mutex
 	rng  *rand.Rand
 	desk *desk.Desk
-	conn *conn.Conn
-	// leave ends the editor's side; served is closed when Serve has returned.
-	leave func()
-
-	served chan struct{}
+	// toFront and toEditor are the two directions of the connection. On a slow one
+	// what is sent arrives by a step of its own, so that it crosses what the
+	// other side does.
+	toFront, toEditor *wire
+	slow              bool
+	guard             bool
+	luck              uint64
+	served            chan struct{} // closed when Serve has returned
 
 	agent    *simAgent
 	sessions []*simSession
 	requests []*simRequest         // at the editor, open
 	prompts  map[string]*simPrompt // by the id of their request
+	ids      int                   // of the editor's requests
 	serial   int
 	answered int
 	logging  sync.Mutex
 	log      []string
+	steps    []int // where each step begins in the log
 }
 
 func newSim(t *testing.T, seed uint64) *sim {
 	s := &sim{t: t, rng: rand.New(rand.NewPCG(seed, 1)), desk: &desk.Desk{}, served: make(chan struct{}), prompts: map[string]*simPrompt{}}
 	s.agent = &simAgent{sim: s}
-	in, toFront := io.Pipe()
-	fromFront, out := io.Pipe()
+	s.slow, s.guard, s.luck = s.rng.IntN(2) == 0, s.rng.IntN(3) == 0, s.rng.Uint64()
+	s.toFront, s.toEditor = newWire(), newWire()
 	first := []adapter.Rung{0, 0, adapter.Permission, adapter.Conversation}[s.rng.IntN(4)]
 	go func() {
 		defer close(s.served)
-		_ = editor.Serve(context.Background(), in, out, s.agent, &editor.Options{Desk: s.desk, First: first})
+		_ = editor.Serve(context.Background(), s.toFront, s.toEditor, s.agent, &editor.Options{Desk: s.desk, First: first, Guard: s.guard})
 	}()
-	s.conn = conn.New(&lines{Reader: fromFront, see: s.received}, &lines{Writer: toFront, see: s.sent}, (*simEditor)(s), nil)
-	s.leave = func() {
-
-		_ = toFront.Close()
-		<-s.served
-		_ = out.Close()
-		_ = s.conn.Close()
-	}
 	caps := []string{`{}`, `{"elicitation":{"form":{}}}`, `{"_meta":{"askUserQuestion":true}}`}[s.rng.IntN(3)]
-	s.call("initialize", `{"protocolVersion":1,"clientCapabilities":`+caps+`}`)
-	synctest.Wait()
-	s.note("initialize %s", caps)
+	s.note("initialize %s, first %v, slow %v, guard %v", caps, first, s.slow, s.guard)
+	s.request("initialize", `{"protocolVersion":1,"clientCapabilities":`+caps+`}`, nil)
+	s.carryAll()
 	return s
-}
-
-// lines looks at each line that is read or written.
-type lines struct {
-	io.Reader
-	io.Writer
-	see  func(line []byte)
-	part []byte
-}
-
-func (l *lines) Read(b []byte) (int, error) {
-	n, err := l.Reader.Read(b)
-	l.look(b[:n])
-	return n, err
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.look(b)
-	return l.Writer.Write(b)
-}
-
-func (l *lines) look(b []byte) {
-	l.part = append(l.part, b...)
-	for {
-		line, rest, ok := bytes.Cut(l.part, []byte("\n"))
-		if !ok {
-			return
-		}
-		l.see(line)
-		l.part = rest
-	}
 }
 
 func (s *sim) note(format string, args ...any) {
 	s.logging.Lock()
 	defer s.logging.Unlock()
 	s.log = append(s.log, fmt.Sprintf(format, args...))
+}
+
+// trace is what happened in each step. What several did in one step has no order.
+func (s *sim) trace() (steps []string) {
+	from := 0
+	for _, to := range append(s.steps, len(s.log)) {
+		steps = append(steps, strings.Join(slices.Sorted(slices.Values(s.log[from:to])), "\n"))
+		from = to
+	}
+	return steps
 }
 
 // wrong tells what must not be, with the way that led there.
@@ -166,9 +168,6 @@ func (s *sim) wrong(format string, args ...any) {
 	s.logging.Lock()
 	defer s.logging.Unlock()
 	s.t.Errorf("%s\n%s", text, strings.Join(s.log, "\n"))
-	if os.Getenv("SIM_PANIC") != "" {
-		panic(text)
-	}
 }
 
 // act is something that can happen now.
@@ -182,9 +181,20 @@ func (s *sim) step() {
 	if s.t.Failed() {
 		return
 	}
+	s.steps = append(s.steps, len(s.log))
+	if s.guard { // people think
+		s.pass(time.Duration(s.rng.IntN(400)) * time.Millisecond)
+		s.rest()
+	}
 	acts := []act{{1, func() { s.pass(time.Duration(s.rng.IntN(7000)) * time.Millisecond) }}}
 	if len(s.sessions) < 3 {
 		acts = append(acts, act{3, s.newSession})
+	}
+	if s.toFront.waits() {
+		acts = append(acts, act{40, s.toFront.carry})
+	}
+	if s.toEditor.waits() {
+		acts = append(acts, act{40, s.toEditorCarries})
 	}
 	for _, o := range s.sessions {
 		acts = append(acts, o.personActs()...)
@@ -205,7 +215,7 @@ func (s *sim) step() {
 			break
 		}
 	}
-	synctest.Wait()
+	s.rest()
 	s.check()
 }
 
@@ -224,17 +234,17 @@ func (s *sim) finish() {
 		for _, o := range s.sessions {
 			o.agent.wantsToEnd()
 		}
-		for _, r := range s.requests {
+		for _, r := range slices.Clone(s.requests) {
 			r.dismiss()
 		}
-		synctest.Wait()
+		s.carryAll()
 		for _, o := range s.sessions {
 			if o.waits && len(o.running) == 0 {
 				o.sayCancel()
 			}
 		}
 		s.pass(6 * time.Second)
-		synctest.Wait()
+		s.carryAll()
 		s.check()
 	}
 	if !s.t.Failed() && !s.quiet() {
@@ -243,7 +253,8 @@ func (s *sim) finish() {
 		}
 		s.wrong("something never ends")
 	}
-	s.leave()
+	s.toFront.close()
+	<-s.served
 }
 
 // quiet reports whether no prompt runs and nothing is asked.
@@ -273,9 +284,6 @@ func (s *sim) check() {
 
 func (s *sim) newSession() {
 	s.note("session/new")
-	raw := s.call("session/new", `{"cwd":"/","mcpServers":[]}`)
-	synctest.Wait()
-	if raw.err != nil {
-		s.wrong("session/new: %v", raw.err)
-	}
+	s.request("session/new", `{"cwd":"/","mcpServers":[]}`, nil)
+	s.carryAll()
 }

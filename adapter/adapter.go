@@ -187,7 +187,7 @@ func (a *Adapter) Desk() *desk.Desk { return a.desk }
 // zero Outcome means that the client did reply, with an error.
 func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
 	if ctx.Err() != nil {
-		return withdrawn(context.Cause(ctx))
+		return Withdrawn(ctx)
 	}
 	if errors.Is(err, convert.ErrCancelled) {
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
@@ -198,18 +198,21 @@ func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
 	return convert.Outcome{}
 }
 
-// withdrawn is how a call ends whose context ended. The cause says who did it:
-// a plain cancel stands for the user.
-func withdrawn(cause error) convert.Outcome {
-	switch {
+// Withdrawn is how a call ends whose context has ended. The cause says who did
+// it: a plain cancel stands for the user.
+func Withdrawn(ctx context.Context) convert.Outcome {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return convert.Outcome{}
 	case disconnected(cause):
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	case errors.Is(cause, convert.ErrCancelled):
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	case cause == context.Canceled:
 		return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+	default:
+		return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + cause.Error()}
 	}
-	return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + cause.Error()}
 }
 
 // disconnected reports whether an error says that the client is gone.

@@ -22,9 +22,9 @@ type Static struct {
 // Ask implements [Resolver].
 func (s Static) Ask(_ context.Context, c convert.Call) (convert.Outcome, error) {
 	if s.Err != nil {
-		return settle(c, convert.Outcome{}, s.Err)
+		return Settle(c, convert.Outcome{}, s.Err)
 	}
-	return settle(c, convert.Outcome{Status: convert.Answered, Answers: s.Answers}, nil)
+	return Settle(c, convert.Outcome{Status: convert.Answered, Answers: s.Answers}, nil)
 }
 
 // Func makes a [Resolver] of a function that returns one answer per question,
@@ -35,12 +35,13 @@ type Func func(ctx context.Context, c convert.Call) ([]convert.Answer, error)
 // Ask implements [Resolver].
 func (f Func) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
 	answers, err := f(ctx, c)
-	return settle(c, convert.Outcome{Status: convert.Answered, Answers: answers}, err)
+	return Settle(c, convert.Outcome{Status: convert.Answered, Answers: answers}, err)
 }
 
-// settle makes outcome and error of a resolver agree, and turns answers that
-// do not fit the questions into a failure.
-func settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, error) {
+// Settle makes outcome and error of a resolver agree, and turns answers that
+// do not fit the questions into a failure. It is for whoever calls a [Resolver]
+// of somebody else's.
+func Settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, error) {
 	switch {
 	case err == nil:
 		if err := o.Check(c); err != nil {
@@ -124,11 +125,11 @@ func (l *Lines) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error
 	for i, q := range c.Questions {
 		a, err := l.askOne(ctx, q)
 		if err != nil {
-			return settle(c, convert.Outcome{}, err)
+			return Settle(c, convert.Outcome{}, err)
 		}
 		answers[i] = a
 	}
-	return settle(c, convert.Outcome{Status: convert.Answered, Answers: answers}, nil)
+	return Settle(c, convert.Outcome{Status: convert.Answered, Answers: answers}, nil)
 }
 
 func (l *Lines) askOne(ctx context.Context, q convert.Question) (convert.Answer, error) {
@@ -183,6 +184,6 @@ func (l *Lines) readLine(ctx context.Context) (string, error) {
 	case <-l.done:
 		return "", convert.ErrDisconnected
 	case <-ctx.Done():
-		return "", withdrawn(context.Cause(ctx)).Err()
+		return "", Withdrawn(ctx).Err()
 	}
 }

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"context"
+	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -40,8 +41,8 @@ func (s SubAgents) Ask(ctx context.Context, c convert.Call) (convert.Outcome, er
 // ask says of a failure who failed.
 func (s SubAgents) ask(ctx context.Context, c convert.Call, r Resolver, who string) (convert.Outcome, error) {
 	o, err := r.Ask(ctx, c)
-	o, err = settle(c, o, err)
-	if o.Status == convert.Failed {
+	o, err = Settle(c, o, err)
+	if o.Status == convert.Failed && !strings.HasPrefix(o.Reason, who) {
 		return failed(who + o.Reason)
 	}
 	return o, err

@@ -66,6 +66,6 @@ func (t *Tool) Run(ctx context.Context, session, id string, input json.RawMessag
 	}
 	call.Session, call.ID, call.Name = session, id, t.Name
 	outcome, err := t.resolver.Ask(ctx, call)
-	outcome, _ = settle(call, outcome, err)
+	outcome, _ = Settle(call, outcome, err)
 	return convert.TextResult(call, outcome)
 }

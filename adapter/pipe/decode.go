@@ -35,6 +35,16 @@ func unanswerable(format string, args ...any) *problem {
 	return &problem{text: fmt.Sprintf(format, args...)}
 }
 
+// isRequest reports whether a line is meant as a request, if only as a bad one.
+func isRequest(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' || !clean.ValidJSON(line) {
+		return false
+	}
+	root := gjson.ParseBytes(line)
+	return root.Get("method").Str == opalRequest || root.Get("type").Str == piRequest
+}
+
 // decode reads a line. An empty one is neither a request nor a problem.
 func (c *session) decode(line []byte) (dialect.Request, *problem) {
 	line = bytes.TrimSpace(line)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
@@ -16,9 +18,13 @@ import (
 // ends.
 var ErrWithdrawn = errors.New("the input ended before the question was answered")
 
-// Server answers requests. Ask is needed, the rest is not.
+// Server answers requests. Resolver or Ask is needed, the rest is not.
 type Server struct {
-	// Ask answers a request. It is called for one request at a time, in
+	// Resolver answers requests: one at a time, in order of arrival, and a
+	// [Poster] side by side.
+	Resolver adapter.Resolver
+	// Ask takes the place of a Resolver for answers that others may use, too:
+	// they are used once, see [Reply]. It is called for one request at a time, in
 	// order of arrival, also for those that were waiting when the input
 	// ended, with a context that has ended. With such a context it returns
 	// Cancelled without a reason, or the answers if it has them. With a reason it
@@ -28,6 +34,17 @@ type Server struct {
 	Dialect string
 	// Report is told of lines that cannot be answered. It must not block.
 	Report func(problem string)
+	// Else, if not nil, gets the lines that are neither pi's request nor Opal's,
+	// in place of Report and of an error response. It must not block.
+	Else func(line []byte)
+}
+
+// Poster is a [adapter.Resolver] that gives calls their places at once and waits
+// for them side by side, as [adapter.Adapter] does.
+type Poster interface {
+	adapter.Resolver
+	// Post returns how to wait; wait must be called, once.
+	Post(ctx context.Context, c convert.Call) (wait func() (convert.Outcome, error))
 }
 
 // Reply is how a request ended, or how to wait for that.
@@ -64,13 +81,39 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		if !ok {
 			break
 		}
-		c.finish(inner, req, s.Ask(inner, req.Call))
+		c.finish(inner, req, s.ask(inner, req.Call))
 	}
 	c.later.Wait()
 	if err := context.Cause(inner); !errors.Is(err, ErrWithdrawn) {
 		return err
 	}
 	return nil
+}
+
+// ask asks whoever answers here.
+func (s *Server) ask(ctx context.Context, c convert.Call) Reply {
+	if s.Ask != nil {
+		return s.Ask(ctx, c)
+	}
+	if p, ok := s.Resolver.(Poster); ok {
+		wait := p.Post(ctx, c)
+		return Reply{Later: func(ctx context.Context) Reply {
+			o, err := wait()
+			return replyOf(ctx, c, o, err)
+		}}
+	}
+	o, err := s.Resolver.Ask(ctx, c)
+	return replyOf(ctx, c, o, err)
+}
+
+// replyOf is the reply with what a resolver returned. Nobody is there any more
+// who could have cancelled when the context has ended.
+func replyOf(ctx context.Context, c convert.Call, o convert.Outcome, err error) Reply {
+	o, _ = adapter.Settle(c, o, err)
+	if ctx.Err() != nil && o.Status != convert.Answered {
+		o = convert.Outcome{Status: convert.Cancelled}
+	}
+	return Reply{Reply: dialect.Reply{Outcome: o, AnsweredAt: time.Now(), Mode: "rpc"}}
 }
 
 // session is one run of a server.
@@ -145,6 +188,12 @@ func (c *session) read(in io.Reader) error {
 }
 
 func (c *session) take(n int, line []byte) {
+	if c.Else != nil && !isRequest(line) {
+		if len(line) > 0 {
+			c.Else(line)
+		}
+		return
+	}
 	req, problem := c.decode(line)
 	switch {
 	case problem == nil && req.Dialect != "":

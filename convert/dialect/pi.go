@@ -60,17 +60,18 @@ func piInput(d document) []byte {
 	if !simple && !slices.ContainsFunc(d.questions(), func(q gjson.Result) bool { return q.Get("suggestions").Exists() }) {
 		return []byte(d.input.Raw)
 	}
-	questions := []any{piQuestion(d.input)}
+	questions := []any{piMade(d.input)}
 	if !simple {
 		questions = nil
 		for _, q := range list.Array() {
-			questions = append(questions, piQuestion(q))
+			questions = append(questions, piMade(q))
 		}
 	}
 	return clean.JSON(map[string]any{"questions": questions})
 }
 
-func piQuestion(q gjson.Result) any {
+// piMade is a question with its suggestions made options.
+func piMade(q gjson.Result) any {
 	suggestions := q.Get("suggestions")
 	if !q.IsObject() || !suggestions.Exists() {
 		return json.RawMessage(q.Raw)
@@ -225,7 +226,33 @@ func (pi) holds() holds {
 }
 
 func (pi) write(c convert.Call) any {
-	return toolUse{c.ID, "ask_user", questionList{questionsJSON(withoutPreviews(c.Questions))}}
+	return toolUse{c.ID, "ask_user", struct {
+		Questions []piQuestion `json:"questions"`
+	}{piQuestions(c)}}
+}
+
+// piQuestion and piOption leave out what pi's schema leaves out.
+type piQuestion struct {
+	Question    string     `json:"question"`
+	Header      string     `json:"header,omitempty"`
+	Options     []piOption `json:"options,omitempty"`
+	MultiSelect bool       `json:"multiSelect,omitempty"`
+}
+
+type piOption struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+func piQuestions(c convert.Call) []piQuestion {
+	list := make([]piQuestion, len(c.Questions))
+	for i, q := range c.Questions {
+		list[i] = piQuestion{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect}
+		for _, o := range q.Options {
+			list[i].Options = append(list[i].Options, piOption{o.Label, o.Description})
+		}
+	}
+	return list
 }
 
 // read pairs answers with questions by their texts, in the order of the

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/group"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -61,7 +62,7 @@ func startProcess(argv []string, dir string) (*process, error) {
 	p.cmd.Dir = dir
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = exitGrace // of what the agent left running
-	setGroup(p.cmd)
+	group.Set(p.cmd)
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (p *process) explain() error {
 func (p *process) end() {
 	defer p.stdout.Close()
 	_ = p.stdin.Close()
-	for _, next := range []func(*exec.Cmd){termGroup, killGroup} {
+	for _, next := range []func(*exec.Cmd){group.Term, group.Kill} {
 		select {
 		case <-p.exited:
 		case <-time.After(endGrace):

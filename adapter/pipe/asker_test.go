@@ -290,3 +290,22 @@ func FuzzAsker(f *testing.F) {
 		_ = out.Close()
 	})
 }
+
+// A sub-agent without a parent asks over the pipe, and one with a parent asks
+// that. Each failure says whose it is, once.
+func TestEscalation(t *testing.T) {
+	for reason, policy := range map[string]func(adapter.Resolver) adapter.SubAgents{
+		"User input request failed: no screen":                  func(r adapter.Resolver) adapter.SubAgents { return adapter.SubAgents{User: r} },
+		"Question failed: User input request failed: no screen": func(r adapter.Resolver) adapter.SubAgents { return adapter.SubAgents{Parent: r} },
+	} {
+		a, f := ends(t, "opal")
+		done := make(chan convert.Outcome, 1)
+		go func() {
+			o, _ := policy(a).Ask(t.Context(), call(name))
+			done <- o
+		}()
+		require.True(t, f.in.Scan())
+		f.writes(`{"jsonrpc":"2.0","id":"req-1","error":{"code":-32603,"message":"no screen"}}`)
+		require.Equal(t, reason, (<-done).Reason)
+	}
+}

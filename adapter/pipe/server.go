@@ -106,11 +106,11 @@ func (s *Server) ask(ctx context.Context, c convert.Call) Reply {
 	return replyOf(ctx, c, o, err)
 }
 
-// replyOf is the reply with what a resolver returned. Nobody is there any more
-// who could have cancelled when the context has ended.
+// replyOf is the reply with what a resolver returned. When the context has ended,
+// it was nobody's choice.
 func replyOf(ctx context.Context, c convert.Call, o convert.Outcome, err error) Reply {
 	o, _ = adapter.Settle(c, o, err)
-	if ctx.Err() != nil && o.Status != convert.Answered {
+	if ctx.Err() != nil && o.Status != convert.Answered && o.Status != convert.Disconnected {
 		o = convert.Outcome{Status: convert.Cancelled}
 	}
 	return Reply{Reply: dialect.Reply{Outcome: o, AnsweredAt: time.Now(), Mode: "rpc"}}

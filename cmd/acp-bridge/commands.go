@@ -121,8 +121,9 @@ func talking() []command {
 		name: "rpc", summary: "answer pi's and Opal's requests on stdin and stdout",
 		about: "Read requests from stdin, one JSON object a line: pi's ask_user_request and Opal's client/ask_user. Ask them in the terminal, one at a time, " +
 			"and write the responses to stdout. Without a terminal each waits in a file until that is answered: see acp-bridge questions. " +
-			"With --answers nobody is asked: each question takes the next entry, or that of its text, and a request for which there is none fails.",
-		examples: []example{{"acp-bridge rpc", "started by the agent, with a terminal beside it"}, {"acp-bridge rpc --headless", "answered in files"}},
+			"With --answers nobody is asked: each question takes the next entry, or that of its text, and a request for which there is none fails. " +
+			"With --acp the questions are asked in the editor that started it.",
+		examples: []example{{"acp-bridge rpc", "started by the agent, with a terminal beside it"}, {"acp-bridge rpc --headless", "answered in files"}, {"acp-bridge rpc --acp -- my-agent", "started by an editor: asked there"}},
 		env:      state, make: rpcCommand,
 	}, {
 		name: "proxy", args: "-- AGENT [ARGUMENTS]", summary: "run any ACP agent in an editor, its questions included",

@@ -15,12 +15,15 @@ func rpcCommand(fs *flagSet) runner {
 	var answers answerFlags
 	var only string
 	var headless bool
+	var editor acpFlags
 	fs.StringVar(&only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
 	fs.values("dialect", "pi", "opal")
 	fs.BoolVar(&a.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&headless, "headless", false, "use no terminal even if there is one")
 	answers.flags(fs)
+	editor.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
+		args, editor.command = cutArgs(args)
 		err := fs.parseFlags(args, ": requests are read from stdin")
 		switch {
 		case err != nil:
@@ -29,6 +32,14 @@ func rpcCommand(fs *flagSet) runner {
 			return misused("--dialect must be pi or opal, got %q", only)
 		case answers.file == "-":
 			return misused("stdin cannot hold both the requests and the answers")
+		case editor.on && (headless || a.plain || answers.given || answers.file != ""):
+			return misused("with --acp the editor answers: --headless, --plain and --answers have no place")
+		}
+		if err := editor.check(); err != nil {
+			return err
+		}
+		if editor.on {
+			return editor.serve(ctx, only, s)
 		}
 		if err := a.prepare(answers, headless, s); err != nil {
 			return err

@@ -38,6 +38,8 @@ type Options struct {
 	Once   bool
 	// Wire shows the lines of the connection between the others.
 	Wire bool
+	// WireFull shows them whole, with what they hold on lines of its own.
+	WireFull bool
 	// Resolver answers the agent's questions in the user's place.
 	Resolver adapter.Resolver
 }

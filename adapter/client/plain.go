@@ -39,7 +39,7 @@ type plain struct {
 }
 
 func runPlain(ctx context.Context, l *link, o *Options, start func()) error {
-	p := &plain{ctx: ctx, l: l, o: o, working: true, screen: screen{Replay: o.replays()}}
+	p := &plain{ctx: ctx, l: l, o: o, working: true, screen: screen{Replay: o.replays()}, wire: wire{full: o.WireFull}}
 	if f, ok := o.In.(*os.File); ok {
 		p.typed = term.IsTerminal(f.Fd())
 	}
@@ -126,7 +126,7 @@ func (p *plain) event(v any) {
 	case updated:
 		p.screen.Update(v.update)
 	case traced:
-		p.screen.Trace(p.wire.line(v.dir, v.line, p.screen.Width))
+		p.screen.Trace(p.wire.lines(v.dir, v.line, p.screen.Width))
 	case asked:
 		p.screen.endText()
 		if p.o.Resolver == nil {

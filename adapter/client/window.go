@@ -82,7 +82,7 @@ func runWindow(ctx context.Context, l *link, o *Options, start func()) error {
 	if d.Width <= 0 || d.Height <= 0 { // a terminal that does not know its size
 		d.Width, d.Height = 80, 24
 	}
-	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height, transcript: transcript}
+	w := &window{ctx: ctx, l: l, o: o, now: time.Now, prompt: newPrompt(), height: d.Height, transcript: transcript, wire: wire{full: o.WireFull}}
 	w.screen = screen{Width: d.Width, Live: true, Style: true, NoColor: d.NoColor, Replay: o.replays()}
 	w.since = w.now()
 	start()
@@ -173,7 +173,7 @@ func (w *window) event(v any) {
 	case updated:
 		w.updated(v.update)
 	case traced:
-		w.screen.Trace(w.wire.line(v.dir, v.line, w.screen.Width))
+		w.screen.Trace(w.wire.lines(v.dir, v.line, w.screen.Width))
 	case asked:
 		w.screen.endText()
 		w.screen.explain(v.request)

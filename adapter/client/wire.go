@@ -16,7 +16,29 @@ const wireWidth = 160
 // wire shows the lines of a connection to people. It remembers requests, so
 // that a reply can be named by what it replies to.
 type wire struct {
+	full    bool
 	methods map[string]string // by who asked and the request's id
+}
+
+// lines is a line of the connection as it is shown: in short, or with all that it
+// holds below.
+func (w *wire) lines(dir ndjson.Direction, raw string, width int) []string {
+	short := w.line(dir, raw, width)
+	m := gjson.Parse(raw)
+	if !w.full || !m.IsObject() {
+		return []string{short}
+	}
+	head, _, _ := strings.Cut(short, " {")
+	list := []string{head}
+	for _, part := range []string{"params", "result", "error"} {
+		if v := m.Get(part); v.Exists() {
+			for line := range strings.Lines(v.Get(`@pretty:{"indent":"  "}`).Raw) {
+				deep := len(line) - len(strings.TrimLeft(line, " "))
+				list = append(list, strings.Repeat(" ", 2+deep)+clean.Line(line))
+			}
+		}
+	}
+	return list
 }
 
 // line is a line of the connection in short: an arrow, → to the agent and ←
@@ -63,5 +85,15 @@ func (w *wire) line(dir ndjson.Direction, raw string, width int) string {
 	return cells.Cut(clean.Line(line), width)
 }
 
-// Trace adds a line of the wire between the others.
-func (s *screen) Trace(line string) { s.done = append(s.done, s.faint(line)) }
+// Trace adds lines of the wire between the others.
+func (s *screen) Trace(lines []string) {
+	for _, line := range lines {
+		parts := []string{line}
+		if s.Width > 0 {
+			parts = cells.Wrap(line, s.Width)
+		}
+		for _, part := range parts {
+			s.done = append(s.done, s.faint(part))
+		}
+	}
+}

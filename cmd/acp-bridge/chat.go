@@ -13,7 +13,7 @@ import (
 func chatCommand(fs *flagSet) runner {
 	o := clientOptions()
 	fs.BoolVar(&o.Plain, "plain", false, "read and write lines, without drawing")
-	fs.BoolVar(&o.Wire, "wire", false, "show the ACP messages")
+	wireFlag(fs, &o)
 	fs.BoolVar(&o.Resume, "resume", false, "choose one of the agent's sessions of this directory to go on with")
 	fs.StringVar(&o.Session, "session", "", "go on with the session that has this `id`")
 	fs.StringVar(&o.Dir, "cwd", "", "working `directory` of the agent and its session (default: here)")
@@ -29,6 +29,19 @@ func chatCommand(fs *flagSet) runner {
 		defer stop()
 		return chatResult(client.RunAgent(ctx, agent, s.client(o)))
 	}
+}
+
+// wireFlag is the flag that shows the connection, in short or in full.
+func wireFlag(fs *flagSet, o *client.Options) {
+	fs.BoolFunc("wire", "show the ACP messages, a line each; --wire=full shows them whole", func(v string) error {
+		switch v {
+		case "true", "full", "false":
+		default:
+			return errors.New("expected full, or nothing")
+		}
+		o.Wire, o.WireFull = v != "false", v == "full"
+		return nil
+	})
 }
 
 func clientOptions() client.Options { return client.Options{Version: version()} }

@@ -80,7 +80,7 @@ func talking() []command {
 		examples: []example{
 			{"acp-bridge demo", "answer in the picker"},
 			{"acp-bridge demo --answers " + answers, "without a terminal"},
-			{"acp-bridge demo --wire", "with the messages of ACP"},
+			{"acp-bridge demo --wire=full", "with the messages of ACP; --wire alone shortens them"},
 			{"acp-bridge chat -- acp-bridge demo --stdio", "as the agent of another client"},
 		},
 		env: append([]string{hubEnv, tokenEnv}, terminal...), make: demoCommand,

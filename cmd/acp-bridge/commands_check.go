@@ -47,6 +47,15 @@ func checking() []command {
 		},
 		env: append(claude, "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY"), make: doctorCommand,
 	}, {
+		name: "check-client", summary: "for authors of editors: check how yours asks",
+		about: "An agent that your editor starts. It asks every kind of question in turn, says in the conversation what to do, looks at what comes back on the wire, " +
+			"and ends with a table: what the client can do, what it got wrong, and how its users will be asked. Any prompt begins.",
+		examples: []example{
+			{`acp-bridge check-client`, "what the editor starts, in the place of acp-bridge"},
+			{"acp-bridge chat -- acp-bridge check-client", "check the client in the terminal"},
+		},
+		make: checkClientCommand,
+	}, {
 		name: "completion", args: "bash|zsh|fish", summary: "print the completion for a shell",
 		about: "Print a script with which a shell completes commands, flags and their values.",
 		examples: []example{

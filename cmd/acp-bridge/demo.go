@@ -23,7 +23,7 @@ type demoOptions struct {
 // demoCommand lets a scripted agent ask its questions over a real connection.
 func demoCommand(fs *flagSet) runner {
 	o := &demoOptions{client: clientOptions()}
-	fs.BoolVar(&o.client.Wire, "wire", false, "show the ACP messages")
+	wireFlag(fs, &o.client)
 	fs.BoolVar(&o.client.Plain, "plain", false, "read and write lines, without drawing")
 	o.answers.flags(fs)
 	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout: put it into an editor")

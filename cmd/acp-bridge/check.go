@@ -1,0 +1,22 @@
+package main
+
+import (
+	"context"
+
+	"github.com/acp-bridge/acp-bridge/adapter/check"
+)
+
+// checkClientCommand is an agent that checks the client that starts it.
+func checkClientCommand(fs *flagSet) runner {
+	return func(ctx context.Context, args []string, s streams) error {
+		if err := fs.parseFlags(args, ""); err != nil {
+			return err
+		}
+		if isTerminal(s.in) {
+			return misused("stdin is a terminal: name this as an agent in your editor, or run acp-bridge chat -- acp-bridge check-client")
+		}
+		ctx, stop := endSignals(ctx)
+		defer stop()
+		return check.Serve(ctx, s.in, s.out, check.Options{Version: version()})
+	}
+}

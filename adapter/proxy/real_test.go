@@ -1,0 +1,255 @@
+package proxy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/proxy/modeltest"
+	"github.com/acp-bridge/acp-bridge/adapter/proxy/realtest"
+)
+
+// The real agents, each with a stand-in for its model, behind the proxy. They are
+// run where they are installed: ACP_BRIDGE_REAL_AGENTS names the folder, see
+// package realtest. ACP_BRIDGE_REAL_AGENTS_MORE=1 runs those that take long.
+
+type object = map[string]any
+
+// realAgent is what differs between agents in the suite.
+type realAgent struct {
+	name string
+	more bool // not in the short run
+	// tool and one, two are the model's calls: one question, or two with several
+	// picks.
+	tool     string
+	one, two object
+	// words is set for an agent that takes own words, several for one that takes
+	// several picks.
+	words, several bool
+	// dismissed is what the model gets when the user dismisses the question;
+	// empty if the turn ends instead.
+	dismissed string
+	// declined is the same for a form that is declined, if it differs.
+	declined string
+}
+
+func question(keys ...string) (one, two object) {
+	multi := "multiSelect"
+	if len(keys) > 0 {
+		multi = keys[0]
+	}
+	database := object{"header": "Database", "question": "Which database?", multi: false, "options": []any{
+		object{"label": "PostgreSQL", "description": "Relational"}, object{"label": "SQLite", "description": "A file"}}}
+	features := object{"header": "Features", "question": "Which features?", multi: true, "options": []any{
+		object{"label": "Auth", "description": "Login"}, object{"label": "Logs", "description": "To a file"}, object{"label": "Cache", "description": "In memory"}}}
+	return object{"questions": []any{database}}, object{"questions": []any{database, features}}
+}
+
+// realAgents are those of the suite.
+func realAgents() []realAgent {
+	claude1, claude2 := question()
+	snake1, snake2 := question("multi_select")
+	open1, open2 := question("multiple")
+	codex := func(n int) object {
+		list := []any{
+			object{"id": "db", "header": "Database", "question": "Which database?", "options": []any{object{"label": "PostgreSQL", "description": "a"}, object{"label": "SQLite", "description": "b"}}},
+			object{"id": "feat", "header": "Features", "question": "Which features?", "options": []any{object{"label": "Auth", "description": "a"}, object{"label": "Cache", "description": "b"}}},
+		}
+		return object{"questions": list[:n]}
+	}
+	return []realAgent{
+		{name: "grok", tool: "ask_user_question", one: snake1, two: snake2, words: true, several: true, dismissed: "declined"},
+		{name: "kimi", tool: "AskUserQuestion", one: snake1, two: snake2, several: true, dismissed: "dismissed"},
+		{name: "qwen", tool: "ask_user_question", one: claude1, two: claude2, words: true, several: true},
+		{name: "codex", tool: "request_user_input", one: codex(1), two: codex(2), words: true, dismissed: `{"answers":{}}`},
+		{name: "goose", tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
+		{name: "opencode", tool: "question", one: open1, two: open2, words: true, several: true},
+		{name: "gemini", more: true, tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
+		{name: "copilot", more: true, tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
+		{name: "kilo", more: true, tool: "question", one: open1, two: open2, words: true, several: true, dismissed: "dismissed"},
+		{name: "droid", more: true, tool: "acp-bridge___ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
+		{name: "nanocoder", more: true, tool: "ask_user", one: object{"question": "Which database?", "options": []any{"PostgreSQL", "SQLite"}}, dismissed: "dismissed"},
+		{name: "claude", more: true, tool: "AskUserQuestion", one: claude1, two: claude2, words: true, several: true, dismissed: "aborted", declined: "did not answer"},
+	}
+}
+
+func TestReal(t *testing.T) {
+	if os.Getenv(realtest.Folder) == "" {
+		t.Skip(realtest.Folder + " is not set")
+	}
+	for _, a := range realAgents() {
+		t.Run(a.name, func(t *testing.T) {
+			if a.more && os.Getenv(realtest.Folder+"_MORE") == "" {
+				t.Skip("not in the short run: set " + realtest.Folder + "_MORE")
+			}
+			agent, err := realtest.Find(a.name)
+			if errors.Is(err, realtest.ErrMissing) {
+				t.Skip("NOT RUN, the agent is not installed: ", err)
+			}
+			require.NoError(t, err)
+			a.suite(t, agent)
+		})
+	}
+}
+
+func (a realAgent) suite(t *testing.T, agent realtest.Agent) {
+	t.Run("one question", func(t *testing.T) {
+		r := a.start(t, agent, noForms, a.one)
+		r.user.pick("SQLite")
+		r.prompt(t, "Set up a service")
+		got := r.result(t)
+		require.Contains(t, got, "SQLite")
+		require.NotContains(t, got, "PostgreSQL")
+	})
+	t.Run("one question, in a form", func(t *testing.T) {
+		r := a.start(t, agent, withForms, a.one)
+		r.user.fill("SQLite")
+		r.prompt(t, "Set up a service")
+		got := r.result(t)
+		require.Contains(t, got, "SQLite")
+		require.NotContains(t, got, "PostgreSQL")
+	})
+	if a.two != nil {
+		t.Run("two questions", func(t *testing.T) {
+			r := a.start(t, agent, noForms, a.two)
+			r.user.pick("SQLite")
+			r.user.pick("Auth")
+			if a.several {
+				r.user.pick("Cache", "__done__")
+			}
+			r.prompt(t, "Set up a service")
+			got := r.result(t)
+			require.Contains(t, got, "SQLite")
+			require.Contains(t, got, "Auth")
+			require.Equal(t, a.several, strings.Contains(got, "Cache"), got)
+			require.NotContains(t, got, "Logs")
+		})
+	}
+	t.Run("own words", func(t *testing.T) {
+		r := a.start(t, agent, noForms, a.one)
+		if !a.words {
+			r.user.pick("SQLite")
+			r.prompt(t, "Set up a service")
+			require.NotContains(t, r.user.offered(), "__other__", "the agent would lose them")
+			return
+		}
+		r.user.pick("__other__")
+		reply := r.prompt(t, "Set up a service")
+		require.True(t, reply.Get("_meta.acp-bridge.waitingFor").Exists(), reply.Raw)
+		r.prompt(t, "DuckDB, in memory")
+		require.Contains(t, r.result(t), "DuckDB, in memory")
+	})
+	t.Run("dismissed", func(t *testing.T) {
+		r := a.start(t, agent, noForms, a.one)
+		r.user.dismiss()
+		r.prompt(t, "Set up a service")
+		a.refused(t, r, a.dismissed)
+	})
+	t.Run("declined", func(t *testing.T) {
+		r := a.start(t, agent, withForms, a.one)
+		r.user.decline()
+		r.prompt(t, "Set up a service")
+		want := a.dismissed
+		if a.declined != "" {
+			want = a.declined
+		}
+		a.refused(t, r, want)
+	})
+	t.Run("session/cancel while it is open", func(t *testing.T) {
+		r := a.start(t, agent, noForms, a.one)
+		r.user.hold()
+		done := r.promptSoon("Set up a service")
+		r.user.awaitAsked(t)
+		r.cancel(t)
+		require.Equal(t, "cancelled", r.await(t, done).Get("stopReason").Str)
+		require.Len(t, r.model.Requests(), 1, "the model is not called again")
+	})
+	t.Run("killed while it is open", func(t *testing.T) {
+		r := a.start(t, agent, noForms, a.one)
+		r.user.hold()
+		done := r.promptSoon("Set up a service")
+		r.user.awaitAsked(t)
+		require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL))
+		select {
+		case answer := <-done:
+			require.ErrorContains(t, answer.err, "the agent is gone")
+		case <-time.After(realPatience):
+			require.Fail(t, "the prompt does not end")
+		}
+		require.Error(t, r.end(t), "the command says so")
+	})
+}
+
+// refused checks what the model got from a user who did not answer.
+func (a realAgent) refused(t *testing.T, r *realRun, want string) {
+	t.Helper()
+	if want == "" { // the turn ends
+		require.Len(t, r.model.Requests(), 1, "the model is not called again")
+		return
+	}
+	got := r.result(t)
+	require.Contains(t, got, want)
+	require.NotContains(t, got, "SQLite")
+}
+
+// pid is the agent's process, which wrote it down.
+func (r *realRun) pid(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(r.pidFile)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	return pid
+}
+
+// noteProcess is an agent's command that writes down its process.
+func noteProcess(args []string, file string) []string {
+	return append([]string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, file}, args...)
+}
+
+func (a realAgent) start(t *testing.T, agent realtest.Agent, capabilities string, input object) *realRun {
+	t.Helper()
+	model := modeltest.New(t)
+	model.Script(modeltest.Use("call_real0001", a.tool, input), modeltest.Say("Thank you."))
+	dir, err := os.MkdirTemp("", "real-"+a.name)
+	require.NoError(t, err)
+	t.Cleanup(func() { removeSoon(dir) })
+	start, err := agent.Prepare(dir, model.URL)
+	require.NoError(t, err)
+	pids := filepath.Join(dir, "pid")
+	start.Args = noteProcess(start.Args, pids)
+	r := newRealRun(t, a.name, start, model, capabilities)
+	r.pidFile = pids
+	return r
+}
+
+// removeSoon removes a folder in which what an agent left behind may still write.
+func removeSoon(dir string) {
+	for range 20 {
+		if os.RemoveAll(dir) == nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// result is what the model was told about its question.
+func (r *realRun) result(t *testing.T) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), realPatience)
+	defer cancel()
+	requests, err := r.model.Await(ctx, 2)
+	require.NoError(t, err, "%v", r.model.Other())
+	text, ok := requests[1].Result("")
+	require.True(t, ok, "the model got no result: %s", fmt.Sprint(requests[1].Users))
+	return text
+}

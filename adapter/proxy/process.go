@@ -23,6 +23,8 @@ const (
 	// exitGrace is how long the exit of an agent that closed its output is waited
 	// for, to say what it was.
 	exitGrace = time.Second
+	// drainGrace is how long the output of an agent that has ended is still read.
+	drainGrace = 250 * time.Millisecond
 )
 
 // process is a running agent.
@@ -60,6 +62,8 @@ func startProcess(c Command) (*process, error) {
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait()
+			killGroup(p.cmd) // what it left behind would hold its output open
+			_ = p.stdout.SetReadDeadline(time.Now().Add(drainGrace))
 		}
 	}()
 	err = <-started

@@ -74,6 +74,9 @@ func (s *side) ask(ctx context.Context, a *adapter.Adapter, session, tool, dir s
 	call := req.Call
 	call.Session, call.ID = session, tool
 	outcome, _ := a.Ask(ctx, call)
+	if ctx.Err() != nil {
+		return nil // the agent has cancelled it itself, and a rejection would end its turn otherwise
+	}
 	id := gjson.GetBytes(item, "id").Str
 	if outcome.Status != convert.Answered {
 		return s.reject(id, dir, outcome.Err())

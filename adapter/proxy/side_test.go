@@ -86,16 +86,24 @@ func TestAsideWithdrawn(t *testing.T) {
 	request := p.editor.until("session/request_permission")
 	p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}}}`)
 	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
-	require.Contains(t, <-a.told, "/reject")
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
+	p.prompt("p2", "next") // goes out when the question is over
+	require.Equal(t, "p2", p.agent.until("session/prompt").Get("id").Str)
+	require.Empty(t, a.told)
 }
 
+// The agent knows of the cancel: a rejection would end its turn in another way.
 func TestAsideCancelled(t *testing.T) {
 	p, a := withAside(t)
 	p.editor.until("session/request_permission")
 	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
 	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
 	p.editor.until("$/cancel_request")
-	require.Contains(t, <-a.told, "/reject")
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"cancelled"}}`)
+	require.Equal(t, "cancelled", p.editor.reply().Get("result.stopReason").Str)
+	p.prompt("p2", "next")
+	require.Equal(t, "p2", p.agent.until("session/prompt").Get("id").Str)
+	require.Empty(t, a.told)
 }
 
 // startAside is start for an agent with a side channel.

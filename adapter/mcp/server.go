@@ -82,6 +82,7 @@ type Server struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
+	http    bool // sessions have no stream whose end ends them
 	open    map[string]*ticket
 	order   []string // of the tickets, the oldest first
 	running sync.WaitGroup
@@ -123,6 +124,9 @@ func (writer) Close() error { return nil }
 
 // Handler serves MCP as streamable HTTP. Sessions belong to the handler.
 func (s *Server) Handler() http.Handler {
+	s.mu.Lock()
+	s.http = true
+	s.mu.Unlock()
 	sessions := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -145,8 +149,20 @@ func (s *Server) Handler() http.Handler {
 // maxBody is the largest request that is taken; questions are far smaller.
 const maxBody = 4 << 20
 
-// Close withdraws what is open and waits until that is done.
+// Close withdraws what is open and waits until that is done. Sessions over HTTP
+// end with it: clients do not always say that theirs is over.
 func (s *Server) Close() {
 	s.cancel()
 	s.running.Wait()
+	s.mu.Lock()
+	overHTTP := s.http
+	s.mu.Unlock()
+	if !overHTTP {
+		return
+	}
+	for session := range s.sdk.Sessions() {
+		if err := session.Close(); err != nil {
+			s.log.Debug("a session was not closed", "err", err)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -278,4 +279,43 @@ func TestHTTP(t *testing.T) {
 	text, _, err := call(t.Context(), session, questions)
 	require.NoError(t, err)
 	require.Contains(t, text, "SQLite")
+}
+
+// A client that is killed does not end its session; the server does.
+func TestHTTPClientGone(t *testing.T) {
+	a := newAsks()
+	s := mcp.New(mcp.Options{Resolver: a})
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	ctx, kill := context.WithCancel(t.Context())
+	send := func(session, body string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			r.Header.Set("Mcp-Session-Id", session)
+		}
+		return server.Client().Do(r)
+	}
+	post := func(session, body string) *http.Response {
+		resp, err := send(session, body)
+		require.NoError(t, err)
+		return resp
+	}
+	resp := post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	require.NoError(t, resp.Body.Close())
+	id := resp.Header.Get("Mcp-Session-Id")
+	require.NotEmpty(t, id)
+	require.NoError(t, post(id, `{"jsonrpc":"2.0","method":"notifications/initialized"}`).Body.Close())
+	done := make(chan error, 1)
+	go func() {
+		_, err := send(id, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+mcp.ToolName+`","arguments":`+questions+`}}`)
+		done <- err
+	}()
+	<-a.calls
+	kill() // and no word more
+	require.Error(t, <-done)
+	s.Close()
+	require.Error(t, <-a.ended)
 }

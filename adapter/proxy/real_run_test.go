@@ -1,3 +1,5 @@
+//go:build linux
+
 package proxy_test
 
 import (
@@ -21,7 +23,7 @@ import (
 )
 
 // realPatience is how long a real agent may take for anything, on a busy machine.
-const realPatience = 3 * time.Minute
+const realPatience = time.Minute
 
 const (
 	noForms   = `{}`
@@ -33,7 +35,11 @@ type realRun struct {
 	model   *modeltest.Server
 	editor  *conn.Conn
 	user    *realUser
-	session string
+	dir     string
+	tool    string // that asks
+	opened  int    // sessions
+	session string // the last one
+	task    string // what its prompt says
 	pidFile string
 	ended   chan error
 	close   func()
@@ -50,7 +56,7 @@ func newRealRun(t *testing.T, name string, start realtest.Start, model *modeltes
 	require.NoError(t, err)
 	toEditor, fromProxy, err := os.Pipe()
 	require.NoError(t, err)
-	r := &realRun{model: model, user: &realUser{asked: make(chan struct{}, 100)}, ended: make(chan error, 1)}
+	r := &realRun{model: model, dir: start.Dir, user: &realUser{asked: make(chan struct{}, 100)}, ended: make(chan error, 1)}
 	var profile proxy.Profile
 	for _, p := range proxy.Profiles() {
 		if p.Name == name {
@@ -78,8 +84,6 @@ func newRealRun(t *testing.T, name string, start realtest.Start, model *modeltes
 		toEditor.Close()
 	})
 	r.call(t, "initialize", object{"protocolVersion": 1, "clientCapabilities": json.RawMessage(capabilities), "clientInfo": object{"name": "test", "version": "1"}})
-	r.session = r.call(t, "session/new", object{"cwd": start.Dir, "mcpServers": []any{}}).Get("sessionId").Str
-	require.NotEmpty(t, r.session)
 	return r
 }
 
@@ -154,6 +158,16 @@ func (u *realUser) reply(results ...string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.replies = append(u.replies, results...)
+}
+
+// forget begins anew.
+func (u *realUser) forget() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.replies, u.seen = nil, ""
+	for len(u.asked) > 0 {
+		<-u.asked
+	}
 }
 
 func (u *realUser) pick(ids ...string) {

@@ -1,7 +1,10 @@
+//go:build linux
+
 package proxy_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -20,14 +23,13 @@ import (
 
 // The real agents, each with a stand-in for its model, behind the proxy. They are
 // run where they are installed: ACP_BRIDGE_REAL_AGENTS names the folder, see
-// package realtest. ACP_BRIDGE_REAL_AGENTS_MORE=1 runs those that take long.
+// package realtest. ACP_BRIDGE_REAL_AGENTS_LONGER=1 runs all of them.
 
 type object = map[string]any
 
 // realAgent is what differs between agents in the suite.
 type realAgent struct {
 	name string
-	more bool // not in the short run
 	// tool and one, two are the model's calls: one question, or two with several
 	// picks.
 	tool     string
@@ -73,12 +75,12 @@ func realAgents() []realAgent {
 		{name: "codex", tool: "request_user_input", one: codex(1), two: codex(2), words: true, dismissed: `{"answers":{}}`},
 		{name: "goose", tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
 		{name: "opencode", tool: "question", one: open1, two: open2, words: true, several: true},
-		{name: "gemini", more: true, tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
-		{name: "copilot", more: true, tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
-		{name: "kilo", more: true, tool: "question", one: open1, two: open2, words: true, several: true, dismissed: "dismissed"},
-		{name: "droid", more: true, tool: "acp-bridge___ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
-		{name: "nanocoder", more: true, tool: "ask_user", one: object{"question": "Which database?", "options": []any{"PostgreSQL", "SQLite"}}, dismissed: "dismissed"},
-		{name: "claude", more: true, tool: "AskUserQuestion", one: claude1, two: claude2, words: true, several: true, dismissed: "aborted", declined: "did not answer"},
+		{name: "gemini", tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
+		{name: "copilot", tool: "ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
+		{name: "kilo", tool: "question", one: open1, two: open2, words: true, several: true, dismissed: "dismissed"},
+		{name: "droid", tool: "acp-bridge___ask_the_user", one: claude1, two: claude2, words: true, several: true, dismissed: "dismissed the question", declined: "declined to answer"},
+		{name: "nanocoder", tool: "ask_user", one: object{"question": "Which database?", "options": []any{"PostgreSQL", "SQLite"}}, dismissed: "dismissed"},
+		{name: "claude", tool: "AskUserQuestion", one: claude1, two: claude2, words: true, several: true, dismissed: "aborted", declined: "did not answer"},
 	}
 }
 
@@ -88,95 +90,56 @@ func TestReal(t *testing.T) {
 	}
 	for _, a := range realAgents() {
 		t.Run(a.name, func(t *testing.T) {
-			if a.more && os.Getenv(realtest.Folder+"_MORE") == "" {
-				t.Skip("not in the short run: set " + realtest.Folder + "_MORE")
-			}
 			agent, err := realtest.Find(a.name)
+			if agent.Long && os.Getenv(realtest.Longer) == "" {
+				t.Skip("not in the short run: set " + realtest.Longer)
+			}
 			if errors.Is(err, realtest.ErrMissing) {
 				t.Skip("NOT RUN, the agent is not installed: ", err)
 			}
 			require.NoError(t, err)
-			a.suite(t, agent)
+			t.Parallel()
+			a.withoutForms(t, agent)
+			a.withForms(t, agent)
 		})
 	}
 }
 
-func (a realAgent) suite(t *testing.T, agent realtest.Agent) {
+// withoutForms is one process with a session for each case. The last one kills
+// it.
+func (a realAgent) withoutForms(t *testing.T, agent realtest.Agent) {
+	r := a.start(t, agent, noForms)
 	t.Run("one question", func(t *testing.T) {
-		r := a.start(t, agent, noForms, a.one)
+		r.open(t, a.one)
 		r.user.pick("SQLite")
-		r.prompt(t, "Set up a service")
-		got := r.result(t)
-		require.Contains(t, got, "SQLite")
-		require.NotContains(t, got, "PostgreSQL")
-	})
-	t.Run("one question, in a form", func(t *testing.T) {
-		r := a.start(t, agent, withForms, a.one)
-		r.user.fill("SQLite")
-		r.prompt(t, "Set up a service")
+		r.prompt(t, r.task)
 		got := r.result(t)
 		require.Contains(t, got, "SQLite")
 		require.NotContains(t, got, "PostgreSQL")
 	})
 	if a.two != nil {
-		t.Run("two questions", func(t *testing.T) {
-			r := a.start(t, agent, noForms, a.two)
-			r.user.pick("SQLite")
-			r.user.pick("Auth")
-			if a.several {
-				r.user.pick("Cache", "__done__")
-			}
-			r.prompt(t, "Set up a service")
-			got := r.result(t)
-			require.Contains(t, got, "SQLite")
-			require.Contains(t, got, "Auth")
-			require.Equal(t, a.several, strings.Contains(got, "Cache"), got)
-			require.NotContains(t, got, "Logs")
-		})
+		t.Run("two questions", func(t *testing.T) { a.twoQuestions(t, r) })
 	}
-	t.Run("own words", func(t *testing.T) {
-		r := a.start(t, agent, noForms, a.one)
-		if !a.words {
-			r.user.pick("SQLite")
-			r.prompt(t, "Set up a service")
-			require.NotContains(t, r.user.offered(), "__other__", "the agent would lose them")
-			return
-		}
-		r.user.pick("__other__")
-		reply := r.prompt(t, "Set up a service")
-		require.True(t, reply.Get("_meta.acp-bridge.waitingFor").Exists(), reply.Raw)
-		r.prompt(t, "DuckDB, in memory")
-		require.Contains(t, r.result(t), "DuckDB, in memory")
-	})
+	t.Run("own words", func(t *testing.T) { a.ownWords(t, r) })
 	t.Run("dismissed", func(t *testing.T) {
-		r := a.start(t, agent, noForms, a.one)
+		r.open(t, a.one)
 		r.user.dismiss()
-		r.prompt(t, "Set up a service")
+		r.prompt(t, r.task)
 		a.refused(t, r, a.dismissed)
 	})
-	t.Run("declined", func(t *testing.T) {
-		r := a.start(t, agent, withForms, a.one)
-		r.user.decline()
-		r.prompt(t, "Set up a service")
-		want := a.dismissed
-		if a.declined != "" {
-			want = a.declined
-		}
-		a.refused(t, r, want)
-	})
 	t.Run("session/cancel while it is open", func(t *testing.T) {
-		r := a.start(t, agent, noForms, a.one)
+		r.open(t, a.one)
 		r.user.hold()
-		done := r.promptSoon("Set up a service")
+		done := r.promptSoon(r.task)
 		r.user.awaitAsked(t)
 		r.cancel(t)
 		require.Equal(t, "cancelled", r.await(t, done).Get("stopReason").Str)
-		require.Len(t, r.model.Requests(), 1, "the model is not called again")
+		require.Equal(t, 1, len(r.model.Requests()), "the model is not called again")
 	})
 	t.Run("killed while it is open", func(t *testing.T) {
-		r := a.start(t, agent, noForms, a.one)
+		r.open(t, a.one)
 		r.user.hold()
-		done := r.promptSoon("Set up a service")
+		done := r.promptSoon(r.task)
 		r.user.awaitAsked(t)
 		require.NoError(t, syscall.Kill(r.pid(t), syscall.SIGKILL))
 		select {
@@ -189,11 +152,64 @@ func (a realAgent) suite(t *testing.T, agent realtest.Agent) {
 	})
 }
 
+// withForms is another process, for an editor that shows forms.
+func (a realAgent) withForms(t *testing.T, agent realtest.Agent) {
+	r := a.start(t, agent, withForms)
+	t.Run("one question, in a form", func(t *testing.T) {
+		r.open(t, a.one)
+		r.user.fill("SQLite")
+		r.prompt(t, r.task)
+		got := r.result(t)
+		require.Contains(t, got, "SQLite")
+		require.NotContains(t, got, "PostgreSQL")
+	})
+	t.Run("declined", func(t *testing.T) {
+		r.open(t, a.one)
+		r.user.decline()
+		r.prompt(t, r.task)
+		want := a.dismissed
+		if a.declined != "" {
+			want = a.declined
+		}
+		a.refused(t, r, want)
+	})
+}
+
+func (a realAgent) twoQuestions(t *testing.T, r *realRun) {
+	r.open(t, a.two)
+	r.user.pick("SQLite")
+	r.user.pick("Auth")
+	if a.several {
+		r.user.pick("Cache", "__done__")
+	}
+	r.prompt(t, r.task)
+	got := r.result(t)
+	require.Contains(t, got, "SQLite")
+	require.Contains(t, got, "Auth")
+	require.Equal(t, a.several, strings.Contains(got, "Cache"), got)
+	require.NotContains(t, got, "Logs")
+}
+
+func (a realAgent) ownWords(t *testing.T, r *realRun) {
+	r.open(t, a.one)
+	if !a.words {
+		r.user.pick("SQLite")
+		r.prompt(t, r.task)
+		require.NotContains(t, r.user.offered(), "__other__", "the agent would lose them")
+		return
+	}
+	r.user.pick("__other__")
+	reply := r.prompt(t, r.task)
+	require.True(t, reply.Get("_meta.acp-bridge.waitingFor").Exists(), reply.Raw)
+	r.prompt(t, "DuckDB, in memory")
+	require.Contains(t, r.result(t), "DuckDB, in memory")
+}
+
 // refused checks what the model got from a user who did not answer.
 func (a realAgent) refused(t *testing.T, r *realRun, want string) {
 	t.Helper()
 	if want == "" { // the turn ends
-		require.Len(t, r.model.Requests(), 1, "the model is not called again")
+		require.Equal(t, 1, len(r.model.Requests()), "the model is not called again")
 		return
 	}
 	got := r.result(t)
@@ -216,20 +232,49 @@ func noteProcess(args []string, file string) []string {
 	return append([]string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, file}, args...)
 }
 
-func (a realAgent) start(t *testing.T, agent realtest.Agent, capabilities string, input object) *realRun {
+// start starts an agent. It ends with the test, and leaves nothing.
+func (a realAgent) start(t *testing.T, agent realtest.Agent, capabilities string) *realRun {
 	t.Helper()
 	model := modeltest.New(t)
-	model.Script(modeltest.Use("call_real0001", a.tool, input), modeltest.Say("Thank you."))
 	dir, err := os.MkdirTemp("", "real-"+a.name)
 	require.NoError(t, err)
-	t.Cleanup(func() { removeSoon(dir) })
+	t.Cleanup(func() {
+		require.Empty(t, leftBehind(t, dir), "processes are left")
+		removeSoon(dir)
+	})
 	start, err := agent.Prepare(dir, model.URL)
 	require.NoError(t, err)
 	pids := filepath.Join(dir, "pid")
 	start.Args = noteProcess(start.Args, pids)
 	r := newRealRun(t, a.name, start, model, capabilities)
-	r.pidFile = pids
+	r.pidFile, r.tool = pids, a.tool
 	return r
+}
+
+// open opens a session in which the model asks.
+func (r *realRun) open(t *testing.T, input object) {
+	t.Helper()
+	r.opened++
+	r.task = fmt.Sprintf("Set up service %d-%s", r.opened, rand.Text())
+	r.model.Restart(r.task)
+	r.model.Script(modeltest.Use("call_real0001", r.tool, input), modeltest.Say("Thank you."))
+	r.user.forget()
+	r.session = r.call(t, "session/new", object{"cwd": r.dir, "mcpServers": []any{}}).Get("sessionId").Str
+	require.NotEmpty(t, r.session)
+}
+
+// leftBehind lists processes that were started in this home.
+func leftBehind(t *testing.T, home string) (left []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, file := range files {
+		if env, err := os.ReadFile(file); err == nil && strings.Contains(string(env), "HOME="+home) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+			left = append(left, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return left
 }
 
 // removeSoon removes a folder in which what an agent left behind may still write.

@@ -44,6 +44,7 @@ type Server struct {
 	stop chan struct{}
 
 	mu       sync.Mutex
+	words    string
 	script   []Reply
 	requests []Request
 	other    []string
@@ -79,6 +80,15 @@ func (s *Server) Script(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, replies...)
+}
+
+// Restart forgets what is left of the script and the calls so far, for another
+// conversation of the same agent. From now on only calls count whose body holds
+// the words: agents make calls for a conversation that is over.
+func (s *Server) Restart(words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script, s.requests, s.words = nil, nil, words
 }
 
 // Requests returns the calls so far that offered tools: those of
@@ -191,6 +201,9 @@ func (s *Server) take(req Request) Reply {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !req.Contains(s.words) {
+		return Say("ok")
+	}
 	s.requests = append(s.requests, req)
 	close(s.changed)
 	s.changed = make(chan struct{})

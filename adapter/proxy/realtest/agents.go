@@ -22,6 +22,9 @@ import (
 // each in a folder of its own name, as npm install --prefix leaves it.
 const Folder = "ACP_BRIDGE_REAL_AGENTS"
 
+// Longer is the environment variable that asks for the longer run.
+const Longer = Folder + "_LONGER"
+
 // ErrMissing means that an agent is not installed.
 var ErrMissing = errors.New("not installed")
 
@@ -35,6 +38,8 @@ type Agent struct {
 	// setUp returns arguments and environment, and writes configuration into a
 	// home.
 	setUp func(s *setting) (args, env []string)
+	// Long is set for agents of the longer run alone.
+	Long bool
 }
 
 // Start is how to start an agent.
@@ -98,6 +103,9 @@ func nodePath() string {
 // Node is the name of the folder, and of the npm package, with a node for the
 // agents.
 const Node = "node"
+
+// NodePackage is what npm installs in that folder.
+const NodePackage = "node@22.23.3"
 
 // setting is where an agent runs.
 type setting struct {

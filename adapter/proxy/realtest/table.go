@@ -9,18 +9,18 @@ import (
 // Agents lists the agents that are known here.
 func Agents() []Agent {
 	return []Agent{
-		{"grok", []string{"@xai-official/grok@1.0.41"}, ".bin/grok", grok},
-		{"kimi", []string{"@moonshot-ai/kimi-code@2.1.0"}, ".bin/kimi", kimi},
-		{"qwen", []string{"@qwen-code/qwen-code@0.24.4"}, ".bin/qwen", qwen},
-		{"codex", []string{"@agentclientprotocol/codex-acp@2.6.0"}, ".bin/codex-acp", codex},
-		{"goose", []string{"@aaif/goose-binary-linux-x64@1.52.0"}, "@aaif/goose-binary-linux-x64/bin/goose", goose},
-		{"opencode", []string{"opencode-ai@1.18.33"}, ".bin/opencode", opencode},
-		{"gemini", []string{"@google/gemini-cli@0.61.0"}, ".bin/gemini", gemini},
-		{"copilot", []string{"@github/copilot@1.0.102"}, ".bin/copilot", copilot},
-		{"kilo", []string{"@kilocode/cli@7.7.7"}, ".bin/kilo", kilo},
-		{"droid", []string{"droid@0.215.0"}, ".bin/droid", droid},
-		{"nanocoder", []string{"@nanocollective/nanocoder@1.30.0"}, ".bin/nanocoder", nanocoder},
-		{"claude", []string{"@agentclientprotocol/claude-agent-acp@0.99.1"}, ".bin/claude-agent-acp", claude},
+		{"grok", []string{"@xai-official/grok@1.0.41"}, ".bin/grok", grok, false},
+		{"kimi", []string{"@moonshot-ai/kimi-code@2.1.0"}, ".bin/kimi", kimi, false},
+		{"qwen", []string{"@qwen-code/qwen-code@0.24.4"}, ".bin/qwen", qwen, false},
+		{"codex", []string{"@agentclientprotocol/codex-acp@2.6.0"}, ".bin/codex-acp", codex, false},
+		{"goose", []string{"@aaif/goose-binary-linux-x64@1.52.0"}, "@aaif/goose-binary-linux-x64/bin/goose", goose, false},
+		{"opencode", []string{"opencode-ai@1.18.33"}, ".bin/opencode", opencode, false},
+		{"gemini", []string{"@google/gemini-cli@0.61.0"}, ".bin/gemini", gemini, true},
+		{"copilot", []string{"@github/copilot@1.0.102"}, ".bin/copilot", copilot, true},
+		{"kilo", []string{"@kilocode/cli@7.7.7"}, ".bin/kilo", kilo, true},
+		{"droid", []string{"droid@0.215.0"}, ".bin/droid", droid, true},
+		{"nanocoder", []string{"@nanocollective/nanocoder@1.30.0"}, ".bin/nanocoder", nanocoder, true},
+		{"claude", []string{"@agentclientprotocol/claude-agent-acp@0.99.1"}, ".bin/claude-agent-acp", claude, true},
 	}
 }
 

@@ -1,0 +1,21 @@
+// Command agents prints what npm has to install for the tests with real agents:
+// a line for each, its folder and its packages. With an argument it lists those
+// of the longer run too.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/proxy/realtest"
+)
+
+func main() {
+	fmt.Println(realtest.Node, realtest.NodePackage)
+	for _, a := range realtest.Agents() {
+		if !a.Long || len(os.Args) > 1 {
+			fmt.Println(a.Name, strings.Join(a.Packages, " "))
+		}
+	}
+}

@@ -82,7 +82,7 @@ func (p *proxy) setClient(params []byte) {
 	}
 	o, why := front.AskOptions(r)
 	o.Guard = o.Guard || p.opts.Guard
-	o.Desk, o.Logger = p.opts.Desk, p.log
+	o.Desk, o.Logger, o.Now = p.opts.Desk, p.log, p.opts.Now
 	if p.opts.First != 0 {
 		o.First, why = p.opts.First, "--ask"
 	}

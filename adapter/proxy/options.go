@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
@@ -15,6 +16,8 @@ type Options struct {
 	First adapter.Rung
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
+	// Now is the guard's clock; nil is [time.Now].
+	Now func() time.Time
 	// Agent is what is known of the agent before it says its name; the zero value
 	// is an agent that nobody knows.
 	Agent Profile

@@ -48,7 +48,12 @@ const call1, call2 = "toolu_1", "toolu_1:2"
 // Whatever goes wrong, and whenever: no answer is lost or invented, nothing
 // hangs, no process is left, and the next prompt works where there is an
 // editor. ACP_BRIDGE_FAULTS=N does all of it N times.
-func TestFaults(t *testing.T) {
+func TestFaults(t *testing.T) { testFaults(t, agent.Serve) }
+
+// The same with the proxy between the editor and the agent.
+func TestFaultsProxied(t *testing.T) { testFaults(t, proxied) }
+
+func testFaults(t *testing.T, serve serving) {
 	times, all := 1, false
 	if text := os.Getenv("ACP_BRIDGE_FAULTS"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -66,7 +71,7 @@ func TestFaults(t *testing.T) {
 			for c := range cases {
 				t.Run(c.name+"/"+c.rung+"/"+c.moment, func(t *testing.T) {
 					for range times {
-						newFaulty(t, c.rung, c.moment, c.fault).run()
+						newFaulty(t, c.rung, c.moment, c.fault, serve).run()
 					}
 				})
 			}
@@ -109,7 +114,7 @@ type faulty struct {
 	sent         atomic.Int64 // lines to the editor
 }
 
-func newFaulty(t *testing.T, rung, moment string, f fault) *faulty {
+func newFaulty(t *testing.T, rung, moment string, f fault, serve serving) *faulty {
 	request := jsonOf(t, object{"type": "control_request", "request_id": "req-1-" + call1, "request": object{
 		"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": call1, "input": object{"questions": qs(which, many)}}})
 	var flood [2]steps // before the question, and after
@@ -126,7 +131,7 @@ func newFaulty(t *testing.T, rung, moment string, f fault) *faulty {
 	plan = append(plan, ct.Wait("answered"), ct.Text("Noted."))
 	x := &faulty{T: t, fault: f, rung: rung, moment: moment}
 	x.cli = ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: plan}, {Match: "more", Steps: steps{ct.Text("More.")}}}})
-	x.e = serve(t, agent.Options{
+	x.e = serveWith(t, agent.Options{
 		Claude: x.cli.Path, First: faultRungs[rung].first, CancelGrace: 200 * time.Millisecond,
 		Trace: func(wire string, dir ndjson.Direction, text []byte) {
 			if wire != "editor" || dir == ndjson.In {
@@ -137,7 +142,7 @@ func newFaulty(t *testing.T, rung, moment string, f fault) *faulty {
 				x.lastAsked.Store(m.Get("id").Raw)
 			}
 		},
-	})
+	}, serve)
 	x.e.initialize(faultRungs[rung].caps)
 	x.session = x.e.open(t.TempDir())
 	return x

@@ -65,8 +65,14 @@ type request struct {
 	withdrawn <-chan struct{}
 }
 
+// serving is how an agent is served: [agent.Serve], or something around it.
+type serving func(context.Context, io.Reader, io.Writer, agent.Options) error
+
 // serve starts an agent with an editor.
-func serve(t testing.TB, opts agent.Options) *editor {
+func serve(t testing.TB, opts agent.Options) *editor { return serveWith(t, opts, agent.Serve) }
+
+// serveWith is serve with something else in the place of the agent.
+func serveWith(t testing.TB, opts agent.Options, run serving) *editor {
 	agentIn, out := io.Pipe()
 	in, agentOut := io.Pipe()
 	e := &editor{
@@ -76,7 +82,7 @@ func serve(t testing.TB, opts agent.Options) *editor {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	go func() { e.served <- agent.Serve(context.Background(), agentIn, agentOut, opts) }()
+	go func() { e.served <- run(context.Background(), agentIn, agentOut, opts) }()
 	e.conn = conn.New(e.gate, e.wire, e, &conn.Options{Logger: slog.New(slog.DiscardHandler), Trace: e.trace})
 	t.Cleanup(e.leave)
 	return e
@@ -323,6 +329,7 @@ func (e *editor) tool(session, id string) map[string]string {
 		}
 		if rung := u.Get("_meta.acp-bridge.rung"); rung.Exists() {
 			state["rung"] = rung.Str
+			state["rungs"] += rung.Str + " "
 		}
 		for _, key := range []string{"title", "kind", "status"} {
 			if v := u.Get(key); v.Exists() {

@@ -1,0 +1,46 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/proxy"
+)
+
+// proxied is the agent behind the proxy: what asks the editor is the proxy. The
+// agent sees an editor that has forms.
+func proxied(ctx context.Context, in io.Reader, out io.Writer, o agent.Options) error {
+	outer := proxy.Options{First: o.First, Guard: o.Guard, Now: o.Now, Logger: o.Logger}
+	if o.Trace != nil {
+		outer.Trace, o.Trace = o.Trace, nil
+	}
+	o.First, o.Guard, o.Now = 0, false, nil
+	agentIn, toAgent := io.Pipe()
+	fromAgent, agentOut := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		err := agent.Serve(ctx, agentIn, agentOut, o)
+		agentIn.Close()
+		agentOut.Close()
+		served <- err
+	}()
+	err := proxy.Relay(ctx, proxy.Stream{In: in, Out: out}, proxy.Stream{In: fromAgent, Out: toAgent}, outer)
+	toAgent.Close()
+	go io.Copy(io.Discard, fromAgent)
+	return errors.Join(err, <-served)
+}
+
+// Every client of TestClients, with the proxy between it and the agent.
+func TestClientsProxied(t *testing.T) {
+	for _, r := range rows {
+		r.proxied = true
+		t.Run(r.name, func(t *testing.T) {
+			for _, sc := range scenarios {
+				t.Run(sc.name, func(t *testing.T) { r.run(t, sc) })
+			}
+		})
+	}
+}

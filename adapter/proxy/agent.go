@@ -26,6 +26,9 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		if asked := p.asked(line, m, method); asked != nil {
 			return asked
 		}
+		p.mu.Lock()
+		p.passed.add(m.id)
+		p.mu.Unlock()
 	}
 	if p.holds.Load() > 0 && p.keep(line, gjson.GetBytes(line, "params")) {
 		return drop

@@ -19,6 +19,12 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 		if p.calls.settle(m) {
 			return drop
 		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.passed.take(m.id) {
+			p.log.Warn("an answer to a request that was not made was left out")
+			return drop
+		}
 		return nil
 	}
 	method := m.name()

@@ -90,6 +90,9 @@ func (p *proxy) park(ctx context.Context, m adapter.Message, k *parked) error {
 		"stopReason": acp.StopReasonEndTurn,
 		"_meta":      map[string]any{"acp-bridge": map[string]any{"waitingFor": m.ToolCallID}},
 	})
+	for _, r := range s.running {
+		r.parked = true
+	}
 	p.endSeen(s, string(waiting))
 	return nil
 }

@@ -37,6 +37,13 @@ func (p *proxy) takePrompt(session, id string, said []acp.ContentBlock, line []b
 		return true
 	}
 	s.stale = false
+	if s.failed != nil {
+		p.release(s)
+		delete(p.awaited, id)
+		p.editor.post([]byte(`{"jsonrpc":"2.0","id":` + id + `,"error":` + string(s.failed) + `}`))
+		s.failed = nil
+		return true
+	}
 	if p.asks(s) {
 		p.supersede(s)
 	}
@@ -138,7 +145,7 @@ func (p *proxy) cancel(line []byte, m *message) act {
 		for _, w := range s.waiting {
 			p.endPrompt(w.as, cancelledResult)
 		}
-		s.waiting, s.parked = nil, nil
+		s.waiting, s.parked, s.failed = nil, nil, nil
 		if len(s.running) > 0 && !s.seen() {
 			s.stopping = true
 			time.AfterFunc(cancelGrace, func() { p.giveUp(s) })
@@ -159,6 +166,9 @@ func (p *proxy) promptEnded(line []byte, m *message, session string) act {
 		case r == nil || r.as == id:
 		case r.as == "":
 			line = nil
+			if r.parked && !s.stopping && m.err != nil {
+				s.failed = bytes.Clone(m.err)
+			}
 		default:
 			delete(p.awaited, r.as)
 			line = append(edit(bytes.TrimSpace(line), func([]byte) []byte { return []byte(r.as) }, "id"), '\n')

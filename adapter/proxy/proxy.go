@@ -58,6 +58,7 @@ type proxy struct {
 	sessions map[string]*session
 	awaited  map[string]*request  // requests of the editor that the agent has
 	open     map[string]*question // requests of the agent that are answered here
+	passed   passed
 	profile  Profile
 
 	freed sync.Cond // on mu: less is held
@@ -134,7 +135,7 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		opts: o, log: o.Logger, ctx: ctx,
 		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),
 		sessions: map[string]*session{}, awaited: map[string]*request{},
-		open: map[string]*question{},
+		open: map[string]*question{}, passed: passed{},
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
@@ -23,6 +24,13 @@ func (p *proxy) run(r io.Reader, to *outlet, look look) error {
 	s := newSource(r)
 	for {
 		lines, err := s.next()
+		var over *ndjson.TooLong
+		if errors.As(err, &over) {
+			if err := p.pass(p.damaged(over.Members, to), to, look); err != nil {
+				return err
+			}
+			continue
+		}
 		if err == nil {
 			err = p.pass(lines, to, look)
 		} else if len(lines) > 0 { // the last line lacks its end
@@ -44,7 +52,7 @@ func (p *proxy) pass(lines []byte, to *outlet, look look) error {
 	begin := 0 // of what passes as it is
 	for at := 0; at < len(lines); {
 		end := at + bytes.IndexByte(lines[at:], '\n') + 1
-		act := p.judge(lines[at:end], from, look)
+		act := p.judge(lines[at:end], from, to, look)
 		if act == nil {
 			at = end
 			continue
@@ -61,8 +69,9 @@ func (p *proxy) pass(lines []byte, to *outlet, look look) error {
 }
 
 // judge looks at one line. What is no JSON-RPC object goes no further: agents
-// print such things by mistake, and editors end for it.
-func (p *proxy) judge(line []byte, from string, look look) act {
+// print such things by mistake, and editors end for it. An answer that is broken
+// is one that says so.
+func (p *proxy) judge(line []byte, from string, to *outlet, look look) act {
 	if p.opts.Trace != nil {
 		p.opts.Trace(from, ndjson.In, bytes.TrimRight(line, "\r\n"))
 	}
@@ -71,7 +80,14 @@ func (p *proxy) judge(line []byte, from string, look look) act {
 		if len(bytes.TrimSpace(line)) > 0 {
 			p.log.Warn("a line that is no message was left out", "bytes", len(line))
 		}
-		return drop
+		if line = p.damaged(ndjson.Skim(line, "id", "method"), to); line == nil {
+			return drop
+		}
+		m, _ = scan(line)
+		if act := look(line, &m); act != nil {
+			return act
+		}
+		return func(pass func([]byte) error) error { return pass(line) }
 	}
 	return look(line, &m)
 }

@@ -28,6 +28,10 @@ func TestTransparent(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"big","params":"` + strings.Repeat("x", 3<<20) + `"}`,
 		`{}`,
 	}
+	for _, id := range []string{"-3", "null"} { // what is answered below was asked for
+		p.agent.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"x"}`)
+		require.Equal(t, id, p.editor.next().Get("id").Raw)
+	}
 	for name, dir := range map[string][2]*end{"to the agent": {p.editor, p.agent}, "to the editor": {p.agent, p.editor}} {
 		go dir[0].send(lines...)
 		for i, line := range lines {
@@ -64,6 +68,8 @@ func TestTransparentProperty(t *testing.T) {
 		from, to := p.editor, p.agent
 		if rapid.Bool().Draw(rt, "from the agent") {
 			from, to = to, from
+		} else {
+			p.asksFor(lines)
 		}
 		text := strings.Join(lines, "\n") + "\n"
 		go func() { // in pieces that know nothing of lines
@@ -79,6 +85,17 @@ func TestTransparentProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// asksFor lets the agent ask what the lines answer: the editor's answer to
+// anything else is left out.
+func (p *proxied) asksFor(lines []string) {
+	for _, line := range lines {
+		if m, _ := scan([]byte(line)); m.isResponse() {
+			p.agent.send(`{"jsonrpc":"2.0","id":` + string(m.id) + `,"method":"x"}`)
+			require.Equal(p, "x", p.editor.next().Get("method").Str)
+		}
+	}
 }
 
 // randomLine is a JSON-RPC message of any kind. None of them is a question.

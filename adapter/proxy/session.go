@@ -37,6 +37,10 @@ type session struct {
 	// stopping is set while the agent has prompts to end that the editor does not
 	// wait for: the next one waits.
 	stopping bool
+	// failed is the error of a prompt that the agent ended while its question
+	// waited in the conversation: the next one ends with it, unsent. It may be
+	// the answer.
+	failed []byte
 	// holding keeps back what the agent says while no prompt runs.
 	holding bool
 	held    []byte
@@ -47,6 +51,8 @@ type prompt struct {
 	id   string // as the agent knows it
 	as   string // under which id the editor waits for its end; "" for none
 	line []byte // of one that waits
+	// parked is set when it was ended for a question in the conversation.
+	parked bool
 }
 
 // maxTools bounds what is remembered of an agent that ends none of its tool

@@ -1,0 +1,78 @@
+package proxy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+)
+
+const codeParse = -32700
+
+// damaged deals with a line that is left out because it is broken or far too
+// long. Whoever waits because of it is told: nobody may hang, and no answer is
+// made up from pieces. It returns the line that takes its place, nil for none. It
+// was meant for the peer at to.
+func (p *proxy) damaged(m ndjson.Members, to *outlet) []byte {
+	id := m["id"]
+	if !json.Valid([]byte(id)) {
+		return nil // nothing to go by
+	}
+	if !m.Has("method") {
+		return append(errorLine(id, codeInternal, "The answer cannot be read"), '\n')
+	}
+	from := p.editor
+	if to == p.editor {
+		from = p.agent
+	}
+	from.post(errorLine(id, codeParse, "This request cannot be read"))
+	return nil
+}
+
+// passed are the requests of the agent that the editor has to answer. An answer
+// to anything else was not asked for, and goes nowhere: it could be taken for
+// that of a question that is answered here.
+type passed map[string]int
+
+// add notes a request. An agent may use an id twice; that is its business.
+func (p passed) add(id []byte) { p[idKey(id)]++ }
+
+// take reports whether a request waits for this answer.
+func (p passed) take(id []byte) bool {
+	key := idKey(id)
+	n := p[key]
+	if n > 1 {
+		p[key] = n - 1
+	} else {
+		delete(p, key)
+	}
+	return n > 0
+}
+
+// idKey is the same for ids that mean the same, however they are written: 1 and
+// 1.0, or a string with escapes.
+func idKey(id []byte) string {
+	if len(id) > 0 && id[0] == '"' && !strings.Contains(string(id), `\`) || isPlainNumber(id) {
+		return string(id)
+	}
+	var v any
+	if json.Unmarshal(id, &v) != nil {
+		return string(id)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return string(id)
+	}
+	return string(out)
+}
+
+// isPlainNumber reports whether an id is an integer that is written in one way
+// only.
+func isPlainNumber(id []byte) bool {
+	for _, c := range id {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(id) > 0 && len(id) < 16
+}

@@ -42,6 +42,16 @@ type Options struct {
 	WireFull bool
 	// Resolver answers the agent's questions in the user's place.
 	Resolver adapter.Resolver
+	// Commands can be typed behind a slash, beside the client's own and the
+	// agent's.
+	Commands []Command
+}
+
+// Command is something that a person can have done in the client. Run gets what
+// is typed behind the name and returns what to show; it must not block.
+type Command struct {
+	Name, Description string
+	Run               func(args string) string
 }
 
 // ErrCancelled is returned after a turn that was to be the only one and that

@@ -30,6 +30,26 @@ func readCommands(update gjson.Result) (out []command) {
 	return out
 }
 
+// known are the commands of the options and of the agent.
+func (o *Options) known(agents []command) (out []command) {
+	for _, c := range o.Commands {
+		out = append(out, command{c.Name, c.Description})
+	}
+	return append(out, agents...)
+}
+
+// run runs a command of the options. It reports false if there is none of that
+// name.
+func (o *Options) run(words string) (shown string, ok bool) {
+	name, args, _ := strings.Cut(words, " ")
+	for _, c := range o.Commands {
+		if name == "/"+c.Name {
+			return clean.Block(strings.TrimRight(c.Run(strings.TrimSpace(args)), "\n")), true
+		}
+	}
+	return "", false
+}
+
 // matching are the commands that begin with what is typed: a slash and letters,
 // nothing behind them.
 func matching(typed string, agents []command) (out []command) {
@@ -73,7 +93,7 @@ const commandRows = 6
 
 // commandLines draw the commands that begin with what is typed.
 func (w *window) commandLines() (lines []string) {
-	list := matching(w.prompt.field.String(), w.commands)
+	list := matching(w.prompt.field.String(), w.o.known(w.commands))
 	for i, c := range list {
 		if i == commandRows && len(list) > commandRows+1 {
 			lines = append(lines, w.screen.faint(w.screen.cut("  … "+counted(len(list)-i, "more: type on", "more: type on"))))

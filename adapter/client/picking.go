@@ -109,7 +109,7 @@ func (w *window) key(k tty.Key) {
 	case "enter":
 		w.submit()
 	case "tab":
-		w.prompt.field.Set(complete(w.prompt.field.String(), w.commands))
+		w.prompt.field.Set(complete(w.prompt.field.String(), w.o.known(w.commands)))
 	case "ctrl+d":
 		if w.prompt.empty() {
 			w.leave(nil)

@@ -214,6 +214,11 @@ var errNoMoreInput = errors.New("the input ended before the question was answere
 
 // line takes a line of input as a prompt.
 func (p *plain) line(line string, ok bool) {
+	if shown, mine := p.o.run(strings.TrimSpace(line)); ok && mine {
+		p.screen.shows(shown)
+		p.idle()
+		return
+	}
 	switch words := strings.TrimSpace(line); {
 	case !ok:
 		if p.typed {

@@ -155,6 +155,15 @@ func (s *screen) help(agents []command) {
 	s.add(blockNone)
 }
 
+// shows adds what a command has to say.
+func (s *screen) shows(text string) {
+	s.endText()
+	for l := range strings.SplitSeq(text, "\n") {
+		s.add(blockNote, s.wrap(l)...)
+	}
+	s.add(blockNone)
+}
+
 // Say adds what the user said.
 func (s *screen) Say(words string) {
 	s.endText()

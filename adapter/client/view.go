@@ -67,13 +67,19 @@ func (w *window) status() string {
 
 // submit sends what was typed.
 func (w *window) submit() {
-	switch words := strings.TrimSpace(w.prompt.field.String()); {
+	words := strings.TrimSpace(w.prompt.field.String())
+	if shown, ok := w.o.run(words); ok {
+		w.prompt.take()
+		w.screen.shows(shown)
+		return
+	}
+	switch {
 	case words == "":
 	case isQuit(words):
 		w.leave(nil)
 	case words == "/help":
 		w.prompt.take()
-		w.screen.help(w.commands)
+		w.screen.help(w.o.known(w.commands))
 	case w.state == cancelling:
 		w.hint = "The agent is being cancelled: Ctrl+C again leaves"
 	default:

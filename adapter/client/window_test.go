@@ -453,6 +453,28 @@ func TestWindowGreeting(t *testing.T) {
 	require.NoError(t, w.leaves())
 }
 
+// Commands of the program around the client are its own: the agent does not see
+// them.
+func TestWindowOwnCommand(t *testing.T) {
+	w := openWindow(t, client.Options{Commands: []client.Command{{Name: "questions", Description: "what waits", Run: func(args string) string {
+		return "asked for \x1b[2J" + args + "\n\nand more\n"
+	}}}})
+	w.sees(">")
+	w.types("/qu")
+	w.sees("what waits")
+	w.types("e\t")
+	w.sees("> /questions")
+	w.types("clear\r")
+	w.sees("asked for clear")
+	w.sees("and more")
+	w.types("/questions\r")
+	w.types("on\r")
+	p := await(t, w.prompts)
+	require.Equal(t, "on", p.words)
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
 // Commands that the agent announced are shown and completed.
 func TestWindowCommands(t *testing.T) {
 	w := openWindow(t, client.Options{})

@@ -25,6 +25,7 @@ func chatCommand(fs *flagSet) runner {
 		if o.Dir, err = absolute(o.Dir); err != nil {
 			return err
 		}
+		o.Commands = append(o.Commands, chatQuestions(o.Dir))
 		ctx, stop := endSignals(ctx)
 		defer stop()
 		return chatResult(client.RunAgent(ctx, agent, s.client(o)))

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/client"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
+)
+
+// chatQuestions is /questions in a chat: what waits in files of a directory.
+func chatQuestions(dir string) client.Command {
+	return client.Command{
+		Name: "questions", Description: "questions that wait in files; /questions clear removes them",
+		Run: func(args string) string {
+			var out bytes.Buffer
+			if err := showWaiting(&files.Store{Dir: dir}, strings.Fields(args), streams{out: &out}); err != nil {
+				return oneLine(err)
+			}
+			return out.String()
+		},
+	}
+}
+
+// showWaiting shows the only one in full and lists several. Answers are not
+// taken: the picker is the agent's.
+func showWaiting(store *files.Store, args []string, s streams) error {
+	action, name := "", ""
+	if len(args) > 0 {
+		action = args[0]
+	}
+	if len(args) > 1 {
+		name = args[1]
+	}
+	switch {
+	case len(args) > 2:
+		return usagef("expected /questions, /questions show ID or /questions clear [ID]")
+	case action == "show":
+		return showQuestions(store, name, s)
+	case action == "clear":
+		return clearQuestions(store, questionsOptions{name: name, all: name == ""}, s)
+	case action == "answer":
+		return usagef("run acp-bridge questions answer %s in another terminal: this one is the agent's", name)
+	case action != "":
+		return usagef("unknown action %q: expected show or clear", action)
+	}
+	if all, err := store.List(); err == nil && len(all) == 1 {
+		return showQuestions(store, all[0].ID, s)
+	}
+	return listQuestions(store, s)
+}

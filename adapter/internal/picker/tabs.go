@@ -16,31 +16,37 @@ func (p *Picker) headLines(w int) []string {
 	return []string{" " + p.style.Strong(cells.Cut(p.sheets[0].head, max(1, w-1)))}
 }
 
-// tabBar draws the tabs, their names as long as the width allows; where that
-// is too short to tell them apart, the name of the tab one is on alone. The tab
-// one is on stands in brackets, and a box says whether its question is answered.
+// tabBar draws the tabs, their names as long as [tabName] and the width allow;
+// where that is too short to tell them apart, the name of the tab one is on
+// alone. The tab one is on stands in brackets, and a box says whether its
+// question is answered.
 func (p *Picker) tabBar(w int) string {
-	for n := 24; n >= 8; n-- {
+	for n := tabName; n >= 8; n-- {
 		if bar := p.tabsOf(n, n, " "); cells.Width(bar) <= w {
 			return bar
 		}
 	}
-	for n := 24; n >= 4; n-- {
+	for n := tabName; n >= 4; n-- {
 		if bar := p.tabsOf(n, n, ""); cells.Width(bar) <= w {
 			return bar
 		}
 	}
-	if bar := p.tabsOf(24, 0, ""); cells.Width(bar) <= w {
+	if bar := p.tabsOf(tabName, 0, ""); cells.Width(bar) <= w {
 		return bar
 	}
 	if p.tab == len(p.sheets) {
 		return cells.Cut(fmt.Sprintf(" ← %s →", p.style.Reverse("["+submitTab+"]")), w)
 	}
-	name := p.style.Reverse("[" + p.box(p.tab) + " " + p.sheets[p.tab].head + "]")
+	name := p.style.Reverse("[" + p.box(p.tab) + " " + cells.Cut(p.sheets[p.tab].head, tabName) + "]")
 	return cells.Cut(fmt.Sprintf(" ← %d/%d %s →", p.tab+1, len(p.sheets), name), w)
 }
 
-const submitTab = "✓ Submit"
+const (
+	submitTab = "✓ Submit"
+	// tabName is how many columns of a header stand in a tab: what agents are
+	// told to keep to.
+	tabName = 12
+)
 
 // tabsOf draws the tabs, the name of the one one is on with at most n columns,
 // the others' with at most others. With a space around the others a tab is as

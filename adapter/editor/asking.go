@@ -36,9 +36,9 @@ type heardWords struct {
 
 type askedKey struct{}
 
-// answer waits for a request's outcome. It reports whether the user dismissed it,
-// and returns what tells the agent.
-type answer func() (dismissed bool, reply func())
+// answer waits for a request's outcome and returns what tells the agent. The
+// session hears of the outcome before, see [client.Settled].
+type answer func() (reply func())
 
 // ask takes a request of the agent. It takes its place behind earlier ones, and
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
@@ -59,8 +59,8 @@ func (s *Session) ask(id string, kind requestKind, apart bool, post func(*asked)
 
 func (a *asked) run(id string, wait answer, fault func()) {
 	growStack()
-	dismissed, reply := a.guarded(wait, fault)
-	a.s.apply(requestSettled{a.key, dismissed})
+	reply := a.guarded(wait, fault)
+	a.s.apply(requestSettled{key: a.key})               // nothing new, but for errands and after a panic
 	if !errors.Is(context.Cause(a.ctx), errWithdrawn) { // else nobody waits for it
 		reply()
 	}
@@ -75,11 +75,11 @@ func (a *asked) run(id string, wait answer, fault func()) {
 }
 
 // guarded waits for the outcome; a panic is the end of this request alone.
-func (a *asked) guarded(wait answer, fault func()) (dismissed bool, reply func()) {
+func (a *asked) guarded(wait answer, fault func()) (reply func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.s.logPanic(v)
-			dismissed, reply = false, fault
+			reply = fault
 		}
 	}()
 	return wait()
@@ -104,9 +104,9 @@ func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(
 	c.Session = s.id
 	s.ask(id, question, apart, func(a *asked) answer {
 		wait := s.front.asker().Post(a.ctx, c)
-		return func() (bool, func()) {
+		return func() func() {
 			o, _ := wait()
-			return dismisses(o), func() { reply(o) }
+			return func() { reply(o) }
 		}
 	}, func() { reply(faulty) })
 }
@@ -125,9 +125,9 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 	f.Session = s.id
 	s.ask(id, form, false, func(a *asked) answer {
 		wait := s.front.asker().PostForm(a.ctx, f)
-		return func() (bool, func()) {
+		return func() func() {
 			raw, o := wait()
-			return false, func() { reply(raw, o) }
+			return func() { reply(raw, o) }
 		}
 	}, func() { reply(json.RawMessage(ask.CancelForm), faulty) })
 }
@@ -139,9 +139,9 @@ func (s *Session) AskPermission(id string, apart bool, r acp.RequestPermissionRe
 	r.SessionId = acp.SessionId(s.id)
 	s.ask(id, permission, apart, func(a *asked) answer {
 		wait := s.front.asker().PostPermission(a.ctx, r)
-		return func() (bool, func()) {
+		return func() func() {
 			response, err := wait()
-			return false, func() { // a no was told before, see Settled
+			return func() {
 				if a.ctx.Err() != nil { // taken back at the same moment
 					response, err = acp.RequestPermissionResponse{}, fmt.Errorf("%w: %w", ErrTakenBack, context.Cause(a.ctx))
 				}
@@ -155,7 +155,7 @@ func (s *Session) AskPermission(id string, apart bool, r acp.RequestPermissionRe
 // the turn. What it returns tells the agent; fault does after a panic.
 func (s *Session) Errand(id string, do func(context.Context) (reply func()), fault func()) {
 	s.ask(id, errand, false, func(a *asked) answer {
-		return func() (bool, func()) { return false, do(a.ctx) }
+		return func() func() { return do(a.ctx) }
 	}, fault)
 }
 

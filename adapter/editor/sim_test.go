@@ -125,19 +125,33 @@ type sim struct {
 	steps    []int // where each step begins in the log
 }
 
+// nature is what an editor and its connection are like.
+type nature struct {
+	slow, guard bool
+	first       adapter.Rung
+	caps        string
+}
+
 func newSim(t *testing.T, seed uint64) *sim {
-	s := &sim{t: t, rng: rand.New(rand.NewPCG(seed, 1)), desk: &desk.Desk{}, served: make(chan struct{}), prompts: map[string]*simPrompt{}}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	return simOf(t, rng, nature{
+		slow: rng.IntN(2) == 0, guard: rng.IntN(3) == 0,
+		first: []adapter.Rung{0, 0, adapter.Permission, adapter.Conversation}[rng.IntN(4)],
+		caps:  []string{`{}`, `{"elicitation":{"form":{}}}`, `{"_meta":{"askUserQuestion":true}}`}[rng.IntN(3)],
+	})
+}
+
+func simOf(t *testing.T, rng *rand.Rand, n nature) *sim {
+	s := &sim{t: t, rng: rng, desk: &desk.Desk{}, served: make(chan struct{}), prompts: map[string]*simPrompt{}}
 	s.agent = &simAgent{sim: s}
-	s.slow, s.guard, s.luck = s.rng.IntN(2) == 0, s.rng.IntN(3) == 0, s.rng.Uint64()
+	s.slow, s.guard, s.luck = n.slow, n.guard, rng.Uint64()
 	s.toFront, s.toEditor = newWire(), newWire()
-	first := []adapter.Rung{0, 0, adapter.Permission, adapter.Conversation}[s.rng.IntN(4)]
 	go func() {
 		defer close(s.served)
-		_ = editor.Serve(context.Background(), s.toFront, s.toEditor, s.agent, &editor.Options{Desk: s.desk, First: first, Guard: s.guard})
+		_ = editor.Serve(context.Background(), s.toFront, s.toEditor, s.agent, &editor.Options{Desk: s.desk, First: n.first, Guard: n.guard})
 	}()
-	caps := []string{`{}`, `{"elicitation":{"form":{}}}`, `{"_meta":{"askUserQuestion":true}}`}[s.rng.IntN(3)]
-	s.note("initialize %s, first %v, slow %v, guard %v", caps, first, s.slow, s.guard)
-	s.request("initialize", `{"protocolVersion":1,"clientCapabilities":`+caps+`}`, nil)
+	s.note("initialize %+v", n)
+	s.request("initialize", `{"protocolVersion":1,"clientCapabilities":`+n.caps+`}`, nil)
 	s.carryAll()
 	return s
 }

@@ -4,6 +4,7 @@
 //	go run ./cmd/acp-bridge-mutate                  all of them: an hour or so
 //	go run ./cmd/acp-bridge-mutate -run 'stale'     those whose title matches
 //	go run ./cmd/acp-bridge-mutate -set editor      those of testdata/editor.txt
+//	go run ./cmd/acp-bridge-mutate -part 2/5        the second fifth
 //	go run ./cmd/acp-bridge-mutate -check           whether they still fit the code
 //
 // It works in a temporary copy. A mutation is written like a small patch; what is
@@ -15,7 +16,10 @@
 //	+	case false:
 //
 // The first line of a set names the packages whose tests are run, in this order,
-// until one of them fails: test: ./adapter/editor ./adapter/claude/agent
+// until one of them fails; a colon and a pattern choose tests. Such a line behind
+// a title is for that mutation:
+//
+//	test: ./adapter/editor ./adapter/claude/agent:TestFaults|TestCancel
 package main
 
 import (
@@ -42,6 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		set   = flags.String("set", "", "only this `set` of mutations")
 		only  = flags.String("run", "", "only mutations whose title matches this `regexp`")
 		check = flags.Bool("check", false, "only check that the mutations fit the code")
+		part  = flags.String("part", "1/1", "only this `part` of them")
 		least = flags.Float64("least", 0, "fail if fewer `percent` are noticed")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -70,15 +75,33 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			chosen = append(chosen, m)
 		}
 	}
+	chosen, err = portion(chosen, *part)
+	if err != nil {
+		fmt.Fprintln(stderr, "acp-bridge-mutate: -part:", err)
+		return 2
+	}
 	noticed, err := try(ctx, *root, chosen, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, "acp-bridge-mutate:", err)
 		return 1
 	}
-	score := 100 * float64(noticed) / float64(max(1, len(chosen)))
+	if len(chosen) == 0 {
+		fmt.Fprintln(stderr, "acp-bridge-mutate: no mutation matches")
+		return 2
+	}
+	score := 100 * float64(noticed) / float64(len(chosen))
 	fmt.Fprintf(stdout, "%d of %d mutations were noticed (%.0f %%)\n", noticed, len(chosen), score)
 	if score < *least {
 		return 1
 	}
 	return 0
+}
+
+// portion is part n/of of a list.
+func portion(list []mutation, part string) ([]mutation, error) {
+	var n, of int
+	if _, err := fmt.Sscanf(part, "%d/%d", &n, &of); err != nil || n < 1 || n > of {
+		return nil, fmt.Errorf("expected something like 2/5, got %q", part)
+	}
+	return list[len(list)*(n-1)/of : len(list)*n/of], nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 type mutation struct {
 	set      string
 	title    string
-	packages []string
+	packages []string // with a colon and a pattern, some tests of one
 	file     string
 	old, new string
 }
@@ -65,7 +66,10 @@ func parse(set, text string) ([]mutation, error) {
 			return nil, fmt.Errorf("%s:%d: expected a title, got %q", set, n+2, line)
 		}
 		m := &list[len(list)-1]
+		tests, chosen := strings.CutPrefix(line, "test: ")
 		switch {
+		case chosen && m.file == "":
+			m.packages = strings.Fields(tests)
 		case line[0] == '-':
 			m.old += line[1:] + "\n"
 		case line[0] == '+':
@@ -81,14 +85,14 @@ func parse(set, text string) ([]mutation, error) {
 
 // fit checks that each mutation can be made in one place and no other.
 func fit(root string, list []mutation) error {
+	var wrong []error
 	for _, m := range list {
 		text, err := os.ReadFile(filepath.Join(root, m.file))
 		if err != nil {
-			return fmt.Errorf("%s: %s: %w", m.set, m.title, err)
-		}
-		if n := strings.Count(string(text), m.old); n != 1 || m.old == m.new {
-			return fmt.Errorf("%s: %s: what is taken out must be in %s once, it is there %d times", m.set, m.title, m.file, n)
+			wrong = append(wrong, fmt.Errorf("%s: %s: %w", m.set, m.title, err))
+		} else if n := strings.Count(string(text), m.old); n != 1 || m.old == m.new {
+			wrong = append(wrong, fmt.Errorf("%s: %s: what is taken out must be in %s once, it is there %d times", m.set, m.title, m.file, n))
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }

@@ -84,7 +84,8 @@ func (m mutation) try(ctx context.Context, dir string) (by string, err error) {
 		}
 	}()
 	for _, p := range m.packages {
-		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-timeout", "5m", p)
+		p, tests, _ := strings.Cut(p, ":")
+		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-timeout", "5m", "-run", tests, p)
 		cmd.Dir = dir
 		output, failed := cmd.CombinedOutput()
 		switch {

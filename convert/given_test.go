@@ -24,6 +24,8 @@ func TestReadAnswer(t *testing.T) {
 	many := given(true, "Auth", "API", "Admin")
 	free := given(false)
 	counts := given(false, "2", "4", "8")
+	port := given(false, "8080")
+	port.Questions[0].OwnWords = true
 	for _, tc := range []struct {
 		call convert.Call
 		in   string
@@ -42,6 +44,9 @@ func TestReadAnswer(t *testing.T) {
 		{counts, `["2"]`, convert.Answer{Selected: []string{"2"}}},
 		{counts, `{"selected":[2]}`, convert.Answer{Selected: []string{"4"}}},
 		{counts, `{"selected":["2"]}`, convert.Answer{Selected: []string{"2"}}},
+		{port, `1`, convert.Answer{Text: "1"}},
+		{port, `8080`, convert.Answer{Text: "8080"}},
+		{port, `"8080"`, convert.Answer{Selected: []string{"8080"}}},
 		{one, `["SQLite"]`, convert.Answer{Selected: []string{"SQLite"}}},
 		{one, `" DynamoDB\n"`, convert.Answer{Text: "DynamoDB"}},
 		{one, `"7"`, convert.Answer{Text: "7"}},

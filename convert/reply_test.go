@@ -58,6 +58,7 @@ func TestReadReply(t *testing.T) {
 		{several, "2,4", m{Unclear: clash}},
 		{several, "2 8", m{Unclear: clash}},
 		{several, "1-2", m{Unclear: clash}},
+		{many, "3-1", m{Text: "3-1"}},
 		{several, "2-3", m{Unclear: clash}},
 		{several, "4,8", m{Picks: []int{1, 2}}},
 		{several, "4 8", m{Picks: []int{1, 2}}},

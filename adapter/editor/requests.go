@@ -161,7 +161,7 @@ func (s *state) answer(r *request, p *prompt) {
 // that was never seen went along with a question.
 func (s *state) requestSettled(ev requestSettled) {
 	r := s.request(ev.key)
-	if r == nil || r.state == settled {
+	if r == nil {
 		return
 	}
 	s.leaveConversation(r)

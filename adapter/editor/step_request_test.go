@@ -43,7 +43,6 @@ func TestStepRequestOfATurn(t *testing.T) {
 		{"a permission", happened(works, requestCame{key: 11, kind: permission}, requestShown{11}), requestSettled{11, true}, "startGrace", cancelling},
 		{"a form ends no turn", happened(works, requestCame{key: 11, kind: form}, requestShown{11}), requestSettled{11, true}, "", running},
 		{"others go along", happened(works, onEditor, requestCame{key: 12}), requestSettled{11, true}, "withdraw 12: cancelled, startGrace", cancelling},
-		{"once", happened(works, onEditor, requestSettled{11, true}, turnOver), requestSettled{11, true}, "", finishing},
 		{"a permission that was never seen ends no turn", happened(works, requestCame{key: 11, kind: permission}), requestSettled{11, true}, "", running},
 	})
 }
@@ -70,6 +69,8 @@ func TestStepPromptAndRequest(t *testing.T) {
 		{"it was answered elsewhere: the same", happened(works, inTalk, requestSettled{key: 11}, requestReplied{11}, q2), prompts(2), "hear 12 from 2 stale", running},
 		{"the words of another question are not in the way of the next", happened(inTalk, requestCame{key: 12}, prompts(1), requestSettled{key: 11}), requestParks{12}, "admit 12", idle},
 		{"so has one that the agent gave back", happened(takesMore, prompts(2), promptBack{key: 2}, asks), requestParks{11}, "withdraw 11: cancelled, startGrace, refuse 11", cancelling},
+		{"which waits while the question is written", happened(takesMore, asks, requestParks{11}), promptBack{key: 1}, "", running},
+		{"or gives back while the question is written", happened(works, asks, requestParks{11}, promptBack{key: 1}), requestParked{11, "q"}, "admit 11, withdraw 11: cancelled, startGrace", cancelling},
 		{"the agent died: the prompt ends with that, unsent", happened(inTalk, exited, requestSettled{key: 11}, requestReplied{11}, turnWrapped{}), prompts(1), "finish 1 " + errDied.Error(), down},
 		{"a cancel since: it is an ordinary one", happened(inTalk, exited, requestSettled{key: 11}, requestReplied{11}, turnWrapped{}, cancelCame{}), prompts(1), "start", starting},
 		{"and the next one runs", happened(inTalk, exited, requestSettled{key: 11}, requestReplied{11}, turnWrapped{}, prompts(1)), prompts(2), "start", starting},

@@ -267,11 +267,12 @@ func plain(q *convert.Question) int {
 	return n
 }
 
-// offered finds the option with this id in the current round's list.
+// offered finds the option with this id. One that was picked before is not asked
+// for here, see pickedBefore.
 func (a *Asking) offered(id string) (int, error) {
 	q := a.Question()
 	for i := range q.Options {
-		if optionID(q, i) == id && !slices.Contains(a.picked, i) {
+		if optionID(q, i) == id {
 			return i, nil
 		}
 	}

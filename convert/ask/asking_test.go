@@ -202,3 +202,61 @@ func TestReplyText(t *testing.T) {
 	require.Equal(t, ask.Done, step)
 	require.Equal(t, convert.Answer{Selected: []string{"y"}}, single.Answer())
 }
+
+// What a question takes and what it does not, reply by reply.
+func TestWhatAQuestionTakes(t *testing.T) {
+	one, many := oneQuestion(false, "x", "y"), oneQuestion(true, "x", "y", "z")
+	closedOne, closedMany := oneQuestion(false, "x", "y"), oneQuestion(true, "x", "y", "z")
+	closedOne.Questions[0].Closed, closedMany.Questions[0].Closed = true, true
+	lone := oneQuestion(true, "x", "none")
+	lone.Questions[0].Options[1].Effect = convert.EffectAlone
+	typed := meta{"customText": "words"}
+	for name, tc := range map[string]struct {
+		call   convert.Call
+		before string // picked in an earlier round
+		reply  acp.RequestPermissionResponse
+		want   ask.Step // 0 is an error
+		answer convert.Answer
+	}{
+		"one id in a list":                  {one, "", picked("x", several("x"), nil), ask.Done, convert.Answer{Selected: []string{"x"}}},
+		"words beside one pick":             {one, "", picked("x", typed, nil), ask.Done, convert.Answer{Selected: []string{"x"}, Note: "words"}},
+		"words and a note beside one pick":  {one, "", picked("x", typed, meta{"notes": "a note"}), ask.Done, convert.Answer{Selected: []string{"x"}, Note: "words\na note"}},
+		"several for one":                   {one, "", picked("x", several("x", "y"), nil), 0, convert.Answer{}},
+		"another in the list":               {one, "", picked("x", several("y"), nil), 0, convert.Answer{}},
+		"Other of a closed one":             {closedOne, "", picked(ask.OtherID, typed, nil), 0, convert.Answer{}},
+		"Other of several closed":           {closedMany, "", picked(ask.OtherID, typed, nil), 0, convert.Answer{}},
+		"Other among closed ones":           {closedMany, "", picked("x", several("x", ask.OtherID), nil), 0, convert.Answer{}},
+		"words beside a closed pick":        {closedMany, "", picked("x", meta{"selectedOptionIds": []any{"x", "y"}, "customText": "words"}, nil), ask.Done, convert.Answer{Selected: []string{"x", "y"}, Note: "words"}},
+		"Other beside a list":               {many, "", picked(ask.OtherID, several("x"), nil), ask.NeedText, convert.Answer{Selected: []string{"x"}}},
+		"Other beside a list, with words":   {many, "", picked(ask.OtherID, meta{"selectedOptionIds": []any{"x"}, "customText": "words"}, nil), ask.Done, convert.Answer{Selected: []string{"x"}, Text: "words"}},
+		"all that can be picked":            {lone, "", picked("x", nil, nil), ask.Done, convert.Answer{Selected: []string{"x"}}},
+		"one that stands alone":             {lone, "", picked("none", nil, nil), ask.Done, convert.Answer{Selected: []string{"none"}}},
+		"one that stands alone, among them": {lone, "", picked("x", several("x", "none"), nil), 0, convert.Answer{}},
+		"the next round":                    {many, "y", picked("x", nil, nil), ask.Again, convert.Answer{Selected: []string{"x", "y"}}},
+		"done":                              {many, "y", picked(ask.DoneID, nil, nil), ask.Done, convert.Answer{Selected: []string{"y"}}},
+		"done before anything was picked":   {many, "", picked(ask.DoneID, nil, nil), 0, convert.Answer{}},
+		"what was picked before":            {many, "y", picked("y", nil, nil), ask.Done, convert.Answer{Selected: []string{"y"}}},
+		"an empty list after a pick":        {many, "y", picked("", several(), nil), 0, convert.Answer{Selected: []string{"y"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asking := ask.New(tc.call, 0, ask.Options{})
+			if tc.before != "" {
+				_, err := asking.Reply(picked(tc.before, nil, nil))
+				require.NoError(t, err)
+			}
+			step, err := asking.Reply(tc.reply)
+			require.Equal(t, tc.want == 0, err != nil, "%v", err)
+			require.Equal(t, tc.want, step)
+			require.Equal(t, tc.answer, asking.Answer())
+		})
+	}
+}
+
+// What a caller does with the picks is the caller's business.
+func TestPickedIsACopy(t *testing.T) {
+	asking := ask.New(oneQuestion(true, "x", "y", "z"), 0, ask.Options{})
+	_, err := asking.Reply(picked("y", nil, nil))
+	require.NoError(t, err)
+	asking.Picked()[0] = 2
+	require.Equal(t, []int{1}, asking.Picked())
+}

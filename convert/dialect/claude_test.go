@@ -59,6 +59,18 @@ func TestPreviewOfTheOnlyPick(t *testing.T) {
 	}
 }
 
+// Only the user's cancel and an editor that is gone end the agent's turn.
+func TestWhatInterruptsClaude(t *testing.T) {
+	for status, want := range map[convert.Status]string{
+		convert.Cancelled:    `{"behavior":"deny","message":"User cancelled the question","interrupt":true}`,
+		convert.Disconnected: `{"behavior":"deny","message":"why","interrupt":true}`,
+		convert.Declined:     `{"behavior":"deny","message":"User declined to answer"}`,
+		convert.Failed:       `{"behavior":"deny","message":"why"}`,
+	} {
+		require.JSONEq(t, want, string(dialect.ClaudeResult(convert.Call{}, convert.Outcome{Status: status, Reason: "why"})), status)
+	}
+}
+
 // updatedInput is the input that goes back with answers.
 func updatedInput(c convert.Call, answers []convert.Answer) []byte {
 	result := dialect.ClaudeResult(c, convert.Outcome{Status: convert.Answered, Answers: answers})

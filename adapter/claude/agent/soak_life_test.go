@@ -61,7 +61,10 @@ type soakCall struct {
 	id        string
 	questions []map[string]any
 	given     map[string]string // by question
+	notes     map[string]string // beside picks
 	declined  bool
+	// withdrawn means that the CLI was told to take it back.
+	withdrawn bool
 	// passed is set when the next call was asked: this one's reply was sent.
 	passed bool
 }
@@ -109,6 +112,7 @@ func live(t testing.TB, seed uint64, all *tally) {
 // begin writes the script, starts the agent and opens the sessions.
 func (l *life) begin(rng *rand.Rand) {
 	l.rung = []string{"form", "permission", "message"}[rng.IntN(3)]
+	guard := rng.IntN(4) == 0 // these users are fast: most of their first replies are distrusted
 	script := ct.Script{Turns: []ct.Turn{{Match: "more;", Steps: steps{ct.Text("More.")}}}}
 	for i := range 1 + rng.IntN(3) {
 		s := &soakSession{life: l, rng: rand.New(rand.NewPCG(rng.Uint64(), 2)), requests: make(chan *request, 100)}
@@ -121,7 +125,7 @@ func (l *life) begin(rng *rand.Rand) {
 	}
 	l.cli = ct.New(l, script)
 	logger := slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l.e = serve(l, agent.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Logger: logger, CancelGrace: soakGrace, Trace: l.trace})
+	l.e = serve(l, agent.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Guard: guard, Logger: logger, CancelGrace: soakGrace, Trace: l.trace})
 	l.e.initialize(soakRungs[l.rung].caps)
 	for _, s := range l.sessions {
 		s.id = l.e.open(l.TempDir())
@@ -161,14 +165,16 @@ func newSoakTurn(key string, rng *rand.Rand) (*soakTurn, steps) {
 		blocks = append(blocks, ct.AskTool("toolu_"+key+"x", "Bash", object{"command": "ls"}, "a b", nil))
 	default:
 		for c := range 1 + rng.IntN(5)/4 {
-			call := &soakCall{id: fmt.Sprintf("toolu_%sc%d", key, c), given: map[string]string{}}
+			call := &soakCall{id: fmt.Sprintf("toolu_%sc%d", key, c), given: map[string]string{}, notes: map[string]string{}}
 			for q := range 1 + rng.IntN(3) {
 				name := fmt.Sprintf("%s-%d", call.id, q)
 				multi := rng.IntN(2) == 0
 				call.questions = append(call.questions, ct.Q("What is "+name+"?", fmt.Sprintf("Q%d", q), multi, name+"-A", name+"-B", name+"-C"))
 			}
 			turn.calls = append(turn.calls, call)
-			blocks = append(blocks, ct.Question(call.id, call.questions...))
+			block := ct.Question(call.id, call.questions...)
+			block.Ask.Withdraw = call.release()
+			blocks = append(blocks, block)
 		}
 	}
 	return turn, steps{ct.Message(blocks...), ct.Text("Noted.")}
@@ -206,6 +212,7 @@ func (l *life) judge(all *tally) {
 	for _, start := range l.cli.Starts() {
 		require.ErrorIs(l, syscall.Kill(start.Pid, 0), syscall.ESRCH, "a process is left: %s", process(start.Pid))
 	}
+	l.repliesOnce()
 	all.Lock()
 	defer all.Unlock()
 	all.lives++
@@ -237,6 +244,25 @@ func (l *life) judge(all *tally) {
 	}
 }
 
+// repliesOnce checks that no request of a CLI got two replies.
+func (l *life) repliesOnce() {
+	type to struct {
+		run int
+		id  string
+	}
+	replies := map[to]int{}
+	for _, line := range l.cli.Lines() {
+		if gjson.GetBytes(line.Raw, "type").Str == "control_response" {
+			r := to{line.Run, gjson.GetBytes(line.Raw, "response.request_id").Str}
+			replies[r]++
+			require.Equal(l, 1, replies[r], "%s got a second reply: %s", r.id, line.Raw)
+		}
+	}
+}
+
+// release is what the CLI takes the call back upon.
+func (c *soakCall) release() string { return "withdraw-" + c.id }
+
 // process says what is known of a process.
 func process(pid int) string {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -256,6 +282,11 @@ func (l *life) ending(s *soakSession, turn *soakTurn, call *soakCall) string {
 			answers[question] = answer.Str
 		}
 		require.Equal(l, call.given, answers, about)
+		notes := map[string]string{}
+		for question, beside := range reply.Get("updatedInput.annotations").Map() {
+			notes[question] = beside.Get("notes").Str
+		}
+		require.Equal(l, call.notes, notes, about)
 		require.NotEmpty(l, shown, about)
 		if turn.fate == "" {
 			require.Equal(l, "completed", shown["status"], about)
@@ -264,9 +295,12 @@ func (l *life) ending(s *soakSession, turn *soakTurn, call *soakCall) string {
 	case reply.Exists() && !reply.Get("interrupt").Bool():
 		require.True(l, call.declined, about)
 		return "declined"
+	case call.withdrawn && turn.fate == "":
+		require.False(l, reply.Exists(), "a reply to what was withdrawn: %s", about)
+		return "withdrawn"
 	}
 	require.NotEmpty(l, turn.fate, about)
-	require.False(l, call.passed && turn.fate == "cancelled", "the answer is lost: %s", about)
+	require.False(l, call.passed && !call.withdrawn && turn.fate == "cancelled", "the answer is lost: %s", about)
 	if turn.fate == "left" {
 		return "disconnected"
 	}

@@ -3,12 +3,14 @@ package agent_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 )
 
 // soakSession is a session of a life, and its user.
@@ -142,7 +144,7 @@ func (s *soakSession) stop() {
 // act draws what the user does. Mostly they answer.
 func (s *soakSession) act() string {
 	act := "answer"
-	switch n := s.rng.IntN(100); {
+	switch n := s.rng.IntN(200); {
 	case n < 4:
 		act = "dismiss"
 	case n < 8:
@@ -169,6 +171,10 @@ func (s *soakSession) act() string {
 		act = "frozen and stop"
 	case n < 37:
 		act = "broken reply"
+	case n < 46:
+		act = "withdraw"
+	case n < 51:
+		act = "answer and withdraw"
 	}
 	s.note("%s", act)
 	return act
@@ -215,6 +221,12 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 	case act == "leave":
 		turn.meets("left")
 		s.leaves()
+	case act == "withdraw" && call != nil:
+		s.withdraws(call)
+		s.until(r.withdrawn)
+		if s.rng.IntN(2) == 0 {
+			r.selects("too late")
+		}
 	case act == "broken reply" && call != nil && r.Get("options.0.optionId").Str != "__done__":
 		s.hit("broken reply")
 		s.send(half(s.wireID()) + "\n") // and the question goes to the next rung
@@ -232,6 +244,8 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 			s.picks(call, n, r)
 		}
 		switch act {
+		case "answer and withdraw":
+			s.withdraws(call)
 		case "answer and stop":
 			turn.meets("cancelled")
 			s.stop()
@@ -241,6 +255,25 @@ func (s *soakSession) acts(turn *soakTurn, r *request) *turn {
 		}
 	}
 	return nil
+}
+
+// withdraws has the CLI take a call back.
+func (s *soakSession) withdraws(c *soakCall) {
+	s.hit("withdrawn")
+	c.withdrawn = true
+	s.cli.Release(c.release())
+}
+
+// until waits for an event, or the end of the life.
+func (s *soakSession) until(event <-chan struct{}) {
+	require.Eventually(s, func() bool {
+		select {
+		case <-event:
+			return true
+		default:
+			return s.left.Load()
+		}
+	}, patience, 2*time.Millisecond, "what the agent withdrew stays\n%s", strings.Join(s.history, "\n"))
 }
 
 // nonsense is a reply to a permission request that is none.
@@ -286,6 +319,7 @@ func (s *soakSession) wish(c *soakCall, n int, both bool) wish {
 	if w.text != "" {
 		said = append(said[:len(said):len(said)], w.text)
 	}
+	delete(c.notes, "What is "+name+"?")
 	c.given["What is "+name+"?"] = strings.Join(said, ", ")
 	return w
 }
@@ -334,6 +368,10 @@ func (s *soakSession) picks(c *soakCall, n int, r *request) {
 	switch {
 	case len(w.picks) == 0:
 		r.types(w.text)
+	case !multi && s.rng.IntN(3) == 0:
+		note := fmt.Sprintf("note %d", s.rng.Uint32())
+		c.notes[fmt.Sprintf("What is %s-%d?", c.id, n)] = note
+		r.reply(object{"outcome": "selected", "optionId": w.picks[0], "_meta": object{"notes": note}})
 	case !multi:
 		r.selects(w.picks[0])
 	case w.text != "" || s.rng.IntN(2) == 0:
@@ -365,19 +403,26 @@ func inOrder(picked, label string) string {
 // prompt that answers it; nil if the turn is over.
 func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 	s.note("waiting for %s", waiting)
+	call, n := turn.find(&request{Result: gjson.Result{Raw: s.lastQuestion()}})
+	require.NotNil(s, call, "%s: the last question in the conversation is %q", waiting, s.lastQuestion())
 	id, position, _ := strings.Cut(waiting, ":")
-	n, _ := strconv.Atoi(position)
-	n = max(n-1, 0)
-	var call *soakCall
-	for _, c := range turn.calls {
-		if c.id == id {
-			call = c
-		}
-	}
-	require.NotNil(s, call, waiting)
+	at, _ := strconv.Atoi(position)
+	require.Equal(s, fmt.Sprint(id, max(at-1, 0)), fmt.Sprint(call.id, n), "the question that waits is not the last one in the conversation")
 	turn.passes(call)
 	s.disturb()
 	switch act := s.act(); act {
+	case "withdraw":
+		before, gone := call.withdrawn, strings.Count(s.e.said(s.id), "It needs no answer")
+		s.withdraws(call)
+		require.Eventually(s, func() bool {
+			return before || s.left.Load() || strings.Count(s.e.said(s.id), "It needs no answer") > gone
+		}, patience, 2*time.Millisecond, "nobody says that the question is gone\n%s", strings.Join(s.history, "\n"))
+		// The user has not noticed, or has: either is no answer to another question,
+		// but may take the place of one that is just being written.
+		if call != turn.calls[len(turn.calls)-1] {
+			turn.meets("cancelled")
+		}
+		return s.e.prompt(s.id, []string{"1", "more;"}[s.rng.IntN(2)])
 	case "dismiss":
 		turn.meets("cancelled")
 		return s.e.prompt(s.id, "Cancel")
@@ -427,6 +472,18 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 		return running
 	}
 }
+
+// lastQuestion is what the user has read last in the conversation that is a
+// question.
+func (s *soakSession) lastQuestion() string {
+	all := questionText.FindAllString(s.e.said(s.id), -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+var questionText = regexp.MustCompile(`What is \S+\?`)
 
 // list writes picks as numbers, or one of them as its label.
 func (s *soakSession) list(picks []string) string {

@@ -20,8 +20,10 @@ type call struct {
 	done   bool  // has a result
 	next   *call // asks before this one's result is written
 	wait   func(context.Context) (gjson.Result, error)
-	reply  gjson.Result
-	err    error
+
+	request string // its id
+	reply   gjson.Result
+	err     error
 }
 
 var errEOF = errors.New("Tool permission request failed: AbortError: Tool permission stream closed before response received")
@@ -67,14 +69,41 @@ func (c *call) begin() {
 	if c.parent != "" {
 		request["agent_id"] = agentID(c.parent)
 	}
-	_, c.wait = c.e.ask(c.block.ID, request)
+	c.request, c.wait = c.e.ask(c.block.ID, request)
 }
 
 // await waits for the permission, if one was asked for.
 func (c *call) await(ctx context.Context) {
-	if c.wait != nil {
+	switch {
+	case c.wait == nil:
+	case c.block.Ask.Withdraw != "":
+		c.awaitOrWithdraw(ctx)
+	default:
 		c.reply, c.err = c.wait(ctx)
 	}
+}
+
+var errTakenBack = errors.New("Tool permission request was withdrawn")
+
+// awaitOrWithdraw waits for the permission, or for the release that takes the
+// request back.
+func (c *call) awaitOrWithdraw(ctx context.Context) {
+	waiting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		if c.e.released(waiting, c.block.Ask.Withdraw) == nil {
+			stop(errTakenBack)
+		}
+	}()
+	c.reply, c.err = c.wait(waiting)
+	if c.err == nil || context.Cause(waiting) != errTakenBack {
+		return
+	}
+	c.err = errTakenBack
+	c.e.mu.Lock()
+	defer c.e.mu.Unlock()
+	c.e.out.emit(object{"type": "control_cancel_request", "request_id": c.request})
+	c.e.forget(c.request)
 }
 
 // finish does what the permission allows and writes the tool's result.
@@ -89,7 +118,7 @@ func (c *call) finish(ctx context.Context) error {
 		return c.execute(ctx, c.block.Input)
 	}
 	switch {
-	case errors.Is(c.err, errEOF):
+	case errors.Is(c.err, errEOF), errors.Is(c.err, errTakenBack):
 		c.result(c.err.Error(), true, nil)
 		return nil
 	case c.err != nil:

@@ -90,6 +90,9 @@ type Ask struct {
 	Description string          `json:",omitempty"`
 	// Input replaces the tool's own input in the request.
 	Input json.RawMessage `json:",omitempty"`
+	// Withdraw is the name of a release upon which the request is taken back and
+	// the tool fails.
+	Withdraw string `json:",omitempty"`
 }
 
 // Result is a turn's result message.

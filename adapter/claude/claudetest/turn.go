@@ -74,11 +74,7 @@ func (e *engine) step(ctx context.Context, s Step, parent string) error {
 		<-ctx.Done()
 		return errStreaming
 	case "wait":
-		for !exists(filepath.Join(e.dir, "release-"+s.Name)) {
-			if err := pause(ctx, 2*time.Millisecond); err != nil {
-				return err
-			}
-		}
+		return e.released(ctx, s.Name)
 	case "die":
 		die(s)
 	case "close_stdout":
@@ -207,6 +203,16 @@ func finish(ctx context.Context, calls []*call) error {
 			for _, left := range calls {
 				left.reject()
 			}
+			return err
+		}
+	}
+	return nil
+}
+
+// released returns when the release of that name is there.
+func (e *engine) released(ctx context.Context, name string) error {
+	for !exists(filepath.Join(e.dir, "release-"+name)) {
+		if err := pause(ctx, 2*time.Millisecond); err != nil {
 			return err
 		}
 	}

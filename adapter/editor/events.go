@@ -6,10 +6,12 @@ type event any
 // What the editor does.
 type (
 	// promptCame is a session/prompt. Empty means that there is nothing in it
-	// that an agent could work on.
+	// that an agent could work on; own that the editor did not send it: it takes
+	// no question's place, and answers none.
 	promptCame struct {
 		key   int
 		empty bool
+		own   bool
 	}
 	// cancelCame is a session/cancel.
 	cancelCame struct{}

@@ -46,6 +46,7 @@ type prompt struct {
 	key       int
 	state     promptState
 	empty     bool
+	own       bool  // the editor did not send it
 	begun     bool  // the model has seen it
 	back      bool  // the agent gave it up before that
 	refused   error // for good
@@ -182,7 +183,12 @@ func (s *state) prompt(key int) *prompt {
 // promptCame puts a prompt in line. One that comes while the user is asked takes
 // the place of what is asked.
 func (s *state) promptCame(ev promptCame) {
-	p := &prompt{key: ev.key, empty: ev.empty, stale: s.stale}
+	p := &prompt{key: ev.key, empty: ev.empty, own: ev.own}
+	if ev.own {
+		s.line, s.newest = append(s.line, p), p.key
+		return
+	}
+	p.stale = s.stale
 	s.stale = false
 	switch r := s.inState(parking); {
 	case slices.ContainsFunc(s.requests, s.superseded):
@@ -294,10 +300,11 @@ func (s *state) flush() {
 	}
 }
 
-// firstWaiting is the first prompt that neither the agent nor a question has.
-func (s *state) firstWaiting() *prompt {
+// firstWaiting is the first prompt that neither the agent nor a question has;
+// without own the first that the editor sent.
+func (s *state) firstWaiting(own bool) *prompt {
 	for _, p := range s.line {
-		if p.state == waiting {
+		if p.state == waiting && (own || !p.own) {
 			return p
 		}
 	}
@@ -306,15 +313,24 @@ func (s *state) firstWaiting() *prompt {
 
 // advance lets the prompts in line go as far as they can.
 func (s *state) advance() {
-	for p := s.firstWaiting(); p != nil; p = s.firstWaiting() {
-		switch q := s.inState(parked); {
+	for p := s.firstWaiting(true); p != nil; p = s.firstWaiting(true) {
+		q := s.inState(parked)
+		if p.own && !p.cancelled && q != nil { // no answer: what the editor sent may be
+			if s.give(p) {
+				continue
+			}
+			if p = s.firstWaiting(false); p == nil {
+				return
+			}
+		}
+		switch {
 		case p.cancelled:
 			s.finish(p, endedCancelled)
 		case q != nil && p.key <= q.after: // the agent gave it back: no answer, it takes the question's place
 			s.cancelTurn(s.workGoesOn(q))
 		case q != nil:
 			s.answer(q, p)
-		case s.lost != nil:
+		case s.lost != nil && !p.own:
 			s.finish(p, *s.lost)
 			s.lost = nil
 		case p.empty:

@@ -104,7 +104,7 @@ func (s *state) requestParks(key int) {
 // that no question has.
 func (s *state) promptWaits() bool {
 	for _, p := range s.line {
-		if p.state != over && !p.cancelled && !p.begun && !s.answers(p) && (s.turn == nil || p.key != s.turn.owner) {
+		if p.state != over && !p.own && !p.cancelled && !p.begun && !s.answers(p) && (s.turn == nil || p.key != s.turn.owner) {
 			return true
 		}
 	}

@@ -228,14 +228,37 @@ func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &promptRequest{content: content, words: promptWords(r.Prompt), done: make(chan ending, 1), left: make(chan struct{})}
+	return s.enqueue(content, promptWords(r.Prompt), false).answer, nil
+}
+
+// Say gives the agent a prompt that the editor did not send, behind those that
+// wait. It returns at once; ended waits for the prompt's end.
+func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
+	p := s.enqueue(content, words{}, true)
+	over := make(chan ending, 1)
+	go func() {
+		how := <-p.done
+		if p.before != nil {
+			<-p.before
+		}
+		close(p.left)
+		over <- how
+	}()
+	return func() (acp.StopReason, error) {
+		how := <-over
+		return how.reason, how.err
+	}
+}
+
+func (s *Session) enqueue(content any, w words, own bool) *promptRequest {
+	p := &promptRequest{content: content, words: w, done: make(chan ending, 1), left: make(chan struct{})}
 	s.mu.Lock()
 	key := s.nextKey()
 	s.prompts[key] = p
 	p.before, s.last = s.last, p.left
 	s.mu.Unlock()
-	s.apply(promptCame{key: key, empty: content == nil})
-	return p.answer, nil
+	s.apply(promptCame{key: key, empty: content == nil, own: own})
+	return p
 }
 
 // answer is how the editor learns that the prompt has ended: in the order in which

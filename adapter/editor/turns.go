@@ -29,7 +29,7 @@ func (s *state) startDone(ev startDone) {
 func (s *state) startFailed(how ending) {
 	s.leaveUnanswered(how, ErrGone)
 	s.finishGiven(how)
-	if p := s.firstWaiting(); p != nil && !s.stopped { // else it was not this prompt's
+	if p := s.firstWaiting(true); p != nil && !s.stopped { // else it was not this prompt's
 		s.finish(p, how)
 	}
 }

@@ -136,7 +136,7 @@ func (l *Link) begin(e desk.Entry) {
 		l.log.Warn("a question is too large for the hub", "call", e.Call.ID)
 		return
 	}
-	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversation(e))
+	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))
 	q.id = asking.Call.ID
 	q.ctx, q.cancel = context.WithCancel(l.ctx)
 	l.open[e.Revision] = q
@@ -165,7 +165,7 @@ func detailOf(e desk.Entry) (detail string, ok bool) {
 // counted are ids that every process gives again.
 var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_-]*[0-9]{1,6})?$`) })
 
-// idOf is the id of a call at the hub. One that is a mere number gets the name
+// idOf is the id of a call or a session at the hub. One that is a mere number gets the name
 // of the process: elsewhere it is another question.
 func (l *Link) idOf(id string) string {
 	if counted().MatchString(id) {
@@ -174,13 +174,8 @@ func (l *Link) idOf(id string) string {
 	return id
 }
 
-// conversation is the session's name at the hub.
-func (l *Link) conversation(e desk.Entry) string {
-	if counted().MatchString(e.Call.Session) {
-		return e.Call.Session + "-" + l.nonce
-	}
-	return e.Call.Session
-}
+// conversationOf is a session's name at the hub.
+func (l *Link) conversationOf(session string) string { return l.idOf(session) }
 
 // used notes that the agent of a session went on: what it was told it has used.
 // mu is held.

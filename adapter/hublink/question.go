@@ -174,7 +174,12 @@ const maxReply = 4 << 20
 func (q *question) post(ctx context.Context, path string, body []byte) (status int, data []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.link.opts.Wait+replyTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, q.link.opts.URL.String()+q.path+path, bytes.NewReader(body))
+	return q.send(ctx, http.MethodPost, path, body)
+}
+
+// send makes a request about the conversation.
+func (q *question) send(ctx context.Context, method, path string, body []byte) (status int, data []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, q.link.opts.URL.String()+q.path+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -45,11 +45,19 @@ func (h *hubFlags) check(first adapter.Rung) (err error) {
 
 // link joins a desk to the hub, if there is one, until end is called.
 func (h *hubFlags) link(d *desk.Desk, agent string, log *slog.Logger) (end func()) {
+	if l := h.start(d, agent, log); l != nil {
+		return l.Close
+	}
+	return func() {}
+}
+
+// start joins a desk to the hub; it returns nil if there is none.
+func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger) *hublink.Link {
 	if h.url == nil {
-		return func() {}
+		return nil
 	}
 	token := func() (string, error) { return hublink.Token(h.url, h.tokenFile) }
-	return hublink.Start(d, hublink.Options{URL: h.url, Token: token, Agent: agent, Logger: log}).Close
+	return hublink.Start(d, hublink.Options{URL: h.url, Token: token, Agent: agent, Logger: log})
 }
 
 func hubLogger(s streams) *slog.Logger {

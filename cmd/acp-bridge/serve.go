@@ -80,7 +80,10 @@ func serve(ctx context.Context, o agent.Options, log logOptions, hub hubFlags, s
 	defer closeLog()
 	o.Logger, o.Trace = logger, trace
 	o.Desk = new(desk.Desk)
-	defer hub.link(o.Desk, "Claude Code", o.Logger)()
+	if link := hub.start(o.Desk, "Claude Code", o.Logger); link != nil {
+		defer link.Close()
+		o.Meanwhile = link.Meanwhile
+	}
 	o.Version = version()
 	o.Login = loginOf(o.Claude)
 	defer trimSoon()()

@@ -25,6 +25,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // Options say how to serve an editor. The zero value finds Claude Code where
@@ -51,6 +52,10 @@ type Options struct {
 	CancelGrace time.Duration
 	// Desk gets everything that is asked; nil is one of its own.
 	Desk *desk.Desk
+	// Meanwhile finds the outcome that a question got elsewhere while no process
+	// asked it, and who gave it; nil knows of none. What it returns counts as
+	// used. It is called before a question is asked again.
+	Meanwhile func(ctx context.Context, c convert.Call) (o convert.Outcome, by string, ok bool)
 	// Login is how a user logs in in a terminal of the editor; nil leaves it to
 	// the user.
 	Login *Login
@@ -162,6 +167,8 @@ func (s *conversation) Request(ctx context.Context, method string, params json.R
 		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return s.setMode(ctx, r) })
 	case acp.AgentMethodSessionSetConfigOption:
 		return s.requestOption(ctx, params)
+	case WaitMethod:
+		return s.waited(ctx)
 	}
 	return s.agent.Request(ctx, method, params)
 }

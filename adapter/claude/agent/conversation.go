@@ -27,7 +27,8 @@ type conversation struct {
 	id    string
 	ctx   context.Context // the session's
 	setup
-	tasks display.Tasks // of whoever reads the CLI or its transcript
+	reasks *reasking     // of a session that was opened again
+	tasks  display.Tasks // of whoever reads the CLI or its transcript
 	// badLogin is of the reader alone: the turn met an API that knows no login.
 	badLogin bool
 

@@ -66,7 +66,7 @@ func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversat
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
+	return s, conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options(), Meta: s.reasks.meta()}, s.goOn), nil
 }
 
 // resumeSession answers session/resume: it goes on without a replay.
@@ -83,7 +83,7 @@ func (a *backend) resumeSession(ctx context.Context, o editor.Opening) (*convers
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options()}, s.announce), nil
+	return s, conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options(), Meta: s.reasks.meta()}, s.goOn), nil
 }
 
 // reopen makes a session of one that the CLI has on disk.
@@ -97,6 +97,7 @@ func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	s.reasks = a.unanswered(ctx, path, s.id, u.env) // before the CLI can write
 	// The CLI starts while its file is read.
 	started := make(chan error, 1)
 	go func() { started <- s.start(ctx) }()
@@ -109,6 +110,12 @@ func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId
 		return nil, processError(err)
 	}
 	return s, nil
+}
+
+// goOn tells the editor what it needs, and asks what is still open.
+func (s *conversation) goOn() {
+	s.announce()
+	s.reask(s.reasks)
 }
 
 func transcriptPath(configDir string, id acp.SessionId, cwd string) (string, error) {

@@ -79,33 +79,6 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	require.Len(t, e.call(acp.AgentMethodSessionList, fmt.Sprintf(`{"cwd":%q}`, dir)).Get("sessions").Array(), 1)
 }
 
-// A question that was open when everything died shows as not answered when the
-// session is loaded, and is asked again when the agent asks again.
-func TestRealQuestionOpenWhenKilled(t *testing.T) {
-	home, dir := t.TempDir(), t.TempDir()
-	e, api := real(t)
-	e.leave()
-	ask := asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))
-	again := asks("toolu_2", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))
-	api.Script(apitest.Say("Hello."), apitest.Use(ask), apitest.Use(again), apitest.Say("Thanks."))
-	e = serve(t, agent.Options{Claude: realClaude(t), Env: apitest.Env(api, home)})
-	e.initialize(`{}`)
-	s := e.open(dir)
-	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
-	e.prompt(s, "second")
-	e.asked("Which database?")
-	e.leave()
-
-	e = serve(t, agent.Options{Claude: realClaude(t), Env: apitest.Env(api, home)})
-	e.initialize(`{}`)
-	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
-	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
-	turn := e.prompt(s, "go on")
-	e.asked("Which database?").selects("SQLite")
-	turn.ends(acp.StopReasonEndTurn)
-	require.Contains(t, told(t, api, "toolu_2").Text, "SQLite")
-}
-
 func TestSessionsThatDoNotExist(t *testing.T) {
 	e := serve(t, agent.Options{Claude: "/no/such/claude", Env: []string{"HOME=" + t.TempDir()}})
 	e.initialize(`{}`)

@@ -15,7 +15,17 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mcpVariable) != "" {
 		playMCP()
 	}
-	goleak.VerifyTestMain(m)
+	state, err := os.MkdirTemp("", "acp-bridge-state-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's
+	}
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(state)
+		os.Exit(code)
+	}))
 }
 
 // scripted joins an editor to a scripted stand-in for the CLI.

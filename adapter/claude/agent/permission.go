@@ -65,6 +65,9 @@ func (p *pump) question(t claude.ToolRequest) {
 	}
 	p.painter.asked(t.ToolUseID)
 	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
+		if o.Status == convert.Disconnected && t.AgentID == "" {
+			p.s.leaveOpen(t.ToolUseID)
+		}
 		p.reply(t.RequestID, dialect.ClaudeResult(call, o))
 	})
 }

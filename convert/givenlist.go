@@ -108,3 +108,23 @@ func questionsNamed(c Call, texts ...string) (found []int) {
 	}
 	return nil
 }
+
+// Words lists what [ReadAnswers] takes for the user's own words though its
+// question has options: a label, perhaps, that was not written as it stands. Own
+// words in the exact form are meant as such, and are not among them.
+func Words(c Call, data []byte) []string {
+	given, err := answerList(c, data)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for i, q := range c.Questions {
+		if len(q.Options) == 0 || q.OwnWords || gjson.ParseBytes(given[i]).IsObject() {
+			continue
+		}
+		if a, err := ReadAnswer(c, i, given[i]); err == nil && a.Text != "" {
+			list = append(list, a.Text)
+		}
+	}
+	return list
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 )
 
@@ -30,18 +31,35 @@ type Options struct {
 	// chooses one of those that were held in Dir.
 	Session string
 	Resume  bool
+	// Last goes on with the last session that was held in Dir.
+	Last bool
 	// Version is what the client says of itself.
 	Version string
 	// Prompt is sent at the start, without being typed. With Once the client
 	// leaves when the agent is done with it.
 	Prompt string
 	Once   bool
+	// Hidden does not show the Prompt.
+	Hidden bool
+	// Rest sends the Prompt only if the agent asks nothing again that was open
+	// when Session ended: the answer to that is the turn. A session that is gone,
+	// or asks nothing, is replaced by a new one.
+	Rest bool
+	// Opened, if not nil, is told the id of the session.
+	Opened func(session string)
+	// Desk, if not nil, gets everything that the agent asks. Who answers there
+	// first has answered.
+	Desk *desk.Desk
 	// Wire shows the lines of the connection between the others.
 	Wire bool
 	// WireFull shows them whole, with what they hold on lines of its own.
 	WireFull bool
-	// Resolver answers the agent's questions in the user's place.
+	// Resolver answers the agent's questions in the user's place. An outcome that
+	// is Disconnected leaves the question without a reply, and the client leaves
+	// with the Resolver's error.
 	Resolver adapter.Resolver
+	// Approver is the Resolver of permission requests; nil is Resolver.
+	Approver adapter.Resolver
 	// Commands can be typed behind a slash, beside the client's own and the
 	// agent's.
 	Commands []Command
@@ -82,7 +100,7 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	l := dial(r, w, o.Wire)
+	l := dial(r, w, &o)
 	defer l.conn.Close()
 	start := func() { go l.open(ctx, &o) }
 	if o.Resolver == nil && !o.Plain {
@@ -95,7 +113,7 @@ func Run(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 }
 
 // replays reports whether the agent tells an earlier session first.
-func (o *Options) replays() bool { return o.Resume || o.Session != "" }
+func (o *Options) replays() bool { return o.Resume || o.Last || o.Session != "" }
 
 // folder is the working directory as a person writes it.
 func (o *Options) folder() string {

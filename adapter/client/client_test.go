@@ -236,7 +236,7 @@ func TestInputEndsInAQuestion(t *testing.T) {
 	c.in.Close()
 	out, err := c.ends()
 	require.EqualError(t, err, "the input ended before the question was answered")
-	require.Contains(t, out, "You cancelled, so I have no answers.")
+	require.NotContains(t, out, "ancelled", "it is no choice of the user's")
 }
 
 func TestAnswersGiven(t *testing.T) {

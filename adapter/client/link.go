@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -26,9 +27,14 @@ const Name = "acp-bridge-chat"
 type link struct {
 	conn    *conn.Conn
 	box     *box
+	desk    *desk.Desk // nil if nobody else is asked
+	dir     string
 	session acp.SessionId
 	agent   string // its name, cleaned
 	auth    []acp.AuthMethod
+	// left is the tool call of a question that the agent asks again, of a session
+	// that was resumed.
+	left string
 }
 
 // What a box holds.
@@ -43,6 +49,8 @@ type (
 		// waiting is the tool call of a question that the next prompt answers.
 		waiting string
 		err     error
+		// again says that it was the answer to what was asked again, and no prompt.
+		again bool
 	}
 	// gone says that the connection has ended.
 	gone struct{ err error }
@@ -59,8 +67,17 @@ type (
 // waiting is a request of the agent that waits for the user.
 type waiting struct {
 	*request
-	ctx  context.Context // ends when the agent gives the request up
-	done chan any        // holds one: the reply
+	ctx    context.Context // ends when the agent gives the request up, or somebody else has answered it
+	cancel context.CancelCauseFunc
+	once   sync.Once
+	done   chan any             // holds one: the reply
+	ended  chan convert.Outcome // holds one: the outcome that the reply stands for
+}
+
+func newWaiting(ctx context.Context, r *request) *waiting {
+	a := &waiting{request: r, done: make(chan any, 1), ended: make(chan convert.Outcome, 1)}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	return a
 }
 
 // answer sends the reply for an outcome. An error says what to answer instead;
@@ -70,21 +87,21 @@ func (a *waiting) answer(o convert.Outcome, index int) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case a.done <- reply:
-	default:
-	}
+	a.once.Do(func() {
+		a.done <- reply
+		a.ended <- o
+	})
 	return nil
 }
 
 // dismiss sends the reply of a user who does not answer.
 func (a *waiting) dismiss() { _ = a.answer(convert.Outcome{Status: convert.Cancelled}, -1) }
 
-// dial starts the connection. wire says that lines are traced.
-func dial(r io.Reader, w io.Writer, wire bool) *link {
-	l := &link{box: newBox()}
+// dial starts the connection.
+func dial(r io.Reader, w io.Writer, o *Options) *link {
+	l := &link{box: newBox(), desk: o.Desk, dir: o.Dir}
 	opts := &conn.Options{Logger: slog.New(slog.DiscardHandler)}
-	if wire {
+	if o.Wire {
 		opts.Trace = func(dir ndjson.Direction, text []byte) { l.box.put(traced{dir, string(text)}) }
 	}
 	l.conn = conn.New(r, w, (*handler)(l), opts)
@@ -115,8 +132,11 @@ func (l *link) openSession(ctx context.Context, o *Options) error {
 	}
 	l.auth = init.AuthMethods
 	l.agent = agentName(init.AgentInfo)
-	if o.Session != "" || o.Resume {
-		return l.resume(ctx, init.AgentCapabilities, o)
+	if o.replays() {
+		err := l.resume(ctx, init.AgentCapabilities, o)
+		if !o.Rest || err == nil && l.left != "" {
+			return err
+		}
 	}
 	s, err := l.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: o.Dir, McpServers: []acp.McpServer{}})
 	if err != nil {
@@ -141,10 +161,20 @@ func agentName(info *acp.Implementation) string {
 	return firstOf(clean.Line(name+" "+info.Version), "the agent")
 }
 
+// waitMethod is acp-bridge's: it ends when what the agent asked again is answered
+// and the agent is done with that.
+const waitMethod = "_acp-bridge/wait"
+
+// wait waits for the end of what is asked again; it comes in the box.
+func (l *link) wait(ctx context.Context) {
+	resp, err := conn.CallFor[acp.PromptResponse](ctx, l.conn, waitMethod, map[string]any{"sessionId": l.session})
+	l.box.put(turned{reason: resp.StopReason, err: err, again: true})
+}
+
 // prompt sends a prompt; its end comes in the box.
 func (l *link) prompt(ctx context.Context, words string) {
 	resp, err := l.conn.Prompt(ctx, acp.PromptRequest{SessionId: l.session, Prompt: []acp.ContentBlock{acp.TextBlock(words)}})
-	l.box.put(turned{reason: resp.StopReason, waiting: waitingFor(resp), err: err})
+	l.box.put(turned{reason: resp.StopReason, waiting: waitingFor(resp.Meta), err: err})
 }
 
 // cancel asks the agent to end the turn.
@@ -167,9 +197,13 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 	if err != nil {
 		return func() (any, error) { return nil, err }
 	}
-	a := &waiting{request: r, ctx: ctx, done: make(chan any, 1)}
+	a := newWaiting(ctx, r)
 	h.box.put(asked{a})
+	if h.desk != nil {
+		go (*link)(h).post(a)
+	}
 	return func() (any, error) {
+		defer a.cancel(nil)
 		select {
 		case reply := <-a.done:
 			return reply, nil
@@ -214,8 +248,8 @@ func (b *box) take() []any {
 }
 
 // waitingFor names the tool call that a response says is open.
-func waitingFor(resp acp.PromptResponse) string {
-	bridge, _ := resp.Meta["acp-bridge"].(map[string]any)
+func waitingFor(meta map[string]any) string {
+	bridge, _ := meta["acp-bridge"].(map[string]any)
 	id, _ := bridge["waitingFor"].(string)
 	return id
 }

@@ -32,7 +32,6 @@ type plain struct {
 
 	working, cancelling bool
 	ctrlC               time.Time // when it cancelled a turn
-	ended               bool      // there are no more lines
 	gone                bool      // the agent is; a turn that runs ends by itself
 	over                bool      // time to leave, with err
 	err                 error
@@ -114,6 +113,13 @@ func (p *plain) event(v any) {
 			p.leave(p.l.explain(v.err))
 			return
 		}
+		if p.o.Opened != nil {
+			p.o.Opened(string(p.l.session))
+		}
+		if p.l.left != "" && !p.typed { // what comes next is no answer to it
+			go p.l.wait(p.ctx)
+			return
+		}
 		if p.o.Prompt != "" {
 			p.say(p.o.Prompt)
 			return
@@ -145,7 +151,8 @@ func (p *plain) event(v any) {
 
 // say sends a prompt.
 func (p *plain) say(words string) {
-	if !p.typed || p.o.Once {
+	if p.o.Hidden {
+	} else if !p.typed || p.o.Once {
 		p.screen.Say(words)
 	} else {
 		p.screen.add(blockNone, "")
@@ -165,6 +172,10 @@ func (p *plain) turned(t turned) {
 		p.screen.Note("✗ " + err.Error())
 	case t.reason != acp.StopReasonEndTurn:
 		p.screen.Note(stopNote(t.reason))
+	}
+	if t.again && p.o.Prompt != "" && !p.o.Rest && t.reason != acp.StopReasonCancelled {
+		p.say(p.o.Prompt)
+		return
 	}
 	if p.o.Once {
 		p.leave(nil)
@@ -195,12 +206,8 @@ func stopNote(reason acp.StopReason) string {
 // idle waits for the next line.
 func (p *plain) idle() {
 	p.working, p.cancelling = false, false
-	switch {
-	case p.gone:
+	if p.gone {
 		p.leave(errGone)
-		return
-	case p.ended:
-		p.leave(errNoMoreInput)
 		return
 	}
 	p.flush()
@@ -251,15 +258,19 @@ func (p *plain) ask(a *waiting) {
 	defer stop()
 	defer context.AfterFunc(p.ctx, stop)()
 	for a.ctx.Err() == nil {
-		outcome, index := p.resolve(ctx, a)
-		if a.ctx.Err() != nil {
-			p.screen.Note("The agent withdrew its question.")
+		outcome, index, err := p.resolve(ctx, a)
+		switch {
+		case a.ctx.Err() != nil:
+			p.screen.Note(a.gone() + ".")
+			return
+		case outcome.Status == convert.Disconnected && p.o.Resolver == nil:
+			err = errNoMoreInput
+			fallthrough
+		case outcome.Status == convert.Disconnected: // nobody has answered, so nothing is
+			p.leave(err)
 			return
 		}
-		if outcome.Status == convert.Disconnected {
-			p.ended = true
-		}
-		err := a.answer(outcome, index)
+		err = a.answer(outcome, index)
 		if err == nil {
 			if outcome.Status == convert.Failed {
 				p.screen.Note("✗ " + outcome.Reason)
@@ -274,19 +285,28 @@ func (p *plain) ask(a *waiting) {
 	}
 }
 
-func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int) {
-	if p.o.Resolver != nil {
-		o, _ := p.o.Resolver.Ask(ctx, a.call)
-		return o, picked(a.request, o)
+func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, error) {
+	resolver := p.o.Resolver
+	if a.approval != nil && p.o.Approver != nil {
+		resolver = p.o.Approver
+	}
+	if resolver != nil {
+		call := a.call
+		if a.closed {
+			call.Questions = slices.Clone(call.Questions)
+			call.Questions[0].Closed = true
+		}
+		o, err := resolver.Ask(ctx, call)
+		return o, picked(a.request, o), err
 	}
 	p.reader.ask(ctx)
 	r := terminal.Resolver{In: p.reader, Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
-		index, o, _ := r.Choose(ctx, a.call.Questions[0])
-		return o, index
+		index, o, err := r.Choose(ctx, a.call.Questions[0])
+		return o, index, err
 	}
-	o, _ := r.Ask(ctx, a.call)
-	return o, -1
+	o, err := r.Ask(ctx, a.call)
+	return o, -1, err
 }
 
 // answers is the input for questions.

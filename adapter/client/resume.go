@@ -31,20 +31,29 @@ func (l *link) resume(ctx context.Context, caps acp.AgentCapabilities, o *Option
 		if err != nil {
 			return err
 		}
-		if id, err = l.choose(ctx, sessions); err != nil {
+		if o.Last && len(sessions) > 0 {
+			id = sessions[0].SessionId
+		} else if id, err = l.choose(ctx, sessions); err != nil {
 			return err
 		}
 	}
 	l.session = id
+	var meta map[string]any
 	var err error
-	switch {
-	case caps.LoadSession:
-		_, err = l.conn.LoadSession(ctx, acp.LoadSessionRequest{SessionId: id, Cwd: o.Dir, McpServers: []acp.McpServer{}})
-	case caps.SessionCapabilities.Resume != nil:
-		_, err = l.conn.Call(ctx, acp.AgentMethodSessionResume, acp.ResumeSessionRequest{SessionId: id, Cwd: o.Dir, McpServers: []acp.McpServer{}})
+	switch resumes := caps.SessionCapabilities.Resume != nil; {
+	case caps.LoadSession && !(resumes && o.Once): // else what was said before is of no interest
+		var resp acp.LoadSessionResponse
+		resp, err = l.conn.LoadSession(ctx, acp.LoadSessionRequest{SessionId: id, Cwd: o.Dir, McpServers: []acp.McpServer{}})
+		meta = resp.Meta
+	case resumes:
+		var resp acp.ResumeSessionResponse
+		resp, err = conn.CallFor[acp.ResumeSessionResponse](ctx, l.conn, acp.AgentMethodSessionResume,
+			acp.ResumeSessionRequest{SessionId: id, Cwd: o.Dir, McpServers: []acp.McpServer{}})
+		meta = resp.Meta
 	default:
 		err = errors.New("the agent cannot go on with a session")
 	}
+	l.left = waitingFor(meta)
 	return err
 }
 
@@ -76,7 +85,7 @@ func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.Sess
 		}
 		q.Options = append(q.Options, convert.Option{Label: firstOf(title, string(s.SessionId)), Description: since(s.UpdatedAt, time.Now())})
 	}
-	a := &waiting{ctx: ctx, done: make(chan any, 1), request: &request{
+	a := newWaiting(ctx, &request{
 		call: convert.Call{Questions: []convert.Question{q}}, closed: true,
 		reply: func(o convert.Outcome, index int) (any, error) {
 			if o.Status != convert.Answered {
@@ -84,7 +93,7 @@ func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.Sess
 			}
 			return index, nil
 		},
-	}}
+	})
 	l.box.put(asked{a})
 	select {
 	case reply := <-a.done:

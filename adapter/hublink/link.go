@@ -177,6 +177,16 @@ func (l *Link) idOf(id string) string {
 // conversationOf is a session's name at the hub.
 func (l *Link) conversationOf(session string) string { return l.idOf(session) }
 
+// Used tells the hub that the agent of a session has what it was told so far.
+// Without it that is known when the agent asks the next question.
+func (l *Link) Used(session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.used(session)
+	}
+}
+
 // used notes that the agent of a session went on: what it was told it has used.
 // mu is held.
 func (l *Link) used(session string) {

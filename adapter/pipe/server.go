@@ -30,6 +30,9 @@ type Server struct {
 	// Cancelled without a reason, or the answers if it has them. With a reason it
 	// was the user who cancelled.
 	Ask func(ctx context.Context, c convert.Call) Reply
+	// Wait answers what is open after the input has ended, instead of withdrawing
+	// it.
+	Wait bool
 	// Dialect is "pi" or "opal" to take requests of that kind only.
 	Dialect string
 	// Report is told of lines that cannot be answered. It must not block.
@@ -65,7 +68,7 @@ type Reply struct {
 
 // Serve reads requests from in and writes responses, and nothing else, to out.
 // It returns nil at the end of the input and the cause of ctx when that ends;
-// in both cases after a response to everything that was open. When ctx ends, a
+// in both cases after a response to everything that was open, see Wait. When ctx ends, a
 // Read of in may be left behind.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	inner, end := context.WithCancelCause(ctx)
@@ -73,7 +76,9 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &session{Server: s, out: out, queue: newQueue(), end: end}
 	go func() {
 		defer c.queue.close()
-		end(c.read(in))
+		if err := c.read(in); !s.Wait || !errors.Is(err, ErrWithdrawn) {
+			end(err)
+		}
 	}()
 	defer context.AfterFunc(inner, c.queue.close)()
 	for {

@@ -1,20 +1,24 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // answerFlags are answers given beforehand.
 type answerFlags struct {
 	inline, file string
 	given        bool // inline was given, if only as an empty string
+	strict       bool // what is none of the options is refused
 }
 
 func (a *answerFlags) flags(fs *flagSet) {
@@ -23,6 +27,7 @@ func (a *answerFlags) flags(fs *flagSet) {
 		return nil
 	})
 	fs.StringVar(&a.file, "answers-file", "", "`file` with such JSON")
+	fs.BoolVar(&a.strict, "strict", false, "refuse an answer that is none of the options; own words are\nthen written as {\"text\":\"…\"}")
 }
 
 // name is the flag that was used.
@@ -48,8 +53,8 @@ func (a *answerFlags) read(s streams) (data []byte, given bool, err error) {
 }
 
 // outcome is what the answers that were given make of a call. One of them may be
-// the word that dismisses it.
-func (a *answerFlags) outcome(c convert.Call, data []byte) (convert.Outcome, error) {
+// the word that dismisses it. What is none of the options is told to the person.
+func (a *answerFlags) outcome(c convert.Call, data []byte, errOut io.Writer) (convert.Outcome, error) {
 	answers, err := convert.ReadAnswers(c, data)
 	switch {
 	case errors.Is(err, convert.ErrCancelled):
@@ -57,7 +62,56 @@ func (a *answerFlags) outcome(c convert.Call, data []byte) (convert.Outcome, err
 	case err != nil:
 		return convert.Outcome{}, usagef("%s: %w", a.name(), a.locate(data, err))
 	}
+	for _, text := range convert.Words(c, data) {
+		text = clean.Truncate(clean.Line(text), 60)
+		if a.strict {
+			return convert.Outcome{}, usagef("%s: %q is none of the options; with --strict own words are {\"text\":\"…\"}", a.name(), text)
+		}
+		fmt.Fprintf(errOut, "acp-bridge: %q is none of the options: taken for your own words\n", text)
+	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
+}
+
+// answerList are answers given beforehand for all that will be asked: each
+// question takes the next one, or that of its text.
+type answerList struct {
+	flags  *answerFlags
+	inTurn []json.RawMessage
+	byText map[string]json.RawMessage
+	errOut io.Writer
+}
+
+// list reads the answers that were given; nil means that none were.
+func (a *answerFlags) list(s streams) (*answerList, error) {
+	data, given, err := a.read(s)
+	if err != nil || !given {
+		return nil, err
+	}
+	l := &answerList{flags: a, errOut: s.err}
+	if json.Unmarshal(data, &l.inTurn) != nil && json.Unmarshal(data, &l.byText) != nil {
+		return nil, usagef("%s: expected a JSON array with an answer for each question, or an object by question text", a.name())
+	}
+	return l, nil
+}
+
+// next answers a call. An error says what is missing, or does not fit.
+func (l *answerList) next(c convert.Call) (convert.Outcome, error) {
+	list := l.inTurn[:min(len(c.Questions), len(l.inTurn))]
+	l.inTurn = l.inTurn[len(list):]
+	if l.byText != nil {
+		list = make([]json.RawMessage, len(c.Questions))
+		for i, q := range c.Questions {
+			list[i] = l.byText[q.Text] // without one it is null
+		}
+	}
+	data := []byte("[]")
+	var err error
+	if len(list) > 0 {
+		if data, err = json.Marshal(list); err != nil {
+			return convert.Outcome{}, err
+		}
+	}
+	return l.flags.outcome(c, data, l.errOut)
 }
 
 // locate says where in the answers an error is, if that helps: a file has lines.

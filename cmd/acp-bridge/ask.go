@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
+	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
@@ -23,6 +25,8 @@ type askOptions struct {
 	dialect, session string
 	plain, headless  bool
 	answers          answerFlags
+	hub              hubFlags
+	desk             *hubDesk // nil without a hub
 	file             string
 }
 
@@ -33,12 +37,16 @@ func askCommand(fs *flagSet) runner {
 	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&o.headless, "headless", false, "use no terminal even if there is one")
 	o.answers.flags(fs)
+	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		if o.file, err = fs.parse(args); err != nil {
 			return err
 		}
 		if o.answers.file == "-" && (o.file == "" || o.file == "-") {
 			return misused("stdin cannot hold both the call and the answers")
+		}
+		if err := o.hub.check(0); err != nil {
+			return err
 		}
 		return o.run(ctx, s)
 	}
@@ -50,6 +58,12 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 		return err
 	}
 	req.Call.Session = firstOf(o.session, req.Call.Session)
+	if o.desk = o.hub.open("acp-bridge ask", s); o.desk != nil {
+		defer o.desk.close()
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+	}
 	for {
 		got, err := o.ask(ctx, req.Call, s)
 		if err != nil {
@@ -60,6 +74,9 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 			return err
 		}, s)
 		if !again {
+			if err == nil {
+				o.desk.used(req.Call.Session)
+			}
 			return errors.Join(err, exitOf(got.reply))
 		}
 	}
@@ -111,7 +128,7 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askR
 	}
 	if given {
 		r.reply = answeredNow(nil, modePrint)
-		if r.reply.Outcome, err = o.answers.outcome(c, data); err != nil {
+		if r.reply.Outcome, err = o.answers.outcome(c, data, s.err); err != nil {
 			return r, err
 		}
 		r.file, _ = (&files.Store{}).Find(c)
@@ -126,6 +143,9 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askR
 	case r.file != nil && r.file.Settled():
 		r.reply, r.taken = fromFile(r.file, modePrint), true
 		return r, nil
+	}
+	if o.desk != nil {
+		return o.askAtHub(ctx, c, r, s), nil
 	}
 	if !o.headless {
 		outcome, err := askTerminal(ctx, c, o.plain, s)
@@ -149,6 +169,23 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askR
 		PendingFile: r.file.Path,
 	}
 	return r, nil
+}
+
+// askAtHub asks at the hub, and in the terminal if there is one.
+func (o *askOptions) askAtHub(ctx context.Context, c convert.Call, r askResult, s streams) askResult {
+	local := func(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+		return askTerminal(ctx, c, o.plain, s)
+	}
+	if o.headless {
+		local = nil
+	}
+	outcome, here := o.desk.ask(ctx, desk.Question, c, local)
+	if here {
+		return o.answered(c, r, outcome, s)
+	}
+	r.reply = answeredNow(nil, modePrint)
+	r.reply.Outcome = outcome
+	return r
 }
 
 // answered is what comes of an outcome at the terminal. If somebody has answered

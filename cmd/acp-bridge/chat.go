@@ -3,22 +3,30 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/client"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
-// chatCommand talks to an ACP agent in the terminal.
+// chatCommand talks to an ACP agent in the terminal, or runs one turn without one.
 func chatCommand(fs *flagSet) runner {
 	o := clientOptions()
+	var p printOptions
 	fs.BoolVar(&o.Plain, "plain", false, "read and write lines, without drawing")
 	wireFlag(fs, &o)
 	fs.BoolVar(&o.Resume, "resume", false, "choose one of the agent's sessions of this directory to go on with")
 	fs.StringVar(&o.Session, "session", "", "go on with the session that has this `id`")
+	fs.BoolVar(&o.Last, "continue", false, "go on with the last session of this directory")
+	p.flags(fs)
 	fs.StringVar(&o.Dir, "cwd", "", "working `directory` of the agent and its session (default: here)")
 	return func(ctx context.Context, args []string, s streams) error {
-		agent, err := fs.parseAgent(args, "acp-bridge")
+		agent, err := fs.parseAgent(p.cutWords(args), "acp-bridge")
+		if err == nil {
+			err = p.check()
+		}
 		if err != nil {
 			return err
 		}
@@ -28,6 +36,14 @@ func chatCommand(fs *flagSet) runner {
 		o.Commands = append(o.Commands, chatQuestions(o.Dir))
 		ctx, stop := endSignals(ctx)
 		defer stop()
+		switch {
+		case p.given && o.Resume:
+			return misused("--resume needs a terminal: with -p use --continue or --session ID")
+		case p.given:
+			return printTurn(ctx, agent, s.client(o), p, s)
+		case p.hub.url != nil:
+			return chatAtHub(ctx, agent, s.client(o), p.hub, s)
+		}
 		return chatResult(client.RunAgent(ctx, agent, s.client(o)))
 	}
 }
@@ -43,6 +59,17 @@ func wireFlag(fs *flagSet, o *client.Options) {
 		o.Wire, o.WireFull = v != "false", v == "full"
 		return nil
 	})
+}
+
+// chatAtHub is a chat whose questions are at a hub, too. The agent does not put
+// them there a second time.
+func chatAtHub(ctx context.Context, agent []string, o client.Options, hub hubFlags, s streams) error {
+	if err := os.Unsetenv(hubEnv); err != nil {
+		return err
+	}
+	o.Desk = new(desk.Desk)
+	defer hub.link(o.Desk, "acp-bridge chat", hubLogger(s))()
+	return chatResult(client.RunAgent(ctx, agent, o))
 }
 
 func clientOptions() client.Options { return client.Options{Version: version()} }

@@ -87,13 +87,17 @@ func talking() []command {
 	}, {
 		name: "chat", args: "-- AGENT [ARGUMENTS]", summary: "talk to any ACP agent in the terminal",
 		about: "Start an agent that speaks ACP and talk to it: its questions, forms and permission requests come in the picker. " +
-			"Ctrl+C cancels a turn, twice leaves; /help shows the keys.",
+			"Ctrl+C cancels a turn, twice leaves; /help shows the keys. " +
+			"With -p run one turn without a terminal: questions are answered by --answers, at a hub, or in a file (exit code 4), and the same command again goes on. " +
+			"Exit code: 0 done, 1 failed, 2 bad input, 3 cancelled, 4 pending.",
 		examples: []example{
 			{"acp-bridge chat -- acp-bridge", "with Claude Code"},
 			{"acp-bridge chat --resume -- acp-bridge", "choose a session to go on with"},
 			{"acp-bridge chat -- acp-bridge proxy -- gemini --acp", "with another agent"},
+			{"acp-bridge chat -p 'Set up a service' --headless -- acp-bridge", "in a script"},
+			{"acp-bridge chat -p '@notes.md Do what it says' --continue -- acp-bridge", "with a file's words"},
 		},
-		env: terminal, make: chatCommand,
+		env: append([]string{hubEnv, tokenEnv}, state...), make: chatCommand,
 	}, {
 		name: "ask", args: "[FILE]", summary: "ask a call's questions in the terminal, print its result",
 		about: "Ask the questions of a call, of any agent, and print the call's result. Without a terminal they wait in a file: see acp-bridge questions. " +
@@ -103,7 +107,7 @@ func talking() []command {
 			{`echo '{"question":"Go on?","options":["Yes","No"]}' | acp-bridge ask`, ""},
 			{"acp-bridge ask --answers '[2]' call.json", "answered beforehand: the second option"},
 		},
-		env: state, make: askCommand,
+		env: append([]string{hubEnv, tokenEnv}, state...), make: askCommand,
 	}, {
 		name: "questions", args: "[list]",
 		other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]"},
@@ -122,9 +126,10 @@ func talking() []command {
 		about: "Read requests from stdin, one JSON object a line: pi's ask_user_request and Opal's client/ask_user. Ask them in the terminal, one at a time, " +
 			"and write the responses to stdout. Without a terminal each waits in a file until that is answered: see acp-bridge questions. " +
 			"With --answers nobody is asked: each question takes the next entry, or that of its text, and a request for which there is none fails. " +
-			"With --acp the questions are asked in the editor that started it.",
+			"With --acp the questions are asked in the editor that started it. " +
+			"The end of stdin withdraws what is open, see --wait; what is open when the program is ended stays in its file.",
 		examples: []example{{"acp-bridge rpc", "started by the agent, with a terminal beside it"}, {"acp-bridge rpc --headless", "answered in files"}, {"acp-bridge rpc --acp -- my-agent", "started by an editor: asked there"}},
-		env:      state, make: rpcCommand,
+		env:      append([]string{hubEnv, tokenEnv}, state...), make: rpcCommand,
 	}, {
 		name: "proxy", args: "-- AGENT [ARGUMENTS]", summary: "run any ACP agent in an editor, its questions included",
 		about: "Stand between an editor and any ACP agent. All passes as it is, but for the agent's questions, which are asked as acp-bridge asks those of Claude Code. " +

@@ -72,7 +72,7 @@ func (o *demoOptions) answered(s streams) error {
 		}
 		return nil
 	}
-	outcome, err := o.answers.outcome(demo.Call(), data)
+	outcome, err := o.answers.outcome(demo.Call(), data, s.err)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type hubFlags struct {
 }
 
 func (h *hubFlags) flags(fs *flagSet) {
-	fs.fromEnv(&h.address, "hub", "ACP_BRIDGE_HUB", "`URL` of an acp-bridge-hub that questions are put to, too")
+	fs.fromEnv(&h.address, "hub", hubEnv, "`URL` of an acp-bridge-hub that questions are put to, too")
 	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: ACP_BRIDGE_HUB_TOKEN, or that of a hub here)")
 }
 

@@ -190,7 +190,7 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 		return nil, err
 	}
 	if given {
-		outcome, err := o.answers.outcome(c, data)
+		outcome, err := o.answers.outcome(c, data, s.err)
 		if outcome.Status == convert.Cancelled {
 			err = exitError{exitCancelled}
 		}

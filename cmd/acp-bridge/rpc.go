@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,15 +16,21 @@ func rpcCommand(fs *flagSet) runner {
 	var only string
 	var headless bool
 	var editor acpFlags
+	var hub hubFlags
 	fs.StringVar(&only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
 	fs.values("dialect", "pi", "opal")
 	fs.BoolVar(&a.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&headless, "headless", false, "use no terminal even if there is one")
+	fs.BoolVar(&a.wait, "wait", false, "wait for the answers to what is open after stdin has ended")
 	answers.flags(fs)
 	editor.flags(fs)
+	hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
 		args, editor.command = cutArgs(args)
 		err := fs.parseFlags(args, ": requests are read from stdin")
+		if err == nil {
+			err = hub.check(0)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -44,6 +50,10 @@ func rpcCommand(fs *flagSet) runner {
 		if err := a.prepare(answers, headless, s); err != nil {
 			return err
 		}
+		if a.hub = hub.open("acp-bridge rpc", s); a.hub != nil {
+			a.hub.leaves = func(ctx context.Context) bool { return !errors.Is(context.Cause(ctx), pipe.ErrWithdrawn) }
+			defer a.hub.close()
+		}
 		return a.serve(ctx, only, s)
 	}
 }
@@ -57,7 +67,7 @@ func (a *rpcAsker) serve(ctx context.Context, only string, s streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer a.watchHangup(stop)()
-	server := &pipe.Server{Ask: a.ask, Dialect: only, Report: func(problem string) { a.say("%s", problem) }}
+	server := &pipe.Server{Ask: a.ask, Dialect: only, Wait: a.wait, Report: func(problem string) { a.say("%s", problem) }}
 	return server.Serve(ctx, s.in, s.out)
 }
 
@@ -65,15 +75,12 @@ func (a *rpcAsker) serve(ctx context.Context, only string, s streams) error {
 func (a *rpcAsker) prepare(answers answerFlags, headless bool, s streams) error {
 	a.log = s.err
 	a.store.Report = func(err error) { a.say("%s; it is kept", oneLine(err)) }
-	data, given, err := answers.read(s)
+	var err error
+	a.answers, err = answers.list(s)
 	switch {
 	case err != nil:
 		return err
-	case given:
-		a.answers = true
-		if json.Unmarshal(data, &a.given) != nil && json.Unmarshal(data, &a.byText) != nil {
-			return usagef("%s: expected a JSON array with an answer for each question, or an object by question text", answers.name())
-		}
+	case a.answers != nil:
 	case !headless && isTerminal(s.in):
 		return misused("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")
 	case !headless:

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -19,12 +19,12 @@ import (
 // rpcAsker answers requests: with the answers given, on the terminal, or
 // through files.
 type rpcAsker struct {
-	answers bool // were given
-	given   []json.RawMessage
-	byText  map[string]json.RawMessage // those that were given by the text of a question
-	tty     *tty                       // nil where there is none
-	gone    atomic.Bool                // the terminal hung up
+	answers *answerList // nil where none were given
+	hub     *hubDesk    // nil where there is none
+	tty     *tty        // nil where there is none
+	gone    atomic.Bool // the terminal hung up
 	plain   bool
+	wait    bool // for what is open when the input has ended
 	store   files.Store
 
 	mu sync.Mutex
@@ -47,8 +47,12 @@ func unanswered(status convert.Status, reason string) pipe.Reply {
 // ask is called for one request at a time.
 func (a *rpcAsker) ask(ctx context.Context, c convert.Call) pipe.Reply {
 	switch {
-	case a.answers:
+	case a.answers != nil:
 		return a.fromList(c)
+	case a.hub != nil && a.tty == nil:
+		return pipe.Reply{Later: func(ctx context.Context) pipe.Reply { return a.atHub(ctx, c, nil) }}
+	case a.hub != nil:
+		return a.atHub(ctx, c, func(ctx context.Context, c convert.Call) (convert.Outcome, error) { return a.tty.ask(ctx, c, a.plain) })
 	case a.tty == nil:
 		return a.inFile(ctx, c)
 	}
@@ -74,33 +78,32 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) pipe.Reply {
 	return r
 }
 
-// fromList takes as many of the answers given as the call has questions, or
-// those that were given by the texts of its questions.
-func (a *rpcAsker) fromList(c convert.Call) pipe.Reply {
-	list := a.given[:min(len(c.Questions), len(a.given))]
-	a.given = a.given[len(list):]
-	if a.byText != nil {
-		list = make([]json.RawMessage, len(c.Questions))
-		for i, q := range c.Questions {
-			list[i] = a.byText[q.Text] // without one it is null
+// atHub asks at the hub, and on the terminal if that is what local does.
+func (a *rpcAsker) atHub(ctx context.Context, c convert.Call, local func(context.Context, convert.Call) (convert.Outcome, error)) pipe.Reply {
+	o, _ := a.hub.ask(ctx, desk.Question, c, local)
+	if ctx.Err() != nil && o.Status != convert.Answered {
+		return unanswered(convert.Cancelled, "")
+	}
+	r := pipe.Reply{Reply: answeredNow(nil, modeRPC)}
+	r.Outcome = o
+	r.Done = func(delivered bool) {
+		if delivered {
+			a.hub.used(c.Session)
 		}
 	}
-	data := []byte("[]")
-	var err error
-	if len(list) > 0 {
-		data, err = json.Marshal(list)
-	}
-	var answers []convert.Answer
-	if err == nil {
-		answers, err = convert.ReadAnswers(c, data)
-	}
+	return r
+}
+
+// fromList takes the answers that were given.
+func (a *rpcAsker) fromList(c convert.Call) pipe.Reply {
+	o, err := a.answers.next(c)
 	switch {
-	case errors.Is(err, convert.ErrCancelled):
-		return unanswered(convert.Cancelled, convert.CancelMessage)
 	case err != nil:
-		return unanswered(convert.Failed, "--answers: "+err.Error())
+		return unanswered(convert.Failed, err.Error())
+	case o.Status != convert.Answered:
+		return unanswered(o.Status, o.Reason)
 	}
-	return pipe.Reply{Reply: answeredNow(answers, modeRPC)}
+	return pipe.Reply{Reply: answeredNow(o.Answers, modeRPC)}
 }
 
 // inFile has the questions wait in a file, after those of an earlier request
@@ -170,7 +173,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.R
 		case ctx.Err() == nil:
 			return end(convert.Failed, err.Error())
 		}
-		if !found {
+		if !found && errors.Is(context.Cause(ctx), pipe.ErrWithdrawn) { // else whoever is started next finds it
 			a.withdraw(file)
 		}
 		return end(convert.Cancelled, "")

@@ -34,7 +34,31 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	if r.Session.InitializeParams().ProtocolVersion >= inputResults {
 		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{answersKey: form}}, nil
 	}
-	given, err := r.Session.Elicit(ctx, form)
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	var beside *ticket
+	if s.opts.Alongside && s.opts.Resolver != nil {
+		beside = s.ask(call)
+		go func() {
+			select {
+			case <-beside.done:
+				stop() // takes the form back
+			case <-inner.Done():
+			}
+		}()
+	}
+	given, err := r.Session.Elicit(inner, form)
+	if beside != nil {
+		select {
+		case <-beside.done:
+			return result(s.fetch(beside)), nil
+		default:
+		}
+		if err == nil || ctx.Err() != nil {
+			beside.cancel()
+			s.forget(beside.name)
+		}
+	}
 	switch {
 	case err == nil:
 		return s.elicited(call, given), nil

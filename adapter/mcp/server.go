@@ -55,6 +55,9 @@ type Options struct {
 	Resolver adapter.Resolver
 	// Elicit asks with the client's own elicitation, if it has that.
 	Elicit bool
+	// Alongside asks the Resolver also while the client shows a form. The first
+	// answer wins.
+	Alongside bool
 	// Session is where the questions belong, for the Resolver.
 	Session string
 	// Limit is how long a call waits before it returns a ticket; 0 stands for

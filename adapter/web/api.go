@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"strconv"
@@ -29,6 +30,27 @@ func (s *Server) listConversations(w http.ResponseWriter, _ *http.Request, _ Dev
 		list = append(list, conversationOf(r))
 	}
 	reply(w, http.StatusOK, map[string]any{"conversations": list})
+}
+
+// waiting is an open question as GET /questions shows it.
+type waiting struct {
+	Question string `json:"question"`
+	Kind     string `json:"kind"`
+	Detail   string `json:"detail,omitempty"`
+	conversation
+	// ID is that of the conversation, which has a name of its own here.
+	ID           string `json:"id,omitempty"`
+	Conversation string `json:"conversation"`
+}
+
+// listQuestions lists everything that is open, the newest first.
+func (s *Server) listQuestions(w http.ResponseWriter, _ *http.Request, _ Device) {
+	open, _ := s.board.Waiting(math.MaxInt)
+	list := make([]waiting, len(open))
+	for i, r := range open {
+		list[i] = waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
+	}
+	reply(w, http.StatusOK, map[string]any{"questions": list})
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, _ Device) {

@@ -106,6 +106,7 @@ func (s *Server) routes() {
 		"POST /logout":                                 {both, s.logout},
 		"GET /conversations":                           {read, s.listConversations},
 		"GET /conversations/{id}":                      {both, s.getConversation},
+		"GET /questions":                               {read, s.listQuestions},
 		"GET /events":                                  {read, s.events},
 		"GET /conversations/{id}/events":               {both, s.events},
 		"POST /conversations/{id}/ask":                 {ask, s.ask},

@@ -26,7 +26,7 @@ import (
 type printOptions struct {
 	prompt   string
 	words    string // that come behind the prompt
-	given    bool // a prompt was
+	given    bool   // a prompt was
 	headless bool
 	answers  answerFlags
 	hub      hubFlags

@@ -111,16 +111,18 @@ func talking() []command {
 	}, {
 		name: "questions", args: "[list]",
 		other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]"},
-		summary: "list, show, answer or clear questions that wait in files",
+		summary: "list, show, answer or clear questions that wait",
 		about: "List the questions that wait in .acp-bridge of this directory, show one of them in full, answer it in the terminal, or remove it " +
-			"(all with --all). The first answer stands, and is used once.",
+			"(all with --all). The first answer stands, and is used once. With --hub the same for what waits at a hub, where an id is given whole; " +
+			"without one, and with several waiting, choose in the terminal.",
 		examples: []example{
 			{"acp-bridge questions", ""},
 			{"acp-bridge questions answer 8cbd", "the first letters of an id will do"},
 			{"acp-bridge questions answer --answers '[\"Yes\"]'", "the only one there is"},
 			{"acp-bridge questions clear --all", ""},
+			{"acp-bridge questions answer --hub http://127.0.0.1:7717", "what waits at a hub"},
 		},
-		env: state, words: questionsActions, make: questionsCommand,
+		env: append([]string{tokenEnv}, state...), words: questionsActions, make: questionsCommand,
 	}, {
 		name: "rpc", summary: "answer pi's and Opal's requests on stdin and stdout",
 		about: "Read requests from stdin, one JSON object a line: pi's ask_user_request and Opal's client/ask_user. Ask them in the terminal, one at a time, " +
@@ -138,7 +140,7 @@ func talking() []command {
 			{"acp-bridge proxy -- gemini --acp", "what the editor starts"},
 			{"acp-bridge doctor --editor zed --agent gemini", "the settings for that"},
 		},
-		env: []string{"ACP_BRIDGE_ASK"}, make: proxyCommand,
+		env: []string{"ACP_BRIDGE_ASK", hubEnv, tokenEnv}, make: proxyCommand,
 	}, {
 		name: "mcp", summary: "a question tool for any MCP client, on stdio or HTTP",
 		about: "An MCP server with one tool, ask_the_user, for agents that cannot ask. It asks with the client's own forms if it has them, and otherwise " +
@@ -147,7 +149,7 @@ func talking() []command {
 			{"claude mcp add ask -- acp-bridge mcp", "for Claude Code itself"},
 			{"acp-bridge mcp --http 127.0.0.1:7333", "for several clients of this machine"},
 		},
-		env: []string{"XDG_STATE_HOME"}, make: mcpCommand,
+		env: []string{"XDG_STATE_HOME", hubEnv, tokenEnv}, make: mcpCommand,
 	}, {
 		name: "hub", args: "[FLAGS]", summary: "start acp-bridge-hub: answer from a browser or a phone",
 		about:    "Start acp-bridge-hub, a program of its own, with the same flags. acp-bridge-hub --help lists them.",

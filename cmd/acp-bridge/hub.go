@@ -26,6 +26,10 @@ type hubFlags struct {
 
 func (h *hubFlags) flags(fs *flagSet) {
 	fs.fromEnv(&h.address, "hub", hubEnv, "`URL` of an acp-bridge-hub that questions are put to, too")
+	h.tokenFlag(fs)
+}
+
+func (h *hubFlags) tokenFlag(fs *flagSet) {
 	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: ACP_BRIDGE_HUB_TOKEN, or that of a hub here)")
 }
 

@@ -73,6 +73,12 @@ func (h *hubDesk) ask(ctx context.Context, kind desk.Kind, c convert.Call, local
 	return ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
 }
 
+// Ask implements [adapter.Resolver]: it asks at the hub alone.
+func (h *hubDesk) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	o, _ := h.ask(ctx, desk.Question, c, nil)
+	return o, o.Err()
+}
+
 // used tells the hub that whoever asked has what was answered.
 func (h *hubDesk) used(session string) {
 	if h != nil {

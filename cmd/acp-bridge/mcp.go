@@ -23,6 +23,8 @@ type mcpOptions struct {
 	addr, dir string
 	limit     time.Duration
 	level     slog.Level
+	ask       string
+	hub       hubFlags
 }
 
 func mcpCommand(fs *flagSet) runner {
@@ -30,6 +32,9 @@ func mcpCommand(fs *flagSet) runner {
 	fs.StringVar(&o.addr, "http", "", "serve streamable HTTP on this loopback `address`, as in 127.0.0.1:7333 (default: stdin and stdout)")
 	fs.StringVar(&o.dir, "cwd", "", "`directory` in which questions wait that the client cannot show (default: here)")
 	fs.DurationVar(&o.limit, "limit", mcp.DefaultLimit, "how long (`duration`) a call waits before it returns a ticket")
+	fs.StringVar(&o.ask, "ask", "auto", "`where` to ask: auto, or hub to ask there alone")
+	fs.values("ask", "auto", "hub")
+	o.hub.flags(fs)
 	levelFlag(fs, &o.level)
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		switch err := fs.parseFlags(args, ""); {
@@ -37,6 +42,15 @@ func mcpCommand(fs *flagSet) runner {
 			return err
 		case o.limit <= 0:
 			return misused("--limit must be more than nothing, got %s", o.limit)
+		case o.ask != "auto" && o.ask != "hub":
+			return misused("--ask must be auto or hub, got %q", o.ask)
+		}
+		first, err := parseRung(o.ask)
+		if err == nil {
+			err = o.hub.check(first)
+		}
+		if err != nil {
+			return err
 		}
 		if o.dir, err = absolute(o.dir); err != nil {
 			return err
@@ -51,10 +65,19 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	files := &fileAsker{store: files.Store{Dir: o.dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
-	server := mcp.New(mcp.Options{
-		Resolver: files, Elicit: true, Limit: o.limit, Version: version(), Logger: log,
+	opts := mcp.Options{
+		Resolver: files, Elicit: o.ask != "hub", Limit: o.limit, Version: version(), Logger: log,
 		Waiting: files.where, Delivered: files.delivered,
-	})
+	}
+	if atHub := o.hub.open("acp-bridge mcp", s); atHub != nil {
+		defer atHub.close()
+		atHub.dir = o.dir
+		atHub.leaves = func(context.Context) bool { return files.closing.Load() }
+		opts.Resolver, opts.Alongside = atHub, true
+		opts.Waiting = func(convert.Call) string { return "The question waits at " + o.hub.url.String() + "/" }
+		opts.Delivered = func(c convert.Call) { atHub.used(c.Session) }
+	}
+	server := mcp.New(opts)
 	defer server.Close()
 	defer files.closing.Store(true)
 	if o.addr != "" {

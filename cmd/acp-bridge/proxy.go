@@ -4,9 +4,11 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 )
 
@@ -15,17 +17,19 @@ type proxyOptions struct {
 	command      proxy.Command
 	proxy        proxy.Options
 	log          logOptions
+	hub          hubFlags
 	ask, agent   string
 	tool, noTool bool
 }
 
 func (o *proxyOptions) flags(fs *flagSet) {
-	askFlag(fs, &o.ask, "")
+	askFlag(fs, &o.ask, "; hub asks there alone")
 	fs.BoolVar(&o.proxy.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
 	fs.StringVar(&o.agent, "agent", "", "treat the agent as this `one`, whatever its name: see acp-bridge doctor --agents")
 	fs.values("agent", agentNames()...)
 	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, also if it has one of its own")
 	fs.BoolVar(&o.noTool, "no-tool", false, "give the agent no question tool over MCP")
+	o.hub.flags(fs)
 	o.log.flags(fs)
 }
 
@@ -46,8 +50,10 @@ func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
 			return err
 		}
 	}
-	o.proxy.First, err = parseRung(o.ask)
-	return err
+	if o.proxy.First, err = parseRung(o.ask); err != nil {
+		return err
+	}
+	return o.hub.check(o.proxy.First)
 }
 
 // findProfile finds what is known of an agent by its name.
@@ -79,11 +85,11 @@ func proxyCommand(fs *flagSet) runner {
 		if isTerminal(s.in) {
 			return misused("stdin is a terminal: an editor starts this; to talk to an agent in a terminal, run acp-bridge chat -- acp-bridge proxy -- AGENT")
 		}
-		return serveProxy(ctx, o.command, o.proxy, o.log, s)
+		return serveProxy(ctx, o.command, o.proxy, o.log, o.hub, s)
 	}
 }
 
-func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOptions, s streams) error {
+func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOptions, hub hubFlags, s streams) error {
 	logger, trace, closeLog, err := log.open(s)
 	if err != nil {
 		return err
@@ -91,6 +97,10 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 	defer closeLog()
 	o.Logger, o.Trace, o.Version = logger, trace, version()
 	c.Stderr = s.err
+	if hub.url != nil {
+		o.Desk = new(desk.Desk)
+		defer hub.link(o.Desk, filepath.Base(c.Args[0]), logger)()
+	}
 	defer trimSoon()()
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

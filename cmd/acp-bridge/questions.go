@@ -17,7 +17,9 @@ import (
 type questionsOptions struct {
 	action, name string
 	all, plain   bool
+	json         bool
 	answers      answerFlags
+	hub          hubFlags
 }
 
 // questionsActions are what can be done with them, the first by default.
@@ -27,13 +29,22 @@ func questionsCommand(fs *flagSet) runner {
 	o := &questionsOptions{action: questionsActions[0]}
 	fs.BoolVar(&o.all, "all", false, "clear: remove all")
 	fs.BoolVar(&o.plain, "plain", false, "answer: ask line by line, without drawing")
+	fs.BoolVar(&o.json, "json", false, "list and show: print JSON")
 	o.answers.flags(fs)
+	fs.StringVar(&o.hub.address, "hub", "", "`URL` of an acp-bridge-hub: what waits there, instead of in files")
+	o.hub.tokenFlag(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 			o.action, args = args[0], args[1:]
 		}
 		if o.name, err = fs.parse(args); err != nil {
 			return err
+		}
+		if err := o.hub.check(0); err != nil {
+			return err
+		}
+		if o.hub.url != nil {
+			return o.atHub(ctx, s)
 		}
 		return o.run(ctx, s)
 	}
@@ -46,9 +57,9 @@ func (o questionsOptions) run(ctx context.Context, s streams) error {
 		if o.name != "" {
 			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
 		}
-		return listQuestions(store, s)
+		return listQuestions(store, o.json, s)
 	case "show":
-		return showQuestions(store, o.name, s)
+		return showQuestions(store, o.name, o.json, s)
 	case "answer":
 		return answerQuestions(ctx, store, o, s)
 	case "clear":
@@ -67,10 +78,17 @@ func openQuestions(store *files.Store, name string) (*files.File, error) {
 	return f, nil
 }
 
-func listQuestions(store *files.Store, s streams) error {
+func listQuestions(store *files.Store, asJSON bool, s streams) error {
 	all, err := store.List()
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		list := make([]fileQuestion, len(all))
+		for i, f := range all {
+			list[i] = newFileQuestion(f)
+		}
+		return printJSON(s, list)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(s.out, "No questions are waiting.")
@@ -109,10 +127,33 @@ func state(f *files.File) string {
 	return fmt.Sprintf("%d of %d answered", len(f.Questions)-f.Left(), len(f.Questions))
 }
 
-func showQuestions(store *files.Store, name string, s streams) error {
+// fileQuestion is a file as --json shows it.
+type fileQuestion struct {
+	ID        string             `json:"id"`
+	File      string             `json:"file"`
+	Session   string             `json:"session,omitempty"`
+	Asked     time.Time          `json:"asked,omitzero"`
+	Questions []convert.Question `json:"questions"`
+	Answers   []convert.Answer   `json:"answers,omitempty"`
+	Settled   bool               `json:"settled"`
+	Problem   string             `json:"problem,omitempty"`
+}
+
+func newFileQuestion(f *files.File) fileQuestion {
+	q := fileQuestion{ID: f.ID, File: f.Path, Session: f.Session, Asked: f.Asked, Questions: f.Questions, Answers: f.Answers, Settled: f.Err == nil && f.Settled()}
+	if err := errors.Join(f.Err, f.Foreign); err != nil {
+		q.Problem = err.Error()
+	}
+	return q
+}
+
+func showQuestions(store *files.Store, name string, asJSON bool, s streams) error {
 	f, err := openQuestions(store, name)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return printJSON(s, newFileQuestion(f))
 	}
 	if errors.Is(f.Err, files.ErrDamaged) {
 		return f.Err

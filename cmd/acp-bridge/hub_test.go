@@ -1,0 +1,334 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+const hubToken = "the-owner's-token-of-the-tests"
+
+// testHub is a hub in this process.
+type testHub struct {
+	t     *testing.T
+	url   string
+	board *hub.Board
+}
+
+func startTestHub(t *testing.T) *testHub {
+	t.Helper()
+	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	board, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	access, err := web.OpenAccess(filepath.Join(t.TempDir(), "access"), hubToken)
+	require.NoError(t, err)
+	server := web.New(board, access, web.Options{})
+	s := httptest.NewServer(server)
+	t.Cleanup(func() { server.Close(); s.Close(); board.Close(); store.Close() })
+	t.Setenv("ACP_BRIDGE_HUB_TOKEN", hubToken)
+	return &testHub{t, s.URL, board}
+}
+
+// await waits for a record.
+func (h *testHub) await(ok func(*hub.Record) bool) *hub.Record {
+	h.t.Helper()
+	reader := h.board.Read(1)
+	for end := time.After(30 * time.Second); ; {
+		changes, more := reader.Next()
+		open, _ := h.board.Waiting(100)
+		for _, r := range append(append(changes, open...), h.board.Settled("", 100)...) {
+			if ok(r) {
+				return r
+			}
+		}
+		select {
+		case <-more:
+		case <-end:
+			h.t.Fatal("it did not come")
+		}
+	}
+}
+
+func (h *testHub) open() *hub.Record {
+	h.t.Helper()
+	return h.await(func(r *hub.Record) bool { return r.Open() })
+}
+
+func (h *testHub) answer(r *hub.Record, answers ...convert.Answer) {
+	h.t.Helper()
+	_, err := h.board.Answer(context.Background(), hub.Ref{Conversation: r.Conversation, ID: r.ID},
+		func(*hub.Record) ([]convert.Answer, error) { return answers, nil }, "phone")
+	require.NoError(h.t, err)
+}
+
+// child is acp-bridge in a process of its own, without a terminal.
+type child struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+func (h *testHub) run(stdin string, args ...string) *child {
+	h.t.Helper()
+	return h.runOn(strings.NewReader(stdin), args...)
+}
+
+func (h *testHub) runOn(stdin io.Reader, args ...string) *child {
+	h.t.Helper()
+	b := &child{Cmd: exec.Command(os.Args[0], args...)}
+	b.Env = append(os.Environ(), asBridge+"=1")
+	b.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	b.Stdin, b.Stdout, b.Stderr = stdin, &b.out, &b.err
+	require.NoError(h.t, b.Start())
+	h.t.Cleanup(func() { _ = b.Process.Kill(); _ = b.Wait() })
+	return b
+}
+
+func (b *child) ends(t *testing.T, code int) string {
+	t.Helper()
+	_ = b.Wait()
+	require.Equal(t, code, b.ProcessState.ExitCode(), "%s\n%s", b.out.String(), b.err.String())
+	return b.out.String()
+}
+
+const hubCall = `{"name":"AskUserQuestion","input":{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,"options":[{"label":"PostgreSQL","description":""},{"label":"SQLite","description":""}]}]}}`
+
+func isConsumed(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" }
+
+func TestAskAtHub(t *testing.T) {
+	h := startTestHub(t)
+	t.Chdir(t.TempDir())
+	b := h.run(hubCall, "ask", "--hub", h.url)
+	r := h.open()
+	require.Equal(t, "acp-bridge ask", r.Agent)
+	h.answer(r, convert.Answer{Selected: []string{"SQLite"}})
+	require.Contains(t, b.ends(t, 0), `"Which database?":"SQLite"`)
+	h.await(isConsumed)
+
+	// One that is ended leaves its question, and finds the answer.
+	b = h.run(hubCall, "ask", "--hub", h.url)
+	r = h.open()
+	require.NoError(t, b.Process.Signal(syscall.SIGTERM))
+	b.ends(t, 1)
+	require.True(t, h.open().Open())
+	h.answer(r, convert.Answer{Text: "MySQL"})
+	require.Contains(t, h.run(hubCall, "ask", "--hub", h.url).ends(t, 0), `"Which database?":"MySQL"`)
+
+	b = h.run(hubCall, "ask", "--hub", h.url)
+	r = h.open()
+	_, err := h.board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone")
+	require.NoError(t, err)
+	b.ends(t, 3)
+}
+
+func TestRPCAtHub(t *testing.T) {
+	h := startTestHub(t)
+	t.Chdir(t.TempDir())
+	b := h.run(`{"type":"ask_user_request","requestId":"r1","questions":[{"question":"Go on?","options":["Yes","No"]}]}`+"\n", "rpc", "--wait", "--hub", h.url)
+	h.answer(h.open(), convert.Answer{Selected: []string{"No"}})
+	require.Contains(t, b.ends(t, 0), `"requestId":"r1","answered":true`)
+	h.await(isConsumed)
+	// Without --wait the end of the input takes the question back.
+	inR, in, err := os.Pipe()
+	require.NoError(t, err)
+	b = h.runOn(inR, "rpc", "--hub", h.url)
+	inR.Close()
+	fmt.Fprintln(in, `{"type":"ask_user_request","requestId":"r2","questions":[{"question":"And now?","options":["Yes","No"]}]}`)
+	h.open()
+	in.Close()
+	require.Contains(t, b.ends(t, 0), `withdrawn`)
+	h.await(func(r *hub.Record) bool { return !r.Open() && r.End.Outcome == "cancelled" && r.End.By == "" })
+}
+
+func TestChatAtHub(t *testing.T) {
+	h := startTestHub(t)
+	t.Chdir(t.TempDir())
+	t.Setenv("ACP_BRIDGE_HUB", h.url) // the agent has it, too, and must not ask twice
+	answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth"}}, {Text: "shop"}}
+	b := h.run("", "chat", "-p", "hello", "--", os.Args[0], "demo", "--stdio")
+	h.answer(h.open(), answers...)
+	require.Contains(t, b.ends(t, 0), "- Service name: shop")
+	inR, in, err := os.Pipe()
+	require.NoError(t, err)
+	b = h.runOn(inR, "chat", "--plain", "--", os.Args[0], "demo", "--stdio")
+	inR.Close()
+	fmt.Fprintln(in, "hello")
+	r := h.open()
+	require.Contains(t, r.Agent, "acp-bridge demo")
+	_, total := h.board.Waiting(10)
+	require.Equal(t, 1, total)
+	h.answer(r, answers...)
+	fmt.Fprintln(in, "/quit")
+	require.Contains(t, b.ends(t, 0), "- Service name: shop")
+	require.Contains(t, b.out.String(), "This was answered elsewhere.")
+}
+
+func TestProxyAtHub(t *testing.T) {
+	h := startTestHub(t)
+	dir := t.TempDir()
+	b := exec.Command(os.Args[0], "proxy", "--ask", "hub", "--hub", h.url, "--", os.Args[0], "demo", "--stdio")
+	b.Env, b.Stderr = append(os.Environ(), asBridge+"=1"), os.Stderr
+	in, err := b.StdinPipe()
+	require.NoError(t, err)
+	out, err := b.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, b.Start())
+	t.Cleanup(func() { in.Close(); _ = b.Process.Kill(); _ = b.Wait() })
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}
+`, dir)
+	lines := json.NewDecoder(out)
+	next := func(id int) map[string]any {
+		for {
+			var m map[string]any
+			require.NoError(t, lines.Decode(&m))
+			if m["id"] == float64(id) && m["result"] != nil {
+				return m["result"].(map[string]any)
+			}
+			require.NotEqual(t, "session/request_permission", m["method"], "the editor is not asked")
+		}
+	}
+	session := next(2)["sessionId"].(string)
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}}`+"\n", session)
+	for _, a := range []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth"}}, {Text: "shop"}} {
+		r := h.open()
+		if len(r.Call.Questions) > 1 {
+			h.answer(r, convert.Answer{Selected: []string{"SQLite"}}, convert.Answer{Selected: []string{"Auth"}}, convert.Answer{Text: "shop"})
+			break
+		}
+		h.answer(r, a)
+	}
+	require.Equal(t, "end_turn", next(3)["stopReason"])
+}
+
+func TestMCPAtHub(t *testing.T) {
+	h := startTestHub(t)
+	t.Chdir(t.TempDir())
+	inR, in := io.Pipe()
+	out, outW := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		c := run(t.Context(), []string{"mcp", "--hub", h.url}, inR, outW, io.Discard)
+		outW.Close()
+		code <- c
+	}()
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	lines := json.NewDecoder(out)
+	var reply map[string]any
+	require.NoError(t, lines.Decode(&reply))
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_the_user","arguments":{"questions":[{"question":"Which?","header":"W","multiSelect":false,"options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}}`)
+	h.answer(h.open(), convert.Answer{Selected: []string{"B"}})
+	require.NoError(t, lines.Decode(&reply))
+	require.Contains(t, fmt.Sprint(reply), "B")
+	in.Close()
+	require.Equal(t, 0, <-code)
+}
+
+func TestQuestionsAtHub(t *testing.T) {
+	h := startTestHub(t)
+	t.Chdir(t.TempDir())
+	command := func(want int, args ...string) (string, string) {
+		t.Helper()
+		var out, errOut bytes.Buffer
+		require.Equal(t, want, run(t.Context(), append([]string{"questions"}, append(args, "--hub", h.url)...), strings.NewReader(""), &out, &errOut), errOut.String())
+		return out.String(), errOut.String()
+	}
+	out, _ := command(0)
+	require.Equal(t, "No questions are waiting.\n", out)
+	h.ask("c1", "first", "Which database?")
+	h.ask("c1", "second", "Which editor?")
+	out, _ = command(0)
+	require.Contains(t, out, "first  ")
+	require.Contains(t, out, "    Which editor?\n")
+	out, _ = command(0, "--json")
+	var list []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &list))
+	require.Len(t, list, 2)
+	require.Equal(t, "c1", list[0]["conversation"])
+	out, _ = command(0, "show", "first")
+	require.Contains(t, out, "1. DB: Which database?\n   1. PostgreSQL\n   2. SQLite\n")
+	_, errOut := command(2, "show", "fir")
+	require.Contains(t, errOut, `no question "fir" is waiting`)
+	_, errOut = command(2, "answer", "--answers", `["SQLite"]`)
+	require.Contains(t, errOut, "name one of c1/second, c1/first")
+	_, errOut = command(2, "answer", "first", "--strict", "--answers", `["Oracle"]`)
+	require.Contains(t, errOut, "none of the options")
+	out, _ = command(0, "answer", "first", "--answers", `["SQLite"]`)
+	require.Equal(t, "Answered: first\n", out)
+	require.Equal(t, []string{"SQLite"}, h.await(func(r *hub.Record) bool { return !r.Open() }).End.Answers[0].Selected)
+	out, _ = command(0, "answer", "--answers", `"cancel"`)
+	require.Equal(t, "Dismissed: second\n", out)
+	command(2, "clear", "first")
+	command(2, "answer", "first", "--answers", `["SQLite"]`)
+}
+
+// ask asks a question over HTTP, as a script does.
+func (h *testHub) ask(conversation, id, text string) {
+	h.t.Helper()
+	body := strings.Replace(hubCall, "Which database?", text, 1)
+	req, err := http.NewRequest(http.MethodPost, h.url+"/conversations/"+conversation+"/ask", strings.NewReader(`{"id":"`+id+`",`+body[1:]))
+	require.NoError(h.t, err)
+	req.Header.Set("Authorization", "Bearer "+hubToken)
+	req.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(req)
+	require.NoError(h.t, err)
+	defer reply.Body.Close()
+	require.Equal(h.t, http.StatusAccepted, reply.StatusCode)
+}
+
+// The real CLI: a turn without a terminal is left with its question in a file, and
+// the same command goes on with the session and the answer.
+func TestRealPrint(t *testing.T) {
+	path := os.Getenv("ACP_BRIDGE_REAL_CLAUDE")
+	if path == "" {
+		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
+	}
+	api, home, dir := apitest.New(t), t.TempDir(), t.TempDir()
+	input := map[string]any{"questions": []any{map[string]any{"question": "Which database?", "header": "DB", "multiSelect": false,
+		"options": []any{map[string]any{"label": "PostgreSQL", "description": "a"}, map[string]any{"label": "SQLite", "description": "b"}}}}}
+	api.Script(apitest.Use(apitest.ToolUse("toolu_1", "AskUserQuestion", input)), apitest.Say("SQLite it is."), apitest.Say("And more."))
+	turn := func(code int, args ...string) string {
+		t.Helper()
+		b := exec.Command(os.Args[0], append(append([]string{"chat"}, args...), "--", os.Args[0], "--claude", path)...)
+		b.Dir, b.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
+		b.Env = append(apitest.Env(api, home), asBridge+"=1", "XDG_STATE_HOME="+home)
+		out, _ := b.CombinedOutput()
+		require.Equal(t, code, b.ProcessState.ExitCode(), "%s", out)
+		return string(out)
+	}
+	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question waits in")
+	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question waits in", "it is asked again, in the same session")
+	answer := exec.Command(os.Args[0], "questions", "answer", "--answers", `["SQLite"]`)
+	answer.Dir, answer.Env = dir, append(apitest.Env(api, home), asBridge+"=1", "XDG_STATE_HOME="+home)
+	out, err := answer.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, turn(0, "-p", "Set it up", "--headless"), "SQLite it is.")
+	all := api.Main()
+	require.True(t, all[len(all)-1].Contains("Set it up"), "the session was resumed")
+	require.Contains(t, string(all[len(all)-1].Body), `- Which database?\n  SQLite`)
+	require.Contains(t, turn(0, "-p", "More", "--continue"), "And more.")
+	all = api.Main()
+	require.True(t, all[len(all)-1].Contains("Set it up"), "the last session was resumed")
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// hubQuestion is a question that waits at a hub, as GET /questions has it.
+type hubQuestion struct {
+	Conversation string    `json:"conversation"`
+	ID           string    `json:"question"`
+	Kind         string    `json:"kind"`
+	Agent        string    `json:"agent"`
+	Machine      string    `json:"machine"`
+	Dir          string    `json:"cwd"`
+	Detail       string    `json:"detail"`
+	Asked        time.Time `json:"asked"`
+	State        struct {
+		Revision  uint64 `json:"revision"`
+		Gone      bool   `json:"asker_gone"`
+		Questions []struct {
+			Question, Header    string
+			MultiSelect, Closed bool
+			Options             []convert.Option
+		} `json:"questions"`
+	} `json:"state"`
+
+	raw json.RawMessage
+}
+
+// call is the question as it is asked here.
+func (q *hubQuestion) call() convert.Call {
+	c := convert.Call{Session: q.Conversation, ID: q.ID}
+	for _, s := range q.State.Questions {
+		c.Questions = append(c.Questions, convert.Question{
+			Text: s.Question, Header: s.Header, MultiSelect: s.MultiSelect, Closed: s.Closed, Options: s.Options,
+		})
+	}
+	return c
+}
+
+// from says who asks, and since when.
+func (q *hubQuestion) from() string {
+	where := q.Dir
+	if q.Machine != "" {
+		where = q.Machine + ":" + where
+	}
+	gone := ""
+	if q.State.Gone {
+		gone = ", who is gone and may come back"
+	}
+	return clean.Line(fmt.Sprintf("%s  %s in %s%s", q.Asked.Local().Format(time.DateTime), firstOf(q.Agent, "an agent"), firstOf(where, "an unknown folder"), gone))
+}
+
+// atHub lists, shows or answers what waits at a hub.
+func (o questionsOptions) atHub(ctx context.Context, s streams) error {
+	switch o.action {
+	case "list":
+		if o.name != "" {
+			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
+		}
+	case "show", "answer":
+	default:
+		return misused("at a hub a question is dismissed with acp-bridge questions answer --hub URL ID --answers cancel")
+	}
+	all, err := o.hub.questions(ctx)
+	if err != nil {
+		return err
+	}
+	if o.action == "list" {
+		return listAtHub(all, o.json, s)
+	}
+	q, err := o.choose(ctx, all, s)
+	if err != nil {
+		return err
+	}
+	if o.action == "show" {
+		return showAtHub(q, o.json, s)
+	}
+	return o.answerAtHub(ctx, q, s)
+}
+
+// questions are those that wait, the newest first.
+func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
+	var reply struct{ Questions []json.RawMessage }
+	if err := h.call(ctx, http.MethodGet, "/questions", nil, &reply); err != nil {
+		return nil, err
+	}
+	list := make([]*hubQuestion, len(reply.Questions))
+	for i, raw := range reply.Questions {
+		list[i] = &hubQuestion{raw: raw}
+		if err := json.Unmarshal(raw, list[i]); err != nil {
+			return nil, fmt.Errorf("the hub's list: %w", err)
+		}
+	}
+	return list, nil
+}
+
+func listAtHub(all []*hubQuestion, asJSON bool, s streams) error {
+	if asJSON {
+		list := make([]json.RawMessage, len(all))
+		for i, q := range all {
+			list[i] = q.raw
+		}
+		return printJSON(s, list)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(s.out, "No questions are waiting.")
+		return err
+	}
+	for _, q := range all {
+		fmt.Fprintf(s.out, "%s  %s\n", clean.Line(q.ID), q.from())
+		for _, sub := range q.State.Questions {
+			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(sub.Question), 74))
+		}
+	}
+	return nil
+}
+
+func showAtHub(q *hubQuestion, asJSON bool, s streams) error {
+	if asJSON {
+		return printJSON(s, q.raw)
+	}
+	fmt.Fprintf(s.out, "%s  %s\nconversation %s\n", clean.Line(q.ID), q.from(), clean.Line(q.Conversation))
+	if q.Detail != "" {
+		fmt.Fprintf(s.out, "\n%s\n", clean.Block(q.Detail))
+	}
+	for i, sub := range q.call().Questions {
+		showQuestion(s.out, i+1, sub)
+	}
+	return nil
+}
+
+// choose finds the question that was named. An id is matched whole. Without one
+// it is the only one that waits, or the one that a person picks.
+func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s streams) (*hubQuestion, error) {
+	var found []*hubQuestion
+	for _, q := range all {
+		if o.name == "" || o.name == q.ID || o.name == q.Conversation+"/"+q.ID {
+			found = append(found, q)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0 && o.name == "":
+		return nil, usagef("no questions are waiting")
+	case len(found) == 0:
+		return nil, usagef("no question %q is waiting; an id is given whole", o.name)
+	}
+	list := convert.Question{Header: "Questions", Text: "Which one?", Closed: true}
+	var names []string
+	for i, q := range found {
+		names = append(names, q.Conversation+"/"+q.ID)
+		text := ""
+		if len(q.State.Questions) > 0 {
+			text = clean.Truncate(clean.Line(q.State.Questions[0].Question), 60)
+		}
+		list.Options = append(list.Options, convert.Option{Label: strconv.Itoa(i+1) + ". " + text, Description: q.from()})
+	}
+	outcome, err := convert.Outcome{}, error(terminal.ErrNoTerminal)
+	if !o.json && !o.answers.given && o.answers.file == "" {
+		outcome, err = askTerminal(ctx, convert.Call{ID: "choose", Questions: []convert.Question{list}}, o.plain, s)
+	}
+	switch {
+	case errors.Is(err, terminal.ErrNoTerminal):
+		return nil, usagef("several questions are waiting: name one of %s", clean.Line(strings.Join(names, ", ")))
+	case outcome.Status != convert.Answered:
+		return nil, exitError{exitCancelled}
+	}
+	for i, opt := range list.Options {
+		if len(outcome.Answers[0].Selected) == 1 && outcome.Answers[0].Selected[0] == opt.Label {
+			return found[i], nil
+		}
+	}
+	return nil, exitError{exitCancelled}
+}
+
+// answerAtHub answers a question as it was seen: if it has changed since, it is
+// refused.
+func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s streams) error {
+	c := q.call()
+	query := "?question=" + url.QueryEscape(q.ID) + "&revision=" + strconv.FormatUint(q.State.Revision, 10)
+	path := "/conversations/" + url.PathEscape(q.Conversation)
+	data, given, err := o.answers.read(s)
+	if err != nil {
+		return err
+	}
+	var outcome convert.Outcome
+	if given {
+		outcome, err = o.answers.outcome(c, data, s.err)
+	} else {
+		outcome, err = askTerminal(ctx, c, o.plain, s)
+	}
+	switch {
+	case errors.Is(err, terminal.ErrNoTerminal):
+		return usagef("there is no terminal to ask on; give the answers with --answers")
+	case given && outcome.Status == convert.Cancelled:
+		if err := o.hub.call(ctx, http.MethodPost, path+"/cancel"+query, nil, nil); err != nil {
+			return fmt.Errorf("not dismissed: %w", err)
+		}
+		_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.ID))
+		return err
+	case outcome.Status == convert.Cancelled, outcome.Status == convert.Declined:
+		return exitError{exitCancelled}
+	case err != nil:
+		return err
+	}
+	type exact struct {
+		Selected []string `json:"selected,omitempty"`
+		Text     string   `json:"text,omitempty"`
+		Note     string   `json:"note,omitempty"`
+	}
+	answers := make([]exact, len(outcome.Answers))
+	for i, a := range outcome.Answers {
+		answers[i] = exact{a.Selected, a.Text, a.Note}
+	}
+	if err := o.hub.call(ctx, http.MethodPost, path+"/respond"+query, map[string]any{"answers": answers}, nil); err != nil {
+		return fmt.Errorf("not answered: %w", err)
+	}
+	_, err = fmt.Fprintf(s.out, "Answered: %s\n", clean.Line(q.ID))
+	return err
+}
+
+// hubTime bounds a request to a hub.
+const hubTime = 20 * time.Second
+
+// maxHubReply is more than any list of questions has.
+const maxHubReply = 256 << 20
+
+// call makes one request to the hub. Its error is what the hub said.
+func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
+	token, err := hublink.Token(h.url, h.tokenFile)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, hubTime)
+	defer cancel()
+	var data []byte
+	if body != nil {
+		if data, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, h.url.String()+path, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	reply, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("the hub cannot be reached: %w", err)
+	}
+	defer reply.Body.Close()
+	data, err = io.ReadAll(io.LimitReader(reply.Body, maxHubReply))
+	if err != nil {
+		return err
+	}
+	if reply.StatusCode != http.StatusOK {
+		var said struct{ Error string }
+		_ = json.Unmarshal(data, &said)
+		return errors.New(firstOf(clean.Line(said.Error), "the hub replied with "+reply.Status))
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(data, into)
+}

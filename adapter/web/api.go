@@ -327,7 +327,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
+	} else { // with no deadline the rest would be waited for
+		w.Header().Set("Connection", "close")
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

@@ -40,8 +40,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	for {
 		changes, more := reader.Next()
 		for _, c := range changes {
-			if only == "" || c.Conversation == only {
-				out.add(c)
+			if only != "" && c.Conversation != only {
+				continue
+			}
+			if out.add(c); out.buf.Len() >= maxChunk && out.flush() != nil {
+				return
 			}
 		}
 		if out.flush() != nil {
@@ -63,6 +66,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 }
 
+// maxChunk is how much is written at a time: what waits may be a lot, and each
+// of many streams would keep room for all of it.
+const maxChunk = 16 << 10
+
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -80,7 +87,9 @@ func (st *stream) flush() error {
 	}
 	_ = st.control.SetWriteDeadline(time.Now().Add(writeTime))
 	_, err := st.w.Write(st.buf.Bytes())
-	st.buf.Reset()
+	if st.buf.Reset(); st.buf.Cap() > 4*maxChunk { // one that was long
+		st.buf = bytes.Buffer{}
+	}
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func TestPageWithoutJavaScript(t *testing.T) {
 	p.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
 	p.open(s.url + "/login?code=" + code)
 	p.click("main button")
-	p.until(`document.querySelector(".card")`)
+	p.until(`document.querySelector("article.card")`)
 	p.click(`button[value=answer]`)
 	p.until(`document.querySelector("h1").textContent === "Not answered"`)
 	p.click(`input[name=a0][value="1"]`)

@@ -24,6 +24,7 @@ var routes = []struct{ method, path, body string }{
 	{"GET", "/", ""}, {"GET", "/cards", ""}, {"GET", "/history", ""},
 	{"POST", "/answer", "x=y"}, {"POST", "/logout", ""},
 	{"GET", "/conversations", ""}, {"GET", "/conversations/c1", ""},
+	{"GET", "/questions", ""},
 	{"GET", "/events", ""}, {"GET", "/conversations/c1/events", ""},
 	{"POST", "/conversations/c1/ask", database},
 	{"POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`},
@@ -147,7 +148,7 @@ func TestWhatADeviceMayDo(t *testing.T) {
 		}
 		switch {
 		case strings.HasSuffix(r.path, "/respond"), strings.HasSuffix(r.path, "/cancel"), r.path == "/answer", r.path == "/",
-			r.path == "/events", r.path == "/conversations", r.path == "/history", r.path == "/cards",
+			r.path == "/events", r.path == "/questions", r.path == "/conversations", r.path == "/history", r.path == "/cards",
 			strings.HasPrefix(r.path, "/devices"), r.path == "/codes":
 			s.expect(403, r.method, r.path, r.body, as(bot)...)
 		}
@@ -277,4 +278,74 @@ func TestAThousandIdleStreams(t *testing.T) {
 	for _, b := range bodies {
 		b.Close()
 	}
+}
+
+// A form of another page cannot say that it is JSON.
+func TestFormPostsAreNoJSON(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	for _, r := range routes {
+		if r.method != "POST" || !strings.HasPrefix(r.body, "{") {
+			continue
+		}
+		for _, kind := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""} {
+			s.expect(415, r.method, r.path, r.body, "Content-Type", kind)
+		}
+	}
+	s.stillOpen(t)
+}
+
+// zeros is a body that never ends, of which only so much was read.
+type zeros struct{ read int64 }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	clear(p)
+	z.read += int64(len(p))
+	if z.read > 100<<20 {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}
+
+// A body of 100 MB is refused after the first.
+func TestHugeBodies(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	for _, r := range routes {
+		if r.method != "POST" || r.body == "" {
+			continue
+		}
+		body := &zeros{}
+		req, err := http.NewRequestWithContext(t.Context(), r.method, s.url+r.path, body)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		if !strings.HasPrefix(r.body, "{") {
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		reply, err := http.DefaultTransport.RoundTrip(req)
+		if err == nil { // else the hub hung up
+			require.Contains(t, []int{400, 401, 403, 413}, reply.StatusCode, r.path)
+			reply.Body.Close()
+		}
+		require.Less(t, body.read, int64(20<<20), "%s: what the hub does not want is not sent", r.path)
+	}
+	s.stillOpen(t)
+}
+
+// A body that trickles is given up.
+func TestSlowBodiesEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as a client may")
+	}
+	s := newSite(t, hub.Options{})
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = fmt.Fprintf(c, "POST /conversations/c1/ask HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", token)
+	require.NoError(t, err)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(40*time.Second)))
+	answer, err := io.ReadAll(c)
+	require.NoError(t, err, "the hub hangs up")
+	require.Contains(t, string(answer), " 400 ")
 }

@@ -2,17 +2,20 @@ package web_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -77,4 +80,103 @@ func TestManyOpenQuestions(t *testing.T) {
 	page := s.expect(200, "GET", "/", "")
 	t.Logf("%d open with 100 watchers: %d bytes each, the page in %s", n, each, time.Since(begin))
 	require.Contains(t, page, fmt.Sprintf("%d questions wait.", n))
+	if n >= 10_000 { // with less the watchers count, not the questions
+		require.LessOrEqual(t, each, uint64(25_000))
+		require.Less(t, time.Since(begin), 200*time.Millisecond)
+	}
+}
+
+// TestSteadyRate asks a thousand questions a second, each of which is seen by a
+// watcher, answered, and delivered.
+func TestSteadyRate(t *testing.T) {
+	seconds, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_RATE"))
+	if err != nil {
+		t.Skip("ACP_BRIDGE_RATE does not say for how many seconds")
+	}
+	const rate = 1000
+	s := newSite(t, hub.Options{})
+	transport := &http.Transport{MaxIdleConnsPerHost: 512}
+	defer transport.CloseIdleConnections()
+	post := func(path, body string) (int, string) {
+		req, err := http.NewRequest("POST", s.url+path, strings.NewReader(body))
+		if err != nil {
+			return 0, ""
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		reply, err := transport.RoundTrip(req)
+		if err != nil {
+			return 0, ""
+		}
+		defer reply.Body.Close()
+		data, _ := io.ReadAll(reply.Body)
+		return reply.StatusCode, string(data)
+	}
+	s.expect(202, "POST", "/conversations/c0/ask", strings.ReplaceAll(database, "toolu_1", "toolu_x"))
+	next, stop := s.stream("/events")
+	defer stop()
+	var answering sync.WaitGroup
+	go func() {
+		for e, ok := next(); ok; e, ok = next() {
+			id, _ := e.data["question"].(string)
+			if e.data["type"] == "awaiting_user_response" && strings.HasPrefix(id, "toolu_r") {
+				answering.Go(func() { post("/conversations/"+id+"/respond", `{"answers":{"Which database?":"SQLite"}}`) })
+			}
+		}
+	}()
+	times := make([]time.Duration, rate*seconds)
+	var all sync.WaitGroup
+	begin := time.Now()
+	for i := range times {
+		time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Second / rate)))
+		all.Go(func() {
+			id := "toolu_r" + strconv.Itoa(i)
+			asked := time.Now()
+			status, data := post("/conversations/"+id+"/ask?wait=30s", strings.ReplaceAll(database, "toolu_1", id))
+			if times[i] = time.Since(asked); status != 200 || !strings.Contains(data, "SQLite") {
+				t.Errorf("%s: %d %s", id, status, data)
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(begin)
+	answering.Wait()
+	slices.Sort(times)
+	p99 := times[len(times)*99/100]
+	t.Logf("%d questions in %s: p50 %s, p99 %s, longest %s", len(times), took, times[len(times)/2], p99, times[len(times)-1])
+	require.LessOrEqual(t, p99, 20*time.Millisecond)
+}
+
+// TestRestartWithManyOpen is how long a hub with many open questions takes to be
+// ready.
+func TestRestartWithManyOpen(t *testing.T) {
+	n := 200
+	if given, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_MANY")); err == nil {
+		n = given
+	}
+	dir := t.TempDir()
+	start := func() (*hub.Board, func()) {
+		store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: dir})
+		require.NoError(t, err)
+		board, err := hub.Open(t.Context(), store, hub.Options{})
+		require.NoError(t, err)
+		return board, func() { board.Close(); store.Close() }
+	}
+	board, stop := start()
+	for i := range n {
+		_, err := board.Ask(t.Context(), hub.Asking{Conversation: fmt.Sprint("c", i), Dialect: "bridge",
+			Call: convert.Call{ID: fmt.Sprint("toolu_", i), Questions: []convert.Question{db}}})
+		require.NoError(t, err)
+	}
+	stop()
+	begin := time.Now()
+	board, stop = start()
+	defer stop()
+	took := time.Since(begin)
+	_, total := board.Waiting(1)
+	require.Equal(t, n, total)
+	t.Logf("ready with %d open in %s", n, took)
+	if n >= 10_000 {
+		require.Less(t, took, time.Second)
+	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,7 +23,10 @@ import (
 // TestMain is the hub itself where a test has started it.
 func TestMain(m *testing.M) {
 	if os.Getenv("ACP_BRIDGE_HUB_TEST") != "" {
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		main()
+	}
+	if os.Getenv(asAsker) != "" {
+		playAsker()
 	}
 	os.Exit(m.Run())
 }
@@ -37,9 +39,9 @@ type process struct {
 	address, token string
 }
 
-func startHub(t *testing.T, dir, listen string) *process {
+func startHub(t *testing.T, dir, listen string, args ...string) *process {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "--data", dir, "--listen", listen)
+	cmd := exec.Command(os.Args[0], append([]string{"--data", dir, "--listen", listen}, args...)...)
 	cmd.Env = append(os.Environ(), "ACP_BRIDGE_HUB_TEST=1")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -105,16 +107,22 @@ type fate struct {
 	id    string
 	tried map[string]bool // answers that were sent
 	given string          // the answer that got a 200
+	history
+}
+
+// killCount is how often something is killed in a test.
+func killCount() int {
+	if n, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_KILLS")); err == nil {
+		return n
+	}
+	return 5
 }
 
 // TestKilledUnderLoad kills the hub at random moments while questions are asked
 // and answered. Every question that was accepted is there after it; an answer
 // that got a 200 is the answer, and none is there that nobody gave.
 func TestKilledUnderLoad(t *testing.T) {
-	kills := 5
-	if n, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_KILLS")); err == nil {
-		kills = n
-	}
+	kills := killCount()
 	dir := t.TempDir()
 	p := startHub(t, dir, "127.0.0.1:0")
 	listen := strings.TrimPrefix(p.address, "http://")
@@ -136,7 +144,7 @@ func TestKilledUnderLoad(t *testing.T) {
 					next++
 					f := &fate{id: fmt.Sprintf("call-%d-x", next), tried: map[string]bool{}}
 					mu.Unlock()
-					if p.post("/conversations/c"+f.id+"/ask", askBody(f.id)) != http.StatusAccepted {
+					if f.do("ask", func() int { return p.post("/conversations/c"+f.id+"/ask", askBody(f.id)) }) != http.StatusAccepted {
 						continue // nobody was told that it is kept
 					}
 					mu.Lock()
@@ -149,12 +157,21 @@ func TestKilledUnderLoad(t *testing.T) {
 					for _, label := range []string{"Yes", "No"} {
 						f.tried[label] = true
 						both.Go(func() {
-							if p.post("/conversations/c"+f.id+"/respond", `{"answers":{"Go on?":"`+label+`"}}`) == http.StatusOK {
+							post := func() int {
+								return p.post("/conversations/c"+f.id+"/respond", `{"answers":{"Go on?":"`+label+`"}}`)
+							}
+							if f.do(label, post) == http.StatusOK {
 								mu.Lock()
 								defer mu.Unlock()
 								require.Empty(t, f.given, "two answers were accepted")
 								f.given = label
 							}
+						})
+					}
+					if rand.IntN(4) == 0 {
+						f.tried["cancel"] = true
+						both.Go(func() {
+							f.do("cancel", func() int { return p.post("/conversations/c"+f.id+"/cancel", "") })
 						})
 					}
 					both.Wait()
@@ -169,6 +186,9 @@ func TestKilledUnderLoad(t *testing.T) {
 		checkFates(t, p, fates)
 	}
 	require.NotEmpty(t, fates)
+	for _, f := range fates {
+		f.check(t, f.id)
+	}
 	t.Logf("%d questions over %d kills", len(fates), kills)
 }
 
@@ -184,7 +204,9 @@ func checkFates(t *testing.T, p *process, fates map[string]*fate) {
 			Outcome string
 			Result  json.RawMessage
 		}
+		begin := now()
 		require.NoError(t, json.Unmarshal(p.get("/conversations/c"+f.id+"/questions/"+f.id), &q))
+		f.saw(begin, seenAs(q.Outcome, q.Result))
 		switch {
 		case f.given != "":
 			require.Equal(t, "answered", q.Outcome, f.id)

@@ -14,7 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// notifier tells a URL of new questions, and replaces what it said when they are
+// notifier tells a URL of new questions, and takes that back when they are
 // settled. The body is text, and the headers are those of ntfy, which others
 // ignore.
 type notifier struct {
@@ -41,7 +41,7 @@ func (n *notifier) run(ctx context.Context, board *hub.Board) {
 				n.send(ctx, id, n.message(r))
 			case !r.Open() && told[id]:
 				delete(told, id)
-				n.send(ctx, id, "It was "+r.End.Outcome+".")
+				n.takeBack(ctx, id, r.End.Outcome)
 			}
 		}
 		select {
@@ -66,13 +66,31 @@ func (n *notifier) message(r *hub.Record) string {
 	return clean.Truncate(clean.Line(r.Call.Questions[0].Text), 300)
 }
 
+// send says that there is something new.
 func (n *notifier) send(ctx context.Context, id, message string) {
+	if status, err := n.request(ctx, http.MethodPost, n.url, id, message); err != nil {
+		n.log.Warn("a notification was not sent", "err", err)
+	} else if status >= 300 {
+		n.log.Warn("a notification was not taken", "status", status)
+	}
+}
+
+// takeBack deletes what was said about a question, as ntfy can. Whoever cannot is
+// told what became of it.
+func (n *notifier) takeBack(ctx context.Context, id, outcome string) {
+	status, err := n.request(ctx, http.MethodDelete, strings.TrimSuffix(n.url, "/")+"/"+id, id, "")
+	if err == nil && status < 300 {
+		return
+	}
+	n.send(ctx, id, "It was "+outcome+".")
+}
+
+func (n *notifier) request(ctx context.Context, method, url, id, message string) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, strings.NewReader(message))
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(message))
 	if err != nil {
-		n.log.Warn("a notification was not sent", "err", err)
-		return
+		return 0, err
 	}
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	req.Header.Set("X-Title", "acp-bridge")
@@ -80,12 +98,9 @@ func (n *notifier) send(ctx context.Context, id, message string) {
 	req.Header.Set("X-Sequence-ID", id)
 	reply, err := http.DefaultClient.Do(req)
 	if err != nil {
-		n.log.Warn("a notification was not sent", "err", err)
-		return
+		return 0, err
 	}
 	defer reply.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, 64<<10))
-	if reply.StatusCode >= 300 {
-		n.log.Warn("a notification was not taken", "status", reply.Status)
-	}
+	_, err = io.Copy(io.Discard, io.LimitReader(reply.Body, 64<<10))
+	return reply.StatusCode, err
 }

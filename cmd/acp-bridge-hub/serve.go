@@ -80,6 +80,10 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	return serveHTTP(ctx, o, listener, server, board, log)
 }
 
+// endTime is how long the end of the hub waits for requests that are under way.
+// Writes take a millisecond.
+const endTime = 200 * time.Millisecond
+
 func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Server, board *hub.Board, log *slog.Logger) error {
 	h := &http.Server{
 		Handler: server, ReadHeaderTimeout: web.HeaderTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
@@ -101,7 +105,9 @@ func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Serve
 	case <-ctx.Done():
 	}
 	server.Close()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	// What is being answered is answered; connections on which nothing was asked
+	// yet are not waited for.
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	if h.Shutdown(grace) != nil {
 		h.Close()

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// asAsker makes the test binary be a bridge that asks one question.
+const asAsker = "ACP_BRIDGE_ASKER_TEST"
+
+// playAsker asks the question that the environment names, at the hub, until it has
+// the answer. It says so and lives on.
+func playAsker() {
+	hub, err := url.Parse(os.Getenv("ACP_BRIDGE_HUB"))
+	if err != nil {
+		panic(err)
+	}
+	d := new(desk.Desk)
+	hublink.Start(d, hublink.Options{URL: hub, Token: func() (string, error) { return os.Getenv("ACP_BRIDGE_HUB_TOKEN"), nil }})
+	id := os.Getenv(asAsker)
+	ticket, err := d.Post(context.Background(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "c" + id, ID: id, Questions: []convert.Question{
+		{Text: "Go on?", Header: "Go", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}})
+	if err != nil {
+		panic(err)
+	}
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	fmt.Println("got " + strings.Join(o.Answers[0].Selected, ","))
+	select {}
+}
+
+type asker struct {
+	cmd *exec.Cmd
+	got chan string // closed when it has ended
+}
+
+func (p *process) startAsker(id string) *asker {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asAsker+"="+id, "ACP_BRIDGE_HUB="+p.address, "ACP_BRIDGE_HUB_TOKEN="+p.token)
+	out, err := cmd.StdoutPipe()
+	require.NoError(p.t, err)
+	require.NoError(p.t, cmd.Start())
+	a := &asker{cmd, make(chan string, 1)}
+	go func() {
+		defer close(a.got)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if label, ok := strings.CutPrefix(lines.Text(), "got "); ok {
+				a.got <- label
+			}
+		}
+	}()
+	p.t.Cleanup(a.kill)
+	return a
+}
+
+func (a *asker) kill() {
+	_ = a.cmd.Process.Kill()
+	for range a.got {
+	}
+	_ = a.cmd.Wait()
+}
+
+// TestBridgeKilled kills bridges while their questions wait, and now and then the
+// hub, too. A bridge that asks the same again gets the answer that was accepted,
+// and no other.
+func TestBridgeKilled(t *testing.T) {
+	dir := t.TempDir()
+	p := startHub(t, dir, "127.0.0.1:0")
+	listen := strings.TrimPrefix(p.address, "http://")
+	moment := func(most int) { time.Sleep(time.Duration(rand.IntN(most*1000)) * time.Microsecond) } // a random moment is the point
+	for i := range killCount() {
+		id := fmt.Sprintf("toolu_%d_x", i)
+		a := p.startAsker(id)
+		label := []string{"Yes", "No"}[rand.IntN(2)]
+		given := make(chan struct{})
+		go func() {
+			defer close(given)
+			for { // the hub may be gone, or the question not there yet
+				status := p.post("/conversations/c"+id+"/respond", `{"answers":{"Go on?":"`+label+`"}}`)
+				if status == http.StatusOK || status == http.StatusConflict {
+					return
+				}
+				time.Sleep(2 * time.Millisecond)
+			}
+		}()
+		moment(80)
+		a.kill()
+		if rand.IntN(3) == 0 {
+			p.kill()
+			next := startHub(t, dir, listen)
+			p.cmd = next.cmd
+		}
+		moment(20)
+		a = p.startAsker(id)
+		select {
+		case got := <-a.got:
+			require.Equal(t, label, got)
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: the answer never came", id)
+		}
+		<-given
+		a.kill()
+	}
+}

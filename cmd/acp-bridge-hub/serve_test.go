@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// notice is a request that a notification URL got.
+type notice struct{ method, path, sequence, body string }
+
+func notified(t *testing.T, deletes bool) (url string, next func() notice) {
+	got := make(chan notice, 20)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- notice{r.Method, r.URL.Path, r.Header.Get("X-Sequence-ID"), string(body)}
+		if r.Method == http.MethodDelete && !deletes {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/topic", func() notice {
+		select {
+		case n := <-got:
+			return n
+		case <-time.After(20 * time.Second):
+			t.Fatal("no notification came")
+			return notice{}
+		}
+	}
+}
+
+// A new question is told without its text, and taken back when it is settled.
+func TestNotify(t *testing.T) {
+	for _, deletes := range []bool{true, false} {
+		url, next := notified(t, deletes)
+		p := startHub(t, t.TempDir(), "127.0.0.1:0", "--notify", url)
+		require.Equal(t, http.StatusAccepted, p.post("/conversations/c1/ask", askBody("toolu_abc")))
+		n := next()
+		require.Equal(t, notice{"POST", "/topic", n.sequence, "A question waits for you."}, n)
+		require.NotEmpty(t, n.sequence)
+		require.Equal(t, http.StatusOK, p.post("/conversations/c1/respond", `{"answers":{"Go on?":"Yes"}}`))
+		require.Equal(t, notice{"DELETE", "/topic/" + n.sequence, n.sequence, ""}, next())
+		if !deletes {
+			require.Equal(t, notice{"POST", "/topic", n.sequence, "It was answered."}, next())
+		}
+		p.kill()
+	}
+	url, next := notified(t, true)
+	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--notify", url, "--notify-text")
+	p.post("/conversations/c1/ask", askBody("toolu_abc"))
+	require.Equal(t, "Go on?", next().body)
+}
+
+// The end of the hub is prompt, whatever hangs on it.
+func TestEndsPromptly(t *testing.T) {
+	p := startHub(t, t.TempDir(), "127.0.0.1:0")
+	require.Equal(t, http.StatusAccepted, p.post("/conversations/c1/ask", askBody("toolu_abc")))
+	for range 10 { // streams, requests that wait, connections without a request
+		req, err := http.NewRequest(http.MethodGet, p.address+"/events", nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+p.token)
+		reply, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		defer reply.Body.Close()
+		go p.post("/conversations/c1/ask?wait=5m", askBody("toolu_abc"))
+		c, err := net.Dial("tcp", strings.TrimPrefix(p.address, "http://"))
+		require.NoError(t, err)
+		defer c.Close()
+	}
+	begin := time.Now()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.cmd.Wait())
+	t.Logf("ended in %s", time.Since(begin))
+	require.Less(t, time.Since(begin), 2*time.Second)
+}
+
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"hub.example"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	private, err := x509.MarshalECPrivateKey(key)
+	require.NoError(t, err)
+	cert, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), 0o600))
+	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--tls-cert", cert, "--tls-key", keyFile, "--allow-host", "hub.example")
+	require.True(t, strings.HasPrefix(p.address, "https://127.0.0.1:"), p.address)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	for host, code := range map[string]int{"hub.example": 200, "other.example": 421} {
+		req, err := http.NewRequest(http.MethodGet, p.address+"/healthz", nil)
+		require.NoError(t, err)
+		req.Host = host
+		reply, err := client.Do(req)
+		require.NoError(t, err)
+		reply.Body.Close()
+		require.Equal(t, code, reply.StatusCode)
+	}
+	// The cookie of a login goes over https only.
+	req, err := http.NewRequest(http.MethodPost, p.address+"/login", strings.NewReader("token="+p.token))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", p.address)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	reply, err := client.Do(req)
+	require.NoError(t, err)
+	reply.Body.Close()
+	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
+	require.True(t, reply.Cookies()[0].Secure)
+	var out bytes.Buffer
+	require.Equal(t, exitFailed, run(context.Background(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", "no", "--tls-key", "no"}, io.Discard, &out))
+}

@@ -324,3 +324,85 @@ func TestParseURL(t *testing.T) {
 		require.Equal(t, ok, err == nil, s)
 	}
 }
+
+// What was answered while nobody asked is found, once.
+func TestAnsweredMeanwhile(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	first := h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	first.Close() // the process is gone
+	call := ticket.Item().Call
+	l := h.link(new(desk.Desk), io.Discard, token)
+	_, _, ok := l.Meanwhile(t.Context(), call)
+	require.False(t, ok, "it is open")
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	other := call
+	other.Questions = []convert.Question{{Text: "Another one?", Options: []convert.Option{{Label: "x"}}}}
+	_, _, ok = l.Meanwhile(t.Context(), other)
+	require.False(t, ok, "the answer does not fit")
+	o, by, ok := l.Meanwhile(t.Context(), call)
+	require.True(t, ok)
+	require.Equal(t, "phone", by)
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
+	_, _, ok = l.Meanwhile(t.Context(), call)
+	require.False(t, ok, "it was used")
+	call.ID = "7"
+	_, _, ok = l.Meanwhile(t.Context(), call)
+	require.False(t, ok, "a number means nothing in another process")
+	h.stop()
+	_, _, ok = l.Meanwhile(t.Context(), call)
+	require.False(t, ok)
+}
+
+// The agent has what it was told: nobody has to ask first.
+func TestUsed(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	l := h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
+	<-ticket.Context().Done()
+	await(t, board, func(r *hub.Record) bool {
+		l.Used(session)
+		return !r.Open() && r.End.Receipt() == "consumed"
+	})
+}
+
+// A hub that was installed anew knows nothing, and is asked all that is open.
+func TestAHubWithAnEmptyDisk(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	await(t, board, isOpen)
+	h.stop()
+	board = h.start(t.TempDir())
+	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+	_, total := board.Waiting(10)
+	require.Zero(t, total, "it is asked once")
+}
+
+// A hub that never replies keeps nobody waiting.
+func TestASlowHub(t *testing.T) {
+	release := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer s.Close()
+	defer close(release)
+	at, err := url.Parse(s.URL)
+	require.NoError(t, err)
+	d := new(desk.Desk)
+	l := hublink.Start(d, hublink.Options{URL: at, Token: func() (string, error) { return token, nil }})
+	begin := time.Now()
+	ticket := ask(t, d, "toolu_abc")
+	_, first := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	require.True(t, first)
+	require.Less(t, time.Since(begin), time.Second)
+	l.Close()
+	require.Less(t, time.Since(begin), 10*time.Second)
+}

@@ -82,7 +82,7 @@ func serve(ctx context.Context, o agent.Options, log logOptions, hub hubFlags, s
 	o.Desk = new(desk.Desk)
 	if link := hub.start(o.Desk, "Claude Code", o.Logger); link != nil {
 		defer link.Close()
-		o.Meanwhile = link.Meanwhile
+		o.Meanwhile, o.Used = link.Meanwhile, link.Used
 	}
 	o.Version = version()
 	o.Login = loginOf(o.Claude)

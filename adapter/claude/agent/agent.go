@@ -56,6 +56,9 @@ type Options struct {
 	// asked it, and who gave it; nil knows of none. What it returns counts as
 	// used. It is called before a question is asked again.
 	Meanwhile func(ctx context.Context, c convert.Call) (o convert.Outcome, by string, ok bool)
+	// Used, if not nil, is told of a session whose Claude Code has got what it
+	// asked for. It must not block.
+	Used func(session string)
 	// Login is how a user logs in in a terminal of the editor; nil leaves it to
 	// the user.
 	Login *Login

@@ -35,6 +35,10 @@ func (p *pump) reply(id string, result any) {
 	p.mu.Unlock()
 	if err := proc.Reply(id, result); err != nil {
 		p.s.agent.log.Debug("reply not sent", "session", p.s.id, "err", err)
+		return
+	}
+	if used := p.s.agent.opts.Used; used != nil {
+		used(p.s.id)
 	}
 }
 

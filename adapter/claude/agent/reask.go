@@ -130,7 +130,11 @@ func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome
 	}
 	words := "You asked me this before the session was interrupted. My answers:\n\n" + said.String() + "\nGo on with them."
 	s.out.Update(acp.UpdateUserMessageText(words))
-	return s.out.Say([]block{text(words)})()
+	ended := s.out.Say([]block{text(words)})
+	if used := s.agent.opts.Used; used != nil {
+		used(s.id)
+	}
+	return ended()
 }
 
 // waited answers [WaitMethod].

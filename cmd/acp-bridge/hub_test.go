@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -86,7 +87,54 @@ func (h *testHub) answer(r *hub.Record, answers ...convert.Answer) {
 // child is acp-bridge in a process of its own, without a terminal.
 type child struct {
 	*exec.Cmd
-	out, err bytes.Buffer
+	out output
+	err bytes.Buffer
+}
+
+// output is what a child has written so far.
+type output struct {
+	mu   sync.Mutex
+	text string
+	more chan struct{} // closed and made anew with each write
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text += string(p)
+	if o.more != nil {
+		close(o.more)
+		o.more = nil
+	}
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text
+}
+
+// until waits until something was written.
+func (o *output) until(t *testing.T, text string) {
+	t.Helper()
+	for end := time.After(30 * time.Second); ; {
+		o.mu.Lock()
+		found := strings.Contains(o.text, text)
+		if o.more == nil {
+			o.more = make(chan struct{})
+		}
+		more := o.more
+		o.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-more:
+		case <-end:
+			t.Fatalf("%q was not written: %s", text, o.String())
+		}
+	}
 }
 
 func (h *testHub) run(stdin string, args ...string) *child {
@@ -179,9 +227,9 @@ func TestChatAtHub(t *testing.T) {
 	_, total := h.board.Waiting(10)
 	require.Equal(t, 1, total)
 	h.answer(r, answers...)
-	fmt.Fprintln(in, "/quit")
-	require.Contains(t, b.ends(t, 0), "- Service name: shop")
-	require.Contains(t, b.out.String(), "This was answered elsewhere.")
+	b.out.until(t, "- Service name: shop")
+	in.Close()
+	require.Contains(t, b.ends(t, 0), "This was answered elsewhere.")
 }
 
 func TestProxyAtHub(t *testing.T) {

@@ -57,9 +57,15 @@ func (o questionsOptions) run(ctx context.Context, s streams) error {
 		if o.name != "" {
 			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
 		}
-		return listQuestions(store, o.json, s)
+		if o.json {
+			return listJSON(store, s)
+		}
+		return listQuestions(store, s)
 	case "show":
-		return showQuestions(store, o.name, o.json, s)
+		if o.json {
+			return showJSON(store, o.name, s)
+		}
+		return showQuestions(store, o.name, s)
 	case "answer":
 		return answerQuestions(ctx, store, o, s)
 	case "clear":
@@ -78,17 +84,10 @@ func openQuestions(store *files.Store, name string) (*files.File, error) {
 	return f, nil
 }
 
-func listQuestions(store *files.Store, asJSON bool, s streams) error {
+func listQuestions(store *files.Store, s streams) error {
 	all, err := store.List()
 	if err != nil {
 		return err
-	}
-	if asJSON {
-		list := make([]fileQuestion, len(all))
-		for i, f := range all {
-			list[i] = newFileQuestion(f)
-		}
-		return printJSON(s, list)
 	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintln(s.out, "No questions are waiting.")
@@ -147,13 +146,30 @@ func newFileQuestion(f *files.File) fileQuestion {
 	return q
 }
 
-func showQuestions(store *files.Store, name string, asJSON bool, s streams) error {
+func listJSON(store *files.Store, s streams) error {
+	all, err := store.List()
+	if err != nil {
+		return err
+	}
+	list := make([]fileQuestion, len(all))
+	for i, f := range all {
+		list[i] = newFileQuestion(f)
+	}
+	return printJSON(s, list)
+}
+
+func showJSON(store *files.Store, name string, s streams) error {
 	f, err := openQuestions(store, name)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return printJSON(s, newFileQuestion(f))
+	return printJSON(s, newFileQuestion(f))
+}
+
+func showQuestions(store *files.Store, name string, s streams) error {
+	f, err := openQuestions(store, name)
+	if err != nil {
+		return err
 	}
 	if errors.Is(f.Err, files.ErrDamaged) {
 		return f.Err

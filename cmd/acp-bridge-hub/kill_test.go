@@ -129,6 +129,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	fates := map[string]*fate{}
 	next := 0
 	for range kills {
+		fresh := map[string]*fate{} // since the last kill
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		stop := make(chan struct{})
@@ -148,7 +149,7 @@ func TestKilledUnderLoad(t *testing.T) {
 						continue // nobody was told that it is kept
 					}
 					mu.Lock()
-					fates[f.id] = f
+					fates[f.id], fresh[f.id] = f, f
 					mu.Unlock()
 					if rand.IntN(3) == 0 {
 						continue // stays open
@@ -183,8 +184,9 @@ func TestKilledUnderLoad(t *testing.T) {
 		close(stop)
 		wg.Wait()
 		p = startHub(t, dir, listen)
-		checkFates(t, p, fates)
+		checkFates(t, p, fresh)
 	}
+	checkFates(t, p, fates) // also after all the kills that followed
 	require.NotEmpty(t, fates)
 	for _, f := range fates {
 		f.check(t, f.id)

@@ -153,7 +153,6 @@ type printAsker struct {
 	list    *answerList
 	desk    *hubDesk
 	store   files.Store
-	used    []*files.File
 	pending *files.File
 }
 
@@ -174,14 +173,10 @@ func (a *printAsker) Ask(ctx context.Context, c convert.Call) (convert.Outcome, 
 	case err != nil && !errors.Is(err, files.ErrNotFound):
 		return left(err)
 	case file != nil && file.Settled():
-		a.used = append(a.used, file)
 		r := fromFile(file, modePrint)
 		return r.Outcome, r.Outcome.Err()
 	}
 	if o, ok := a.live(ctx, desk.Question, c); ok {
-		if file != nil && o.Status == convert.Answered {
-			a.used = append(a.used, file)
-		}
 		return finished(o)
 	}
 	if a.pending, err = a.store.Post(c); err != nil {
@@ -209,13 +204,17 @@ func (a *printAsker) live(ctx context.Context, kind desk.Kind, c convert.Call) (
 	return o, !errors.Is(err, terminal.ErrNoTerminal)
 }
 
-// done forgets the answers that were used.
+// done forgets what the turn asked: it is over, wherever the answers came from.
 func (a *printAsker) done() {
 	a.desk.used(a.run.name)
-	for _, f := range a.used {
-		if err := a.store.Clear(f); err != nil {
-			fmt.Fprintf(a.s.err, "acp-bridge chat: the answers were used, but %s\n", oneLine(err))
+	asked, err := a.store.List()
+	for _, f := range asked {
+		if f.Session == a.run.name && f.Foreign == nil {
+			err = errors.Join(err, a.store.Clear(f))
 		}
+	}
+	if err != nil {
+		fmt.Fprintf(a.s.err, "acp-bridge chat: the turn is over, but %s\n", oneLine(err))
 	}
 }
 

@@ -87,8 +87,7 @@ func (h *testHub) answer(r *hub.Record, answers ...convert.Answer) {
 // child is acp-bridge in a process of its own, without a terminal.
 type child struct {
 	*exec.Cmd
-	out output
-	err bytes.Buffer
+	out, err output
 }
 
 // output is what a child has written so far.
@@ -346,6 +345,62 @@ func (h *testHub) ask(conversation, id, text string) {
 	require.Equal(h.t, http.StatusAccepted, reply.StatusCode)
 }
 
+// A bridge that is terminated leaves its question in its file, for the next one.
+func TestRPCTerminated(t *testing.T) {
+	h := &testHub{t: t}
+	t.Chdir(t.TempDir())
+	const request = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"Go on?","options":["Yes","No"]}]}`
+	inR, in, err := os.Pipe()
+	require.NoError(t, err)
+	defer in.Close()
+	b := h.runOn(inR, "rpc")
+	inR.Close()
+	fmt.Fprintln(in, request)
+	b.err.until(t, "waits in")
+	require.NoError(t, b.Process.Signal(syscall.SIGTERM))
+	_ = b.Wait()
+	require.FileExists(t, ".acp-bridge/pending-questions.json")
+	// The next one waits for its answers after its input has ended.
+	b = h.run(request+"\n", "rpc", "--wait")
+	b.err.until(t, "waits in")
+	var out bytes.Buffer
+	require.Equal(t, 0, run(t.Context(), []string{"questions", "answer", "--answers", `["No"]`}, strings.NewReader(""), &out, &out), out.String())
+	require.Contains(t, b.ends(t, 0), `"selectedOption":"No"`)
+	require.NoFileExists(t, ".acp-bridge/pending-questions.json")
+}
+
+// The real CLI, a real hub and a bridge that is gone when the answer comes: it is
+// taken without asking when the session goes on.
+func TestRealAnsweredAtTheHubMeanwhile(t *testing.T) {
+	path := os.Getenv("ACP_BRIDGE_REAL_CLAUDE")
+	if path == "" {
+		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
+	}
+	h, api, home, dir := startTestHub(t), apitest.New(t), t.TempDir(), t.TempDir()
+	api.Script(apitest.Use(apitest.ToolUse("toolu_1", "AskUserQuestion", databaseInput)), apitest.Say("SQLite it is."))
+	turn := func(code int) string {
+		t.Helper()
+		b := exec.Command(os.Args[0], "chat", "-p", "Set it up", "--headless", "--", os.Args[0], "--hub", h.url, "--claude", path)
+		b.Dir, b.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
+		b.Env = append(apitest.Env(api, home), asBridge+"=1", "XDG_STATE_HOME="+home, "ACP_BRIDGE_HUB_TOKEN="+hubToken)
+		out, _ := b.CombinedOutput()
+		require.Equal(t, code, b.ProcessState.ExitCode(), "%s", out)
+		return string(out)
+	}
+	turn(4)
+	r := h.open()
+	require.Equal(t, "toolu_1", r.ID)
+	h.answer(r, convert.Answer{Selected: []string{"SQLite"}})
+	out := turn(0)
+	require.Contains(t, out, "answered by phone while the session was closed")
+	require.Contains(t, out, "SQLite it is.")
+	h.await(isConsumed)
+	require.NoFileExists(t, filepath.Join(dir, ".acp-bridge", "pending-questions.json"))
+}
+
+var databaseInput = map[string]any{"questions": []any{map[string]any{"question": "Which database?", "header": "DB", "multiSelect": false,
+	"options": []any{map[string]any{"label": "PostgreSQL", "description": "a"}, map[string]any{"label": "SQLite", "description": "b"}}}}}
+
 // The real CLI: a turn without a terminal is left with its question in a file, and
 // the same command goes on with the session and the answer.
 func TestRealPrint(t *testing.T) {
@@ -354,9 +409,7 @@ func TestRealPrint(t *testing.T) {
 		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
 	}
 	api, home, dir := apitest.New(t), t.TempDir(), t.TempDir()
-	input := map[string]any{"questions": []any{map[string]any{"question": "Which database?", "header": "DB", "multiSelect": false,
-		"options": []any{map[string]any{"label": "PostgreSQL", "description": "a"}, map[string]any{"label": "SQLite", "description": "b"}}}}}
-	api.Script(apitest.Use(apitest.ToolUse("toolu_1", "AskUserQuestion", input)), apitest.Say("SQLite it is."), apitest.Say("And more."))
+	api.Script(apitest.Use(apitest.ToolUse("toolu_1", "AskUserQuestion", databaseInput)), apitest.Say("SQLite it is."), apitest.Say("And more."))
 	turn := func(code int, args ...string) string {
 		t.Helper()
 		b := exec.Command(os.Args[0], append(append([]string{"chat"}, args...), "--", os.Args[0], "--claude", path)...)

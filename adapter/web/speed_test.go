@@ -95,7 +95,7 @@ func TestSteadyRate(t *testing.T) {
 	}
 	const rate = 1000
 	s := newSite(t, hub.Options{})
-	transport := &http.Transport{MaxIdleConnsPerHost: 512}
+	transport := &http.Transport{MaxIdleConnsPerHost: 512, MaxConnsPerHost: 512}
 	defer transport.CloseIdleConnections()
 	post := func(path, body string) (int, string) {
 		req, err := http.NewRequest("POST", s.url+path, strings.NewReader(body))

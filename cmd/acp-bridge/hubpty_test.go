@@ -1,0 +1,50 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// With several questions waiting a person picks one, and answers it.
+func TestPickAmongQuestionsAtHub(t *testing.T) {
+	h := startTestHub(t)
+	h.ask("c1", "first", "Which database?")
+	h.ask("c2", "second", "Which editor?")
+	c := startOnTerminal(t, t.TempDir(), "questions", "answer", "--plain", "--hub", h.url)
+	c.see("Which one?")
+	c.see("2. Which database?")
+	c.press("2\r")
+	c.see("SQLite")
+	c.press("2\r")
+	line, err := c.stdout.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "Answered: first\n", line)
+	require.NoError(t, c.cmd.Wait())
+	r := h.await(func(r *hub.Record) bool { return !r.Open() })
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, r.End.Answers)
+}
+
+// The terminal and the hub are asked at once: who is first has answered.
+func TestAskOnTerminalAndAtHub(t *testing.T) {
+	h := startTestHub(t)
+	c := startOnTerminal(t, t.TempDir(), "ask", "--plain", "--hub", h.url)
+	_, err := c.stdin.Write([]byte(hubCall))
+	require.NoError(t, err)
+	require.NoError(t, c.stdin.Close())
+	c.see("Which database?")
+	h.open()
+	c.press("2\r")
+	line, err := c.stdout.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "SQLite")
+	require.NoError(t, c.cmd.Wait())
+	r := h.await(func(r *hub.Record) bool { return !r.Open() })
+	require.Equal(t, "SQLite", r.End.Answers[0].Selected[0])
+	require.Equal(t, whoAmI(), r.End.By)
+}

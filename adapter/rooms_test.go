@@ -37,7 +37,7 @@ var rooms = []struct {
 	// The front knows no agent.
 	{"adapter/editor", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "convert", "convert/ask", "display/clean"}},
 	{"adapter/terminal", []string{"adapter", "adapter/internal/...", "convert", "convert/ask", "display/clean"}},
-	{"adapter/client", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/terminal", "adapter/internal/...", "convert", "convert/ask", "display", "display/clean"}},
+	{"adapter/client", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "adapter/terminal", "adapter/internal/...", "convert", "convert/ask", "display", "display/clean"}},
 }
 
 // pure rooms do nothing but compute.

@@ -27,7 +27,7 @@ func (a *answerFlags) flags(fs *flagSet) {
 		return nil
 	})
 	fs.StringVar(&a.file, "answers-file", "", "`file` with such JSON")
-	fs.BoolVar(&a.strict, "strict", false, "refuse an answer that is none of the options; own words are\nthen written as {\"text\":\"…\"}")
+	fs.BoolVar(&a.strict, "strict", false, "refuse an answer that is none of the options; own words are\nthen written as {\"text\":\"words\"}")
 }
 
 // name is the flag that was used.

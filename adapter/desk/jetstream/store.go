@@ -218,6 +218,8 @@ func (s *Store) Watch(ctx context.Context, f func(Entry), ready func()) error {
 			return ctx.Err()
 		case e, ok := <-w.Updates():
 			switch {
+			case !ok && ctx.Err() != nil:
+				return ctx.Err()
 			case !ok:
 				return errors.New("watch the bucket: the connection is closed")
 			case e == nil:

@@ -80,6 +80,7 @@ type Conn struct {
 // call is a request of ours. Whoever removes it from Conn.pending settles it:
 // the reader and shut by one send on done, its caller by returning.
 type call struct {
+	ctx    context.Context
 	method string
 	done   chan reply // holds one
 }
@@ -126,7 +127,8 @@ func New(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 // Call sends a request and waits for its answer: the raw result, "null" if the
 // peer gave none. It blocks until the answer comes, ctx ends or the connection
 // does. An answer that has arrived is returned even if one of the others
-// happened since.
+// happened since. One that arrives after ctx has ended is none: what ended ctx
+// may be a message that came before it.
 //
 // The error is a *acp.RequestError if the peer answered with one, and otherwise
 // wraps ErrClosed, ErrProtocol or ctx.Err(). When ctx ends while the peer holds
@@ -137,7 +139,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	p := &call{method: method, done: make(chan reply, 1)}
+	p := &call{ctx: ctx, method: method, done: make(chan reply, 1)}
 	id, ok := c.register(p)
 	if !ok {
 		return nil, c.closedCall(method)

@@ -143,6 +143,38 @@ func TestCallCancelled(t *testing.T) {
 	})
 }
 
+// canceller ends a context when it is told to.
+type canceller struct {
+	Handler
+	cancel func()
+}
+
+func (c canceller) Notify(context.Context, string, json.RawMessage) { c.cancel() }
+
+// What comes first counts: an answer behind the message that ended its call is
+// none, an answer before it is one.
+func TestCancelAndAnswerInOrder(t *testing.T) {
+	const stop, answer = `{"method":"stop"}`, `{"id":1,"result":1}`
+	for range 200 {
+		for name, kept := range map[string]bool{stop + "\n" + answer: false, answer + "\n" + stop: true} {
+			ctx, cancel := context.WithCancel(t.Context())
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(t, canceller{cancel: cancel}, nil)
+				done := p.call(ctx, "m", nil)
+				p.read()
+				p.discard()
+				p.write(name)
+				if r := <-done; kept {
+					require.NoError(t, r.err)
+					require.Equal(t, "1", string(r.raw))
+				} else {
+					require.ErrorIs(t, r.err, context.Canceled)
+				}
+			})
+		}
+	}
+}
+
 func TestCallDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, nil, nil)

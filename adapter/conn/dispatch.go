@@ -184,6 +184,8 @@ func (c *Conn) handleResponse(m message) {
 		c.log.Warn("the peer could not read a line of ours", "code", peerError(m.err).Code)
 	case p == nil:
 		c.log.Debug("answer to no pending call ignored", "id", clip(m.id.Raw))
+	case p.ctx.Err() != nil:
+		p.done <- reply{err: cancelledError(p.ctx, p.method)}
 	case m.err.Exists() && m.err.Type != gjson.Null:
 		p.done <- reply{err: peerError(m.err)}
 	case !m.result.Exists():

@@ -199,6 +199,9 @@ func (d *Desk) line(ctx context.Context, it Item) (*Ticket, error) {
 	defer d.mu.Unlock()
 	t := &Ticket{desk: d, item: it, asked: time.Now(), first: make(chan struct{})}
 	d.settled(t.key())
+	if old := d.open[t.key()]; old != nil && d.kept == nil && old.ctx.Err() != nil {
+		d.settleOne(old, givenUp(context.Cause(old.ctx))) // its asker is about to
+	}
 	if d.open[t.key()] != nil {
 		return nil, fmt.Errorf("question call %q is %w", it.Call.ID, ErrOpen)
 	}
@@ -341,6 +344,15 @@ func (d *Desk) others(t *Ticket, o convert.Outcome) []*Ticket {
 	return slices.DeleteFunc(slices.Clone(d.queues[t.item.Call.Session]), func(other *Ticket) bool {
 		return other == t || other.shown || other.state != Queued || other.ctx.Err() != nil
 	})
+}
+
+// givenUp is how an item ends whose asker has gone, and why.
+func givenUp(why error) Settlement {
+	o := convert.Outcome{Status: convert.Failed, Reason: "The question was given up: " + why.Error()}
+	if errors.Is(why, context.Canceled) || errors.Is(why, convert.ErrCancelled) {
+		o = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	}
+	return Settlement{o, "", time.Now()}
 }
 
 func withdrawal() Settlement {

@@ -94,6 +94,29 @@ func TestRevision(t *testing.T) {
 	require.ErrorIs(t, d.Answer(ref, picks("Auth"), "phone"), desk.ErrNotOpen)
 }
 
+// An item that its asker has given up does not stand in the way of one with the
+// same name, whoever comes first.
+func TestGivenUpAndPostedAgain(t *testing.T) {
+	for cause, want := range map[error]convert.Status{context.Canceled: convert.Cancelled, errors.New("taken back"): convert.Failed} {
+		d := new(desk.Desk)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		item := desk.Item{Kind: desk.Question, Call: convert.Call{Session: "s", ID: "a", Questions: []convert.Question{features}}}
+		old, err := d.Post(ctx, item)
+		require.NoError(t, err)
+		_, err = d.Post(ctx, item)
+		require.ErrorIs(t, err, desk.ErrOpen)
+		require.NoError(t, old.Turn())
+		cancel(cause)
+		next := post(t, d, "s", "a")
+		stands, first := old.Settle(convert.Outcome{Status: convert.Answered, Answers: picks("Auth")}, "editor")
+		require.False(t, first)
+		require.Equal(t, want, stands.Status)
+		old.Leave()
+		require.NoError(t, next.Turn(), "the old one is off the screen")
+		require.Len(t, d.List(), 1)
+	}
+}
+
 // How an item ended is told to those who come late, for a while.
 func TestLate(t *testing.T) {
 	d := new(desk.Desk)

@@ -158,7 +158,15 @@ func (f *front) Accept(ctx context.Context, method string, params json.RawMessag
 			return func() (any, error) { return response, err }
 		}
 	}
-	if method != acp.AgentMethodSessionPrompt {
+	switch method {
+	case acp.AgentMethodSessionPrompt:
+	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
+		// What comes behind it answers nothing any more.
+		if s, err := f.session(gjson.GetBytes(params, "sessionId").Str); err == nil {
+			s.apply(cancelCame{})
+		}
+		return nil
+	default:
 		return nil
 	}
 	answer, err := f.acceptPrompt(params)

@@ -19,8 +19,15 @@ type calls struct {
 
 	mu      sync.Mutex
 	last    int
-	pending map[string]chan reply
+	pending map[string]*pending
 	closed  error
+}
+
+// pending is a call that has no answer yet.
+type pending struct {
+	ctx    context.Context
+	method string
+	answer chan reply // holds one
 }
 
 type reply struct {
@@ -29,7 +36,7 @@ type reply struct {
 }
 
 func (c *calls) init(to *outlet) {
-	c.to, c.prefix, c.pending = to, unique(), map[string]chan reply{}
+	c.to, c.prefix, c.pending = to, unique(), map[string]*pending{}
 }
 
 // call sends a request and waits for its answer. When ctx ends before, the peer
@@ -39,7 +46,7 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode params: %w", method, err)
 	}
-	id, answer, err := c.enter()
+	id, answer, err := c.enter(ctx, method)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -57,7 +64,7 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 	return nil, fmt.Errorf("%s: %w", method, ctx.Err())
 }
 
-func (c *calls) enter() (id string, answer chan reply, err error) {
+func (c *calls) enter(ctx context.Context, method string) (id string, answer chan reply, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed != nil {
@@ -65,33 +72,37 @@ func (c *calls) enter() (id string, answer chan reply, err error) {
 	}
 	c.last++
 	id, answer = c.prefix+strconv.Itoa(c.last), make(chan reply, 1)
-	c.pending[id] = answer
+	c.pending[id] = &pending{ctx, method, answer}
 	return id, answer, nil
 }
 
-func (c *calls) take(id string) chan reply {
+func (c *calls) take(id string) *pending {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	answer := c.pending[id]
+	p := c.pending[id]
 	delete(c.pending, id)
-	return answer
+	return p
 }
 
 // settle hands on an answer, and reports whether it is one to a call of ours.
-// That counts also for calls that have been given up.
+// That counts also for calls that have been given up. What comes after the end of
+// a call's context answers nothing: what ended it may be a message that came
+// before.
 func (c *calls) settle(m *message) bool {
 	if len(m.id) < len(c.prefix)+2 || string(m.id[1:1+len(c.prefix)]) != c.prefix {
 		return false
 	}
-	answer := c.take(string(m.id[1 : len(m.id)-1]))
+	p := c.take(string(m.id[1 : len(m.id)-1]))
 	switch {
-	case answer == nil:
+	case p == nil:
+	case p.ctx.Err() != nil:
+		p.answer <- reply{err: fmt.Errorf("%s: %w", p.method, p.ctx.Err())}
 	case m.err != nil && string(m.err) != "null":
-		answer <- reply{err: peerError(m.err)}
+		p.answer <- reply{err: peerError(m.err)}
 	case m.result != nil:
-		answer <- reply{result: json.RawMessage(append([]byte(nil), m.result...))}
+		p.answer <- reply{result: json.RawMessage(append([]byte(nil), m.result...))}
 	default:
-		answer <- reply{result: json.RawMessage("null")}
+		p.answer <- reply{result: json.RawMessage("null")}
 	}
 	return true
 }
@@ -104,9 +115,9 @@ func (c *calls) close(err error) {
 		return
 	}
 	c.closed = fmt.Errorf("%w: %w", conn.ErrClosed, err)
-	for id, answer := range c.pending {
+	for id, p := range c.pending {
 		delete(c.pending, id)
-		answer <- reply{err: c.closed}
+		p.answer <- reply{err: c.closed}
 	}
 }
 

@@ -196,6 +196,21 @@ func TestSessionCancel(t *testing.T) {
 	require.Equal(t, "after", p.agent.next().Get("method").Str, "an answer to us goes no further")
 }
 
+// An answer behind a cancel is none, also in one breath.
+func TestAnswerBehindCancel(t *testing.T) {
+	for range 20 {
+		p := start(t, Options{})
+		p.initialize(noForms)
+		p.agent.send(oneLine(grokAsks))
+		request := p.editor.until("session/request_permission")
+		option := request.Get("params.options.0.optionId").Str
+		p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}` + "\n" +
+			`{"jsonrpc":"2.0","id":"` + request.Get("id").Str + `","result":{"outcome":{"outcome":"selected","optionId":"` + option + `"}}}`)
+		require.Equal(t, "s1", p.agent.next().Get("params.sessionId").Str)
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"cancelled"}}`, p.agent.next().Raw)
+	}
+}
+
 func TestAgentWithdraws(t *testing.T) {
 	p := start(t, Options{})
 	p.initialize(noForms)

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +81,39 @@ func TestSessionCancelWhileAsking(t *testing.T) {
 	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
 	e.prompt(s, "again").ends(acp.StopReasonEndTurn)
 	require.Equal(t, "next", e.said(s))
+}
+
+// What the user took back is not answered by what comes behind, in the same
+// breath perhaps: an editor that closes its dialogs with a choice does that.
+func TestAnswerBehindWhatTookTheQuestionBack(t *testing.T) {
+	const chosen = `{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"SQLite"}}}` + "\n"
+	const filled = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"question_0":"SQLite"}}}` + "\n"
+	for rung, reply := range map[string]string{"permission": chosen, "form": filled} {
+		for name, first := range map[string]string{
+			"cancel": `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`,
+			"prompt": `{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"never mind"}]}}`,
+			"close":  `{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":%q}}`,
+		} {
+			t.Run(rung+"/"+name, func(t *testing.T) {
+				for range 5 {
+					e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
+					if rung == "form" {
+						e.initialize(`{"elicitation":{"form":{}}}`)
+					}
+					s := e.ready()
+					turn := e.prompt(s, "hi")
+					e.next()
+					_, err := e.wire.Write([]byte(fmt.Sprintf(first, s) + "\n" + reply))
+					require.NoError(t, err)
+					turn.ends(acp.StopReasonCancelled)
+					e.leave()
+					for _, l := range cli.Lines() {
+						require.NotContains(t, string(l.Raw), "SQLite", "the answer came too late")
+					}
+				}
+			})
+		}
+	}
 }
 
 // agent-shell sends cancelled first and session/cancel a moment later.

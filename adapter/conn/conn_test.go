@@ -157,8 +157,9 @@ func TestCancelAndAnswerInOrder(t *testing.T) {
 	const stop, answer = `{"method":"stop"}`, `{"id":1,"result":1}`
 	for range 200 {
 		for name, kept := range map[string]bool{stop + "\n" + answer: false, answer + "\n" + stop: true} {
-			ctx, cancel := context.WithCancel(t.Context())
 			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
 				p := newPeer(t, canceller{cancel: cancel}, nil)
 				done := p.call(ctx, "m", nil)
 				p.read()

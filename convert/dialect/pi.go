@@ -119,6 +119,15 @@ func PiError(id json.RawMessage, reason string) json.RawMessage {
 	return clean.JSON(result)
 }
 
+// refuse is an error result, or the response of a request.
+func (pi) refuse(d document, err error) Result {
+	result := piResultOf(convert.Call{}, convert.Outcome{Status: convert.Failed, Reason: err.Error()})
+	if d.root.Get("type").Str == piRequest {
+		result.Type, result.RequestID = piResponse, raw(d.root.Get("requestId"))
+	}
+	return Result{Body: clean.JSON(result), IsError: true}
+}
+
 // piResult has one entry per question, and flags for everything that is not an
 // answer.
 type piResult struct {

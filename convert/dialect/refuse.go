@@ -7,10 +7,10 @@ type refuser interface {
 
 // Refuse is the result for a document that [Decode] refused with err, in the
 // dialect named or recognised. It reports false where the dialect has no such
-// result.
+// result, or nothing in the document says whose it is.
 func Refuse(raw []byte, name string, err error) (Result, bool) {
 	doc, _ := open(raw) // the zero document has no id to name
-	if name == "" {
+	if name == "" && !doc.bare() {
 		name, _ = Recognise(raw)
 	}
 	d, ok := find(name).(refuser)

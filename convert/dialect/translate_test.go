@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -165,12 +166,23 @@ func shown(questions []convert.Question, like []convert.Question) []convert.Ques
 // What two dialects can hold survives the way from one to the other and back:
 // the questions there, every answer back, and never one that was not given.
 func TestPairs(t *testing.T) {
+	fewer(t)
 	for _, from := range bothWays() {
-		t.Run(from, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				checkPair(t, from, rapid.SampledFrom(bothWays()).Draw(t, "to"))
+		for _, to := range bothWays() {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) { checkPair(t, from, to) })
 			})
-		})
+		}
+	}
+}
+
+// fewer has a property of many pairs checked less often for each, unless the
+// command line says how often.
+func fewer(t *testing.T) {
+	const flagName, often, seldom = "rapid.checks", "100", "10"
+	if checks := flag.Lookup(flagName); checks.Value.String() == often {
+		require.NoError(t, flag.Set(flagName, seldom))
+		t.Cleanup(func() { require.NoError(t, flag.Set(flagName, often)) })
 	}
 }
 

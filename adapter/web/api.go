@@ -327,7 +327,7 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request) (body []byte, 
 
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	_ = control.SetReadDeadline(time.Now().Add(s.body))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err == nil {
 		_ = control.SetReadDeadline(time.Time{})

@@ -57,6 +57,7 @@ type Server struct {
 	mux    *http.ServeMux
 	closed chan struct{}
 	once   sync.Once
+	body   time.Duration // how long a body may take
 
 	mu       sync.Mutex
 	streams  int
@@ -67,7 +68,7 @@ type Server struct {
 func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
 		board: board, access: access, opts: o, log: o.Logger, mux: http.NewServeMux(),
-		hosts: map[string]bool{"localhost": true}, closed: make(chan struct{}), failures: map[string]*failure{},
+		hosts: map[string]bool{"localhost": true}, closed: make(chan struct{}), failures: map[string]*failure{}, body: bodyTime,
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

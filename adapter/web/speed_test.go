@@ -98,9 +98,11 @@ func TestSteadyRate(t *testing.T) {
 		rate = given
 	}
 	s := newSite(t, hub.Options{})
-	transport := &http.Transport{MaxIdleConnsPerHost: 512, MaxConnsPerHost: 512}
-	defer transport.CloseIdleConnections()
-	post := func(path, body string) (int, string) {
+	// Those who wait for an answer must not keep those from answering who could.
+	asks, answers := &http.Transport{MaxIdleConnsPerHost: 256, MaxConnsPerHost: 256}, &http.Transport{MaxIdleConnsPerHost: 32, MaxConnsPerHost: 32}
+	defer asks.CloseIdleConnections()
+	defer answers.CloseIdleConnections()
+	post := func(transport *http.Transport, path, body string) (int, string) {
 		req, err := http.NewRequest("POST", s.url+path, strings.NewReader(body))
 		if err != nil {
 			return 0, ""
@@ -123,7 +125,7 @@ func TestSteadyRate(t *testing.T) {
 		for e, ok := next(); ok; e, ok = next() {
 			id, _ := e.data["question"].(string)
 			if e.data["type"] == "awaiting_user_response" && strings.HasPrefix(id, "toolu_r") {
-				answering.Go(func() { post("/conversations/"+id+"/respond", `{"answers":{"Which database?":"SQLite"}}`) })
+				answering.Go(func() { post(answers, "/conversations/"+id+"/respond", `{"answers":{"Which database?":"SQLite"}}`) })
 			}
 		}
 	}()
@@ -135,7 +137,7 @@ func TestSteadyRate(t *testing.T) {
 		all.Go(func() {
 			id := "toolu_r" + strconv.Itoa(i)
 			asked := time.Now()
-			status, data := post("/conversations/"+id+"/ask?wait=30s", strings.ReplaceAll(database, "toolu_1", id))
+			status, data := post(asks, "/conversations/"+id+"/ask?wait=30s", strings.ReplaceAll(database, "toolu_1", id))
 			if times[i] = time.Since(asked); status != 200 || !strings.Contains(data, "SQLite") {
 				t.Errorf("%s: %d %s", id, status, data)
 			}

@@ -16,7 +16,7 @@ type words struct {
 // answer is what the user says to a question. What the editor attached is part of
 // the user's own words and of nothing else.
 func (w words) answer(means func(string) bool) string {
-	if means != nil && means(w.typed) {
+	if w.typed != "" && means != nil && means(w.typed) {
 		return w.typed
 	}
 	return w.all
@@ -55,11 +55,24 @@ func promptWords(content []acp.ContentBlock) words {
 	if wrapped {
 		typed, all = []string{own}, append([]string{own}, all...)
 	}
-	return words{strings.TrimSpace(strings.Join(typed, " ")), strings.TrimSpace(strings.Join(all, " "))}
+	return words{spaced(typed), spaced(all)}
+}
+
+// spaced puts a space between texts, however these end.
+func spaced(texts []string) string {
+	all := ""
+	for _, t := range texts {
+		if t = strings.TrimSpace(t); t != "" && all != "" {
+			all += " "
+		}
+		all += t
+	}
+	return all
 }
 
 // ownWords finds what the user typed where an editor (avante.nvim) sends each
-// message in a wrapping of its own, the newest first, with others behind it.
+// message in a wrapping of its own, the newest first, with others behind it. Where
+// anything else stands behind it, it is the user who wrote so.
 func ownWords(content []acp.ContentBlock) (string, bool) {
 	const open, end = "<previous_user_message>", "</previous_user_message>"
 	for _, c := range content {
@@ -70,8 +83,9 @@ func ownWords(content []acp.ContentBlock) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		text, _, ok = strings.Cut(text, end)
-		return text, ok
+		text, rest, ok := strings.Cut(text, end)
+		rest = strings.TrimSpace(rest)
+		return text, ok && (rest == "" || strings.HasPrefix(rest, open))
 	}
 	return "", false
 }

@@ -11,7 +11,7 @@ import (
 // What counts as the answer is what the user typed. What an editor attaches
 // stands beside own words, and spoils no pick.
 func TestPromptWords(t *testing.T) {
-	means := func(s string) bool { return s == "2" || s == "cancel" }
+	means := func(s string) bool { return s == "2" || s == "cancel" || s == "" }
 	for name, c := range map[string]struct{ prompt, answer string }{
 		"text":                  {`[{"type":"text","text":" 2 "}]`, "2"},
 		"a pick and a link":     {`[{"type":"text","text":"2"},{"type":"resource_link","name":"x","uri":"file:///a/b.txt"}]`, "2"},
@@ -24,6 +24,8 @@ func TestPromptWords(t *testing.T) {
 		"wrapped":               {`[{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":"<previous_user_message>2</previous_user_message>"},{"type":"text","text":"<previous_user_message>old</previous_user_message>"},{"type":"text","text":"<system_context>x</system_context>"}]`, "2"},
 		"wrapped own words":     {`[{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":"<previous_user_message>like this</previous_user_message>"},{"type":"text","text":"<system_context>x</system_context>"}]`, "like this @/a"},
 		"wrapped, in one block": {`[{"type":"text","text":"<previous_user_message>cancel</previous_user_message>\n<previous_user_message>2</previous_user_message>"}]`, "cancel"},
+		"words behind wrapping": {`[{"type":"text","text":"<previous_user_message>2</previous_user_message> is what I said; take 1"}]`, "<previous_user_message>2</previous_user_message> is what I said; take 1"},
+		"spaces":                {`[{"type":"text","text":"use "},{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":" "},{"type":"text","text":" here"}]`, "use @/a here"},
 		"wrapping left open":    {`[{"type":"text","text":"<previous_user_message>2"}]`, "<previous_user_message>2"},
 		"nothing":               {`[]`, ""},
 	} {

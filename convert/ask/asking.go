@@ -229,8 +229,8 @@ func (a *Asking) settle(text, note string) {
 // again.
 func (a *Asking) ReplyText(reply string) (step Step, unclear string) {
 	said := convert.ReadReply(*a.Question(), reply)
-	if len(a.picked) > 0 && strings.EqualFold(said.Text, "done") {
-		said.Text = ""
+	if done := strings.EqualFold(strings.TrimSpace(reply), "done"); done && len(a.picked) > 0 && len(said.Picks) == 0 {
+		said = convert.Meaning{}
 	}
 	switch {
 	case said.Cancel:

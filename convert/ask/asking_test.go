@@ -197,6 +197,18 @@ func TestReplyText(t *testing.T) {
 		require.Equal(t, tc.step == 0, unclear != "", tc.reply)
 		require.Equal(t, tc.want, asking.Answer(), tc.reply)
 	}
+	closed := oneQuestion(true, "x", "y", "z")
+	closed.Questions[0].Closed = true
+	for reply, want := range map[string]ask.Step{"done": ask.Done, " DONE ": ask.Done, "mine": 0} {
+		asking := ask.New(closed, 0, ask.Options{})
+		_, err := asking.Reply(picked("y", nil, nil))
+		require.NoError(t, err)
+		require.Contains(t, ask.Message(closed.Questions[0], []int{1}), "`done`")
+		require.NotContains(t, ask.Message(closed.Questions[0], []int{1}), "own words")
+		step, _ := asking.ReplyText(reply)
+		require.Equal(t, want, step, reply)
+		require.Equal(t, []string{"y"}, asking.Answer().Selected)
+	}
 	single := ask.New(oneQuestion(false, "x", "y"), 0, ask.Options{})
 	step, _ := single.ReplyText("2")
 	require.Equal(t, ask.Done, step)

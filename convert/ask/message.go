@@ -48,6 +48,8 @@ func messageHelp(q convert.Question, more bool) string {
 		return "Reply with your answer." + cancel
 	case q.OwnWords:
 		return "Reply with your answer, or with one of the words above." + cancel
+	case more && q.Closed:
+		return "Reply with further numbers; they are added to what is picked. Reply `done` if that is all." + cancel
 	case more:
 		return "Reply with your own words, or with further numbers; they are added to what is picked. Reply `done` if that is all." + cancel
 	case numbersClash(q):

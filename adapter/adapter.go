@@ -122,6 +122,10 @@ type Options struct {
 	// Guard distrusts first replies that come faster than a person can read;
 	// see [GuardTime].
 	Guard bool
+	// GuardPrompts distrusts, once for each question in the conversation, a reply
+	// that comes within [GuardTime]: it was on its way before the question was
+	// there.
+	GuardPrompts bool
 	// Now is the guard's clock; nil is [time.Now].
 	Now func() time.Time
 	// Desk is where everything is posted that is asked, ordinary permissions

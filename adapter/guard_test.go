@@ -78,3 +78,53 @@ func TestGuardOfABusyClient(t *testing.T) {
 		}
 	}
 }
+
+// typist replies in the conversation, each time after a while.
+type typist struct {
+	replies []string
+	after   []time.Duration
+	texts   []string
+}
+
+func (c *typist) RequestPermission(context.Context, acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	return acp.RequestPermissionResponse{}, convert.ErrDisconnected
+}
+
+func (c *typist) AskInConversation(_ context.Context, m adapter.Message) (string, error) {
+	n := len(c.texts)
+	c.texts = append(c.texts, m.Text)
+	time.Sleep(c.after[n])
+	return c.replies[n], nil
+}
+
+// A prompt that was on its way when the question came is no answer to it. A
+// second one that is as fast is the way of this client.
+func TestGuardOfPrompts(t *testing.T) {
+	fast, slow := adapter.GuardTime-time.Millisecond, adapter.GuardTime
+	for name, tc := range map[string]struct {
+		guard bool
+		after []time.Duration
+		asked int
+		want  string
+	}{
+		"no guard":     {false, []time.Duration{0, 0}, 1, "PostgreSQL"},
+		"a person":     {true, []time.Duration{slow, slow}, 1, "PostgreSQL"},
+		"typed before": {true, []time.Duration{fast, slow}, 2, "SQLite"},
+		"a script":     {true, []time.Duration{0, 0}, 2, "SQLite"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := &typist{replies: []string{"1", "2"}, after: tc.after}
+				a := adapter.New(client, &adapter.Options{GuardPrompts: tc.guard, First: adapter.Conversation})
+				o, err := a.Ask(t.Context(), callOf("q", pick))
+				require.NoError(t, err)
+				require.Equal(t, []string{tc.want}, o.Answers[0].Selected)
+				require.Len(t, client.texts, tc.asked)
+				if tc.asked == 2 {
+					require.Contains(t, client.texts[1], "before you can have read this question")
+					require.Contains(t, client.texts[1], client.texts[0])
+				}
+			})
+		})
+	}
+}

@@ -330,7 +330,8 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 		said := convert.ReadReply(*asking.Question(), text)
 		return said.Cancel || said.Unclear != "" || len(said.Picks) > 0
 	}
-	for {
+	for trusts := !a.opts.GuardPrompts; ; trusts = true {
+		asked := a.opts.Now()
 		reply, err := talker.AskInConversation(e.ctx, Message{e.call.Session, ask.ToolCallID(e.call, q), text, means})
 		if err != nil {
 			o := a.ended(e.ctx, err)
@@ -338,6 +339,10 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 				o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 			}
 			return o
+		}
+		if !trusts && a.opts.Now().Sub(asked) < GuardTime {
+			text = hastyRemark + "\n\n" + ask.Message(*asking.Question(), asking.Picked())
+			continue
 		}
 		step, unclear := asking.ReplyText(reply)
 		switch {
@@ -352,6 +357,9 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 		}
 	}
 }
+
+// hastyRemark says why a reply was not taken for an answer.
+const hastyRemark = "Your last message was sent before you can have read this question, so it was not taken as an answer. Please answer now:"
 
 // askForm asks all questions at once. An error means that the client gave no
 // valid reply.

@@ -44,8 +44,8 @@ func (m Meaning) Answer(q Question) Answer {
 //   - a number is the option at that position, from 1; `#2` says the same
 //   - `1,3`, `1 3`, `1-3` and `Auth, Logs` are several, where several are taken
 //   - a label in quotes is that label and never a number
-//   - `other` and a text, or `other: ` and a text in any case, is that text, the
-//     user's own words; a sentence that begins with Other is the whole of it
+//   - `other` and a text is that text, the user's own words; `Other` at the
+//     beginning of a sentence is a part of them, unless a colon follows it
 //   - `cancel` dismisses the question, if no label says so
 //   - anything else is the user's own words, where these are taken
 //
@@ -154,7 +154,7 @@ func afterOther(s string) (text string, ok bool) {
 	text = s[len(word):]
 	switch r := firstRune(text); {
 	case text == "", r == ':':
-	case !unicode.IsSpace(r), s[:len(word)] != word && strings.TrimSpace(text) != "":
+	case !unicode.IsSpace(r), s[:len(word)] == "Other" && strings.TrimSpace(text) != "":
 		return "", false
 	}
 	return strings.TrimSpace(strings.TrimPrefix(text, ":")), true

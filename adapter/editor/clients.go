@@ -96,6 +96,7 @@ func takesURLs(r acp.InitializeRequest) bool {
 func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
 	o, why := AskOptions(r)
 	o.Guard = o.Guard || f.opts.Guard
+	o.GuardPrompts = f.opts.GuardPrompts
 	o.Now = f.opts.Now
 	o.Desk = f.opts.Desk
 	o.Logger = f.log

@@ -24,6 +24,9 @@ type Options struct {
 	First adapter.Rung
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
+	// GuardPrompts does so for questions in the conversation, where the prompt may
+	// have been on its way before the question was there.
+	GuardPrompts bool
 	// Now is the clock by which answers are too fast; nil is [time.Now].
 	Now func() time.Time
 	// CancelGrace is how long a cancelled turn may take to end before the agent's

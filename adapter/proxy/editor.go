@@ -88,6 +88,7 @@ func (p *proxy) setClient(params []byte) {
 	}
 	o, why := front.AskOptions(r)
 	o.Guard = o.Guard || p.opts.Guard
+	o.GuardPrompts = p.opts.GuardPrompts
 	o.Desk, o.Logger, o.Now = p.opts.Desk, p.log, p.opts.Now
 	if p.opts.First != 0 {
 		o.First, why = p.opts.First, "--ask"

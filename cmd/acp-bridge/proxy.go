@@ -95,7 +95,7 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 		return err
 	}
 	defer closeLog()
-	o.Logger, o.Trace, o.Version = logger, trace, version()
+	o.Logger, o.Trace, o.Version, o.GuardPrompts = logger, trace, version(), true
 	c.Stderr = s.err
 	if hub.url != nil {
 		o.Desk = new(desk.Desk)

@@ -84,7 +84,7 @@ func serve(ctx context.Context, o agent.Options, log logOptions, hub hubFlags, s
 		defer link.Close()
 		o.Meanwhile, o.Used = link.Meanwhile, link.Used
 	}
-	o.Version = version()
+	o.Version, o.GuardPrompts = version(), true
 	o.Login = loginOf(o.Claude)
 	defer trimSoon()()
 	// A dead editor must not kill us before its agent's processes are ended.

@@ -45,6 +45,9 @@ type Options struct {
 	RefuseSubAgents bool
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
+	// GuardPrompts does so for questions in the conversation alone, where the
+	// prompt may have been on its way before the question was there.
+	GuardPrompts bool
 	// Now is the clock by which answers are too fast; nil is [time.Now].
 	Now func() time.Time
 	// CancelGrace is how long a cancelled turn may take to end before its
@@ -78,7 +81,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	o := editor.Options{
-		First: opts.First, Guard: opts.Guard, Now: opts.Now, CancelGrace: opts.CancelGrace,
+		First: opts.First, Guard: opts.Guard, GuardPrompts: opts.GuardPrompts, Now: opts.Now, CancelGrace: opts.CancelGrace,
 		Desk: opts.Desk, Logger: opts.Logger,
 	}
 	b := &backend{opts: opts, log: opts.Logger}

@@ -32,12 +32,13 @@ func (p *proxy) takePrompt(session, id string, said []acp.ContentBlock, line []b
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.session(session)
-	if s.parked != nil {
+	if s.parked != nil && s.failed == nil {
 		p.answer(s, id, said)
 		return true
 	}
 	s.stale = false
 	if s.failed != nil {
+		s.parked = nil
 		p.release(s)
 		delete(p.awaited, id)
 		p.editor.post([]byte(`{"jsonrpc":"2.0","id":` + id + `,"error":` + string(s.failed) + `}`))
@@ -168,6 +169,7 @@ func (p *proxy) promptEnded(line []byte, m *message, session string) act {
 			line = nil
 			if r.parked && !s.stopping && m.err != nil {
 				s.failed = bytes.Clone(m.err)
+				p.withdrawAll(s)
 			}
 		default:
 			delete(p.awaited, r.as)

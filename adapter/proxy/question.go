@@ -199,12 +199,24 @@ func (p *proxy) withdraw(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.open[id]
-	if q == nil {
-		return false
+	if q != nil {
+		q.withdraw()
 	}
+	return q != nil
+}
+
+// withdrawAll is withdraw for all questions of a session. mu is held.
+func (p *proxy) withdrawAll(s *session) {
+	for _, q := range p.open {
+		if q.session == s.id {
+			q.withdraw()
+		}
+	}
+}
+
+func (q *question) withdraw() {
 	q.withdrawn = true
 	q.cancel(fmt.Errorf("%w: %w", convert.ErrCancelled, errWithdrawn))
-	return true
 }
 
 // cancelQuestions ends the open questions of a session. mu is held.

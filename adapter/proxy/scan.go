@@ -37,7 +37,10 @@ var updateMethod = []byte(`"session/update"`)
 // scan reads a line as far as needed to know where it belongs. It reports false
 // for one that is no JSON object. It does not check what is inside the members:
 // that is for whoever gets the line.
-func scan(line []byte) (m message, ok bool) {
+func scan(line []byte) (message, bool) { return scanTo(line, false) }
+
+// scanTo is scan, and reads all of the line if it is told to.
+func scanTo(line []byte, end bool) (m message, ok bool) {
 	line = bytes.TrimRight(line, " \t\r\n")
 	i := skipSpace(line, 0)
 	if i >= len(line) || line[i] != '{' || line[len(line)-1] != '}' {
@@ -53,7 +56,7 @@ func scan(line []byte) (m message, ok bool) {
 		if len(v) == 0 {
 			return m, false
 		}
-		if m.set(key, v) {
+		if m.set(key, v) && !end {
 			return m, true
 		}
 		if i = skipSpace(line, after); i < len(line) && line[i] == ',' {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -20,6 +21,7 @@ type proxyOptions struct {
 	hub          hubFlags
 	ask, agent   string
 	tool, noTool bool
+	chain        bool
 }
 
 func (o *proxyOptions) flags(fs *flagSet) {
@@ -30,11 +32,19 @@ func (o *proxyOptions) flags(fs *flagSet) {
 	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, also if it has one of its own")
 	fs.BoolVar(&o.noTool, "no-tool", false, "give the agent no question tool over MCP")
 	o.hub.flags(fs)
+	fs.BoolVar(&o.chain, "chain", false, "be a proxy of an ACP conductor, which starts the agent (a draft of the protocol)")
 	o.log.flags(fs)
 }
 
 func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
-	o.command.Args, err = fs.parseAgent(args, "gemini --acp")
+	if own, agent := cutArgs(args); slices.Contains(own, "--chain") {
+		var file string
+		if file, err = fs.parse(own); err == nil && (file != "" || len(agent) > 0) {
+			err = misused("--chain takes no agent: the conductor starts it")
+		}
+	} else {
+		o.command.Args, err = fs.parseAgent(args, "gemini --acp")
+	}
 	switch {
 	case err != nil:
 		return err
@@ -105,7 +115,11 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err = proxy.Serve(ctx, s.in, s.out, c, o)
+	if len(c.Args) == 0 {
+		err = proxy.Chain(ctx, s.in, s.out, o)
+	} else {
+		err = proxy.Serve(ctx, s.in, s.out, c, o)
+	}
 	if ctx.Err() != nil {
 		return nil
 	}

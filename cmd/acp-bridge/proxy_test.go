@@ -16,7 +16,7 @@ import (
 
 func TestProxyUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"grok"}, {"x", "--", "grok"}, {"--"}, {"--tool", "--no-tool", "--", "grok"}, {"--agent", "nobody", "--", "grok"}, {"--ask", "louder", "--", "grok"},
+		{}, {"grok"}, {"x", "--", "grok"}, {"--"}, {"--tool", "--no-tool", "--", "grok"}, {"--agent", "nobody", "--", "grok"}, {"--ask", "louder", "--", "grok"}, {"--chain", "--", "grok"}, {"--chain", "grok"},
 	} {
 		code, _, stderr := execute(t, nil, append([]string{"proxy"}, args...)...)
 		require.Equal(t, exitUsage, code, "%v: %s", args, stderr)
@@ -112,4 +112,14 @@ func TestDoctorAgents(t *testing.T) {
 	code, out, _ = execute(t, nil, "doctor", "--agents", "--json")
 	require.Equal(t, exitOK, code)
 	require.Equal(t, int64(len(proxy.Profiles())), gjson.Get(out, "agents.#").Int())
+}
+
+// Under a conductor there is one wire, and no agent to start.
+func TestProxyChain(t *testing.T) {
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"proxy/initialize","params":{"protocolVersion":1}}` + "\n")
+	var out, stderr strings.Builder
+	require.Equal(t, exitOK, run(context.Background(), []string{"proxy", "--chain"}, in, &out, &stderr), stderr.String())
+	first, _, _ := strings.Cut(out.String(), "\n")
+	require.Equal(t, "proxy/successor", gjson.Get(first, "method").Str)
+	require.Equal(t, "initialize", gjson.Get(first, "params.method").Str)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
+	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 )
 
@@ -14,8 +15,15 @@ import (
 // agent sees an editor that has forms.
 func proxied(ctx context.Context, in io.Reader, out io.Writer, o agent.Options) error {
 	outer := proxy.Options{First: o.First, Guard: o.Guard, Now: o.Now, Logger: o.Logger}
-	if o.Trace != nil {
-		outer.Trace, o.Trace = o.Trace, nil
+	if trace := o.Trace; trace != nil { // the editor's wire is the proxy's, that of the CLI the agent's
+		wires := func(editor bool) func(string, ndjson.Direction, []byte) {
+			return func(wire string, d ndjson.Direction, text []byte) {
+				if (wire == "editor") == editor {
+					trace(wire, d, text)
+				}
+			}
+		}
+		outer.Trace, o.Trace = wires(true), wires(false)
 	}
 	o.First, o.Guard, o.Now = 0, false, nil
 	agentIn, toAgent := io.Pipe()

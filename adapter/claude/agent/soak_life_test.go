@@ -26,6 +26,7 @@ import (
 // life is one editor, from its start to its end, with a few sessions.
 type life struct {
 	*lifetime
+	serve    serving
 	rung     string
 	e        *editor
 	cli      *ct.CLI
@@ -79,8 +80,8 @@ var soakRungs = map[string]struct {
 }
 
 // live runs a life and counts how its questions ended.
-func live(t testing.TB, seed uint64, all *tally) {
-	l := &life{lifetime: &lifetime{TB: t, seed: seed}, asked: map[string][]int{}, open: map[string]string{}, faults: map[string]int{}}
+func live(t testing.TB, seed uint64, all *tally, serve serving) {
+	l := &life{lifetime: &lifetime{TB: t, seed: seed}, serve: serve, asked: map[string][]int{}, open: map[string]string{}, faults: map[string]int{}}
 	defer l.end()
 	defer func() {
 		if t.Failed() {
@@ -125,7 +126,7 @@ func (l *life) begin(rng *rand.Rand) {
 	}
 	l.cli = ct.New(l, script)
 	logger := slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	l.e = serve(l, agent.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Guard: guard, Logger: logger, CancelGrace: soakGrace, Trace: l.trace})
+	l.e = serveWith(l, agent.Options{Claude: l.cli.Path, First: soakRungs[l.rung].first, Guard: guard, Logger: logger, CancelGrace: soakGrace, Trace: l.trace}, l.serve)
 	l.e.initialize(soakRungs[l.rung].caps)
 	for _, s := range l.sessions {
 		s.id = l.e.open(l.TempDir())

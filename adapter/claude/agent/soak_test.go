@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 )
 
 var (
@@ -68,7 +70,12 @@ func (a *tally) enough(since time.Time, duration time.Duration) bool {
 // A life does what its seed says, as far as time lets it: who is first of two
 // that race is not in the seed. To see one again:
 // go test ./adapter/claude/agent -run TestSoak -soak.seed N
-func TestSoak(t *testing.T) {
+func TestSoak(t *testing.T) { testSoak(t, agent.Serve) }
+
+// The same with the proxy between the editors and the agent.
+func TestSoakProxied(t *testing.T) { testSoak(t, proxied) }
+
+func testSoak(t *testing.T, serve serving) {
 	duration := soakDuration(t)
 	seed := *soakSeed
 	if seed == 0 {
@@ -88,7 +95,7 @@ func TestSoak(t *testing.T) {
 					if t.Failed() || rounds > 0 && all.enough(start, duration) {
 						return
 					}
-					live(t, seed+(rounds*soakRound+i)*soakWorkers+w, all)
+					live(t, seed+(rounds*soakRound+i)*soakWorkers+w, all, serve)
 				}
 			})
 		}

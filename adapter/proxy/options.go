@@ -24,6 +24,9 @@ type Options struct {
 	// Agent is what is known of the agent before it says its name; the zero value
 	// is an agent that nobody knows.
 	Agent Profile
+	// CancelGrace is how long the agent may take to end what was cancelled before
+	// the editor's prompt ends without it; 0 stands for 10 s.
+	CancelGrace time.Duration
 	// Desk is where everything is posted that is asked; nil is one of the proxy's
 	// own.
 	Desk *desk.Desk
@@ -54,6 +57,13 @@ const (
 // addsTool reports whether an agent gets the tool.
 func (o Options) addsTool(p Profile) bool {
 	return o.Tool == ToolAlways || o.Tool == ToolWhereNeeded && p.Tool
+}
+
+func (o Options) cancelGrace() time.Duration {
+	if o.CancelGrace > 0 {
+		return o.CancelGrace
+	}
+	return 10 * time.Second
 }
 
 // traceOut traces what is sent on a wire, nil if nobody wants to see it.

@@ -23,8 +23,13 @@ type Profile struct {
 	// Choices is set for an agent that puts questions into ordinary permission
 	// requests.
 	Choices bool
+	// NoWords is set for an agent that takes none but the answers it offers.
+	NoWords bool
 	// Tool is set for an agent that has no question tool over ACP.
 	Tool bool
+	// ServerNames is set for an agent that mixes up MCP servers of one name in
+	// several sessions: each session's has a name of its own.
+	ServerNames bool
 	// ToolLimit is how long it waits for a tool over MCP, less a margin; 0 is not
 	// known.
 	ToolLimit time.Duration
@@ -61,13 +66,14 @@ func Profiles() []Profile {
 		},
 		{
 			Name: "cursor", Title: "Cursor",
+			NoWords:  true,
 			Programs: []string{"cursor-agent"}, Start: []string{"cursor-agent", "acp"},
 			Note: "asks with cursor/ask_question; takes no own words",
 		},
 		{
 			Name: "droid", Title: "Factory Droid",
 			Says: []string{"@factory/cli"}, Programs: []string{"droid"}, Start: []string{"droid", "exec", "--output-format", "acp"},
-			Tool: true, ToolLimit: 150 * time.Second,
+			Tool: true, ToolLimit: 150 * time.Second, ServerNames: true,
 			Note: "gets a question tool",
 		},
 		{
@@ -95,13 +101,15 @@ func Profiles() []Profile {
 		},
 		{
 			Name: "kimi", Title: "Kimi Code",
-			Says: []string{"Kimi Code CLI"}, Programs: []string{"kimi"}, Start: []string{"kimi", "acp"},
+			NoWords: true,
+			Says:    []string{"Kimi Code CLI"}, Programs: []string{"kimi"}, Start: []string{"kimi", "acp"},
 			ToolLimit: 3500 * time.Second, Env: []string{"KIMI_MCP_TOOL_TIMEOUT_MS=3600000"},
 			Note: "asks with forms; takes no own words",
 		},
 		{
 			Name: "nanocoder", Title: "nanocoder",
-			Says: []string{"nanocoder"}, Programs: []string{"nanocoder"}, Start: []string{"nanocoder", "--acp"},
+			NoWords: true,
+			Says:    []string{"nanocoder"}, Programs: []string{"nanocoder"}, Start: []string{"nanocoder", "--acp"},
 			Choices: true,
 			Note:    "asks with permission requests; takes no own words",
 		},
@@ -113,7 +121,8 @@ func Profiles() []Profile {
 		},
 		{
 			Name: "pi", Title: "pi (pi-acp)",
-			Says: []string{"pi-acp"}, Programs: []string{"pi-acp"}, Start: []string{"pi-acp"},
+			NoWords: true,
+			Says:    []string{"pi-acp"}, Programs: []string{"pi-acp"}, Start: []string{"pi-acp"},
 			Choices: true,
 			Note:    "asks with permission requests; takes no own words",
 		},

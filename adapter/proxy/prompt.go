@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -9,10 +10,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
-
-// cancelGrace is how long an agent may take to end what was cancelled before it
-// gets the next prompt all the same.
-const cancelGrace = 10 * time.Second
 
 // prompt takes a session/prompt. It answers the question in the conversation,
 // takes the place of one that the editor shows, or is for the agent.
@@ -82,7 +79,7 @@ func (p *proxy) supersede(s *session) {
 	}
 	s.stopping = true
 	p.agent.post(notificationLine(acp.AgentMethodSessionCancel, sessionParams(s.id)))
-	time.AfterFunc(cancelGrace, func() { p.giveUp(s) })
+	time.AfterFunc(p.opts.cancelGrace(), func() { p.giveUp(s) })
 }
 
 // giveUp ends, for the editor, prompts that the agent does not end.
@@ -96,6 +93,20 @@ func (p *proxy) giveUp(s *session) {
 	p.endSeen(s, cancelledResult)
 	s.stopping = false
 	p.advance(s)
+}
+
+// giveUpOn ends, for the editor, prompts that were cancelled and that the agent
+// still has: it may be frozen.
+func (p *proxy) giveUpOn(s *session, cancelled []*prompt) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range cancelled {
+		if p.ctx.Err() == nil && r.as != "" && s.has(r.id) {
+			p.log.Warn("the agent did not honour a cancel; its prompt ends without it", "session", s.id)
+			p.endPrompt(r.as, cancelledResult)
+			r.as = ""
+		}
+	}
 }
 
 const cancelledResult = `{"stopReason":"cancelled"}`
@@ -147,9 +158,14 @@ func (p *proxy) cancel(line []byte, m *message) act {
 			p.endPrompt(w.as, cancelledResult)
 		}
 		s.waiting, s.parked, s.failed = nil, nil, nil
-		if len(s.running) > 0 && !s.seen() {
+		switch {
+		case len(s.running) == 0:
+		case s.seen():
+			cancelled := slices.Clone(s.running)
+			time.AfterFunc(p.opts.cancelGrace(), func() { p.giveUpOn(s, cancelled) })
+		default:
 			s.stopping = true
-			time.AfterFunc(cancelGrace, func() { p.giveUp(s) })
+			time.AfterFunc(p.opts.cancelGrace(), func() { p.giveUp(s) })
 		}
 		return err
 	}

@@ -134,11 +134,25 @@ func (p *proxy) start(id, session string, ask asking) {
 		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: "+err.Error()))
 		return
 	}
+	p.tellNoWords(session)
 	wait := ask(ctx, asker)
 	go func() {
 		line := p.wait(id, wait)
 		leave(line)
 	}()
+}
+
+// noWordsRemark says why a question has no place for own words.
+const noWordsRemark = "\n\nThis agent takes none but the answers that it offers. To say something else, dismiss the question and write it in your next message.\n\n"
+
+// tellNoWords says so once in a session of an agent that is like that.
+func (p *proxy) tellNoWords(session string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.session(session); p.profile.NoWords && !s.told {
+		s.told = true
+		p.say(session, noWordsRemark)
+	}
 }
 
 // enter makes a question one of those that are open. Its context ends with ctx,

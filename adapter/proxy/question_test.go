@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -308,4 +309,26 @@ func TestTrace(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	require.Equal(t, []string{`editortrue{"jsonrpc":"2.0","method":"x"}`, `agentfalse{"jsonrpc":"2.0","method":"x"}`}, lines)
+}
+
+// The user of an agent that takes no own words is told, once, what to do with
+// them.
+func TestNoWordsIsTold(t *testing.T) {
+	p := start(t, Options{Agent: profileNamed("nanocoder")})
+	p.initialize(noForms)
+	for i := range 2 {
+		p.agent.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"kind":"allow_once","name":"A","optionId":"a"},{"kind":"allow_once","name":"B","optionId":"b"}],"toolCall":{"toolCallId":"t%d","title":"Which?"}}}`, i, i))
+		told := 0
+		for m := p.editor.next(); ; m = p.editor.next() {
+			if strings.Contains(m.Raw, "in your next message") {
+				told++
+			}
+			if m.Get("method").Str == "session/request_permission" {
+				p.editor.result(m, selected("B"))
+				break
+			}
+		}
+		require.Equal(t, 1-i, told)
+		require.Equal(t, "b", p.agent.next().Get("result.outcome.optionId").Str)
+	}
 }

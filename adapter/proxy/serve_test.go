@@ -4,9 +4,11 @@ package proxy
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,17 +16,40 @@ import (
 )
 
 // serve runs a shell script as the agent. What it is sent goes to in.
-func serve(t *testing.T, script string) (in *os.File, out *strings.Builder, ended chan error) {
+func serve(t *testing.T, script string) (in *os.File, out *output, ended chan error) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	t.Cleanup(func() { w.Close(); r.Close() })
-	out, ended = &strings.Builder{}, make(chan error, 1)
+	out, ended = &output{}, make(chan error, 1)
 	go func() {
-		ended <- Serve(context.Background(), r, out, Command{Args: []string{"sh", "-c", script}}, Options{})
+		ended <- Serve(context.Background(), r, out, Command{Args: []string{"sh", "-c", script}}, Options{CancelGrace: 50 * time.Millisecond})
 		w.Close()
 	}()
 	return w, out, ended
+}
+
+// output is what an editor reads.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func (o *output) awaits(t *testing.T, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(o.String(), text) }, patience, time.Millisecond)
 }
 
 func ends(t *testing.T, ended chan error) error {
@@ -61,4 +86,27 @@ func TestAgentCannotBeStarted(t *testing.T) {
 	err := Serve(context.Background(), strings.NewReader(""), io.Discard, Command{Args: []string{"/does/not/exist"}}, Options{})
 	require.ErrorContains(t, err, "could not be started")
 	require.Error(t, Serve(context.Background(), strings.NewReader(""), io.Discard, Command{}, Options{}))
+}
+
+// A frozen agent keeps nobody: a cancelled prompt ends, and the agent with the
+// editor.
+func TestAgentFrozen(t *testing.T) {
+	in, out, ended := serve(t, `read -r line; kill -STOP $$`)
+	_, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`+"\n"+
+		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`+"\n")
+	require.NoError(t, err)
+	out.awaits(t, `{"jsonrpc":"2.0","id":1,"result":{"stopReason":"cancelled"}}`)
+	require.NoError(t, in.Close())
+	require.NoError(t, ends(t, ended))
+}
+
+// An agent that floods and prints garbage is passed on as far as it speaks.
+func TestAgentFloods(t *testing.T) {
+	_, out, ended := serve(t, `i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo "garbage $i"; echo '{"jsonrpc":"2.0","method":"x","params":['$i']}'; echo '{"half":'; done; exit 3`)
+	require.ErrorContains(t, ends(t, ended), "exit status 3")
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 3000)
+	for i, line := range lines {
+		require.Equal(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":"x","params":[%d]}`, i+1), line)
+	}
 }

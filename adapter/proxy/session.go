@@ -25,6 +25,8 @@ type session struct {
 	running []*prompt
 	// waiting are prompts that the agent gets when it has ended what runs.
 	waiting []*prompt
+	// told is set when the user knows that the agent takes no own words.
+	told bool
 	// parked is the question in the conversation that the next prompt answers.
 	parked *parked
 	// stale is set when such a question went away without a reply: the user may be

@@ -28,12 +28,14 @@ type tools struct {
 	listener net.Listener
 	server   *http.Server
 	byToken  map[string]*tool
+	made     int
 	closed   bool
 }
 
 // tool is that of one session.
 type tool struct {
 	p       *proxy
+	number  int // 1 is that of the first session
 	server  *mcp.Server
 	handler http.Handler
 
@@ -56,7 +58,11 @@ func (p *proxy) opens(line []byte, m *message) act {
 	p.mu.Lock()
 	p.awaited[string(m.id)].tool = token
 	p.mu.Unlock()
-	entry, _ := json.Marshal(map[string]any{"type": "http", "name": mcp.ServerName, "url": url, "headers": []any{}})
+	name := mcp.ServerName
+	if n := p.tools.number(token); profile.ServerNames && n > 1 {
+		name += "-" + strconv.Itoa(n)
+	}
+	entry, _ := json.Marshal(map[string]any{"type": "http", "name": name, "url": url, "headers": []any{}})
 	params := edit(m.params, func(list []byte) []byte { return appended(list, entry) }, "mcpServers")
 	return rewritten(line, "params", params)
 }
@@ -97,12 +103,20 @@ func (t *tools) add(session string, limit time.Duration) (token, url string, err
 			return "", "", err
 		}
 	}
-	one := &tool{p: t.p, session: session}
+	t.made++
+	one := &tool{p: t.p, session: session, number: t.made}
 	one.server = mcp.New(mcp.Options{Resolver: one, Limit: limit, Logger: t.p.log, Version: t.p.opts.Version})
 	one.handler = one.server.Handler()
 	token = rand.Text()
 	t.byToken[token] = one
 	return token, fmt.Sprintf("http://%s/%s", t.listener.Addr(), token), nil
+}
+
+// number says which of the tools one is, in the order in which they were made.
+func (t *tools) number(token string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byToken[token].number
 }
 
 func (t *tools) listen() (err error) {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -153,4 +154,30 @@ func TestToolUse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Droid mixes up servers of one name: each session's has its own.
+func TestToolServerNames(t *testing.T) {
+	p := start(t, Options{Agent: profileNamed("droid")})
+	p.initialize(noForms)
+	for _, want := range []string{"acp-bridge", "acp-bridge-2", "acp-bridge-3"} {
+		p.editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[]}}`)
+		open := p.agent.next()
+		require.Equal(t, want, open.Get("params.mcpServers.0.name").Str)
+		p.agent.result(open, `{"sessionId":"`+want+`"}`)
+		p.editor.reply()
+	}
+}
+
+// The port is closed when the proxy has ended.
+func TestToolPortIsClosed(t *testing.T) {
+	a := withTool(t)
+	address := strings.TrimPrefix(strings.TrimSuffix(a.url, a.url[strings.LastIndexByte(a.url, '/'):]), "http://")
+	c, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	a.cancel(nil)
+	<-a.ended
+	_, err = net.Dial("tcp", address)
+	require.Error(t, err)
 }

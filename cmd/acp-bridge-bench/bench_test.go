@@ -65,6 +65,10 @@ func TestTable(t *testing.T) {
 		{"… CPU per question with 2 sessions", adapters, 1},
 		{"growth per question, 1 → 2 sessions", adapters, 1},
 		{"growth of CPU per question, 1 → 2 sessions", adapters, 1},
+		{"proxy: process start → initialize answered", all, small.starts},
+		{"proxy: 300 deltas, in order", all, 1},
+		{"… CPU per 1,000 deltas, proxied", adapters, 1},
+		{"proxy: memory, idle", adapters, 1},
 	}
 	require.Len(t, table.Rows, len(rows))
 	var text, js bytes.Buffer

@@ -6,7 +6,8 @@
 //	go run ./cmd/acp-bridge-bench --only questions --rounds 20
 //
 // The floors are a scripted stand-in for Claude Code driven directly, a minimal
-// adapter written with the standard library alone, and the SDK's own round trip.
+// adapter written with the standard library alone, and the SDK's own round trip;
+// for the proxy, a program that copies lines.
 // It needs Linux and Go, and talks to nobody. With ACP_BRIDGE_REAL_CLAUDE set to the
 // path of Claude Code it also opens sessions with the real one, offline.
 package main
@@ -169,6 +170,7 @@ var steps = []struct {
 	{"steady", (*bench).steady},
 	{"memory", (*bench).memory},
 	{"many", (*bench).many},
+	{"proxy", (*bench).proxy},
 }
 
 func stepNames() (names []string) {
@@ -206,10 +208,10 @@ func measure(ctx context.Context, s sizes, only string, others []subject, progre
 	return b.table, nil
 }
 
-// build makes the two programs that are compared.
+// build makes the programs that are compared.
 func (b *bench) build() error {
 	const module = "github.com/acp-bridge/acp-bridge/"
-	cmd := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+string(os.PathSeparator), module+"cmd/acp-bridge", module+"cmd/acp-bridge-bench/minimal")
+	cmd := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+string(os.PathSeparator), module+"cmd/acp-bridge", module+"cmd/acp-bridge-bench/minimal", module+"cmd/acp-bridge-bench/copy")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"time"
 
@@ -109,6 +110,9 @@ func (p *proxy) giveUpOn(s *session, cancelled []*prompt) {
 	}
 }
 
+// errTurnCancelled is why questions end with a session/cancel.
+var errTurnCancelled = fmt.Errorf("the turn was cancelled: %w", convert.ErrCancelled)
+
 const cancelledResult = `{"stopReason":"cancelled"}`
 
 // endSeen ends all prompts that the editor waits for; the agent goes on with
@@ -152,7 +156,7 @@ func (p *proxy) cancel(line []byte, m *message) act {
 		err := pass(line)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.cancelQuestions(id, convert.ErrCancelled)
+		p.cancelQuestions(id, errTurnCancelled)
 		s := p.session(id)
 		for _, w := range s.waiting {
 			p.endPrompt(w.as, cancelledResult)

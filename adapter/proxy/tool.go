@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -222,15 +223,31 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 	if c.ID == "" {
 		c.ID = t.p.toolCall(session, c.Input)
 	}
+	called := ctx
 	// It counts as a question of the agent: a cancel or a prompt ends it.
 	ctx, asker, leave, err := t.p.enter(ctx, "mcp "+session+" "+strconv.Itoa(n), session)
 	if err != nil {
 		o := convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 		return o, o.Err()
 	}
-	defer leave(nil)
-	return asker.Ask(ctx, c)
+	o, err := asker.Ask(ctx, c)
+	stopped := errors.Is(context.Cause(ctx), errTurnCancelled)
+	leave(nil)
+	if stopped {
+		// The agent takes its call back, or ends its turn: with a result that came
+		// before that it would go on. Some do neither.
+		select {
+		case <-called.Done():
+		case <-t.p.ctx.Done():
+		case <-time.After(takeBackGrace):
+		}
+	}
+	return o, err
 }
+
+// takeBackGrace is how long an agent may take to take back a call of the tool in a
+// turn that was cancelled.
+const takeBackGrace = 2 * time.Second
 
 // toolCall finds the agent's tool call that has this input.
 func (p *proxy) toolCall(session string, input json.RawMessage) string {

@@ -25,15 +25,10 @@ import (
 func Chain(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	c := &chain{out: out, toAgent: map[string]bool{}, ofAgent: map[string]bool{}}
 	editor, agent := newPipe(), newPipe()
-	go func() {
-		err := c.split(in, editor, agent)
-		editor.end(err)
-		agent.end(err)
-	}()
+	go func() { editor.end(c.split(in, editor, agent)) }() // the conductor is the editor, and the agent too
 	err := Relay(ctx, Stream{editor, writerFunc(c.write)}, Stream{agent, writerFunc(c.toSuccessor)}, o)
-	if errors.Is(err, errAgentGone) && editor.ended() { // the conductor is both
-		return nil
-	}
+	editor.end(io.EOF)
+	agent.end(io.EOF)
 	return err
 }
 
@@ -237,12 +232,6 @@ func (p *pipe) end(err error) {
 	defer p.mu.Unlock()
 	p.err = err
 	p.more.Broadcast()
-}
-
-func (p *pipe) ended() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err != nil
 }
 
 // Read implements [io.Reader].

@@ -23,7 +23,7 @@ import (
 )
 
 // realPatience is how long a real agent may take for anything, on a busy machine.
-const realPatience = time.Minute
+const realPatience = 2 * time.Minute
 
 const (
 	noForms   = `{}`

@@ -23,6 +23,9 @@ func (m *message) name() string {
 	if len(m.method) < 2 || m.method[0] != '"' {
 		return ""
 	}
+	if bytes.Equal(m.method, updateMethod) {
+		return updateName
+	}
 	if bytes.IndexByte(m.method, '\\') < 0 {
 		return string(m.method[1 : len(m.method)-1])
 	}
@@ -32,7 +35,9 @@ func (m *message) name() string {
 }
 
 // updateMethod is what nearly all lines have; they are not read to their end.
-var updateMethod = []byte(`"session/update"`)
+const updateName = "session/update"
+
+var updateMethod = []byte(`"` + updateName + `"`)
 
 // scan reads a line as far as needed to know where it belongs. It reports false
 // for one that is no JSON object. It does not check what is inside the members:

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -120,7 +121,7 @@ func randomLine(t *rapid.T) string {
 }
 
 func FuzzScan(f *testing.F) {
-	for _, seed := range []string{`{"id":1,"method":"x","params":{}}`, `{"a":"\\\"","b":[{}]}`, `{`, `{"id"}`, `{"x":tru}`, `{"a":1,}`} {
+	for _, seed := range []string{`{"id":1,"method":"x","params":{}}`, `{"a":"\\\"","b":[{}]}`, `{`, `{"id"}`, `{"x":tru}`, `{"a":1,}`, `{"jsonrpc":"2.0","method":"session/update","params":{}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
@@ -128,6 +129,9 @@ func FuzzScan(f *testing.F) {
 			return
 		}
 		m, ok := scan(line)
+		if isText(append(bytes.Clone(line), '\n')) {
+			require.True(t, ok && m.name() == updateName && !m.isRequest(), "%s", line)
+		}
 		var want map[string]json.RawMessage
 		if json.Unmarshal(line, &want) != nil || want == nil {
 			return // whatever scan says: it is not for it to judge

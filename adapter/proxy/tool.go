@@ -219,13 +219,13 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 	t.calls++
 	session, n := t.session, t.calls
 	t.mu.Unlock()
-	c.Session = session
 	if c.ID == "" {
-		c.ID = t.p.toolCall(session, c.Input)
+		session, c.ID = t.p.toolCall(session, c.Input)
 	}
+	c.Session = session
 	called := ctx
 	// It counts as a question of the agent: a cancel or a prompt ends it.
-	ctx, asker, leave, err := t.p.enter(ctx, "mcp "+session+" "+strconv.Itoa(n), session)
+	ctx, asker, leave, err := t.p.enter(ctx, fmt.Sprintf("mcp %d %d", t.number, n), session)
 	if err != nil {
 		o := convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 		return o, o.Err()
@@ -249,18 +249,36 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 // turn that was cancelled.
 const takeBackGrace = 2 * time.Second
 
-// toolCall finds the agent's tool call that has this input.
-func (p *proxy) toolCall(session string, input json.RawMessage) string {
+// toolCall finds the agent's tool call that has this input, in the session to
+// which the tool belongs. OpenCode and Kilo call one session's tool from another:
+// then it is the only other session with such a call.
+func (p *proxy) toolCall(session string, input json.RawMessage) (of, id string) {
+	want := sameJSON(gjson.GetBytes(input, "questions").Raw)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.sessions[session]
-	if s == nil {
-		return ""
+	if id := p.sessions[session].asking(want); id != "" {
+		return session, id
 	}
-	want := sameJSON(gjson.GetBytes(input, "questions").Raw)
-	for id, raw := range s.inputs {
-		if sameJSON(gjson.GetBytes(raw, "questions").Raw) == want {
-			return id
+	others := 0
+	for name, s := range p.sessions {
+		if found := s.asking(want); found != "" {
+			of, id = name, found
+			others++
+		}
+	}
+	if others != 1 {
+		return session, ""
+	}
+	return of, id
+}
+
+// asking is the tool call that asks these questions, "" if there is none.
+func (s *session) asking(questions string) string {
+	if s != nil {
+		for id, raw := range s.inputs {
+			if sameJSON(gjson.GetBytes(raw, "questions").Raw) == questions {
+				return id
+			}
 		}
 	}
 	return ""

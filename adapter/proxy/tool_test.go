@@ -181,3 +181,17 @@ func TestToolPortIsClosed(t *testing.T) {
 	_, err = net.Dial("tcp", address)
 	require.Error(t, err)
 }
+
+// OpenCode and Kilo call the tool of one session from another: the question
+// belongs where the tool call is.
+func TestToolOfAnotherSession(t *testing.T) {
+	a := withTool(t)
+	a.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s2","update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"ask","rawInput":` + toolQuestions + `}}}`)
+	require.Equal(t, "s2", a.editor.until("session/update").Get("params.sessionId").Str)
+	got := a.use(nil)
+	request := a.editor.until("session/request_permission")
+	require.Equal(t, "s2", request.Get("params.sessionId").Str)
+	require.Equal(t, "t2", request.Get("params.toolCall.toolCallId").Str)
+	a.editor.result(request, selected("SQLite"))
+	require.Contains(t, await(t, got), "SQLite")
+}

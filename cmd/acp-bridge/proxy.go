@@ -108,8 +108,12 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 	o.Logger, o.Trace, o.Version, o.GuardPrompts = logger, trace, version(), true
 	c.Stderr = s.err
 	if hub.url != nil {
+		name := "proxy" // under a conductor, which starts the agent
+		if len(c.Args) > 0 {
+			name = filepath.Base(c.Args[0])
+		}
 		o.Desk = new(desk.Desk)
-		defer hub.link(o.Desk, filepath.Base(c.Args[0]), logger)()
+		defer hub.link(o.Desk, name, logger)()
 	}
 	defer trimSoon()()
 	signal.Ignore(syscall.SIGPIPE)

@@ -377,7 +377,7 @@ func TestRealAnsweredAtTheHubMeanwhile(t *testing.T) {
 		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
 	}
 	h, api, home, dir := startTestHub(t), apitest.New(t), t.TempDir(), t.TempDir()
-	api.Script(apitest.Use(apitest.ToolUse("toolu_1", "AskUserQuestion", databaseInput)), apitest.Say("SQLite it is."))
+	api.Script(apitest.Use(apitest.ToolUse("toolu_01AbCdEf", "AskUserQuestion", databaseInput)), apitest.Say("SQLite it is."))
 	turn := func(code int) string {
 		t.Helper()
 		b := exec.Command(os.Args[0], "chat", "-p", "Set it up", "--headless", "--", os.Args[0], "--hub", h.url, "--claude", path)
@@ -389,7 +389,7 @@ func TestRealAnsweredAtTheHubMeanwhile(t *testing.T) {
 	}
 	turn(4)
 	r := h.open()
-	require.Equal(t, "toolu_1", r.ID)
+	require.Equal(t, "toolu_01AbCdEf", r.ID)
 	h.answer(r, convert.Answer{Selected: []string{"SQLite"}})
 	out := turn(0)
 	require.Contains(t, out, "answered by phone while the session was closed")

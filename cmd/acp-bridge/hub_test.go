@@ -242,9 +242,7 @@ func TestProxyAtHub(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, b.Start())
 	t.Cleanup(func() { in.Close(); _ = b.Process.Kill(); _ = b.Wait() })
-	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
-{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}
-`, dir)
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
 	lines := json.NewDecoder(out)
 	next := func(id int) map[string]any {
 		for {
@@ -256,6 +254,8 @@ func TestProxyAtHub(t *testing.T) {
 			require.NotEqual(t, "session/request_permission", m["method"], "the editor is not asked")
 		}
 	}
+	next(1) // an editor waits for it
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n", dir)
 	session := next(2)["sessionId"].(string)
 	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}}`+"\n", session)
 	for _, a := range []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth"}}, {Text: "shop"}} {

@@ -125,7 +125,9 @@ func (l *lines) cancel() error {
 		switch {
 		case err != nil:
 			return err
-		case end == nil && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(reply)), "y"):
+		case end != nil:
+			return l.end(end)
+		case !strings.HasPrefix(strings.ToLower(strings.TrimSpace(reply)), "y"):
 			return nil
 		}
 	}
@@ -141,16 +143,23 @@ func (l *lines) read(prompt string) (string, error) {
 	if end == nil {
 		return text, err
 	}
+	return "", l.end(end)
+}
+
+// end makes the end of the lines the outcome.
+func (l *lines) end(end *tty.End) error {
 	l.print("\n")
 	switch {
 	case end.Typed:
 		l.outcome = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	case end.Gone:
 		l.outcome = convert.Outcome{Status: convert.Disconnected, Reason: end.Reason}
+	case end.Told:
+		l.outcome = convert.Outcome{Status: convert.Failed, Reason: picker.Withdrawn + end.Reason}
 	default:
 		l.outcome = convert.Outcome{Status: convert.Cancelled, Reason: end.Reason}
 	}
-	return "", errEnded
+	return errEnded
 }
 
 func (l *lines) print(s string) { _, _ = io.WriteString(l.out, s) }

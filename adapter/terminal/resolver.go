@@ -47,7 +47,8 @@ type Resolver struct {
 //
 // The error is nil exactly if the outcome is [convert.Answered]. Otherwise it
 // matches the outcome, as [convert.Outcome.Err] does: Cancelled after Esc,
-// Ctrl+C or a signal, Disconnected after a hang-up. It wraps the cause of ctx
+// Ctrl+C or a SIGINT, Disconnected after a hang-up, Failed after a SIGTERM, which
+// is nobody's choice. It wraps the cause of ctx
 // when ctx ended, and [ErrNoTerminal] or [convert.ErrNoQuestions] where nothing
 // could be asked; the outcome is then Failed.
 //

@@ -117,7 +117,7 @@ func TestHangUp(t *testing.T) {
 // TestSignals ends the picker and puts the terminal back.
 func TestSignals(t *testing.T) {
 	for sig, want := range map[syscall.Signal]convert.Status{
-		syscall.SIGTERM: convert.Cancelled,
+		syscall.SIGTERM: convert.Failed, // not the user's choice
 		syscall.SIGINT:  convert.Cancelled,
 		syscall.SIGHUP:  convert.Disconnected,
 	} {

@@ -164,7 +164,7 @@ func TestAskPickerEnds(t *testing.T) {
 	}{
 		"esc":     {func(c *shell) { c.press("\x1b") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
 		"ctrl-c":  {func(c *shell) { c.press("\x03") }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
-		"sigterm": {func(c *shell) { _ = c.cmd.Process.Signal(syscall.SIGTERM) }, `{"answered":false,"answers":[],"cancelled":true}`, 3},
+		"sigterm": {func(c *shell) { _ = c.cmd.Process.Signal(syscall.SIGTERM) }, `{"answered":false,"answers":[],"error":"withdrawn: terminated signal received"}`, 1},
 		"hang-up": {func(c *shell) { _ = c.cmd.Process.Signal(syscall.SIGHUP) }, `{"answered":false,"answers":[],"connectionLost":true}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,7 +67,7 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) pipe.Reply {
 	if outcome.Status == convert.Disconnected {
 		a.gone.Store(true)
 	}
-	if ctx.Err() != nil && outcome.Status == convert.Cancelled {
+	if ctx.Err() != nil && outcome.Status == convert.Cancelled && outcome.Reason != convert.CancelMessage {
 		outcome.Reason = "" // not the user
 	}
 	r := pipe.Reply{Reply: answeredNow(nil, modeRPC)}

@@ -102,6 +102,10 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 	return p
 }
 
+// Withdrawn comes before the reason why a question was taken from a user who
+// had not answered it.
+const Withdrawn = "withdrawn: "
+
 // Done returns the outcome once there is one.
 func (p *Picker) Done() (convert.Outcome, bool) { return p.outcome, p.done }
 
@@ -123,9 +127,12 @@ func (p *Picker) Update(ev any) {
 			p.width, p.height = ev.Width, ev.Height
 		}
 	case tty.End:
-		if ev.Gone {
+		switch {
+		case ev.Gone:
 			p.finish(convert.Disconnected, ev.Reason)
-		} else {
+		case ev.Told:
+			p.finish(convert.Failed, Withdrawn+ev.Reason)
+		default:
 			p.finish(convert.Cancelled, ev.Reason)
 		}
 	}

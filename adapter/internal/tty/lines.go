@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/muesli/cancelreader"
 )
@@ -48,7 +47,7 @@ func (d *Device) Lines(ctx context.Context) (*Lines, error) {
 		return nil, fmt.Errorf("terminal: reading lines: %w", err)
 	}
 	l := &Lines{d: d, ctx: ctx, r: r, want: make(chan struct{}), lines: make(chan line, 1), signals: make(chan os.Signal, 1)}
-	signal.Notify(l.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(l.signals, ends...)
 	l.done.Go(func() {
 		for range l.want {
 			text, err := readLine(r)
@@ -69,7 +68,7 @@ func (l *Lines) Next() (string, *End, error) {
 			return in.text, nil, nil
 		case errors.Is(in.err, ErrLineTooLong):
 			return "", nil, in.err
-		case l.d.alive():
+		case errors.Is(in.err, io.EOF) && l.d.alive(): // any other error is a hang-up on its way
 			end = End{Typed: true}
 		default:
 			end = End{Gone: true, Reason: "the input ended before the question was answered"}
@@ -77,7 +76,7 @@ func (l *Lines) Next() (string, *End, error) {
 	case s := <-l.signals:
 		end = endBy(s)
 	case <-l.ctx.Done():
-		end = EndOf(l.ctx)
+		end = endOf(l.ctx, l.signals)
 	}
 	if end.Gone {
 		outliveHangup()

@@ -21,8 +21,11 @@ type Size struct{ Width, Height int }
 type End struct {
 	// Gone says that the terminal is.
 	Gone bool
-	// Typed says that the user ended the lines, with Ctrl+D.
-	Typed  bool
+	// Typed says that the user ended it: with Ctrl+D, or with Ctrl+C, which may
+	// come as a signal.
+	Typed bool
+	// Told says that the process was told to end, by a signal.
+	Told   bool
 	Reason string
 }
 
@@ -66,7 +69,7 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 	// process, and a resize must not be missed.
 	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1)}
 	t.due.size = Size{d.Width, d.Height}
-	signal.Notify(t.signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(t.signals, ends...)
 	resized, continued, quiet := changes()
 	t.quiet = quiet
 	if err := t.raw(); err != nil {
@@ -239,7 +242,7 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, resized, 
 		case s := <-t.signals:
 			events = []any{endBy(s)}
 		case <-ctx.Done():
-			events = []any{EndOf(ctx)}
+			events = []any{endOf(ctx, t.signals)}
 		}
 		if t.emit(inner, events) {
 			return
@@ -307,15 +310,30 @@ var outliveHangup = sync.OnceFunc(func() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 })
 
+// ends are the signals that end the asking.
+var ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
 // endBy is the end that a signal means.
 func endBy(s os.Signal) End {
-	if s == syscall.SIGHUP {
+	switch s {
+	case syscall.SIGHUP:
 		return hungUp
+	case os.Interrupt:
+		return End{Typed: true, Reason: "interrupted by a signal: " + s.String()}
 	}
-	return End{Reason: "interrupted by a signal: " + s.String()}
+	return End{Told: true, Reason: s.String() + " signal received"}
 }
 
-// EndOf is the end that a context's end means.
-func EndOf(ctx context.Context) End {
-	return End{Reason: context.Cause(ctx).Error()}
+// endOf is the end that a context's end means. If a signal has ended the context,
+// it is what the signal means.
+func endOf(ctx context.Context, signals chan os.Signal) End {
+	// A signal goes to all who want it under a lock, which this takes: one that
+	// has ended ctx is in signals afterwards.
+	signal.Notify(signals, ends...)
+	select {
+	case s := <-signals:
+		return endBy(s)
+	default:
+		return End{Reason: context.Cause(ctx).Error()}
+	}
 }

@@ -25,11 +25,17 @@ func TestMain(m *testing.M) {
 // open is a terminal in this process, and its other end.
 func open(t *testing.T) (*tty.Device, *os.File) {
 	t.Helper()
+	d, master, _ := openBoth(t)
+	return d, master
+}
+
+func openBoth(t *testing.T) (d *tty.Device, master, slave *os.File) {
+	t.Helper()
 	master, slave, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}))
 	master = ttytest.Pollable(t, master)
-	d, err := tty.Open(tty.Options{In: slave, Out: slave, Environ: func(k string) string {
+	d, err = tty.Open(tty.Options{In: slave, Out: slave, Environ: func(k string) string {
 		return map[string]string{"TERM": "xterm"}[k]
 	}})
 	require.NoError(t, err)
@@ -39,7 +45,7 @@ func open(t *testing.T) (*tty.Device, *os.File) {
 		_ = master.Close()
 		_ = slave.Close()
 	})
-	return d, master
+	return d, master, slave
 }
 
 // until reads from the terminal until text has come.

@@ -3,6 +3,7 @@ package convert
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -20,7 +21,7 @@ func answerList(c Call, data []byte) ([][]byte, error) {
 	case v.IsArray():
 		return answersInOrder(c, v.Array())
 	case v.IsObject() && !(len(c.Questions) == 1 && isAnswer(c, v)):
-		return answersByText(c, v)
+		return answersByText(c, v, false)
 	case len(c.Questions) == 1:
 		return [][]byte{[]byte(v.Raw)}, nil
 	}
@@ -59,8 +60,9 @@ func isAnswer(c Call, object gjson.Result) bool {
 	return is && len(questionsNamed(c, "selected", "text", "note")) == 0
 }
 
-// answersByText reads an object whose keys are the texts of the questions.
-func answersByText(c Call, object gjson.Result) ([][]byte, error) {
+// answersByText reads an object whose keys are the texts of the questions. The
+// texts of others are an error, or passed over.
+func answersByText(c Call, object gjson.Result, others bool) ([][]byte, error) {
 	given := make([][]byte, len(c.Questions))
 	var unknown []string
 	var err error
@@ -71,7 +73,7 @@ func answersByText(c Call, object gjson.Result) ([][]byte, error) {
 		case len(found) > 1:
 			err = &InputError{found[1] + 1, 0, ErrDuplicateQuestion, "give the answers in order, as an array"}
 		case given[found[0]] != nil:
-			err = &InputError{found[0] + 1, 0, ErrBadAnswer, fmt.Sprintf("%q is answered twice", shortText(c.Questions[found[0]]))}
+			err = &InputError{found[0] + 1, 0, ErrBadAnswer, answeredTwice(c.Questions[found[0]])}
 		default:
 			given[found[0]] = []byte(v.Raw)
 		}
@@ -80,7 +82,7 @@ func answersByText(c Call, object gjson.Result) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(unknown) > 0 {
+	if len(unknown) > 0 && !others {
 		return nil, &InputError{Err: ErrBadAnswer, Detail: "no such question: " + strings.Join(unknown, separator)}
 	}
 	for i, q := range c.Questions {
@@ -90,6 +92,8 @@ func answersByText(c Call, object gjson.Result) ([][]byte, error) {
 	}
 	return given, nil
 }
+
+func answeredTwice(q Question) string { return fmt.Sprintf("%q is answered twice", shortText(q)) }
 
 // questionsNamed are the questions, from 0, with one of these texts: exactly, or
 // as they are shown.
@@ -127,4 +131,45 @@ func Words(c Call, data []byte) []string {
 		}
 	}
 	return list
+}
+
+// AnswersOf takes the answers to a call's questions out of an object by question
+// text that may have those to others, too. It returns them as an array for
+// [ReadAnswers].
+func AnswersOf(c Call, object []byte) ([]byte, error) {
+	v, err := byText(object)
+	if err != nil {
+		return nil, err
+	}
+	given, err := answersByText(c, v, true)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat([]byte("["), bytes.Join(given, []byte(",")), []byte("]")), nil
+}
+
+// CheckAnswers says what is wrong with an object by question text, whatever the
+// call.
+func CheckAnswers(object []byte) error {
+	v, err := byText(object)
+	seen := map[string]bool{}
+	v.ForEach(func(k, _ gjson.Result) bool {
+		if seen[k.Str] {
+			err = &InputError{Err: ErrBadAnswer, Detail: answeredTwice(Question{Text: k.Str})}
+		}
+		seen[k.Str] = true
+		return err == nil
+	})
+	return err
+}
+
+func byText(data []byte) (gjson.Result, error) {
+	if !clean.ValidJSON(data) {
+		return gjson.Result{}, &InputError{Err: ErrInvalidJSON, Detail: "expected " + answersForm}
+	}
+	v := gjson.ParseBytes(bytes.ToValidUTF8(data, []byte("\uFFFD")))
+	if !v.IsObject() {
+		return gjson.Result{}, wrongType(0, 0, "answers", "an object by question text", v)
+	}
+	return v, nil
 }

@@ -125,9 +125,7 @@ func (l *lines) cancel() error {
 		switch {
 		case err != nil:
 			return err
-		case end != nil:
-			return l.end(end)
-		case !strings.HasPrefix(strings.ToLower(strings.TrimSpace(reply)), "y"):
+		case end == nil && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(reply)), "y"):
 			return nil
 		}
 	}
@@ -143,11 +141,6 @@ func (l *lines) read(prompt string) (string, error) {
 	if end == nil {
 		return text, err
 	}
-	return "", l.end(end)
-}
-
-// end makes the end of the lines the outcome.
-func (l *lines) end(end *tty.End) error {
 	l.print("\n")
 	switch {
 	case end.Typed:
@@ -159,7 +152,7 @@ func (l *lines) end(end *tty.End) error {
 	default:
 		l.outcome = convert.Outcome{Status: convert.Cancelled, Reason: end.Reason}
 	}
-	return errEnded
+	return "", errEnded
 }
 
 func (l *lines) print(s string) { _, _ = io.WriteString(l.out, s) }

@@ -17,8 +17,9 @@ import (
 // answerFlags are answers given beforehand.
 type answerFlags struct {
 	inline, file string
-	given        bool // inline was given, if only as an empty string
-	strict       bool // what is none of the options is refused
+	given        bool   // inline was given, if only as an empty string
+	strict       bool   // what is none of the options is refused
+	content      []byte // of the file, once it was read: stdin is read once
 }
 
 func (a *answerFlags) flags(fs *flagSet) {
@@ -46,8 +47,10 @@ func (a *answerFlags) read(s streams) (data []byte, given bool, err error) {
 	case a.given:
 		return []byte(a.inline), true, nil
 	case a.file != "":
-		data, err = readInput(a.file, "the answers", s)
-		return data, true, err
+		if a.content == nil {
+			a.content, err = readInput(a.file, "the answers", s)
+		}
+		return a.content, true, err
 	}
 	return nil, false, nil
 }
@@ -77,7 +80,7 @@ func (a *answerFlags) outcome(c convert.Call, data []byte, errOut io.Writer) (co
 type answerList struct {
 	flags  *answerFlags
 	inTurn []json.RawMessage
-	byText map[string]json.RawMessage
+	byText []byte // the object, nil without
 	errOut io.Writer
 }
 
@@ -88,30 +91,40 @@ func (a *answerFlags) list(s streams) (*answerList, error) {
 		return nil, err
 	}
 	l := &answerList{flags: a, errOut: s.err}
-	if json.Unmarshal(data, &l.inTurn) != nil && json.Unmarshal(data, &l.byText) != nil {
+	if json.Unmarshal(data, &l.inTurn) == nil && l.inTurn != nil {
+		return l, nil
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(data, &object) != nil || object == nil {
 		return nil, usagef("%s: expected a JSON array with an answer for each question, or an object by question text", a.name())
 	}
+	if err := convert.CheckAnswers(data); err != nil {
+		return nil, usagef("%s: %w", a.name(), err)
+	}
+	l.byText = data
 	return l, nil
 }
 
 // next answers a call. An error says what is missing, or does not fit.
 func (l *answerList) next(c convert.Call) (convert.Outcome, error) {
-	list := l.inTurn[:min(len(c.Questions), len(l.inTurn))]
-	l.inTurn = l.inTurn[len(list):]
-	if l.byText != nil {
-		list = make([]json.RawMessage, len(c.Questions))
-		for i, q := range c.Questions {
-			list[i] = l.byText[q.Text] // without one it is null
-		}
-	}
-	data := []byte("[]")
-	var err error
-	if len(list) > 0 {
-		if data, err = json.Marshal(list); err != nil {
-			return convert.Outcome{}, err
-		}
+	data, err := l.take(c)
+	if err != nil {
+		return convert.Outcome{}, usagef("%s: %w", l.flags.name(), err)
 	}
 	return l.flags.outcome(c, data, l.errOut)
+}
+
+// take is the array of those that are the call's.
+func (l *answerList) take(c convert.Call) ([]byte, error) {
+	if l.byText != nil {
+		return convert.AnswersOf(c, l.byText)
+	}
+	list := l.inTurn[:min(len(c.Questions), len(l.inTurn))]
+	l.inTurn = l.inTurn[len(list):]
+	if len(list) == 0 {
+		return []byte("[]"), nil
+	}
+	return json.Marshal(list)
 }
 
 // locate says where in the answers an error is, if that helps: a file has lines.

@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Modes that a result names: how its answers were got.
@@ -82,13 +83,6 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 	}
 }
 
-// askResult is a reply and the file where the questions waited, if there is one.
-type askResult struct {
-	reply dialect.Reply
-	file  *files.File
-	taken bool // the answers are those in the file
-}
-
 // print prints the reply; the file is of no more use then. again means that
 // somebody else has used the answers in it, or changed them.
 func (r askResult) print(print func() error, s streams) (again bool, err error) {
@@ -117,8 +111,8 @@ func (r askResult) print(print func() error, s streams) (again bool, err error) 
 	return false, err
 }
 
-// ask gets answers from the first that has them: the command line, the file
-// where the questions wait, the terminal. Without any the questions go into a
+// ask gets answers from the first that has them: the file where the questions
+// wait, the command line, the terminal. Without any the questions go into a
 // file.
 func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askResult, err error) {
 	store := &files.Store{Report: func(err error) { fmt.Fprintf(s.err, "acp-bridge ask: %s; it is kept\n", oneLine(err)) }}
@@ -127,12 +121,12 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askR
 		return r, err
 	}
 	if given {
-		r.reply = answeredNow(nil, modePrint)
-		if r.reply.Outcome, err = o.answers.outcome(c, data, s.err); err != nil {
+		outcome, err := o.answers.outcome(c, data, s.err)
+		if err != nil {
 			return r, err
 		}
-		r.file, _ = (&files.Store{}).Find(c)
-		return r, nil
+		file, _ := (&files.Store{}).Find(c)
+		return o.own(c, file, outcome, modePrint, o.answers.name()+" is", s), nil
 	}
 	r.file, err = store.Find(c)
 	switch {
@@ -150,7 +144,7 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askR
 	if !o.headless {
 		outcome, err := askTerminal(ctx, c, o.plain, s)
 		if !errors.Is(err, terminal.ErrNoTerminal) {
-			return o.answered(c, r, outcome, s), nil
+			return o.own(c, r.file, outcome, modeInteractive, "what was chosen here is", s), nil
 		}
 	}
 	if r.file == nil {
@@ -181,33 +175,20 @@ func (o *askOptions) askAtHub(ctx context.Context, c convert.Call, r askResult, 
 	}
 	outcome, here := o.desk.ask(ctx, desk.Question, c, local)
 	if here {
-		return o.answered(c, r, outcome, s)
+		return o.own(c, r.file, outcome, modeInteractive, "what was chosen here is", s)
 	}
 	r.reply = answeredNow(nil, modePrint)
 	r.reply.Outcome = outcome
 	return r
 }
 
-// answered is what comes of an outcome at the terminal. If somebody has answered
-// in the file meanwhile, the first answers stand.
-func (o *askOptions) answered(c convert.Call, r askResult, outcome convert.Outcome, s streams) askResult {
-	r.reply = answeredNow(nil, modeInteractive)
+// own is what comes of an outcome that was got here. The first answers stand.
+func (o *askOptions) own(c convert.Call, f *files.File, outcome convert.Outcome, mode, what string, s streams) askResult {
+	r := askResult{reply: answeredNow(nil, mode), file: f}
 	r.reply.Outcome = outcome
-	if r.file == nil || outcome.Status != convert.Answered {
-		return r
-	}
-	store := &files.Store{}
-	err := store.Answer(r.file, outcome.Answers, whoAmI())
-	now, _ := store.Find(c)
-	switch {
-	case now == nil || !now.Settled(): // it is gone, or cannot be written
-	case errors.Is(err, desk.ErrSettled):
-		fmt.Fprintf(s.err, "acp-bridge ask: not used: %s\n", oneLine(err))
-		return askResult{fromFile(now, modePrint), now, true}
-	case err == nil:
-		r.file, r.taken = now, true
-	}
-	return r
+	return r.settle(c, modePrint, func(err error) {
+		fmt.Fprintf(s.err, "acp-bridge ask: %s not used: %s: %s\n", what, clean.Line(f.Path), oneLine(err))
+	})
 }
 
 // exitOf is the exit code that a reply means.

@@ -18,7 +18,9 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // shell is acp-bridge with a controlling terminal beside its pipes.
@@ -174,6 +176,83 @@ func TestAskPickerEnds(t *testing.T) {
 			require.JSONEq(t, tc.want, c.line())
 			require.Equal(t, tc.code, c.end())
 		})
+	}
+}
+
+// While the terminal asks, somebody else answers in the file. That answer stands,
+// whatever the terminal says then, and is used once.
+func TestFirstAnswerStands(t *testing.T) {
+	const first = `"selectedOption":"Yes"`
+	call := convert.Call{Questions: []convert.Question{{Text: "First?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
+	for name, then := range map[string]func(*shell){
+		"answered":   func(c *shell) { c.press("2") },
+		"cancelled":  func(c *shell) { c.press("\x1b") },
+		"terminated": func(c *shell) { _ = c.cmd.Process.Signal(syscall.SIGTERM) },
+		"hung up":    func(c *shell) { _ = c.ptmx.Close() },
+	} {
+		for _, command := range []string{"ask", "rpc"} {
+			t.Run(command+" "+name, func(t *testing.T) {
+				store := &files.Store{Dir: t.TempDir()}
+				f, err := store.Post(call)
+				require.NoError(t, err)
+				c := startOnTerminal(t, store.Dir, command)
+				c.send(firstRequest)
+				if command == "ask" {
+					require.NoError(t, c.stdin.Close())
+				}
+				c.see("First?")
+				require.NoError(t, store.Answer(f, []convert.Answer{{Selected: []string{"Yes"}}}, "Bob"))
+				then(c)
+				require.Contains(t, c.line(), first)
+				c.end()
+				require.NoFileExists(t, f.Path)
+			})
+		}
+	}
+}
+
+// Who cancels at the terminal dismisses what waits in the file, but not what
+// somebody has begun to answer.
+func TestCancelledAtTheTerminal(t *testing.T) {
+	for _, command := range []string{"ask", "rpc"} {
+		store := &files.Store{Dir: t.TempDir()}
+		f, err := store.Post(convert.Call{Questions: []convert.Question{{Text: "First?"}, {Text: "Second?"}}})
+		require.NoError(t, err)
+		cancel := func() {
+			c := startOnTerminal(t, store.Dir, command)
+			c.send(`{"type":"ask_user_request","requestId":"r1","questions":[{"question":"First?"},{"question":"Second?"}]}`)
+			if command == "ask" {
+				require.NoError(t, c.stdin.Close())
+			}
+			c.see("First?")
+			c.press("\x1b")
+			require.Contains(t, c.line(), `"cancelled":true`)
+			c.end()
+		}
+		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "begun"}, {}}, "Bob"))
+		cancel()
+		now, err := store.Open(f.Path)
+		require.NoError(t, err)
+		require.Equal(t, 1, now.Left(), command)
+		require.NoError(t, store.Answer(now, make([]convert.Answer, 2), "Bob"))
+		cancel()
+		require.NoFileExists(t, f.Path, command)
+	}
+}
+
+// Ctrl+C in lines is a signal, to those who wait for one, too. It is the user's
+// cancel.
+func TestCtrlCInLines(t *testing.T) {
+	for command, code := range map[string]int{"ask": exitCancelled, "rpc": exitFailed} {
+		c := startOnTerminal(t, t.TempDir(), command, "--plain")
+		c.send(firstRequest)
+		if command == "ask" {
+			require.NoError(t, c.stdin.Close())
+		}
+		c.see("The word cancel cancels.")
+		c.press("\x03")
+		require.Contains(t, c.line(), `"cancelled":true`)
+		require.Equal(t, code, c.end(), command)
 	}
 }
 

@@ -181,7 +181,10 @@ func showQuestions(store *files.Store, name string, s streams) error {
 	fmt.Fprintln(s.out)
 	for i, q := range f.Questions {
 		showQuestion(s.out, i+1, q)
-		if f.Err == nil {
+		switch {
+		case f.Cancelled: // its answers may not have been read
+			fmt.Fprintln(s.out, "   Answer: dismissed")
+		case f.Err == nil:
 			fmt.Fprintf(s.out, "   Answer: %s\n", answerText(f.Answers[i]))
 		}
 	}
@@ -230,6 +233,9 @@ func answerQuestions(ctx context.Context, store *files.Store, o questionsOptions
 		return fmt.Errorf("%s: %w; to answer differently, write into the file, or clear it and ask again", f.Path, f.SettledError())
 	}
 	answers, err := o.get(ctx, f.Call(), s)
+	if errors.Is(err, convert.ErrCancelled) {
+		return dismiss(store, f, s)
+	}
 	if err != nil {
 		return err
 	}
@@ -240,7 +246,18 @@ func answerQuestions(ctx context.Context, store *files.Store, o questionsOptions
 	return err
 }
 
-// get gets answers from the command line or the terminal.
+// dismiss is what the word cancel does, here as in the file.
+func dismiss(store *files.Store, f *files.File, s streams) error {
+	if err := store.Dismiss(f, whoAmI()); err != nil {
+		return fmt.Errorf("not dismissed: %w", err)
+	}
+	_, err := fmt.Fprintf(s.out, "Dismissed: %s. A command that waits for it goes on by itself; one that ended is run again.\n", clean.Line(f.Path))
+	return err
+}
+
+// get gets answers from the command line or the terminal. The error matches
+// [convert.ErrCancelled] if the command line dismisses the questions. Who leaves
+// the terminal without an answer leaves them waiting.
 func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) ([]convert.Answer, error) {
 	data, given, err := o.answers.read(s)
 	if err != nil {
@@ -248,8 +265,8 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 	}
 	if given {
 		outcome, err := o.answers.outcome(c, data, s.err)
-		if outcome.Status == convert.Cancelled {
-			err = exitError{exitCancelled}
+		if err == nil {
+			err = outcome.Err()
 		}
 		return outcome.Answers, err
 	}
@@ -258,6 +275,7 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 	case errors.Is(err, terminal.ErrNoTerminal):
 		return nil, usagef("there is no terminal to ask on; write the answers into the file, or give them with --answers")
 	case outcome.Status == convert.Cancelled || outcome.Status == convert.Declined:
+		fmt.Fprintln(s.err, "acp-bridge questions: not answered, and still waiting; --answers '\"cancel\"' dismisses")
 		return nil, exitError{exitCancelled}
 	case outcome.Status != convert.Answered:
 		return nil, outcome.Err()

@@ -57,8 +57,9 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) pipe.Reply {
 		return a.inFile(ctx, c)
 	}
 	file, _ := a.store.Find(c) // nil if there is none, or none that is of use
+	again := func() pipe.Reply { return a.ask(ctx, c) }
 	if file != nil && file.Settled() {
-		return a.deliver(file, func() {}, func() pipe.Reply { return a.ask(ctx, c) })
+		return a.deliver(fromFile(file, modeRPC), file, func() {}, again)
 	}
 	if a.gone.Load() {
 		return unanswered(convert.Disconnected, "")
@@ -70,12 +71,24 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) pipe.Reply {
 	if ctx.Err() != nil && outcome.Status == convert.Cancelled && outcome.Reason != convert.CancelMessage {
 		outcome.Reason = "" // not the user
 	}
-	r := pipe.Reply{Reply: answeredNow(nil, modeRPC)}
-	r.Outcome = outcome
-	if file != nil && outcome.Status == convert.Answered {
-		r.Done = a.clear(file)
+	return a.own(c, file, outcome, "what was chosen here", again)
+}
+
+// own replies with an outcome that was got here, but the first answers stand.
+func (a *rpcAsker) own(c convert.Call, f *files.File, outcome convert.Outcome, what string, again func() pipe.Reply) pipe.Reply {
+	r := askResult{reply: answeredNow(nil, modeRPC), file: f}
+	r.reply.Outcome = outcome
+	r = r.settle(c, modeRPC, func(err error) {
+		a.say("%s is not used: %s: %s", what, clean.Line(f.Path), oneLine(err))
+	})
+	if r.taken {
+		return a.deliver(r.reply, r.file, func() {}, again)
 	}
-	return r
+	reply := pipe.Reply{Reply: r.reply}
+	if r.file != nil && outcome.Status == convert.Answered {
+		reply.Done = a.clear(r.file)
+	}
+	return reply
 }
 
 // atHub asks at the hub, and on the terminal if that is what local does.
@@ -97,13 +110,15 @@ func (a *rpcAsker) atHub(ctx context.Context, c convert.Call, local func(context
 // fromList takes the answers that were given.
 func (a *rpcAsker) fromList(c convert.Call) pipe.Reply {
 	o, err := a.answers.next(c)
-	switch {
-	case err != nil:
+	if err != nil {
 		return unanswered(convert.Failed, err.Error())
-	case o.Status != convert.Answered:
-		return unanswered(o.Status, o.Reason)
 	}
-	return pipe.Reply{Reply: answeredNow(o.Answers, modeRPC)}
+	file, _ := a.store.Find(c)
+	return a.own(c, file, o, a.answers.flags.name(), func() pipe.Reply {
+		r := pipe.Reply{Reply: answeredNow(nil, modeRPC)}
+		r.Outcome = o
+		return r
+	})
 }
 
 // inFile has the questions wait in a file, after those of an earlier request
@@ -148,7 +163,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.R
 	found := file != nil
 	switch {
 	case found && file.Settled():
-		return a.deliver(file, over, func() pipe.Reply { return a.post(ctx, c, over) })
+		return a.deliver(fromFile(file, modeRPC), file, over, func() pipe.Reply { return a.post(ctx, c, over) })
 	case ctx.Err() != nil:
 		return end(convert.Cancelled, "")
 	case found: // also with an answer that has to be corrected
@@ -165,24 +180,24 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.R
 		clean.Truncate(clean.Line(c.Questions[0].Text), 50), clean.Line(file.Path), file.ID)
 	return pipe.Reply{Later: func(ctx context.Context) pipe.Reply {
 		answered, err := a.store.Wait(ctx, file)
+		if !found && err != nil && errors.Is(context.Cause(ctx), pipe.ErrWithdrawn) { // else whoever is started next finds it
+			answered, err = a.withdraw(c, err)
+		}
 		switch {
 		case err == nil:
-			return a.deliver(answered, over, func() pipe.Reply { return a.post(ctx, c, over) })
+			return a.deliver(fromFile(answered, modeRPC), answered, over, func() pipe.Reply { return a.post(ctx, c, over) })
 		case errors.Is(err, files.ErrGone): // a person removed it
 			return end(convert.Cancelled, "")
 		case ctx.Err() == nil:
 			return end(convert.Failed, err.Error())
 		}
-		if !found && errors.Is(context.Cause(ctx), pipe.ErrWithdrawn) { // else whoever is started next finds it
-			a.withdraw(file)
-		}
 		return end(convert.Cancelled, "")
 	}}
 }
 
-// deliver replies with the answers in a file, which is removed when the
-// response is written. Should somebody else use them first, it asks again.
-func (a *rpcAsker) deliver(f *files.File, over func(), again func() pipe.Reply) pipe.Reply {
+// deliver replies with what a file has, which is removed when the response is
+// written. Should somebody else use that first, it asks again.
+func (a *rpcAsker) deliver(reply dialect.Reply, f *files.File, over func(), again func() pipe.Reply) pipe.Reply {
 	use := func(write func() error) *pipe.Reply {
 		written := false
 		err := a.store.Take(f, func() error {
@@ -199,7 +214,7 @@ func (a *rpcAsker) deliver(f *files.File, over func(), again func() pipe.Reply) 
 		}
 		return nil
 	}
-	return pipe.Reply{Reply: fromFile(f, modeRPC), Use: use, Done: func(bool) { over() }}
+	return pipe.Reply{Reply: reply, Use: use, Done: func(bool) { over() }}
 }
 
 func (a *rpcAsker) clear(f *files.File) func(bool) {
@@ -213,13 +228,23 @@ func (a *rpcAsker) clear(f *files.File) func(bool) {
 	}
 }
 
-// withdraw removes a file of our own that nobody has begun to answer.
-func (a *rpcAsker) withdraw(f *files.File) {
-	now, err := a.store.Open(f.Path)
-	if err == nil && now.Err == nil && now.Left() == len(now.Questions) {
-		err = a.store.Clear(now)
-	}
-	if err != nil && !errors.Is(err, files.ErrNotFound) {
-		a.say("%s", oneLine(err))
+// withdraw removes a file of our own that nobody has begun to answer. Without an
+// error it is settled, and its answers are to be used.
+func (a *rpcAsker) withdraw(c convert.Call, why error) (*files.File, error) {
+	for {
+		now, err := a.store.Find(c)
+		switch {
+		case err == nil && now.Settled():
+			return now, nil
+		case err == nil && now.Untouched():
+			err = a.store.Take(now, func() error { return nil })
+		}
+		switch {
+		case errors.Is(err, files.ErrChanged): // in this moment
+			continue
+		case err != nil && !errors.Is(err, files.ErrNotFound) && !errors.Is(err, files.ErrGone):
+			a.say("%s", oneLine(err))
+		}
+		return nil, why
 	}
 }

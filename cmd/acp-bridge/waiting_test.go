@@ -130,6 +130,20 @@ func TestRPCWithdraws(t *testing.T) {
 	require.Equal(t, 1, all[0].Left())
 }
 
+// An answer that comes just before the input ends is used.
+func TestRPCAnsweredAtTheEnd(t *testing.T) {
+	c := startHeadless(t)
+	c.ask("a", "One?")
+	<-c.log
+	c.answer(idOf("One?"), "eins")
+	require.NoError(t, c.in.Close())
+	require.Contains(t, c.line(), `"requestId":"a","answered":true,"answers":[{"question":"One?","answer":"eins"`)
+	require.Equal(t, 0, <-c.code)
+	all, err := (&files.Store{}).List()
+	require.NoError(t, err)
+	require.Empty(t, all)
+}
+
 // Many runs at once, each with a call of its own: every question is kept, and
 // every run finds the answers to its own.
 func TestAskAtOnce(t *testing.T) {

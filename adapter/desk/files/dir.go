@@ -161,7 +161,7 @@ func (d *dir) load(name string, want *wanted) *File {
 	d.vouch(f, name, doc, info)
 	f.Answers, err = doc.read(f.Questions)
 	switch {
-	case errors.Is(err, convert.ErrCancelled):
+	case doc.dismissed, errors.Is(err, convert.ErrCancelled):
 		f.Cancelled = true
 	case err != nil:
 		f.Err = fmt.Errorf("%s: %w", f.Path, err)

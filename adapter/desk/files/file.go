@@ -47,8 +47,8 @@ type File struct {
 	// Answers has one entry per question; one that is not answered yet is the
 	// zero Answer.
 	Answers []convert.Answer
-	// Cancelled means that a person wrote `cancel` for an answer: all of the
-	// questions are dismissed.
+	// Cancelled means that a person wrote `cancel` for an answer, or dismissed
+	// the questions with [Store.Dismiss]: all of them are dismissed.
 	Cancelled bool
 	// By says who gave the answers, where that is known.
 	By string
@@ -68,6 +68,9 @@ func (f *File) Answered() bool { return f.Err == nil && !f.Cancelled && f.Left()
 // Settled reports whether a person has answered every question, or dismissed
 // them.
 func (f *File) Settled() bool { return f.Cancelled || f.Answered() }
+
+// Untouched reports whether nobody has begun to answer.
+func (f *File) Untouched() bool { return f.Err == nil && !f.Cancelled && f.Left() == len(f.Questions) }
 
 // SettledError says how the questions ended, to those who want to answer, too.
 func (f *File) SettledError() error { return &desk.SettledError{Settlement: f.settlement()} }

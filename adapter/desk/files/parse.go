@@ -21,6 +21,7 @@ type document struct {
 	asked     time.Time
 	questions []convert.Question
 	answers   []slot
+	dismissed bool
 }
 
 // slot is where the answer to a question stands.
@@ -59,6 +60,7 @@ func parse(data []byte) (*document, error) {
 		return nil, fmt.Errorf("sessionId must be a string, got %s", session.Raw)
 	}
 	d.id, d.ticket = last(root, "id").Str, last(root, "ticket").Str
+	d.dismissed = last(root, "dismissed").Type == gjson.True
 	d.asked, _ = time.Parse(time.RFC3339, last(root, "timestamp").Str)
 	list := last(root, "questions")
 	if !list.IsArray() {
@@ -151,6 +153,17 @@ func (d *document) write(answers []convert.Answer) []byte {
 		done = s.to
 	}
 	b.Write(d.data[done:])
+	return b.Bytes()
+}
+
+// dismiss returns the document with a mark that its questions are dismissed. An
+// answer would not do: the word cancel may be an option's label.
+func (d *document) dismiss() []byte {
+	end := bytes.LastIndexByte(d.data, '}')
+	var b bytes.Buffer
+	b.Write(bytes.TrimRight(d.data[:end], " \t\r\n"))
+	b.WriteString(",\n  \"dismissed\": true\n")
+	b.Write(d.data[end:])
 	return b.Bytes()
 }
 

@@ -232,6 +232,17 @@ func (s *Store) Answer(f *File, answers []convert.Answer, by string) error {
 	if len(answers) != len(f.Questions) {
 		return fmt.Errorf("%s: %d answers for %d questions", f.Path, len(answers), len(f.Questions))
 	}
+	return s.settle(f, by, func(doc *document) []byte { return doc.write(answers) })
+}
+
+// Dismiss writes into a file that a person does not want its questions answered.
+// Its errors are those of [Store.Answer].
+func (s *Store) Dismiss(f *File, by string) error {
+	return s.settle(f, by, (*document).dismiss)
+}
+
+// settle writes into a file that nobody has settled or changed meanwhile.
+func (s *Store) settle(f *File, by string, write func(*document) []byte) error {
 	return s.change(f, func(d *dir, name string, doc *document) error {
 		switch now := d.load(name, nil); {
 		case doc == nil:
@@ -241,8 +252,8 @@ func (s *Store) Answer(f *File, answers []convert.Answer, by string) error {
 		case now.content != f.content:
 			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
 		}
-		data := doc.write(answers)
-		if back, err := parse(data); err != nil || len(back.questions) != len(answers) {
+		data := write(doc)
+		if back, err := parse(data); err != nil || len(back.questions) != len(doc.questions) {
 			return fmt.Errorf("%s: the answers cannot be written into it: %w", f.Path, errors.Join(ErrDamaged, err))
 		}
 		if err := d.sign(f, data, by, s.now()); err != nil {

@@ -244,6 +244,31 @@ func TestFirstAnswerStands(t *testing.T) {
 	require.ErrorContains(t, s.Answer(now, []convert.Answer{{Text: "x"}}, "Eve"), "answered by hand at")
 }
 
+// A dismissal is no answer, even where an option has the name of the word that
+// dismisses, and it stands like one.
+func TestDismiss(t *testing.T) {
+	s := newStore(t)
+	c := convert.Call{Questions: []convert.Question{{Text: "And the order?", Options: []convert.Option{{Label: "Cancel"}, {Label: "Keep"}}}}}
+	f, err := s.Post(c)
+	require.NoError(t, err)
+	require.True(t, f.Untouched())
+	require.NoError(t, s.Dismiss(f, "Ann"))
+	now, err := s.Find(c)
+	require.NoError(t, err)
+	require.True(t, now.Cancelled)
+	require.False(t, now.Answered())
+	require.False(t, now.Untouched())
+	require.Equal(t, "Ann", now.By)
+	require.ErrorIs(t, s.Answer(now, []convert.Answer{{Selected: []string{"Keep"}}}, "Bob"), desk.ErrSettled)
+	require.ErrorContains(t, s.Dismiss(f, "Bob"), "cancelled by Ann")
+	require.NoError(t, s.Take(now, func() error { return nil }))
+
+	f, err = s.Post(c)
+	require.NoError(t, err)
+	require.NoError(t, s.Answer(f, []convert.Answer{{Selected: []string{"Keep"}}}, "Bob"))
+	require.ErrorContains(t, s.Dismiss(f, "Ann"), "answered by Bob")
+}
+
 // What was seen is what is answered: a part that a hand has filled in meanwhile
 // is not lost.
 func TestChangedMeanwhile(t *testing.T) {

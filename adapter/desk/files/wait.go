@@ -18,7 +18,7 @@ const (
 )
 
 // Wait waits until the file is settled, see [File.Settled], and returns it. It returns [ErrGone] when the file is removed, and the cause of
-// ctx when that ends. What is wrong with the file in the meantime goes to
+// ctx when that ends, after a last look. What is wrong with the file in the meantime goes to
 // Report, once for each change.
 func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 	interval := s.Interval
@@ -34,7 +34,10 @@ func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 			return now, err
 		}
 		select {
-		case <-ctx.Done():
+		case <-ctx.Done(): // it may have been settled since the last look
+			if now, err := w.look(); now != nil || err != nil {
+				return now, err
+			}
 			return nil, context.Cause(ctx)
 		case <-tick.C:
 		}

@@ -63,6 +63,20 @@ func TestWait(t *testing.T) {
 	})
 }
 
+// Answers that came after the last look are found when the waiting ends.
+func TestWaitLooksOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w := wait(ctx, t, newStore(t))
+		edit(t, w.file.Path, `"answer": null`, `"answer":"no"`)
+		cancel()
+		f := <-w.result
+		require.NoError(t, w.err)
+		require.Equal(t, []convert.Answer{{Selected: []string{"No"}}}, f.Answers)
+	})
+}
+
 // What is wrong with the file is said once, and not while an editor may still
 // be writing.
 func TestWaitDamaged(t *testing.T) {

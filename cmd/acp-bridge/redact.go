@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +34,9 @@ const (
 	// turn up. A shorter one would take words out of everything; it is hidden in
 	// its own place alone.
 	leastSecret = 6
+	// leastLine is the same for a line of a value that has several: such a value
+	// may be a text with words that are in others, too.
+	leastLine = 16
 )
 
 // secrets are the values that must not be written anywhere. More are learned
@@ -63,16 +64,13 @@ func (s *secrets) all() []string {
 	return nil
 }
 
-// add learns a value. Of one with a scheme before it ("Bearer …") it learns the
-// rest, too.
+// add learns a value.
 func (s *secrets) add(value string) {
-	value = strings.ToValidUTF8(value, "\uFFFD")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.all()
-	_, rest, _ := strings.Cut(value, " ")
-	for _, v := range []string{value, strings.TrimSpace(rest)} {
-		if len(v) >= leastSecret && !slices.Contains(list, v) {
+	for _, v := range recognisable(value) {
+		if !slices.Contains(list, v) {
 			list = append(slices.Clone(list), v)
 		}
 	}
@@ -80,31 +78,68 @@ func (s *secrets) add(value string) {
 	s.list.Store(&list)
 }
 
-// hide takes the secrets out of a text.
-func (s *secrets) hide(text string) string {
-	for _, v := range s.all() {
-		text = strings.ReplaceAll(text, v, redacted)
+// recognisable are the texts by which a value is recognised: the whole without
+// the white space around it, what is behind a scheme ("Bearer …"), what is in
+// quotes, each long line of several, and what is named like a secret in JSON.
+func recognisable(value string) (texts []string) {
+	keep := func(text string, least int) {
+		if text = strings.TrimSpace(text); len(text) >= least && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
 	}
-	// A text that was cut off may end within one.
-	if rest, cut := strings.CutSuffix(text, "…"); cut {
-		for _, v := range s.all() {
-			for n := len(v) - 1; n >= leastSecret; n-- {
-				if strings.HasSuffix(rest, v[:n]) {
-					return rest[:len(rest)-n] + redacted
-				}
+	value = strings.TrimSpace(strings.ToValidUTF8(value, "\uFFFD"))
+	keep(value, leastSecret)
+	keep(strings.Trim(value, `"'`), leastSecret)
+	_, rest, _ := strings.Cut(value, " ")
+	keep(rest, leastSecret)
+	for l := range layers(value) {
+		lines := strings.FieldsFunc(l.text, func(r rune) bool { return r == '\n' || r == '\r' })
+		for _, line := range lines {
+			if len(lines) > 1 && !strings.HasPrefix(line, "-----") { // that is said in every PEM file
+				keep(line, leastLine)
 			}
 		}
 	}
-	return text
+	if strings.HasPrefix(value, "{") && clean.ValidJSON([]byte(value)) {
+		_ = walk([]byte(value), func(at place, v string) string {
+			if at.hidden() || at.text && secretName(at.key) {
+				keep(v, leastSecret)
+			}
+			return v
+		})
+	}
+	return texts
 }
 
-// holds reports whether what is to be written holds a secret, in any form in which
-// our encoders write one.
+// hide takes the secrets out of a text, and more of them, however often they are
+// quoted there.
+func (s *secrets) hide(text string, more ...string) string {
+	list := append(more, s.all()...)
+	if len(list) == 0 {
+		return text
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	var found []span
+	for l := range layers(text) {
+		for _, v := range list {
+			found = l.find(found, v)
+		}
+	}
+	return redact(text, found)
+}
+
+// holds reports whether what is to be written holds a secret.
 func (s *secrets) holds(b []byte) bool {
-	return slices.ContainsFunc(s.all(), func(v string) bool {
-		quoted := clean.JSON(v)
-		return bytes.Contains(b, []byte(v)) || bytes.Contains(b, quoted[1:len(quoted)-1])
-	})
+	list := s.all()
+	if len(list) == 0 {
+		return false
+	}
+	for l := range layers(string(b)) {
+		if slices.ContainsFunc(list, func(v string) bool { return strings.Contains(l.text, v) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // learn takes secrets out of a line of the editor: environments and headers, what
@@ -122,12 +157,12 @@ func (s *secrets) read(line []byte) {
 		case at.hidden() || secretName(at.key):
 			s.add(value)
 		case strings.EqualFold(at.key, "url"):
-			s.addURL(value)
-		case strings.EqualFold(at.key, "args"):
-			if name, v, ok := strings.Cut(value, "="); ok && secretName(name) {
+			for _, v := range addressSecrets(value) {
 				s.add(v)
-			} else if strings.HasPrefix(at.before, "-") && !strings.Contains(at.before, "=") && secretName(at.before) {
-				s.add(value)
+			}
+		case strings.EqualFold(at.key, "args"):
+			for _, v := range argumentSecrets(at.before, value) {
+				s.add(v)
 			}
 		}
 		return value
@@ -171,22 +206,6 @@ func mayTeach(line []byte) bool {
 	return false
 }
 
-func (s *secrets) addURL(value string) {
-	u, err := url.Parse(value)
-	if err != nil {
-		return
-	}
-	if password, ok := u.User.Password(); ok {
-		s.add(password)
-	}
-	for _, values := range u.Query() {
-		for _, v := range values {
-			s.add(v)
-			s.add(url.QueryEscape(v))
-		}
-	}
-}
-
 var errUnreadable = errors.New("the line is not JSON")
 
 // hideLine takes the secrets out of a line of JSON, and the values of
@@ -198,7 +217,11 @@ func (s *secrets) hideLine(line []byte) ([]byte, error) {
 	}
 	changed := false
 	out := walk(line, func(at place, value string) string {
-		hidden := s.hide(value)
+		var here []string // also what is too short to be looked for elsewhere
+		if strings.EqualFold(at.key, "args") {
+			here = argumentSecrets(at.before, value)
+		}
+		hidden := s.hide(value, here...)
 		if at.hidden() || at.text && secretName(at.key) {
 			hidden = redacted
 		}
@@ -212,102 +235,6 @@ func (s *secrets) hideLine(line []byte) ([]byte, error) {
 		return nil, errUnreadable
 	}
 	return out, nil
-}
-
-// place is where a value stands in a line.
-type place struct {
-	key    string // of the value, or of the list that it is in
-	before string // the text before it in a list
-	text   bool   // it is a string
-	name   bool   // it is a name
-	inside bool   // it is below an environment or headers
-}
-
-// hidden reports whether it is a value of an environment or a header.
-func (p place) hidden() bool { return p.inside && !p.name }
-
-// level is an object or a list that is being walked.
-type level struct {
-	list   bool
-	inside bool
-	named  bool   // a list of objects with a name and a value is above
-	key    string // the key that comes now, or the list's own
-	wants  bool   // a key comes next
-	before string
-	some   bool
-}
-
-// walk writes line anew, with each key, string, number and literal replaced by
-// what f makes of it. Strings are decoded for f. It is nil for what cannot be
-// decoded.
-func walk(line []byte, f func(at place, value string) string) []byte {
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.UseNumber()
-	var out []byte
-	stack := []level{{list: true}}
-	for {
-		token, err := dec.Token()
-		if err == io.EOF && len(stack) == 1 {
-			return out
-		}
-		if err != nil {
-			return nil
-		}
-		top := &stack[len(stack)-1]
-		if d, ok := token.(json.Delim); ok && (d == '}' || d == ']') {
-			out = append(out, byte(d))
-			stack = stack[:len(stack)-1]
-			stack[len(stack)-1].wants = !stack[len(stack)-1].list
-			continue
-		}
-		switch {
-		case top.some && (top.list || top.wants):
-			out = append(out, ',')
-		case !top.list && !top.wants:
-			out = append(out, ':')
-		}
-		top.some = true
-		if d, ok := token.(json.Delim); ok {
-			out = append(out, byte(d))
-			holds := strings.EqualFold(top.key, "env") || strings.EqualFold(top.key, "headers")
-			next := level{list: d == '[', inside: top.inside || holds, key: top.key, wants: d == '{'}
-			next.named = d == '[' && holds && !top.list || top.list && top.named
-			stack = append(stack, next)
-			continue
-		}
-		out = top.value(out, token, f)
-	}
-}
-
-// value writes a key or a value that is no object and no list.
-func (l *level) value(out []byte, token json.Token, f func(place, string) string) []byte {
-	if key, ok := token.(string); ok && l.wants {
-		l.wants, l.key = false, key
-		return clean.AppendJSON(out, f(place{name: true}, key))
-	}
-	at := place{key: l.key, before: l.before, inside: l.inside}
-	if !l.list {
-		l.wants = true
-		holds := strings.EqualFold(l.key, "env") || strings.EqualFold(l.key, "headers")
-		at.inside = at.inside || holds
-		at.name = l.named && l.key == "name"
-	}
-	switch v := token.(type) {
-	case string:
-		at.text = true
-		l.before = v
-		return clean.AppendJSON(out, f(at, v))
-	case json.Number:
-		if hidden := f(at, v.String()); hidden != v.String() {
-			return clean.AppendJSON(out, hidden)
-		}
-		return append(out, v...)
-	}
-	literal := string(clean.JSON(token)) // null, true or false
-	if hidden := f(at, literal); hidden != literal && token != nil {
-		return clean.AppendJSON(out, hidden)
-	}
-	return append(out, literal...)
 }
 
 // hideAttr is for a log: it takes the secrets out of what is logged before that

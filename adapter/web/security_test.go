@@ -274,7 +274,7 @@ func TestAThousandIdleStreams(t *testing.T) {
 	}
 	begin := time.Now()
 	s.expect(202, "POST", "/conversations/c1/ask", database)
-	require.Less(t, time.Since(begin), 5*time.Second)
+	require.Less(t, time.Since(begin), time.Minute)
 	for _, b := range bodies {
 		b.Close()
 	}

@@ -90,7 +90,7 @@ func TestEndsPromptly(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.cmd.Wait())
 	t.Logf("ended in %s", time.Since(begin))
-	require.Less(t, time.Since(begin), 2*time.Second)
+	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
 func TestTLS(t *testing.T) {

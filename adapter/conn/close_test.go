@@ -80,6 +80,24 @@ func TestTwoRequestsWithOneID(t *testing.T) {
 	})
 }
 
+// A number and a string are two ids.
+func TestNumberAndStringAreTwoIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, funcs{request: func(ctx context.Context, method string, _ json.RawMessage) (any, error) {
+			<-ctx.Done()
+			return method, nil
+		}}, nil)
+		p.write(`{"id":1,"method":"number"}`)
+		synctest.Wait()
+		p.write(`{"id":"1","method":"string"}`)
+		synctest.Wait()
+		p.write(`{"method":"$/cancel_request","params":{"requestId":1}}`)
+		require.Contains(t, p.read(), `"number"`)
+		p.write(`{"method":"$/cancel_request","params":{"requestId":"1"}}`)
+		require.Contains(t, p.read(), `"string"`)
+	})
+}
+
 // The reader of a stream that goes on after Close ends with its next line.
 func TestReaderEndsAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

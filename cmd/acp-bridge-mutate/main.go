@@ -6,6 +6,7 @@
 //	go run ./cmd/acp-bridge-mutate -set editor      those of testdata/editor.txt
 //	go run ./cmd/acp-bridge-mutate -part 2/5        the second fifth
 //	go run ./cmd/acp-bridge-mutate -check           whether they still fit the code
+//	go run ./cmd/acp-bridge-mutate -build           whether they compile
 //
 // It works in a temporary copy. A mutation is written like a small patch; what is
 // taken out must be there once:
@@ -45,6 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		root  = flags.String("root", ".", "the module's `folder`")
 		set   = flags.String("set", "", "only this `set` of mutations")
 		only  = flags.String("run", "", "only mutations whose title matches this `regexp`")
+		build = flags.Bool("build", false, "only check that they compile")
 		check = flags.Bool("check", false, "only check that the mutations fit the code")
 		part  = flags.String("part", "1/1", "only this `part` of them")
 		least = flags.Float64("least", 0, "fail if fewer `percent` are noticed")
@@ -80,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: -part:", err)
 		return 2
 	}
-	noticed, err := try(ctx, *root, chosen, stdout)
+	noticed, err := try(ctx, *root, chosen, *build, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, "acp-bridge-mutate:", err)
 		return 1
@@ -88,6 +90,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(chosen) == 0 {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: no mutation matches")
 		return 2
+	}
+	if *build {
+		fmt.Fprintf(stdout, "%d of %d mutations compile\n", noticed, len(chosen))
+		return min(1, len(chosen)-noticed)
 	}
 	score := 100 * float64(noticed) / float64(len(chosen))
 	fmt.Fprintf(stdout, "%d of %d mutations were noticed (%.0f %%)\n", noticed, len(chosen), score)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +15,8 @@ import (
 )
 
 // try makes each mutation in a copy, runs the tests, and tells which of them
-// noticed it.
-func try(ctx context.Context, root string, list []mutation, out io.Writer) (noticed int, err error) {
+// noticed it. With build it only compiles them.
+func try(ctx context.Context, root string, list []mutation, build bool, out io.Writer) (noticed int, err error) {
 	dir, err := os.MkdirTemp("", "acp-bridge-mutate-")
 	if err != nil {
 		return 0, err
@@ -26,19 +27,24 @@ func try(ctx context.Context, root string, list []mutation, out io.Writer) (noti
 	}
 	for _, m := range list {
 		began := time.Now()
-		by, err := m.try(ctx, dir)
-		if err != nil {
+		by, err := m.try(ctx, dir, build)
+		switch {
+		case errors.Is(err, errNoBuild):
+			by = err.Error()
+		case err != nil:
 			return noticed, err
-		}
-		if by != "" {
-			noticed++
-		} else {
+		case by == "":
 			by = "NOT NOTICED"
+		default:
+			noticed++
 		}
 		fmt.Fprintf(out, "%-70s %s (%s)\n", m.title, by, time.Since(began).Round(time.Second))
 	}
 	return noticed, nil
 }
+
+// errNoBuild means that a mutation is none: the compiler notices it.
+var errNoBuild = errors.New("IT DOES NOT COMPILE")
 
 // copyModule copies what git knows of the module, and what is new.
 func copyModule(ctx context.Context, root, dir string) error {
@@ -69,7 +75,7 @@ func copyModule(ctx context.Context, root, dir string) error {
 }
 
 // try returns the test that notices the mutation, empty if none does.
-func (m mutation) try(ctx context.Context, dir string) (by string, err error) {
+func (m mutation) try(ctx context.Context, dir string, build bool) (by string, err error) {
 	path := filepath.Join(dir, m.file)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -83,6 +89,14 @@ func (m mutation) try(ctx context.Context, dir string) (by string, err error) {
 			err = e
 		}
 	}()
+	if build {
+		cmd := exec.CommandContext(ctx, "go", "build", "./"+filepath.Dir(m.file))
+		cmd.Dir = dir
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w:\n%s", errNoBuild, output)
+		}
+		return "compiles", ctx.Err()
+	}
 	for _, p := range m.packages {
 		p, tests, _ := strings.Cut(p, ":")
 		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-timeout", "5m", "-run", tests, p)
@@ -94,7 +108,7 @@ func (m mutation) try(ctx context.Context, dir string) (by string, err error) {
 		case failed == nil:
 			continue
 		case bytes.Contains(output, []byte("[build failed]")):
-			return "", fmt.Errorf("%s: %s: it does not compile:\n%s", m.set, m.title, output)
+			return "", fmt.Errorf("%w:\n%s", errNoBuild, output)
 		}
 		return firstFailure(p, output), nil
 	}

@@ -101,7 +101,6 @@ func (c *conn) handle(text []byte) {
 	m, ok := ParseMessage(text)
 	if !ok {
 		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(text))
-		c.log.Debug("the skipped line", "line", cleanLine(string(text[:min(len(text), 2000)])))
 		c.unreadable(ndjson.Skim(text, skimmed...), "the line is not JSON, or nests too deep")
 		return
 	}

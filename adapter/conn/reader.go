@@ -2,14 +2,13 @@ package conn
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/coder/acp-go-sdk"
@@ -163,12 +162,20 @@ func (c *Conn) reply(id string, re *acp.RequestError) {
 	}
 }
 
-// unusable logs a line; its content may be private and only shows when debugging.
+// unusable logs that a line came, and never what is in it: the secrets in a line
+// that cannot be read cannot be told from the rest.
 func (c *Conn) unusable(what string, text []byte) {
-	c.log.Warn(what, "bytes", len(text))
-	if c.log.Enabled(context.Background(), slog.LevelDebug) {
-		c.log.Debug(what, "line", clip(string(text)))
+	c.log.Warn(what, "bytes", len(text), "method", methodOf(text))
+}
+
+// methodOf is the method of a line that cannot be read, if it says one that is no
+// more than a name.
+func methodOf(text []byte) string {
+	name := strings.Trim(ndjson.Skim(text, "method")["method"], `"`)
+	if len(name) > 40 || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("/_$", r) }) {
+		return ""
 	}
+	return name
 }
 
 func invalidRequest(reason string) *acp.RequestError {

@@ -68,17 +68,6 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-func TestBadLineContentIsLoggedForDebuggingOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		p := newPeer(t, nil, &Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-		p.write("secret" + strings.Repeat("x", 5000))
-		require.Equal(t, parseError, p.read())
-		require.Contains(t, log.String(), "secret")
-		require.Less(t, log.Len(), 1000)
-	})
-}
-
 func TestLastLine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tail string
@@ -217,4 +206,31 @@ func TestGarbageFloodWithoutReading(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, (<-done).err, context.Canceled)
 	})
+}
+
+// Nothing of a line that cannot be read is logged but its length and its method.
+func TestUnusableLinesAreNotLogged(t *testing.T) {
+	for line, method := range map[string]string{
+		`{"jsonrpc":"2.0","id":79,"method":"session/new","params":{"mcpServers":[{"env":[{"name":"K","value":"hunter2"}]`: "session/new",
+		`{"method":"hunter2","params":{`:   "",
+		`[{"value":"hunter2"}]`:            "",
+		`{"params":{"value":"hunter2"}}`:   "",
+		`{"id":{"a":1},"method":"hunter"}`: "hunter",
+		"hunter2":                          "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			p := newPeer(t, funcs{}, &Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+			p.discard()
+			p.write(line)
+			synctest.Wait()
+			p.close()
+			require.NotContains(t, log.String(), "hunter2", line)
+			require.Contains(t, log.String(), fmt.Sprintf("bytes=%d", len(line)), line)
+			if method == "" {
+				method = `""`
+			}
+			require.Contains(t, log.String(), "method="+method, line)
+		})
+	}
 }

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -215,8 +216,19 @@ func Withdrawn(ctx context.Context) convert.Outcome {
 	case cause == context.Canceled:
 		return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
 	default:
-		return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + cause.Error()}
+		return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + Words(cause)}
 	}
+}
+
+// Words is an error in words for people and models: of an error that came over
+// the wire its message, and not its JSON.
+func Words(err error) string {
+	text := err.Error()
+	var re *acp.RequestError
+	if errors.As(err, &re) && re != nil {
+		text = strings.ReplaceAll(text, re.Error(), re.Message)
+	}
+	return text
 }
 
 // disconnected reports whether an error says that the client is gone.

@@ -232,7 +232,7 @@ func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, co
 	if why == nil {
 		why = errNoRung
 	}
-	return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: " + why.Error()}
+	return convert.Answer{}, convert.Outcome{Status: convert.Failed, Reason: "The user could not be asked: " + Words(why)}
 }
 
 // secretReason is why a secret is not asked for: an option, a tool call or a
@@ -336,7 +336,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 		if err != nil {
 			o := a.ended(e.ctx, err)
 			if o.Status == 0 {
-				o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+				o = convert.Outcome{Status: convert.Failed, Reason: Words(err)}
 			}
 			return o
 		}

@@ -56,7 +56,7 @@ func Settle(c convert.Call, o convert.Outcome, err error) (convert.Outcome, erro
 	case disconnected(err):
 		o = convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	default:
-		o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+		o = convert.Outcome{Status: convert.Failed, Reason: Words(err)}
 	}
 	return o, o.Err()
 }

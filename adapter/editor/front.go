@@ -325,7 +325,7 @@ func (f *front) end(s *Session, why error) {
 func (s *Session) end(why error) {
 	how := endedCancelled
 	if why != ErrSessionClosed {
-		how = ending{err: Internal(why.Error())}
+		how = ending{err: Internal(adapter.Words(why))}
 		s.apply(closeCame{how, why})
 	} else {
 		s.apply(cancelCame{})

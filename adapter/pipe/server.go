@@ -140,7 +140,7 @@ func (c *session) finish(ctx context.Context, req dialect.Request, r Reply) {
 	}
 	withdrawn := ctx.Err() != nil && r.Outcome.Status == convert.Cancelled && r.Outcome.Reason == ""
 	if withdrawn { // by whoever ended the context, not by the user
-		r.Reply = dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: "withdrawn: " + context.Cause(ctx).Error()}}
+		r.Reply = dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: "withdrawn: " + adapter.Words(context.Cause(ctx))}}
 	}
 	var err error
 	write := func() error {

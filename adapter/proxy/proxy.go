@@ -163,7 +163,7 @@ func (p *proxy) end(why error) {
 		q.cancel(cause(why))
 	}
 	for id := range p.awaited {
-		p.editor.post(errorLine(id, codeInternal, why.Error()))
+		p.editor.post(errorLine(id, codeInternal, adapter.Words(why)))
 	}
 	clear(p.awaited)
 	for _, s := range p.sessions {

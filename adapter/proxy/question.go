@@ -131,7 +131,7 @@ func (p *proxy) start(id, session string, ask asking) {
 	ctx, asker, leave, err := p.enter(p.ctx, id, session)
 	if err != nil {
 		p.log.Warn("a question of the agent was refused", "err", err)
-		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: "+err.Error()))
+		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: "+adapter.Words(err)))
 		return
 	}
 	p.tellNoWords(session)

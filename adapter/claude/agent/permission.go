@@ -79,7 +79,7 @@ func (s *conversation) decide(t claude.ToolRequest, choices []choice, response a
 	case errors.Is(err, editor.ErrTakenBack):
 		return claude.Deny("The user cancelled the turn", true)
 	case err != nil:
-		return claude.Deny("The user could not be asked for permission: "+clean.Line(err.Error()), false)
+		return claude.Deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
 	case outcome.Cancelled != nil:
 		return claude.Deny("The user dismissed the permission request", true)
 	}

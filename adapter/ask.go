@@ -100,6 +100,9 @@ func (a *Adapter) post(ctx context.Context, e *entry) error {
 	if e.form != nil {
 		it.Kind = desk.Form
 		it.Check = func(answers []convert.Answer) error {
+			if e.form.Secret() { // desks keep what they are told
+				return errSecretAtDesk
+			}
 			_, err := e.form.Reply(convert.Outcome{Status: convert.Answered, Answers: answers})
 			return err
 		}

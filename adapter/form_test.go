@@ -37,10 +37,11 @@ func formOf(t require.TestingT, id, properties string) ask.FormCall {
 }
 
 const (
-	port = `"port":{"type":"integer","minimum":1,"maximum":9,"default":8}`
-	free = `"free":{"type":"string"}`
-	size = `"size":{"type":"string","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large"}]}`
-	days = `"days":{"type":"array","items":{"enum":["mo","tu","we"]},"minItems":2}`
+	port   = `"port":{"type":"integer","minimum":1,"maximum":9,"default":8}`
+	free   = `"free":{"type":"string"}`
+	size   = `"size":{"type":"string","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large"}]}`
+	secret = `"password":{"type":"string","title":"Password"}`
+	days   = `"days":{"type":"array","items":{"enum":["mo","tu","we"]},"minItems":2}`
 )
 
 func accepts(content string) string { return `{"action":"accept","content":{` + content + `}}` }
@@ -59,6 +60,10 @@ func TestAskForm(t *testing.T) {
 		"then by buttons":           {size, adapter.Options{Forms: true}, scripted{forms: []any{accepts(``), accepts(``), accepts(``)}, buttons: []any{"Small"}}, accepts(`"size":"s"`), []string{"form f", "form f", "form f", "button f"}},
 		"wrong type, at once":       {size, adapter.Options{Forms: true}, scripted{forms: []any{accepts(`"size":"m"`)}, buttons: []any{"Small"}}, accepts(`"size":"s"`), []string{"form f", "button f"}},
 		"form refused":              {size, adapter.Options{Forms: true}, scripted{forms: []any{refuses}, buttons: []any{"Large"}}, accepts(`"size":"l"`), []string{"form f", "button f"}},
+		"a secret":                  {secret, adapter.Options{Forms: true}, scripted{forms: []any{accepts(`"password":"hunter2"`)}}, accepts(`"password":"hunter2"`), []string{"form f"}},
+		"a secret, no form":         {secret, adapter.Options{}, scripted{buttons: []any{"__other__"}, words: []any{"hunter2"}}, `{"action":"cancel"}`, nil},
+		"a secret, form refused":    {secret, adapter.Options{Forms: true}, scripted{forms: []any{refuses}, words: []any{"hunter2"}}, `{"action":"cancel"}`, []string{"form f"}},
+		"a secret, for the hub":     {secret, adapter.Options{First: adapter.Elsewhere}, scripted{}, `{"action":"cancel"}`, nil},
 		"default by button":         {port, adapter.Options{}, scripted{buttons: []any{"8"}}, accepts(`"port":8`), []string{"button f"}},
 		"own words":                 {port, adapter.Options{}, scripted{buttons: []any{"__other__"}, words: []any{"7"}}, accepts(`"port":7`), []string{"button f", "words f"}},
 		"numbers are values":        {port + "," + free, adapter.Options{First: adapter.Conversation}, scripted{words: []any{"1", "2"}}, accepts(`"port":1,"free":"2"`), []string{"words f", "words f:2"}},
@@ -124,6 +129,33 @@ func TestRespondToAForm(t *testing.T) {
 		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "99"}}, "code"), convert.ErrBadAnswer)
 		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "9"}}, "code"))
 		require.JSONEq(t, accepts(`"port":9`), string(<-replies))
+	})
+}
+
+// A secret is not taken at the desk, which keeps what it is told.
+func TestSecretAtTheDesk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &scripted{forms: []any{accepts(`"password":"hunter2"`)}}
+		a := adapter.New(client, &adapter.Options{Forms: true})
+		first := make(chan json.RawMessage)
+		blocked := adapter.New(never{}, &adapter.Options{Desk: a.Desk()})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			reply, _ := blocked.AskForm(ctx, formOf(t, "port", port))
+			first <- reply
+		}()
+		synctest.Wait()
+		replies := make(chan json.RawMessage)
+		go func() {
+			reply, o := a.AskForm(t.Context(), formOf(t, "f", secret))
+			require.NotContains(t, o.Answers[0].Text, "hunter2")
+			replies <- reply
+		}()
+		synctest.Wait()
+		require.ErrorIs(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "f"}, []convert.Answer{{Text: "stolen"}}, "code"), convert.ErrBadAnswer)
+		cancel()
+		<-first
+		require.JSONEq(t, accepts(`"password":"hunter2"`), string(<-replies))
 	})
 }
 

@@ -91,7 +91,8 @@ func (a *Adapter) takesForm(e *entry) bool {
 // ask takes the call through the rungs and settles it. The zero Outcome of a
 // rung means that the client gave no valid reply there.
 func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
-	if a.opts.First == Elsewhere {
+	secret := e.form != nil && e.form.Secret()
+	if a.opts.First == Elsewhere && !secret {
 		return a.askElsewhere(e)
 	}
 	announced := false
@@ -103,7 +104,7 @@ func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
 		announced = true
 		a.stepDown(e, Form, err)
 	}
-	if e.form != nil && e.form.Secret() {
+	if secret {
 		a.announce(e, 0, announced)
 		return a.conclude(e, 0, convert.Outcome{Status: convert.Failed, Reason: secretReason})
 	}
@@ -155,8 +156,9 @@ func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) (stands convert.O
 	if first {
 		from = q
 	}
-	for i := from; i <= q && i < len(stands.Answers); i++ {
-		a.end(e, ask.Complete(e.call, i, stands.Answers[i]))
+	shown := e.shown(stands.Answers)
+	for i := from; i <= q && i < len(shown); i++ {
+		a.end(e, ask.Complete(e.call, i, shown[i]))
 	}
 	return stands, first
 }
@@ -165,11 +167,19 @@ func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) (stands convert.O
 func (a *Adapter) concludeForm(e *entry, o convert.Outcome) (stands convert.Outcome, first bool) {
 	stands, first = e.settle(o)
 	if stands.Status == convert.Answered {
-		a.end(e, ask.CompleteAll(e.call, stands.Answers))
+		a.end(e, ask.CompleteAll(e.call, e.shown(stands.Answers)))
 	} else {
 		a.end(e, ask.FailAll(e.call, stands))
 	}
 	return stands, first
+}
+
+// shown are answers without what nobody else may see.
+func (e *entry) shown(answers []convert.Answer) []convert.Answer {
+	if e.form == nil {
+		return answers
+	}
+	return e.form.Shown(answers)
 }
 
 // asking tells the desk how a question is being asked.
@@ -238,6 +248,8 @@ func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, co
 // secretReason is why a secret is not asked for: an option, a tool call or a
 // message is no place to write one.
 const secretReason = "This asks for a secret, and the editor has no form to take one"
+
+var errSecretAtDesk = fmt.Errorf("%w: it asks for a secret, which only the editor's form takes", convert.ErrBadAnswer)
 
 var errNoRung = errors.New("the client has no way to answer questions")
 

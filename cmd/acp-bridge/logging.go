@@ -65,6 +65,7 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 		write = newTracer(f, log, hide).line
 	}
 	trace = func(wire string, dir ndjson.Direction, text []byte) {
+		hide.learnForm(text)
 		if dir == ndjson.In && wire == "editor" {
 			hide.learn(text)
 		}

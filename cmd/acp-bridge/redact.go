@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -44,6 +46,8 @@ const (
 type secrets struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]string] // the longest first: one may hold another
+	// fields are the keys of forms' fields that take a secret.
+	fields atomic.Pointer[[]string]
 }
 
 // findSecrets takes them from an environment.
@@ -146,7 +150,7 @@ func (s *secrets) holds(b []byte) bool {
 // is named like a secret, and what stands in the addresses and arguments of MCP
 // servers. A prompt is not searched: what a user writes has no names.
 func (s *secrets) learn(line []byte) {
-	if mayTeach(line) && gjson.GetBytes(line, "method").Str != "session/prompt" && clean.ValidJSON(line) {
+	if (mayTeach(line) || s.fields.Load() != nil) && gjson.GetBytes(line, "method").Str != "session/prompt" && clean.ValidJSON(line) {
 		s.read(line)
 	}
 }
@@ -154,7 +158,7 @@ func (s *secrets) learn(line []byte) {
 func (s *secrets) read(line []byte) {
 	_ = walk(line, func(at place, value string) string {
 		switch {
-		case at.hidden() || secretName(at.key):
+		case at.hidden() || secretName(at.key) || s.answers(at):
 			s.add(value)
 		case strings.EqualFold(at.key, "url"):
 			for _, v := range addressSecrets(value) {
@@ -167,6 +171,34 @@ func (s *secrets) read(line []byte) {
 		}
 		return value
 	})
+}
+
+// learnForm remembers which fields of a form take a secret.
+func (s *secrets) learnForm(line []byte) {
+	if !bytes.Contains(line, []byte("requested")) || !clean.ValidJSON(line) {
+		return
+	}
+	var keys []string
+	for _, schema := range gjson.GetManyBytes(line, "params.requestedSchema", "request.requested_schema") {
+		keys = append(keys, ask.SecretFields(json.RawMessage(schema.Raw))...)
+	}
+	if len(keys) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.fields.Load(); known != nil {
+		keys = append(keys, *known...)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	s.fields.Store(&keys)
+}
+
+// answers reports whether a value is the answer to a field that takes a secret.
+func (s *secrets) answers(at place) bool {
+	keys := s.fields.Load()
+	return keys != nil && at.of == "content" && !at.name && slices.Contains(*keys, at.key)
 }
 
 // teaching are the words of which each line that learn takes something from has
@@ -222,7 +254,7 @@ func (s *secrets) hideLine(line []byte) ([]byte, error) {
 			here = argumentSecrets(at.before, value)
 		}
 		hidden := s.hide(value, here...)
-		if at.hidden() || at.text && secretName(at.key) {
+		if at.hidden() || at.text && secretName(at.key) || s.answers(at) {
 			hidden = redacted
 		}
 		changed = changed || hidden != value

@@ -140,3 +140,22 @@ func FuzzQuotedSecrets(f *testing.F) {
 		}
 	})
 }
+
+// What is written into a field of a form that takes a secret is hidden on both
+// wires, however short, and whatever the field's key.
+func TestSecretFormFields(t *testing.T) {
+	for _, secret := range []string{"hunter2-hunter2", "1234"} {
+		var s secrets
+		s.learnForm([]byte(`{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"x":{"type":"string","title":"API key"},"y":{"type":"string"}}}}}`))
+		reply := `{"id":1,"result":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}`
+		s.learn([]byte(reply))
+		for _, line := range []string{reply, `{"type":"control_response","response":{"response":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}}`} {
+			out, err := s.hideLine([]byte(line))
+			require.NoError(t, err)
+			require.Equal(t, strings.Replace(line, secret, redacted, 1), string(out))
+		}
+		if len(secret) >= leastSecret {
+			require.Equal(t, "it is [redacted]", s.hide("it is "+secret))
+		}
+	}
+}

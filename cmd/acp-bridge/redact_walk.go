@@ -12,6 +12,7 @@ import (
 // place is where a value stands in a line.
 type place struct {
 	key    string // of the value, or of the list that it is in
+	of     string // the key of the object that it is in
 	before string // the text before it in a list
 	text   bool   // it is a string
 	name   bool   // it is a name
@@ -27,6 +28,7 @@ type level struct {
 	inside bool
 	named  bool   // a list of objects with a name and a value is above
 	key    string // the key that comes now, or the list's own
+	of     string // its own key
 	wants  bool   // a key comes next
 	before string
 	some   bool
@@ -65,7 +67,7 @@ func walk(line []byte, f func(at place, value string) string) []byte {
 		if d, ok := token.(json.Delim); ok {
 			out = append(out, byte(d))
 			holds := strings.EqualFold(top.key, "env") || strings.EqualFold(top.key, "headers")
-			next := level{list: d == '[', inside: top.inside || holds, key: top.key, wants: d == '{'}
+			next := level{list: d == '[', inside: top.inside || holds, key: top.key, of: top.key, wants: d == '{'}
 			next.named = d == '[' && holds && !top.list || top.list && top.named
 			stack = append(stack, next)
 			continue
@@ -80,7 +82,7 @@ func (l *level) value(out []byte, token json.Token, f func(place, string) string
 		l.wants, l.key = false, key
 		return clean.AppendJSON(out, f(place{name: true}, key))
 	}
-	at := place{key: l.key, before: l.before, inside: l.inside}
+	at := place{key: l.key, of: l.of, before: l.before, inside: l.inside}
 	if !l.list {
 		l.wants = true
 		holds := strings.EqualFold(l.key, "env") || strings.EqualFold(l.key, "headers")

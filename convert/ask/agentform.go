@@ -78,17 +78,6 @@ func (a AgentForm) texts(f *FormCall) {
 	}
 }
 
-// Secret reports whether a field of the form is for something that nobody else
-// may see: such a form is shown as a form or not at all.
-func (f FormCall) Secret() bool {
-	for i := range f.fields {
-		if f.fields[i].secret {
-			return true
-		}
-	}
-	return false
-}
-
 // codexNote is the field in which Codex takes a note, or an answer that is none
 // of its options; it returns the question that it belongs to.
 func codexNote(schema gjson.Result) (question string, ok bool) {
@@ -106,7 +95,7 @@ func (t *formField) codex(q *convert.Question) {
 	if !meta.Exists() {
 		return
 	}
-	t.secret = meta.Get("isSecret").Bool()
+	t.secret = meta.Get("isSecret").Bool() // its titles are questions, not names
 	q.Text, q.Header = q.Header, t.about
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"

@@ -151,6 +151,7 @@ func (f *FormCall) add(to formField) error {
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
+	to.secret = to.isSecret()
 	to.codex(&q)
 	options, ok := to.choices()
 	if !ok {

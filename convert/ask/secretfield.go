@@ -1,0 +1,109 @@
+package ask
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Secret reports whether a field of the form is for something that nobody else
+// may see: such a form is shown as a form or not at all.
+func (f FormCall) Secret() bool {
+	return slices.ContainsFunc(f.fields, func(t formField) bool { return t.secret })
+}
+
+// Shown are answers to the form as they may be shown.
+func (f FormCall) Shown(answers []convert.Answer) []convert.Answer {
+	shown := slices.Clone(answers)
+	for i := range shown {
+		if i < len(f.fields) && f.fields[i].secret && !shown[i].Empty() {
+			shown[i] = convert.Answer{Text: hidden}
+		}
+	}
+	return shown
+}
+
+// SecretFields are the keys of the fields of a form's schema that are for
+// something that nobody else may see.
+func SecretFields(schema json.RawMessage) (keys []string) {
+	if !clean.ValidJSON(schema) || read.TooDeep(schema) {
+		return nil
+	}
+	var f FormCall
+	properties := read.Field(gjson.ParseBytes(schema), "properties")
+	customs := customFields(properties)
+	properties.ForEach(func(k, v gjson.Result) bool {
+		t := formField{key: k.Str, custom: customs[k.Str], schema: v}
+		if f.add(t) == nil && f.fields[len(f.fields)-1].secret {
+			keys = append(keys, k.Str)
+			if t.custom != "" {
+				keys = append(keys, t.custom)
+			}
+		}
+		return len(f.fields) < maxFields
+	})
+	return keys
+}
+
+// isSecret reports whether the field says that it takes a secret: by its format,
+// or, where any text can be written, by its name. A description is a name where
+// there is no title.
+func (t *formField) isSecret() bool {
+	if read.Field(t.schema, "format").Str == "password" || read.Field(t.schema, "writeOnly").Bool() {
+		return true
+	}
+	if options, _ := t.choices(); t.kind != "string" || t.custom != "" || len(options) > 0 {
+		return false
+	}
+	return secretName(t.key) || secretName(firstNonEmpty(read.Field(t.schema, "title").String(), t.about))
+}
+
+// secretWords are words of which one in a name says that a secret is meant, and
+// keyWords those that do so before "key".
+var (
+	secretWords = []string{"password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "credential", "credentials", "pin", "otp", "cvv", "cvc"}
+	keyWords    = []string{"api", "access", "private", "secret", "auth", "encryption", "signing", "license", "licence"}
+)
+
+func secretName(name string) bool {
+	words := nameWords(name)
+	for i, word := range words {
+		if slices.Contains(secretWords, word) || slices.Contains([]string{"apikey", "accesskey", "privatekey"}, word) {
+			return true
+		}
+		if word == "key" && i > 0 && slices.Contains(keyWords, words[i-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameWords splits api_key, API key and apiKey alike.
+func nameWords(name string) (words []string) {
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			words = append(words, strings.ToLower(word.String()))
+		}
+		word.Reset()
+	}
+	lower := false
+	for _, r := range name {
+		if !unicode.IsLetter(r) || unicode.IsUpper(r) && lower {
+			end()
+		}
+		lower = unicode.IsLower(r)
+		if unicode.IsLetter(r) {
+			word.WriteRune(r)
+		}
+	}
+	end()
+	return words
+}

@@ -100,14 +100,25 @@ func indent(s string) string { return "```\n" + s + "```\n" }
 func TestFirstScreen(t *testing.T) {
 	for name, test := range firstScreens(t) {
 		t.Run(name, func(t *testing.T) {
-			best := time.Hour
-			for tries := 0; tries < 10 || best > test.limit && tries < 60; tries++ {
-				best = min(best, firstScreen(t, test.args))
+			best, floor := time.Hour, time.Hour
+			quick := func() bool { return best < slower*max(test.limit, test.floors*floor) }
+			for tries := 0; tries < 10 || !quick() && tries < 60; tries++ {
+				best, floor = min(best, firstScreen(t, test.args)), min(floor, justStarted(t))
 			}
-			t.Logf("first screen after %v", best)
-			require.Less(t, best, slower*test.limit)
+			t.Logf("first screen after %v; a start alone takes %v", best, floor)
+			require.True(t, quick(), "%v, expected less than %v, or %d starts of %v", best, test.limit, test.floors, floor)
 		})
 	}
+}
+
+// justStarted is the time that the program takes to start and end: on a machine
+// with other things to do nothing is quicker.
+func justStarted(t testing.TB) time.Duration {
+	cmd := exec.Command(self(t), "version")
+	cmd.Env = append(os.Environ(), asBridge+"=1", "GORACE=atexit_sleep_ms=0")
+	began := time.Now()
+	require.NoError(t, cmd.Run())
+	return time.Since(began)
 }
 
 // BenchmarkFirstScreen reports the best and the median of the same.
@@ -126,14 +137,15 @@ func BenchmarkFirstScreen(b *testing.B) {
 }
 
 type startOf struct {
-	args  []string
-	limit time.Duration
+	args   []string
+	limit  time.Duration
+	floors time.Duration // how many starts it may take where that is longer
 }
 
 func firstScreens(t testing.TB) map[string]startOf {
 	return map[string]startOf{
-		"demo": {[]string{"demo"}, 15 * time.Millisecond},
-		"chat": {[]string{"chat", "--", self(t), "demo", "--stdio"}, 25 * time.Millisecond},
+		"demo": {[]string{"demo"}, 15 * time.Millisecond, 4},
+		"chat": {[]string{"chat", "--", self(t), "demo", "--stdio"}, 25 * time.Millisecond, 6},
 	}
 }
 

@@ -418,12 +418,19 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 	}
 	turn.passes(call)
 	s.disturb()
-	switch act := s.act(); act {
+	act := s.act()
+	if act == "withdraw" && (call.withdrawn || turn.fate != "") {
+		act = "answer" // which may be one: it is not known whether the question is gone
+	}
+	if call.withdrawn && call != turn.calls[len(turn.calls)-1] {
+		turn.meets("cancelled") // words may take the place of the question that is just being written
+	}
+	switch act {
 	case "withdraw":
-		before, gone := call.withdrawn, strings.Count(s.e.said(s.id), "It needs no answer")
+		gone := strings.Count(s.e.said(s.id), "It needs no answer")
 		s.withdraws(call)
 		require.Eventually(s, func() bool {
-			return before || turn.fate == "killed" || s.left.Load() || strings.Count(s.e.said(s.id), "It needs no answer") > gone
+			return s.left.Load() || strings.Count(s.e.said(s.id), "It needs no answer") > gone
 		}, patience, 2*time.Millisecond, "nobody says that the question is gone\n%s", strings.Join(s.history, "\n"))
 		// The user has not noticed, or has: either is no answer to another question,
 		// but may take the place of one that is just being written.

@@ -271,7 +271,7 @@ func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
 	board := h.start(t.TempDir())
 	one := new(desk.Desk)
 	l := h.link(one, io.Discard, token)
-	ask(t, one, "toolu_1")
+	ask(t, one, "toolu_01AbCdEf")
 	r := await(t, board, isOpen)
 	l.Close() // the process ends; its question stays
 	require.Len(t, first(board), 1)
@@ -279,7 +279,7 @@ func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
 
 	two := new(desk.Desk)
 	h.link(two, io.Discard, token)
-	ticket := ask(t, two, "toolu_1")
+	ticket := ask(t, two, "toolu_01AbCdEf")
 	<-ticket.Context().Done()
 	o, _ := ticket.Settle(convert.Outcome{}, "")
 	require.Equal(t, "SQLite", o.Answers[0].Selected[0])

@@ -94,6 +94,9 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, _ Device) {
 		reply(w, http.StatusAccepted, questionOf(rec))
 		return
 	}
+	if r.Context().Err() != nil {
+		return // nobody is there to get it
+	}
 	result := resultOf(rec)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if json.Valid(result.Body) {

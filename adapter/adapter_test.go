@@ -163,7 +163,8 @@ func TestDisconnect(t *testing.T) {
 		e.leave()
 		require.Equal(t, convert.Disconnected, call.wait().Status)
 		require.ErrorIs(t, call.err, convert.ErrDisconnected)
-		require.Equal(t, convert.Disconnected, behind.wait().Status)
+		o := behind.wait()
+		require.Equal(t, convert.Disconnected, o.Status, o.Reason)
 	})
 }
 

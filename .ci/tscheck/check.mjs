@@ -106,6 +106,8 @@ const tapped = {
   }),
 };
 
+let waiting = false;
+
 async function step(s) {
   if (s.line !== undefined) {
     const answered = tap.nextNullID();
@@ -115,7 +117,10 @@ async function step(s) {
   answers = s.answers ?? [];
   onUpdate = s.onUpdate;
   shown = "";
+  // A person reads the question in the conversation first.
+  if (waiting) await new Promise((resolve) => setTimeout(resolve, 400));
   const outcome = await agent.request(s.request, fill(s.params)).then((result) => ({ result }), (error) => ({ error }));
+  waiting = outcome.result?._meta?.["acp-bridge"]?.waitingFor !== undefined;
   expect(s, outcome);
   if (s.keep) kept[s.as ?? s.keep] = outcome.result?.[s.keep];
   if (answers.length > 0) tap.strays(s.request, `never asked about ${answers.map((a) => a.about).join(", ")}`);

@@ -247,7 +247,10 @@ func (c *Conn) send(ctx context.Context, method string, text []byte, urgent bool
 	}
 }
 
-func (c *Conn) closedCall(method string) error { return fmt.Errorf("%s: %w", method, c.Err()) }
+func (c *Conn) closedCall(method string) error {
+	<-c.ctx.Done() // which comes a moment after closed is set
+	return fmt.Errorf("%s: %w", method, c.Err())
+}
 
 func (c *Conn) register(p *call) (id uint64, ok bool) {
 	c.mu.Lock()

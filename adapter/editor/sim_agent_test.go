@@ -122,6 +122,8 @@ func (c *simConversation) Request(ctx context.Context, method string, params jso
 
 // acts are what the agent can do now.
 func (c *simConversation) acts() []act {
+	c.sim.mu.Lock()
+	defer c.sim.mu.Unlock()
 	switch {
 	case c.busy:
 		return nil

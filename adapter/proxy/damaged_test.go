@@ -64,8 +64,9 @@ func TestTurnFailsWhileParked(t *testing.T) {
 	p.agent.send(oneLine(grokAsks))
 	p.editor.result(p.editor.until("session/request_permission"), selected("__other__"))
 	require.Equal(t, "end_turn", p.editor.reply().Get("result.stopReason").Str)
-	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`, `{"jsonrpc":"2.0","id":"p1","error":{"code":-32603,"message":"the model is gone"}}`)
+	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`, `{"jsonrpc":"2.0","id":"p1","error":{"code":-32603,"message":"the model is gone"}}`, `{"jsonrpc":"2.0","method":"after"}`)
 	p.agent.reply() // to the question
+	p.editor.until("after")
 	p.prompt("p2", "DuckDB")
 	reply := p.editor.reply()
 	require.Equal(t, "p2", reply.Get("id").Str)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,12 +297,11 @@ func TestFormPostsAreNoJSON(t *testing.T) {
 }
 
 // zeros is a body that never ends, of which only so much was read.
-type zeros struct{ read int64 }
+type zeros struct{ read atomic.Int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
 	clear(p)
-	z.read += int64(len(p))
-	if z.read > 100<<20 {
+	if z.read.Add(int64(len(p))) > 100<<20 {
 		return 0, io.EOF
 	}
 	return len(p), nil
@@ -328,7 +328,7 @@ func TestHugeBodies(t *testing.T) {
 			require.Contains(t, []int{400, 401, 403, 413}, reply.StatusCode, r.path)
 			reply.Body.Close()
 		}
-		require.Less(t, body.read, int64(20<<20), "%s: what the hub does not want is not sent", r.path)
+		require.Less(t, body.read.Load(), int64(20<<20), "%s: what the hub does not want is not sent", r.path)
 	}
 	s.stillOpen(t)
 }

@@ -36,6 +36,7 @@ const lifeSteps = 400
 //	go test ./adapter/editor -run TestSimulation -sim.steps 1000000 -sim.first 0
 //	go test ./adapter/editor -run TestSimulation -sim.seed 4711 -v
 func TestSimulation(t *testing.T) {
+	skipRaces(t)
 	if *simSeed != 0 {
 		answered, trace := play(t, *simSeed)
 		t.Logf("%s\n%d questions answered", strings.Join(trace, "\n"), answered)
@@ -67,6 +68,7 @@ func TestSimulation(t *testing.T) {
 // TestSimulationRepeats is why a seed is worth keeping: it gives the same life,
 // to the last word of everybody.
 func TestSimulationRepeats(t *testing.T) {
+	skipRaces(t)
 	for seed := range uint64(25) {
 		_, once := play(t, seed+1)
 		_, again := play(t, seed+1)
@@ -300,4 +302,12 @@ func (s *sim) newSession() {
 	s.note("session/new")
 	s.request("session/new", `{"cwd":"/","mcpServers":[]}`, nil)
 	s.carryAll()
+}
+
+// skipRaces leaves the simulation to runs without the race detector: one thing
+// happens at a time there, by synctest, and the detector cannot see that.
+func skipRaces(t *testing.T) {
+	if raceDetector {
+		t.Skip("SKIPPED: the simulation is for runs without the race detector")
+	}
 }

@@ -244,7 +244,10 @@ func (x *faulty) buries() {
 		if strings.Contains(x.Name(), "Proxied") {
 			// The end of the turn is on its way through the proxy: the prompt may
 			// cross it, and is one like any other then.
-			<-x.running.done
+			if <-x.running.done; x.running.err == nil {
+				x.running = x.e.prompt(x.session, "more")
+				<-x.running.done
+			}
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,11 +47,10 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode params: %w", method, err)
 	}
-	id, answer, err := c.enter(ctx, method)
+	id, answer, err := c.send(ctx, method, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	c.to.post(requestLine(id, method, body))
 	select {
 	case r := <-answer:
 		return r.result, r.err
@@ -60,19 +60,41 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 		r := <-answer
 		return r.result, r.err
 	}
-	c.to.post(notificationLine("$/cancel_request", []byte(`{"requestId":"`+id+`"}`)))
+	c.to.post(cancelLine(id))
 	return nil, fmt.Errorf("%s: %w", method, ctx.Err())
 }
 
-func (c *calls) enter(ctx context.Context, method string) (id string, answer chan reply, err error) {
+// giveUp tells the peer, before it returns, of all calls whose contexts have ended.
+func (c *calls) giveUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed != nil {
-		return "", nil, c.closed
+	for id, p := range c.pending {
+		if p.ctx.Err() != nil {
+			delete(c.pending, id)
+			c.to.post(cancelLine(id))
+			p.answer <- reply{err: p.ended()}
+		}
+	}
+}
+
+// ended is the error of a call whose context has.
+func (p *pending) ended() error { return fmt.Errorf("%s: %w", p.method, p.ctx.Err()) }
+
+func cancelLine(id string) []byte {
+	return notificationLine("$/cancel_request", []byte(`{"requestId":"`+id+`"}`))
+}
+
+// send posts a request. It does so under mu, so that giveUp cannot come between.
+func (c *calls) send(ctx context.Context, method string, params []byte) (id string, answer chan reply, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := cmp.Or(c.closed, ctx.Err()); err != nil {
+		return "", nil, err
 	}
 	c.last++
 	id, answer = c.prefix+strconv.Itoa(c.last), make(chan reply, 1)
 	c.pending[id] = &pending{ctx, method, answer}
+	c.to.post(requestLine(id, method, params))
 	return id, answer, nil
 }
 
@@ -96,7 +118,7 @@ func (c *calls) settle(m *message) bool {
 	switch {
 	case p == nil:
 	case p.ctx.Err() != nil:
-		p.answer <- reply{err: fmt.Errorf("%s: %w", p.method, p.ctx.Err())}
+		p.answer <- reply{err: p.ended()}
 	case m.err != nil && string(m.err) != "null":
 		p.answer <- reply{err: peerError(m.err)}
 	case m.result != nil:

@@ -114,16 +114,48 @@ func TestParkAgain(t *testing.T) {
 }
 
 // The agent takes a parked question back: the user is told, and the next prompt
-// is for the agent.
+// is for the agent, when it has ended its turn.
 func TestParkWithdrawn(t *testing.T) {
+	p := parkWithdrawn(t)
+	p.prompt("p2", "2")
+	p.agent.send(chunk("on"), `{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
+	require.Equal(t, "p2", p.agent.next().Get("id").Str)
+	p.agent.send(`{"jsonrpc":"2.0","id":"p2","result":{"stopReason":"end_turn"}}`)
+	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+}
+
+// A turn that fails behind such a question fails the prompt that waits for it,
+// unsent. The one after that is for the agent.
+func TestParkWithdrawnFails(t *testing.T) {
+	p := parkWithdrawn(t)
+	p.prompt("p2", "2")
+	p.prompt("p3", "3")
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","error":{"code":-32603,"message":"it died"}}`)
+	failed := p.editor.reply()
+	require.Equal(t, "p2", failed.Get("id").Str)
+	require.Equal(t, "it died", failed.Get("error.message").Str)
+	require.Equal(t, "p3", p.agent.next().Get("id").Str)
+}
+
+// A prompt that waits behind such a question ends with a cancel.
+func TestParkWithdrawnCancelled(t *testing.T) {
+	p := parkWithdrawn(t)
+	p.prompt("p2", "2")
+	p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
+	require.Equal(t, "cancelled", p.editor.reply().Get("result.stopReason").Str)
+}
+
+// parkWithdrawn has a question in the conversation that the agent took back; its
+// turn goes on.
+func parkWithdrawn(t *testing.T) *proxied {
 	p := inConversation(t)
 	p.agent.send(oneLine(grokAsks))
 	p.editor.reply()
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Contains(t, p.editor.said(), "withdrawn")
 	require.EqualValues(t, codeCancelled, p.agent.next().Get("error.code").Int())
-	p.prompt("p2", "2")
-	require.Equal(t, "p2", p.agent.next().Get("id").Str)
+	return p
 }
 
 // Words for a question that the agent took back answer no other one: that is shown

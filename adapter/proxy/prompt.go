@@ -38,16 +38,14 @@ func (p *proxy) takePrompt(session, id string, said []acp.ContentBlock, line []b
 	if s.failed != nil {
 		s.parked = nil
 		p.release(s)
-		delete(p.awaited, id)
-		p.editor.post([]byte(`{"jsonrpc":"2.0","id":` + id + `,"error":` + string(s.failed) + `}`))
-		s.failed = nil
+		p.fail(s, id)
 		return true
 	}
 	if p.asks(s) {
 		p.supersede(s)
 	}
 	next := &prompt{id: id, as: id}
-	if s.stopping || len(s.waiting) > 0 || p.asks(s) {
+	if s.stopping || len(s.waiting) > 0 || p.asks(s) || s.unseen() {
 		next.line = bytes.TrimSpace(bytes.Clone(line))
 		s.waiting = append(s.waiting, next)
 		return true
@@ -55,6 +53,13 @@ func (p *proxy) takePrompt(session, id string, said []acp.ContentBlock, line []b
 	p.release(s)
 	s.running = append(s.running, next)
 	return false
+}
+
+// fail ends a prompt, unsent, with the error of the one before it. mu is held.
+func (p *proxy) fail(s *session, id string) {
+	delete(p.awaited, id)
+	p.editor.post([]byte(`{"jsonrpc":"2.0","id":` + id + `,"error":` + string(s.failed) + `}`))
+	s.failed = nil
 }
 
 // asks reports whether a question of the session is open. mu is held.
@@ -70,11 +75,7 @@ func (p *proxy) asks(s *session) bool {
 // supersede ends what is asked, and the turn in which it is, for the prompt that
 // comes. mu is held.
 func (p *proxy) supersede(s *session) {
-	for _, q := range p.open {
-		if q.session == s.id {
-			q.cancel(convert.ErrCancelled)
-		}
-	}
+	p.cancelQuestions(s.id, convert.ErrCancelled)
 	if len(s.running) == 0 || s.stopping {
 		return
 	}
@@ -137,26 +138,33 @@ func (p *proxy) endPrompt(id, result string) {
 // advance gives the agent the next prompt that waits, if it can have one. mu is
 // held.
 func (p *proxy) advance(s *session) {
-	if len(s.waiting) == 0 || s.stopping || p.asks(s) {
+	if len(s.waiting) == 0 || s.stopping || p.asks(s) || s.unseen() {
 		return
 	}
 	next := s.waiting[0]
 	s.waiting = s.waiting[1:]
 	p.release(s)
+	if s.failed != nil {
+		p.fail(s, next.as)
+		p.advance(s)
+		return
+	}
 	s.running = append(s.running, next)
 	p.agent.post(next.line)
 	next.line = nil
 }
 
-// cancel takes a session/cancel. The agent learns of it first, then that its
-// questions have no answer.
+// cancel takes a session/cancel. The editor learns first that it is asked no
+// more, so that nothing that the agent says of it comes before. The agent learns
+// of the cancel before it learns that its questions have no answer: that waits
+// for mu.
 func (p *proxy) cancel(line []byte, m *message) act {
 	id := gjson.GetBytes(m.params, "sessionId").String()
-	return func(pass func([]byte) error) error {
-		err := pass(line)
+	return func(func([]byte) error) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.cancelQuestions(id, errTurnCancelled)
+		p.agent.postLines(line)
 		s := p.session(id)
 		for _, w := range s.waiting {
 			p.endPrompt(w.as, cancelledResult)
@@ -171,7 +179,7 @@ func (p *proxy) cancel(line []byte, m *message) act {
 			s.stopping = true
 			time.AfterFunc(p.opts.cancelGrace(), func() { p.giveUp(s) })
 		}
-		return err
+		return nil
 	}
 }
 

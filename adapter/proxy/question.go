@@ -173,7 +173,10 @@ func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Contex
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })
-	q := &question{session: session, cancel: cancel}
+	q := &question{session: session, cancel: func(cause error) {
+		cancel(cause)
+		p.calls.giveUp() // the editor knows before the agent says anything about it
+	}}
 	p.open[id] = q
 	p.asking.Add(1)
 	return ctx, p.asker, func(line []byte) {

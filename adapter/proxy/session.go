@@ -136,6 +136,12 @@ func (s *session) seen() bool {
 	return slices.ContainsFunc(s.running, func(r *prompt) bool { return r.as != "" })
 }
 
+// unseen reports whether the agent has a prompt that was ended for a question in
+// the conversation, and that no reply has taken up again: the question is gone.
+func (s *session) unseen() bool {
+	return slices.ContainsFunc(s.running, func(r *prompt) bool { return r.parked && r.as == "" })
+}
+
 // take removes a running prompt by the id that the agent has for it.
 func (s *session) take(id string) *prompt {
 	for i, r := range s.running {

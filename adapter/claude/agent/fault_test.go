@@ -241,15 +241,6 @@ func (x *faulty) buries() {
 		failed := func() bool { return x.e.tool(x.session, x.waits)["status"] == "failed" }
 		require.Eventually(x, failed, patience, time.Millisecond)
 		x.running = x.e.prompt(x.session, "more")
-		if strings.Contains(x.Name(), "Proxied") {
-			// The end of the turn is on its way through the proxy: the prompt may
-			// cross it, and is one like any other then.
-			if <-x.running.done; x.running.err == nil {
-				x.running = x.e.prompt(x.session, "more")
-				<-x.running.done
-			}
-			return
-		}
 	}
 	x.running.fails("Claude Code")
 }

@@ -65,7 +65,7 @@ func (s *soakSession) says(text string) {
 // may fail with it, or be taken for answers that go nowhere. A CLI that was idle
 // when it froze, or became deaf, swallows one: then the user stops it.
 func (s *soakSession) mourns() *turn {
-	for crossed := false; ; {
+	for {
 		turn := s.e.prompt(s.id, "more;")
 		select {
 		case <-turn.done:
@@ -74,10 +74,6 @@ func (s *soakSession) mourns() *turn {
 			<-turn.done
 		}
 		if turn.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
-			continue
-		}
-		if turn.err == nil && !crossed && strings.Contains(s.Name(), "Proxied") {
-			crossed = true // the end of the turn may be on its way through the proxy
 			continue
 		}
 		return turn

@@ -114,8 +114,9 @@ type setting struct {
 }
 
 // write puts a file into the home.
-func (s *setting) write(name, text string) {
-	path := filepath.Join(s.home, name)
+func (s *setting) write(name, text string) { s.put(filepath.Join(s.home, name), text) }
+
+func (s *setting) put(path, text string) {
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), fs.FileMode(0o600))

@@ -2,6 +2,7 @@ package realtest
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/acp-bridge/acp-bridge/adapter/proxy/modeltest"
 )
@@ -101,7 +102,7 @@ func droid(s *setting) (args, env []string) {
 }
 
 func nanocoder(s *setting) (args, env []string) {
-	s.write("../work/agents.config.json", fmt.Sprintf(`{"nanocoder":{"providers":[{"name":"fake","baseUrl":%q,
+	s.put(filepath.Join(s.work, "agents.config.json"), fmt.Sprintf(`{"nanocoder":{"providers":[{"name":"fake","baseUrl":%q,
 "apiKey":"fake","models":[%q]}]}}`, s.url+"/v1", modeltest.Model))
 	return []string{"--acp"}, nil
 }

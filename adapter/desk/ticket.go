@@ -36,8 +36,12 @@ type Ticket struct {
 // settled. After an error nothing may be shown.
 func (t *Ticket) Turn() error {
 	select {
-	case <-t.first:
-	case <-t.ctx.Done():
+	case <-t.first: // as nearly always
+	default:
+		select {
+		case <-t.first:
+		case <-t.ctx.Done():
+		}
 	}
 	if !t.show() {
 		<-t.ctx.Done()

@@ -150,7 +150,7 @@ func (s *secrets) holds(b []byte) bool {
 // is named like a secret, and what stands in the addresses and arguments of MCP
 // servers. A prompt is not searched: what a user writes has no names.
 func (s *secrets) learn(line []byte) {
-	if (mayTeach(line) || s.fields.Load() != nil) && gjson.GetBytes(line, "method").Str != "session/prompt" && clean.ValidJSON(line) {
+	if (teaching.mayBeIn(line) || s.fields.Load() != nil) && gjson.GetBytes(line, "method").Str != "session/prompt" && clean.ValidJSON(line) {
 		s.read(line)
 	}
 }
@@ -175,7 +175,7 @@ func (s *secrets) read(line []byte) {
 
 // learnForm remembers which fields of a form take a secret.
 func (s *secrets) learnForm(line []byte) {
-	if !bytes.Contains(line, []byte("requested")) || !clean.ValidJSON(line) {
+	if !bytes.Contains(line, []byte("chema")) || !secretFields.mayBeIn(line) || !clean.ValidJSON(line) {
 		return
 	}
 	var keys []string
@@ -199,43 +199,6 @@ func (s *secrets) learnForm(line []byte) {
 func (s *secrets) answers(at place) bool {
 	keys := s.fields.Load()
 	return keys != nil && at.of == "content" && !at.name && slices.Contains(*keys, at.key)
-}
-
-// teaching are the words of which each line that learn takes something from has
-// one: those of secretWords, and the names of what else is searched.
-var teaching = [...]string{
-	"key", "token", "secret", "passw", "passphrase", "authorization", "headers", "cookie", "credential", "env", "url", "args",
-}
-
-// beginnings has the first two letters of each teaching word, whatever their case.
-var beginnings = func() (t [1 << 10]bool) {
-	for _, word := range teaching {
-		t[pair(word[0], word[1])] = true
-	}
-	return t
-}()
-
-func pair(a, b byte) int { return int(a&31)<<5 | int(b&31) }
-
-// mayTeach reports whether a line is worth reading for its secrets. Most are not,
-// and each answer of the user comes in such a line. A name that is not written
-// letter by letter, in ASCII, may be any.
-func mayTeach(line []byte) bool {
-	for i := range len(line) - 1 {
-		a, b := line[i], line[i+1]
-		if a|b >= 0x80 || a == '\\' && b == 'u' {
-			return true
-		}
-		if !beginnings[pair(a, b)] {
-			continue
-		}
-		for _, word := range teaching {
-			if len(line)-i >= len(word) && strings.EqualFold(string(line[i:i+len(word)]), word) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 var errUnreadable = errors.New("the line is not JSON")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,8 +14,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 func TestHideLine(t *testing.T) {
@@ -161,13 +164,34 @@ func FuzzMayTeach(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var s secrets
-		if s.read(line); !mayTeach(line) {
+		if s.read(line); !teaching.mayBeIn(line) {
 			require.Empty(t, s.all(), "%s", line)
 		}
 	})
 }
 
 func TestAnswersTeachNothing(t *testing.T) {
-	require.False(t, mayTeach([]byte(`{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"2"}}}`)))
-	require.True(t, mayTeach([]byte(`{"jsonrpc":"2.0","id":7,"result":{"action":"accept","content":{"Api_Key":"x"}}}`)))
+	require.False(t, teaching.mayBeIn([]byte(`{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"2"}}}`)))
+	require.True(t, teaching.mayBeIn([]byte(`{"jsonrpc":"2.0","id":7,"result":{"action":"accept","content":{"Api_Key":"x"}}}`)))
+}
+
+// A form that is not read for its fields has none that takes a secret.
+func FuzzSecretFields(f *testing.F) {
+	for _, properties := range []string{
+		`{"a":{"type":"string","format":"password"}}`, `{"a":{"type":"string","writeOnly":true}}`, `{"apiKey":{"type":"string"}}`,
+		`{"PIN":{"type":"string"}}`, `{"a":{"type":"string","title":"Your OTP"}}`, `{"a":{"type":"string","description":"pass\u0077d"}}`,
+		`{"a":{"type":"string","title":"Which database?"}}`, "{\"to\u212aen\":{\"type\":\"string\"}}",
+	} {
+		f.Add([]byte(properties))
+	}
+	f.Fuzz(func(t *testing.T, properties []byte) {
+		line := fmt.Appendf(nil, `{"params":{"requestedSchema":{"properties":%s}}}`, properties)
+		if !secretFields.mayBeIn(line) {
+			require.Empty(t, ask.SecretFields(json.RawMessage(gjson.GetBytes(line, "params.requestedSchema").Raw)), "%s", line)
+		}
+	})
+}
+
+func TestQuestionsHaveNoSecretFields(t *testing.T) {
+	require.False(t, secretFields.mayBeIn([]byte(`{"method":"elicitation/create","params":{"requestedSchema":{"type":"object","properties":{"q1":{"type":"string","title":"Which database?","oneOf":[{"const":"0","title":"PostgreSQL"}]}}}}}`)))
 }

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trimSoon gives back the pages of the program's code that were needed to start
+// trimSoon gives back the pages of the program's file that were needed to start
 // and are not needed to serve; the kernel reads them again when they are. Much of
-// the code is that of other commands, and an editor keeps an agent running all
-// day.
+// it is for other commands, and an editor keeps an agent running all day.
 func trimSoon() (stop func()) {
 	first := time.AfterFunc(50*time.Millisecond, trim)
 	second := time.AfterFunc(2*time.Second, trim)
@@ -28,18 +27,25 @@ func trim() {
 	if err != nil {
 		return
 	}
-	f, err := os.Open("/proc/self/maps")
+	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
 	}
 	defer f.Close()
+	var begin, end uintptr
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var begin, end uintptr
-		// Code alone: nothing writes to it, so that the file still has it all.
-		if line := lines.Text(); strings.HasSuffix(line, exe) && strings.Contains(line, " r-xp ") {
-			if _, err := fmt.Sscanf(line, "%x-%x", &begin, &end); err == nil && begin < end {
+		line := lines.Text()
+		switch {
+		case strings.HasSuffix(line, exe) && (strings.Contains(line, " r-xp ") || strings.Contains(line, " r--p ")):
+			if _, err := fmt.Sscanf(line, "%x-%x", &begin, &end); err != nil || begin >= end {
+				begin, end = 0, 0
+			}
+		case strings.HasPrefix(line, "Anonymous:"):
+			// None of its pages was ever written to: the file still has them all.
+			if strings.HasSuffix(line, " 0 kB") && end != 0 {
 				_, _, _ = unix.Syscall(unix.SYS_MADVISE, begin, end-begin, unix.MADV_DONTNEED)
 			}
+			begin, end = 0, 0
 		}
 	}
 }

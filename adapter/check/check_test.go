@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // client is an editor whose user does what the steps say, as far as it can.
 type client struct {

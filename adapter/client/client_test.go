@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // chat is a client in lines, joined to an agent by a real connection.
 type chat struct {

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long anything may take.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // end is one end of a proxied connection, in the hands of a test.
 type end struct {

@@ -36,6 +36,7 @@ var rooms = []struct {
 	{"adapter/claude/...", []string{"adapter/claude", "adapter/conn/...", "display/clean"}},
 	// The front knows no agent.
 	{"adapter/editor", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "convert", "convert/ask", "display/clean"}},
+	{"adapter/internal/scripted", []string{"adapter/editor", "convert"}},
 	{"adapter/terminal", []string{"adapter", "adapter/internal/...", "convert", "convert/ask", "display/clean"}},
 	{"adapter/client", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "adapter/terminal", "adapter/internal/...", "convert", "convert/ask", "display", "display/clean"}},
 }

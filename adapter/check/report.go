@@ -22,14 +22,14 @@ func (r result) line() string {
 }
 
 // report is the table that goes into an issue. It is Markdown.
-func (c *conversation) report() string {
-	w := c.backend.wire
+func (c *check) report() string {
+	w := c.wire
 	w.mu.Lock()
 	client := w.client
 	w.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("---\n\nThat is all. This can be pasted into an issue:\n\n")
-	fmt.Fprintf(&b, "### acp-bridge check-client %s\n\n", clean.Line(c.backend.opts.Version))
+	fmt.Fprintf(&b, "### acp-bridge check-client %s\n\n", clean.Line(c.version))
 	name := "a client that does not say its name (`clientInfo`)"
 	if i := client.ClientInfo; i != nil {
 		name = clean.Line(i.Name + " " + i.Version)
@@ -70,7 +70,7 @@ func cell(s string) string {
 }
 
 // problems are those of all steps, each once.
-func (c *conversation) problems() (list []string) {
+func (c *check) problems() (list []string) {
 	for _, r := range c.results {
 		for _, p := range r.problems {
 			if p = r.what + ": " + p; !slices.Contains(list, p) {
@@ -82,7 +82,7 @@ func (c *conversation) problems() (list []string) {
 }
 
 // rung is the one that a single pick got through on.
-func (c *conversation) rung() string {
+func (c *check) rung() string {
 	for _, r := range c.results {
 		if r.what == "one pick" && len(r.rungs) > 0 {
 			return r.rungs[len(r.rungs)-1]
@@ -92,7 +92,7 @@ func (c *conversation) rung() string {
 }
 
 // advice is the flag that helps, if one does.
-func (c *conversation) advice() string {
+func (c *check) advice() string {
 	var wrong int
 	fast := false
 	for _, r := range c.results {

@@ -8,6 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/scripted"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -16,7 +17,7 @@ import (
 // it in words; fine means that it is what was asked for.
 type step struct {
 	what, todo string
-	run        func(c *conversation, id string) (got string, fine bool)
+	run        func(c *check, id string) (got string, fine bool)
 }
 
 // result is what came of a step.
@@ -57,7 +58,7 @@ func steps() []step {
 }
 
 // play goes on with the check until it ends or a step ends the turn.
-func (c *conversation) play() {
+func (c *check) play() {
 	all := steps()
 	if c.next >= len(all) { // a new run
 		c.next, c.results = 0, nil
@@ -70,9 +71,9 @@ func (c *conversation) play() {
 		c.next++
 		c.say(fmt.Sprintf("\n**Step %d of %d: %s.** %s\n\n", c.next, len(all), s.what, s.todo))
 		r := result{step: s}
-		c.backend.wire.begin()
+		c.wire.begin()
 		r.got, r.fine = s.run(c, "check_"+strconv.Itoa(c.next))
-		r.rungs, r.problems = c.backend.wire.end()
+		r.rungs, r.problems = c.wire.end()
 		c.results = append(c.results, r)
 		if r.got == gone {
 			return
@@ -93,13 +94,11 @@ const (
 )
 
 // questions is a step that asks a call; good judges its outcome.
-func questions(list []convert.Question, good func(convert.Call, convert.Outcome) bool) func(*conversation, string) (string, bool) {
-	return func(c *conversation, id string) (string, bool) {
+func questions(list []convert.Question, good func(convert.Call, convert.Outcome) bool) func(*check, string) (string, bool) {
+	return func(c *check, id string) (string, bool) {
 		call := convert.Call{ID: id, Name: "AskUserQuestion", Questions: list}
 		call.Input, _ = json.Marshal(map[string]any{"questions": list})
-		outcome := make(chan convert.Outcome, 1)
-		c.out.AskQuestion(id, false, call, func(o convert.Outcome) { outcome <- o })
-		o := <-outcome
+		o := scripted.Ask(c.out, call)
 		return describe(o), good(call, o)
 	}
 }
@@ -133,7 +132,7 @@ func dismissed(_ convert.Call, o convert.Outcome) bool {
 }
 
 // serverForm is what an MCP server asks.
-func serverForm(c *conversation, id string) (string, bool) {
+func serverForm(c *check, id string) (string, bool) {
 	form := ask.ServerForm{
 		Server: "check-client", Message: "Where does the service run?", Mode: "form",
 		Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","title":"Name"},"port":{"type":"integer","title":"Port","minimum":1,"maximum":65535}},"required":["name","port"]}`),
@@ -169,7 +168,7 @@ func serverForm(c *conversation, id string) (string, bool) {
 }
 
 // permission is a tool call that needs one.
-func permission(c *conversation, id string) (string, bool) {
+func permission(c *check, id string) (string, bool) {
 	call := acp.ToolCallId(id)
 	c.out.Update(acp.StartToolCall(call, "rm -r build", acp.WithStartKind(acp.ToolKindExecute), acp.WithStartStatus(acp.ToolCallStatusPending)))
 	type reply struct {

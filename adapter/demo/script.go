@@ -6,6 +6,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/scripted"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
@@ -43,20 +45,21 @@ const greeting = "Hello! I am a script: there is no model, no account and no net
 	"But the questions are real: before I set anything up I have three of them.\n"
 
 // play is one turn of the agent.
-func (c *conversation) play(id string) {
+func play(out *editor.Session, id string) {
+	say := func(text string) { out.Text(editor.MessageChunk, text) }
 	for piece := range strings.SplitAfterSeq(greeting, ": ") { // as a model streams
-		c.say(piece)
+		say(piece)
 	}
 	call := Call()
 	call.ID = id
-	switch o := c.ask(call); o.Status {
+	switch o := scripted.Ask(out, call); o.Status {
 	case convert.Answered:
-		c.say(received(call, o))
+		say(received(call, o))
 	case convert.Cancelled:
-		c.say("You cancelled, so I have no answers.")
+		say("You cancelled, so I have no answers.")
 	case convert.Disconnected:
 	default:
-		c.say(fmt.Sprintf("I have no answers: %s.", strings.TrimSuffix(o.Message(), ".")))
+		say(fmt.Sprintf("I have no answers: %s.", strings.TrimSuffix(o.Message(), ".")))
 	}
 }
 

@@ -1,0 +1,28 @@
+class AcpBridge < Formula
+  desc "{{.About}}"
+  homepage "{{.Repository}}"
+  version "{{.Version}}"
+
+{{- range $os, $name := .Systems}}
+
+  on_{{$os}} do
+{{- range $name}}
+    on_{{.Brew}} do
+      url "{{.URL}}"
+      sha256 "{{.Sum}}"
+    end
+{{- end}}
+  end
+{{- end}}
+
+  def install
+    bin.install "acp-bridge", "acp-bridge-hub"
+    generate_completions_from_executable(bin/"acp-bridge", "completion")
+    (man1/"acp-bridge.1").write Utils.safe_popen_read(bin/"acp-bridge", "man")
+  end
+
+  test do
+    assert_match "acp-bridge v#{version}", shell_output("#{bin}/acp-bridge version")
+    assert_match "order-processor", shell_output("#{bin}/acp-bridge demo --answers '[1,[1],\"order-processor\"]'")
+  end
+end

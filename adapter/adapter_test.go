@@ -57,9 +57,9 @@ func TestQuestionsOfASessionTakeTurns(t *testing.T) {
 		require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Selected: []string{"Cache"}}}, first.wait().Answers)
 		require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, second.wait().Answers)
 		require.Equal(t, []string{
-			"one pending Which database?",
+			"one pending Which database?\n\nQuestion 1 of 2.",
 			"one completed Which database? → PostgreSQL",
-			"one:2 pending Which features?",
+			"one:2 pending Which features?\n\nQuestion 2 of 2.",
 			"one:2 completed Which features? → Cache",
 			"two pending Which database?",
 			"two completed Which database? → SQLite",
@@ -111,9 +111,9 @@ func TestCancelEndsTheCallAndItsSiblings(t *testing.T) {
 		require.Empty(t, a.Desk().List())
 		leave()
 		require.Equal(t, []string{
-			"one pending Which database?",
+			"one pending Which database?\n\nQuestion 1 of 3.",
 			"one completed Which database? → SQLite",
-			"one:2 pending Which database?",
+			"one:2 pending Which database?\n\nQuestion 2 of 3.",
 			"one:2 failed Which database? → User cancelled the question",
 		}, e.updates)
 	})

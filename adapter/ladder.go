@@ -195,7 +195,11 @@ func (a *Adapter) stepDown(e *entry, from Rung, why error) {
 	if !errors.Is(why, convert.ErrBadAnswer) && (e.form == nil || !e.form.IsURL() || from != Form) {
 		a.breaks(e.call.Session, from)
 	}
-	a.log.Warn("question goes to the next rung", "session", e.call.Session, "call", e.call.ID, "rung", from.String(), "why", why)
+	what := "question goes to the next rung"
+	if errors.Is(why, errTooFast) {
+		what = "This editor answered by itself; asking in the chat instead."
+	}
+	a.log.Warn(what, "session", e.call.Session, "call", e.call.ID, "rung", from.String(), "why", why)
 }
 
 // maxTries is how often a field of a form is asked for before it is given up.
@@ -361,6 +365,7 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 		case unclear != "":
 			text = unclear + "\n\n" + ask.Message(*asking.Question(), asking.Picked())
 		case step == ask.Dismissed:
+			a.update(e, acp.UpdateAgentMessageText("Question dismissed.\n\n"))
 			return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 		case step == ask.Refused:
 			return declined
@@ -434,5 +439,10 @@ func (a *Adapter) announce(e *entry, q int, again bool) {
 		a.queueUpdate(e, ask.Reannounce(e.call, q, a.opts.Title))
 		return
 	}
-	a.queueUpdate(e, ask.Announce(e.call, q, a.opts.Title))
+	update := ask.Announce(e.call, q, a.opts.Title)
+	if !a.usable(e, Permission) && update.ToolCall != nil {
+		// The question stands in the conversation, and terminals show what is here.
+		update.ToolCall.RawInput = nil
+	}
+	a.queueUpdate(e, update)
 }

@@ -153,7 +153,7 @@ func TestChatWithTheBridge(t *testing.T) {
 	require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Auth, Metrics"}`,
 		gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
 	require.Contains(t, out, "> hi\n\nLet me ask.\n")
-	require.Contains(t, out, "✓ Database\n  Which database? → SQLite\n  Which features? → Auth, Metrics\n\nNoted.\n\n> and now?\n\nBye.\n")
+	require.Contains(t, out, "✓ Database → SQLite; Features → Auth, Metrics\n  Which database? → SQLite\n  Which features? → Auth, Metrics\n\nNoted.\n\n> and now?\n\nBye.\n")
 }
 
 // However the agent asks, the answer is the same.

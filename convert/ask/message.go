@@ -34,6 +34,7 @@ func Message(q convert.Question, picked []int) string {
 			b.WriteString("\n" + strconv.Itoa(i+1) + ". " + optionName(&q.Options[i]))
 		}
 	}
+	b.WriteString(previews(&q))
 	b.WriteString("\n\n" + messageHelp(q, len(picked) > 0))
 	return b.String()
 }

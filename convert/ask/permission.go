@@ -58,11 +58,23 @@ func (a *Asking) Request() acp.RequestPermissionRequest {
 			Kind:       &kind,
 			Status:     &status,
 			RawInput:   rawInput{question.Text, question.Header},
-			Content:    textContent(shownText(c, q)),
+			Content:    textContent(shownText(c, q) + a.roundText()),
 		},
 		Options: a.options(),
 		Meta:    a.meta(),
 	}
+}
+
+// roundText says that several options can be picked, one a round: nothing else
+// tells the first round from a question that takes one.
+func (a *Asking) roundText() string {
+	switch {
+	case !a.Question().MultiSelect || a.opts.Aware:
+		return ""
+	case len(a.picked) == 0:
+		return "\n\nPick several, one at a time, then Done."
+	}
+	return "\n\nPicked so far: " + names(a.Question(), a.picked) + ". Pick more, or Done."
 }
 
 // rawInput is what a client gets of the tool's input: the question, as given.
@@ -169,6 +181,9 @@ func names(q *convert.Question, picked []int) string {
 	labels := make([]string, len(picked))
 	for i, p := range picked {
 		labels[i] = clean.Line(q.Options[p].Label)
+		if strings.Contains(labels[i], ",") {
+			labels[i] = `"` + labels[i] + `"`
+		}
 	}
 	return strings.Join(labels, ", ")
 }

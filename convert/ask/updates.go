@@ -62,23 +62,24 @@ func Reannounce(c convert.Call, q int, style TitleStyle) acp.SessionUpdate {
 
 // Complete is the update that ends question q with `question → answer`.
 func Complete(c convert.Call, q int, a convert.Answer) acp.SessionUpdate {
-	return finish(ToolCallID(c, q), acp.ToolCallStatusCompleted, recordLine(c, q, a))
+	return finish(ToolCallID(c, q), acp.ToolCallStatusCompleted, ended(c, q, answerText(a)), recordLine(c, q, a))
 }
 
 // CompleteAll is the update that ends a call whose questions were shown as
 // one, with one line for each question.
 func CompleteAll(c convert.Call, answers []convert.Answer) acp.SessionUpdate {
-	lines := make([]string, 0, len(answers))
+	lines, titles := make([]string, 0, len(answers)), make([]string, 0, len(answers))
 	for i, a := range answers {
 		lines = append(lines, recordLine(c, i, a))
+		titles = append(titles, ended(c, i, answerText(a)))
 	}
-	return finish(c.ID, acp.ToolCallStatusCompleted, strings.Join(lines, "\n\n"))
+	return finish(c.ID, acp.ToolCallStatusCompleted, strings.Join(titles, "; "), strings.Join(lines, "\n\n"))
 }
 
 // Fail is the update that ends question q without an answer, with the reason.
 func Fail(c convert.Call, q int, o convert.Outcome) acp.SessionUpdate {
 	text := recordName(c, q) + " → " + clean.Line(why(o))
-	return finish(ToolCallID(c, q), acp.ToolCallStatusFailed, text)
+	return finish(ToolCallID(c, q), acp.ToolCallStatusFailed, ended(c, q, unanswered(o)), text)
 }
 
 // FailAll is the update that ends a call whose questions were shown as one,
@@ -88,7 +89,7 @@ func FailAll(c convert.Call, o convert.Outcome) acp.SessionUpdate {
 	for i := range c.Questions {
 		lines[i] = recordName(c, i) + " → " + clean.Line(why(o))
 	}
-	return finish(c.ID, acp.ToolCallStatusFailed, strings.Join(lines, "\n\n"))
+	return finish(c.ID, acp.ToolCallStatusFailed, ended(c, 0, unanswered(o)), strings.Join(lines, "\n\n"))
 }
 
 // why is the reason for people.
@@ -99,8 +100,27 @@ func why(o convert.Outcome) string {
 	return o.Message()
 }
 
-func finish(id string, status acp.ToolCallStatus, text string) acp.SessionUpdate {
+// unanswered is how a question ended, for a title.
+func unanswered(o convert.Outcome) string {
+	switch o.Status {
+	case convert.Cancelled:
+		return "dismissed"
+	case convert.Declined:
+		return "declined"
+	}
+	return "not answered"
+}
+
+// ended is the title of question q when it is over: `Database → SQLite`. Clients
+// show it in place of the content, and some show the last update alone.
+func ended(c convert.Call, q int, how string) string {
+	return title(c, q, TitleHeader) + " → " + how
+}
+
+func finish(id string, status acp.ToolCallStatus, title, text string) acp.SessionUpdate {
 	return acp.UpdateToolCall(acp.ToolCallId(id),
+		acp.WithUpdateTitle(clean.Truncate(title, maxTitle)),
+		acp.WithUpdateKind(acp.ToolKindOther),
 		acp.WithUpdateStatus(status),
 		acp.WithUpdateContent(textContent(text)))
 }
@@ -115,13 +135,17 @@ func recordName(c convert.Call, q int) string {
 }
 
 func recordLine(c convert.Call, q int, a convert.Answer) string {
-	text := "(not answered)"
-	if !a.Empty() {
-		items := a.Items()
-		for i := range items {
-			items[i] = clean.Line(items[i])
-		}
-		text = convert.WithNote(strings.Join(items, ", "), clean.Line(a.Note))
+	return recordName(c, q) + " → " + answerText(a)
+}
+
+// answerText is an answer for people, in one line.
+func answerText(a convert.Answer) string {
+	if a.Empty() {
+		return "(not answered)"
 	}
-	return recordName(c, q) + " → " + text
+	items := a.Items()
+	for i := range items {
+		items[i] = clean.Line(items[i])
+	}
+	return convert.WithNote(strings.Join(items, ", "), clean.Line(a.Note))
 }

@@ -1,6 +1,9 @@
 package ask
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -30,5 +33,30 @@ func Behind(c convert.Call, text string) string {
 	return text
 }
 
-// shownText is the text of question q as the tool call shows it.
-func shownText(c convert.Call, q int) string { return Behind(c, clean.Block(c.Questions[q].Text)) }
+// shownText is the text of question q as the tool call shows it: with its place
+// among the others, and with the previews of its options, which few clients show
+// otherwise.
+func shownText(c convert.Call, q int) string {
+	text := Behind(c, clean.Block(c.Questions[q].Text))
+	if n := len(c.Questions); n > 1 && c.Server == "" {
+		text += "\n\nQuestion " + strconv.Itoa(q+1) + " of " + strconv.Itoa(n) + "."
+	}
+	return text + previews(&c.Questions[q])
+}
+
+// previews are those of a question's options, each in a block of its own.
+func previews(q *convert.Question) string {
+	var b strings.Builder
+	for i := range q.Options {
+		preview := strings.Trim(clean.Block(q.Options[i].Preview), "\n")
+		if clean.Blank(preview) {
+			continue
+		}
+		fence := "```"
+		for strings.Contains(preview, fence) {
+			fence += "`"
+		}
+		b.WriteString("\n\n" + clean.Line(q.Options[i].Label) + ":\n\n" + fence + "\n" + preview + "\n" + fence)
+	}
+	return b.String()
+}

@@ -1,15 +1,3 @@
-// Command acp-bridge-bench measures acp-bridge against floors, in one run and one table:
-//
-//	go run ./cmd/acp-bridge-bench            # under a minute
-//	go run ./cmd/acp-bridge-bench --quick    # some seconds
-//	go run ./cmd/acp-bridge-bench --agent other='npx some-agent'
-//	go run ./cmd/acp-bridge-bench --only questions --rounds 20
-//
-// The floors are a scripted stand-in for Claude Code driven directly, a minimal
-// adapter written with the standard library alone, and the SDK's own round trip;
-// for the proxy, a program that copies lines.
-// It needs Linux and Go, and talks to nobody. With ACP_BRIDGE_REAL_CLAUDE set to the
-// path of Claude Code it also opens sessions with the real one, offline.
 package main
 
 import (

@@ -1,5 +1,3 @@
-// Command acp-bridge lets ACP editors show the questions that coding agents
-// ask. See acp-bridge help.
 package main
 
 import (

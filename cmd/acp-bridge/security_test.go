@@ -73,13 +73,19 @@ func TestNothingIsRunThroughAShell(t *testing.T) {
 	require.NoFileExists(t, "pwned")
 }
 
-// Every test that the README's security notes name is there.
-func TestReadmeNamesSecurityTests(t *testing.T) {
-	data, err := os.ReadFile("../../README.md")
+// Every test that the package's security notes name is there. The README points to
+// them.
+func TestNotesNameSecurityTests(t *testing.T) {
+	data, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	_, notes, found := strings.Cut(string(data), "\n## Security\n")
+	text := strings.ReplaceAll(string(data), "\n//   ", "\n")
+	_, notes, found := strings.Cut(text, "\n// # Security\n//\n")
 	require.True(t, found)
-	notes, _, _ = strings.Cut(notes, "\n## ")
+	notes, _, _ = strings.Cut(notes, "\npackage main")
+	notes = strings.TrimPrefix(strings.ReplaceAll(notes, "\n//\n", "\n\n"), "// ")
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "go doc ./cmd/acp-bridge")
 	there := map[string]bool{}
 	sources(t, func(path string, file *ast.File) {
 		dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../")

@@ -58,10 +58,9 @@ acp-bridge doctor --editor zed --agent gemini.
 // behindProxy are the editor's settings with another agent in the place of Claude
 // Code, and the arguments that start it.
 func (e editorSettings) behindProxy(p proxy.Profile) (editorSettings, []string) {
-	const guard = `"--guard-auto-answers" }`
 	flags := append([]string{"proxy", "--"}, p.Start...)
-	if strings.Contains(e.settings, guard) { // the command comes before its flags
-		e.settings = strings.ReplaceAll(e.settings, guard, `"proxy", `+guard)
+	if strings.Contains(e.settings, messageArgs) { // the command comes before its flags
+		e.settings = strings.ReplaceAll(e.settings, messageArgs, `"proxy", `+messageArgs)
 		flags = flags[1:]
 	}
 	e.settings = strings.ReplaceAll(e.settings, "Claude Code (acp-bridge)", p.Title+" (acp-bridge)")

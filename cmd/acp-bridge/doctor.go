@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -71,6 +72,7 @@ func (o *doctorOptions) run(ctx context.Context, s streams) error {
 		}
 		return printEditor(s, o.editor, o.agent, ownPath(), flags, o.asJSON)
 	}
+	mendEnvironment()
 	findings := examine(ctx, o.claude)
 	if err := printFindings(s, findings, o.asJSON); err != nil {
 		return err
@@ -249,8 +251,12 @@ func printClients(s streams, asJSON bool) error {
 		rows = append(rows, row)
 	}
 	if asJSON {
-		return printJSON(s, map[string]any{"clients": rows})
+		return printJSON(s, map[string]any{"clients": rows, "editors": editor.Editors()})
 	}
+	if err := printSeen(s); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.out, "\nWhat acp-bridge knows of editors by name:")
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "EDITOR\tclientInfo.name\tASKED FIRST BY\tTITLE\tGUARD\tWHY")
 	for _, r := range rows {
@@ -273,4 +279,26 @@ one answers by itself, start acp-bridge with --guard-auto-answers; if it shows n
 options, with --ask %s.
 `, adapter.Form, adapter.Permission, adapter.Conversation)
 	return err
+}
+
+// printSeen prints how questions look in each editor.
+func printSeen(s streams) error {
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "EDITOR\tQUESTIONS COME AS\tSEVERAL PICKS\tOWN WORDS\tDISMISS\t")
+	var notes []string
+	for _, e := range editor.Editors() {
+		mark := ""
+		if e.Note != "" {
+			notes = append(notes, e.Editor+": "+e.Note+".")
+			mark = "(" + strconv.Itoa(len(notes)) + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Editor, e.Asked, e.Several, e.Own, e.Dismiss, mark)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, n := range notes {
+		fmt.Fprintf(s.out, "%s", indented(wrap("("+strconv.Itoa(i+1)+") "+n, helpWidth), ""))
+	}
+	return nil
 }

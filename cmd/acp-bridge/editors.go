@@ -40,13 +40,16 @@ func (e editorSettings) with(path string, flags ...string) string {
 		settings = strings.NewReplacer(
 			`"args": []`, `"args": [`+list+`]`,
 			`args = {}`, `args = { `+list+` }`,
-			`"--guard-auto-answers" }`, `"--guard-auto-answers", `+list+` }`,
+			messageArgs, strings.TrimSuffix(messageArgs, " }")+`, `+list+` }`,
 			`{ "COMMAND" }`, `{ "COMMAND", `+list+` }`,
 			`("COMMAND")`, `("COMMAND" `+strings.Join(quoted, " ")+`)`,
 		).Replace(settings)
 	}
 	return strings.ReplaceAll(settings, `"COMMAND"`, quote(path))
 }
+
+// messageArgs are arguments that settings have of their own.
+const messageArgs = `"--ask", "message" }`
 
 // shellQuote is a word for a shell.
 func shellQuote(s string) string {
@@ -83,6 +86,7 @@ var editors = []editorSettings{
           name = "acp_bridge",
           formatted_name = "Claude Code (acp-bridge)",
           commands = { default = { "COMMAND" } },
+          env = { CLAUDE_CODE_OAUTH_TOKEN = function() return vim.env.CLAUDE_CODE_OAUTH_TOKEN end },
         })
       end,
     },
@@ -94,11 +98,11 @@ var editors = []editorSettings{
   acp_providers = {
     ["acp-bridge"] = {
       command = "COMMAND",
-      args = { "--guard-auto-answers" },
-      env = {},
+      args = { "--ask", "message" },
+      env = vim.fn.environ(),
     },
   },
-})`, "avante approves by itself unless told otherwise, and does not say who it is: keep --guard-auto-answers."},
+})`, "Questions come as messages in the chat: avante approves permission requests by itself, or sends no pick. It passes on no environment but the one above."},
 	{"agentic", "Neovim, agentic.nvim", "your Neovim configuration", `require("agentic").setup({
   provider = "acp-bridge",
   acp_providers = {
@@ -109,7 +113,11 @@ var editors = []editorSettings{
     },
   },
 })`, ""},
-	{"emacs", "Emacs, agent-shell", "your Emacs configuration", `(setq agent-shell-anthropic-claude-acp-command '("COMMAND"))`, ""},
+	{"emacs", "Emacs, agent-shell", "your Emacs configuration", `(setq agent-shell-anthropic-claude-acp-command '("COMMAND"))`,
+		`With an API key in place of a login, which agent-shell takes away otherwise:
+(setq agent-shell-anthropic-authentication
+      (agent-shell-anthropic-make-authentication
+       :api-key (lambda () (getenv "ANTHROPIC_API_KEY"))))`},
 	{"vscode", "VS Code, ACP Client", "settings.json", `"acp.agents": {
   "Claude Code (acp-bridge)": {
     "command": "COMMAND",
@@ -117,7 +125,8 @@ var editors = []editorSettings{
     "env": {}
   }
 }`, ""},
-	{"acpx", "acpx", "the command line", `acpx --agent COMMAND 'your prompt'`, "A question ends the turn; the next prompt is the answer."},
+	{"acpx", "acpx", "the command line", `acpx --ttl 0 --agent COMMAND sessions new
+acpx --ttl 0 --agent COMMAND 'your prompt'`, "A question ends the turn; the next prompt is the answer. To dismiss one, send prompt cancel: cancel alone is a command of acpx. Without --ttl 0 acpx ends the agent after five minutes, and the question with it."},
 }
 
 // printEditor prints the settings of one editor, with flags for acp-bridge; an

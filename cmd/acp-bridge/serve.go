@@ -68,6 +68,7 @@ func serveCommand(fs *flagSet) runner {
 			fmt.Fprint(s.err, terminalHint)
 			return exitError{exitUsage}
 		}
+		mendEnvironment()
 		return serve(ctx, o.agent, o.log, o.hub, s)
 	}
 }

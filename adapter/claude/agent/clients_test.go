@@ -1,7 +1,7 @@
 package agent_test
 
 import (
-	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +13,11 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	editorpkg "github.com/acp-bridge/acp-bridge/adapter/editor"
 )
 
 // row is one client: what it says of itself, what it shows, what it sends. The
-// rows are those of the README; what they do was seen or read, see clients.go.
+// rows are those of editor.Editors; what they do was seen or read, see clients.go.
 type row struct {
 	name string
 	info string // clientInfo.name; none is sent if it is empty
@@ -32,6 +33,9 @@ type row struct {
 	// types is set if a parked question is dismissed by a word; otherwise by
 	// session/cancel.
 	types bool
+	// wraps is set if what is typed comes in a wrapping of the client's own, with
+	// a link and earlier messages.
+	wraps bool
 	// rung is how a pick gets to the agent, words how typed text does.
 	rung, words string
 	// proxied puts the proxy between the client and the agent.
@@ -41,6 +45,7 @@ type row struct {
 var (
 	guarded    = agent.Options{Guard: true}
 	permission = agent.Options{First: adapter.Permission}
+	message    = agent.Options{First: adapter.Conversation}
 )
 
 var rows = []row{
@@ -52,9 +57,9 @@ var rows = []row{
 	{name: "agentic.nvim", info: "Agentic.nvim", replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
 	{name: "CodeCompanion.nvim", info: "CodeCompanion.nvim", rung: "message"},
 	{name: "CodeCompanion.nvim, --ask permission", info: "CodeCompanion.nvim", opts: permission, replies: always(-1, byHand), types: true, rung: "message"},
-	{name: "avante.nvim", opts: guarded, replies: always(-1, time.Millisecond), types: true, rung: "message"},
-	{name: "avante.nvim, inline", opts: guarded, replies: withoutID, dismisses: stopped, rung: "message"},
-	{name: "avante.nvim, popup", opts: guarded, replies: always(-1, byHand), types: true, rung: "message"},
+	{name: "avante.nvim", opts: message, types: true, wraps: true, rung: "message"},
+	{name: "avante.nvim, inline", opts: guarded, wraps: true, replies: withoutID, dismisses: stopped, rung: "message"},
+	{name: "avante.nvim, popup", opts: guarded, wraps: true, replies: always(-1, byHand), types: true, rung: "message"},
 	{name: "acpx", info: "acpx", types: true, rung: "message"},
 	{name: "acpx, --ask permission, no terminal", info: "acpx", opts: permission, replies: dismissesItself(20 * time.Millisecond), types: true, rung: "message"},
 	{name: "acpx, --ask permission, approve-all", info: "acpx", opts: permission, replies: always(0, 24*time.Millisecond), types: true, rung: "message"},
@@ -128,22 +133,13 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// The README's table of editors names every run, and none that is not there.
-func TestReadmeNamesTheRuns(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(readme), "### Editors\n")
-	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n###")
+// The table of editors that doctor --clients prints names every run, and none
+// that is not there.
+func TestTableNamesTheRuns(t *testing.T) {
 	var named, have []string
-	for line := range strings.Lines(section) {
-		cells := strings.Split(strings.TrimSpace(line), "|")
-		if len(cells) < 8 || strings.HasPrefix(cells[1], "---") || strings.HasPrefix(cells[1], " editor") {
-			continue
-		}
-		for _, name := range strings.Split(cells[6], ";") {
-			named = append(named, strings.Trim(name, " `"))
-		}
+	for _, e := range editorpkg.Editors() {
+		require.NotEmpty(t, e.Runs, e.Editor)
+		named = append(named, e.Runs...)
 	}
 	for _, r := range rows {
 		have = append(have, r.name)
@@ -264,11 +260,29 @@ func (c *client) converse(running *turn) acp.StopReason {
 				c.e.cancel(c.session)
 				return ""
 			}
-			running = c.e.prompt(c.session, c.user.writes(shown))
+			running = c.types(c.user.writes(shown))
 		case <-time.After(patience):
 			require.Fail(c.t, "nothing happens")
 		}
 	}
+}
+
+// types sends what the user typed as the client does.
+func (c *client) types(text string) *turn {
+	if !c.row.wraps {
+		return c.e.prompt(c.session, text)
+	}
+	wrapped := func(tag, text string) object {
+		return object{"type": "text", "text": "<" + tag + ">" + text + "</" + tag + ">"}
+	}
+	blocks := []object{
+		wrapped("previous_user_message", text), wrapped("previous_user_message", "hi"),
+		wrapped("system_context", "You are helpful."),
+	}
+	if strings.Trim(text, "0123456789, ") == "" || text == "cancel" { // beside own words it stays
+		blocks = slices.Insert(blocks, 0, object{"type": "resource_link", "name": "file.txt", "uri": "file:///src/file.txt"})
+	}
+	return c.e.promptBlocks(c.session, string(jsonOf(c.t, blocks)))
 }
 
 // answer does what the client does with a request.

@@ -30,7 +30,7 @@
 //     the agent withdrew, or that was answered elsewhere, answer no other one:
 //     `adapter/editor TestWalk` (every order of a few events), `adapter/editor TestSimulation`
 //     (people who write slowly, lines that cross; each life is given by its seed, CI
-//     plays a million steps: `-sim.steps 1000000 -sim.first 0`).
+//     plays a million steps: `-sim.steps 1000000`).
 //   - A repository cannot bring answers along: those in `.acp-bridge` count only for
 //     questions that this user's acp-bridge asked: `adapter/desk/files TestForeign`.
 //   - No answer is lost or made up when the CLI or the editor dies, freezes, stalls,

@@ -9,9 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -90,25 +88,6 @@ func TestTraceOfOthersIsClosed(t *testing.T) {
 	info, err := os.Stat(name)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-}
-
-// A pipe nobody reads does not hold up the start.
-func TestLogToAPipe(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "pipe")
-	require.NoError(t, syscall.Mkfifo(name, 0o600))
-	for _, l := range []logOptions{{file: name}, {trace: name}} {
-		done := make(chan error, 1)
-		go func() {
-			_, _, _, err := l.open(streams{err: &bytes.Buffer{}})
-			done <- err
-		}()
-		select {
-		case err := <-done:
-			require.EqualError(t, err, name+" is a pipe, expected a file")
-		case <-time.After(10 * time.Second):
-			require.Fail(t, "it waits for a reader")
-		}
-	}
 }
 
 // Whatever passes on a wire, its trace is a line of JSON, and no secret is in it,

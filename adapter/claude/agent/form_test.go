@@ -3,7 +3,6 @@ package agent_test
 import (
 	"encoding/json"
 	"strings"
-	"syscall"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -58,7 +57,7 @@ func TestFormEndsRight(t *testing.T) {
 			turn.ends(acp.StopReasonEndTurn)
 		}, "none"},
 		"CLI dies": {func(e *editor, cli *ct.CLI, s string, turn *turn) {
-			require.NoError(t, syscall.Kill(cli.Starts()[0].Pid, syscall.SIGKILL))
+			kill(t, cli.Starts()[0].Pid)
 			turn.fails("ended by a signal")
 		}, "none"},
 		"editor gone": {func(e *editor, _ *ct.CLI, _ string, _ *turn) { e.leave() }, "cancel or none"},

@@ -2,7 +2,6 @@ package agent_test
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -119,7 +118,7 @@ func record(cli *ct.CLI) string {
 // was meant for it: it ends with that error and is not sent.
 func TestDeathWhileIdle(t *testing.T) {
 	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string) {
-		require.NoError(t, syscall.Kill(cli.Starts()[0].Pid, syscall.SIGKILL))
+		kill(t, cli.Starts()[0].Pid)
 		if r != nil {
 			<-r.withdrawn
 		} else {

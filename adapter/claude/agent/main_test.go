@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
+
+var soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's first life does, and the steers at random; 0 chooses")
 
 func TestMain(m *testing.M) {
 	claudetest.Main()

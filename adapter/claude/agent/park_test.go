@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -86,12 +85,12 @@ func TestFloodIsInterrupted(t *testing.T) {
 	t.Run("session/close", func(t *testing.T) {
 		e, cli, s := inWords(t, flood())
 		e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
-		require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH)
+		requireGone(t, cli.Starts()[0].Pid)
 	})
 	t.Run("the editor leaves", func(t *testing.T) {
 		e, cli, _ := inWords(t, flood())
 		e.leave()
-		require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH)
+		requireGone(t, cli.Starts()[0].Pid)
 	})
 }
 
@@ -118,7 +117,7 @@ func TestEditorRestartsWhileAQuestionWaits(t *testing.T) {
 	if reply := cli.Reply("toolu_1"); reply != nil {
 		require.Contains(t, string(reply), `"interrupt":true`, "no turn runs on unattended")
 	}
-	require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH)
+	requireGone(t, cli.Starts()[0].Pid)
 
 	e = serve(t, agent.Options{Claude: cli.Path, First: adapter.Conversation})
 	s := e.ready()

@@ -280,7 +280,7 @@ func TestProcessDiesWhileIdle(t *testing.T) {
 	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
 	for range 20 {
 		starts := cli.Starts()
-		require.NoError(t, syscall.Kill(starts[len(starts)-1].Pid, syscall.SIGKILL))
+		kill(t, starts[len(starts)-1].Pid)
 		if first := e.prompt(s, "hi"); first.failed() {
 			first.fails("Claude Code was ended by a signal")
 		}
@@ -336,7 +336,7 @@ func TestCloseSession(t *testing.T) {
 	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
 	e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+s+`"}`)
 	turn.ends(acp.StopReasonCancelled)
-	require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH, "the process is gone")
+	requireGone(t, cli.Starts()[0].Pid)
 	_, err := e.try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"x"}]}`)
 	require.ErrorContains(t, err, "no session")
 }
@@ -347,7 +347,7 @@ func TestEditorLeaves(t *testing.T) {
 	e.prompt(s, "first")
 	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
 	e.leave()
-	require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH, "the process is gone")
+	requireGone(t, cli.Starts()[0].Pid)
 	require.NotEmpty(t, cli.Controls("interrupt"))
 }
 

@@ -3,7 +3,6 @@ package agent_test
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -190,7 +189,7 @@ func TestCLIWithdrawsAQuestion(t *testing.T) {
 	s := e.ready()
 	turn := e.prompt(s, "hi")
 	r := e.asked("Which database?")
-	require.NoError(t, syscall.Kill(cli.Starts()[0].Pid, syscall.SIGINT))
+	interrupt(t, cli.Starts()[0].Pid)
 	<-r.withdrawn
 	turn.ends(acp.StopReasonCancelled)
 	require.Empty(t, cli.Reply("toolu_1"), "a withdrawn request gets no reply")
@@ -202,7 +201,7 @@ func TestCLIDiesWhileAsking(t *testing.T) {
 	s := e.ready()
 	turn := e.prompt(s, "hi")
 	r := e.asked("Which database?")
-	require.NoError(t, syscall.Kill(cli.Starts()[0].Pid, syscall.SIGKILL))
+	kill(t, cli.Starts()[0].Pid)
 	turn.fails("Claude Code was ended by a signal")
 	<-r.withdrawn
 	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
@@ -331,12 +330,12 @@ func TestParkedQuestion(t *testing.T) {
 	t.Run("the editor leaves", func(t *testing.T) {
 		e, cli, _ := park(t)
 		e.leave()
-		require.ErrorIs(t, syscall.Kill(cli.Starts()[0].Pid, 0), syscall.ESRCH)
+		requireGone(t, cli.Starts()[0].Pid)
 	})
 	t.Run("the CLI dies", func(t *testing.T) {
 		e, cli, s := park(t)
 		pid := cli.Starts()[0].Pid
-		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		kill(t, pid)
 		e.await(s, "failure", func(u gjson.Result) bool { return u.Get("status").Str == "failed" })
 		e.prompt(s, "2").fails("Claude Code was ended by a signal")
 		require.Equal(t, []string{"hi"}, cli.Prompts(), "the prompt is not sent")

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -294,7 +293,7 @@ func killClaude(t *testing.T, session string) {
 		}
 		pid, err := strconv.Atoi(strings.Split(name, "/")[2])
 		require.NoError(t, err)
-		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		kill(t, pid)
 		return
 	}
 	t.Fatal("no process of the session")

@@ -1,3 +1,5 @@
+//go:build unix
+
 package agent_test
 
 import (
@@ -19,7 +21,6 @@ import (
 
 var (
 	soakTime = flag.Duration("soak", 0, "how long TestSoak runs (default: ACP_BRIDGE_SOAK, or 2s)")
-	soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's first life does; 0 chooses")
 	soakMany = flag.Int("soak.questions", 0, "TestSoak runs until that many questions were asked, however long that takes")
 )
 

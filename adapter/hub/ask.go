@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -16,8 +18,11 @@ type Asking struct {
 	Conversation                     string
 	Kind, Title, Agent, Machine, Dir string
 	Detail                           string
-	Dialect                          string
-	Document                         json.RawMessage
+	// Device is whose credential asks. Asker names the process that asks, or is
+	// empty: nobody else may take back what it asks.
+	Device, Asker string
+	Dialect       string
+	Document      json.RawMessage
 	// Call is what is asked. Its ID may be empty.
 	Call convert.Call
 }
@@ -25,27 +30,30 @@ type Asking struct {
 // Ask keeps a question. The same question again is the record that there is: the
 // same id with the same questions until its result was consumed, or the same
 // questions in the same conversation while they are open or their answer has
-// reached nobody.
+// reached nobody. A process that asks under two ids has two questions, and leave
+// for one call is not leave for another.
 func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
-		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir,
+		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
 		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call,
 	}
 	if r.Kind == "" {
 		r.Kind = "question"
 	}
+	if !utf8.ValidString(r.Conversation) || !utf8.ValidString(r.ID) {
+		return nil, fmt.Errorf("%w: expected UTF-8", ErrBadID)
+	}
 	r.Call.Session, r.Call.Input = "", nil
-	r.hash = hashOf(r.Kind, r.Call)
+	r.hash = r.fingerprint()
 	for {
-		known, replaced, generation := b.match(r)
-		if known != nil {
-			b.heard(known)
-			return known, nil
+		found := b.match(r)
+		if found.known != nil {
+			return found.known, nil
 		}
-		if replaced != nil {
+		if found.replaced != nil {
 			end := &End{Outcome: convert.Failed.String(), Reason: "The agent asked something else under the same id"}
-			if _, err := b.settle(ctx, replaced, end); err != nil && !errors.Is(err, ErrSettled) {
+			if _, err := b.settle(ctx, found.replaced, end); err != nil && !errors.Is(err, ErrSettled) {
 				return nil, err
 			}
 		}
@@ -54,7 +62,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			made.ID = "q_" + rand.Text()[:16]
 		}
 		made.Call.ID = made.ID
-		made.key, made.Asked = keyOf(made.Conversation, made.ID, generation), time.Now()
+		made.key, made.Asked = keyOf(made.Conversation, made.ID, found.generation), found.asked
 		switch written, err := b.write(ctx, &made, nil); {
 		case err == nil:
 			return written, nil
@@ -64,29 +72,57 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	}
 }
 
-// match finds the record that is the same question, or one that is open under
-// the same id with other questions, and how many there were under that id.
-func (b *Board) match(r *Record) (known, replaced *Record, generation int) {
+// matched is what a conversation has for a call.
+type matched struct {
+	known    *Record // the same question
+	replaced *Record // open under the same id, with other questions
+	// generation is free under the call's id, and asked is when it is asked:
+	// after all others of the conversation, also when the clock was set back.
+	generation int
+	asked      time.Time
+}
+
+// match finds the record that is the same question. Whoever asks is its asker
+// from then on.
+func (b *Board) match(r *Record) (m matched) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	talk := b.talks[r.Conversation]
-	for i := len(talk) - 1; i >= 0; i-- {
-		o := talk[i]
-		sameID := r.ID != "" && o.ID == r.ID
-		if sameID {
-			generation++
+	m.asked = time.Now().Round(0)
+	var same *Record
+	for _, o := range b.talks[r.Conversation] { // the newest last
+		if !m.asked.After(o.Asked) {
+			m.asked = o.Asked.Add(1)
 		}
+		if r.ID == "" || o.ID != r.ID {
+			if b.sameElsewhere(o, r) {
+				same = o
+			}
+			continue
+		}
+		m.generation = max(m.generation, o.generation()+1)
 		switch {
-		case known != nil:
-		case o.hash == r.hash && sameID && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == ""):
-			known = o
-		case o.hash == r.hash && (o.Open() || o.unheard()):
-			known = o
-		case sameID && o.Open():
-			replaced = o
+		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == ""):
+			m.known = o
+		case o.Open():
+			m.replaced = o
 		}
 	}
-	return known, replaced, generation
+	if m.known == nil {
+		m.known = same
+	}
+	if m.known != nil {
+		b.join(m.known, r)
+	}
+	return m
+}
+
+// sameElsewhere reports whether a call asks what was asked under another id:
+// by a process that is gone, or with no id at all. mu is held.
+func (b *Board) sameElsewhere(o, r *Record) bool {
+	if o.hash != r.hash || !o.Open() && !o.unheard() || r.Kind == "permission" {
+		return false
+	}
+	return r.Asker == "" || r.Asker != b.asker(o)
 }
 
 // unheard reports whether a person has ended the question and no asker knows.

@@ -9,11 +9,14 @@ import (
 )
 
 // find returns the record that ref names: of several with the same id the
-// newest, without an id the open one that was asked first, or the last one if
+// newest, or the one that was asked under that id again; without an id the open one that was asked first, or the last one if
 // none is open.
 func (b *Board) find(ref Ref) (*Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if r := b.records[ref.key]; r != nil {
+		return r, nil
+	}
 	talk := b.talks[ref.Conversation]
 	if len(talk) == 0 {
 		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
@@ -28,6 +31,11 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	}
 	for i := len(talk) - 1; i >= 0; i-- {
 		if talk[i].ID == ref.ID {
+			return talk[i], nil
+		}
+	}
+	for i := len(talk) - 1; i >= 0; i-- {
+		if l := b.leases[talk[i].key]; l != nil && l.also[ref.ID] {
 			return talk[i], nil
 		}
 	}
@@ -125,10 +133,44 @@ type lease struct {
 	until     time.Time
 	listening int // requests that wait for the answer
 	gone      bool
+	// asker is the process that asked last, if it was asked again, and also are
+	// the ids under which it did.
+	asker string
+	also  map[string]bool
 }
 
-// heard notes that the asker of a record is there.
-func (b *Board) heard(r *Record) { b.listen(r)() }
+// join makes whoever asks a call the asker of the record that is the same
+// question. mu is held.
+func (b *Board) join(known, call *Record) {
+	l := b.leases[known.key]
+	if l == nil {
+		return
+	}
+	l.asker = call.Asker
+	if call.ID != "" && call.ID != known.ID {
+		if l.also == nil {
+			l.also = map[string]bool{}
+		}
+		l.also[call.ID] = true
+	}
+	b.hear(known, l)
+	l.until = time.Now().Add(b.opts.Lease)
+}
+
+// hear notes that an asker is there. mu is held.
+func (b *Board) hear(r *Record, l *lease) {
+	if l.gone {
+		l.gone = false
+		b.tell(r.key, false)
+	}
+}
+
+// Foreign reports whether a conversation has a question of another device.
+func (b *Board) Foreign(conversation, device string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.talks[conversation], func(r *Record) bool { return r.Device != device })
+}
 
 // listen notes that the asker of a record is there until done is called, and for
 // a lease longer.
@@ -140,10 +182,7 @@ func (b *Board) listen(r *Record) (done func()) {
 		return func() {}
 	}
 	l.listening++
-	if l.gone {
-		l.gone = false
-		b.tell(r.key, false)
-	}
+	b.hear(r, l)
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -39,6 +41,9 @@ type Record struct {
 	Dir     string `json:"dir,omitempty"`
 	// Detail is what a permission is for, as the agent wrote it.
 	Detail string `json:"detail,omitempty"`
+	// Device is whose credential asked it, and Asker the process, see [Asking].
+	Device string `json:"device,omitempty"`
+	Asker  string `json:"asker,omitempty"`
 	// Dialect and Document are the call as it was asked, for its result.
 	Dialect  string          `json:"dialect,omitempty"`
 	Document json.RawMessage `json:"document,omitempty"`
@@ -104,14 +109,27 @@ func (e *End) Result() convert.Outcome {
 // Open reports whether the question waits for an answer.
 func (r *Record) Open() bool { return r.End == nil }
 
+// Fingerprint is the same for two records that ask the same.
+func (r *Record) Fingerprint() string { return r.hash }
+
+// Ref names this record, and no other that is asked under the same id.
+func (r *Record) Ref() Ref { return Ref{Conversation: r.Conversation, ID: r.ID, key: r.key} }
+
 // Ref names a record.
 type Ref struct {
 	Conversation string
 	// ID may be empty for the open question that was asked first.
 	ID string
-	// Revision, if it is not 0, must be that of the open question: what is
-	// answered is what was seen.
-	Revision uint64
+	// Revision and Fingerprint, if they are not zero, must be those of the open
+	// question: what is answered is what was seen. Revisions alone do not tell
+	// the questions of two stores apart.
+	Revision    uint64
+	Fingerprint string
+	// Asker, if it is not empty, must be the process that asked last, for
+	// [Board.TakeBack].
+	Asker string
+
+	key string // of one record, whatever was asked under its id since
 }
 
 var (
@@ -119,6 +137,10 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrRevision means that the open question is not the one that was seen.
 	ErrRevision = errors.New("the question has changed since it was read")
+	// ErrBadID means that an id cannot be kept as it is.
+	ErrBadID = errors.New("bad id")
+	// ErrNotAsker means that somebody else asks the question.
+	ErrNotAsker = errors.New("another process asks this question now")
 	// ErrSettled means that there is nothing to answer. The error is a
 	// [SettledError] if the question had its answer.
 	ErrSettled = errors.New("nothing waits for an answer")
@@ -151,16 +173,17 @@ func decode(key string, value []byte, revision uint64) (*Record, error) {
 	if err := json.Unmarshal(value, r); err != nil {
 		return nil, fmt.Errorf("record %q: %w", key, err)
 	}
-	r.hash = hashOf(r.Kind, r.Call)
+	r.hash = r.fingerprint()
 	return r, nil
 }
 
-// hashOf tells whether two calls ask the same.
-func hashOf(kind string, c convert.Call) string {
+// fingerprint covers all that is asked. Leave for one thing is no leave for
+// another, even if the words of the question are the same.
+func (r *Record) fingerprint() string {
 	sum := sha256.Sum256(clean.JSON(struct {
-		Kind, Server string
-		Questions    []convert.Question
-	}{kind, c.Server, c.Questions}))
+		Kind, Server, Detail string
+		Questions            []convert.Question
+	}{r.Kind, r.Call.Server, r.Detail, r.Call.Questions}))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -171,4 +194,10 @@ func keyOf(conversation, id string, generation int) string {
 		return hex.EncodeToString(sum[:16])
 	}
 	return fmt.Sprintf("%s.%s.%d", short(conversation), short(id), generation)
+}
+
+// generation counts the records before this one under its id.
+func (r *Record) generation() int {
+	n, _ := strconv.Atoi(r.key[strings.LastIndexByte(r.key, '.')+1:])
+	return n
 }

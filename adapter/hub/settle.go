@@ -43,6 +43,10 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	if err != nil {
 		return nil, err
 	}
+	if ref.Asker != "" && !b.asks(r, ref.Asker) {
+		return nil, ErrNotAsker
+	}
+	ref = r.Ref()
 	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Delivered: now, Consumed: now}
 	settled, err := b.settle(ctx, r, end)
 	var late *SettledError
@@ -55,6 +59,22 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 		return nil, errors.Join(err, refused)
 	}
 	return settled, err
+}
+
+// asks reports whether it is this process that asks a question, as far as known.
+func (b *Board) asks(r *Record, asker string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.asker(r)
+	return now == "" || now == asker
+}
+
+// asker is the process that asked a question last, or empty. mu is held.
+func (b *Board) asker(r *Record) string {
+	if l := b.leases[r.key]; l != nil && l.asker != "" {
+		return l.asker
+	}
+	return r.Asker
 }
 
 // Delivered notes that the asker's process has the outcome, Consumed that its
@@ -122,7 +142,7 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 	if err != nil {
 		return nil, err
 	}
-	if r.Open() && ref.Revision != 0 && ref.Revision != r.Revision {
+	if r.Open() && (ref.Revision != 0 && ref.Revision != r.Revision || ref.Fingerprint != "" && ref.Fingerprint != r.hash) {
 		return nil, ErrRevision
 	}
 	end, err := make(r)

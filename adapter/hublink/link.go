@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // Options say where the hub is. Without a URL nothing works; the rest may be
@@ -51,9 +53,14 @@ type Link struct {
 	// delivered are, by session, the questions whose outcome came from the hub
 	// and was not used for sure yet.
 	delivered map[string][]*question
-	state     state
+	// spent counts, by the id at the hub, the questions that had their outcome:
+	// the same id once more is another question.
+	spent map[callName]int
+	state state
 	closed    bool
 }
+
+type callName struct{ session, id string }
 
 type state int
 
@@ -65,7 +72,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: rand.Text()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: rand.Text()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -107,6 +114,9 @@ func (l *Link) changed(e desk.Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	q := l.open[e.Revision]
+	if e.State == desk.Settled && e.Outcome.Status != convert.Disconnected {
+		l.spent[callName{e.Call.Session, e.Call.ID}]++
+	}
 	switch {
 	case e.State == desk.Settled && q != nil:
 		delete(l.open, e.Revision)
@@ -120,6 +130,8 @@ func (l *Link) changed(e desk.Entry) {
 // begin puts an item to the hub. mu is held.
 func (l *Link) begin(e desk.Entry) {
 	q := &question{link: l, entry: e, settled: make(chan desk.Settlement, 1)}
+	q.ctx, q.cancel = context.WithCancel(l.ctx)
+	l.open[e.Revision] = q // also if it cannot be asked there: it is tried once
 	detail, ok := detailOf(e)
 	if !ok {
 		return
@@ -128,8 +140,11 @@ func (l *Link) begin(e desk.Entry) {
 	if agent == "" {
 		agent = l.opts.Agent
 	}
-	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, Call: e.Call}
+	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, Asker: l.nonce, Call: e.Call}
 	asking.Call.ID = l.idOf(e.Call.ID)
+	if n := l.spent[callName{e.Call.Session, e.Call.ID}]; n > 0 {
+		asking.Call.ID = fmt.Sprintf("%s-%s-%d", e.Call.ID, l.nonce, n)
+	}
 	asking.Call.Input = nil
 	body, err := json.Marshal(asking)
 	if err != nil || len(body) > maxBody {
@@ -138,8 +153,6 @@ func (l *Link) begin(e desk.Entry) {
 	}
 	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))
 	q.id = asking.Call.ID
-	q.ctx, q.cancel = context.WithCancel(l.ctx)
-	l.open[e.Revision] = q
 	l.running.Go(q.run)
 }
 

@@ -62,10 +62,15 @@ func (q *question) run() {
 			began = time.Time{}
 		case status == http.StatusAccepted:
 			q.link.is(up, "")
+			q.named(data)
 			pause = firstPause
 			if time.Since(began) >= q.link.opts.Wait/2 {
 				continue // it waited
 			}
+		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+			q.link.is(up, "")
+			q.link.log.Warn("the hub does not take a question: it is asked here only", "call", q.entry.Call.ID, "why", problem(status, data))
+			return
 		default:
 			q.link.is(down, problem(status, data))
 		}
@@ -76,6 +81,15 @@ func (q *question) run() {
 	case s := <-q.settled:
 		q.takeBack(s)
 	default:
+	}
+}
+
+// named takes the name that the question has at the hub, where it may have been
+// asked under another id before.
+func (q *question) named(data []byte) {
+	var reply struct{ Question string }
+	if json.Unmarshal(data, &reply) == nil && reply.Question != "" {
+		q.id = reply.Question
 	}
 }
 
@@ -122,7 +136,7 @@ func (q *question) takeBack(s desk.Settlement) {
 		return
 	}
 	o := s.Outcome
-	q.tell("/settle", Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: s.By})
+	q.tell("/settle", Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: s.By, Asker: q.link.nonce})
 }
 
 func (q *question) consumed() { q.tell("/received", Received{Consumed: true}) }

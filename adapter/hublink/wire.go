@@ -20,8 +20,10 @@ type Asking struct {
 	Machine string `json:"machine,omitempty"`
 	Dir     string `json:"dir,omitempty"`
 	// Detail is what a permission is for, as the agent wrote it.
-	Detail string       `json:"detail,omitempty"`
-	Call   convert.Call `json:"call"`
+	Detail string `json:"detail,omitempty"`
+	// Asker names the process that asks: under two ids it has two questions.
+	Asker string       `json:"asker,omitempty"`
+	Call  convert.Call `json:"call"`
 }
 
 // Settling is an outcome that the asker got elsewhere.
@@ -30,6 +32,9 @@ type Settling struct {
 	Answers []convert.Answer `json:"answers,omitempty"`
 	Reason  string           `json:"reason,omitempty"`
 	By      string           `json:"by,omitempty"`
+	// Asker is that of [Asking]; where another process asks the question by now,
+	// nothing is settled.
+	Asker string `json:"asker,omitempty"`
 }
 
 // Received says how far an outcome has got: Consumed, or why it cannot be taken.
@@ -45,7 +50,7 @@ type outcome struct {
 
 // EncodeOutcome writes how a question ended, for [DecodeOutcome].
 func EncodeOutcome(o convert.Outcome, question, by string) []byte {
-	return clean.JSON(outcome{question, Settling{o.Status.String(), o.Answers, o.Reason, by}})
+	return clean.JSON(outcome{question, Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by}})
 }
 
 // DecodeOutcome reads what [EncodeOutcome] wrote.

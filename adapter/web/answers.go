@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,11 +71,7 @@ func readAnswers(c convert.Call, data json.RawMessage) ([]convert.Answer, error)
 func readAnswer(q convert.Question, data json.RawMessage) (convert.Answer, error) {
 	var text string
 	var list []string
-	var exact struct {
-		Selected []string
-		Text     string
-		Note     string
-	}
+	var exact exactAnswer
 	var a convert.Answer
 	switch {
 	case string(data) == "null":
@@ -90,12 +87,27 @@ func readAnswer(q convert.Question, data json.RawMessage) (convert.Answer, error
 			}
 		}
 		a.Text = strings.Join(words, ", ")
-	case json.Unmarshal(data, &exact) == nil:
-		a = convert.Answer{Selected: exact.Selected, Text: exact.Text, Note: exact.Note}
+	case exact.read(data) == nil:
+		a = convert.Answer(exact)
 	default:
-		return a, badf("the answer to %q: expected a string, a list of strings or an object", q.Text)
+		return a, badf("the answer to %q: expected a string, a list of strings, or an object with selected, text and note", q.Text)
 	}
 	return a, checkAnswer(q, a)
+}
+
+// exactAnswer is an answer that says which words are picks.
+type exactAnswer struct {
+	Selected []string
+	Text     string
+	Note     string
+}
+
+// read takes none but its own fields: an answer in a field that is not known
+// would be thrown away.
+func (a *exactAnswer) read(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(a)
 }
 
 // readText takes a label for a pick, labels as a result writes them for several,

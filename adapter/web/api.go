@@ -66,7 +66,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, _ Devic
 // which question is meant.
 var limits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
 
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 	wait, err := waitOf(r)
 	if err != nil {
 		s.failed(w, err)
@@ -81,12 +81,18 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, _ Device) {
 		s.failed(w, err)
 		return
 	}
+	a.Device = d.Name
 	rec, err := s.board.Ask(r.Context(), a)
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	if rec = s.wait(r.Context(), rec, wait); rec.Open() {
+	rec, ok = s.wait(r.Context(), rec, wait, d)
+	if !ok {
+		s.unknown(w, r)
+		return
+	}
+	if rec.Open() {
 		reply(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
 		return
 	}
@@ -121,7 +127,7 @@ func readAsking(conversation, name string, body []byte) (a hub.Asking, err error
 		if err := json.Unmarshal(body, &own); err != nil {
 			return a, badf("%w", err)
 		}
-		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.Call
+		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.Asker, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.Asker, own.Call
 	} else {
 		req, err := dialect.Decode(body, name)
 		if err != nil {
@@ -172,8 +178,10 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	if wait > 0 {
-		rec = s.wait(r.Context(), rec, wait)
+	rec, ok := s.wait(r.Context(), rec, wait, d)
+	if !ok {
+		s.unknown(w, r)
+		return
 	}
 	reply(w, http.StatusOK, questionOf(rec))
 	if !rec.Open() && d.Can == CanAsk && http.NewResponseController(w).Flush() == nil {
@@ -181,25 +189,34 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 }
 
-// wait waits for a question to be settled. The asker counts as there.
-func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration) *hub.Record {
+// wait waits for a question to be settled. The asker counts as there. It returns
+// false if the device was removed meanwhile: then it gets nothing.
+func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, d Device) (*hub.Record, bool) {
 	if wait == 0 || !rec.Open() {
-		return rec
+		return rec, true
 	}
+	removed := s.access.gone(d.Name)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	go func() {
 		select {
 		case <-s.closed:
-			cancel()
+		case <-removed:
 		case <-ctx.Done():
 		}
+		cancel()
 	}()
-	return s.board.Wait(ctx, rec)
+	rec = s.board.Wait(ctx, rec)
+	select {
+	case <-removed:
+		return nil, false
+	default:
+		return rec, true
+	}
 }
 
 func (s *Server) delivered(ctx context.Context, rec *hub.Record) {
-	if _, err := s.board.Delivered(ctx, hub.Ref{Conversation: rec.Conversation, ID: rec.ID}); err != nil {
+	if _, err := s.board.Delivered(ctx, rec.Ref()); err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)
 	}
 }
@@ -255,7 +272,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, _ Device) {
 		s.failed(w, badf("%w", err))
 		return
 	}
-	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.PathValue("question")}
+	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.PathValue("question"), Asker: given.Asker}
 	if _, err := s.board.TakeBack(r.Context(), ref, o, given.By); err != nil {
 		s.failed(w, err)
 	}

@@ -4,3 +4,10 @@ import "time"
 
 // SetBodyTime says how long a body may take, before the first request.
 func (s *Server) SetBodyTime(d time.Duration) { s.body = d }
+
+// Watched reports whether a request of a device ends with its removal.
+func (a *Access) Watched(device string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.removed[device] != nil
+}

@@ -58,6 +58,7 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 type card struct {
 	Key, Conversation, Question string
 	Revision                    uint64
+	Fingerprint                 string
 	Who, Place, Detail          string
 	Asked, AskedShort           string
 	Gone                        bool
@@ -86,7 +87,7 @@ const longText = 1500
 
 func cardOf(r *hub.Record) card {
 	c := card{
-		Key: cardID(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision,
+		Key: cardID(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
 		Who: cmp.Or(clean.Line(r.Agent), "An agent"), Place: placeOf(r), Detail: clean.Visible(r.Detail),
 		Asked: r.Asked.UTC().Format(time.RFC3339), AskedShort: r.Asked.Format("2 Jan 15:04"), Gone: r.Gone,
 	}
@@ -209,8 +210,8 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device) {
 		return
 	}
 	revision, err := strconv.ParseUint(form.Get("revision"), 10, 64)
-	ref := hub.Ref{Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision}
-	if err != nil || revision == 0 || ref.ID == "" {
+	ref := hub.Ref{Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked")}
+	if err != nil || revision == 0 || ref.ID == "" || ref.Fingerprint == "" {
 		fail(w, http.StatusBadRequest, "the form does not say which question it answers")
 		return
 	}
@@ -240,7 +241,7 @@ func (s *Server) formProblem(w http.ResponseWriter, ref hub.Ref, form url.Values
 	data := map[string]any{"Problem": text, "Card": nil}
 	if rec, err := s.board.Find(ref.Conversation, ref.ID); err == nil && rec.Open() {
 		c := cardOf(rec)
-		if rec.Revision == ref.Revision {
+		if rec.Revision == ref.Revision && rec.Fingerprint() == ref.Fingerprint {
 			c.fill(form)
 		}
 		data["Card"] = &c

@@ -204,7 +204,7 @@ func TestScriptInEveryFieldIsText(t *testing.T) {
 	page := s.expect(200, "GET", "/", "")
 	checkPage(t, page)
 	require.Contains(t, page, "&lt;script&gt;alert(1)")
-	form := url.Values{"conversation": {inForm(list[0].Conversation)}, "question": {inForm(list[0].ID)}, "revision": {fmt.Sprint(list[0].Revision)}, "a0": {"0"}, "t0": {"</textarea><script>"}, "n0": {"</textarea><script>"}}
+	form := url.Values{"conversation": {inForm(list[0].Conversation)}, "question": {inForm(list[0].ID)}, "revision": {fmt.Sprint(list[0].Revision)}, "asked": {list[0].Fingerprint()}, "a0": {"0"}, "t0": {"</textarea><script>"}, "n0": {"</textarea><script>"}}
 	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", s.url}
 	problem := s.expect(400, "POST", "/answer", form.Encode(), post...)
 	checkPage(t, problem)

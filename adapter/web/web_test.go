@@ -167,6 +167,8 @@ func TestErrors(t *testing.T) {
 		{"no answers", 400, "POST", respond, `{"answers":{}}`, nil},
 		{"a note alone", 400, "POST", respond, `{"answers":{"Which database?":{"note":"hm"}}}`, nil},
 		{"a question that was not asked", 400, "POST", respond, `{"answers":{"Which database?":"SQLite","What?":"x"}}`, nil},
+		{"a field that is none", 400, "POST", respond, `{"answers":{"Which database?":{"selected":["SQLite"],"choice":"x"}}}`, nil},
+		{"a conversation that is no text", 400, "POST", "/conversations/%FF/ask", database, nil},
 		{"two of one", 400, "POST", respond, `{"answers":{"Which database?":["SQLite","PostgreSQL"]}}`, nil},
 		{"no such label", 400, "POST", respond, `{"answers":{"Which database?":{"selected":["MySQL"]}}}`, nil},
 		{"own words for a closed question", 400, "POST", "/conversations/c2/respond", `{"answers":{"Run it?":"Maybe"}}`, nil},

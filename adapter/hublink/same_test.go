@@ -1,0 +1,83 @@
+package hublink_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+var yes = convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}
+
+// What the editor answered while the hub was away answers nothing that is asked
+// after it: neither under another id, nor under the same.
+func TestAnAnswerIsForOneQuestion(t *testing.T) {
+	for _, id := range []string{"toolu_other", "toolu_same", "7"} {
+		t.Run(id, func(t *testing.T) {
+			h, d, dir := newHubs(t), new(desk.Desk), t.TempDir()
+			board := h.start(dir)
+			h.link(d, io.Discard, token)
+			firstID := strings.Replace(id, "other", "same", 1)
+			one := ask(t, d, firstID)
+			await(t, board, isOpen)
+			h.stop()
+			one.Settle(yes, "editor")
+			one.Leave()
+			two := ask(t, d, id)
+			board = h.start(dir)
+			open := await(t, board, func(r *hub.Record) bool {
+				settled := board.Settled("editor", 10)
+				waiting := first(board)
+				return len(settled) == 1 && len(waiting) == 1 && waiting[0].Revision > 1
+			})
+			require.NotNil(t, open)
+			require.NoError(t, two.Context().Err(), "nobody answered the second question")
+			require.NoError(t, answer(board, first(board)[0], "PostgreSQL", "phone"))
+			<-two.Context().Done()
+			o, _ := two.Settle(convert.Outcome{}, "")
+			require.Equal(t, "PostgreSQL", o.Answers[0].Selected[0])
+		})
+	}
+}
+
+// Two calls at once that ask the same are two questions: the editor answers one
+// of them.
+func TestTwoCallsWithTheSameWords(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	one := ask(t, d, "toolu_1a")
+	call := one.Item().Call
+	call.ID = "toolu_2b"
+	two, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: call})
+	require.NoError(t, err)
+	t.Cleanup(two.Leave)
+	require.Eventually(t, func() bool { return len(first(board)) == 2 }, 20*time.Second, time.Millisecond)
+	one.Settle(yes, "editor")
+	one.Leave()
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.ID == "toolu_1a" })
+	require.NoError(t, two.Turn(), "it is still to be asked")
+	require.NoError(t, two.Context().Err())
+}
+
+// A question that a hub does not take says nothing about the hub.
+func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	l := h.link(d, out, token)
+	odd, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: strings.Repeat("s", 600), ID: "toolu_1a", Questions: []convert.Question{{Text: "Q?"}}}})
+	require.NoError(t, err)
+	t.Cleanup(odd.Leave)
+	require.Eventually(t, func() bool { return out.count("does not take") == 1 }, 20*time.Second, time.Millisecond)
+	odd.Asking(0, "editor")
+	ask(t, d, "toolu_2b")
+	await(t, board, isOpen)
+	l.Close()
+	require.Equal(t, 1, out.count("level=WARN"))
+}

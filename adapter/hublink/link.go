@@ -55,9 +55,9 @@ type Link struct {
 	delivered map[string][]*question
 	// spent counts, by the id at the hub, the questions that had their outcome:
 	// the same id once more is another question.
-	spent map[callName]int
-	state state
-	closed    bool
+	spent  map[callName]int
+	state  state
+	closed bool
 }
 
 type callName struct{ session, id string }

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -163,8 +164,19 @@ func endingText(r *hub.Record) string {
 	return text + ". The agent has not fetched it yet."
 }
 
-func (s *Server) waiting() map[string]any {
-	list, total := s.board.Waiting(maxCards)
+// waiting is what the page shows: the newest, and also those that somebody has
+// begun to answer.
+func (s *Server) waiting(also []string) map[string]any {
+	open, total := s.board.Waiting(math.MaxInt)
+	list := slices.Clip(open[:min(maxCards, total)])
+	for _, r := range open[len(list):] {
+		if len(also) == 0 {
+			break
+		}
+		if slices.Contains(also, cardID(r)) {
+			list = append(list, r)
+		}
+	}
 	cards := make([]card, len(list))
 	for i, r := range list {
 		cards[i] = cardOf(r)
@@ -186,11 +198,12 @@ func (s *Server) waiting() map[string]any {
 }
 
 func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, _ Device) {
-	render(w, http.StatusOK, "page", s.waiting())
+	render(w, http.StatusOK, "page", s.waiting(nil))
 }
 
-func (s *Server) showCards(w http.ResponseWriter, _ *http.Request, _ Device) {
-	render(w, http.StatusOK, "cards", s.waiting())
+func (s *Server) showCards(w http.ResponseWriter, r *http.Request, _ Device) {
+	also := strings.FieldsFunc(r.URL.Query().Get("also"), func(c rune) bool { return c == ',' })
+	render(w, http.StatusOK, "cards", s.waiting(also[:min(len(also), maxCards)]))
 }
 
 func (s *Server) showHistory(w http.ResponseWriter, r *http.Request, _ Device) {

@@ -148,6 +148,29 @@ func TestPageKeepsWhatWasTyped(t *testing.T) {
 	require.Equal(t, []convert.Answer{{Selected: []string{"PostgreSQL"}}, {Text: "half a thought"}}, s.answered(r))
 }
 
+// A question that somebody answers stays, however many come meanwhile.
+func TestPageWithMoreThanItShows(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r, other := s.ask("c1", db, extras), s.ask("c2", db)
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelectorAll(".card").length === 2`)
+	p.click(`textarea[name=t1]`)
+	p.words("half a thought")
+	p.eval(`document.activeElement.blur()`)
+	for i := range 60 {
+		s.ask(fmt.Sprint("more", i), free)
+	}
+	p.until(`document.title === "(62) Questions" && document.querySelectorAll(".card:not(.over)").length === 51`)
+	require.Equal(t, `"half a thought"`, p.eval(`document.querySelector("textarea[name=t1]").value`))
+	require.Equal(t, `""`, p.eval(`document.querySelector("#news").textContent`), "all of them wait")
+	_, err := s.board.Cancel(t.Context(), other.Ref(), "phone")
+	require.NoError(t, err)
+	p.click(`input[name=a0][value="1"]`)
+	p.eval(`document.querySelector("textarea[name=t1]").closest("form").querySelector("button").focus()`)
+	p.key("Enter")
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "half a thought"}}, s.answered(r))
+}
+
 func TestPageWithHostileText(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
 	const x = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>` + "\x1b[31m\u202eevil"

@@ -34,6 +34,12 @@
     try { localStorage.removeItem(name(card)); } catch { /* not allowed */ }
   }
 
+  // Somebody has begun to answer it, or is about to.
+  function begun(card) {
+    try { if (localStorage.getItem(name(card)) !== null) return true; } catch { /* not allowed */ }
+    return card.contains(document.activeElement);
+  }
+
   function count() {
     const shown = cards.querySelector(".count");
     const n = Number(shown?.dataset.count ?? open().length);
@@ -88,8 +94,12 @@
   function show(html) {
     const fresh = new DOMParser().parseFromString(html, "text/html").body;
     const keys = new Set([...fresh.querySelectorAll(".card")].map((c) => c.id + " " + c.dataset.revision));
+    const all = Number(fresh.querySelector(".count").dataset.count) <= keys.size;
     for (const old of open()) {
-      if (!keys.has(old.id + " " + old.dataset.revision) && !old.dataset.ending) {
+      if (keys.has(old.id + " " + old.dataset.revision)) continue;
+      if (!all && !begun(old)) {
+        old.remove(); // it waits still, below the newest
+      } else if (!old.dataset.ending) {
         old.dataset.ending = "yes";
         end(old, "No longer waiting");
       }
@@ -117,7 +127,8 @@
     if (busy) { again = true; return; }
     busy = true;
     try {
-      const reply = await fetch("/cards");
+      const also = open().filter(begun).map((c) => c.id);
+      const reply = await fetch("/cards" + (also.length ? "?also=" + also.join(",") : ""));
       if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
       if (reply.ok) show(await reply.text());
     } catch { /* the stream says so */ }

@@ -77,7 +77,7 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 			return result(s.later(t), false)
 		case <-ctx.Done():
 			// The agent does not want to know any more: its user cancelled the turn.
-			t.cancel()
+			t.cancel(nil)
 			s.forget(t.name)
 			return failure("The call was cancelled.")
 		case <-tick.C:

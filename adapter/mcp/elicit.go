@@ -48,18 +48,20 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 		}()
 	}
 	given, err := r.Session.Elicit(inner, form)
-	if beside != nil {
+	if beside != nil && err != nil {
 		select {
 		case <-beside.done:
 			return result(s.fetch(beside)), nil
 		default:
 		}
-		if err == nil || ctx.Err() != nil {
-			beside.cancel()
+		if ctx.Err() != nil {
+			beside.cancel(nil)
 			s.forget(beside.name)
 		}
 	}
 	switch {
+	case err == nil && beside != nil:
+		return result(s.first(beside, formOutcome(call, given))), nil
 	case err == nil:
 		return s.elicited(call, given), nil
 	case ctx.Err() != nil:
@@ -74,17 +76,40 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 // inputResults is the version of MCP from which on a server asks with a result.
 const inputResults = "2026-07-28"
 
+// Given is why the context of a question ends whose answer came in the client's
+// form, see [Options.Alongside]. The Resolver returns the outcome that stands:
+// this one, or its own if that was there before.
+type Given struct{ Outcome convert.Outcome }
+
+// Error implements error.
+func (g *Given) Error() string { return "the client's form was " + g.Outcome.Status.String() }
+
+// first is the result of what was first, the form or the Resolver, which knows.
+func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bool) {
+	t.cancel(&Given{form})
+	<-t.done
+	if o := t.outcome; o.Status == convert.Answered || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage {
+		return s.fetch(t)
+	}
+	s.forget(t.name)
+	return resultText(t.call, form)
+}
+
 // elicited is the result for a reply to the form.
 func (s *Server) elicited(call convert.Call, given *sdk.ElicitResult) *sdk.CallToolResult {
+	return result(resultText(call, formOutcome(call, given)))
+}
+
+func formOutcome(call convert.Call, given *sdk.ElicitResult) convert.Outcome {
 	reply, err := json.Marshal(map[string]any{"action": given.Action, "content": given.Content})
 	if err != nil {
-		return failure("The user could not be asked: " + err.Error())
+		return convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 	}
 	o, err := ask.FormOutcome(call, reply)
 	if err != nil {
-		o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+		return convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 	}
-	return result(resultText(call, o))
+	return o
 }
 
 // mcpForm is a form as MCP has them: options have a title and no description.

@@ -56,7 +56,7 @@ type Options struct {
 	// Elicit asks with the client's own elicitation, if it has that.
 	Elicit bool
 	// Alongside asks the Resolver also while the client shows a form. The first
-	// answer wins.
+	// answer wins: the Resolver is told of the form's with [Given].
 	Alongside bool
 	// Session is where the questions belong, for the Resolver.
 	Session string

@@ -13,7 +13,7 @@ import (
 type ticket struct {
 	name    string
 	call    convert.Call
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed when outcome is set
 	outcome convert.Outcome
 }
@@ -37,13 +37,13 @@ func (s *Server) ask(c convert.Call) *ticket {
 	if t := s.open[name]; t != nil {
 		return t
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancelCause(s.ctx)
 	t := &ticket{name: name, call: c, cancel: cancel, done: make(chan struct{})}
 	s.open[name] = t
 	s.order = append(s.order, name)
 	s.drop()
 	s.running.Go(func() {
-		defer cancel()
+		defer cancel(nil)
 		t.outcome, _ = s.opts.Resolver.Ask(ctx, c)
 		close(t.done)
 	})
@@ -76,7 +76,7 @@ func resultText(call convert.Call, o convert.Outcome) (text string, isError bool
 func (s *Server) drop() {
 	for len(s.order) > maxTickets {
 		if t := s.open[s.order[0]]; t != nil {
-			t.cancel()
+			t.cancel(nil)
 			delete(s.open, t.name)
 		}
 		s.order = s.order[1:]

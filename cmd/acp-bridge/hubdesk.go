@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -67,6 +68,10 @@ func (h *hubDesk) ask(ctx context.Context, kind desk.Kind, c convert.Call, local
 		}
 	}
 	<-ticket.Context().Done()
+	var given *mcp.Given
+	if errors.As(context.Cause(ctx), &given) {
+		return ticket.Settle(given.Outcome, "a form of the client")
+	}
 	if h.leaves != nil && !h.leaves(ctx) {
 		return ticket.Settle(convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}, "")
 	}

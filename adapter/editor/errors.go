@@ -100,11 +100,21 @@ var errEmptyPrompt = Invalid("the prompt is empty")
 var ErrTakenBack = errors.New("the request was taken back")
 
 // Why a session is over. The kind of an error says how open questions end: so
-// that the agent does not work on.
+// that the agent does not work on. Whoever closes a session has not said no to
+// what it asks: the session may be opened again, and then that is found.
 var (
-	ErrSessionClosed error = ended{"the session was closed", convert.ErrCancelled}
-	ErrEditorGone    error = ended{"the editor closed the connection", convert.ErrDisconnected}
+	ErrSessionClosed  error = ended{"the session was closed", convert.ErrDisconnected}
+	ErrEditorGone     error = ended{"the editor closed the connection", convert.ErrDisconnected}
+	errSessionDeleted error = ended{"the session was deleted", convert.ErrCancelled}
 )
+
+// endOf is why a session is over after a request.
+func endOf(method string) error {
+	if method == acp.AgentMethodSessionDelete {
+		return errSessionDeleted
+	}
+	return ErrSessionClosed
+}
 
 type ended struct {
 	text string

@@ -13,8 +13,9 @@ type (
 		empty bool
 		own   bool
 	}
-	// cancelCame is a session/cancel.
-	cancelCame struct{}
+	// cancelCame is a session/cancel. With why it is for another reason, and what
+	// is asked is taken back for that one.
+	cancelCame struct{ why error }
 	// closeCame ends the session: prompts that still wait end so, and what is
 	// asked is taken back for that reason.
 	closeCame struct {

@@ -166,7 +166,7 @@ func (f *front) Accept(ctx context.Context, method string, params json.RawMessag
 	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
 		// What comes behind it answers nothing any more.
 		if s, err := f.session(gjson.GetBytes(params, "sessionId").Str); err == nil {
-			s.apply(cancelCame{})
+			s.apply(cancelCame{endOf(method)})
 		}
 		return nil
 	default:
@@ -207,11 +207,11 @@ func (f *front) Request(ctx context.Context, method string, params json.RawMessa
 	}
 	switch method {
 	case acp.AgentMethodSessionClose:
-		f.end(s, ErrSessionClosed)
+		f.end(s, endOf(method))
 		<-s.gone
 		return acp.CloseSessionResponse{}, nil
 	case acp.AgentMethodSessionDelete:
-		f.end(s, ErrSessionClosed)
+		f.end(s, endOf(method))
 		<-s.gone
 	}
 	return s.conv.Request(ctx, method, params)
@@ -302,7 +302,7 @@ func (f *front) add(s *Session) error {
 func (f *front) end(s *Session, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if why != ErrSessionClosed {
+	if why == ErrEditorGone {
 		s.cancel(why) // nobody is there to be told
 	}
 	if s.closing {
@@ -324,11 +324,11 @@ func (f *front) end(s *Session, why error) {
 // end closes the session.
 func (s *Session) end(why error) {
 	how := endedCancelled
-	if why != ErrSessionClosed {
+	if why == ErrEditorGone {
 		how = ending{err: Internal(adapter.Words(why))}
 		s.apply(closeCame{how, why})
 	} else {
-		s.apply(cancelCame{})
+		s.apply(cancelCame{why})
 	}
 	s.release()
 	if err := s.conv.Close(context.Background()); err != nil {

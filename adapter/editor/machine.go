@@ -125,6 +125,9 @@ func (s *state) step(ev event) []effect {
 		s.promptCame(ev)
 	case cancelCame:
 		s.lost = nil // what was lost is not waited for any more
+		if ev.why != nil {
+			s.withdraw(ev.why, func(*request) bool { return true })
+		}
 		s.cancelAll()
 	case closeCame:
 		s.close(ev)

@@ -32,6 +32,7 @@ func TestStepRequestOfATurn(t *testing.T) {
 		{"a sub-agent's question stays", happened(works, apart), turnOver, "wrapUp", finishing},
 		{"cancel takes back a sub-agent's, too", happened(works, apart), cancelCame{}, "withdraw 11: cancelled, interrupt, startGrace", cancelling},
 		{"the agent dies: all go", happened(works, apart), exited, "withdraw 11: " + errDied.Error(), finishing},
+		{"the session is about to be closed: that is why all go", happened(works, apart), cancelCame{errClosed}, "withdraw 11: " + errClosed.Error() + ", interrupt, startGrace", cancelling},
 		{"the session is closed: all go", happened(works, apart), closeCame{endedCancelled, errClosed}, "withdraw 11: " + errClosed.Error() + ", finish 1 cancelled", closed},
 		{"after a cancel nothing is asked", happened(works, cancelCame{}), asks, "post 11, withdraw 11: cancelled", cancelling},
 		{"nor while the agent is on its way out", happened(works, cancelCame{}, graceOver{1}), asks, "post 11, withdraw 11: cancelled", leaving},

@@ -180,6 +180,7 @@ func TestStepCancel(t *testing.T) {
 		{"idle: nothing", nil, cancelCame{}, "", idle},
 		{"sent", happened(prompts(1)), cancelCame{}, "interrupt, startGrace", cancelling},
 		{"running", works, cancelCame{}, "interrupt, startGrace", cancelling},
+		{"for another reason", happened(works), cancelCame{errClosed}, "interrupt, startGrace", cancelling},
 		{"twice", happened(works, cancelCame{}), cancelCame{}, "", cancelling},
 		{"with prompts in the agent's queue", happened(takesMore, prompts(2)), cancelCame{}, "interrupt all, startGrace", cancelling},
 		{"what waits ends, in order", happened(works, prompts(2)), cancelCame{}, "interrupt, startGrace", cancelling},

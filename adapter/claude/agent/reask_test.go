@@ -143,6 +143,25 @@ func TestQuestionAskedAgainIsLeftOpen(t *testing.T) {
 	require.Empty(t, s.cli.Prompts())
 }
 
+// Closing a session says no to nothing: what was open is asked again when it is
+// opened again, in the same process or in another. So does opening it anew.
+func TestQuestionOfAClosedSession(t *testing.T) {
+	for _, closes := range []bool{true, false} {
+		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+		e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+		r := e.asked("Which database?")
+		if closes {
+			e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
+			<-r.withdrawn
+		}
+		reply := e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+		require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
+		e.asked("Which database?")
+		e.leave()
+		require.Empty(t, s.cli.Prompts())
+	}
+}
+
 // A prompt takes the place of a question that is asked again.
 func TestPromptInPlaceOfAQuestionAskedAgain(t *testing.T) {
 	s := save(t, turns(steps{ct.Text("Something else.")}), promptLine, askLine)

@@ -293,6 +293,73 @@ func TestMCPAtHub(t *testing.T) {
 	require.Equal(t, 0, <-code)
 }
 
+// What the client's form said is what the hub shows.
+func TestMCPFormBesideHub(t *testing.T) {
+	for reply, want := range map[string]string{
+		`{"action":"accept","content":{"question_0":"B"}}`: "answered",
+		`{"action":"decline"}`:                             "declined",
+		`{"action":"cancel"}`:                              "cancelled",
+	} {
+		t.Run(want, func(t *testing.T) {
+			h := startTestHub(t)
+			t.Chdir(t.TempDir())
+			inR, in := io.Pipe()
+			out, outW := io.Pipe()
+			code := make(chan int, 1)
+			go func() {
+				c := run(t.Context(), []string{"mcp", "--hub", h.url}, inR, outW, io.Discard)
+				outW.Close()
+				code <- c
+			}()
+			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`)
+			lines := json.NewDecoder(out)
+			next := func() (m map[string]any) {
+				require.NoError(t, lines.Decode(&m))
+				return m
+			}
+			next()
+			fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_the_user","arguments":{"questions":[{"question":"Which?","header":"W","multiSelect":false,"options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}}`)
+			form := next()
+			require.Equal(t, "elicitation/create", form["method"])
+			h.open()
+			fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%v,"result":%s}`+"\n", form["id"], reply)
+			require.Contains(t, next(), "result")
+			r := h.await(func(r *hub.Record) bool { return !r.Open() })
+			require.Equal(t, want, r.End.Outcome)
+			require.Equal(t, "a form of the client", r.End.By)
+			in.Close()
+			require.Equal(t, 0, <-code)
+		})
+	}
+}
+
+// A script that asks in an editor asks at the hub, too.
+func TestRPCInAnEditorAtHub(t *testing.T) {
+	h := startTestHub(t)
+	dir := t.TempDir()
+	const script = `echo '{"type":"ask_user_request","requestId":"1","questions":[{"question":"Which database?","header":"Database","options":["PostgreSQL","SQLite"]}]}'
+read line
+case $line in *'"selectedOption":"SQLite"'*) echo "SQLite it is." ;; *) echo "Not understood: $line" ;; esac`
+	inR, in, err := os.Pipe()
+	require.NoError(t, err)
+	b := h.runOn(inR, "rpc", "--acp", "--hub", h.url, "--ask", "hub", "--", "sh", "-c", script, "sh")
+	inR.Close()
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
+	b.out.until(t, `"id":1`)
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n", dir)
+	b.out.until(t, `"sessionId":"`)
+	_, rest, _ := strings.Cut(b.out.String(), `"sessionId":"`)
+	session, _, _ := strings.Cut(rest, `"`)
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}}`+"\n", session)
+	h.answer(h.open(), convert.Answer{Selected: []string{"SQLite"}})
+	b.out.until(t, "SQLite it is.")
+	b.out.until(t, `"stopReason":"end_turn"`)
+	in.Close()
+	b.ends(t, 0)
+	h.run("", "rpc", "--acp", "--ask", "hub", "--", "true").ends(t, exitUsage)
+}
+
 func TestQuestionsAtHub(t *testing.T) {
 	h := startTestHub(t)
 	t.Chdir(t.TempDir())

@@ -15,8 +15,8 @@ func rpcCommand(fs *flagSet) runner {
 	var answers answerFlags
 	var only string
 	var headless bool
-	var editor acpFlags
 	var hub hubFlags
+	editor := acpFlags{hub: &hub}
 	fs.StringVar(&only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
 	fs.values("dialect", "pi", "opal")
 	fs.BoolVar(&a.plain, "plain", false, "ask line by line, without drawing (for screen readers)")

@@ -21,12 +21,13 @@ type acpFlags struct {
 	guard       bool
 	command     []string
 	log         logOptions
+	hub         *hubFlags
 }
 
 func (a *acpFlags) flags(fs *flagSet) {
 	fs.BoolVar(&a.on, "acp", false, "stdin and stdout are an editor's (ACP): ask there what the command\nafter the double dash asks on its stdout, or agents at --socket.\nThe command runs once for each prompt, which is its last argument")
 	fs.StringVar(&a.socket, "socket", "", "--acp: also listen at this `path` for agents that run elsewhere")
-	askFlag(fs, &a.ask, ", with --acp")
+	askFlag(fs, &a.ask, ", with --acp; hub asks there alone")
 	fs.BoolVar(&a.guard, "guard-auto-answers", false, "--acp: distrust answers that come faster than a person can read")
 	a.log.flags(fs)
 }
@@ -47,11 +48,14 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	if isTerminal(s.in) {
 		return usagef("stdin is a terminal: an editor starts this; to try it in a terminal, run acp-bridge chat -- acp-bridge rpc --acp -- COMMAND")
 	}
-	o := agent.Options{Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err}
-	var err error
-	if o.First, err = parseRung(a.ask); err != nil {
+	first, err := parseRung(a.ask)
+	if err == nil {
+		err = a.hub.check(first)
+	}
+	if err != nil {
 		return err
 	}
+	o := agent.Options{First: first, Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err}
 	logger, trace, closeLog, err := a.log.open(s)
 	if err != nil {
 		return err
@@ -59,6 +63,7 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	defer closeLog()
 	o.Logger = logger
 	o.Trace = func(dir ndjson.Direction, text []byte) { trace("editor", dir, text) }
+	defer a.hub.link(o.Desk, "acp-bridge rpc", logger)()
 	if a.socket != "" {
 		if o.Listener, err = listenAt(a.socket); err != nil {
 			return usageError{err}

@@ -20,13 +20,15 @@ import (
 // came; if the desk settled it, one that selects the option picked there, or is
 // cancelled.
 func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	return a.PostPermission(ctx, r)()
+	return a.PostPermission(ctx, convert.SubAgent{}, r)()
 }
 
 // PostPermission takes the request's place in its session's queue, at once, and
-// returns the rest of [Adapter.RequestPermission]. wait must be called, once.
-func (a *Adapter) PostPermission(ctx context.Context, r acp.RequestPermissionRequest) (wait func() (acp.RequestPermissionResponse, error)) {
+// returns the rest of [Adapter.RequestPermission]. wait must be called, once. At
+// the desk it says which sub-agent asks, if one does.
+func (a *Adapter) PostPermission(ctx context.Context, who convert.SubAgent, r acp.RequestPermissionRequest) (wait func() (acp.RequestPermissionResponse, error)) {
 	p := permission{request: r, call: permissionCall(r)}
+	p.call.SubAgent = who
 	ticket, err := a.place(ctx, desk.Item{Kind: desk.Permission, Call: p.call, Check: oneOption}, "permission")
 	if err != nil { // there may be several for one tool call
 		p.call.ID = ""

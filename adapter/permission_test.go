@@ -33,7 +33,7 @@ type permitted struct {
 }
 
 func permit(ctx context.Context, a *adapter.Adapter, r acp.RequestPermissionRequest) chan permitted {
-	wait, done := a.PostPermission(ctx, r), make(chan permitted, 1)
+	wait, done := a.PostPermission(ctx, convert.SubAgent{}, r), make(chan permitted, 1)
 	go func() {
 		response, err := wait()
 		done <- permitted{response, err}

@@ -36,8 +36,8 @@ func TestSettledBeforeTheNextIsShown(t *testing.T) {
 		var log []string
 		a := adapter.New(hears{&log}, nil)
 		named := func(id string) context.Context { return context.WithValue(t.Context(), hears{}, id) }
-		first := a.PostPermission(named("a"), mayRun("a"))
-		second := a.PostPermission(named("b"), mayRun("b"))
+		first := a.PostPermission(named("a"), convert.SubAgent{}, mayRun("a"))
+		second := a.PostPermission(named("b"), convert.SubAgent{}, mayRun("b"))
 		third := a.PostForm(named("c"), formOf(t, "c", size))
 		go func() { _, _ = first() }()
 		go func() { _, _ = second() }()

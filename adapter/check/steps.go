@@ -176,7 +176,7 @@ func permission(c *check, id string) (string, bool) {
 		err error
 	}
 	replies := make(chan reply, 1)
-	c.out.AskPermission(id, false, acp.RequestPermissionRequest{
+	c.out.AskPermission(id, false, convert.SubAgent{}, acp.RequestPermissionRequest{
 		ToolCall: acp.ToolCallUpdate{ToolCallId: call, Title: acp.Ptr("rm -r build"), Kind: acp.Ptr(acp.ToolKindExecute), RawInput: map[string]any{"command": "rm -r build"}},
 		Options: []acp.PermissionOption{
 			{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce},

@@ -132,13 +132,14 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 	}, func() { reply(json.RawMessage(ask.CancelForm), faulty) })
 }
 
-// AskPermission asks whether the agent may use a tool. Reply gets the editor's
+// AskPermission asks whether the agent may use a tool, for who if that is a
+// sub-agent. Reply gets the editor's
 // response, or an error, which is [ErrTakenBack] if the request was taken back:
 // then no permission was given, whatever the editor said.
-func (s *Session) AskPermission(id string, apart bool, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error)) {
+func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error)) {
 	r.SessionId = acp.SessionId(s.id)
 	s.ask(id, permission, apart, func(a *asked) answer {
-		wait := s.front.asker().PostPermission(a.ctx, r)
+		wait := s.front.asker().PostPermission(a.ctx, who, r)
 		return func() func() {
 			response, err := wait()
 			return func() {

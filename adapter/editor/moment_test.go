@@ -45,7 +45,7 @@ func TestPermissionAtTheMomentOfACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := scene(t)
 		var got error
-		o.agent.out.AskPermission("p", false, acp.RequestPermissionRequest{
+		o.agent.out.AskPermission("p", false, convert.SubAgent{}, acp.RequestPermissionRequest{
 			ToolCall: acp.ToolCallUpdate{ToolCallId: "p", Title: acp.Ptr("leave r1")},
 			Options:  []acp.PermissionOption{{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce}},
 		}, func(_ acp.RequestPermissionResponse, err error) { got = err })

@@ -289,7 +289,7 @@ func (c *simConversation) ask() {
 			},
 		}
 		a.questions = []string{"leave " + a.id}
-		c.out.AskPermission(a.id, apart, r, func(resp acp.RequestPermissionResponse, err error) { c.leaveGiven(a, resp, err) })
+		c.out.AskPermission(a.id, apart, convert.SubAgent{}, r, func(resp acp.RequestPermissionResponse, err error) { c.leaveGiven(a, resp, err) })
 	case 1:
 		c.note("asks with the form %s", a.id)
 		f, err := ask.ServerForm{Server: "srv", Message: "form " + a.id, Schema: json.RawMessage(

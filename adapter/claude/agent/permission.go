@@ -44,8 +44,9 @@ func (p *pump) ask(t claude.ToolRequest) {
 	for _, c := range choices {
 		request.Options = append(request.Options, c.option)
 	}
-	markSubAgent(&request, t.ToolName, p.painter.asker(t))
-	p.s.out.AskPermission(t.RequestID, t.AgentID != "", request, func(response acp.RequestPermissionResponse, err error) {
+	who := p.painter.asker(t)
+	markSubAgent(&request, t.ToolName, who)
+	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
 		p.reply(t.RequestID, p.s.decide(t, choices, response, err))
 	})
 }

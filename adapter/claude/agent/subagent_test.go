@@ -11,6 +11,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 const parentPath = "_meta.claudeCode.parentToolUseId"
@@ -60,10 +61,13 @@ func TestSubAgentsQuestionSaysWhoseItIs(t *testing.T) {
 
 // A permission that a sub-agent needs says whose it is, behind what it is for.
 func TestSubAgentsPermissionSaysWhoseItIs(t *testing.T) {
-	e, _ := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil))))}))
+	cli := ct.New(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil))))}))
+	open := new(desk.Desk)
+	e := serve(t, agent.Options{Claude: cli.Path, Desk: open})
 	s := e.ready()
 	turn := e.prompt(s, "go")
 	r := e.asked("ls")
+	require.Equal(t, "explore", open.List()[0].Call.SubAgent.Task, "also where it is answered from elsewhere")
 	require.Equal(t, "toolu_a", r.Get(parentPath).Str)
 	content := r.Get("toolCall.content").Array()
 	require.Equal(t, `Asked by the sub-agent "explore".`, content[len(content)-1].Get("content.text").Str)

@@ -175,11 +175,12 @@ func detailOf(e desk.Entry) (detail string, ok bool) {
 	return b.String(), true
 }
 
-// counted are ids that every process gives again.
-var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_-]*[0-9]{1,6})?$`) })
+// counted are ids that every process gives again, and those that are not for
+// addresses.
+var counted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_-]*[0-9]{1,6}|\.\.?)?$`) })
 
-// idOf is the id of a call or a session at the hub. One that is a mere number gets the name
-// of the process: elsewhere it is another question.
+// idOf is the id of a call or a session at the hub. One that is a mere number
+// gets the name of the process: elsewhere it is another question.
 func (l *Link) idOf(id string) string {
 	if counted().MatchString(id) {
 		return id + "-" + l.nonce

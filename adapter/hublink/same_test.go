@@ -66,6 +66,26 @@ func TestTwoCallsWithTheSameWords(t *testing.T) {
 	require.NoError(t, two.Context().Err())
 }
 
+// Ids are an agent's own, and may be anything.
+func TestOddIDs(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	l := h.link(d, out, token)
+	for _, id := range []string{"..", ".", "a/b", "", "?x=1#y", "%2e%2e", "\x00\n", "ü 漢"} {
+		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: id, ID: id + "x", Questions: []convert.Question{{Text: "Q?"}}}})
+		require.NoError(t, err)
+		t.Cleanup(ticket.Leave)
+		r := await(t, board, isOpen)
+		require.NoError(t, func() error {
+			_, err := board.Cancel(t.Context(), r.Ref(), "phone")
+			return err
+		}())
+		<-ticket.Context().Done()
+	}
+	l.Close()
+	require.Zero(t, out.count("level=WARN"), out.b.String())
+}
+
 // A question that a hub does not take says nothing about the hub.
 func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)

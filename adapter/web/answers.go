@@ -33,6 +33,9 @@ func readAnswers(c convert.Call, data json.RawMessage) ([]convert.Answer, error)
 	case json.Unmarshal(data, &byText) == nil && byText != nil:
 		for i, q := range c.Questions {
 			v, ok := byText[q.Text]
+			if slices.ContainsFunc(c.Questions[:i], func(o convert.Question) bool { return o.Text == q.Text }) {
+				return nil, badf("two questions read %q: expected the answers as a list, in the order of the questions", q.Text)
+			}
 			if !ok {
 				return nil, fmt.Errorf("%w: the question %q is left out", convert.ErrNoAnswer, q.Text)
 			}

@@ -153,6 +153,8 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	closed := `{"kind":"permission","call":{"ID":"p1","Questions":[{"Text":"Run it?","Options":[{"Label":"Yes"},{"Label":"No"}],"Closed":true}]}}`
 	s.expect(202, "POST", "/conversations/c2/ask?dialect=bridge", closed)
+	twice := `{"kind":"question","call":{"ID":"t1","Questions":[{"Text":"Go?","Options":[{"Label":"Yes"},{"Label":"No"}]},{"Text":"Go?","Options":[{"Label":"Yes"},{"Label":"No"}]}]}}`
+	s.expect(202, "POST", "/conversations/c4/ask?dialect=bridge", twice)
 	const respond, good = "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`
 	for _, c := range []struct {
 		name         string
@@ -173,6 +175,7 @@ func TestErrors(t *testing.T) {
 		{"no such label", 400, "POST", respond, `{"answers":{"Which database?":{"selected":["MySQL"]}}}`, nil},
 		{"own words for a closed question", 400, "POST", "/conversations/c2/respond", `{"answers":{"Run it?":"Maybe"}}`, nil},
 		{"a list for a closed question", 400, "POST", "/conversations/c2/respond", `{"answers":{"Run it?":["Yes","Maybe"]}}`, nil},
+		{"one answer to two questions", 400, "POST", "/conversations/c4/respond", `{"answers":{"Go?":"Yes"}}`, nil},
 		{"revision that is none", 400, "POST", respond + "?revision=x", good, nil},
 		{"ask with nothing to ask", 400, "POST", "/conversations/c3/ask", `{"id":"1"}`, nil},
 		{"ask in a dialect that is none", 400, "POST", "/conversations/c3/ask?dialect=latin", database, nil},

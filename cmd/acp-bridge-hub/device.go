@@ -62,6 +62,11 @@ func runDevice(ctx context.Context, o options, out io.Writer) error {
 
 // runLogin prints a link that logs a browser in.
 func runLogin(ctx context.Context, o options, out io.Writer) error {
+	if unlock, err := lock(filepath.Join(o.data, lockName)); err == nil {
+		// Whatever is at its address now is something else, and gets no token.
+		unlock()
+		return errors.New("the hub does not run: start it with acp-bridge-hub")
+	}
 	c, err := newCaller(o)
 	if err != nil {
 		return err

@@ -70,6 +70,21 @@ func TestNotify(t *testing.T) {
 	require.Equal(t, "Go on?", next().body)
 }
 
+// The token goes to the hub, not to whatever took its address since.
+func TestLoginWithoutAHub(t *testing.T) {
+	dir := t.TempDir()
+	p := startHub(t, dir, "127.0.0.1:0")
+	p.kill()
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("somebody got %q", r.Header.Get("Authorization"))
+	}))
+	defer s.Close()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, addressName), []byte(s.URL+"\n"), 0o600))
+	var out bytes.Buffer
+	require.Equal(t, exitFailed, run(t.Context(), []string{"login", "--data", dir}, io.Discard, &out))
+	require.Contains(t, out.String(), "does not run")
+}
+
 // The end of the hub is prompt, whatever hangs on it.
 func TestEndsPromptly(t *testing.T) {
 	p := startHub(t, t.TempDir(), "127.0.0.1:0")

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -43,7 +44,15 @@ type Board struct {
 	last    uint64               // revision that was seen last
 	leases  map[string]*lease    // by key, of what is open or not consumed
 	waiters map[string]chan struct{}
+	writing map[string]*writing // by key
 	news    news
+}
+
+// writing is a value on its way to the store. When the store tells of it, it need
+// not be read again.
+type writing struct {
+	record *Record
+	value  []byte
 }
 
 // Open reads all records and follows the store from then on.
@@ -51,7 +60,7 @@ func Open(ctx context.Context, store *jetstream.Store, o Options) (*Board, error
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
 		records: map[string]*Record{}, talks: map[string][]*Record{}, open: map[string]*Record{},
-		leases: map[string]*lease{}, waiters: map[string]chan struct{}{},
+		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{},
 	}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
@@ -98,13 +107,7 @@ func (b *Board) Done() <-chan struct{} { return b.ended }
 
 // apply takes a change of the store. It is called for one at a time, in order.
 func (b *Board) apply(e jetstream.Entry) {
-	var r *Record
-	if e.Value != nil {
-		var err error
-		if r, err = decode(e.Key, e.Value, e.Revision); err != nil {
-			b.log.Error("a question cannot be read and is left alone", "err", err)
-		}
-	}
+	r := b.read(e)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = e.Revision
@@ -121,6 +124,32 @@ func (b *Board) apply(e jetstream.Entry) {
 		delete(b.waiters, e.Key)
 		close(c)
 	}
+}
+
+// read returns the record that is in a store, or nil if there is none.
+func (b *Board) read(e jetstream.Entry) *Record {
+	if e.Value == nil {
+		return nil
+	}
+	b.mu.Lock()
+	w, old := b.writing[e.Key], b.records[e.Key]
+	b.mu.Unlock()
+	if w != nil && bytes.Equal(w.value, e.Value) {
+		r := *w.record
+		r.Revision, r.Gone = e.Revision, false
+		return &r
+	}
+	r, err := decode(e.Key, e.Value, e.Revision)
+	switch {
+	case err != nil:
+		b.log.Error("a question cannot be read and is left alone", "err", err)
+		return nil
+	case old != nil:
+		r.hash = old.hash // what is asked under a key stays the same
+	default:
+		r.hash = r.fingerprint()
+	}
+	return r
 }
 
 func (b *Board) put(r *Record) {
@@ -196,12 +225,15 @@ const writeTime = 20 * time.Second
 func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
+	w := &writing{r, r.encode()}
+	b.writes(r.key, w, true)
+	defer b.writes(r.key, w, false)
 	var revision uint64
 	var err error
 	if old == nil {
-		revision, err = b.store.Create(ctx, r.key, r.encode())
+		revision, err = b.store.Create(ctx, r.key, w.value)
 	} else {
-		revision, err = b.store.Update(ctx, r.key, r.encode(), old.Revision)
+		revision, err = b.store.Update(ctx, r.key, w.value, old.Revision)
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrConflict):
@@ -215,6 +247,18 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 		return nil, err
 	}
 	return b.await(ctx, r.key, revision)
+}
+
+// writes notes that a value is on its way, or no longer. Of two for one key, the
+// store takes one, and the other is read when it comes.
+func (b *Board) writes(key string, w *writing, begins bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if begins {
+		b.writing[key] = w
+	} else if b.writing[key] == w {
+		delete(b.writing, key)
+	}
 }
 
 // await waits until the board has seen a write of a record.

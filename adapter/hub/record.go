@@ -173,7 +173,6 @@ func decode(key string, value []byte, revision uint64) (*Record, error) {
 	if err := json.Unmarshal(value, r); err != nil {
 		return nil, fmt.Errorf("record %q: %w", key, err)
 	}
-	r.hash = r.fingerprint()
 	return r, nil
 }
 

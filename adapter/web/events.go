@@ -43,7 +43,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 			if only != "" && c.Conversation != only {
 				continue
 			}
-			if out.add(c); out.buf.Len() >= maxChunk && out.flush() != nil {
+			if out.add(s.changeOf(c), c.Revision); out.buf.Len() >= maxChunk && out.flush() != nil {
 				return
 			}
 		}
@@ -76,8 +76,21 @@ type stream struct {
 	buf     bytes.Buffer
 }
 
-func (st *stream) add(r *hub.Record) {
-	fmt.Fprintf(&st.buf, "id: %d\nevent: state_change\ndata: %s\n\n", r.Revision, clean.JSON(changeOf(r)))
+func (st *stream) add(c change, revision uint64) {
+	fmt.Fprintf(&st.buf, "id: %d\nevent: state_change\ndata: %s\n\n", revision, clean.JSON(c))
+}
+
+// changeOf tells of a record with the state of its conversation: while another
+// question waits there, the end of this one does not end the waiting.
+func (s *Server) changeOf(r *hub.Record) change {
+	c := changeOf(r)
+	if r.Open() {
+		return c
+	}
+	if next, err := s.board.Find(r.Conversation, ""); err == nil && next.Open() {
+		c.state = stateOf(next)
+	}
+	return c
 }
 
 // flush sends what there is. A client that takes nothing is given up.

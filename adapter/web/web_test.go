@@ -306,6 +306,27 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, "c3", e.data["conversation"], "a revision of another hub is none")
 }
 
+// The state in an event is that of the conversation, as GET tells it: one that
+// waits for another answer still waits.
+func TestEventsOfAConversationWithTwoQuestions(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	s.expect(202, "POST", "/conversations/c1/ask", features)
+	next, _ := s.stream("/conversations/c1/events")
+	next()
+	next()
+	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
+	e, _ := next()
+	require.Equal(t, "toolu_1", e.data["question"])
+	require.Equal(t, "answered", e.data["outcome"])
+	require.Equal(t, "awaiting_user_response", e.data["type"])
+	require.Equal(t, "toolu_2", e.data["tool_use_id"])
+	s.expect(200, "POST", "/conversations/c1/cancel", "")
+	e, _ = next()
+	require.Equal(t, "toolu_2", e.data["question"])
+	require.Equal(t, "idle", e.data["type"])
+}
+
 func TestAnAskerThatIsGoneIsShownAsGone(t *testing.T) {
 	s := newSite(t, hub.Options{Lease: 40 * time.Millisecond})
 	s.expect(202, "POST", "/conversations/c1/ask", database)

@@ -21,8 +21,11 @@ type Asking struct {
 	// Device is whose credential asks. Asker names the process that asks, or is
 	// empty: nobody else may take back what it asks.
 	Device, Asker string
-	Dialect       string
-	Document      json.RawMessage
+	// Alone keeps from the device what others ask: it gets none of their answers,
+	// and the error is [ErrForeign] while one of theirs is open under the same id.
+	Alone    bool
+	Dialect  string
+	Document json.RawMessage
 	// Call is what is asked. Its ID may be empty.
 	Call convert.Call
 }
@@ -47,7 +50,10 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r.Call.Session, r.Call.Input = "", nil
 	r.hash = r.fingerprint()
 	for {
-		found := b.match(r)
+		found := b.match(r, a.Alone)
+		if found.foreign {
+			return nil, ErrForeign
+		}
 		if found.known != nil {
 			return found.known, nil
 		}
@@ -80,11 +86,12 @@ type matched struct {
 	// after all others of the conversation, also when the clock was set back.
 	generation int
 	asked      time.Time
+	foreign    bool // another device waits under the same id
 }
 
 // match finds the record that is the same question. Whoever asks is its asker
 // from then on.
-func (b *Board) match(r *Record) (m matched) {
+func (b *Board) match(r *Record, alone bool) (m matched) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m.asked = time.Now().Round(0)
@@ -93,14 +100,17 @@ func (b *Board) match(r *Record) (m matched) {
 		if !m.asked.After(o.Asked) {
 			m.asked = o.Asked.Add(1)
 		}
-		if r.ID == "" || o.ID != r.ID {
+		sameID := r.ID != "" && o.ID == r.ID
+		if sameID {
+			m.generation = max(m.generation, o.generation()+1)
+		}
+		switch {
+		case alone && !o.Of(r.Device):
+			m.foreign = m.foreign || sameID && o.Open()
+		case !sameID:
 			if b.sameElsewhere(o, r) {
 				same = o
 			}
-			continue
-		}
-		m.generation = max(m.generation, o.generation()+1)
-		switch {
 		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == ""):
 			m.known = o
 		case o.Open():
@@ -110,7 +120,7 @@ func (b *Board) match(r *Record) (m matched) {
 	if m.known == nil {
 		m.known = same
 	}
-	if m.known != nil {
+	if m.known != nil && !m.foreign {
 		b.join(m.known, r)
 	}
 	return m

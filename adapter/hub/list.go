@@ -165,13 +165,6 @@ func (b *Board) hear(r *Record, l *lease) {
 	}
 }
 
-// Foreign reports whether a conversation has a question of another device.
-func (b *Board) Foreign(conversation, device string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.talks[conversation], func(r *Record) bool { return r.Device != device })
-}
-
 // listen notes that the asker of a record is there until done is called, and for
 // a lease longer.
 func (b *Board) listen(r *Record) (done func()) {

@@ -109,6 +109,9 @@ func (e *End) Result() convert.Outcome {
 // Open reports whether the question waits for an answer.
 func (r *Record) Open() bool { return r.End == nil }
 
+// Of reports whether a device asked the question, as far as that is known.
+func (r *Record) Of(device string) bool { return r.Device == "" || r.Device == device }
+
 // Fingerprint is the same for two records that ask the same.
 func (r *Record) Fingerprint() string { return r.hash }
 
@@ -141,6 +144,8 @@ var (
 	ErrBadID = errors.New("bad id")
 	// ErrNotAsker means that somebody else asks the question.
 	ErrNotAsker = errors.New("another process asks this question now")
+	// ErrForeign means that the question is of another device.
+	ErrForeign = errors.New("another device asks there")
 	// ErrSettled means that there is nothing to answer. The error is a
 	// [SettledError] if the question had its answer.
 	ErrSettled = errors.New("nothing waits for an answer")

@@ -53,8 +53,20 @@ func (s *Server) listQuestions(w http.ResponseWriter, _ *http.Request, _ Device)
 	reply(w, http.StatusOK, map[string]any{"questions": list})
 }
 
-func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, _ Device) {
-	rec, err := s.board.Find(r.PathValue("id"), "")
+// sees reports whether a device may know of a question.
+func (d Device) sees(r *hub.Record) bool { return d.Can != CanAsk || r.Of(d.Name) }
+
+// find finds a question for a device; one that can only ask finds its own.
+func (s *Server) find(d Device, conversation, id string) (*hub.Record, error) {
+	rec, err := s.board.Find(conversation, id)
+	if err == nil && !d.sees(rec) {
+		return nil, hub.ErrForeign
+	}
+	return rec, err
+}
+
+func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) {
+	rec, err := s.find(d, r.PathValue("id"), "")
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -81,7 +93,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	a.Device = d.Name
+	a.Device, a.Alone = d.Name, d.Can == CanAsk
 	rec, err := s.board.Ask(r.Context(), a)
 	if err != nil {
 		s.failed(w, err)
@@ -173,7 +185,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	rec, err := s.board.Find(r.PathValue("id"), r.PathValue("question"))
+	rec, err := s.find(d, r.PathValue("id"), r.PathValue("question"))
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -260,25 +272,36 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 }
 
-func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device) {
+	rec, err := s.find(d, r.PathValue("id"), r.PathValue("question"))
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
 	body, ok := s.readJSON(w, r)
 	if !ok {
 		return
 	}
 	var given hublink.Settling
-	err := json.Unmarshal(body, &given)
+	err = json.Unmarshal(body, &given)
 	o, bad := given.Result()
 	if err = errors.Join(err, bad); err != nil {
 		s.failed(w, badf("%w", err))
 		return
 	}
-	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.PathValue("question"), Asker: given.Asker}
+	ref := rec.Ref()
+	ref.Asker = given.Asker
 	if _, err := s.board.TakeBack(r.Context(), ref, o, given.By); err != nil {
 		s.failed(w, err)
 	}
 }
 
-func (s *Server) received(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
+	rec, err := s.find(d, r.PathValue("id"), r.PathValue("question"))
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
 	body, ok := s.readJSON(w, r)
 	if !ok {
 		return
@@ -288,15 +311,13 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, _ Device) {
 		s.failed(w, badf("%w", err))
 		return
 	}
-	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.PathValue("question")}
-	var err error
 	switch {
 	case given.Refused != "":
-		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
+		_, err = s.board.Refuse(r.Context(), rec.Ref(), given.Refused)
 	case given.Consumed:
-		_, err = s.board.Consumed(r.Context(), ref)
+		_, err = s.board.Consumed(r.Context(), rec.Ref())
 	default:
-		_, err = s.board.Delivered(r.Context(), ref)
+		_, err = s.board.Delivered(r.Context(), rec.Ref())
 	}
 	if err != nil {
 		s.failed(w, err)

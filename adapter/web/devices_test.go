@@ -36,6 +36,12 @@ func TestAnAskersQuestionsAreItsOwn(t *testing.T) {
 		}
 		s.expect(403, c.method, "/conversations/c1"+c.path, c.body, "Authorization", bot)
 	}
+	// What others asked there keeps nobody from asking something else.
+	s.expect(202, "POST", "/conversations/c1/ask", features, "Authorization", bot)
+	s.expect(200, "POST", "/conversations/c1/questions/toolu_2/settle", `{"outcome":"cancelled"}`, "Authorization", bot)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", other)
+	s.expect(200, "GET", "/conversations/c1/questions/toolu_1", "", "Authorization", other)
 	s.expect(200, "GET", "/conversations/c2", "", "Authorization", bot)
 	s.expect(202, "POST", "/conversations/c2/ask", database, "Authorization", bot)
 	s.expect(200, "POST", "/conversations/c2/questions/toolu_1/settle", settled, "Authorization", bot)

@@ -19,7 +19,7 @@ const beatTime = 15 * time.Second
 func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	only := r.PathValue("id")
 	if only != "" {
-		if _, err := s.board.Find(only, ""); err != nil {
+		if _, err := s.find(d, only, ""); err != nil {
 			s.failed(w, err)
 			return
 		}
@@ -40,10 +40,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	for {
 		changes, more := reader.Next()
 		for _, c := range changes {
-			if only != "" && c.Conversation != only {
+			if only != "" && c.Conversation != only || !d.sees(c) {
 				continue
 			}
-			if out.add(s.changeOf(c), c.Revision); out.buf.Len() >= maxChunk && out.flush() != nil {
+			if out.add(s.changeOf(c, d), c.Revision); out.buf.Len() >= maxChunk && out.flush() != nil {
 				return
 			}
 		}
@@ -82,12 +82,12 @@ func (st *stream) add(c change, revision uint64) {
 
 // changeOf tells of a record with the state of its conversation: while another
 // question waits there, the end of this one does not end the waiting.
-func (s *Server) changeOf(r *hub.Record) change {
+func (s *Server) changeOf(r *hub.Record, d Device) change {
 	c := changeOf(r)
 	if r.Open() {
 		return c
 	}
-	if next, err := s.board.Find(r.Conversation, ""); err == nil && next.Open() {
+	if next, err := s.find(d, r.Conversation, ""); err == nil && next.Open() {
 		c.state = stateOf(next)
 	}
 	return c

@@ -201,10 +201,6 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
 			return
 		}
-		if id := r.PathValue("id"); d.Can == CanAsk && s.board.Foreign(id, d.Name) {
-			fail(w, http.StatusForbidden, "device %q may not do this: the conversation is of another device", d.Name)
-			return
-		}
 		next(w, r, d)
 	}
 }
@@ -305,6 +301,8 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusNotFound, clean.Line(err.Error())
 	case errors.Is(err, hub.ErrRevision):
 		return http.StatusPreconditionFailed, err.Error()
+	case errors.Is(err, hub.ErrForeign):
+		return http.StatusForbidden, err.Error()
 	case errors.Is(err, hub.ErrNotAsker):
 		return http.StatusConflict, err.Error()
 	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), badAnswer(err):

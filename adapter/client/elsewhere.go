@@ -34,10 +34,9 @@ func (l *link) post(a *waiting) {
 	case <-ticket.Context().Done():
 		gone := convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 		o, first := ticket.Settle(gone, "")
-		if first || a.answer(o, picked(a.request, o)) != nil {
+		if first || a.settle(o, picked(a.request, o), errElsewhere) != nil {
 			return
 		}
-		a.cancel(errElsewhere)
 		l.box.put(withdrawn{a})
 	}
 }

@@ -82,12 +82,19 @@ func newWaiting(ctx context.Context, r *request) *waiting {
 
 // answer sends the reply for an outcome. An error says what to answer instead;
 // the ask stays open then.
-func (a *waiting) answer(o convert.Outcome, index int) error {
+func (a *waiting) answer(o convert.Outcome, index int) error { return a.settle(o, index, nil) }
+
+// settle is answer; why, if set, is the reason that nobody is asked here any more.
+// It must stand before the reply is sent: that ends the ask, too.
+func (a *waiting) settle(o convert.Outcome, index int, why error) error {
 	reply, err := a.reply(o, index)
 	if err != nil {
 		return err
 	}
 	a.once.Do(func() {
+		if why != nil {
+			a.cancel(why)
+		}
 		a.done <- reply
 		a.ended <- o
 	})

@@ -146,6 +146,7 @@ func TestRealFastMode(t *testing.T) {
 			opened := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
 			s := opened.Get("sessionId").Str
 			require.Equal(t, tc.isNot, option(opened.Get("configOptions"), "fast").Get("currentValue").Raw)
+			e.shows(s, "ultracode", strings.Trim(tc.isNot, `"`))
 			require.Equal(t, tc.is, option(e.sets(s, "fast", tc.on), "fast").Get("currentValue").Raw)
 			e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
 			require.Equal(t, "fast", lastBody(api).Get("speed").Str)
@@ -154,7 +155,6 @@ func TestRealFastMode(t *testing.T) {
 			require.Empty(t, lastBody(api).Get("speed").Str)
 			require.Contains(t, e.refused(s, "fast", `"perhaps"`), "expected on or off")
 
-			e.shows(s, "ultracode", strings.Trim(tc.isNot, `"`))
 			require.Equal(t, tc.is, option(e.sets(s, "ultracode", tc.on), "ultracode").Get("currentValue").Raw)
 			require.Equal(t, tc.is, option(e.sets(s, "effort", `"low"`), "ultracode").Get("currentValue").Raw, "another level does not end it")
 			require.Equal(t, tc.isNot, option(e.sets(s, "ultracode", tc.off), "ultracode").Get("currentValue").Raw)

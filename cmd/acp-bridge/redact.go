@@ -175,8 +175,9 @@ func (s *secrets) read(line []byte) {
 
 // learnForm remembers which fields of a form take a secret.
 func (s *secrets) learnForm(line []byte) {
-	if rest, ok := bytes.CutPrefix(line, []byte(`{"type":"`)); ok && !bytes.HasPrefix(rest, []byte("control_request")) {
-		return // as nearly all that the CLI writes
+	if bytes.HasPrefix(line, []byte(`{"type":"`)) && !bytes.HasPrefix(line, []byte(`{"type":"control_request"`)) ||
+		bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","method":"session/update",`)) {
+		return // as nearly all lines
 	}
 	if !bytes.Contains(line, []byte("chema")) || !secretFields.mayBeIn(line) || !clean.ValidJSON(line) {
 		return

@@ -1,13 +1,14 @@
 package main
 
-import "strings"
+import "math/bits"
 
 // words are looked for in lines, to learn fast that a line is not worth reading:
-// each question and each answer comes in one.
+// each question and each answer comes in one. They are small letters, 16 at most.
 type words struct {
 	list []string
-	// begins has the first two letters of each word, whatever their case.
-	begins [1 << 10]bool
+	// begins has a bit for each word that begins with a pair of letters, whatever
+	// their case.
+	begins [1 << 10]uint16
 }
 
 // teaching are the words of which each line that learn takes something from has
@@ -24,8 +25,8 @@ var secretFields = newWords(
 
 func newWords(list ...string) *words {
 	w := &words{list: list}
-	for _, word := range list {
-		w.begins[pair(word[0], word[1])] = true
+	for i, word := range list {
+		w.begins[pair(word[0], word[1])] |= 1 << i
 	}
 	return w
 }
@@ -40,14 +41,25 @@ func (w *words) mayBeIn(line []byte) bool {
 		if a|b >= 0x80 || a == '\\' && b == 'u' {
 			return true
 		}
-		if !w.begins[pair(a, b)] {
-			continue
-		}
-		for _, word := range w.list {
-			if len(line)-i >= len(word) && strings.EqualFold(string(line[i:i+len(word)]), word) {
+		for left := w.begins[pair(a, b)]; left != 0; left &= left - 1 {
+			if begins(line[i:], w.list[bits.TrailingZeros16(left)]) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// begins reports whether a line begins with a word, whatever the case of its
+// letters.
+func begins(line []byte, word string) bool {
+	if len(line) < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if line[i]|0x20 != word[i] {
+			return false
+		}
+	}
+	return true
 }

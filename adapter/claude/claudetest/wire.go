@@ -24,13 +24,20 @@ type output struct {
 	lastText string
 }
 
-func (o *output) emit(v any) {
-	text, err := clean.EncodeJSON(v)
+// emit writes a message. Its type comes first, as the CLI writes it.
+func (o *output) emit(m object) {
+	rest := maps.Clone(m)
+	delete(rest, "type")
+	text, err := clean.EncodeJSON(rest)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "claudetest:", err)
 		os.Exit(3)
 	}
-	o.line(text)
+	line := append([]byte(`{"type":`), clean.JSON(m["type"])...)
+	if len(rest) > 0 {
+		line = append(line, ',')
+	}
+	o.line(append(line, text[1:]...))
 }
 
 func (o *output) line(line []byte) {

@@ -197,7 +197,7 @@ func (d *Desk) Post(ctx context.Context, it Item) (*Ticket, error) {
 func (d *Desk) line(ctx context.Context, it Item) (*Ticket, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	t := &Ticket{desk: d, item: it, asked: time.Now(), first: make(chan struct{})}
+	t := &Ticket{desk: d, item: it, asked: time.Now()}
 	d.settled(t.key())
 	if old := d.open[t.key()]; old != nil && d.kept == nil && old.ctx.Err() != nil {
 		d.settleOne(old, givenUp(context.Cause(old.ctx))) // its asker is about to
@@ -212,8 +212,8 @@ func (d *Desk) line(ctx context.Context, it Item) (*Ticket, error) {
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	queue := append(d.queues[it.Call.Session], t)
 	d.queues[it.Call.Session] = queue
-	if len(queue) == 1 {
-		close(t.first)
+	if t.first = now; len(queue) > 1 {
+		t.first = make(chan struct{})
 	}
 	if d.kept == nil {
 		d.serial++
@@ -222,6 +222,13 @@ func (d *Desk) line(ctx context.Context, it Item) (*Ticket, error) {
 	}
 	return t, nil
 }
+
+// now is a channel of one that need not wait.
+var now = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // drop takes an item away that has no outcome.
 func (d *Desk) drop(t *Ticket) {

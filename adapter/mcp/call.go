@@ -46,7 +46,7 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	if s.opts.Resolver == nil {
 		return failure("The user cannot be asked: this client has no elicitation."), nil
 	}
-	return s.wait(ctx, r, s.ask(call)), nil
+	return s.wait(ctx, r, s.ask(r.Session.ID(), call)), nil
 }
 
 // callID is the agent's id of the tool call, as far as it says so.
@@ -74,11 +74,11 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 		case <-t.done:
 			return result(s.fetch(t))
 		case <-limit:
+			s.leave(t)
 			return result(s.later(t), false)
 		case <-ctx.Done():
 			// The agent does not want to know any more: its user cancelled the turn.
-			t.cancel(nil)
-			s.forget(t.name)
+			s.takeBack(t)
 			return failure("The call was cancelled.")
 		case <-tick.C:
 			s.progress(ctx, r, n)

@@ -38,39 +38,38 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	defer stop()
 	var beside *ticket
 	if s.opts.Alongside && s.opts.Resolver != nil {
-		beside = s.ask(call)
+		beside = s.ask(r.Session.ID(), call)
 		go func() {
 			select {
 			case <-beside.done:
-				stop() // takes the form back
+				if beside.decided() {
+					stop() // takes the form back
+				}
 			case <-inner.Done():
 			}
 		}()
 	}
 	given, err := r.Session.Elicit(inner, form)
-	if beside != nil && err != nil {
-		select {
-		case <-beside.done:
-			return result(s.fetch(beside)), nil
-		default:
-		}
-		if ctx.Err() != nil {
-			beside.cancel(nil)
-			s.forget(beside.name)
-		}
-	}
 	switch {
 	case err == nil && beside != nil:
 		return result(s.first(beside, formOutcome(call, given))), nil
 	case err == nil:
 		return s.elicited(call, given), nil
+	case beside != nil && beside.decided():
+		return result(s.fetch(beside)), nil
 	case ctx.Err() != nil:
+		if beside != nil {
+			s.takeBack(beside)
+		}
 		return failure("The call was cancelled."), nil
 	case s.opts.Resolver == nil:
 		return failure("The user could not be asked: " + err.Error()), nil
 	}
 	s.log.Warn("the client did not show a form; the question is asked elsewhere", "err", err)
-	return s.wait(ctx, r, s.ask(call)), nil
+	if beside == nil {
+		beside = s.ask(r.Session.ID(), call)
+	}
+	return s.wait(ctx, r, beside), nil
 }
 
 // inputResults is the version of MCP from which on a server asks with a result.
@@ -91,7 +90,7 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	if o := t.outcome; o.Status == convert.Answered || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage {
 		return s.fetch(t)
 	}
-	s.forget(t.name)
+	s.end(t)
 	return resultText(t.call, form)
 }
 

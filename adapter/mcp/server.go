@@ -82,7 +82,7 @@ type Server struct {
 	sdk  *sdk.Server
 
 	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
 	http    bool // sessions have no stream whose end ends them
@@ -100,7 +100,7 @@ func New(o Options) *Server {
 	if s.opts.Limit == 0 {
 		s.opts.Limit = DefaultLimit
 	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	tool := adapter.NewToolNamed(ToolName, s.opts.Resolver)
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: ServerName, Title: "Questions to the user", Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}})
@@ -155,7 +155,7 @@ const maxBody = 4 << 20
 // Close withdraws what is open and waits until that is done. Sessions over HTTP
 // end with it: clients do not always say that theirs is over.
 func (s *Server) Close() {
-	s.cancel()
+	s.cancel(errClosed)
 	s.running.Wait()
 	s.mu.Lock()
 	overHTTP := s.http

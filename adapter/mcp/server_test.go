@@ -28,11 +28,12 @@ const questions = `{"questions":[{"question":"Which database?","header":"Databas
 type asks struct {
 	calls  chan convert.Call
 	answer chan convert.Answer
+	fail   chan error
 	ended  chan error // why a question ended that was not answered
 }
 
 func newAsks() *asks {
-	return &asks{calls: make(chan convert.Call, 10), answer: make(chan convert.Answer), ended: make(chan error, 10)}
+	return &asks{calls: make(chan convert.Call, 10), answer: make(chan convert.Answer), fail: make(chan error), ended: make(chan error, 10)}
 }
 
 func (a *asks) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
@@ -41,8 +42,13 @@ func (a *asks) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 		select {
 		case answer := <-a.answer:
 			return []convert.Answer{answer}, nil
+		case err := <-a.fail:
+			return nil, err
 		case <-ctx.Done():
 			a.ended <- ctx.Err()
+			if cause := context.Cause(ctx); cause != context.Canceled {
+				return nil, cause
+			}
 			return nil, convert.ErrCancelled
 		}
 	}).Ask(ctx, c)
@@ -210,6 +216,126 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	require.Error(t, <-done)
 	require.Error(t, <-a.ended)
+}
+
+// Of two calls that ask the same, one is taken back: the other one waits on.
+func TestOneOfTwoCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: -1}), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := make(chan error, 1), make(chan string, 1)
+		go func() {
+			_, _, err := call(ctx, c, questions)
+			first <- err
+		}()
+		<-a.calls
+		go func() {
+			text, _, _ := call(t.Context(), c, questions)
+			second <- text
+		}()
+		synctest.Wait()
+		cancel()
+		require.Error(t, <-first)
+		synctest.Wait()
+		require.Empty(t, second, "nobody has answered")
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		require.Contains(t, <-second, "SQLite")
+		require.Empty(t, a.calls, "asked once")
+	})
+}
+
+// A question that ended while no call waited has an end for its ticket alone. A
+// model that asks anew asks the user.
+func TestAskedAnew(t *testing.T) {
+	for name, end := range map[string]error{"failed": io.ErrUnexpectedEOF, "cancelled with its turn": convert.ErrCancelled} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAsks()
+				c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
+				_, _, err := call(t.Context(), c, questions)
+				require.NoError(t, err)
+				<-a.calls
+				a.fail <- end
+				synctest.Wait()
+				go func() {
+					<-a.calls
+					a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+				}()
+				text, _, err := call(t.Context(), c, questions)
+				require.NoError(t, err)
+				require.Contains(t, text, "SQLite")
+			})
+		})
+	}
+}
+
+// What one client's user answers is no answer to another client's question.
+func TestHTTPSessionsAreApart(t *testing.T) {
+	a := newAsks()
+	s := mcp.New(mcp.Options{Resolver: a, Limit: -1})
+	defer s.Close()
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	answers := make(chan string, 2)
+	for range 2 {
+		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: server.Client()}, nil)
+		require.NoError(t, err)
+		defer session.Close()
+		go func() {
+			text, _, _ := call(t.Context(), session, questions)
+			answers <- text
+		}()
+		<-a.calls
+	}
+	a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+	a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
+	require.NotEqual(t, <-answers, <-answers)
+}
+
+// Nobody dismissed what ends with the server.
+func TestClosedIsNotDismissed(t *testing.T) {
+	a := newAsks()
+	s := mcp.New(mcp.Options{Resolver: a, Limit: -1})
+	c := connect(t, s, nil)
+	got := make(chan string, 1)
+	go func() {
+		text, _, _ := call(context.Background(), c, questions)
+		got <- text
+	}()
+	<-a.calls
+	s.Close()
+	require.Contains(t, <-got, "could not be asked")
+}
+
+// What the client's user writes into a form counts, also if the question could
+// not be asked elsewhere at the same time.
+func TestElicitationAlongsideFailure(t *testing.T) {
+	a := newAsks()
+	shown := make(chan context.Context, 1)
+	reply := make(chan *sdk.ElicitResult)
+	c := connectAs(t, mcp.New(mcp.Options{Resolver: a, Elicit: true, Alongside: true, Limit: -1}), &sdk.ClientOptions{
+		ElicitationHandler: func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			shown <- ctx
+			select {
+			case r := <-reply:
+				return r, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		},
+	}, "2025-06-18")
+	got := make(chan string, 1)
+	go func() {
+		text, _, _ := call(t.Context(), c, questions)
+		got <- text
+	}()
+	<-shown
+	<-a.calls
+	a.fail <- io.ErrUnexpectedEOF
+	reply <- &sdk.ElicitResult{Action: "accept", Content: map[string]any{"question_0": "SQLite"}}
+	require.Contains(t, <-got, "SQLite")
 }
 
 func TestClose(t *testing.T) {

@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -16,29 +19,44 @@ type ticket struct {
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed when outcome is set
 	outcome convert.Outcome
+	waiting int // calls that wait for it; the server's mu guards it
 }
+
+// Why questions end that nobody has answered, nor dismissed.
+var (
+	errClosed  = fmt.Errorf("the question tool was closed: %w", convert.ErrDisconnected)
+	errDropped = errors.New("too many questions are open")
+)
 
 // maxTickets bounds what is kept for agents that never come back.
 const maxTickets = 100
 
-// find returns the ticket of this name.
+// find returns the ticket of this name. The caller waits for it.
 func (s *Server) find(name string) *ticket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open[name]
+	t := s.open[name]
+	if t != nil {
+		t.waiting++
+	}
+	return t
 }
 
-// ask asks the questions of a call. If they are open already, as they are when a
-// model lost its ticket, they are not asked twice.
-func (s *Server) ask(c convert.Call) *ticket {
-	name := ticketName(c)
+// ask asks the questions of a call of a session. If they are open already, as
+// they are when a model lost its ticket, they are not asked twice; an answer that
+// nobody has fetched counts, but no other end: the model asks anew. The caller
+// waits for the ticket.
+func (s *Server) ask(session string, c convert.Call) *ticket {
+	name := ticketName(session, c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.open[name]; t != nil {
+	if t := s.open[name]; t != nil && !t.failed() {
+		t.waiting++
 		return t
 	}
+	s.forget(name)
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	t := &ticket{name: name, call: c, cancel: cancel, done: make(chan struct{})}
+	t := &ticket{name: name, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
 	s.open[name] = t
 	s.order = append(s.order, name)
 	s.drop()
@@ -50,9 +68,44 @@ func (s *Server) ask(c convert.Call) *ticket {
 	return t
 }
 
+// failed reports whether the question has ended without an answer.
+func (t *ticket) failed() bool { return t.ended() && t.outcome.Status != convert.Answered }
+
+// decided reports whether the question has ended as the user wanted it.
+func (t *ticket) decided() bool {
+	return t.ended() && t.outcome.Status != convert.Failed && t.outcome.Status != convert.Disconnected
+}
+
+func (t *ticket) ended() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// leave ends the wait of a call that goes on later, with the ticket.
+func (s *Server) leave(t *ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.waiting--
+}
+
+// takeBack ends the wait of a call that its agent does not want any more. The
+// question ends with it, unless another call waits for the same.
+func (s *Server) takeBack(t *ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.waiting--; t.waiting == 0 {
+		t.cancel(nil)
+		s.forgets(t)
+	}
+}
+
 // fetch takes the answer of a ticket, for the model.
 func (s *Server) fetch(t *ticket) (text string, isError bool) {
-	s.forget(t.name)
+	s.end(t)
 	if s.opts.Delivered != nil && t.outcome.Status == convert.Answered {
 		s.opts.Delivered(t.call)
 	}
@@ -76,29 +129,38 @@ func resultText(call convert.Call, o convert.Outcome) (text string, isError bool
 func (s *Server) drop() {
 	for len(s.order) > maxTickets {
 		if t := s.open[s.order[0]]; t != nil {
-			t.cancel(nil)
+			t.cancel(errDropped)
 			delete(s.open, t.name)
 		}
 		s.order = s.order[1:]
 	}
 }
 
-// forget drops a ticket whose answer was delivered.
-func (s *Server) forget(name string) {
+// end ends the wait of a call, and the ticket.
+func (s *Server) end(t *ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, name)
-	for i, n := range s.order {
-		if n == name {
-			s.order = append(s.order[:i:i], s.order[i+1:]...)
-			return
-		}
+	t.waiting--
+	s.forgets(t)
+}
+
+// forgets forgets a ticket that is over; its name may be that of another one by
+// now. mu is held.
+func (s *Server) forgets(t *ticket) {
+	if s.open[t.name] == t {
+		s.forget(t.name)
 	}
 }
 
-// ticketName is the same for the same questions.
-func ticketName(c convert.Call) string {
+// forget takes a name off the list. mu is held.
+func (s *Server) forget(name string) {
+	delete(s.open, name)
+	s.order = slices.DeleteFunc(s.order, func(n string) bool { return n == name })
+}
+
+// ticketName is the same for the same questions of a session.
+func ticketName(session string, c convert.Call) string {
 	hash := sha256.New()
-	_ = json.NewEncoder(hash).Encode(c.Questions)
+	_ = json.NewEncoder(hash).Encode([]any{session, c.Questions})
 	return hex.EncodeToString(hash.Sum(nil)[:6])
 }

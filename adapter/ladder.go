@@ -95,18 +95,18 @@ func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
 	if a.opts.First == Elsewhere && !secret {
 		return a.askElsewhere(e)
 	}
-	announced := false
+	announced, reason := false, secretReason
 	if a.takesForm(e) {
 		o, err := a.askForm(e)
 		if err == nil {
 			return a.concludeForm(e, o)
 		}
-		announced = true
+		announced, reason = true, secretUnfit
 		a.stepDown(e, Form, err)
 	}
 	if secret {
 		a.announce(e, 0, announced)
-		return a.conclude(e, 0, convert.Outcome{Status: convert.Failed, Reason: secretReason})
+		return a.conclude(e, 0, convert.Outcome{Status: convert.Failed, Reason: reason})
 	}
 	answers := make([]convert.Answer, len(e.call.Questions))
 	for q := range e.call.Questions {
@@ -252,6 +252,9 @@ func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, co
 // secretReason is why a secret is not asked for: an option, a tool call or a
 // message is no place to write one.
 const secretReason = "This asks for a secret, and the editor has no form to take one"
+
+// secretUnfit is why one has no answer although there was a form.
+const secretUnfit = "This asks for a secret, and the editor's form brought no answer that fits"
 
 var errSecretAtDesk = fmt.Errorf("%w: it asks for a secret, which only the editor's form takes", convert.ErrBadAnswer)
 

@@ -95,7 +95,7 @@ func (t *formField) codex(q *convert.Question) {
 	if !meta.Exists() {
 		return
 	}
-	t.secret = meta.Get("isSecret").Bool() // its titles are questions, not names
+	t.secret = marksSecret(t.schema) || marksSecret(t.words) // its titles are questions, not names
 	q.Text, q.Header = q.Header, t.about
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"

@@ -118,7 +118,9 @@ func (f *FormCall) read(schema gjson.Result, customs map[string]string) error {
 	var err error
 	properties.ForEach(func(k, v gjson.Result) bool {
 		if !own[k.Str] {
-			err = f.add(formField{key: k.Str, custom: customs[k.Str], required: required[k.Str], schema: v})
+			err = f.add(formField{
+				key: k.Str, custom: customs[k.Str], required: required[k.Str], schema: v, words: read.Field(properties, customs[k.Str]),
+			})
 		}
 		return err == nil
 	})

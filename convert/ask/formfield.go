@@ -28,6 +28,7 @@ type formField struct {
 	closed    bool           // takes none but values
 	values    []gjson.Result // of the first options, in their order
 	schema    gjson.Result
+	words     gjson.Result // the schema of the text beside it
 	preset    gjson.Result // its default
 	other     gjson.Result // the value that stands for own words
 	secret    bool

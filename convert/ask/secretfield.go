@@ -40,7 +40,7 @@ func SecretFields(schema json.RawMessage) (keys []string) {
 	properties := read.Field(gjson.ParseBytes(schema), "properties")
 	customs := customFields(properties)
 	properties.ForEach(func(k, v gjson.Result) bool {
-		t := formField{key: k.Str, custom: customs[k.Str], schema: v}
+		t := formField{key: k.Str, custom: customs[k.Str], schema: v, words: read.Field(properties, customs[k.Str])}
 		if f.add(t) == nil && f.fields[len(f.fields)-1].secret {
 			keys = append(keys, k.Str)
 			if t.custom != "" {
@@ -52,17 +52,22 @@ func SecretFields(schema json.RawMessage) (keys []string) {
 	return keys
 }
 
-// isSecret reports whether the field says that it takes a secret: by its format,
-// or, where any text can be written, by its name. A description is a name where
-// there is no title.
+// isSecret reports whether the field, or that for own words beside it, says that
+// it takes a secret: by its format, or, where any text can be written, by its
+// name. A description is a name where there is no title.
 func (t *formField) isSecret() bool {
-	if read.Field(t.schema, "format").Str == "password" || read.Field(t.schema, "writeOnly").Bool() {
+	if marksSecret(t.schema) || marksSecret(t.words) {
 		return true
 	}
 	if options, _ := t.choices(); t.kind != "string" || t.custom != "" || len(options) > 0 {
 		return false
 	}
 	return secretName(t.key) || secretName(firstNonEmpty(read.Field(t.schema, "title").String(), t.about))
+}
+
+func marksSecret(schema gjson.Result) bool {
+	return read.Field(schema, "format").Str == "password" || read.Field(schema, "writeOnly").Bool() ||
+		read.Field(read.Field(schema, "_meta"), "codex").Get("isSecret").Bool()
 }
 
 // secretWords are words of which one in a name says that a secret is meant, and

@@ -52,6 +52,24 @@ func TestSecretFields(t *testing.T) {
 	}
 }
 
+// A secret that Codex takes beside its options is one, wherever it says so.
+func TestSecretBesideOptions(t *testing.T) {
+	for _, c := range []struct {
+		question, note string
+		secret         bool
+	}{{"false", "false", false}, {"true", "true", true}, {"true", "false", true}, {"false", "true", true}} {
+		schema := `{"type":"object","properties":{
+			"k":{"type":"string","title":"Which key?","oneOf":[{"const":"old","title":"old"},{"const":"None of the above","title":"None of the above"}],"_meta":{"codex":{"isOther":true,"isSecret":` + c.question + `}}},
+			"k_note":{"type":"string","_meta":{"codex":{"questionId":"k","role":"user_note","isSecret":` + c.note + `}}}}}`
+		form, err := ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":"m","requestedSchema":` + schema + `}`)}.Call()
+		require.NoError(t, err)
+		require.Equal(t, c.secret, form.Secret(), "%+v", c)
+		o, _, err := form.Read(json.RawMessage(`{"action":"accept","content":{"k":"None of the above","k_note":"hunter2"}}`))
+		require.NoError(t, err)
+		require.Equal(t, c.secret, o.Answers[0].Text != "hunter2", "%+v", c)
+	}
+}
+
 // A secret reaches the server, and no record of the answers.
 func TestSecretOfAServer(t *testing.T) {
 	form, err := ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{"password":{"type":"string","title":"Password"}}}`)}.Call()

@@ -13,8 +13,8 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 	switch method := m.name(); {
 	case method == acp.ClientMethodSessionUpdate:
 		p.update(line)
-	case method == "$/cancel_request":
-		if p.withdraw(gjson.GetBytes(m.params, "requestId").Raw) {
+	case method == cancelMethod:
+		if p.withdraw([]byte(gjson.GetBytes(m.params, "requestId").Raw)) {
 			return drop
 		}
 		return nil
@@ -40,13 +40,14 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 func (p *proxy) answered(line []byte, m *message) act {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.awaited[string(m.id)]
-	delete(p.awaited, string(m.id))
+	key := idKey(m.id)
+	r := p.awaited[key]
+	delete(p.awaited, key)
 	switch {
 	case r == nil:
 		// A prompt that the editor does not wait for any more.
 		for id, s := range p.sessions {
-			if s.has(string(m.id)) {
+			if s.has(key) {
 				return p.promptEnded(line, m, id)
 			}
 		}

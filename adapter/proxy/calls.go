@@ -81,7 +81,7 @@ func (c *calls) giveUp() {
 func (p *pending) ended() error { return fmt.Errorf("%s: %w", p.method, p.ctx.Err()) }
 
 func cancelLine(id string) []byte {
-	return notificationLine("$/cancel_request", []byte(`{"requestId":"`+id+`"}`))
+	return notificationLine(cancelMethod, []byte(`{"requestId":"`+id+`"}`))
 }
 
 // send posts a request. It does so under mu, so that giveUp cannot come between.

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -66,13 +67,14 @@ func idKey(id []byte) string {
 	return string(out)
 }
 
-// isPlainNumber reports whether an id is an integer that is written in one way
-// only.
+// isPlainNumber reports whether an id is an integer without further signs. It
+// stays as it is, however large: nobody's id is rounded.
 func isPlainNumber(id []byte) bool {
-	for _, c := range id {
+	digits := bytes.TrimPrefix(id, []byte("-"))
+	for _, c := range digits {
 		if c < '0' || c > '9' {
 			return false
 		}
 	}
-	return len(id) > 0 && len(id) < 16
+	return len(digits) > 0
 }

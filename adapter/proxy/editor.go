@@ -44,6 +44,8 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 		}
 	case acp.AgentMethodSessionCancel:
 		return p.cancel(line, m)
+	case cancelMethod:
+		return p.cancelRequest(line, m)
 	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
 		p.closeSession(gjson.GetBytes(m.params, "sessionId").String())
 	}
@@ -54,7 +56,7 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 func (p *proxy) await(m *message, method string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.awaited[string(m.id)] = &request{
+	p.awaited[idKey(m.id)] = &request{
 		method: method, session: gjson.GetBytes(m.params, "sessionId").String(), dir: gjson.GetBytes(m.params, "cwd").String(),
 	}
 }
@@ -96,7 +98,7 @@ func (p *proxy) setClient(params []byte) {
 	p.log.Debug("how questions are asked", "why", why, "forms", o.Forms, "unseen", o.Unseen, "guard", o.Guard)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.urls = o.URLs
+	p.forms, p.urls = o.Forms && o.First <= adapter.Form, o.URLs
 	p.asker = adapter.New(&editor{p}, &o)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/tidwall/gjson"
 
@@ -17,8 +18,24 @@ func (p *proxy) form(m *message) asking {
 	id, params, session := string(m.id), bytes.Clone(m.params), p.sessionOf(m)
 	input := p.input(session, gjson.GetBytes(params, "toolCallId").String())
 	form, err := ask.AgentForm{Params: params, Input: input}.Call()
+	if p.passesForm(params, session, err) {
+		return nil
+	}
 	form.Session = session
 	return askForm(form, err, id, "action")
+}
+
+// passesForm reports whether the editor gets a form without a look at the answer:
+// it shows forms, and this one belongs to no session (the agent wants to know
+// something before there is one), or has fields that are not known here.
+func (p *proxy) passesForm(params []byte, session string, err error) bool {
+	unread := errors.Is(err, convert.ErrWrongType) || errors.Is(err, convert.ErrTooManyQuestions) || errors.Is(err, convert.ErrOptionCount)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if gjson.GetBytes(params, "mode").Str == "url" {
+		return p.urls && err == nil && session == ""
+	}
+	return p.forms && (unread || err == nil && session == "")
 }
 
 // grokForm asks what an MCP server of Grok's wants to know.

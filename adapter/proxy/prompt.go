@@ -15,7 +15,7 @@ import (
 // prompt takes a session/prompt. It answers the question in the conversation,
 // takes the place of one that the editor shows, or is for the agent.
 func (p *proxy) prompt(line []byte, m *message) act {
-	id, said := string(m.id), readPrompt(m.params)
+	id, said := idKey(m.id), readPrompt(m.params)
 	session := gjson.GetBytes(m.params, "sessionId").String()
 	return func(pass func([]byte) error) error {
 		if p.takePrompt(session, id, said, line) {
@@ -186,7 +186,7 @@ func (p *proxy) cancel(line []byte, m *message) act {
 // promptEnded takes the agent's answer to a prompt: the editor may wait for it
 // under another id, or not at all.
 func (p *proxy) promptEnded(line []byte, m *message, session string) act {
-	id := string(m.id)
+	id := idKey(m.id)
 	return func(pass func([]byte) error) error {
 		p.mu.Lock()
 		s := p.session(session)
@@ -209,6 +209,7 @@ func (p *proxy) promptEnded(line []byte, m *message, session string) act {
 		defer p.mu.Unlock()
 		if len(s.running) == 0 {
 			s.stopping = false
+			p.forget(s)
 		}
 		p.advance(s)
 		return err

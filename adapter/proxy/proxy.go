@@ -54,6 +54,7 @@ type proxy struct {
 	// mu guards all that follows, and what belongs to the sessions.
 	mu       sync.Mutex
 	asker    *adapter.Adapter
+	forms    bool // the editor shows forms
 	urls     bool // the editor opens addresses
 	sessions map[string]*session
 	awaited  map[string]*request  // requests of the editor that the agent has

@@ -43,6 +43,10 @@ func (p *proxy) asked(line []byte, m *message, method string) act {
 	}
 	id, session := string(m.id), p.sessionOf(m)
 	return func(func([]byte) error) error {
+		if session == "" { // an editor shows nothing outside of one
+			p.agent.post(errorLine(id, codeInvalidParams, errNoSession.Error()))
+			return nil
+		}
 		p.start(id, session, ask)
 		return nil
 	}
@@ -107,21 +111,33 @@ func refusal(id string, err error) func() []byte {
 
 const codeInvalidParams = -32602
 
+var errNoSession = errors.New("expected a sessionId: it is not known where to ask")
+
 // sessionOf is where a request of the agent belongs. One that does not say so
-// belongs to the only session there is, or to that of the request it names.
+// belongs to that of the request or of the tool call that it names, or to the
+// only session there is.
 func (p *proxy) sessionOf(m *message) string {
 	if id := gjson.GetBytes(m.params, "sessionId"); id.Type == gjson.String {
 		return id.Str
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r := p.awaited[gjson.GetBytes(m.params, "requestId").Raw]; r != nil {
+	if r := p.awaited[idKey([]byte(gjson.GetBytes(m.params, "requestId").Raw))]; r != nil {
 		return r.session
 	}
-	if len(p.sessions) == 1 {
-		for id := range p.sessions {
-			return id
+	tool := gjson.GetBytes(m.params, "toolCallId").String()
+	var shows, all []string
+	for id, s := range p.sessions {
+		all = append(all, id)
+		if s.tools[tool] {
+			shows = append(shows, id)
 		}
+	}
+	switch {
+	case len(shows) == 1:
+		return shows[0]
+	case len(all) == 1:
+		return all[0]
 	}
 	return ""
 }
@@ -159,12 +175,13 @@ func (p *proxy) tellNoWords(session string) {
 // when it is cancelled, and with the proxy. Leave takes it off the list, and
 // tells the agent.
 func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Context, a *adapter.Adapter, leave func(line []byte), err error) {
+	key := idKey([]byte(id))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.asker == nil:
 		return nil, nil, nil, errors.New("the editor has not said yet what it can do")
-	case p.open[id] != nil:
+	case p.open[key] != nil:
 		return nil, nil, nil, fmt.Errorf("request %s is open already", id)
 	case len(p.open) >= maxOpen:
 		return nil, nil, nil, fmt.Errorf("%d questions are open", maxOpen)
@@ -177,7 +194,7 @@ func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Contex
 		cancel(cause)
 		p.calls.giveUp() // the editor knows before the agent says anything about it
 	}}
-	p.open[id] = q
+	p.open[key] = q
 	p.asking.Add(1)
 	return ctx, p.asker, func(line []byte) {
 		defer p.asking.Done()
@@ -185,17 +202,18 @@ func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Contex
 		defer p.mu.Unlock()
 		stop()
 		cancel(nil)
-		delete(p.open, id)
+		delete(p.open, key)
 		if q.withdrawn {
 			line = errorLine(id, codeCancelled, "Cancelled")
 		}
 		if line != nil {
 			p.agent.post(line)
 		}
-		s := p.session(session)
-		p.endPrompt(s.answering, `{"stopReason":"end_turn"}`)
-		s.answering = ""
-		p.advance(s)
+		if s := p.sessions[session]; s != nil { // not closed meanwhile
+			p.endPrompt(s.answering, `{"stopReason":"end_turn"}`)
+			s.answering = ""
+			p.advance(s)
+		}
 	}, nil
 }
 
@@ -208,18 +226,6 @@ func (p *proxy) wait(id string, wait func() []byte) (line []byte) {
 		}
 	}()
 	return wait()
-}
-
-// withdraw ends a question that the agent takes back, and reports whether it is
-// one. The agent gets an answer all the same.
-func (p *proxy) withdraw(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	q := p.open[id]
-	if q != nil {
-		q.withdraw()
-	}
-	return q != nil
 }
 
 // withdrawAll is withdraw for all questions of a session. mu is held.

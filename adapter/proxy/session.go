@@ -43,6 +43,8 @@ type session struct {
 	// waited in the conversation: the next one ends with it, unsent. It may be
 	// the answer.
 	failed []byte
+	// closed is set when the editor has closed the session.
+	closed bool
 	// holding keeps back what the agent says while no prompt runs.
 	holding bool
 	held    []byte
@@ -81,10 +83,10 @@ func (p *proxy) update(line []byte) {
 	params := gjson.GetBytes(line, "params")
 	update := params.Get("update")
 	kind := update.Get("sessionUpdate").Str
-	if kind != "tool_call" && kind != "tool_call_update" {
+	session, id := params.Get("sessionId").Str, update.Get("toolCallId").Str
+	if kind != "tool_call" && kind != "tool_call_update" || session == "" {
 		return
 	}
-	session, id := params.Get("sessionId").Str, update.Get("toolCallId").Str
 	status, input := update.Get("status").Str, update.Get("rawInput")
 	p.track(session, id, status, input)
 	p.asksAside(session, id, status, input)
@@ -158,14 +160,37 @@ func (s *session) has(id string) bool {
 	return slices.ContainsFunc(s.running, func(r *prompt) bool { return r.id == id })
 }
 
-// closeSession ends what is open in a session that is closed.
+// closeSession ends what is open in a session that is closed. Prompts that the
+// agent has under the editor's own ids are the agent's to end.
 func (p *proxy) closeSession(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.sessions[id]; s != nil {
-		p.release(s)
-	}
 	p.cancelQuestions(id, convert.ErrCancelled)
-	delete(p.sessions, id)
 	p.tools.endSession(id)
+	s := p.sessions[id]
+	if s == nil {
+		return
+	}
+	p.release(s)
+	for _, w := range s.waiting {
+		p.endPrompt(w.as, cancelledResult)
+	}
+	for _, r := range s.running {
+		if r.as != r.id {
+			p.endPrompt(r.as, cancelledResult)
+			r.as = ""
+		}
+	}
+	p.endPrompt(s.answering, cancelledResult)
+	s.waiting, s.parked, s.failed, s.answering = nil, nil, nil, ""
+	s.stopping, s.closed = false, true
+	p.forget(s)
+}
+
+// forget drops a session that is closed, when the agent has ended its prompts.
+// mu is held.
+func (p *proxy) forget(s *session) {
+	if s.closed && len(s.running) == 0 && p.sessions[s.id] == s {
+		delete(p.sessions, s.id)
+	}
 }

@@ -57,7 +57,9 @@ func (p *proxy) opens(line []byte, m *message) act {
 		return nil
 	}
 	p.mu.Lock()
-	p.awaited[string(m.id)].tool = token
+	if r := p.awaited[idKey(m.id)]; r != nil { // an agent may answer what it did not get yet
+		r.tool = token
+	}
 	p.mu.Unlock()
 	name := mcp.ServerName
 	if n := p.tools.number(token); profile.ServerNames && n > 1 {
@@ -88,7 +90,8 @@ func (p *proxy) opened(r *request, m *message) {
 	if id == "" {
 		id = r.session // session/load names it in the request alone
 	}
-	p.session(id).dir = r.dir
+	s := p.session(id)
+	s.dir, s.closed = r.dir, false
 	p.tools.bind(r.tool, id)
 }
 
@@ -304,7 +307,7 @@ func (p *proxy) allowed(m *message) []byte {
 		return nil
 	}
 	input := toolInput(call)
-	if _, err := convert.Parse(input, convert.Limits{}); err != nil {
+	if _, err := convert.Parse(input, convert.Limits{}); err != nil && gjson.GetBytes(input, "ticket").Str == "" {
 		return nil
 	}
 	for _, o := range params.Get("options").Array() {
@@ -322,8 +325,14 @@ func (p *proxy) allowed(m *message) []byte {
 }
 
 // toolInput is the input of a tool call, if it is one of questions and nothing
-// else. Gemini shows it as text.
+// else: what changes files or runs in a terminal is not. Gemini shows the input
+// as text.
 func toolInput(call gjson.Result) json.RawMessage {
+	for _, c := range call.Get("content").Array() {
+		if c.Get("type").Str != "content" {
+			return nil
+		}
+	}
 	input := call.Get("rawInput")
 	if texts := call.Get("content.#.content.text").Array(); !input.Exists() && len(texts) == 1 {
 		input = gjson.Parse(strings.Clone(texts[0].Str))

@@ -96,6 +96,13 @@ func TestToolIsAllowed(t *testing.T) {
 	require.Contains(t, await(t, got), "PostgreSQL")
 }
 
+// A model that waits on with its ticket may do so, too.
+func TestTicketIsAllowed(t *testing.T) {
+	a := withTool(t)
+	a.agent.send(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"once","kind":"allow_once"}],"toolCall":{"toolCallId":"t9","title":"ask_the_user","rawInput":{"ticket":"0123"}}}}`)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":`+selected("once")+`}`, a.agent.next().Raw)
+}
+
 // Nothing but questions is allowed under the tool's name.
 func TestOtherToolsAreForTheUser(t *testing.T) {
 	a := withTool(t)
@@ -105,6 +112,7 @@ func TestOtherToolsAreForTheUser(t *testing.T) {
 		`{"toolCallId":"t","title":"ask_the_user","rawInput":{"command":"rm","questions":[{"question":"a?","options":["x","y"]}]}}`,
 		`{"toolCallId":"t","title":"ask_the_user"}`,
 		`{"toolCallId":"t","title":"bash","rawInput":` + toolQuestions + `}`,
+		`{"toolCallId":"t","title":"ask_the_user","rawInput":` + toolQuestions + `,"content":[{"type":"diff","path":"/x","newText":"y"}]}`,
 	} {
 		line := `{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s1",` + options + `,"toolCall":` + call + `}}`
 		a.agent.send(line)

@@ -200,6 +200,7 @@ func measure(ctx context.Context, s sizes, only string, others []subject, progre
 func (b *bench) build() error {
 	const module = "github.com/acp-bridge/acp-bridge/"
 	cmd := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+string(os.PathSeparator), module+"cmd/acp-bridge", module+"cmd/acp-bridge-bench/minimal", module+"cmd/acp-bridge-bench/copy")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as releases are built
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}

@@ -55,8 +55,11 @@ func (p *proxy) answered(line []byte, m *message) act {
 		return p.promptEnded(line, m, r.session)
 	case r.dir != "":
 		p.opened(r, m)
-	case r.method == acp.AgentMethodInitialize && m.result != nil && p.opts.Agent.Name == "":
-		p.profile = p.profile.named(m.result)
+	case r.method == acp.AgentMethodInitialize && m.result != nil:
+		p.overHTTP = gjson.GetBytes(m.result, "agentCapabilities.mcpCapabilities.http").Bool()
+		if p.opts.Agent.Name == "" {
+			p.profile = p.profile.named(m.result)
+		}
 	}
 	return nil
 }

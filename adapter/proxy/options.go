@@ -33,6 +33,10 @@ type Options struct {
 	// Tool says who gets a question tool over MCP; the zero value are agents that
 	// have none of their own.
 	Tool ToolUse
+	// Relay is a command that passes MCP on between its standard input and output
+	// and the question tool, as [RelayTool] does: for agents that do not take MCP
+	// servers over HTTP. Without one they get the tool's address all the same.
+	Relay []string
 	// Version is that of the program, for servers that it runs.
 	Version string
 	// Logger gets what goes wrong; nil discards it. Content is never logged.

@@ -61,6 +61,7 @@ type proxy struct {
 	open     map[string]*question // requests of the agent that are answered here
 	passed   passed
 	profile  Profile
+	overHTTP bool // the agent says that it takes MCP servers over HTTP
 
 	freed sync.Cond // on mu: less is held
 

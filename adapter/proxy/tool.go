@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // tools are the question tools of the sessions of an agent that has none of its
@@ -65,9 +66,23 @@ func (p *proxy) opens(line []byte, m *message) act {
 	if n := p.tools.number(token); profile.ServerNames && n > 1 {
 		name += "-" + strconv.Itoa(n)
 	}
-	entry, _ := json.Marshal(map[string]any{"type": "http", "name": name, "url": url, "headers": []any{}})
+	entry := p.toolEntry(name, url, profile)
 	params := edit(m.params, func(list []byte) []byte { return appended(list, entry) }, "mcpServers")
 	return rewritten(line, "params", params)
+}
+
+// toolEntry is the tool among the MCP servers of a session. Agents that are known
+// to need it take HTTP, whether they say so or not; any agent takes stdio.
+func (p *proxy) toolEntry(name, url string, profile Profile) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if relay := p.opts.Relay; len(relay) > 0 && !p.overHTTP && !profile.Tool {
+		return clean.JSON(map[string]any{
+			"name": name, "command": relay[0], "args": append([]string{}, relay[1:]...),
+			"env": []any{map[string]string{"name": ToolAddress, "value": url}}, // not for all to see, as arguments are
+		})
+	}
+	return clean.JSON(map[string]any{"type": "http", "name": name, "url": url, "headers": []any{}})
 }
 
 // appended is a JSON array with one more element.
@@ -138,11 +153,14 @@ func (t *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.mu.Lock()
 	one := t.byToken[strings.Trim(r.URL.Path, "/")]
 	t.mu.Unlock()
-	if one == nil {
+	switch {
+	case one == nil:
 		http.NotFound(w, r)
-		return
+	case r.Header.Get("Upgrade") == relayProtocol:
+		one.relayed(w)
+	default:
+		one.handler.ServeHTTP(w, r)
 	}
-	one.handler.ServeHTTP(w, r)
 }
 
 // bind says to which session a tool belongs.

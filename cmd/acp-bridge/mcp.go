@@ -15,6 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -24,6 +25,7 @@ type mcpOptions struct {
 	limit     time.Duration
 	level     slog.Level
 	ask       string
+	relay     bool
 	hub       hubFlags
 }
 
@@ -34,6 +36,7 @@ func mcpCommand(fs *flagSet) runner {
 	fs.DurationVar(&o.limit, "limit", mcp.DefaultLimit, "how long (`duration`) a call waits before it returns a ticket")
 	fs.StringVar(&o.ask, "ask", "auto", "`where` to ask: auto, or hub to ask there alone")
 	fs.values("ask", "auto", "hub")
+	fs.BoolVar(&o.relay, "relay", false, "be the question tool of the proxy at $"+proxy.ToolAddress+": the proxy has agents start this")
 	o.hub.flags(fs)
 	levelFlag(fs, &o.level)
 	return func(ctx context.Context, args []string, s streams) (err error) {
@@ -44,6 +47,9 @@ func mcpCommand(fs *flagSet) runner {
 			return misused("--limit must be more than nothing, got %s", o.limit)
 		case o.ask != "auto" && o.ask != "hub":
 			return misused("--ask must be auto or hub, got %q", o.ask)
+		}
+		if o.relay {
+			return proxy.RelayTool(ctx, s.in, s.out, os.Getenv(proxy.ToolAddress))
 		}
 		first, err := parseRung(o.ask)
 		if err == nil {

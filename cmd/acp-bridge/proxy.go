@@ -107,6 +107,9 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 	defer closeLog()
 	o.Logger, o.Trace, o.Version, o.GuardPrompts = logger, trace, version(), true
 	c.Stderr = s.err
+	if program, err := os.Executable(); err == nil {
+		o.Relay = []string{program, "mcp", "--relay"}
+	}
 	if hub.url != nil {
 		name := "proxy" // under a conductor, which starts the agent
 		if len(c.Args) > 0 {

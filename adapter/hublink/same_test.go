@@ -53,6 +53,7 @@ func TestTwoCallsWithTheSameWords(t *testing.T) {
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
 	one := ask(t, d, "toolu_1a")
+	await(t, board, isOpen)
 	call := one.Item().Call
 	call.ID = "toolu_2b"
 	two, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: call})

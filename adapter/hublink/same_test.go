@@ -1,6 +1,7 @@
 package hublink_test
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -101,4 +102,43 @@ func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
 	await(t, board, isOpen)
 	l.Close()
 	require.Equal(t, 1, out.count("level=WARN"))
+}
+
+// The editor and a phone answer at the same moment, again and again: the agent
+// has one of the two, and the hub says which.
+func TestTheEditorAndAPhoneAnswerAtOnce(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	times := 150
+	if testing.Short() {
+		times = 20
+	}
+	won := map[string]int{}
+	for i := range times {
+		ticket := ask(t, d, fmt.Sprintf("toolu_%dx", i))
+		r := await(t, board, isOpen)
+		phone := make(chan error, 1)
+		go func() { phone <- answer(board, r, "PostgreSQL", "phone") }()
+		if i%3 == 0 { // the phone is about to be heard of
+			await(t, board, func(now *hub.Record) bool { return now.ID == r.ID && !now.Open() })
+		}
+		o, _ := ticket.Settle(yes, "editor")
+		ticket.Leave()
+		accepted := <-phone == nil
+		who := map[string]string{"SQLite": "editor", "PostgreSQL": "phone"}[o.Answers[0].Selected[0]]
+		won[who]++
+		end := await(t, board, func(now *hub.Record) bool {
+			return now.ID == r.ID && !now.Open() && now.End.Receipt() != "accepted" &&
+				(now.End.By == who || now.End.Receipt() == "undeliverable")
+		}).End
+		switch {
+		case end.By == who:
+			require.NotEqual(t, "undeliverable", end.Receipt())
+		default:
+			require.True(t, accepted)
+			require.Equal(t, "editor", who, "an answer that a phone gave and the agent has is delivered")
+		}
+	}
+	t.Logf("first was: %v", won)
 }

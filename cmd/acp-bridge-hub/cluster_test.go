@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+)
+
+// cluster starts three NATS servers on this machine that keep values together.
+func cluster(t *testing.T) (servers []*server.Server, addresses string) {
+	t.Helper()
+	var routes []*url.URL
+	var ports []int
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: l.Addr().String()})
+		require.NoError(t, l.Close())
+	}
+	var urls []string
+	for i, port := range ports {
+		s, err := server.NewServer(&server.Options{
+			ServerName: fmt.Sprint("n", i), Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true,
+			JetStream: true, StoreDir: t.TempDir(), Routes: routes,
+			Cluster: server.ClusterOpts{Name: "hubs", Host: "127.0.0.1", Port: port},
+		})
+		require.NoError(t, err)
+		s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		servers, urls = append(servers, s), append(urls, s.ClientURL())
+	}
+	addresses = strings.Join(urls, ",")
+	require.Eventually(t, func() bool {
+		c, err := nats.Connect(addresses)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		js, err := jetstream.New(c)
+		if err != nil {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "ready", Replicas: 3})
+		return err == nil
+	}, time.Minute, 50*time.Millisecond, "the servers find each other")
+	return servers, addresses
+}
+
+// look returns the status and the body, 0 if there was no reply.
+func (p *process) look(path string) (int, string) {
+	req, err := http.NewRequest(http.MethodGet, p.address+path, nil)
+	require.NoError(p.t, err)
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	reply, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, ""
+	}
+	defer reply.Body.Close()
+	data, _ := io.ReadAll(reply.Body)
+	return reply.StatusCode, string(data)
+}
+
+// Two hubs on one cluster have the same questions: asked at one, seen and
+// answered at the other, also when a server is gone.
+func TestTwoHubsOnACluster(t *testing.T) {
+	servers, addresses := cluster(t)
+	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
+	two := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
+	round := func(name string) {
+		path := "/conversations/" + name
+		result := make(chan int, 1)
+		require.Eventually(t, func() bool { return one.post(path+"/ask", askBody("toolu_"+name)) == http.StatusAccepted }, time.Minute, 50*time.Millisecond)
+		go func() { result <- one.post(path+"/ask?wait=5m", askBody("toolu_"+name)) }()
+		require.Eventually(t, func() bool {
+			status, body := two.look(path)
+			return status == http.StatusOK && strings.Contains(body, "awaiting_user_response")
+		}, time.Minute, 10*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return two.post(path+"/respond", `{"answers":{"Go on?":"Yes"}}`) == http.StatusOK
+		}, time.Minute, 50*time.Millisecond)
+		require.Equal(t, http.StatusOK, <-result)
+		require.Equal(t, http.StatusConflict, one.post(path+"/respond", `{"answers":{"Go on?":"No"}}`), "the first answer stands")
+	}
+	round("c1")
+	for _, s := range servers {
+		if s.JetStreamIsStreamLeader("$G", "KV_questions") {
+			s.Shutdown()
+			s.WaitForShutdown()
+			break
+		}
+	}
+	round("c2")
+}

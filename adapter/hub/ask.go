@@ -55,6 +55,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			return nil, ErrForeign
 		}
 		if found.known != nil {
+			b.tellOf(found.known)
 			return found.known, nil
 		}
 		if found.replaced != nil {

@@ -34,8 +34,10 @@ type Board struct {
 	opts  Options
 	log   *slog.Logger
 	stop  context.CancelFunc
-	done  sync.WaitGroup
-	ended chan struct{} // closed when the store is no longer watched
+	// unhear ends listening to other hubs; nil if there are none.
+	unhear func()
+	done   sync.WaitGroup
+	ended  chan struct{} // closed when the store is no longer watched
 
 	mu      sync.Mutex
 	records map[string]*Record   // by key
@@ -56,7 +58,7 @@ type writing struct {
 }
 
 // Open reads all records and follows the store from then on.
-func Open(ctx context.Context, store *jetstream.Store, o Options) (*Board, error) {
+func Open(ctx context.Context, store *jetstream.Store, o Options) (_ *Board, err error) {
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
 		records: map[string]*Record{}, talks: map[string][]*Record{}, open: map[string]*Record{},
@@ -92,12 +94,21 @@ func Open(ctx context.Context, store *jetstream.Store, o Options) (*Board, error
 		b.Close()
 		return nil, ctx.Err()
 	}
+	if store.Shared() {
+		if b.unhear, err = store.Hear(b.told); err != nil {
+			b.Close()
+			return nil, err
+		}
+	}
 	b.done.Go(func() { b.tidy(own) })
 	return b, nil
 }
 
 // Close ends the board. The store stays open.
 func (b *Board) Close() {
+	if b.unhear != nil {
+		b.unhear()
+	}
 	b.stop()
 	b.done.Wait()
 }
@@ -193,6 +204,9 @@ func (b *Board) tidy(ctx context.Context) {
 			return
 		case now := <-leases.C:
 			b.expire(now)
+			if b.store.Shared() {
+				b.tellAskers()
+			}
 		case now := <-old.C:
 			b.forget(ctx, now.Add(-b.opts.Keep))
 		}

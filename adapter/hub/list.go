@@ -148,13 +148,20 @@ func (b *Board) join(known, call *Record) {
 	}
 	l.asker = call.Asker
 	if call.ID != "" && call.ID != known.ID {
-		if l.also == nil {
-			l.also = map[string]bool{}
-		}
-		l.also[call.ID] = true
+		l.alsoAs(call.ID)
 	}
 	b.hear(known, l)
 	l.until = time.Now().Add(b.opts.Lease)
+}
+
+// alsoAs notes ids under which a question was asked again.
+func (l *lease) alsoAs(ids ...string) {
+	for _, id := range ids {
+		if l.also == nil {
+			l.also = map[string]bool{}
+		}
+		l.also[id] = true
+	}
 }
 
 // hear notes that an asker is there. mu is held.

@@ -82,7 +82,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:7717", "`address` to listen on")
 	fs.StringVar(&o.data, "data", "", "`folder` for questions and credentials (default: the user's state folder)")
 	fs.StringVar(&o.tokenFile, "token-file", "", "`file` with the owner's token (default: token in the data folder, made on first start)")
-	fs.StringVar(&o.nats, "nats", "", "`URL` of a NATS server with JetStream (default: one inside)")
+	fs.StringVar(&o.nats, "nats", "", "`URL[,URL…]` of NATS servers with JetStream, which several hubs may share (default: one inside)")
 	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it")
 	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question")
 	fs.Func("allow-host", "`name` by which browsers may call the hub; may be repeated", func(v string) error {

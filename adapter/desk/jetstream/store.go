@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,8 +31,9 @@ type Options struct {
 	// Dir is the folder of the embedded server. It is made if it is not there.
 	// Only one process may use it at a time; the caller sees to that.
 	Dir string
-	// URL is a server elsewhere, used in place of an embedded one. Creds is a
-	// file with its credentials, or empty.
+	// URL is a server elsewhere, or several of a cluster with commas between
+	// them, used in place of an embedded one. Creds is a file with credentials,
+	// or empty.
 	URL, Creds string
 	// Replicas is how many servers of a cluster keep each value; 0 is 1.
 	Replicas int
@@ -60,10 +62,11 @@ type Entry struct {
 
 // Store is an open bucket. Its methods may be called from any goroutine.
 type Store struct {
-	server *server.Server // nil where it is elsewhere
-	conn   *nats.Conn
-	kv     jetstream.KeyValue
-	once   sync.Once
+	server  *server.Server // nil where it is elsewhere
+	conn    *nats.Conn
+	kv      jetstream.KeyValue
+	subject string // of what is told and not kept
+	once    sync.Once
 }
 
 // readyTime is how long an embedded server may take to come up. It took 5 ms
@@ -104,7 +107,30 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("JetStream bucket %q: %w", bucket.Bucket, err)
 	}
+	s.subject = "acp-bridge.hub." + bucket.Bucket
 	return nil
+}
+
+// Shared reports whether other processes may have the bucket, too.
+func (s *Store) Shared() bool { return s.server == nil }
+
+// Tell sends something to all processes that have the bucket and listen, see
+// [Store.Hear]. It is kept nowhere and may get lost.
+func (s *Store) Tell(data []byte) error {
+	if err := s.conn.Publish(s.subject, data); err != nil {
+		return fmt.Errorf("tell others: %w", err)
+	}
+	return nil
+}
+
+// Hear calls f with everything that is told, by this process too, one after
+// another, until stop is called.
+func (s *Store) Hear(f func(data []byte)) (stop func(), err error) {
+	sub, err := s.conn.Subscribe(s.subject, func(m *nats.Msg) { f(m.Data) })
+	if err != nil {
+		return nil, fmt.Errorf("listen to others: %w", err)
+	}
+	return func() { _ = sub.Unsubscribe() }, nil // it ends with the connection, too
 }
 
 func (s *Store) connect(o Options) (err error) {
@@ -129,9 +155,18 @@ func (s *Store) connect(o Options) (err error) {
 		opts = append(opts, nats.UserCredentials(o.Creds))
 	}
 	if s.conn, err = nats.Connect(o.URL, opts...); err != nil {
-		return fmt.Errorf("NATS at %s: %w", o.URL, err)
+		return fmt.Errorf("NATS at %s: %w", hostsOf(o.URL), err)
 	}
 	return nil
+}
+
+// hostsOf names servers without the passwords that their addresses may have.
+func hostsOf(urls string) string {
+	hosts := strings.Split(urls, ",")
+	for i, h := range hosts {
+		hosts[i] = h[strings.LastIndexByte(h, '@')+1:]
+	}
+	return strings.Join(hosts, ", ")
 }
 
 // embed starts a server of our own that nobody else can reach.

@@ -1,0 +1,90 @@
+package hub
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// asking says that the asker of a record is there. Hubs that share a store tell
+// each other: an asker is at one of them, and gone only if it is at none.
+type asking struct {
+	Key   string   `json:"key"`
+	Asker string   `json:"asker,omitempty"`
+	Also  []string `json:"also,omitempty"`
+}
+
+// maxTold is how many askers are in one message, which has a limit of its own.
+const maxTold = 500
+
+// tellAskers tells the other hubs which askers are here.
+func (b *Board) tellAskers() {
+	b.mu.Lock()
+	var here []asking
+	for key, l := range b.leases {
+		if l.listening > 0 {
+			here = append(here, l.asking(key))
+		}
+	}
+	b.mu.Unlock()
+	for len(here) > 0 {
+		n := min(len(here), maxTold)
+		b.tellOthers(here[:n])
+		here = here[n:]
+	}
+}
+
+// tellOf tells the other hubs that the asker of one record is here now.
+func (b *Board) tellOf(r *Record) {
+	if !b.store.Shared() {
+		return
+	}
+	b.mu.Lock()
+	l := b.leases[r.key]
+	if l == nil {
+		b.mu.Unlock()
+		return
+	}
+	one := l.asking(r.key)
+	b.mu.Unlock()
+	b.tellOthers([]asking{one})
+}
+
+func (l *lease) asking(key string) asking {
+	a := asking{Key: key, Asker: l.asker}
+	for id := range l.also {
+		a.Also = append(a.Also, id)
+	}
+	return a
+}
+
+func (b *Board) tellOthers(list []asking) {
+	if err := b.store.Tell(clean.JSON(list)); err != nil {
+		b.log.Warn("other hubs were not told which agents are here", "err", err)
+	}
+}
+
+// told takes what a hub tells, this one too.
+func (b *Board) told(data []byte) {
+	var list []asking
+	if json.Unmarshal(data, &list) != nil {
+		return // of another version
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range list {
+		l, r := b.leases[a.Key], b.records[a.Key]
+		if l == nil || r == nil {
+			continue
+		}
+		if a.Asker != "" {
+			l.asker = a.Asker
+		}
+		l.alsoAs(a.Also...)
+		b.hear(r, l)
+		if until := time.Now().Add(b.opts.Lease); until.After(l.until) {
+			l.until = until
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -11,11 +12,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// InitInfo is the CLI's reply to initialize. Commands and Models must not be
+// InitInfo is the CLI's reply to initialize. Commands, Models and Agents must not be
 // changed: many sessions of a project share them.
 type InitInfo struct {
 	Commands []Command
 	Models   []Model
+	Agents   []Agent
 	Mode     string // the permission mode
 	Version  string // of the CLI
 	// FastMode is "on", "off" or "cooldown"; empty when the CLI does not tell.
@@ -26,7 +28,7 @@ type InitInfo struct {
 	// source; nil when it says nothing.
 	Account json.RawMessage
 
-	offers *offers // of Commands and Models
+	offers *offers // of Commands, Models and Agents
 }
 
 // Command is a slash command, without its slash.
@@ -49,6 +51,17 @@ type Model struct {
 	Fast bool
 }
 
+// Agent is one that the main conversation can be led by, or a task be given to.
+type Agent struct {
+	Name        string
+	Description string
+	// Own is set for those that are part of the CLI. It has them for tasks.
+	Own bool
+}
+
+// ownAgents are the names of those agents: the CLI does not tell them apart.
+var ownAgents = []string{"claude", "general-purpose", "Explore", "Plan", "statusline-setup"}
+
 func parseInit(raw json.RawMessage) *InitInfo {
 	r := gjson.ParseBytes(raw)
 	text := func(path string) string { return strings.Clone(r.Get(path).String()) } // raw is not kept
@@ -57,9 +70,9 @@ func parseInit(raw json.RawMessage) *InitInfo {
 		Version:        text("claude_code_version"),
 		FastMode:       text("fast_mode_state"),
 		FastModeReason: text("fast_mode_disabled_reason"),
-		offers:         shareOffers(r.Get("commands").Raw, r.Get("models").Raw),
+		offers:         shareOffers(r.Get("commands").Raw, r.Get("models").Raw, r.Get("agents").Raw),
 	}
-	info.Commands, info.Models = info.offers.commands, info.offers.models
+	info.Commands, info.Models, info.Agents = info.offers.commands, info.offers.models, info.offers.agents
 	if r.Get("account").IsObject() {
 		info.Account = json.RawMessage(text("account"))
 	}
@@ -71,6 +84,7 @@ type offers struct {
 	key      string // the JSON that it was read from
 	commands []Command
 	models   []Model
+	agents   []Agent
 }
 
 // shared holds the offers that sessions have, each once. One that no session has
@@ -81,17 +95,18 @@ var shared = struct {
 	offers map[uint64]weak.Pointer[offers]
 }{seed: maphash.MakeSeed(), offers: map[uint64]weak.Pointer[offers]{}}
 
-// shareOffers reads commands and models, or returns what was read from the same
+// shareOffers reads commands, models and agents, or returns what was read from the same
 // text before.
-func shareOffers(commands, models string) *offers {
-	key := commands + models
+func shareOffers(commands, models, agents string) *offers {
+	key := commands + models + agents
 	hash := maphash.String(shared.seed, key)
 	shared.Lock()
 	defer shared.Unlock()
 	if o := shared.offers[hash].Value(); o != nil && o.key == key {
 		return o
 	}
-	o := &offers{key: key, commands: readCommands(key[:len(commands)]), models: readModels(key[len(commands):])}
+	rest := key[len(commands):]
+	o := &offers{key: key, commands: readCommands(key[:len(commands)]), models: readModels(rest[:len(models)]), agents: readAgents(rest[len(models):])}
 	pointer := weak.Make(o)
 	shared.offers[hash] = pointer
 	runtime.AddCleanup(o, func(hash uint64) {
@@ -115,6 +130,15 @@ func readCommands(list string) (commands []Command) {
 		}
 	}
 	return commands
+}
+
+func readAgents(list string) (agents []Agent) {
+	for _, a := range gjson.Parse(list).Array() {
+		if name := a.Get("name").String(); name != "" {
+			agents = append(agents, Agent{Name: name, Description: a.Get("description").String(), Own: slices.Contains(ownAgents, name)})
+		}
+	}
+	return agents
 }
 
 func readModels(list string) (models []Model) {

@@ -19,6 +19,8 @@ type Settings struct {
 	// Ultracode reports whether ultracode is on, UltracodeOffered whether it can
 	// be turned on.
 	Ultracode, UltracodeOffered bool
+	// Agent is the one that settings name for the main conversation.
+	Agent string
 }
 
 // Settings asks the CLI for its settings. Old versions refuse.
@@ -35,6 +37,8 @@ func (p *Process) Settings(ctx context.Context) (Settings, error) {
 
 		Ultracode:        r.Get("applied.ultracodeRequested").Bool(),
 		UltracodeOffered: r.Get("applied.ultracodeAvailable").Bool(),
+
+		Agent: r.Get("effective.agent").String(),
 	}, nil
 }
 

@@ -81,7 +81,7 @@ func (s *conversation) options() []acp.SessionConfigOption {
 		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(model.Value), Name: model.DisplayName})
 	}
 	options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list))
-	return append(options, s.tunings()...)
+	return append(append(options, s.tunings()...), s.agents()...)
 }
 
 // currentModel is the model that is set, if possible as one of those that the
@@ -157,7 +157,7 @@ func (s *conversation) setOption(ctx context.Context, id string, value json.RawM
 			return s.changeFast(ctx, on)
 		}
 		return s.changeUltracode(ctx, on)
-	case modeOption, modelOption, effortOption:
+	case modeOption, modelOption, effortOption, agentOption:
 	default:
 		return editor.Invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
 	}
@@ -170,6 +170,8 @@ func (s *conversation) setOption(ctx context.Context, id string, value json.RawM
 		return s.changeModel(ctx, word)
 	case effortOption:
 		return s.changeEffort(ctx, word)
+	case agentOption:
+		return s.changeAgent(ctx, word)
 	}
 	before := s.modes().CurrentModeId
 	if err := s.changeMode(ctx, word); err != nil {

@@ -94,6 +94,7 @@ func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId
 	}
 	s := a.prepare(o, string(id), u)
 	s.prompted = true
+	s.recall()
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -156,6 +157,9 @@ func (a *backend) deleteSession(id acp.SessionId, cwd string, env []string) (any
 	}
 	if err := transcript.Delete(dir, path); err != nil {
 		return nil, editor.Internal("the session was not deleted: " + err.Error())
+	}
+	for _, option := range []string{effortOption, agentOption} {
+		a.notes(env).remove(string(id), optionNote+option)
 	}
 	return acp.UnstableDeleteSessionResponse{}, nil
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// notes are what the CLI's transcript does not tell of a question that nobody
-// answered: whether the user dismissed it. They are files in the user's state
-// folder.
+// notes are what the CLI's transcript does not tell: of a question that nobody
+// answered, whether the user dismissed it; of a session, the options that the user
+// picked. They are files in the user's state folder.
 type notes struct {
 	dir string // empty if there is no place for them
 	log *slog.Logger
@@ -23,6 +23,8 @@ const (
 	leftOpen = "open"
 	// dismissed is of a question that was asked again and dismissed.
 	dismissed = "dismissed"
+	// optionNote is before the name of an option, in the place of a call.
+	optionNote = "option:"
 )
 
 // noteTime is how long a note is kept.
@@ -70,7 +72,7 @@ func (n notes) keep(session, call, what string) {
 		err = os.WriteFile(n.path(session, call), []byte(what), 0o600)
 	}
 	if err != nil {
-		n.log.Warn("what became of a question is not noted", "err", err)
+		n.log.Warn("a note about a session is not kept", "err", err)
 		return
 	}
 	old, _ := os.ReadDir(n.dir)

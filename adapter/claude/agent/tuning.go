@@ -37,6 +37,7 @@ type tuning struct {
 	// ultracode is what the user picked: a process that is started anew does not
 	// know it.
 	ultracode *bool
+	lead      *string // the main agent that the user picked; empty for Claude Code's own
 }
 
 // picks are the settings to give to a process that is started anew.
@@ -51,6 +52,9 @@ func (u *tuning) picks() map[string]any {
 	if u.ultracode != nil {
 		picks["ultracode"] = *u.ultracode
 	}
+	if u.lead != nil {
+		picks["agent"] = orNil(*u.lead)
+	}
 	return picks
 }
 
@@ -63,6 +67,9 @@ func (s *conversation) tune(ctx context.Context, proc *claude.Process, info *cla
 	s.mu.Lock()
 	if !slices.ContainsFunc(info.Models, func(m claude.Model) bool { return slices.Contains(m.Efforts, s.effort) }) {
 		s.effort = "" // an editor may name any
+	}
+	if s.lead != nil && *s.lead != "" && !slices.ContainsFunc(info.Agents, func(a claude.Agent) bool { return a.Name == *s.lead }) {
+		s.lead = nil // it was there when the user picked it
 	}
 	picks := maps.Clone(s.given)
 	maps.Copy(picks, s.picks())
@@ -230,7 +237,11 @@ func (s *conversation) changeEffort(ctx context.Context, level string) error {
 	if ultracode {
 		set["ultracode"] = true // a change of the level alone would end it
 	}
-	return s.change(ctx, "effort", set, func() { s.effort = level }, func() { s.effort = before })
+	if err := s.change(ctx, "effort", set, func() { s.effort = level }, func() { s.effort = before }); err != nil {
+		return err
+	}
+	s.remember(effortOption, level)
+	return nil
 }
 
 func (s *conversation) changeFast(ctx context.Context, on bool) error {

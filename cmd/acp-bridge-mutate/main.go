@@ -17,10 +17,10 @@
 //	+	case false:
 //
 // The first line of a set names the packages whose tests are run, in this order,
-// until one of them fails; a colon and a pattern choose tests. Such a line behind
-// a title is for that mutation:
+// until one of them fails; a colon and a pattern choose tests, an exclamation mark
+// and a pattern leave tests out. Such a line behind a title is for that mutation:
 //
-//	test: ./adapter/editor ./adapter/claude/agent:TestFaults|TestCancel
+//	test: ./adapter/editor!TestWalk ./adapter/editor:TestWalk ./adapter/claude/agent
 package main
 
 import (
@@ -31,6 +31,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"time"
 )
 
 func main() {
@@ -48,7 +49,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		only  = flags.String("run", "", "only mutations whose title matches this `regexp`")
 		build = flags.Bool("build", false, "only check that they compile")
 		check = flags.Bool("check", false, "only check that the mutations fit the code")
+		dir   = flags.String("dir", "", "work in this `folder` and leave it there: the next run compiles less")
 		part  = flags.String("part", "1/1", "only this `part` of them")
+		limit = flags.Duration("timeout", 2*time.Minute, "how long the tests of a package may take; then they hang")
 		least = flags.Float64("least", 0, "fail if fewer `percent` are noticed")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -82,7 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: -part:", err)
 		return 2
 	}
-	noticed, err := try(ctx, *root, chosen, *build, stdout)
+	noticed, err := try(ctx, *root, *dir, chosen, *limit, *build, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, "acp-bridge-mutate:", err)
 		return 1

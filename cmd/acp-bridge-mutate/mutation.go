@@ -12,9 +12,22 @@ import (
 type mutation struct {
 	set      string
 	title    string
-	packages []string // with a colon and a pattern, some tests of one
+	tests    []tests
 	file     string
 	old, new string
+}
+
+// tests are those of a package, all or some.
+type tests struct{ pkg, run, skip string }
+
+// parseTests reads ./a ./b:TestRun ./c!TestSkip.
+func parseTests(text string) (list []tests) {
+	for _, field := range strings.Fields(text) {
+		pkg, skip, _ := strings.Cut(field, "!")
+		pkg, run, _ := strings.Cut(pkg, ":")
+		list = append(list, tests{pkg, run, skip})
+	}
+	return list
 }
 
 // load reads the sets of mutations, or the one of that name.
@@ -56,7 +69,7 @@ func parse(set, text string) ([]mutation, error) {
 	var list []mutation
 	for n, line := range strings.Split(rest, "\n") {
 		if title, ok := strings.CutPrefix(line, "# "); ok {
-			list = append(list, mutation{set: set, title: title, packages: strings.Fields(packages)})
+			list = append(list, mutation{set: set, title: title, tests: parseTests(packages)})
 			continue
 		}
 		if line == "" {
@@ -69,7 +82,7 @@ func parse(set, text string) ([]mutation, error) {
 		tests, chosen := strings.CutPrefix(line, "test: ")
 		switch {
 		case chosen && m.file == "":
-			m.packages = strings.Fields(tests)
+			m.tests = parseTests(tests)
 		case line[0] == '-':
 			m.old += line[1:] + "\n"
 		case line[0] == '+':

@@ -14,20 +14,22 @@ import (
 	"time"
 )
 
-// try makes each mutation in a copy, runs the tests, and tells which of them
-// noticed it. With build it only compiles them.
-func try(ctx context.Context, root string, list []mutation, build bool, out io.Writer) (noticed int, err error) {
-	dir, err := os.MkdirTemp("", "acp-bridge-mutate-")
-	if err != nil {
-		return 0, err
+// try makes each mutation in a copy of the module in dir, or in a temporary
+// folder, runs the tests, and tells which of them noticed it. With build it only
+// compiles them.
+func try(ctx context.Context, root, dir string, list []mutation, limit time.Duration, build bool, out io.Writer) (noticed int, err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "acp-bridge-mutate-"); err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
 	if err := copyModule(ctx, root, dir); err != nil {
 		return 0, err
 	}
 	for _, m := range list {
 		began := time.Now()
-		by, err := m.try(ctx, dir, build)
+		by, err := m.try(ctx, dir, limit, build)
 		switch {
 		case errors.Is(err, errNoBuild):
 			by = err.Error()
@@ -38,7 +40,7 @@ func try(ctx context.Context, root string, list []mutation, build bool, out io.W
 		default:
 			noticed++
 		}
-		fmt.Fprintf(out, "%-70s %s (%s)\n", m.title, by, time.Since(began).Round(time.Second))
+		fmt.Fprintf(out, "%-8s %-70s %s (%s)\n", m.set, m.title, by, time.Since(began).Round(time.Second))
 	}
 	return noticed, nil
 }
@@ -75,7 +77,7 @@ func copyModule(ctx context.Context, root, dir string) error {
 }
 
 // try returns the test that notices the mutation, empty if none does.
-func (m mutation) try(ctx context.Context, dir string, build bool) (by string, err error) {
+func (m mutation) try(ctx context.Context, dir string, limit time.Duration, build bool) (by string, err error) {
 	path := filepath.Join(dir, m.file)
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -97,29 +99,45 @@ func (m mutation) try(ctx context.Context, dir string, build bool) (by string, e
 		}
 		return "compiles", ctx.Err()
 	}
-	for _, p := range m.packages {
-		p, tests, _ := strings.Cut(p, ":")
-		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-timeout", "5m", "-run", tests, p)
-		cmd.Dir = dir
-		output, failed := cmd.CombinedOutput()
-		switch {
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case failed == nil:
-			continue
-		case bytes.Contains(output, []byte("[build failed]")):
-			return "", fmt.Errorf("%w:\n%s", errNoBuild, output)
+	bins := map[string]string{} // of packages whose tests are compiled
+	for _, tests := range m.tests {
+		bin, ok := bins[tests.pkg]
+		if !ok {
+			bin = filepath.Join(dir, fmt.Sprintf("mutated%d.test", len(bins)))
+			cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", bin, tests.pkg)
+			cmd.Dir = dir
+			if output, err := cmd.CombinedOutput(); err != nil && ctx.Err() == nil {
+				return "", fmt.Errorf("%w:\n%s", errNoBuild, output)
+			}
+			bins[tests.pkg] = bin
+			defer os.Remove(bin)
 		}
-		return firstFailure(p, output), nil
+		cmd := exec.CommandContext(ctx, bin, "-test.failfast", "-test.timeout", limit.String(), "-test.run", tests.run, "-test.skip", tests.skip)
+		cmd.Dir = filepath.Join(dir, tests.pkg)
+		output, failed := cmd.CombinedOutput()
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if failed != nil {
+			return firstFailure(tests.pkg, output), nil
+		}
 	}
 	return "", nil
 }
 
-var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+var (
+	failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	hanging = regexp.MustCompile(`running tests:\s+(\S+)`)
+)
 
 // firstFailure names the innermost test that failed, and what it said.
 func firstFailure(pkg string, output []byte) string {
 	names := failure.FindAllSubmatch(output, -1)
+	if i := bytes.Index(output, []byte("panic: test timed out")); i >= 0 {
+		if running := hanging.FindSubmatch(output[i:]); running != nil {
+			return "it hangs: " + string(running[1])
+		}
+	}
 	if len(names) == 0 {
 		return pkg + ": the tests broke down"
 	}

@@ -72,7 +72,10 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 	for n := 1; ; n++ {
 		select {
 		case <-t.done:
-			return result(s.fetch(t))
+			if text, isError, err := s.fetch(t); err == nil {
+				return result(text, isError)
+			}
+			t = s.ask(t.session, t.call)
 		case <-limit:
 			s.leave(t)
 			return result(s.later(t), false)

@@ -56,7 +56,11 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	case err == nil:
 		return s.elicited(call, given), nil
 	case beside != nil && beside.decided():
-		return result(s.fetch(beside)), nil
+		text, isError, taken := s.fetch(beside)
+		if taken == nil {
+			return result(text, isError), nil
+		}
+		beside = nil
 	case ctx.Err() != nil:
 		if beside != nil {
 			s.takeBack(beside)
@@ -88,9 +92,12 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	t.cancel(&Given{form})
 	<-t.done
 	if o := t.outcome; o.Status == convert.Answered || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage {
-		return s.fetch(t)
+		if text, isError, err := s.fetch(t); err == nil {
+			return text, isError
+		}
+	} else {
+		s.end(t)
 	}
-	s.end(t)
 	return resultText(t.call, form)
 }
 

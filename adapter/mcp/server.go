@@ -15,6 +15,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,6 +49,9 @@ const progressEvery = 5 * time.Second
 // instructions say when to use the tool.
 const instructions = `Use the tool ` + ToolName + ` when your next step depends on a preference or a decision of the user that neither the request nor the code settles. Do not put such a question into your text and end your turn: the tool shows it with its options and waits for the answer. Do not use it for what you can find out yourself, or to ask for permission.`
 
+// ErrTaken means that an answer was used already, by another who asked the same.
+var ErrTaken = errors.New("the answer was given to another")
+
 // Options say who is asked, and how long.
 type Options struct {
 	// Resolver asks the user. It may be nil if Elicit is set: then clients
@@ -66,9 +70,10 @@ type Options struct {
 	// Waiting adds a line for the model to what it gets with a ticket: where the
 	// user can answer. It may be nil.
 	Waiting func(c convert.Call) string
-	// Delivered is told when the model got the answers that the Resolver gave to
-	// a call. It may be nil.
-	Delivered func(c convert.Call)
+	// Deliver is told that the model is about to get an outcome that the Resolver
+	// gave to a call. If it returns [ErrTaken], the model does not get it, and the
+	// call is asked again. It may be nil.
+	Deliver func(c convert.Call, o convert.Outcome) error
 	// Version is the server's.
 	Version string
 	// Logger gets what goes wrong; nil discards it.

@@ -134,9 +134,9 @@ func TestTicket(t *testing.T) {
 		a := newAsks()
 		delivered := 0
 		s := mcp.New(mcp.Options{
-			Resolver:  a,
-			Waiting:   func(c convert.Call) string { return "look at " + c.Questions[0].Header },
-			Delivered: func(convert.Call) { delivered++ },
+			Resolver: a,
+			Waiting:  func(c convert.Call) string { return "look at " + c.Questions[0].Header },
+			Deliver:  func(convert.Call, convert.Outcome) error { delivered++; return nil },
 		})
 		c := connect(t, s, nil)
 		began := time.Now()
@@ -160,6 +160,46 @@ func TestTicket(t *testing.T) {
 		require.Empty(t, a.calls, "asked once")
 		require.Equal(t, 1, delivered)
 	})
+}
+
+// An answer that another has used is not delivered: the question is asked again.
+func TestTaken(t *testing.T) {
+	a := newAsks()
+	tries := 0
+	c := connect(t, mcp.New(mcp.Options{Resolver: a, Deliver: func(_ convert.Call, o convert.Outcome) error {
+		if tries++; tries == 1 {
+			require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+			return mcp.ErrTaken
+		}
+		return nil
+	}}), nil)
+	go func() {
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
+	}()
+	text, isError, err := call(t.Context(), c, questions)
+	require.NoError(t, err)
+	require.False(t, isError)
+	require.Contains(t, text, "PostgreSQL")
+	require.Equal(t, 2, tries)
+	require.Len(t, a.calls, 2)
+}
+
+// A question that ends by itself was not dismissed by anybody.
+func TestWithdrawnIsNotDismissed(t *testing.T) {
+	c := connect(t, mcp.New(mcp.Options{Resolver: withdraws{}}), nil)
+	text, isError, err := call(t.Context(), c, questions)
+	require.NoError(t, err)
+	require.True(t, isError)
+	require.NotContains(t, text, "dismissed")
+	require.Contains(t, text, "Withdrawn")
+}
+
+type withdraws struct{}
+
+func (withdraws) Ask(context.Context, convert.Call) (convert.Outcome, error) {
+	o := convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}
+	return o, o.Err()
 }
 
 func TestAnswerMeanwhile(t *testing.T) {

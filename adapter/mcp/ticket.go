@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -15,11 +16,15 @@ import (
 // ticket is a question that is open, or has an answer that nobody has fetched.
 type ticket struct {
 	name    string
+	session string
 	call    convert.Call
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed when outcome is set
 	outcome convert.Outcome
 	waiting int // calls that wait for it; the server's mu guards it
+
+	fetched sync.Once
+	taken   error // what [Options.Deliver] said
 }
 
 // Why questions end that nobody has answered, nor dismissed.
@@ -56,7 +61,7 @@ func (s *Server) ask(session string, c convert.Call) *ticket {
 	}
 	s.forget(name)
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	t := &ticket{name: name, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
+	t := &ticket{name: name, session: session, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
 	s.open[name] = t
 	s.order = append(s.order, name)
 	s.drop()
@@ -103,13 +108,21 @@ func (s *Server) takeBack(t *ticket) {
 	}
 }
 
-// fetch takes the answer of a ticket, for the model.
-func (s *Server) fetch(t *ticket) (text string, isError bool) {
+// fetch takes the answer of a ticket, for the model. The error is [ErrTaken].
+// Calls of one session that wait for a ticket at once all get its answer: one of
+// them may be a call that the client gave up.
+func (s *Server) fetch(t *ticket) (text string, isError bool, err error) {
 	s.end(t)
-	if s.opts.Delivered != nil && t.outcome.Status == convert.Answered {
-		s.opts.Delivered(t.call)
+	t.fetched.Do(func() {
+		if s.opts.Deliver != nil {
+			t.taken = s.opts.Deliver(t.call, t.outcome)
+		}
+	})
+	if errors.Is(t.taken, ErrTaken) {
+		return "", false, t.taken
 	}
-	return resultText(t.call, t.outcome)
+	text, isError = resultText(t.call, t.outcome)
+	return text, isError, nil
 }
 
 // resultText is the result for the model. What the user decided is no error.
@@ -120,6 +133,9 @@ func resultText(call convert.Call, o convert.Outcome) (text string, isError bool
 	case convert.Declined:
 		return "The user declined to answer. Go on without an answer, and do not ask again.", false
 	case convert.Cancelled:
+		if o.Reason != convert.CancelMessage && o.Reason != "" { // no person did that
+			return "The question is no longer open, so there is no answer: " + o.Reason, true
+		}
 		return "The user dismissed the question. Stop here, unless you can go on without an answer; do not ask again at once.", false
 	}
 	return "The user could not be asked, so there is no answer: " + o.Message(), true

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"reflect"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -73,7 +74,7 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	files := &fileAsker{store: files.Store{Dir: o.dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
 	opts := mcp.Options{
 		Resolver: files, Elicit: o.ask != "hub", Limit: o.limit, Version: version(), Logger: log,
-		Waiting: files.where, Delivered: files.delivered,
+		Waiting: files.where, Deliver: files.deliver,
 	}
 	if atHub := o.hub.open("acp-bridge mcp", s); atHub != nil {
 		defer atHub.close()
@@ -81,7 +82,12 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 		atHub.leaves = func(context.Context) bool { return files.closing.Load() }
 		opts.Resolver, opts.Alongside = atHub, true
 		opts.Waiting = func(convert.Call) string { return "The question waits at " + o.hub.url.String() + "/" }
-		opts.Delivered = func(c convert.Call) { atHub.used(c.Session) }
+		opts.Deliver = func(c convert.Call, o convert.Outcome) error {
+			if o.Status == convert.Answered {
+				atHub.used(c.Session)
+			}
+			return nil
+		}
 	}
 	server := mcp.New(opts)
 	defer server.Close()
@@ -136,13 +142,16 @@ func (a *fileAsker) Ask(ctx context.Context, c convert.Call) (convert.Outcome, e
 
 func (a *fileAsker) ask(ctx context.Context, c convert.Call) convert.Outcome {
 	file, err := a.store.Post(c)
-	if err == nil && !file.Settled() {
+	for err == nil && !file.Settled() {
 		posted := file
 		if file, err = a.store.Wait(ctx, posted); ctx.Err() != nil && err != nil {
 			if !a.closing.Load() {
 				a.withdraw(posted)
 			}
 			return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+		}
+		if errors.Is(err, files.ErrTaken) { // the answers were for another who asked the same
+			file, err = a.store.Post(c)
 		}
 	}
 	switch {
@@ -165,15 +174,33 @@ func (a *fileAsker) withdraw(f *files.File) {
 	}
 }
 
-// delivered removes the file of a call whose answers the model has got.
-func (a *fileAsker) delivered(c convert.Call) {
+// deliver uses up the file whose answers the model is about to get, or whose
+// questions the user has dismissed. Another program may have been faster.
+func (a *fileAsker) deliver(c convert.Call, o convert.Outcome) error {
 	file, err := a.store.Find(c)
-	if err == nil {
-		err = a.store.Clear(file)
+	used := false
+	switch {
+	case err == nil && file.Settled() && sameEnd(file, o):
+		err = a.store.Take(file, func() error { used = true; return nil })
+	case err == nil:
+		err = files.ErrGone // it holds another answer, or none yet
 	}
-	if err != nil && !errors.Is(err, files.ErrNotFound) {
+	taken := !used && (errors.Is(err, files.ErrGone) || errors.Is(err, files.ErrChanged) || errors.Is(err, files.ErrNotFound))
+	switch {
+	case taken && o.Status == convert.Answered:
+		return fmt.Errorf("%w: %w", mcp.ErrTaken, err)
+	case err != nil && !taken:
 		a.log.Warn("answers were used, but their file stays", "err", oneLine(err))
 	}
+	return nil
+}
+
+// sameEnd reports whether a file has this outcome.
+func sameEnd(f *files.File, o convert.Outcome) bool {
+	if f.Cancelled {
+		return o.Status == convert.Cancelled
+	}
+	return o.Status == convert.Answered && reflect.DeepEqual(f.Answers, o.Answers)
 }
 
 // where tells the model what to tell its user.

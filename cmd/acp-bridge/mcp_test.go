@@ -136,6 +136,66 @@ func TestMCPCancelled(t *testing.T) {
 	require.Eventually(t, func() bool { return len(waiting()) == 0 }, 20*time.Second, time.Millisecond)
 }
 
+// Two programs ask the same in one folder: an answer is for one of them, and the
+// other asks again.
+func TestMCPAnswerIsUsedOnce(t *testing.T) {
+	dir := t.TempDir()
+	store := files.Store{Dir: dir}
+	type reply struct {
+		client int
+		text   string
+	}
+	replies := make(chan reply, 2)
+	for i := range 2 {
+		c := startMCP(t, "--cwd", dir, "--limit", "1m")
+		c.send("tools/call", askDatabase)
+		go func() { replies <- reply{i, c.reply().Get("result.content.0.text").Str} }()
+	}
+	answer := func(words string) {
+		t.Helper()
+		var asked []*files.File
+		require.Eventually(t, func() bool {
+			var err error
+			asked, err = store.List()
+			require.NoError(t, err)
+			return len(asked) == 1 && !asked[0].Settled()
+		}, 20*time.Second, time.Millisecond)
+		require.NoError(t, store.Answer(asked[0], []convert.Answer{{Text: words}}, "me"))
+	}
+	answer("DuckDB")
+	one := <-replies
+	require.Contains(t, one.text, "DuckDB")
+	answer("MariaDB")
+	two := <-replies
+	require.NotEqual(t, one.client, two.client)
+	require.Contains(t, two.text, "MariaDB")
+	left, err := store.List()
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A question that was dismissed is asked again when it is asked again.
+func TestMCPDismissedOnce(t *testing.T) {
+	dir := t.TempDir()
+	store := files.Store{Dir: dir}
+	c := startMCP(t, "--cwd", dir, "--limit", "1m")
+	for _, end := range []func(*files.File) error{
+		func(f *files.File) error { return store.Dismiss(f, "me") },
+		func(f *files.File) error { return store.Remove(f) },
+	} {
+		c.send("tools/call", askDatabase)
+		var asked []*files.File
+		require.Eventually(t, func() bool {
+			var err error
+			asked, err = store.List()
+			require.NoError(t, err)
+			return len(asked) == 1 && !asked[0].Settled()
+		}, 20*time.Second, time.Millisecond)
+		require.NoError(t, end(asked[0]))
+		require.Contains(t, c.reply().Get("result.content.0.text").Str, "dismissed")
+	}
+}
+
 func TestMCPUsage(t *testing.T) {
 	for _, args := range [][]string{{"x"}, {"--http", "0.0.0.0:1"}, {"--http", "example.com:1"}, {"--http", "7333"}, {"--limit", "0s"}, {"--cwd", "/does/not/exist"}} {
 		code, _, stderr := execute(t, nil, append([]string{"mcp"}, args...)...)

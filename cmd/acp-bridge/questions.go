@@ -305,7 +305,7 @@ func clearQuestions(store *files.Store, o questionsOptions, s streams) error {
 }
 
 func clearOne(store *files.Store, f *files.File, s streams) error {
-	if err := store.Clear(f); err != nil {
+	if err := store.Remove(f); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(s.out, "Removed: %s\n", clean.Line(f.Path))

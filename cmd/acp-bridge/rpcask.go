@@ -186,6 +186,8 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.R
 		switch {
 		case err == nil:
 			return a.deliver(fromFile(answered, modeRPC), answered, over, func() pipe.Reply { return a.post(ctx, c, over) })
+		case errors.Is(err, files.ErrTaken) && ctx.Err() == nil: // these were another's answers
+			return a.post(ctx, c, over)
 		case errors.Is(err, files.ErrGone): // a person removed it
 			return end(convert.Cancelled, "")
 		case ctx.Err() == nil:

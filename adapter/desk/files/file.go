@@ -31,6 +31,9 @@ var (
 	ErrChanged = errors.New("somebody else has changed it meanwhile")
 	// ErrGone means that a file was removed, or now holds other questions.
 	ErrGone = errors.New("the questions are no longer waiting")
+	// ErrTaken means that another program has used what was in a file, or has
+	// withdrawn the questions: no person did that.
+	ErrTaken = errors.New("another program has taken the questions away")
 )
 
 // File is a call whose questions wait in a file.

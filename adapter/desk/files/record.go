@@ -28,6 +28,9 @@ type record struct {
 	By      string    `json:",omitempty"`
 	At      time.Time `json:",omitzero"`
 	Content string    `json:",omitempty"`
+	// Removed is when a person removed the file: no program has used it up. Then
+	// there is no Ticket.
+	Removed time.Time `json:",omitzero"`
 }
 
 func newTicket() string { return rand.Text() }

@@ -295,13 +295,27 @@ func (s *Store) Take(f *File, use func() error) error {
 	})
 }
 
-// Clear removes a file, if it still holds the questions it held when f was
-// read. One that is gone already is no error.
+// Clear removes a file whose questions a program needs no more, if it still
+// holds the questions it held when f was read. One that is gone already is no
+// error.
 func (s *Store) Clear(f *File) error {
+	return s.removeFile(f, func(r *records, _ *record) error { return r.remove(f.ID) })
+}
+
+// Remove is [Store.Clear] for a person, who does not want the questions: programs
+// that wait for answers are told [ErrGone], and not [ErrTaken].
+func (s *Store) Remove(f *File) error {
+	return s.removeFile(f, func(r *records, old *record) error {
+		return r.save(f.ID, &record{Folder: old.Folder, File: old.File, Asked: old.Asked, Removed: s.now()})
+	})
+}
+
+// removeFile removes a file, after something is done to its record.
+func (s *Store) removeFile(f *File, do func(*records, *record) error) error {
 	err := s.change(f, func(d *dir, name string, _ *document) error {
 		rec, err := d.records.load(f.ID)
 		if err == nil && rec != nil && rec.File == name {
-			err = d.records.remove(f.ID)
+			err = do(d.records, rec)
 		}
 		return errors.Join(err, d.remove(name))
 	})

@@ -17,9 +17,10 @@ const (
 	absence = 2 * time.Second
 )
 
-// Wait waits until the file is settled, see [File.Settled], and returns it. It returns [ErrGone] when the file is removed, and the cause of
-// ctx when that ends, after a last look. What is wrong with the file in the meantime goes to
-// Report, once for each change.
+// Wait waits until the file is settled, see [File.Settled], and returns it. It
+// returns [ErrGone] when a person has removed the file, [ErrTaken] when a program
+// has, and the cause of ctx when that ends, after a last look. What is wrong with
+// the file in the meantime goes to Report, once for each change.
 func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 	interval := s.Interval
 	if interval == 0 {
@@ -85,7 +86,7 @@ func (w *watch) look() (*File, error) {
 	f := d.load(name, &w.wanted)
 	switch {
 	case errors.Is(f.Err, ErrGone):
-		return nil, f.Err
+		return nil, w.gone()
 	case f.Err == nil && f.Foreign != nil && f.Left() < len(f.Questions):
 		w.problem = f.Foreign
 	default:
@@ -103,7 +104,19 @@ func (w *watch) absent() error {
 		w.missing = time.Now()
 	}
 	if time.Since(w.missing) >= absence {
-		return fmt.Errorf("%s: %w", w.path, ErrGone)
+		return w.gone()
 	}
 	return nil
+}
+
+// gone says who has removed the file. A program removes the record, too, or has
+// posted the questions elsewhere.
+func (w *watch) gone() error {
+	why := ErrGone
+	if r, err := w.store.records(filepath.Dir(w.path)); err == nil {
+		if rec, err := r.load(w.id); err == nil && (rec == nil || rec.File != filepath.Base(w.path)) {
+			why = ErrTaken
+		}
+	}
+	return fmt.Errorf("%s: %w", w.path, why)
 }

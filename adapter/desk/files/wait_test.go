@@ -111,7 +111,12 @@ func TestWaitEnds(t *testing.T) {
 		w.after(t, 1500*time.Millisecond)
 		require.NoError(t, os.Rename(w.file.Path+"~", w.file.Path))
 		w.after(t, time.Hour)
-		require.NoError(t, s.Clear(w.file))
+		require.NoError(t, s.Remove(w.file))
+		require.Nil(t, <-w.result)
+		require.ErrorIs(t, w.err, files.ErrGone)
+
+		w = wait(t.Context(), t, s)
+		require.NoError(t, os.Remove(w.file.Path))
 		require.Nil(t, <-w.result)
 		require.ErrorIs(t, w.err, files.ErrGone)
 
@@ -129,6 +134,42 @@ func TestWaitEnds(t *testing.T) {
 		require.ErrorIs(t, w.err, cause)
 		require.FileExists(t, w.file.Path)
 	})
+}
+
+// What another program has used, or withdrawn, no person has dismissed.
+func TestWaitTaken(t *testing.T) {
+	next := convert.Call{Questions: []convert.Question{{Text: "Else?"}}}
+	for name, take := range map[string]func(*files.Store, *files.File) error{
+		"taken":   func(s *files.Store, f *files.File) error { return s.Take(f, func() error { return nil }) },
+		"cleared": func(s *files.Store, f *files.File) error { return s.Clear(f) },
+		"and other questions are in its file": func(s *files.Store, f *files.File) error {
+			err := s.Clear(f)
+			if err == nil {
+				_, err = s.Post(next)
+			}
+			return err
+		},
+		"and asked again elsewhere": func(s *files.Store, f *files.File) error {
+			err := s.Clear(f)
+			for _, c := range []convert.Call{next, other} {
+				if err == nil {
+					_, err = s.Post(c)
+				}
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				w := wait(t.Context(), t, s)
+				require.NoError(t, take(s, w.file))
+				require.Nil(t, <-w.result)
+				require.ErrorIs(t, w.err, files.ErrTaken)
+				require.NotErrorIs(t, w.err, files.ErrGone)
+			})
+		})
+	}
 }
 
 // An answer is noticed also when size and time of the file stay the same.

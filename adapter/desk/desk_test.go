@@ -214,6 +214,37 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, later.Turn(), "what is posted after the cancel is asked")
 }
 
+// What its asker has given up before ends for that reason, not because another
+// question was cancelled.
+func TestGivenUpBesideACancel(t *testing.T) {
+	d := new(desk.Desk)
+	first := post(t, d, "s", "first")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	second, err := d.Post(ctx, desk.Item{Kind: desk.Question, Call: question("s", "second")})
+	require.NoError(t, err)
+	require.NoError(t, first.Turn())
+	cancel(errors.New("the agent is gone"))
+	require.NoError(t, d.Cancel(desk.Ref{Session: "s", ID: "first"}, "phone"))
+	failed := convert.Outcome{Status: convert.Failed, Reason: "the agent is gone"}
+	stands, mine := second.Settle(failed, "")
+	require.True(t, mine)
+	require.Equal(t, failed, stands)
+}
+
+// An item that has its outcome is not asked any more, whatever its asker says.
+func TestAskingAfterTheEnd(t *testing.T) {
+	d := new(desk.Desk)
+	log := watch(d)
+	a := post(t, d, "s", "a")
+	require.NoError(t, a.Turn())
+	require.NoError(t, d.Answer(desk.Ref{Session: "s", ID: "a"}, picks("Auth"), "phone"))
+	a.Asking(0, "permission")
+	stands, first := a.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
+	require.False(t, first)
+	require.Equal(t, picks("Auth"), stands.Answers)
+	require.Equal(t, desk.Settled, log.entries[len(log.entries)-1].State)
+}
+
 // A watcher sees what is open and then every change, may use the desk, and is
 // left alone after it stopped.
 func TestWatch(t *testing.T) {

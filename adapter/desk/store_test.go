@@ -90,6 +90,33 @@ func TestRemoved(t *testing.T) {
 	})
 }
 
+// What is being withdrawn beside a cancelled question is not shown any more, though
+// the store has not said so yet.
+func TestNotShownWhileWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, puts := make(chan struct{}), 0
+		store := &desktest.Memory{Fail: func(method string) error {
+			if method == "Put" {
+				if puts++; puts == 4 { // two are posted, one is cancelled
+					<-slow
+				}
+			}
+			return nil
+		}}
+		d := open(t, store)
+		first, second := post(t, d, "s", "first"), post(t, d, "s", "second")
+		go first.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
+		synctest.Wait()
+		turn := make(chan error, 1)
+		go func() { turn <- second.Turn() }()
+		synctest.Wait()
+		require.Empty(t, turn)
+		close(slow)
+		require.ErrorIs(t, <-turn, desk.ErrSettled)
+		second.Leave()
+	})
+}
+
 // The same name with other questions is another question.
 func TestOtherQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,6 +34,10 @@ var (
 	ErrOptionCount = errors.New("wrong number of options")
 	// ErrEmptyLabel means that an option has no label.
 	ErrEmptyLabel = errors.New("option label is required")
+	// ErrHalfLabel means that a label holds half of a character: a surrogate
+	// without its other half. It can be sent to nobody as it is, so that the
+	// answer would be another label than the one that was given.
+	ErrHalfLabel = errors.New("option label holds half of a character")
 	// ErrDuplicateLabel means that two options of a question share a label, so
 	// that an answer could not say which was meant.
 	ErrDuplicateLabel = errors.New("option label is used twice")

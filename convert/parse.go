@@ -156,7 +156,7 @@ func parseOptions(v gjson.Result, question int) ([]Option, error) {
 
 func parseOption(v gjson.Result, question, pos int) (Option, error) {
 	if v.Type == gjson.String {
-		return Option{Label: v.Str}, nil
+		return Option{Label: v.Str}, wholeLabel(v, question, pos)
 	}
 	var o Option
 	if !v.IsObject() {
@@ -166,7 +166,9 @@ func parseOption(v gjson.Result, question, pos int) (Option, error) {
 	v.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "label":
-			o.Label, err = text(v, question, pos, "label")
+			if o.Label, err = text(v, question, pos, "label"); err == nil {
+				err = wholeLabel(v, question, pos)
+			}
 		case "description":
 			o.Description, err = text(v, question, pos, "description")
 		case "preview":
@@ -175,6 +177,14 @@ func parseOption(v gjson.Result, question, pos int) (Option, error) {
 		return err == nil
 	})
 	return o, err
+}
+
+// wholeLabel refuses a label that is no text.
+func wholeLabel(v gjson.Result, question, option int) error {
+	if read.Halved(v.Raw) {
+		return &InputError{question, option, ErrHalfLabel, shorten(v.Raw)}
+	}
+	return nil
 }
 
 func text(v gjson.Result, question, option int, name string) (string, error) {

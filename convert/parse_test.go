@@ -40,6 +40,8 @@ func TestParseErrors(t *testing.T) {
 		"option count":       {`{"questions":[{"question":"a?","options":["x"]}]}`, convert.Limits{}, convert.ErrOptionCount, 1, 0},
 		"no options":         {`{"questions":[{"question":"a?"}]}`, convert.Limits{MinOptions: -1}, convert.ErrOptionCount, 1, 0},
 		"empty label":        {`{"questions":[{"question":"a?","options":["x",""]}]}`, convert.Limits{}, convert.ErrEmptyLabel, 1, 2},
+		"half a character":   {`{"questions":[{"question":"a?","options":["x","\ud83d"]}]}`, convert.Limits{}, convert.ErrHalfLabel, 1, 2},
+		"half in an object":  {`{"questions":[{"question":"a?","options":[{"label":"x \ude00"},"y"]}]}`, convert.Limits{}, convert.ErrHalfLabel, 1, 1},
 		"filler as label":    {`{"questions":[{"question":"a?","options":["x","\u3164\uffa0"]}]}`, convert.Limits{}, convert.ErrEmptyLabel, 1, 2},
 		"Braille as label":   {`{"questions":[{"question":"a?","options":["\u2800 ","x"]}]}`, convert.Limits{}, convert.ErrEmptyLabel, 1, 1},
 		"selectors as label": {`{"questions":[{"question":"a?","options":["x","\ufe0f\udb40\udd00"]}]}`, convert.Limits{}, convert.ErrEmptyLabel, 1, 2},

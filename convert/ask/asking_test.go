@@ -37,6 +37,7 @@ func TestInvalidReplyLeavesNothing(t *testing.T) {
 	for name, bad := range map[string]acp.RequestPermissionResponse{
 		"unknown among them": picked("x", several("x", "nope"), nil),
 		"unknown beside":     picked("nope", several("x"), nil),
+		"picked beside":      picked("z", several("x"), nil),
 		"empty list":         picked("x", several(), nil),
 		"not strings":        picked("x", several("x", 7), nil),
 		"text no string":     picked("x", meta{"customText": 7}, nil),

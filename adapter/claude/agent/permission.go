@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -90,7 +91,10 @@ func (s *conversation) decide(t claude.ToolRequest, choices []choice, response a
 			continue
 		}
 		if c.deny {
-			return claude.Deny(rejection(response), false)
+			return claude.Deny(cmp.Or(besides(response), "The user rejected this tool use"), false)
+		}
+		if words := besides(response); words != "" { // they may be a condition
+			s.out.Text(editor.MessageChunk, "\n\nClaude Code takes no words with a permission. It has the permission, and these words did not reach it: "+clean.Line(words)+"\n\n")
 		}
 		allow := claude.Allow(t.Input)
 		allow.UpdatedPermissions = c.updates
@@ -100,15 +104,16 @@ func (s *conversation) decide(t claude.ToolRequest, choices []choice, response a
 	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
 }
 
-// rejection is what the model reads when the user says no, with the reason if
-// the editor sent one.
-func rejection(response acp.RequestPermissionResponse) string {
+// besides is what the user wrote beside the choice.
+func besides(response acp.RequestPermissionResponse) string {
 	for _, meta := range []map[string]any{response.Outcome.Selected.Meta, response.Meta} {
-		if reason, _ := meta["customText"].(string); strings.TrimSpace(reason) != "" {
-			return strings.TrimSpace(reason)
+		for _, key := range []string{"customText", "notes"} {
+			if words, _ := meta[key].(string); strings.TrimSpace(words) != "" {
+				return strings.TrimSpace(words)
+			}
 		}
 	}
-	return "The user rejected this tool use"
+	return ""
 }
 
 // choice is an option of a permission request and what it does.

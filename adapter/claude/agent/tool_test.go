@@ -97,6 +97,29 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// Claude Code takes words with a no alone: the user is told that those beside a
+// yes did not reach it.
+func TestWordsBesideAPermission(t *testing.T) {
+	for _, key := range []string{"customText", "notes"} {
+		for option, want := range map[string]string{
+			"allow":  `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`,
+			"reject": `{"behavior":"deny","message":"only in /tmp"}`,
+		} {
+			t.Run(key+" "+option, func(t *testing.T) {
+				ask := ct.AskTool("toolu_1", "Bash", object{"command": "mkdir one"}, "", nil)
+				e, cli := scripted(t, turns(steps{ct.Message(ask)}))
+				s := e.ready()
+				turn := e.prompt(s, "go")
+				e.next().answer <- object{"outcome": object{"outcome": "selected", "optionId": option, "_meta": object{key: " only in /tmp "}}}
+				turn.ends(acp.StopReasonEndTurn)
+				require.JSONEq(t, want, string(cli.AwaitReply("toolu_1")))
+				told := strings.Contains(e.said(s), "these words did not reach it: only in /tmp")
+				require.Equal(t, option == "allow", told, e.said(s))
+			})
+		}
+	}
+}
+
 // A question waits while a permission is asked for, and the other way round.
 func TestQuestionWhileAToolWaits(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(

@@ -104,7 +104,7 @@ func (m mutation) try(ctx context.Context, dir string, limit time.Duration, buil
 		bin, ok := bins[tests.pkg]
 		if !ok {
 			bin = filepath.Join(dir, fmt.Sprintf("mutated%d.test", len(bins)))
-			cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", bin, tests.pkg)
+			cmd := exec.CommandContext(ctx, "go", "test", "-c=true", "-vet=off", "-ldflags=-s -w", "-o", bin, tests.pkg)
 			cmd.Dir = dir
 			if output, err := cmd.CombinedOutput(); err != nil && ctx.Err() == nil {
 				return "", fmt.Errorf("%w:\n%s", errNoBuild, output)

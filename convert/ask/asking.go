@@ -128,7 +128,7 @@ func (a *Asking) takeMany(r reply) (Step, error) {
 		several = len(ids) > 1
 	} else if err := a.known(r.id); err != nil {
 		return 0, err
-	} else if _, err := a.offered(r.id); err == nil && !slices.Contains(ids, r.id) && !a.pickedBefore(r.id) {
+	} else if _, err := a.offered(r.id); err == nil && len(ids) > 0 && !slices.Contains(ids, r.id) && !a.pickedBefore(r.id) {
 		return 0, fmt.Errorf("%w: option %q is selected, and is not among selectedOptionIds", convert.ErrProtocol, r.id)
 	}
 	p, err := a.pick(ids)

@@ -79,6 +79,25 @@ func TestGuardOfABusyClient(t *testing.T) {
 	}
 }
 
+// Only the first reply is guarded: who has picked one option picks the next ones
+// quickly, and nothing that was picked is lost.
+func TestGuardOfLaterRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t)
+		a := adapter.New(permissionOnly{e.conn}, &adapter.Options{Guard: true})
+		call := begin(t.Context(), a, callOf("q", multi))
+		first := e.request()
+		time.Sleep(adapter.GuardTime)
+		e.result(first, `{"outcome":{"outcome":"selected","optionId":"Cache"}}`)
+		e.result(e.request(), `{"outcome":{"outcome":"selected","optionId":"Auth"}}`)
+		e.result(e.request(), `{"outcome":{"outcome":"selected","optionId":"__done__"}}`)
+		o := call.wait()
+		require.Equal(t, convert.Answered, o.Status, o.Reason)
+		require.Equal(t, []string{"Auth", "Cache"}, o.Answers[0].Selected)
+		e.leave()
+	})
+}
+
 // typist replies in the conversation, each time after a while.
 type typist struct {
 	replies []string

@@ -194,6 +194,22 @@ func TestUnseenOptions(t *testing.T) {
 	}
 }
 
+// A way that failed is left alone for the rest of the session, and no longer: an
+// editor may open another one with the same id.
+func TestBrokenUntilTheSessionEnds(t *testing.T) {
+	client := &scripted{buttons: []any{errors.New("no window"), "PostgreSQL"}, words: []any{"2", "2"}}
+	a := adapter.New(client, &adapter.Options{First: adapter.Permission})
+	for _, want := range []string{"SQLite", "SQLite", "PostgreSQL"} {
+		if want == "PostgreSQL" {
+			a.EndSession("s1")
+		}
+		o, err := a.Ask(t.Context(), callOf("q", pick))
+		require.NoError(t, err)
+		require.Equal(t, one(want), o.Answers)
+	}
+	require.Equal(t, []string{"button q", "words q", "words q", "button q"}, client.asked)
+}
+
 // The guard holds for forms, too: one that is filled in at once with single
 // picks, or cancelled at once, was not in front of a person.
 func TestGuardOfForms(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -172,6 +173,28 @@ func TestMCPAnswerIsUsedOnce(t *testing.T) {
 	left, err := store.List()
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// Two have read the same answer: the first who delivers it has it.
+func TestMCPAnswerIsDeliveredOnce(t *testing.T) {
+	store := files.Store{Dir: t.TempDir()}
+	call := convert.Call{Questions: []convert.Question{{Text: "Which database?"}}}
+	posted, err := store.Post(call)
+	require.NoError(t, err)
+	require.NoError(t, store.Answer(posted, []convert.Answer{{Text: "DuckDB"}}, "me"))
+	one, two := &fileAsker{store: store}, &fileAsker{store: store}
+	first, err := one.Ask(t.Context(), call)
+	require.NoError(t, err)
+	second, err := two.Ask(t.Context(), call)
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	require.NoError(t, one.deliver(call, first))
+	require.ErrorIs(t, two.deliver(call, second), mcp.ErrTaken)
+	posted, err = store.Post(call)
+	require.NoError(t, err)
+	require.ErrorIs(t, two.deliver(call, second), mcp.ErrTaken, "it is asked again")
+	require.NoError(t, store.Answer(posted, []convert.Answer{{Text: "SQLite"}}, "me"))
+	require.ErrorIs(t, two.deliver(call, second), mcp.ErrTaken, "it has another answer")
 }
 
 // A question that was dismissed is asked again when it is asked again.

@@ -178,7 +178,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		return err
 	}
 	if what := s.raises(); what != "" && !s.agent.mayBypass() {
-		return editor.Invalid("_meta.claudeCode.options.settings: %s lets Claude Code act without asking, which the arguments of acp-bridge do not allow", what)
+		return editor.Invalid("_meta.claudeCode.options.%s lets Claude Code act without asking, which the arguments of acp-bridge do not allow", what)
 	}
 	flags, private, err := s.flags()
 	if err != nil {

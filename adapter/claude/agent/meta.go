@@ -233,17 +233,22 @@ func readSettings(cwd, path string) (json.RawMessage, bool) {
 
 func isObject(text string) bool { return json.Valid([]byte(text)) && gjson.Parse(text).IsObject() }
 
-// raises names what in an editor's settings would let Claude Code do more without
-// asking than the user's own arguments allow; empty if nothing does.
+// raises names what in an editor's settings, or in the sub-agents that it brings,
+// would let Claude Code do more without asking than the user's own arguments
+// allow; empty if nothing does.
 func (u setup) raises() string {
 	given, err := json.Marshal(u.given)
 	if err != nil {
-		return "what cannot be encoded"
+		return "settings: what cannot be encoded"
 	}
 	for _, settings := range []json.RawMessage{given, u.settingsFile} {
 		if name := raising("", gjson.ParseBytes(settings)); name != "" {
-			return name
+			return "settings: " + name
 		}
+	}
+	agents, _ := u.opening["agents"].(json.RawMessage)
+	if name := raising("", gjson.ParseBytes(agents)); name != "" {
+		return "agents: " + name
 	}
 	return ""
 }
@@ -252,7 +257,7 @@ func raising(key string, v gjson.Result) (name string) {
 	switch {
 	case strings.Contains(strings.ToLower(key), "dangerous"):
 		return key
-	case strings.EqualFold(key, "defaultMode") && strings.EqualFold(v.Str, "bypassPermissions"):
+	case (strings.EqualFold(key, "defaultMode") || strings.EqualFold(key, "permissionMode")) && strings.EqualFold(v.Str, "bypassPermissions"):
 		return key + ": bypassPermissions"
 	case !v.IsObject() && !v.IsArray():
 		return ""

@@ -15,23 +15,24 @@ import (
 	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 
-// No settings of an editor raise what the user's own arguments allow, in whatever
-// form they come.
+// Neither settings nor sub-agents of an editor raise what the user's own arguments
+// allow, in whatever form they come.
 func TestSettingsDoNotRaise(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "settings.json")
 	const bypass = `{"permissions":{"defaultMode":"bypassPermissions"}}`
 	require.NoError(t, os.WriteFile(file, []byte(bypass), 0o600))
-	for name, settings := range map[string]any{
-		"an object":       json.RawMessage(bypass),
-		"its text":        " " + bypass,
-		"a file":          file,
-		"a relative file": "settings.json",
-		"another case":    json.RawMessage(`{"permissions":{"DefaultMode":"BypassPermissions"}}`),
-		"another place":   json.RawMessage(`{"x":[{"skipDangerousModePermissionPrompt":true}]}`),
+	for name, given := range map[string]object{
+		"an object":       {"settings": json.RawMessage(bypass)},
+		"its text":        {"settings": " " + bypass},
+		"a file":          {"settings": file},
+		"a relative file": {"settings": "settings.json"},
+		"another case":    {"settings": json.RawMessage(`{"permissions":{"DefaultMode":"BypassPermissions"}}`)},
+		"another place":   {"settings": json.RawMessage(`{"x":[{"skipDangerousModePermissionPrompt":true}]}`)},
+		"a sub-agent":     {"agents": json.RawMessage(`{"x":{"description":"d","prompt":"p","permissionMode":"bypassPermissions"}}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			params, err := json.Marshal(object{"cwd": dir, "mcpServers": []any{}, "_meta": options(object{"settings": settings})})
+			params, err := json.Marshal(object{"cwd": dir, "mcpServers": []any{}, "_meta": options(given)})
 			require.NoError(t, err)
 			e, cli := scripted(t, turns())
 			e.initialize(`{}`)

@@ -118,6 +118,26 @@ func TestPermissionOutcomes(t *testing.T) {
 	}
 }
 
+// overtaken is a client whose yes comes when the desk has said no.
+type overtaken struct {
+	never
+	a *adapter.Adapter
+}
+
+func (c *overtaken) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	err := c.a.Desk().Answer(desk.Ref{Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId)}, []convert.Answer{{Selected: []string{"Deny"}}}, "phone")
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("allow")}, err
+}
+
+// A no that was given at the desk stands, also if the editor says yes after it.
+func TestDeskWinsOverTheEditorsPermission(t *testing.T) {
+	client := &overtaken{}
+	client.a = adapter.New(client, nil)
+	got := <-permit(t.Context(), client.a, mayRun("bash"))
+	require.NoError(t, got.err)
+	require.Equal(t, acp.PermissionOptionId("deny"), got.response.Outcome.Selected.OptionId)
+}
+
 // gone is a client that fails without saying why, and whose Done knows.
 type gone struct {
 	scripted

@@ -54,9 +54,13 @@ func (p *proxy) asksAside(session, tool, status string, input gjson.Result) {
 		defer leave(nil)
 		if err := p.side.ask(ctx, asker, session, tool, dir); err != nil && ctx.Err() == nil {
 			p.log.Warn("a question of the agent got no answer", "session", session, "err", err)
+			p.say(session, notTakenRemark)
 		}
 	}()
 }
+
+// notTakenRemark says why an agent waits on: it has no other way to be told.
+const notTakenRemark = "\n\nThe agent waits for the answer to a question, and it could not be given one. Cancel the turn to go on.\n\n"
 
 // asideID names such a question among the open ones.
 func asideID(session, tool string) string { return "side " + session + " " + tool }

@@ -18,6 +18,7 @@ import (
 type aside struct {
 	mu     sync.Mutex
 	hidden bool        // the question is not there yet
+	broken bool        // it takes no answers
 	told   chan string // replies and rejections
 }
 
@@ -31,10 +32,12 @@ func (a *aside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	a.mu.Lock()
-	hidden := a.hidden
+	hidden, broken := a.hidden, a.broken
 	a.hidden = false
 	a.mu.Unlock()
 	switch {
+	case r.Method == http.MethodPost && broken:
+		http.Error(w, "no", http.StatusInternalServerError)
 	case r.Method == http.MethodPost:
 		a.told <- r.URL.Path + " " + string(body)
 		io.WriteString(w, "true")
@@ -72,6 +75,18 @@ func TestAside(t *testing.T) {
 	p.editor.result(p.editor.until("session/request_permission"), selected("Logs"))
 	p.editor.result(p.editor.until("session/request_permission"), selected("__done__"))
 	require.Equal(t, `/question/que_1/reply {"answers":[["SQLite"],["Logs"]]}`, <-a.told)
+}
+
+// The user knows of an answer that the agent did not take.
+func TestAsideNotTaken(t *testing.T) {
+	p, a := withAside(t)
+	a.mu.Lock()
+	a.broken = true
+	a.mu.Unlock()
+	p.editor.result(p.editor.until("session/request_permission"), selected("SQLite"))
+	p.editor.result(p.editor.until("session/request_permission"), selected("Logs"))
+	p.editor.result(p.editor.until("session/request_permission"), selected("__done__"))
+	require.Contains(t, p.editor.said(), "could not be given")
 }
 
 func TestAsideDismissed(t *testing.T) {

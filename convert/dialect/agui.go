@@ -153,6 +153,8 @@ func (agUI) write(c convert.Call) any {
 	}{"RUN_FINISHED", c.Session, c.ID, outcome{"interrupt", []one{{"int-1", "input_required", form.Message, c.ID, form.RequestedSchema}}}}
 }
 
+const agUIExpected = `{"resume":[{"interruptId":"…","status":"resolved" or "cancelled","payload":…}]}`
+
 func (agUI) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	list, err := interrupts(d)
 	switch {
@@ -161,13 +163,17 @@ func (agUI) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	case g.json.Get("error").Exists():
 		return failure(g.json.Get("error").String()), nil
 	case !g.json.Get("resume").IsArray():
-		return convert.Outcome{}, notThe(`{"resume":[{"interruptId":"…","status":"resolved","payload":…}]}`)
+		return convert.Outcome{}, notThe(agUIExpected)
 	}
 	answers := make([]convert.Answer, len(c.Questions))
-	some := false
+	some, cancelled := false, false
 	for _, v := range g.json.Get("resume").Array() {
 		for _, i := range list {
-			if v.Get("interruptId").String() != i.id || v.Get("status").Str != "resolved" {
+			if v.Get("interruptId").String() != i.id {
+				continue
+			}
+			if status := v.Get("status").Str; status != "resolved" {
+				cancelled = cancelled || status == "cancelled"
 				continue
 			}
 			some = true
@@ -176,15 +182,21 @@ func (agUI) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 			}
 		}
 	}
-	if !some {
+	switch {
+	case some:
+		return answered(answers)
+	case cancelled:
 		return notAnswered(convert.Cancelled), nil
 	}
-	return answered(answers)
+	return convert.Outcome{}, notThe(agUIExpected)
 }
 
 func (i interrupt) read(payload gjson.Result, into []convert.Answer) error {
 	if i.text {
-		into[0] = said(i.form.Questions[0], payload.String())
+		if payload.Type != gjson.String {
+			return notThe("a text as payload, got " + read.Kind(payload))
+		}
+		into[0] = said(i.form.Questions[0], payload.Str)
 		return nil
 	}
 	o, _, err := i.form.Read(clean.JSON(map[string]any{"action": "accept", "content": raw(payload)}))

@@ -25,10 +25,9 @@ func (claude) read(_ document, c convert.Call, g given) (convert.Outcome, error)
 	if !input.Get("answers").IsObject() {
 		return convert.Outcome{}, notThe(`{"behavior":"allow","updatedInput":{"answers":{…}}} or {"behavior":"deny",…}`)
 	}
-	answers := byText(c, input.Get("answers"))
-	for i, q := range c.Questions {
-		note := read.Field(read.Field(input.Get("annotations"), q.Text), "notes").String()
-		answers[i].Note = note
+	o, err := byText(c, input.Get("answers"))
+	for i := range o.Answers {
+		o.Answers[i].Note = read.Field(read.Field(input.Get("annotations"), c.Questions[i].Text), "notes").String()
 	}
-	return answered(answers)
+	return o, err
 }

@@ -40,7 +40,8 @@ func copilotFormResult(d document, o convert.Outcome) Result {
 	gjson.GetBytes(reply, "content").ForEach(func(k, v gjson.Result) bool {
 		value := v.String()
 		if v.IsArray() {
-			value = strings.Join(strs(v), ", ")
+			list, _ := strs(v) // a form's lists are of strings
+			value = strings.Join(list, ", ")
 		}
 		keys, values = append(keys, k.Str), append(values, value)
 		return true

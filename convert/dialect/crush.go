@@ -184,9 +184,15 @@ func (crush) read(d document, c convert.Call, g given) (convert.Outcome, error) 
 
 func crushSaid(question gjson.Result, body string) (a convert.Answer, err error) {
 	body, a.Note, _ = strings.Cut(body, crushNotes)
-	if word, ok := strings.CutPrefix(body, crushAnswered); ok {
-		a.Selected = []string{map[bool]string{true: "Yes", false: "No"}[word == "yes"]}
+	switch word, ok := strings.CutPrefix(body, crushAnswered); {
+	case ok && word == "yes":
+		a.Selected = []string{"Yes"}
 		return a, nil
+	case ok && word == "no":
+		a.Selected = []string{"No"}
+		return a, nil
+	case ok:
+		return a, notThe(crushAnswered + "yes or " + crushAnswered + "no")
 	}
 	if list, ok := strings.CutPrefix(body, crushSelected); ok {
 		line, rest, _ := strings.Cut(list, "\n")
@@ -200,9 +206,12 @@ func crushSaid(question gjson.Result, body string) (a convert.Answer, err error)
 		}
 		body = rest
 	}
-	a.Text, _ = strings.CutPrefix(body, crushProvided)
-	if a.Text == crushSkipped {
-		a.Text = ""
+	text, ok := strings.CutPrefix(body, crushProvided)
+	if !ok && body != crushSkipped && body != "" {
+		return a, notThe(crushSelected + "…, " + crushProvided + "… or " + crushSkipped)
+	}
+	if ok {
+		a.Text = text
 	}
 	return a, nil
 }

@@ -129,9 +129,12 @@ func (cursor) read(d document, c convert.Call, g given) (convert.Outcome, error)
 		if i < 0 {
 			return convert.Outcome{}, notThe("answers to the questions that were asked")
 		}
-		var err error
+		ids, err := strs(a.Get("selectedOptionIds"))
+		if err != nil {
+			return convert.Outcome{}, err
+		}
 		options := cursorOptions(questions[i])
-		if answers[i].Selected, err = options.labels(strs(a.Get("selectedOptionIds"))); err != nil {
+		if answers[i].Selected, err = options.labels(ids); err != nil {
 			return convert.Outcome{}, err
 		}
 	}

@@ -121,5 +121,5 @@ func (gemini) read(_ document, c convert.Call, g given) (convert.Outcome, error)
 	case !answers.IsObject():
 		return convert.Outcome{}, notThe(`{"answers":{"0":"…"}}`)
 	}
-	return answered(byNumber(c, answers))
+	return byNumber(c, answers)
 }

@@ -104,7 +104,10 @@ func (grok) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
 	}
 	answers := make([]convert.Answer, len(c.Questions))
 	for i, q := range c.Questions {
-		list := strs(read.Field(g.json.Get("answers"), q.Text))
+		list, err := strs(read.Field(g.json.Get("answers"), q.Text))
+		if err != nil {
+			return convert.Outcome{}, err
+		}
 		note := read.Field(g.json.Get("annotations"), q.Text).Get("notes").String()
 		if answers[i] = items(q, list); answers[i].Text == "Other" && note != "" {
 			answers[i].Text, note = note, ""

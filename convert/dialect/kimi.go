@@ -139,5 +139,5 @@ func (kimi) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	case !answers.IsObject():
 		return convert.Outcome{}, notThe(`{"answers":{…}}`)
 	}
-	return answered(byText(c, answers))
+	return byText(c, answers)
 }

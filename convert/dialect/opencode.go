@@ -113,7 +113,11 @@ func (openCode) read(_ document, c convert.Call, g given) (convert.Outcome, erro
 	}
 	answers := make([]convert.Answer, len(c.Questions))
 	for i, v := range list.Array() {
-		answers[i] = cutNote(c.Questions[i], strs(v))
+		said, err := strs(v)
+		if err != nil {
+			return convert.Outcome{}, err
+		}
+		answers[i] = cutNote(c.Questions[i], said)
 	}
 	return answered(answers)
 }

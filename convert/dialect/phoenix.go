@@ -63,7 +63,7 @@ func (phoenix) write(c convert.Call) any {
 func (phoenix) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
 	switch answers, message := g.json.Get("answers"), g.json.Get("error"); {
 	case answers.IsObject():
-		return answered(byText(c, answers))
+		return byText(c, answers)
 	case message.Exists():
 		return failure(message.String()), nil
 	}

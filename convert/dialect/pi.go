@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -290,14 +291,23 @@ func (pi) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
 		if i == len(c.Questions) {
 			return convert.Outcome{}, notThe("answers to the questions that were asked, in their order")
 		}
-		answers[i] = piSaid(c.Questions[i], v)
+		var err error
+		if answers[i], err = piSaid(c.Questions[i], v); err != nil {
+			return convert.Outcome{}, fmt.Errorf("question %d: %w", i+1, err)
+		}
 		next = i + 1
 	}
 	return answered(answers)
 }
 
-func piSaid(q convert.Question, v gjson.Result) (a convert.Answer) {
-	list := strs(v.Get("answer"))
+func piSaid(q convert.Question, v gjson.Result) (a convert.Answer, err error) {
+	list, err := strs(v.Get("answer"))
+	if err != nil {
+		return a, err
+	}
+	if option := v.Get("selectedOption"); option.Type == gjson.String && !has(q, option.Str) {
+		return a, notThe(fmt.Sprintf("one of the options, got %q", clean.Truncate(option.Str, 60)))
+	}
 	switch last := len(list) - 1; {
 	case v.Get("wasCustom").Bool() && last >= 0: // also if it looks like a label
 		a = items(q, list[:last])
@@ -306,5 +316,5 @@ func piSaid(q convert.Question, v gjson.Result) (a convert.Answer) {
 		a = items(q, list)
 	}
 	a.Note = v.Get("note").String()
-	return a
+	return a, nil
 }

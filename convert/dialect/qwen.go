@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -151,16 +152,12 @@ func (qwen) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	case outcome.Get("outcome").Str != "selected":
 		return convert.Outcome{}, notThe(`{"outcome":{"outcome":"selected","optionId":"proceed_once"},"answers":{…}}`)
 	}
-	return answered(byNumber(c, g.json.Get("answers")))
+	return byNumber(c, g.json.Get("answers"))
 }
 
 // byNumber are the answers of a map from positions, from 0, to strings.
-func byNumber(c convert.Call, answers gjson.Result) []convert.Answer {
-	list := make([]convert.Answer, len(c.Questions))
-	for i, q := range c.Questions {
-		list[i] = said(q, answers.Get(strconv.Itoa(i)).String())
-	}
-	return list
+func byNumber(c convert.Call, answers gjson.Result) (convert.Outcome, error) {
+	return eachSaid(c, func(i int) gjson.Result { return read.Field(answers, strconv.Itoa(i)) })
 }
 
 // readQwenText finds the headers, in the order of the questions. An answer may

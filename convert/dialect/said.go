@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/internal/read"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // said is the answer that a string holds which [convert.AnswerText] and
@@ -90,22 +92,59 @@ func has(q convert.Question, label string) bool {
 	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == label })
 }
 
-// byText are the answers of a map from question texts to strings.
-func byText(c convert.Call, answers gjson.Result) []convert.Answer {
-	list := make([]convert.Answer, len(c.Questions))
-	for i, q := range c.Questions {
-		list[i] = said(q, read.Field(answers, q.Text).String())
+// byText are the answers of a map from question texts to strings. A key that is
+// no question's is an answer that would be lost.
+func byText(c convert.Call, answers gjson.Result) (convert.Outcome, error) {
+	var stray error
+	answers.ForEach(func(k, _ gjson.Result) bool {
+		if !slices.ContainsFunc(c.Questions, func(q convert.Question) bool { return q.Text == k.Str }) {
+			stray = notThe(fmt.Sprintf("answers to the questions that were asked, got one to %q", clean.Truncate(k.Str, 60)))
+		}
+		return stray == nil
+	})
+	if stray != nil {
+		return convert.Outcome{}, stray
 	}
-	return list
+	return eachSaid(c, func(i int) gjson.Result { return read.Field(answers, c.Questions[i].Text) })
 }
 
-// strs are the strings of a JSON array.
-func strs(v gjson.Result) []string {
+// eachSaid is the outcome of one value a question.
+func eachSaid(c convert.Call, value func(question int) gjson.Result) (convert.Outcome, error) {
+	answers := make([]convert.Answer, len(c.Questions))
+	for i, q := range c.Questions {
+		v := value(i)
+		list, err := strs(v)
+		switch {
+		case err != nil:
+			return convert.Outcome{}, fmt.Errorf("question %d: %w", i+1, err)
+		case v.IsArray():
+			answers[i] = items(q, list)
+		case len(list) == 1:
+			answers[i] = said(q, list[0])
+		}
+	}
+	return answered(answers)
+}
+
+// strs are the strings of a JSON array; a string is a list of one, and what is
+// not there of none. Anything else is not what a user picked or wrote.
+func strs(v gjson.Result) ([]string, error) {
+	switch {
+	case v.Type == gjson.Null:
+		return nil, nil
+	case v.Type == gjson.String:
+		return []string{v.Str}, nil
+	case !v.IsArray():
+		return nil, notThe("a string or a list of strings, got " + read.Kind(v))
+	}
 	var list []string
 	for _, item := range v.Array() {
-		list = append(list, item.String())
+		if item.Type != gjson.String {
+			return nil, notThe("a list of strings, got " + read.Kind(item) + " in it")
+		}
+		list = append(list, item.Str)
 	}
-	return list
+	return list, nil
 }
 
 // questions is the list of questions of the input, out of its string if it is

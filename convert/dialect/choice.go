@@ -1,11 +1,13 @@
 package dialect
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 )
 
 // choice is a question that an agent puts into an ordinary permission request:
@@ -34,17 +36,30 @@ func (choice) recognises(d document) bool {
 }
 
 func (choice) decode(d document) (convert.Call, error) {
+	if !d.isMethod(permissionMethod) {
+		return convert.Call{}, wrongType(0, "method must be "+permissionMethod)
+	}
 	params := d.root.Get("params")
+	if _, err := listOf(params, "options", 1); err != nil {
+		return convert.Call{}, err
+	}
+	options := choiceOptions(params)
+	if err := options.check(1); err != nil {
+		return convert.Call{}, err
+	}
 	call := convert.Call{Questions: []convert.Question{{
-		Text: choiceText(params.Get("toolCall")), Options: choiceOptions(params).list, Closed: true,
+		Text: choiceText(params.Get("toolCall")), Options: options.list, Closed: true,
 	}}}
-	if err := call.Validate(anyCount); err != nil {
+	if err := call.Validate(choiceLimits); err != nil {
 		return convert.Call{}, err
 	}
 	call = inSession(call, params)
 	call.ID = params.Get("toolCall.toolCallId").String()
 	return call, nil
 }
+
+// choiceLimits have no place for a text: an option is the answer.
+var choiceLimits = convert.Limits{MaxQuestions: 1, MaxOptions: -1}
 
 // choiceText is the title, and what the content says beyond it.
 func choiceText(toolCall gjson.Result) string {
@@ -58,7 +73,7 @@ func choiceText(toolCall gjson.Result) string {
 }
 
 func choiceOptions(params gjson.Result) (l labels) {
-	for _, o := range params.Get("options").Array() {
+	for _, o := range read.Field(params, "options").Array() {
 		l.add(o.Get("name").String(), o.Get("optionId").String(), "")
 	}
 	return l
@@ -86,4 +101,47 @@ func (choice) encode(d document, _ convert.Call, r Reply) Result {
 		return d.refuse(r.Outcome)
 	}
 	return d.respond(map[string]permissionOutcome{"outcome": outcome})
+}
+
+func (choice) holds() holds { return holds{limits: choiceLimits, closed: true} }
+
+func (choice) write(c convert.Call) any {
+	type option struct {
+		OptionID string `json:"optionId"`
+		Name     string `json:"name"`
+		Kind     string `json:"kind"`
+	}
+	type toolCall struct {
+		ToolCallID string `json:"toolCallId"`
+		Title      string `json:"title"`
+		Kind       string `json:"kind"`
+		Status     string `json:"status"`
+	}
+	params := struct {
+		SessionID string   `json:"sessionId"`
+		ToolCall  toolCall `json:"toolCall"`
+		Options   []option `json:"options"`
+	}{SessionID: c.Session, ToolCall: toolCall{c.ID, c.Questions[0].Text, "other", "pending"}}
+	for i, o := range c.Questions[0].Options {
+		params.Options = append(params.Options, option{"choice-" + strconv.Itoa(i), o.Label, "allow_once"})
+	}
+	return rpcCall(permissionMethod, params)
+}
+
+func (choice) read(d document, _ convert.Call, g given) (convert.Outcome, error) {
+	switch outcome := g.json.Get("outcome"); {
+	case g.json.Get("error").Exists():
+		return failure(g.json.Get("error").String()), nil
+	case outcome.Get("outcome").Str == "cancelled":
+		return notAnswered(convert.Cancelled), nil
+	case outcome.Get("outcome").Str != "selected":
+		return convert.Outcome{}, notThe(`{"outcome":{"outcome":"selected","optionId":"…"}} or {"outcome":{"outcome":"cancelled"}}`)
+	default:
+		options := choiceOptions(d.root.Get("params"))
+		picked, err := options.labels([]string{outcome.Get("optionId").Str})
+		if err != nil {
+			return convert.Outcome{}, err
+		}
+		return answered([]convert.Answer{{Selected: picked}})
+	}
 }

@@ -71,8 +71,16 @@ func (roo) recognises(d document) bool {
 var rooLimits = convert.Limits{MaxQuestions: 1, MinOptions: -1}
 
 func (roo) decode(d document) (convert.Call, error) {
-	call := convert.Call{Input: raw(d.input), Questions: []convert.Question{{Text: d.input.Get("question").String()}}}
-	for _, s := range d.input.Get("follow_up").Array() {
+	text, err := textOf(d.input, "question", 1)
+	if err != nil {
+		return convert.Call{}, err
+	}
+	suggestions, err := listOf(d.input, "follow_up", 1)
+	if err != nil {
+		return convert.Call{}, err
+	}
+	call := convert.Call{Input: raw(d.input), Questions: []convert.Question{{Text: text}}}
+	for _, s := range suggestions {
 		o := convert.Option{Label: s.Get("text").String()}
 		if s.Type == gjson.String {
 			o.Label = s.Str

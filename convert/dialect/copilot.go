@@ -34,8 +34,12 @@ func (copilot) decode(d document) (convert.Call, error) {
 	if err != nil {
 		return convert.Call{}, err
 	}
+	free, err := flagOf(d.input, "allow_freeform", 1, true)
+	if err != nil {
+		return convert.Call{}, err
+	}
 	q := &call.Questions[0]
-	q.Closed = d.input.Get("allow_freeform").Type == gjson.False
+	q.Closed = !free
 	if q.Closed && len(q.Options) == 0 {
 		return convert.Call{}, &convert.InputError{Question: 1, Err: convert.ErrOptionCount, Detail: "choices, or allow_freeform, is needed"}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -32,7 +33,11 @@ const (
 func (crush) decode(d document) (convert.Call, error) {
 	call := convert.Call{Input: raw(d.input)}
 	for i, v := range d.questions() {
-		q := convert.Question{Text: v.Get("question").String(), Header: v.Get("label").String()}
+		text, err := textOf(v, "question", i+1)
+		if err != nil {
+			return convert.Call{}, err
+		}
+		q := convert.Question{Text: text, Header: v.Get("label").String()}
 		if more := v.Get("description").String(); more != "" && more != q.Text {
 			q.Text += "\n\n" + more
 		}
@@ -42,6 +47,9 @@ func (crush) decode(d document) (convert.Call, error) {
 			q.Options, q.Closed = []convert.Option{{Label: "Yes"}, {Label: "No"}}, true
 		case crushSingle, crushMulti:
 			q.Options, q.MultiSelect = options.list, kind.Str == crushMulti
+			if err := options.check(i + 1); err != nil {
+				return convert.Call{}, err
+			}
 			if n := len(q.Options); n < convert.MinOptions {
 				return convert.Call{}, &convert.InputError{Question: i + 1, Err: convert.ErrOptionCount, Detail: "expected 2 to 5, got " + strconv.Itoa(n)}
 			}
@@ -56,9 +64,9 @@ func (crush) decode(d document) (convert.Call, error) {
 }
 
 func crushChoices(question gjson.Result) (l labels) {
-	list := question.Get("choices")
+	list := read.Field(question, "choices")
 	if len(list.Array()) == 0 {
-		list = question.Get("options")
+		list = read.Field(question, "options")
 	}
 	for _, o := range list.Array() {
 		l.add(o.Get("label").String(), o.Get("id").String(), o.Get("description").String())
@@ -95,7 +103,7 @@ func (crush) encode(d document, c convert.Call, r Reply) Result {
 }
 
 func crushMark(i int, question gjson.Result) string {
-	return fmt.Sprintf("Q%d: %s\n", i+1, question.Get("question").String())
+	return fmt.Sprintf("Q%d: %s\n", i+1, read.Field(question, "question").String())
 }
 
 func crushAnswer(question gjson.Result, a convert.Answer) string {

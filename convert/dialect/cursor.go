@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 )
 
 // cursor is Cursor's extension request. Questions and options have ids, which
@@ -23,11 +24,15 @@ func (cursor) recognises(d document) bool {
 
 func (cursor) decode(d document) (convert.Call, error) {
 	params := d.params()
+	questions, err := listOf(params, "questions", 0)
+	if err != nil {
+		return convert.Call{}, err
+	}
 	var call convert.Call
-	for i, v := range params.Get("questions").Array() {
-		q := convert.Question{
-			Text: v.Get("prompt").String(), MultiSelect: v.Get("allowMultiple").Bool(),
-			Options: cursorOptions(v).list, Closed: true,
+	for i, v := range questions {
+		q, err := cursorQuestion(v, i+1)
+		if err != nil {
+			return convert.Call{}, err
 		}
 		if i == 0 {
 			q.Header = params.Get("title").String()
@@ -43,8 +48,24 @@ func (cursor) decode(d document) (convert.Call, error) {
 // cursorLimits let texts come twice: ids tell the questions apart.
 var cursorLimits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, RepeatQuestions: true}
 
+func cursorQuestion(v gjson.Result, pos int) (q convert.Question, err error) {
+	q.Closed = true
+	if q.Text, err = textOf(v, "prompt", pos); err != nil {
+		return q, err
+	}
+	if q.MultiSelect, err = flagOf(v, "allowMultiple", pos, false); err != nil {
+		return q, err
+	}
+	if _, err = listOf(v, "options", pos); err != nil {
+		return q, err
+	}
+	options := cursorOptions(v)
+	q.Options = options.list
+	return q, options.check(pos)
+}
+
 func cursorOptions(question gjson.Result) (l labels) {
-	for _, o := range question.Get("options").Array() {
+	for _, o := range read.Field(question, "options").Array() {
 		l.add(o.Get("label").String(), o.Get("id").String(), "")
 	}
 	return l
@@ -72,7 +93,7 @@ func (cursor) encode(d document, _ convert.Call, r Reply) Result {
 	default:
 		return d.refuse(r.Outcome)
 	}
-	questions := d.params().Get("questions").Array()
+	questions := read.Field(d.params(), "questions").Array()
 	for i, a := range r.Outcome.Answers {
 		if i < len(questions) && !a.Empty() {
 			options := cursorOptions(questions[i])
@@ -123,7 +144,7 @@ func (cursor) read(d document, c convert.Call, g given) (convert.Outcome, error)
 		return convert.Outcome{}, notThe(`"outcome":{"outcome":"answered", "skipped" or "cancelled"}`)
 	}
 	answers := make([]convert.Answer, len(c.Questions))
-	questions := d.params().Get("questions").Array()
+	questions := read.Field(d.params(), "questions").Array()
 	for _, a := range outcome.Get("answers").Array() {
 		i := slices.IndexFunc(questions, func(q gjson.Result) bool { return q.Get("id").String() == a.Get("questionId").String() })
 		if i < 0 {

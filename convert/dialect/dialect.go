@@ -29,7 +29,8 @@ import (
 // that a dialect was named that does not exist.
 var ErrUnknown = errors.New("unknown dialect")
 
-// dialect is one agent's way to write question calls and read results.
+// dialect is one agent's way to write question calls and read results, and the
+// way back.
 type dialect interface {
 	// id is the short name used in flags.
 	id() string
@@ -40,6 +41,15 @@ type dialect interface {
 	decode(document) (convert.Call, error)
 	// encode writes the result for whoever sent the document.
 	encode(document, convert.Call, Reply) Result
+
+	// holds says what a call of the dialect can carry.
+	holds() holds
+	// write writes a call that keeps to the limits, as its agent would. What
+	// comes back is encoded as JSON.
+	write(convert.Call) any
+	// read reads a result of the call, as encode writes it or as the agent's
+	// other clients do. The caller checks the answers against the questions.
+	read(document, convert.Call, given) (convert.Outcome, error)
 }
 
 // document is what came in, its envelope read as far as dialects share it: a
@@ -186,9 +196,9 @@ func open(raw []byte) (document, error) {
 	}
 	switch {
 	case use.Get("subtype").Str == "can_use_tool":
-		doc.tool, doc.call, doc.input = use.Get("tool_name").Str, use.Get("tool_use_id").Str, use.Get("input")
+		doc.tool, doc.call, doc.input = use.Get("tool_name").Str, use.Get("tool_use_id").Str, read.Field(use, "input")
 	case root.Get("name").Type == gjson.String && root.Get("input").Exists():
-		doc.tool, doc.call, doc.input = root.Get("name").Str, root.Get("id").String(), root.Get("input")
+		doc.tool, doc.call, doc.input = root.Get("name").Str, root.Get("id").String(), read.Field(root, "input")
 	}
 	return doc, nil
 }

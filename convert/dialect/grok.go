@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"encoding/json"
-
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 )
@@ -115,46 +113,4 @@ func (grok) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
 		answers[i].Note = note
 	}
 	return answered(answers)
-}
-
-// grokPlan is the plan that Grok's model wants to leave plan mode with. The
-// user lets it, has it plan on, or ends plan mode without the plan.
-type grokPlan struct{}
-
-const grokPlanMethod = "_x.ai/exit_plan_mode"
-
-func (grokPlan) id() string { return "grok-plan" }
-
-func (grokPlan) recognises(d document) bool { return d.isMethod(grokPlanMethod) }
-
-var grokPlanOutcomes = map[string]string{
-	"Approve":            "approved",
-	"Keep planning":      "cancelled",
-	"Leave without plan": "abandoned",
-}
-
-func (grokPlan) decode(d document) (convert.Call, error) {
-	params := d.params()
-	text := "The agent is ready to carry out its plan."
-	if plan := params.Get("planContent").String(); plan != "" {
-		text = plan + "\n\n" + text
-	}
-	return inSession(convert.Call{Questions: []convert.Question{{
-		Text: text, Header: "Plan", Closed: true,
-		Options: []convert.Option{
-			{Label: "Approve", Description: "leave plan mode and carry it out"},
-			{Label: "Keep planning", Description: "stay in plan mode; say what to change in your next message"},
-			{Label: "Leave without plan", Description: "leave plan mode and drop the plan"},
-		},
-	}}}, params), nil
-}
-
-func (grokPlan) encode(d document, _ convert.Call, r Reply) Result {
-	if r.Outcome.Status == convert.Answered && len(r.Outcome.Answers) == 1 && len(r.Outcome.Answers[0].Selected) == 1 {
-		return d.respond(json.RawMessage(`{"outcome":"` + grokPlanOutcomes[r.Outcome.Answers[0].Selected[0]] + `"}`))
-	}
-	if r.Outcome.Status == convert.Failed || r.Outcome.Status == convert.Disconnected {
-		return d.refuse(r.Outcome)
-	}
-	return d.respond(grokResult{Outcome: "cancelled"}) // it stays in plan mode
 }

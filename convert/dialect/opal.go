@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -64,10 +65,10 @@ const opalTitle = 60
 // a name of its own.
 func oneQuestion(input gjson.Result, options string, limits convert.Limits) (convert.Call, error) {
 	question := map[string]json.RawMessage{}
-	if text := input.Get("question"); text.Exists() {
+	if text := read.Field(input, "question"); text.Exists() {
 		question["question"] = raw(text)
 	}
-	if choices := input.Get(options); choices.Exists() {
+	if choices := read.Field(input, options); choices.Exists() {
 		question["options"] = raw(choices)
 	}
 	call, err := convert.Parse(clean.JSON(map[string]any{"questions": []any{question}}), limits)

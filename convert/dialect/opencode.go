@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -33,7 +31,11 @@ func (openCode) decode(d document) (convert.Call, error) {
 		return convert.Call{}, err
 	}
 	for i, q := range d.questions() {
-		call.Questions[i].Closed = len(call.Questions[i].Options) > 0 && q.Get("custom").Type == gjson.False
+		custom, err := flagOf(q, "custom", i+1, true)
+		if err != nil {
+			return convert.Call{}, err
+		}
+		call.Questions[i].Closed = len(call.Questions[i].Options) > 0 && !custom
 	}
 	call.Input = raw(d.input)
 	call.Session, call.ID = d.input.Get("sessionID").String(), d.input.Get("tool.callID").String()

@@ -12,7 +12,7 @@ import (
 
 // requester is a dialect whose agent asks with a request on a pipe, too.
 type requester interface {
-	translator
+	dialect
 	// request writes a call as the request with this id.
 	request(c convert.Call, id string) any
 }
@@ -21,18 +21,18 @@ type requester interface {
 // ask_user_request, or Opal's client/ask_user. Lost and errors are those of
 // [WriteCall].
 func WriteRequest(name string, c convert.Call, id string) (request []byte, lost []string, err error) {
-	t, err := translatorOf(name)
-	if err != nil {
-		return nil, nil, err
+	d := find(name)
+	if d == nil {
+		return nil, nil, unknown(name)
 	}
-	r, ok := t.(requester)
+	r, ok := d.(requester)
 	if !ok {
 		return nil, nil, fmt.Errorf("%w: %s has no requests on a pipe, expected pi or opal", ErrUnknown, name)
 	}
-	if err := c.Validate(t.holds().limits); err != nil {
+	if err := c.Validate(d.holds().limits); err != nil {
 		return nil, nil, fmt.Errorf("%s cannot hold the call: %w", name, err)
 	}
-	return clean.JSON(r.request(c, id)), t.holds().lost(name, c), nil
+	return clean.JSON(r.request(c, id)), d.holds().lost(name, c), nil
 }
 
 func (pi) request(c convert.Call, id string) any {

@@ -55,3 +55,21 @@ func TestListOfPicks(t *testing.T) {
 		require.Equal(t, []convert.Answer{{Selected: []string{"a", "b"}, Text: "more"}}, o.Answers)
 	}
 }
+
+// Of keys that come twice the last counts, as it does for the agent: the user
+// answers the question that it takes itself to have asked.
+func TestLastKeyCounts(t *testing.T) {
+	for id, call := range map[string]string{
+		"opal":    `{"question":"one?","question":"two?","choices":["x"],"choices":["a","b"]}`,
+		"copilot": `{"question":"one?","question":"two?","choices":["x"],"choices":["a","b"],"allow_freeform":true}`,
+		"cline":   `{"name":"ask_question","input":{},"input":{"question":"one?","question":"two?","options":["a","b"]}}`,
+		"roo":     `{"question":"one?","question":"two?","follow_up":["x"],"follow_up":["a","b"]}`,
+		"cursor":  `{"questions":[{"id":"1","prompt":"one?","prompt":"two?","options":[],"options":[{"id":"1","label":"a"},{"id":"2","label":"b"}]}]}`,
+		"crush":   `{"questions":[{"type":"single_choice","question":"one?","question":"two?","choices":[{"id":"1","label":"a"},{"id":"2","label":"b"}]}]}`,
+	} {
+		req, err := dialect.Decode([]byte(call), id)
+		require.NoError(t, err, id)
+		require.Equal(t, "two?", req.Call.Questions[0].Text, id)
+		require.Equal(t, "b", req.Call.Questions[0].Options[1].Label, id)
+	}
+}

@@ -85,14 +85,24 @@ var anyCount = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, 
 // labels makes names of options that can be told apart, in their order: a name
 // that comes again gets its id behind it, or a number.
 type labels struct {
-	ids  map[string]string // by label
-	list []convert.Option
+	ids   map[string]string // by label
+	names map[string]string // by id, as they came
+	list  []convert.Option
+	bad   string // what is wrong with an id, for people
 }
 
 func (l *labels) add(name, id, description string) {
 	if l.ids == nil {
-		l.ids = map[string]string{}
+		l.ids, l.names = map[string]string{}, map[string]string{}
 	}
+	switch before, again := l.names[id]; {
+	case l.bad != "":
+	case id == "":
+		l.bad = fmt.Sprintf("option %d must have an id", len(l.list)+1)
+	case again && before != name: // the same option twice is one
+		l.bad = fmt.Sprintf("the ids of options must be unique, got %q again", clean.Truncate(id, 60))
+	}
+	l.names[id] = name
 	if clean.Blank(name) {
 		name = id
 	}
@@ -104,6 +114,14 @@ func (l *labels) add(name, id, description string) {
 	}
 	l.ids[name] = id
 	l.list = append(l.list, convert.Option{Label: name, Description: description})
+}
+
+// check reports ids that do not tell what was picked.
+func (l *labels) check(question int) error {
+	if l.bad == "" {
+		return nil
+	}
+	return wrongType(question, l.bad)
 }
 
 // of are the ids of the labels picked.
@@ -124,6 +142,7 @@ func (l *labels) labels(ids []string) (picked []string, err error) {
 		for _, o := range l.list {
 			if l.ids[o.Label] == id {
 				picked, found = append(picked, o.Label), true
+				break
 			}
 		}
 		if !found {

@@ -13,50 +13,37 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// translator is a dialect in which calls can be written and results read, the
-// way back of dialect.
-type translator interface {
-	dialect
-	// holds says what a call of the dialect can carry.
-	holds() holds
-	// write writes a call that keeps to the limits, as its agent would. What
-	// comes back is encoded as JSON.
-	write(convert.Call) any
-	// read reads a result of the call, as Encode writes it or as the agent's
-	// other clients do. The caller checks the answers against the questions.
-	read(document, convert.Call, given) (convert.Outcome, error)
-}
-
 // WriteCall writes a call in the dialect of that name. Lost says, in words,
 // what the dialect has no place for. An error means that it cannot hold the
 // call at all: it wraps [ErrUnknown], or is one of [convert.Call.Validate].
 func WriteCall(name string, c convert.Call) (document []byte, lost []string, err error) {
-	t, err := translatorOf(name)
-	if err != nil {
-		return nil, nil, err
+	d := find(name)
+	if d == nil {
+		return nil, nil, unknown(name)
 	}
-	h := t.holds()
+	h := d.holds()
 	c.Questions = slices.Clone(c.Questions)
 	if h.limits.RequireHeader {
 		addHeaders(c.Questions)
 	}
-	if err := c.Validate(h.limits); err != nil {
+	if err := h.check(c); err != nil {
 		return nil, nil, fmt.Errorf("%s cannot hold the call: %w", name, err)
 	}
-	return clean.JSON(t.write(c)), h.lost(name, c), nil
+	return clean.JSON(d.write(c)), h.lost(name, c), nil
 }
 
 // ReadResult reads the result of a request, which is what [Encode] writes. An
 // error means that it is none, or that its answers do not fit the questions: it
 // wraps [convert.ErrProtocol] or [convert.ErrFailed].
 func ReadResult(r Request, result []byte) (convert.Outcome, error) {
-	t, err := translatorOf(r.Dialect)
-	if err != nil {
-		return convert.Outcome{}, err
+	d := find(r.Dialect)
+	if d == nil {
+		return convert.Outcome{}, unknown(r.Dialect)
 	}
 	g, o := readGiven(result)
 	if o.Status == 0 {
-		if o, err = t.read(r.document, r.Call, g); err != nil {
+		var err error
+		if o, err = d.read(r.document, r.Call, g); err != nil {
 			return convert.Outcome{}, err
 		}
 	}
@@ -80,18 +67,6 @@ func CheckOutcome(r Request, o convert.Outcome) error {
 	return nil
 }
 
-func translatorOf(name string) (translator, error) {
-	d := find(name)
-	if d == nil {
-		return nil, unknown(name)
-	}
-	t, ok := d.(translator)
-	if !ok {
-		return nil, fmt.Errorf("%w: %s only reads calls and writes results", ErrUnknown, name)
-	}
-	return t, nil
-}
-
 func unknown(name string) error {
 	return fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(IDs(), ", "))
 }
@@ -113,6 +88,21 @@ type holds struct {
 	// open means that a question with options may take own words, closed that
 	// it may say that it does not.
 	open, closed bool
+	// only, if not nil, are the labels that every question has.
+	only []string
+}
+
+// check reports what the dialect cannot hold at all.
+func (h holds) check(c convert.Call) error {
+	if err := c.Validate(h.limits); err != nil || h.only == nil {
+		return err
+	}
+	for i, q := range c.Questions {
+		if !slices.Equal(labelsOf(q), h.only) {
+			return wrongType(i+1, "its options must be "+strings.Join(h.only, ", "))
+		}
+	}
+	return nil
 }
 
 // lost lists what a call has and the dialect has no place for.

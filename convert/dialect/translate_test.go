@@ -18,14 +18,14 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
-// oneWay are dialects that only read calls and write results.
-var oneWay = []string{"choice", "grok-plan"}
+// fixed are dialects that hold but one question, see TestPlanPairs.
+var fixed = []string{"grok-plan"}
 
 // textResults are dialects whose results, or some of them, are text.
 var textResults = []string{"cline", "codex", "copilot", "crush", "gemini", "go", "opal", "qwen", "roo"}
 
-func bothWays() []string {
-	return slices.DeleteFunc(dialect.IDs(), func(id string) bool { return slices.Contains(oneWay, id) })
+func anyQuestion() []string {
+	return slices.DeleteFunc(dialect.IDs(), func(id string) bool { return slices.Contains(fixed, id) })
 }
 
 // words draws texts as people and models write them, on one line.
@@ -167,8 +167,8 @@ func shown(questions []convert.Question, like []convert.Question) []convert.Ques
 // the questions there, every answer back, and never one that was not given.
 func TestPairs(t *testing.T) {
 	fewer(t)
-	for _, from := range bothWays() {
-		for _, to := range bothWays() {
+	for _, from := range anyQuestion() {
+		for _, to := range anyQuestion() {
 			t.Run(from+" to "+to, func(t *testing.T) {
 				rapid.Check(t, func(t *rapid.T) { checkPair(t, from, to) })
 			})
@@ -223,6 +223,39 @@ func checkPair(t *rapid.T, from, to string) {
 	}
 }
 
+// A plan goes to every dialect and back, and from every dialect into a plan. What
+// its agent has one word for, a plan to be worked on and the user's no, may
+// become the other.
+func TestPlanPairs(t *testing.T) {
+	plan, err := dialect.Decode([]byte(`{"jsonrpc":"2.0","id":7,"method":"_x.ai/exit_plan_mode","params":{"sessionId":"g1","toolCallId":"c2","planContent":"# Plan"}}`), "grok-plan")
+	require.NoError(t, err)
+	pick := func(label string) convert.Outcome {
+		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{label}}}}
+	}
+	for _, id := range dialect.IDs() {
+		there := written(t, id, plan.Call)
+		back := written(t, "grok-plan", there.Call)
+		require.Equal(t, plan.Call.Questions, back.Call.Questions, id)
+		for _, o := range []convert.Outcome{
+			pick("Approve"), pick("Leave without plan"),
+			{Status: convert.Cancelled, Reason: convert.CancelMessage}, {Status: convert.Failed, Reason: "no screen"},
+		} {
+			for _, way := range [][2]dialect.Request{{there, plan}, {back, there}} {
+				read, err := dialect.ReadResult(way[0], dialect.Encode(way[0], dialect.Reply{Outcome: o}).Body)
+				require.NoError(t, err, id)
+				body := dialect.Encode(way[1], dialect.Reply{Outcome: read}).Body
+				got, err := dialect.ReadResult(way[1], body)
+				require.NoError(t, err, id)
+				require.Equal(t, kindOf(o.Status), kindOf(got.Status), "%s: %s", id, body)
+				require.Equal(t, o.Answers, got.Answers, "%s: %s", id, body)
+			}
+		}
+		read, err := dialect.ReadResult(there, dialect.Encode(there, dialect.Reply{Outcome: pick("Keep planning")}).Body)
+		require.NoError(t, err, id)
+		require.Contains(t, string(dialect.Encode(plan, dialect.Reply{Outcome: read}).Body), `"outcome":"cancelled"`)
+	}
+}
+
 // kindOf says whose doing an outcome is. Agents have not always two words for
 // the user's no, or for what went wrong.
 func kindOf(s convert.Status) string {
@@ -250,8 +283,8 @@ func fuzzDialect(f *testing.F, id string) {
 	for _, call := range goldenCalls(f, "dialect/"+id+"/*", "ask/s*") {
 		f.Add(call, []byte(`{"answers":{}}`))
 	}
-	for _, to := range bothWays() {
-		req := written(f, to, convert.Call{ID: "c1", Questions: []convert.Question{{Text: "Which?", Header: "H", Options: []convert.Option{{Label: "a"}, {Label: "b"}}, Closed: to == "cursor"}}})
+	for _, to := range anyQuestion() {
+		req := written(f, to, convert.Call{ID: "c1", Questions: []convert.Question{{Text: "Which?", Header: "H", Options: []convert.Option{{Label: "a"}, {Label: "b"}}, Closed: to == "cursor" || to == "choice"}}})
 		document, _, _ := dialect.WriteCall(to, req.Call)
 		for _, o := range []convert.Outcome{{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"b"}}}}, {Status: convert.Cancelled}} {
 			f.Add(document, dialect.Encode(req, dialect.Reply{Outcome: o}).Body)
@@ -282,7 +315,7 @@ func fuzzDialect(f *testing.F, id string) {
 			require.NotZero(t, o.Status)
 			require.NoError(t, o.Check(req.Call))
 		}
-		for _, to := range bothWays() {
+		for _, to := range anyQuestion() {
 			if document, _, err := dialect.WriteCall(to, req.Call); err == nil {
 				require.True(t, json.Valid(document), "%s", document)
 			}

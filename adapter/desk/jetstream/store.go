@@ -69,8 +69,8 @@ type Store struct {
 	once    sync.Once
 }
 
-// readyTime is how long an embedded server may take to come up. It took 5 ms
-// here; one with many values on a slow disk takes longer.
+// readyTime is how long a server may take to come up. An embedded one took 5 ms
+// here; one with many values on a slow disk takes longer, and so does a cluster.
 const readyTime = 30 * time.Second
 
 // Open opens the bucket, and makes it if it is not there.
@@ -101,14 +101,36 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if bucket.Bucket == "" {
 		bucket.Bucket = "questions"
 	}
-	if s.kv, err = js.KeyValue(ctx, bucket.Bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
-		s.kv, err = js.CreateKeyValue(ctx, bucket)
-	}
-	if err != nil {
-		return fmt.Errorf("JetStream bucket %q: %w", bucket.Bucket, err)
+	for begin := time.Now(); ; {
+		if s.kv, err = js.KeyValue(ctx, bucket.Bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
+			s.kv, err = js.CreateKeyValue(ctx, bucket)
+		}
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil || o.URL == "" || !passes(err) || time.Since(begin) > readyTime {
+			return fmt.Errorf("JetStream bucket %q: %w", bucket.Bucket, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(startPause):
+		}
 	}
 	s.subject = "acp-bridge.hub." + bucket.Bucket
 	return nil
+}
+
+// startPause is between two tries to open a bucket.
+const startPause = 250 * time.Millisecond
+
+// passes reports whether what a server says may be another thing in a moment: a
+// cluster has no leader yet, or somebody else makes the bucket just now.
+func passes(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code == 503
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrBucketExists)
 }
 
 // Shared reports whether other processes may have the bucket, too.

@@ -149,6 +149,9 @@ func (s *Store) Tell(data []byte) error {
 // another, until stop is called.
 func (s *Store) Hear(f func(data []byte)) (stop func(), err error) {
 	sub, err := s.conn.Subscribe(s.subject, func(m *nats.Msg) { f(m.Data) })
+	if err == nil {
+		err = s.conn.FlushTimeout(readyTime) // from now on nothing is missed
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen to others: %w", err)
 	}

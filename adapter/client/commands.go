@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -106,18 +107,21 @@ func (w *window) commandLines() (lines []string) {
 
 // helpText says what can be typed and pressed.
 func helpText(agents []command) string {
-	lines := []string{
+	list := slices.Concat(agents, own)
+	width := 10
+	for _, c := range list {
+		width = max(width, min(cells.Width("/"+c.name), 22))
+	}
+	var lines []string
+	for _, c := range list {
+		lines = append(lines, strings.TrimRight(cells.Pad("/"+c.name, width)+"  "+c.description, " "))
+	}
+	return strings.Join(append(lines,
+		"",
 		"Enter       send                     Ctrl+C      cancel the turn, twice: leave",
 		"Ctrl+J      a new line               Ctrl+D      leave, where nothing is typed",
 		"↑ ↓         earlier prompts          Ctrl+O      all of what tools put out",
 		"Tab         complete a command       Ctrl+Z      suspend",
 		"A prompt that is sent while the agent works goes to it at once.",
-		"",
-	}
-	for _, list := range [][]command{own, agents} {
-		for _, c := range list {
-			lines = append(lines, strings.TrimRight(cells.Pad("/"+c.name, 12)+c.description, " "))
-		}
-	}
-	return strings.Join(lines, "\n")
+	), "\n")
 }

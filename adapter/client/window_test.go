@@ -448,8 +448,8 @@ func TestWindowGreeting(t *testing.T) {
 	w.sees("Enter sends • Ctrl+C cancels • /help")
 	w.sees(">")
 	w.types("/help\r")
-	w.sees("Ctrl+C      cancel the turn, twice: leave")
 	w.sees("/quit")
+	w.sees("Ctrl+C      cancel the turn, twice: leave")
 	require.NoError(t, w.leaves())
 }
 

@@ -83,7 +83,7 @@ func start(ctx context.Context, c command, args []string, s streams) error {
 }
 
 func unknownCommand(name string) error {
-	return usagef("unknown command %q%s; acp-bridge help lists them", name, didYouMean(name, commandNames()))
+	return usagef("unknown command %q%s; acp-bridge help lists them", name, didYouMean(name, append(commandNames(), "help")))
 }
 
 func finish(name string, err error, errOut io.Writer) int {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -53,6 +54,7 @@ type Options struct {
 // goroutine, and inside handlers as far as [Handler] allows.
 type Conn struct {
 	log     *slog.Logger
+	unread  atomic.Bool // the peer said that it could not read a line of ours
 	handler Handler
 	accept  Acceptor // handler, if it is one
 	in      *ndjson.Reader

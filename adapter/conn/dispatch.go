@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 
 	"github.com/coder/acp-go-sdk"
@@ -181,7 +182,11 @@ func (c *Conn) handleResponse(m message) {
 	}
 	switch {
 	case p == nil && m.id.Type == gjson.Null && m.err.Exists():
-		c.log.Warn("the peer could not read a line of ours", "code", peerError(m.err).Code)
+		level := slog.LevelWarn
+		if c.unread.Swap(true) {
+			level = slog.LevelDebug // a client that does not know an update says so each time
+		}
+		c.log.Log(context.Background(), level, "the peer could not read a line of ours", "code", peerError(m.err).Code)
 	case p == nil:
 		c.log.Debug("answer to no pending call ignored", "id", clip(m.id.Raw))
 	case p.ctx.Err() != nil:

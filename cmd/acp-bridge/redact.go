@@ -104,15 +104,25 @@ func recognisable(value string) (texts []string) {
 			}
 		}
 	}
-	if strings.HasPrefix(value, "{") && clean.ValidJSON([]byte(value)) {
-		_ = walk([]byte(value), func(at place, v string) string {
-			if at.hidden() || at.text && secretName(at.key) {
-				keep(v, leastSecret)
-			}
-			return v
-		})
+	for _, v := range namedSecrets(value) {
+		keep(v, leastSecret)
 	}
 	return texts
+}
+
+// namedSecrets are what is in the text of a JSON object under names of secrets.
+func namedSecrets(text string) (found []string) {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") || !clean.ValidJSON([]byte(text)) {
+		return nil
+	}
+	_ = walk([]byte(text), func(at place, v string) string {
+		if (at.hidden() || at.text && secretName(at.key)) && v != "" {
+			found = append(found, v)
+		}
+		return v
+	})
+	return found
 }
 
 // hide takes the secrets out of a text, and more of them, however often they are
@@ -168,6 +178,10 @@ func (s *secrets) read(line []byte) {
 			for _, v := range argumentSecrets(at.before, value) {
 				s.add(v)
 			}
+		case strings.EqualFold(at.key, "settings"): // they may be given as the text of a JSON object
+			for _, v := range namedSecrets(value) {
+				s.add(v)
+			}
 		}
 		return value
 	})
@@ -219,6 +233,8 @@ func (s *secrets) hideLine(line []byte) ([]byte, error) {
 		var here []string // also what is too short to be looked for elsewhere
 		if strings.EqualFold(at.key, "args") {
 			here = argumentSecrets(at.before, value)
+		} else if strings.EqualFold(at.key, "settings") {
+			here = namedSecrets(value)
 		}
 		hidden := s.hide(value, here...)
 		if at.hidden() || at.text && secretName(at.key) || s.answers(at) {

@@ -33,6 +33,7 @@ func TestHideLine(t *testing.T) {
 		`{"mcpServers":[{"name":"x","env":[{"name":"K","value":"v"}],"headers":[{"name":"H","value":"w"}]}],"n":1}`: `{"mcpServers":[{"name":"x","env":[{"name":"K","value":"[redacted]"}],"headers":[{"name":"H","value":"[redacted]"}]}],"n":1}`,
 		`{"env":{"K":"v","name":"v","deep":{"name":["v",1,true,null]}},"k":"v"}`:                                    `{"env":{"K":"[redacted]","name":"[redacted]","deep":{"name":["[redacted]","[redacted]","[redacted]",null]}},"k":"v"}`,
 		`{"Headers":{"X":"v"},"\u0065nv":"v","ENV":7}`:                                                              `{"Headers":{"X":"[redacted]"},"env":"[redacted]","ENV":"[redacted]"}`,
+		`{"settings":"{\"env\":{\"K\":\"v7v\"}}"}`:                                                                  `{"settings":"{\"env\":{\"K\":\"[redacted]\"}}"}`,
 		`{"apiKey":"v","max_tokens":7,"password":["v"]}`:                                                            `{"apiKey":"[redacted]","max_tokens":7,"password":["[redacted]"]}`,
 	} {
 		got, err := s.hideLine([]byte(line))
@@ -54,6 +55,10 @@ func TestLearn(t *testing.T) {
 			{"name":"two","type":"http","url":"https://u:url-password@h/p?access=query-secret","headers":[{"name":"X","value":"Bearer header-secret"}]}],
 		"_meta":{"claudeCode":{"options":{"\u0065nv":{"name":"meta-secret"},"settings":{"apiKeyHelper":"helper-secret"}}}}}}`))
 	for _, v := range []string{"argument-secret", "flag-secret", "environment-secret", "url-password", "query-secret", "Bearer header-secret", "header-secret", "meta-secret", "helper-secret"} {
+		require.Equal(t, "a "+redacted+" b", s.hide("a "+v+" b"), v)
+	}
+	s.learn([]byte(`{"method":"session/new","params":{"_meta":{"claudeCode":{"options":{"settings":" {\"env\":{\"PLAIN\":\"settings-secret\"},\"x\":{\"apiKey\":\"deep-secret\"}}"}}}}}`))
+	for _, v := range []string{"settings-secret", "deep-secret"} {
 		require.Equal(t, "a "+redacted+" b", s.hide("a "+v+" b"), v)
 	}
 	for _, v := range []string{"plain-argument", "session/new", "PLAIN"} {

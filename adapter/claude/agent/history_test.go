@@ -53,6 +53,7 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	require.Equal(t, "I ask.Done.", e.said(s))
 	asked := e.tool(s, "toolu_1")
 	require.Equal(t, "completed", asked["status"])
+	require.Equal(t, "Database → SQLite", asked["title"])
 	require.Contains(t, asked["content"], "Which database? → SQLite")
 	require.Equal(t, "x", asked["drawn"])
 	wrote := e.tool(s, "toolu_2")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -275,7 +277,7 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 		p.answered(id, c, structured.Get("answers"))
 		return
 	case c.tool.Name == questionTool:
-		p.refused(id, c)
+		p.refused(id, c, brokenOff(m))
 		if brokenOff(m) {
 			result.Content = json.RawMessage(`"Not answered"`) // what stands there is for the model
 		}
@@ -318,17 +320,33 @@ func brokenOff(m claude.Message) bool {
 }
 
 // refused draws a question call that the CLI turned down without asking.
-func (p *painter) refused(id string, c *toolCall) {
+func (p *painter) refused(id string, c *toolCall, unanswered bool) {
 	info := display.ToolInfo(c.tool, p.s.cwd)
+	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); unanswered && err == nil {
+		info.Title = *ask.FailAll(call, convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
+	}
 	p.s.out.Update(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
 		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
 	}})
 }
 
-// answered draws a question call of a transcript with the answers it got.
+// answered draws a question call of a transcript with the answers it got, under the
+// title that it had when it was answered.
 func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
 	info := display.ToolInfo(c.tool, p.s.cwd)
+	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); err == nil {
+		var given []convert.Answer
+		texts := answers.Map()
+		for _, q := range call.Questions {
+			if answer, ok := texts[q.Text]; ok {
+				given = append(given, convert.Answer{Text: answer.String()})
+			}
+		}
+		if len(given) == len(call.Questions) {
+			info.Title = *ask.CompleteAll(call, given).ToolCallUpdate.Title
+		}
+	}
 	var lines []string
 	answers.ForEach(func(question, answer gjson.Result) bool {
 		lines = append(lines, clean.Line(question.String())+" → "+clean.Line(answer.String()))
@@ -372,7 +390,7 @@ func (p *painter) abandon() {
 	for id, c := range p.calls {
 		delete(p.calls, id)
 		if c.tool.Name == questionTool && !c.asked && len(c.tool.Input) > 0 {
-			p.refused(id, c) // of a transcript that ends with it
+			p.refused(id, c, true) // of a transcript that ends with it
 			c.drawn = true
 		}
 		if c.drawn && !c.asked {

@@ -202,8 +202,8 @@ func (x *faulty) run() {
 	case "cancelled":
 		switch {
 		case x.waits != "", x.moment == "after": // no prompt runs
-		case strings.Contains(x.name, "answers") && x.rung == "message":
-			<-x.running.done // the next question may have come before the cancel
+		case strings.Contains(x.name, "answers") && (x.rung == "message" || x.rung == "other"):
+			<-x.running.done // what waits for words may have come before the cancel
 		default:
 			x.running.ends(acp.StopReasonCancelled)
 		}

@@ -390,7 +390,7 @@ func (p *painter) abandon() {
 	for id, c := range p.calls {
 		delete(p.calls, id)
 		if c.tool.Name == questionTool && !c.asked && len(c.tool.Input) > 0 {
-			p.refused(id, c, true) // of a transcript that ends with it
+			p.refused(id, c, false) // of a transcript that ends with it
 			c.drawn = true
 		}
 		if c.drawn && !c.asked {

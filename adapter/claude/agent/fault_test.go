@@ -203,7 +203,10 @@ func (x *faulty) run() {
 		switch {
 		case x.waits != "", x.moment == "after": // no prompt runs
 		case strings.Contains(x.name, "answers") && (x.rung == "message" || x.rung == "other"):
-			<-x.running.done // what waits for words may have come before the cancel
+			// What waits for words may have come before the cancel.
+			if <-x.running.done; !x.running.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
+				x.running.ends(acp.StopReasonCancelled)
+			}
 		default:
 			x.running.ends(acp.StopReasonCancelled)
 		}

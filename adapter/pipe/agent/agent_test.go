@@ -164,7 +164,8 @@ func command(t *testing.T, dialect string) []string {
 // The whole way: a command asks on its pipe, the user answers in the editor, the
 // last question in the conversation, and the command has the answers.
 func TestCommand(t *testing.T) {
-	for _, dialect := range []string{"pi", "opal"} {
+	// pi asks both in one call, Opal in two.
+	for dialect, place := range map[string][2]string{"pi": {"\n\nQuestion 1 of 2.", "\n\nQuestion 2 of 2."}, "opal": {}} {
 		t.Run(dialect, func(t *testing.T) {
 			c, _ := serve(t, agent.Options{Command: command(t, dialect)})
 			s := c.open()
@@ -172,13 +173,13 @@ func TestCommand(t *testing.T) {
 			c.says("working on a name\n")
 			r := <-c.requests
 			require.Equal(t, "session/request_permission", r.method)
-			require.Equal(t, "Which database?", r.Get("toolCall.content.0.content.text").Str)
+			require.Equal(t, "Which database?"+place[0], r.Get("toolCall.content.0.content.text").Str)
 			if dialect == "opal" {
 				require.Equal(t, "Which database?", r.Get("toolCall.title").Str)
 			}
 			r.selects("SQLite")
 			r = <-c.requests
-			require.Equal(t, "What name?", r.Get("toolCall.content.0.content.text").Str)
+			require.Equal(t, "What name?"+place[1], r.Get("toolCall.content.0.content.text").Str)
 			r.selects("__other__") // without a text: it is asked for in the conversation
 			c.says("What name?")
 			require.Equal(t, ending{reason: "end_turn"}, <-turn)

@@ -120,7 +120,6 @@ func TestPermissionOutcomes(t *testing.T) {
 
 // overtaken is a client whose yes comes when the desk has said no.
 type overtaken struct {
-	never
 	a *adapter.Adapter
 }
 

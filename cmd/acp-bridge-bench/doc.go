@@ -16,7 +16,8 @@
 // Run it to measure your own machine, floors and acp-bridge
 // in one run. Medians of four runs in a row, lowest to highest, on a virtual machine
 // with two cores (Xeon, Go 1.26.8, 2026-11-15). They missed 0, 2, 2 and 1 of 14 targets.
-// claude-agent-acp 0.99, on Node 20, took part in the last:
+// claude-agent-acp 0.99, on Node 20, took part in the last. The lines about memory
+// are of four later runs, when the program had learned to give its own pages back:
 //
 //	| | floor | minimal adapter | acp-bridge | target | claude-agent-acp |
 //	|---|---|---|---|---|---|
@@ -30,9 +31,9 @@
 //	| 20,000 text deltas in a burst, a second | | 138,000 to 169,000 | 229,000 to 313,000 | a third of minimal | 17,400 |
 //	| CPU for 1,000 deltas of it | | 5.4 to 6.7 ms | 2.6 to 3.8 ms | 1.5 × minimal | 75 ms |
 //	| CPU for 1,000 deltas at 5,000 a second | | 14.9 to 20.4 ms | 11.1 to 16.5 ms | 20 ms, 1.5 × minimal | 140 ms |
-//	| resident memory with an idle session | | 3.4 MB | 9.6 to 9.95 MB | 10 MB | 109 MB |
-//	| … with 50 sessions that wait on a question | | 5.5 MB | 16.4 to 16.9 MB | 25 MB | |
-//	| … with 100 | | 7.1 to 7.4 MB | 21.9 to 22.6 MB | 30 MB | |
+//	| resident memory with an idle session | | 3.4 MB | 5.0 to 6.8 MB | 10 MB | 109 MB |
+//	| … with 50 sessions that wait on a question | | 5.8 MB | 9.9 to 13.0 MB | 16 MB | |
+//	| … with 100 | | 7.9 to 8.2 MB | 13.7 to 17.1 MB | 22 MB | |
 //	| growth of CPU a question, 10 to 100 sessions | | 0.89 to 1.06 × | 1.07 to 1.41 × | 1.25 × minimal's: **missed in two** | |
 //
 // The machine is shared and single numbers move by half: compare within a run.

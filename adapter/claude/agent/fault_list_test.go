@@ -133,18 +133,18 @@ var faults = []fault{
 	{name: "the editor answers twice", strike: func(x *faulty) string {
 		x.e.wire.double(true)
 		if x.open == nil {
-			x.write(forged(x.asked()) + "\n")
+			x.arrives(forged(x.asked()) + "\n")
 		}
 		return ""
 	}},
 	{name: "the editor answers what was not asked", strike: func(x *faulty) string {
 		for _, id := range []string{"424242", `"x"`, "null", "-1", `{}`, "1.5"} {
-			x.write(forged(id) + "\n")
+			x.arrives(forged(id) + "\n")
 		}
 		return ""
 	}},
 	{name: "the editor sends a batch", strike: func(x *faulty) string {
-		x.write("[" + forged(x.asked()) + "]\n")
+		x.arrives("[" + forged(x.asked()) + "]\n")
 		return ""
 	}},
 	{name: "the editor sends a request that is too long", heavy: true, strike: func(x *faulty) string {
@@ -159,7 +159,7 @@ var faults = []fault{
 
 func sends(text string) func(*faulty) string {
 	return func(x *faulty) string {
-		x.write(text)
+		x.arrives(text)
 		return ""
 	}
 }

@@ -152,10 +152,17 @@ func newFaulty(t *testing.T, rung, moment string, f fault, serve serving) *fault
 
 func (x *faulty) write(text string) { require.NoError(x, x.e.wire.send(text)) }
 
+// arrives writes whole lines, and goes on when the agent has read them: what is
+// sent before a question is no answer to it then.
+func (x *faulty) arrives(lines string) {
+	x.write(lines)
+	x.e.call(acp.AgentMethodSessionList, `{}`)
+}
+
 // breaks sends a reply that cannot be used. If it is one to what is open, the
 // question is asked in another way.
 func (x *faulty) breaks(text string) {
-	x.write(text)
+	x.arrives(text)
 	x.skip = x.open != nil
 }
 

@@ -55,8 +55,11 @@ type session struct {
 	close    context.CancelFunc
 }
 
+// patience is how long a test waits for something that must happen.
+const patience = 2 * time.Minute
+
 func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -21,12 +21,19 @@ func TestMain(m *testing.M) {
 // open opens a board over a folder.
 func open(t *testing.T, dir string, o hub.Options) *hub.Board {
 	t.Helper()
+	b, _ := openWithStore(t, dir, o)
+	return b
+}
+
+// openWithStore is open, and what the board keeps its questions in.
+func openWithStore(t *testing.T, dir string, o hub.Options) (*hub.Board, *jetstream.Store) {
+	t.Helper()
 	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: dir})
 	require.NoError(t, err)
 	b, err := hub.Open(t.Context(), store, o)
 	require.NoError(t, err)
 	t.Cleanup(func() { b.Close(); store.Close() })
-	return b
+	return b, store
 }
 
 func asking(conversation, id, text string) hub.Asking {

@@ -124,12 +124,7 @@ func entries(t *testing.T, s *jetstream.Store) (list []jetstream.Entry) {
 // An id is used again and again, and what was asked under it is forgotten one by
 // one.
 func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
-	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	defer store.Close()
-	b, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
-	defer b.Close()
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	for _, text := range []string{"First?", "Second?"} {
 		answer(t, b, ask(t, b, "c", "id", text), "Yes", "phone")
 	}
@@ -156,16 +151,11 @@ func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
 // The order of questions is that of asking, not that of a clock that was set
 // back.
 func TestAClockThatWasSetBack(t *testing.T) {
-	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
-	require.NoError(t, err)
-	defer store.Close()
-	b, err := hub.Open(t.Context(), store, hub.Options{})
-	require.NoError(t, err)
-	defer b.Close()
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	first := ask(t, b, "c", "id", "First?")
 	e := entries(t, store)[0]
 	future := first.Asked.Add(time.Hour).Format(time.RFC3339Nano)
-	_, err = store.Update(t.Context(), e.Key, []byte(strings.Replace(string(e.Value), first.Asked.Format(time.RFC3339Nano), future, 1)), e.Revision)
+	_, err := store.Update(t.Context(), e.Key, []byte(strings.Replace(string(e.Value), first.Asked.Format(time.RFC3339Nano), future, 1)), e.Revision)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		r, err := b.Find("c", "id")

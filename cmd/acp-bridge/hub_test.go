@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
@@ -272,64 +273,35 @@ func TestProxyAtHub(t *testing.T) {
 func TestMCPAtHub(t *testing.T) {
 	h := startTestHub(t)
 	t.Chdir(t.TempDir())
-	inR, in := io.Pipe()
-	out, outW := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		c := run(t.Context(), []string{"mcp", "--hub", h.url}, inR, outW, io.Discard)
-		outW.Close()
-		code <- c
-	}()
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-	lines := json.NewDecoder(out)
-	var reply map[string]any
-	require.NoError(t, lines.Decode(&reply))
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_the_user","arguments":{"questions":[{"question":"Which?","header":"W","multiSelect":false,"options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}}`)
-	h.answer(h.open(), convert.Answer{Selected: []string{"B"}})
-	require.NoError(t, lines.Decode(&reply))
-	require.Contains(t, fmt.Sprint(reply), "B")
-	in.Close()
-	require.Equal(t, 0, <-code)
+	c := startMCP(t, "--hub", h.url)
+	c.send("tools/call", askDatabase)
+	h.answer(h.open(), convert.Answer{Selected: []string{"SQLite"}})
+	require.Contains(t, c.reply().Get("result").Raw, "SQLite")
+	c.in.Close()
+	require.Equal(t, exitOK, <-c.code)
 }
 
 // What the client's form said is what the hub shows.
 func TestMCPFormBesideHub(t *testing.T) {
 	for reply, want := range map[string]string{
-		`{"action":"accept","content":{"question_0":"B"}}`: "answered",
-		`{"action":"decline"}`:                             "declined",
-		`{"action":"cancel"}`:                              "cancelled",
+		`{"action":"accept","content":{"question_0":"SQLite"}}`: "answered",
+		`{"action":"decline"}`: "declined",
+		`{"action":"cancel"}`:  "cancelled",
 	} {
 		t.Run(want, func(t *testing.T) {
 			h := startTestHub(t)
 			t.Chdir(t.TempDir())
-			inR, in := io.Pipe()
-			out, outW := io.Pipe()
-			code := make(chan int, 1)
-			go func() {
-				c := run(t.Context(), []string{"mcp", "--hub", h.url}, inR, outW, io.Discard)
-				outW.Close()
-				code <- c
-			}()
-			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`)
-			lines := json.NewDecoder(out)
-			next := func() (m map[string]any) {
-				require.NoError(t, lines.Decode(&m))
-				return m
-			}
-			next()
-			fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_the_user","arguments":{"questions":[{"question":"Which?","header":"W","multiSelect":false,"options":[{"label":"A","description":""},{"label":"B","description":""}]}]}}}`)
-			form := next()
-			require.Equal(t, "elicitation/create", form["method"])
+			c := startMCPWith(t, `{"elicitation":{}}`, "--hub", h.url)
+			c.send("tools/call", askDatabase)
+			form := c.next(func(m gjson.Result) bool { return m.Get("method").Str == "elicitation/create" })
 			h.open()
-			fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%v,"result":%s}`+"\n", form["id"], reply)
-			require.Contains(t, next(), "result")
+			fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", form.Get("id").Raw, reply)
+			require.True(t, c.reply().Get("result").Exists())
 			r := h.await(func(r *hub.Record) bool { return !r.Open() })
 			require.Equal(t, want, r.End.Outcome)
 			require.Equal(t, "a form of the client", r.End.By)
-			in.Close()
-			require.Equal(t, 0, <-code)
+			c.in.Close()
+			require.Equal(t, exitOK, <-c.code)
 		})
 	}
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
+// patience is how long a test waits for something that must happen.
+const patience = 2 * time.Minute
+
 // mcpClient speaks MCP with the command.
 type mcpClient struct {
 	t    *testing.T
@@ -28,7 +31,10 @@ type mcpClient struct {
 	id   int
 }
 
-func startMCP(t *testing.T, args ...string) *mcpClient {
+func startMCP(t *testing.T, args ...string) *mcpClient { return startMCPWith(t, `{}`, args...) }
+
+// startMCPWith is startMCP of a client with those capabilities.
+func startMCPWith(t *testing.T, capabilities string, args ...string) *mcpClient {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &mcpClient{t: t, in: inW, out: bufio.NewReader(outR), code: make(chan int, 1)}
@@ -41,7 +47,7 @@ func startMCP(t *testing.T, args ...string) *mcpClient {
 		outR.Close()
 		inR.Close()
 	})
-	c.call("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	c.call("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":{"name":"t","version":"1"}}`)
 	_, err := io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 	require.NoError(t, err)
 	return c
@@ -60,15 +66,35 @@ func (c *mcpClient) call(method, params string) gjson.Result {
 	return c.reply()
 }
 
+// reply is that to the last call.
 func (c *mcpClient) reply() gjson.Result {
+	c.t.Helper()
+	return c.next(func(m gjson.Result) bool { return m.Get("id").Int() == int64(c.id) && !m.Get("method").Exists() })
+}
+
+// next is the next message that is meant.
+func (c *mcpClient) next(meant func(gjson.Result) bool) gjson.Result {
 	c.t.Helper()
 	for {
 		line, err := c.out.ReadString('\n')
 		require.NoError(c.t, err)
-		if m := gjson.Parse(line); m.Get("id").Int() == int64(c.id) && !m.Get("method").Exists() {
+		if m := gjson.Parse(line); meant(m) {
 			return m
 		}
 	}
+}
+
+// waitingIn is the question that waits in the store, once one does.
+func waitingIn(t *testing.T, store files.Store) *files.File {
+	t.Helper()
+	var list []*files.File
+	require.Eventually(t, func() bool {
+		var err error
+		list, err = store.List()
+		require.NoError(t, err)
+		return len(list) == 1 && !list[0].Settled()
+	}, patience, time.Millisecond)
+	return list[0]
 }
 
 const askDatabase = `{"name":"ask_the_user","arguments":{"questions":[{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]}]}}`
@@ -82,7 +108,7 @@ func TestMCPInFiles(t *testing.T) {
 	require.Eventually(t, func() bool { // the file may take longer than that
 		text = c.call("tools/call", askDatabase).Get("result.content.0.text").Str
 		return strings.Contains(text, "acp-bridge questions answer")
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.Contains(t, text, "not answered yet")
 	store := files.Store{Dir: dir}
 	files, err := store.List()
@@ -93,7 +119,7 @@ func TestMCPInFiles(t *testing.T) {
 	require.Eventually(t, func() bool {
 		text = c.call("tools/call", askDatabase).Get("result.content.0.text").Str
 		return strings.Contains(text, "SQLite")
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	files, err = store.List()
 	require.NoError(t, err)
 	require.Empty(t, files, "the answer was delivered")
@@ -113,28 +139,28 @@ func TestMCPKeepsOpenQuestions(t *testing.T) {
 		var err error
 		files, err = store.List()
 		return err == nil && len(files) == 1
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	require.NoError(t, c.in.Close())
 	require.Equal(t, exitOK, <-c.code)
 	require.NoError(t, store.Answer(files[0], []convert.Answer{{Text: "DuckDB"}}, "me"))
-	c = startMCP(t, "--cwd", dir, "--limit", "20s")
+	c = startMCP(t, "--cwd", dir, "--limit", patience.String())
 	require.Contains(t, c.call("tools/call", askDatabase).Get("result.content.0.text").Str, "DuckDB")
 }
 
 // A call that the client takes back leaves no file.
 func TestMCPCancelled(t *testing.T) {
 	dir := t.TempDir()
-	c := startMCP(t, "--cwd", dir, "--limit", "20s")
+	c := startMCP(t, "--cwd", dir, "--limit", patience.String())
 	c.send("tools/call", askDatabase)
 	waiting := func() []string {
 		list, err := filepath.Glob(filepath.Join(dir, files.Folder, "*.json"))
 		require.NoError(t, err)
 		return list
 	}
-	require.Eventually(t, func() bool { return len(waiting()) == 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(waiting()) == 1 }, patience, time.Millisecond)
 	_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", c.id)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(waiting()) == 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(waiting()) == 0 }, patience, time.Millisecond)
 }
 
 // Two programs ask the same in one folder: an answer is for one of them, and the
@@ -148,20 +174,13 @@ func TestMCPAnswerIsUsedOnce(t *testing.T) {
 	}
 	replies := make(chan reply, 2)
 	for i := range 2 {
-		c := startMCP(t, "--cwd", dir, "--limit", "1m")
+		c := startMCP(t, "--cwd", dir, "--limit", patience.String())
 		c.send("tools/call", askDatabase)
 		go func() { replies <- reply{i, c.reply().Get("result.content.0.text").Str} }()
 	}
 	answer := func(words string) {
 		t.Helper()
-		var asked []*files.File
-		require.Eventually(t, func() bool {
-			var err error
-			asked, err = store.List()
-			require.NoError(t, err)
-			return len(asked) == 1 && !asked[0].Settled()
-		}, 20*time.Second, time.Millisecond)
-		require.NoError(t, store.Answer(asked[0], []convert.Answer{{Text: words}}, "me"))
+		require.NoError(t, store.Answer(waitingIn(t, store), []convert.Answer{{Text: words}}, "me"))
 	}
 	answer("DuckDB")
 	one := <-replies
@@ -201,20 +220,13 @@ func TestMCPAnswerIsDeliveredOnce(t *testing.T) {
 func TestMCPDismissedOnce(t *testing.T) {
 	dir := t.TempDir()
 	store := files.Store{Dir: dir}
-	c := startMCP(t, "--cwd", dir, "--limit", "1m")
+	c := startMCP(t, "--cwd", dir, "--limit", patience.String())
 	for _, end := range []func(*files.File) error{
 		func(f *files.File) error { return store.Dismiss(f, "me") },
 		func(f *files.File) error { return store.Remove(f) },
 	} {
 		c.send("tools/call", askDatabase)
-		var asked []*files.File
-		require.Eventually(t, func() bool {
-			var err error
-			asked, err = store.List()
-			require.NoError(t, err)
-			return len(asked) == 1 && !asked[0].Settled()
-		}, 20*time.Second, time.Millisecond)
-		require.NoError(t, end(asked[0]))
+		require.NoError(t, end(waitingIn(t, store)))
 		require.Contains(t, c.reply().Get("result.content.0.text").Str, "dismissed")
 	}
 }

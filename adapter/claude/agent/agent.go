@@ -6,6 +6,51 @@
 // Each session has a Claude Code process of its own. What the process writes
 // becomes updates, in order and once; what it asks becomes permission requests,
 // forms or messages.
+//
+// # Forms of MCP servers
+//
+// An editor with elicitation.form gets the server's schema as Claude Code passes
+// it on (without pattern and other keywords that MCP does not have). Any other
+// gets a question for each field, with the default as an option, Skip where the
+// field is not required, and Decline. A value that does not fit is asked for
+// again; after the third the server gets a cancel. An address goes to an editor
+// with elicitation.url, or is shown in full; it is never opened here. The server
+// gets an accept only with values that fit its schema; dismissing its form is a
+// cancel, and the turn goes on.
+//
+// A form with a field for a secret (format: password, or a text that is named like
+// one) is shown as a form or not at all: without forms the server gets a cancel,
+// and the user reads why. What is written there reaches the server alone.
+//
+// # Beside claude-agent-acp
+//
+// Text, thoughts, tool calls, diffs, plans, permissions, modes, models, effort,
+// slash commands, sessions (list, load, resume, fork, delete, close), MCP servers,
+// images, usage and titles are there as in claude-agent-acp 0.99. What differs, as
+// its documents tell and as the same prompts showed through both (2026-11-15,
+// Claude Code 2.1.325, a scripted model):
+//
+//   - Questions in editors without forms: asked here, switched off there.
+//   - Forms of MCP servers: in every editor here, in editors with forms there.
+//   - Text typed and not saved in the editor: the model is told after each read;
+//     not there.
+//   - The main agent as an option: here until the first prompt, as Claude Code
+//     takes no other later; there it is accepted later, and changes nothing.
+//   - Effort and main agent of a loaded session: as they were picked; there Claude
+//     Code's own.
+//   - Prompts that steer a running turn: a prompt is enough; there a method of its
+//     own.
+//   - A command's output while it runs: here from its third second on, when Claude
+//     Code names it, in a terminal where the editor has them; there when it is done.
+//     Of one in the background: here while a turn runs, and at its end; there a note.
+//   - Sub-agents as sessions of their own: not here, their calls carry their
+//     parent's id (_meta.claudeCode.parentToolUseId); there for editors with
+//     subagents.
+//   - A sub-agent in the background: here the turn ends, and its calls follow; there
+//     the turn waits for it.
+//   - Tokens of a turn: here in usage_update; there also in its response.
+//   - JetBrains' AIR extensions: there alone.
+//   - Login from the editor: in a terminal, where the editor opens one; both.
 package agent
 
 import (

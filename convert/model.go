@@ -32,6 +32,9 @@ type SubAgent struct {
 	Parent string
 	// Task says in a few words what it works on; it may be empty.
 	Task string
+	// Session is the id under which the editor has it as a session of its own;
+	// empty if it shows it in the session of the call.
+	Session string
 }
 
 // Question is one question of a call. Its strings are as the agent wrote

@@ -22,6 +22,8 @@ type asked struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	post   func() // takes its place on the desk
+	// within is the session that the editor shows it in, if that is a sub-agent's.
+	within string
 
 	admitted chan bool       // holds one
 	heard    chan heardWords // holds one
@@ -43,8 +45,8 @@ type answer func() (reply func())
 // ask takes a request of the agent. It takes its place behind earlier ones, and
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
-func (s *Session) ask(id string, kind requestKind, apart bool, post func(*asked) answer, fault func()) {
-	a := &asked{s: s, admitted: make(chan bool, 1), heard: make(chan heardWords, 1)}
+func (s *Session) ask(id string, kind requestKind, apart bool, within string, post func(*asked) answer, fault func()) {
+	a := &asked{s: s, within: within, admitted: make(chan bool, 1), heard: make(chan heardWords, 1)}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	a.ctx, a.cancel = context.WithValue(ctx, askedKey{}, a), cancel
 	var wait answer
@@ -102,7 +104,7 @@ func touch(room *[12 << 10]byte) { room[0] = 1 }
 // the turn. Reply tells the agent, once, unless it withdraws the request.
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome)) {
 	c.Session = s.id
-	s.ask(id, question, apart, func(a *asked) answer {
+	s.ask(id, question, apart, c.SubAgent.Session, func(a *asked) answer {
 		wait := s.front.asker().Post(a.ctx, c)
 		return func() func() {
 			o, _ := wait()
@@ -123,7 +125,7 @@ var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not
 // the form. It is [ask.CancelForm] unless the user accepted or declined.
 func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome)) {
 	f.Session = s.id
-	s.ask(id, form, false, func(a *asked) answer {
+	s.ask(id, form, false, "", func(a *asked) answer {
 		wait := s.front.asker().PostForm(a.ctx, f)
 		return func() func() {
 			raw, o := wait()
@@ -138,7 +140,7 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 // then no permission was given, whatever the editor said.
 func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error)) {
 	r.SessionId = acp.SessionId(s.id)
-	s.ask(id, permission, apart, func(a *asked) answer {
+	s.ask(id, permission, apart, who.Session, func(a *asked) answer {
 		wait := s.front.asker().PostPermission(a.ctx, who, r)
 		return func() func() {
 			response, err := wait()
@@ -155,7 +157,7 @@ func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r a
 // Errand does something for the agent that is not asked of the user and ends with
 // the turn. What it returns tells the agent; fault does after a panic.
 func (s *Session) Errand(id string, do func(context.Context) (reply func()), fault func()) {
-	s.ask(id, errand, false, func(a *asked) answer {
+	s.ask(id, errand, false, "", func(a *asked) answer {
 		return func() func() { return do(a.ctx) }
 	}, fault)
 }
@@ -266,6 +268,15 @@ func (c client) TimeReads(ctx context.Context) (context.Context, func() time.Dur
 	return c.front.connection().TimeReads(ctx)
 }
 
+// within is the session in which the editor shows a request: its own, or that of
+// the sub-agent that asks.
+func within(ctx context.Context, session string) string {
+	if a, ok := ctx.Value(askedKey{}).(*asked); ok && a.within != "" {
+		return a.within
+	}
+	return session
+}
+
 // show asks the session whether a request may be shown.
 func show(ctx context.Context) error {
 	a, ok := ctx.Value(askedKey{}).(*asked)
@@ -279,6 +290,7 @@ func (c client) RequestPermission(ctx context.Context, r acp.RequestPermissionRe
 	if err := show(ctx); err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
+	r.SessionId = acp.SessionId(within(ctx, string(r.SessionId)))
 	return c.front.connection().RequestPermission(ctx, r)
 }
 
@@ -286,22 +298,27 @@ func (c client) CreateElicitation(ctx context.Context, r any) (json.RawMessage, 
 	if err := show(ctx); err != nil {
 		return nil, err
 	}
+	if form, ok := r.(ask.FormRequest); ok {
+		form.SessionID = within(ctx, form.SessionID)
+		r = form
+	}
 	return c.front.connection().CreateElicitation(ctx, r)
 }
 
-func (c client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
-	return c.update(n, true)
+func (c client) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {
+	return c.update(ctx, n, true)
 }
 
-func (c client) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
-	return c.update(n, false)
+func (c client) QueueUpdate(ctx context.Context, n acp.SessionNotification) error {
+	return c.update(ctx, n, false)
 }
 
-func (c client) update(n acp.SessionNotification, urgent bool) error {
+func (c client) update(ctx context.Context, n acp.SessionNotification, urgent bool) error {
 	s := c.front.known(string(n.SessionId))
 	if s == nil {
 		return ErrSessionClosed
 	}
+	n.SessionId = acp.SessionId(within(ctx, string(n.SessionId)))
 	s.put(n, urgent)
 	return nil
 }

@@ -63,6 +63,14 @@ type Conversation interface {
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
 }
 
+// Parts is a [Conversation] that shows sub-agents as sessions within its own, see
+// [Session.UpdateOf].
+type Parts interface {
+	// StopPart ends the work of one of them, and reports whether there is one of
+	// that id. It must not block.
+	StopPart(id string) bool
+}
+
 // ErrGone means that the agent's process has ended.
 var ErrGone = errors.New("the agent is not running")
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -230,11 +232,24 @@ func (f *front) Notify(_ context.Context, method string, params json.RawMessage)
 		return
 	}
 	s, err := f.session(string(n.SessionId))
-	if err != nil {
-		f.log.Warn("session/cancel for an unknown session")
+	if err == nil {
+		s.apply(cancelCame{})
 		return
 	}
-	s.apply(cancelCame{})
+	if !f.stopPart(string(n.SessionId)) {
+		f.log.Warn("session/cancel for an unknown session")
+	}
+}
+
+// stopPart ends the work of a session within another one.
+func (f *front) stopPart(id string) bool {
+	f.mu.Lock()
+	sessions := slices.Collect(maps.Values(f.sessions))
+	f.mu.Unlock()
+	return slices.ContainsFunc(sessions, func(s *Session) bool {
+		p, ok := s.conv.(Parts)
+		return ok && p.StopPart(id)
+	})
 }
 
 // starting runs what starts an agent. Serve waits for its end; the context ends

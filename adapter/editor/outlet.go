@@ -51,6 +51,23 @@ func (o *outlet) Update(update acp.SessionUpdate) {
 	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update}, true)
 }
 
+// UpdateOf is Update of a session within this one, a sub-agent's: it has its
+// place among this one's updates. Without an id it is one of this session.
+func (o *outlet) UpdateOf(session string, update any) {
+	if session == "" {
+		session = o.s.id
+	}
+	params, err := json.Marshal(struct {
+		SessionID string `json:"sessionId"`
+		Update    any    `json:"update"`
+	}{session, update})
+	if err != nil {
+		o.report(err)
+		return
+	}
+	o.put(json.RawMessage(params), true)
+}
+
 // Kinds of text.
 const (
 	MessageChunk = "agent_message_chunk"

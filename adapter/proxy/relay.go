@@ -95,11 +95,11 @@ func (p *proxy) judge(line []byte, from string, to *outlet, look look) act {
 	return look(line, &m)
 }
 
-// isText reports whether a line is an update that is none of a tool call, as
-// nearly all are that an agent writes while it works, written as most agents do.
+// isText reports whether a line is an update that is none of a tool call or of a
+// sub-agent, as nearly all are that an agent writes while it works, written as most agents do.
 // It says no more than scan and the look at a line would, in less time.
 func isText(line []byte) bool {
-	return bytes.HasPrefix(line, updatePrefix) && bytes.HasSuffix(line, updateSuffix) && !bytes.Contains(line, toolCallWord)
+	return bytes.HasPrefix(line, updatePrefix) && bytes.HasSuffix(line, updateSuffix) && !bytes.Contains(line, toolCallWord) && !bytes.Contains(line, subAgentWord)
 }
 
 var updatePrefix, updateSuffix = []byte(`{"jsonrpc":"2.0","method":"session/update","params":`), []byte("}}\n")

@@ -15,6 +15,9 @@ import (
 // the proxy's mu.
 type session struct {
 	id string
+	// within is the session that this one, a sub-agent's, works for. Nobody can
+	// type in it.
+	within string
 	// dir is where the agent works.
 	dir string
 	// tools are the tool calls that the agent has shown and not ended.
@@ -73,23 +76,46 @@ func (p *proxy) session(id string) *session {
 	return s
 }
 
-var toolCallWord = []byte(`"tool_call`)
+var toolCallWord, subAgentWord = []byte(`"tool_call`), []byte(`"subagent_update"`)
 
-// update keeps track of tool calls. Nearly all updates are something else.
+// update keeps track of tool calls and sub-agents. Nearly all updates are something
+// else.
 func (p *proxy) update(line []byte) {
-	if !bytes.Contains(line, toolCallWord) {
+	if !bytes.Contains(line, toolCallWord) && !bytes.Contains(line, subAgentWord) {
 		return
 	}
 	params := gjson.GetBytes(line, "params")
 	update := params.Get("update")
 	kind := update.Get("sessionUpdate").Str
 	session, id := params.Get("sessionId").Str, update.Get("toolCallId").Str
+	if kind == "subagent_update" {
+		p.worksFor(update.Get("sessionId").Str, session)
+		return
+	}
 	if kind != "tool_call" && kind != "tool_call_update" || session == "" {
 		return
 	}
 	status, input := update.Get("status").Str, update.Get("rawInput")
 	p.track(session, id, status, input)
 	p.asksAside(session, id, status, input)
+}
+
+// worksFor notes the session that a sub-agent's works for.
+func (p *proxy) worksFor(session, within string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if session != "" && within != "" && p.typedIn(within) != session {
+		p.session(session).within = within
+	}
+}
+
+// typedIn is the session in which a person types who is asked in this one. mu is
+// held.
+func (p *proxy) typedIn(session string) string {
+	for s := p.sessions[session]; s != nil && s.within != ""; s = p.sessions[session] {
+		session = s.within
+	}
+	return session
 }
 
 // track remembers a tool call for as long as it runs.

@@ -43,9 +43,10 @@
 //   - A command's output while it runs: here from its third second on, when Claude
 //     Code names it, in a terminal where the editor has them; there when it is done.
 //     Of one in the background: here while a turn runs, and at its end; there a note.
-//   - Sub-agents as sessions of their own: not here, their calls carry their
-//     parent's id (_meta.claudeCode.parentToolUseId); there for editors with
-//     subagents.
+//   - Sub-agents as sessions of their own, for editors with subagents in their
+//     capabilities (a draft of ACP): both. Here only while they work: a loaded
+//     session shows the calls that began them. Without that capability their calls
+//     carry their parent's id (_meta.claudeCode.parentToolUseId), in both.
 //   - A sub-agent in the background: here the turn ends, and its calls follow; there
 //     the turn waits for it.
 //   - Tokens of a turn: here in usage_update; there also in its response.
@@ -149,6 +150,7 @@ type client struct {
 	toggles  bool   // it has options that are on or off
 	opensURL bool   // it sends its user to addresses
 	terminal string // see terminalKey
+	parts    bool   // it has sub-agents as sessions
 }
 
 func (a *backend) trace(wire string) ndjson.Trace {

@@ -34,6 +34,7 @@ type conversation struct {
 
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
+	painter  *painter        // of proc
 	drained  chan struct{}   // closed when proc has ended and been read
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
@@ -204,6 +205,10 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	}
 	s.mu.Unlock()
 	p := &pump{s: s, painter: newPainter(s)}
+	if s.agent.editor().parts {
+		p.painter.parts, p.painter.launched = map[string]*part{}, map[string]*part{}
+		o.Opening = merged(object{"forwardSubagentText": true, "forwardNestedSubagentToolCalls": true}, o.Opening)
+	}
 	o.OnMessage = p.message
 	o.OnDrained = s.out.Flush
 	proc, err := claude.Start(s.ctx, o)
@@ -227,7 +232,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	s.proc, s.info, s.drained = proc, info, make(chan struct{})
+	s.proc, s.painter, s.info, s.drained = proc, p.painter, info, make(chan struct{})
 	if s.mode == "" {
 		s.mode = info.Mode
 	}

@@ -18,6 +18,7 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 		toggles:  gjson.GetBytes(raw, "clientCapabilities.session.configOptions.boolean").IsObject(), // newer than the SDK
 		opensURL: e != nil && e.Url != nil,
 		terminal: terminalKey(r.ClientCapabilities),
+		parts:    gjson.GetBytes(raw, "clientCapabilities.subagents").IsObject(), // a draft
 	}
 	a.mu.Unlock()
 	return acp.InitializeResponse{

@@ -132,7 +132,7 @@ func (f *follower) update(content []acp.ToolCallContent) {
 	if !f.background {
 		update.Status = acp.Ptr(acp.ToolCallStatusInProgress)
 	}
-	f.p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
+	f.p.show(f.c, acp.SessionUpdate{ToolCallUpdate: &update})
 }
 
 // chunk is what was written since the last one, for a terminal. Before the last
@@ -202,7 +202,7 @@ func (f *follower) stopped(result display.Result) {
 		update.Content, _ = f.content()
 	}
 	update.Content = append(update.Content, display.Interrupted()...)
-	f.p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
+	f.p.show(f.c, acp.SessionUpdate{ToolCallUpdate: &update})
 	f.end()
 }
 

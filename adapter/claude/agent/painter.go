@@ -31,6 +31,11 @@ type painter struct {
 	followed map[string]*follower // running commands, by the CLI's task
 	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
 	quiet    bool                 // no turn runs
+
+	// Sub-agents that the editor has as sessions, by the CLI's id, and by the call
+	// that began them or let them go on. Nil if it has none.
+	parts    map[string]*part
+	launched map[string]*part
 }
 
 // streamed is what came in deltas of the current content block.
@@ -109,7 +114,7 @@ func (p *painter) grow(id string, input json.RawMessage) {
 		return
 	}
 	c.title = info.Title
-	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Title: &info.Title, Locations: info.Locations, Meta: c.meta(),
 	}})
 }
@@ -118,7 +123,7 @@ func (p *painter) grow(id string, input json.RawMessage) {
 func (p *painter) begin(id, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.calls[id] != nil || id == "" || undrawn(name) {
+	if p.calls[id] != nil || id == "" || p.undrawn(name) {
 		return
 	}
 	c := &toolCall{tool: display.Tool{Name: name}}
@@ -127,8 +132,10 @@ func (p *painter) begin(id, name string) {
 }
 
 // undrawn tools have no tool call of their own: questions are drawn when they
-// are asked, plans as plans.
-func undrawn(name string) bool { return name == questionTool || display.PlanTool(name) }
+// are asked, plans as plans, sub-agents as sessions if the editor has them.
+func (p *painter) undrawn(name string) bool {
+	return name == questionTool || display.PlanTool(name) || p.parts != nil && launches(name)
+}
 
 // assistant takes a whole message, which holds one content block.
 func (p *painter) assistant(m claude.Message) {
@@ -138,6 +145,8 @@ func (p *painter) assistant(m claude.Message) {
 	parent := m.ParentToolUseID()
 	if parent == "" {
 		p.used = field(m, "message.usage")
+	} else {
+		p.partWorks(parent)
 	}
 	for _, b := range field(m, "message.content").Array() {
 		switch b.Get("type").Str {
@@ -153,8 +162,9 @@ func (p *painter) assistant(m claude.Message) {
 
 // rest sends what the deltas have not brought of a whole text.
 func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
-	if parent != "" {
-		return // a sub-agent's words are for its parent
+	if parent != "" { // a sub-agent's words are for its parent, unless it has a session
+		p.partSpeaks(parent, update, text)
+		return
 	}
 	if p.stream.kind == kind && p.stream.message == field(m, "message.id").Str {
 		sent := p.stream.text.String()
@@ -178,9 +188,22 @@ func (p *painter) toolUse(b gjson.Result, parent string) {
 		p.calls[id] = c
 	}
 	c.tool, c.parent = tool, parent
-	if !undrawn(tool.Name) {
+	if begin := p.calls[parent]; begin != nil && !begin.drawn && p.launched[parent] == nil && launches(begin.tool.Name) {
+		p.draw(parent, begin) // the CLI has not said which sub-agent it is
+	}
+	if !p.undrawn(tool.Name) {
 		p.draw(id, c)
 	}
+}
+
+// show sends an update of a tool call, in the session that it belongs to. mu is
+// held.
+func (p *painter) show(c *toolCall, u acp.SessionUpdate) {
+	if id := p.partOf(c.parent); id != "" {
+		p.s.out.UpdateOf(id, u)
+		return
+	}
+	p.s.out.Update(u)
 }
 
 // draw shows a tool call, or what is new about it. mu is held.
@@ -193,11 +216,11 @@ func (p *painter) draw(id string, c *toolCall) {
 			Content: info.Content, Locations: info.Locations, RawInput: rawJSON(c.tool.Input),
 			Meta: c.meta(),
 		}
-		p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
+		p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
 		return
 	}
 	c.drawn = true
-	p.s.out.Update(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
 		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
 		RawInput: rawJSON(c.tool.Input), Meta: p.announce(id, c, c.meta()),
@@ -233,7 +256,7 @@ func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
 	if c == nil { // permission comes before the call: draw it now
 		c = &toolCall{tool: display.Tool{Name: t.ToolName, Input: t.Input}}
 		p.calls[t.ToolUseID] = c
-		if !undrawn(t.ToolName) {
+		if !p.undrawn(t.ToolName) {
 			p.draw(t.ToolUseID, c)
 		}
 	}
@@ -267,11 +290,17 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 	if structured.IsObject() {
 		result.Structured = json.RawMessage(structured.Raw)
 	}
+	x := p.launched[id]
 	switch {
 	case c.asked:
 		return // the adapter has shown how it ended
+	case x != nil && !c.drawn:
+		if !result.IsError && structured.Get("status").Str != "async_launched" {
+			p.handBack(x, id, b.Get("content"), structured.Get("content"))
+		}
+		return
 	case display.PlanTool(c.tool.Name) && !result.IsError:
-		p.plan(c.tool, result)
+		p.plan(c, result)
 		return
 	case c.tool.Name == questionTool && !result.IsError:
 		p.answered(id, c, structured.Get("answers"))
@@ -295,15 +324,15 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 
 // plan draws the list that a call has set or changed. One that fails is drawn as a
 // tool call: the list is as it was.
-func (p *painter) plan(t display.Tool, r display.Result) {
-	entries, set := display.Plan(t)
+func (p *painter) plan(c *toolCall, r display.Result) {
+	entries, set := display.Plan(c.tool)
 	if !set {
-		if !p.s.tasks.Apply(t, r) {
+		if !p.s.tasks.Apply(c.tool, r) {
 			return
 		}
 		entries = p.s.tasks.Plan()
 	}
-	p.s.out.Update(acp.UpdatePlan(entries...))
+	p.show(c, acp.UpdatePlan(entries...))
 }
 
 // forTheModel reports whether a result is what the CLI tells the model of a call
@@ -325,7 +354,7 @@ func (p *painter) refused(id string, c *toolCall, unanswered bool) {
 	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); unanswered && err == nil {
 		info.Title = *ask.FailAll(call, convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
 	}
-	p.s.out.Update(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
 		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
 	}})
@@ -352,7 +381,7 @@ func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
 		lines = append(lines, clean.Line(question.String())+" → "+clean.Line(answer.String()))
 		return true
 	})
-	p.s.out.Update(acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
 		Status: acp.ToolCallStatusCompleted, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
 		Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(strings.Join(lines, "\n\n")))},
@@ -380,7 +409,7 @@ func (p *painter) finish(id string, c *toolCall, result display.Result) {
 	if shown.Title != "" {
 		update.Title = &shown.Title
 	}
-	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
 }
 
 // abandon ends the tool calls that will get no result any more.
@@ -410,7 +439,7 @@ func (p *painter) leave(id string, c *toolCall) {
 		meta = c.with(terminalExit, exitStatus(id, nil))
 	}
 	status := acp.ToolCallStatusFailed
-	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Status: &status, Meta: meta,
 	}})
 }

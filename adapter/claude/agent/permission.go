@@ -47,8 +47,10 @@ func (p *pump) ask(t claude.ToolRequest) {
 	}
 	who := p.painter.asker(t)
 	markSubAgent(&request, t.ToolName, who)
+	p.painter.partAsks(who.Session, t.RequestID)
 	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
-		p.reply(t.RequestID, p.s.decide(t, choices, response, err))
+		p.painter.partHears(who.Session, t.RequestID)
+		p.reply(t.RequestID, p.s.decide(t, who.Session, choices, response, err))
 	})
 }
 
@@ -66,7 +68,9 @@ func (p *pump) question(t claude.ToolRequest) {
 		return
 	}
 	p.painter.asked(t.ToolUseID)
+	p.painter.partAsks(call.SubAgent.Session, t.RequestID)
 	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
+		p.painter.partHears(call.SubAgent.Session, t.RequestID)
 		if o.Status == convert.Disconnected && t.AgentID == "" {
 			p.s.leaveOpen(t.ToolUseID)
 		}
@@ -74,8 +78,9 @@ func (p *pump) question(t claude.ToolRequest) {
 	})
 }
 
-// decide turns the editor's reply into the CLI's.
-func (s *conversation) decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissionResponse, err error) any {
+// decide turns the editor's reply into the CLI's. Within is the session of the
+// sub-agent that asks, if it has one.
+func (s *conversation) decide(t claude.ToolRequest, within string, choices []choice, response acp.RequestPermissionResponse, err error) any {
 	outcome := response.Outcome
 	switch {
 	case errors.Is(err, editor.ErrTakenBack):
@@ -98,7 +103,7 @@ func (s *conversation) decide(t claude.ToolRequest, choices []choice, response a
 		}
 		allow := claude.Allow(t.Input)
 		allow.UpdatedPermissions = c.updates
-		s.out.Update(acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
+		s.out.UpdateOf(within, acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
 		return allow
 	}
 	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)

@@ -62,6 +62,7 @@ func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
 	p.s.out.Exited(processError(err), func(bool) {
 		p.painter.closeFollowed()
 		p.painter.abandon()
+		p.painter.endParts()
 		p.painter.sleep()
 		p.painter.unfollow()
 	})
@@ -90,6 +91,7 @@ func (p *pump) message(m claude.Message) {
 			p.ask(m.ToolRequest())
 		}
 	case claude.TypeControlCancel:
+		p.painter.partForgets(m.RequestID())
 		p.s.out.Withdraw(m.RequestID())
 	case claude.TypeSystem:
 		p.system(m)
@@ -125,7 +127,7 @@ func (p *pump) system(m claude.Message) {
 			p.painter.agentStarted(m)
 		}
 	case "task_notification":
-		p.painter.agentEnded(field(m, "task_id").Str)
+		p.painter.agentEnded(m)
 		p.painter.taskEnded(field(m, "task_id").Str, field(m, "status").String())
 	case "session_state_changed":
 		if field(m, "state").Str == "idle" {

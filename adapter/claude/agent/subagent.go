@@ -22,12 +22,14 @@ func (p *painter) agentStarted(m claude.Message) {
 		a.task = p.task(a.call)
 	}
 	p.agents[field(m, "task_id").String()] = a
+	p.beginPart(m, a)
 }
 
-func (p *painter) agentEnded(id string) {
+func (p *painter) agentEnded(m claude.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.agents, id)
+	delete(p.agents, field(m, "task_id").String())
+	p.partEnded(m)
 }
 
 // task is what a tool call that started a sub-agent says it is for. mu is held.
@@ -49,7 +51,11 @@ func (p *painter) asker(t claude.ToolRequest) convert.SubAgent {
 	if c := p.calls[t.ToolUseID]; a.call == "" && c != nil {
 		a = subAgent{c.parent, p.task(c.parent)}
 	}
-	return convert.SubAgent{ID: t.AgentID, Parent: a.call, Task: a.task}
+	who := convert.SubAgent{ID: t.AgentID, Parent: a.call, Task: a.task}
+	if p.parts[t.AgentID] != nil {
+		who.Session = t.AgentID
+	}
+	return who
 }
 
 // markSubAgent says in a permission request which sub-agent asks.

@@ -57,7 +57,7 @@ func (p *painter) print(id string, c *toolCall, data string, status *acp.ToolCal
 		update.Title = &c.title // a terminal that was not shown did not get it
 	}
 	update.Meta = c.with(c.terminal, map[string]any{"terminal_id": id, "data": data})
-	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
 }
 
 // with is the call's _meta and one thing more.
@@ -74,7 +74,7 @@ func exitStatus(id string, code *int) map[string]any {
 
 // exit ends a terminal whose tool call has had its result.
 func (p *painter) exit(id string, c *toolCall, code *int) {
-	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Meta: c.with(terminalExit, exitStatus(id, code)),
 	}})
 }
@@ -105,5 +105,5 @@ func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, 
 	if console.Task == "" {
 		update.Meta = c.with(terminalExit, exitStatus(id, console.ExitCode))
 	}
-	p.s.out.Update(acp.SessionUpdate{ToolCallUpdate: &update})
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
 }

@@ -43,6 +43,7 @@ type engine struct {
 	cancel  context.CancelCauseFunc // of the running turn
 	eof     chan struct{}
 	deaf    atomic.Bool   // the input was closed
+	tells   atomic.Bool   // what sub-agents say
 	arrived chan struct{} // capacity 1
 
 	message int // numbers messages, results and uuids
@@ -224,7 +225,10 @@ func (e *engine) forget(id string) {
 func (e *engine) control(id string, r gjson.Result) {
 	switch subtype := r.Get("subtype").String(); subtype {
 	case "initialize":
+		e.tells.Store(r.Get("forwardSubagentText").Bool())
 		e.respond(id, e.initReply())
+	case "stop_task": // the script says what comes of it
+		e.respond(id, object{})
 	case "interrupt":
 		if !e.script.IgnoreInterrupt {
 			e.interrupt(id, r.Get("cancel_queued").Bool())

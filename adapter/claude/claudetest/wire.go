@@ -132,7 +132,7 @@ func (m *message) whole(block object) {
 }
 
 // prose streams a text or thinking block, then writes it whole. Of a
-// sub-agent nothing shows.
+// sub-agent only that shows, to whoever asked for it.
 func (m *message) prose(ctx context.Context, index int, b Block) error {
 	delta := b.Type + "_delta"
 	block := object{"type": b.Type, b.Type: ""}
@@ -150,7 +150,7 @@ func (m *message) prose(ctx context.Context, index int, b Block) error {
 		m.e.out.lastText = said.String()
 	}
 	block[b.Type] = said.String()
-	if m.parent == "" {
+	if m.parent == "" || m.e.tells.Load() {
 		m.whole(block)
 	}
 	m.event(object{"type": "content_block_stop", "index": index})

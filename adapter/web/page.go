@@ -121,9 +121,10 @@ func cardOf(r *hub.Record) card {
 	return c
 }
 
-// cardID names a question's card on the page.
+// cardID names a question's card on the page. Of several that were asked under
+// one id, each has its own: the time of asking tells them apart.
 func cardID(r *hub.Record) string {
-	sum := sha256.Sum256([]byte(r.Conversation + "\x00" + r.ID))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", r.Conversation, r.ID, r.Asked.UnixNano()))
 	return "q" + hex.EncodeToString(sum[:8])
 }
 

@@ -126,6 +126,20 @@ func TestPageInTwoTabs(t *testing.T) {
 	require.ErrorIs(t, err, hub.ErrSettled)
 }
 
+// An answer that the agent can no longer have does not look done.
+func TestPageSaysWhatCannotBeDelivered(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.ask("c1", db)
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelector(".card")`)
+	p.click(`input[name=a0][value="0"]`)
+	p.click(`button[value=answer]`)
+	s.answered(r)
+	_, err := s.board.Refuse(t.Context(), r.Ref(), "it was cancelled before by editor")
+	require.NoError(t, err)
+	p.until(`document.querySelector("#news").textContent === "Answered by owner, but it could not be delivered: it was cancelled before by editor"`)
+}
+
 func TestPageKeepsWhatWasTyped(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
 	r := s.ask("c1", db, extras)

@@ -14,11 +14,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -123,6 +125,25 @@ func (s *Server) routes() {
 	} {
 		s.mux.HandleFunc(pattern, s.guard(r.can, r.handle))
 	}
+	s.mux.HandleFunc("/", s.guard(both, s.noSuchPage))
+}
+
+// noSuchPage answers what no route is for.
+func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		other := *r
+		other.Method = method
+		if _, pattern := s.mux.Handler(&other); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		fail(w, http.StatusNotFound, "there is nothing at this address")
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	fail(w, http.StatusMethodNotAllowed, "this address takes %s, not %s", strings.Join(allowed, " or "), clean.Truncate(clean.Line(r.Method), 40))
 }
 
 // ServeHTTP checks what holds for every request, and then serves it.
@@ -139,8 +160,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && !sameOrigin(r) {
+	if !reads(r) && !sameOrigin(r) {
 		fail(w, http.StatusForbidden, "this request comes from another site")
+		return
+	}
+	if p := r.URL.EscapedPath(); p != path.Clean(p) { // an id is matched as it is written
+		s.guard([]Can{CanAnswer, CanAsk}, func(w http.ResponseWriter, _ *http.Request, _ Device) {
+			fail(w, http.StatusNotFound, "there is nothing at this address")
+		})(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -160,6 +187,9 @@ func (s *Server) knownHost(host string) bool {
 	ip := net.ParseIP(name)
 	return ip != nil && ip.IsLoopback()
 }
+
+// reads reports whether a request changes nothing.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // sameOrigin reports whether a request that changes something comes from a page
 // of this hub, or from no page at all. A page without referrers sends "null" as
@@ -189,7 +219,7 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			s.unknown(w, r)
 			return
 		}
-		if cookie && r.Method != http.MethodGet && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+		if cookie && !reads(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
 			fail(w, http.StatusForbidden, "this request does not say where it comes from")
 			return
 		}
@@ -287,6 +317,10 @@ func reply(w http.ResponseWriter, code int, v any) {
 // failed writes what went wrong at the board.
 func (s *Server) failed(w http.ResponseWriter, err error) {
 	code, text := s.problem(err)
+	if errors.Is(err, hub.ErrForeign) {
+		reply(w, code, map[string]string{"error": text, "about": hublink.AboutQuestion})
+		return
+	}
 	fail(w, code, "%s", text)
 }
 

@@ -160,6 +160,7 @@
       const c = JSON.parse(event.data);
       const card = find(c.card);
       if (c.outcome && card) end(card, ended(c));
+      if (c.undelivered) news.textContent = ended(c) + ", but it could not be delivered: " + c.undelivered;
       if (!c.outcome && !card) notify();
       refreshSoon();
     });

@@ -16,6 +16,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Options say where the hub is. Without a URL nothing works; the rest may be
@@ -55,7 +56,10 @@ type Link struct {
 	delivered map[string][]*question
 	// spent counts, by the id at the hub, the questions that had their outcome:
 	// the same id once more is another question.
-	spent  map[callName]int
+	spent map[callName]int
+	// left are the ids at the hub of questions that nobody asks any more and that
+	// stay open there, by what they ask.
+	left   map[string]string
 	state  state
 	closed bool
 }
@@ -68,11 +72,13 @@ const (
 	unknown state = iota
 	up
 	down
+	// barred means that the hub works, and does not let this credential ask.
+	barred
 )
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: rand.Text()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: rand.Text()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}, left: map[string]string{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -120,6 +126,9 @@ func (l *Link) changed(e desk.Entry) {
 	switch {
 	case e.State == desk.Settled && q != nil:
 		delete(l.open, e.Revision)
+		if e.Outcome.Status == convert.Disconnected && e.Kind != desk.Permission {
+			l.left[sameAs(e)] = q.id
+		}
 		q.settle(e.Settlement)
 	case e.State != desk.Settled && q == nil && !l.closed:
 		l.used(e.Call.Session)
@@ -145,6 +154,10 @@ func (l *Link) begin(e desk.Entry) {
 	if n := l.spent[callName{e.Call.Session, e.Call.ID}]; n > 0 {
 		asking.Call.ID = fmt.Sprintf("%s-%s-%d", e.Call.ID, l.nonce, n)
 	}
+	if id := l.left[sameAs(e)]; id != "" { // the session was resumed
+		delete(l.left, sameAs(e))
+		asking.Call.ID = id
+	}
 	asking.Call.Input = nil
 	body, err := json.Marshal(asking)
 	if err != nil || len(body) > maxBody {
@@ -154,6 +167,11 @@ func (l *Link) begin(e desk.Entry) {
 	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))
 	q.id = asking.Call.ID
 	l.running.Go(q.run)
+}
+
+// sameAs is the same for questions of a session that ask the same.
+func sameAs(e desk.Entry) string {
+	return string(clean.JSON([]any{e.Call.Session, e.Kind, e.Call.Server, e.Call.Questions}))
 }
 
 // maxBody is the most that a hub takes.
@@ -220,7 +238,9 @@ func (l *Link) is(s state, why string) {
 	case old == s:
 	case s == down:
 		l.log.Warn("the hub cannot be used now: questions are asked here only", "hub", l.opts.URL.Host, "why", why)
-	case old == down:
+	case s == barred:
+		l.log.Warn("this credential may not ask at the hub: questions are asked here only; acp-bridge-hub device add NAME --can ask makes one that may", "hub", l.opts.URL.Host, "why", why)
+	case old == down || old == barred:
 		l.log.Warn("the hub works again", "hub", l.opts.URL.Host)
 	}
 }

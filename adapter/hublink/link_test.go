@@ -38,6 +38,7 @@ type hubs struct {
 
 type oneHub struct {
 	board  *hub.Board
+	access *web.Access
 	server *web.Server
 	close  func()
 }
@@ -65,7 +66,7 @@ func (h *hubs) start(dir string) *hub.Board {
 	access, err := web.OpenAccess(filepath.Join(h.t.TempDir(), "access"), token)
 	require.NoError(h.t, err)
 	server := web.New(board, access, web.Options{})
-	h.current.Store(&oneHub{board, server, func() { server.Close(); board.Close(); store.Close() }})
+	h.current.Store(&oneHub{board, access, server, func() { server.Close(); board.Close(); store.Close() }})
 	return board
 }
 
@@ -264,6 +265,72 @@ func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
 	require.Equal(t, 1, out.count("level=WARN"))
 	require.NotContains(t, out.b.String(), "wrong")
 	require.Empty(t, first(board))
+}
+
+// A credential that may not ask is told as that, once, and not as a hub that is
+// down. The editor goes on.
+func TestACredentialThatMayNotAsk(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	phone, err := h.current.Load().access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	l := h.link(d, out, phone)
+	ticket := ask(t, d, "toolu_1")
+	other, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "other", ID: "toolu_2", Questions: []convert.Question{{Text: "Q?"}}}})
+	require.NoError(t, err)
+	t.Cleanup(other.Leave)
+	require.Eventually(t, func() bool { return out.count("may not ask") > 0 }, 20*time.Second, time.Millisecond)
+	o, here := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	require.True(t, here)
+	require.Equal(t, convert.Answered, o.Status)
+	l.Close()
+	require.Equal(t, 1, out.count("level=WARN"), out.b.String())
+	require.Contains(t, out.b.String(), "may not do this: it can answer")
+	require.Zero(t, out.count("cannot be used"))
+	require.Empty(t, first(board))
+}
+
+// What another device asks under the same name is about that question alone.
+func TestAQuestionOfAnotherDevice(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	bot, err := h.current.Load().access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	_, err = board.Ask(t.Context(), hub.Asking{Conversation: session, Device: "other", Dialect: hublink.Dialect, Call: convert.Call{ID: "toolu_1a", Questions: []convert.Question{{Text: "Theirs?"}}}})
+	require.NoError(t, err)
+	l := h.link(d, out, bot)
+	ask(t, d, "toolu_1a")
+	require.Eventually(t, func() bool { return out.count("does not take") == 1 }, 20*time.Second, time.Millisecond)
+	other, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "mine", ID: "toolu_2b", Questions: []convert.Question{{Text: "Q?"}}}})
+	require.NoError(t, err)
+	t.Cleanup(other.Leave)
+	await(t, board, func(r *hub.Record) bool { return r.Conversation == "mine" })
+	l.Close()
+	require.Equal(t, 1, out.count("level=WARN"), out.b.String())
+}
+
+// A session that is closed leaves its question at the hub. When the agent asks it
+// again, whatever id it has then, it is the same question.
+func TestAClosedSessionFindsItsAnswer(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_01AbCdEf")
+	r := await(t, board, isOpen)
+	ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
+	ticket.Leave()
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+
+	again := ask(t, d, "toolu_02GhIjKl")
+	<-again.Context().Done()
+	o, _ := again.Settle(convert.Outcome{}, "")
+	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+	again.Leave()
+
+	third := ask(t, d, "toolu_03MnOpQr")
+	next := await(t, board, func(o *hub.Record) bool { return o.ID == "toolu_03MnOpQr" })
+	require.True(t, next.Open(), "one answer is for one question")
+	third.Leave()
 }
 
 func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {

@@ -20,7 +20,7 @@ type question struct {
 	link    *Link
 	entry   desk.Entry
 	path    string // of the conversation
-	id      string // at the hub
+	id      string // at the hub; guarded by the link's mu where others read it
 	body    []byte
 	ctx     context.Context // ends when the desk has settled it, or the link ends
 	cancel  context.CancelFunc
@@ -67,7 +67,10 @@ func (q *question) run() {
 			if time.Since(began) >= q.link.opts.Wait/2 {
 				continue // it waited
 			}
-		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+		case status == http.StatusForbidden && !aboutQuestion(data):
+			q.link.is(barred, problem(status, data))
+			pause = lastPause // until it has another one
+		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusForbidden:
 			q.link.is(up, "")
 			q.link.log.Warn("the hub does not take a question: it is asked here only", "call", q.entry.Call.ID, "why", problem(status, data))
 			return
@@ -89,8 +92,15 @@ func (q *question) run() {
 func (q *question) named(data []byte) {
 	var reply struct{ Question string }
 	if json.Unmarshal(data, &reply) == nil && reply.Question != "" {
-		q.id = reply.Question
+		q.setID(reply.Question)
 	}
+}
+
+// setID is called by run alone, and others read the id.
+func (q *question) setID(id string) {
+	q.link.mu.Lock()
+	defer q.link.mu.Unlock()
+	q.id = id
 }
 
 // take gives the hub's outcome to the desk. It returns false if the question has
@@ -101,7 +111,7 @@ func (q *question) take(data []byte) (done bool) {
 		q.link.is(down, err.Error())
 		return false
 	}
-	q.id = id
+	q.setID(id)
 	ref := desk.Ref{Session: q.entry.Call.Session, ID: q.entry.Call.ID, Revision: q.entry.Revision}
 	switch {
 	case by == "":
@@ -163,6 +173,8 @@ func (q *question) tell(what string, v any) {
 		case status == http.StatusOK, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest:
 			q.link.is(up, "")
 			return
+		case status == http.StatusForbidden:
+			return // whoever may not ask has nothing to tell
 		default:
 			q.link.is(down, problem(status, data))
 		}
@@ -210,6 +222,13 @@ func (q *question) send(ctx context.Context, method, path string, body []byte) (
 	defer reply.Body.Close()
 	data, err = io.ReadAll(io.LimitReader(reply.Body, maxReply))
 	return reply.StatusCode, data, err
+}
+
+// aboutQuestion reports whether an error is about one question, not about who
+// asks it.
+func aboutQuestion(data []byte) bool {
+	var said struct{ About string }
+	return json.Unmarshal(data, &said) == nil && said.About == AboutQuestion
 }
 
 // problem is what the hub said, in words.

@@ -53,6 +53,10 @@ func (p *proxy) answered(line []byte, m *message) act {
 		}
 	case r.method == acp.AgentMethodSessionPrompt:
 		return p.promptEnded(line, m, r.session)
+	case r.method == acp.AgentMethodSessionClose, r.method == acp.AgentMethodSessionDelete:
+		if m.result != nil {
+			p.closed(r.session)
+		}
 	case r.dir != "":
 		p.opened(r, m)
 	case r.method == acp.AgentMethodInitialize && m.result != nil:

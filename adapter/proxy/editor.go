@@ -11,6 +11,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // fromEditor looks at a line of the editor.
@@ -46,8 +47,10 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 		return p.cancel(line, m)
 	case cancelMethod:
 		return p.cancelRequest(line, m)
-	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
-		p.closeSession(gjson.GetBytes(m.params, "sessionId").String())
+	case acp.AgentMethodSessionClose:
+		p.leaveSession(gjson.GetBytes(m.params, "sessionId").String(), errSessionClosed)
+	case acp.AgentMethodSessionDelete:
+		p.leaveSession(gjson.GetBytes(m.params, "sessionId").String(), convert.ErrCancelled)
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ type Options struct {
 	// Tool says who gets a question tool over MCP; the zero value are agents that
 	// have none of their own.
 	Tool ToolUse
+	// RefuseSubAgents refuses questions of sub-agents, where the agent says of a
+	// tool call that one works in it. Otherwise the user is asked.
+	RefuseSubAgents bool
 	// Relay is a command that passes MCP on between its standard input and output
 	// and the question tool, as [RelayTool] does: for agents that do not take MCP
 	// servers over HTTP. Without one they get the tool's address all the same.

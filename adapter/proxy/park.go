@@ -26,8 +26,9 @@ type reaction struct {
 	stale bool
 }
 
-// maxHeld is how much is held of what an agent says while no prompt runs. At
-// that the agent is no longer read.
+// maxHeld is how much is held of what an agent says in a session while no prompt
+// runs. What is more goes to the editor at once: an agent that is not read any
+// more would stop its other sessions, too.
 const maxHeld = 8 << 20
 
 // withdrawnRemark says that a question in the conversation is gone.
@@ -141,7 +142,6 @@ func (p *proxy) release(s *session) {
 		p.holds.Add(-1)
 		p.editor.postLines(s.held)
 		s.held = nil
-		p.freed.Broadcast()
 	}
 }
 
@@ -155,16 +155,16 @@ func (p *proxy) keep(line []byte, params gjson.Result) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.sessions[params.Get("sessionId").Str]
-	if s == nil {
+	if s == nil || !s.holding {
 		return false
 	}
-	for s.holding && len(s.held) >= maxHeld && p.ctx.Err() == nil {
-		p.freed.Wait()
+	if len(s.held)+len(line) > maxHeld {
+		p.log.Warn("the agent says a lot while a question waits: the editor gets it outside of a turn", "session", s.id)
+		p.release(s)
+		return false
 	}
-	if s.holding {
-		s.held = append(s.held, line...)
-	}
-	return s.holding
+	s.held = append(s.held, line...)
+	return true
 }
 
 // readPrompt reads the content of a prompt. What cannot be read of it counts as

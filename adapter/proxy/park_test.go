@@ -197,26 +197,28 @@ func TestSupersede(t *testing.T) {
 	require.Equal(t, "p2", p.agent.next().Get("id").Str)
 }
 
-// What is held is bounded: then the agent is not read, and nothing is lost.
+// What is held is bounded: what is more goes to the editor at once. Other
+// sessions of the agent go on, and nothing is lost.
 func TestHeld(t *testing.T) {
 	p := inConversation(t)
 	p.agent.send(oneLine(grokAsks))
 	p.editor.reply()
 	big := strings.Repeat("x", 1<<20)
-	const n = 12
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		for i := range n {
-			p.agent.send(chunk(strconv.Itoa(i) + big))
-		}
-	}()
-	require.True(t, p.editor.quiet())
-	p.prompt("p2", "2")
-	for i := range n {
+	for i := range 7 {
+		p.agent.send(chunk(strconv.Itoa(i) + big))
+	}
+	other := strings.Replace(chunk("of another session"), `"s1"`, `"s2"`, 1)
+	p.agent.send(other)
+	require.Equal(t, other, p.editor.next().Raw, "what is held is held, and that session alone")
+	for i := range 5 {
+		p.agent.send(chunk(strconv.Itoa(7+i) + big))
+	}
+	p.agent.send(other)
+	for i := range 12 {
 		require.True(t, strings.HasPrefix(p.editor.said(), strconv.Itoa(i)+"x"), "chunk %d", i)
 	}
-	<-sent
+	require.Equal(t, other, p.editor.next().Raw)
+	p.prompt("p2", "2")
 	require.Equal(t, "accepted", p.agent.next().Get("result.outcome").Str)
 }
 

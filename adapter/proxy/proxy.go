@@ -63,8 +63,6 @@ type proxy struct {
 	profile  Profile
 	overHTTP bool // the agent says that it takes MCP servers over HTTP
 
-	freed sync.Cond // on mu: less is held
-
 	holds   atomic.Int32   // how many sessions are held
 	passing sync.Mutex     // held while lines of the agent are passed on
 	asking  sync.WaitGroup // one for each open question
@@ -142,7 +140,6 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.freed.L = &p.mu
 	p.tools.p = p
 	p.calls.init(p.editor)
 	return p

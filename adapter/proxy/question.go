@@ -42,6 +42,11 @@ func (p *proxy) asked(line []byte, m *message, method string) act {
 		return nil
 	}
 	id, session := string(m.id), p.sessionOf(m)
+	if p.opts.RefuseSubAgents && p.asksForAnother(session, m) {
+		ask = func(context.Context, *adapter.Adapter) func() []byte {
+			return func() []byte { return errorLine(id, codeInternal, refusedSubAgent) }
+		}
+	}
 	return func(func([]byte) error) error {
 		if session == "" { // an editor shows nothing outside of one
 			p.agent.post(errorLine(id, codeInvalidParams, errNoSession.Error()))
@@ -50,6 +55,30 @@ func (p *proxy) asked(line []byte, m *message, method string) act {
 		p.start(id, session, ask)
 		return nil
 	}
+}
+
+// parentMeta is where an agent says of a tool call, or of a request, in which
+// other tool call the sub-agent works that makes it.
+const parentMeta = "_meta.claudeCode.parentToolUseId"
+
+// refusedSubAgent is what a sub-agent is told that may not ask.
+const refusedSubAgent = adapter.ToolName + " is not available to sub-agents"
+
+// asksForAnother reports whether a question is a sub-agent's.
+func (p *proxy) asksForAnother(session string, m *message) bool {
+	tool := gjson.GetBytes(m.params, "toolCallId").String()
+	if tool == "" {
+		tool = gjson.GetBytes(m.params, "toolCall.toolCallId").String()
+	}
+	return gjson.GetBytes(m.params, parentMeta).Str != "" || p.subAgentIn(session, tool)
+}
+
+// subAgentIn reports whether a sub-agent works in a tool call.
+func (p *proxy) subAgentIn(session, tool string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sessions[session]
+	return s != nil && s.subAgents[tool]
 }
 
 // question returns how a request is answered here, nil for one that is not.

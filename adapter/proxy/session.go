@@ -24,6 +24,8 @@ type session struct {
 	tools map[string]bool
 	// inputs are those of tool calls that ask something.
 	inputs map[string]json.RawMessage
+	// subAgents are the tool calls in which a sub-agent works for the agent.
+	subAgents map[string]bool
 	// running are the prompts that the agent has.
 	running []*prompt
 	// waiting are prompts that the agent gets when it has ended what runs.
@@ -46,7 +48,7 @@ type session struct {
 	// waited in the conversation: the next one ends with it, unsent. It may be
 	// the answer.
 	failed []byte
-	// closed is set when the editor has closed the session.
+	// closed is set when the agent has closed the session.
 	closed bool
 	// holding keeps back what the agent says while no prompt runs.
 	holding bool
@@ -70,7 +72,7 @@ const maxTools = 10_000
 func (p *proxy) session(id string) *session {
 	s := p.sessions[id]
 	if s == nil {
-		s = &session{id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}}
+		s = &session{id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, subAgents: map[string]bool{}}
 		p.sessions[id] = s
 	}
 	return s
@@ -96,7 +98,7 @@ func (p *proxy) update(line []byte) {
 		return
 	}
 	status, input := update.Get("status").Str, update.Get("rawInput")
-	p.track(session, id, status, input)
+	p.track(session, id, status, input, update.Get(parentMeta).Str != "")
 	p.asksAside(session, id, status, input)
 }
 
@@ -119,7 +121,7 @@ func (p *proxy) typedIn(session string) string {
 }
 
 // track remembers a tool call for as long as it runs.
-func (p *proxy) track(session, id, status string, input gjson.Result) {
+func (p *proxy) track(session, id, status string, input gjson.Result, subAgent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.session(session)
@@ -127,6 +129,7 @@ func (p *proxy) track(session, id, status string, input gjson.Result) {
 	case status == "completed" || status == "failed":
 		delete(s.tools, id)
 		delete(s.inputs, id)
+		delete(s.subAgents, id)
 		if q := p.open[asideID(session, id)]; q != nil { // nobody waits for the answer
 			q.cancel(fmt.Errorf("%w: %w", convert.ErrCancelled, errWithdrawn))
 		}
@@ -135,6 +138,9 @@ func (p *proxy) track(session, id, status string, input gjson.Result) {
 		return
 	}
 	s.tools[id] = true
+	if subAgent {
+		s.subAgents[id] = true
+	}
 	if input.Get("questions").Exists() {
 		s.inputs[id] = json.RawMessage(input.Raw)
 	}
@@ -186,13 +192,16 @@ func (s *session) has(id string) bool {
 	return slices.ContainsFunc(s.running, func(r *prompt) bool { return r.id == id })
 }
 
-// closeSession ends what is open in a session that is closed. Prompts that the
-// agent has under the editor's own ids are the agent's to end.
-func (p *proxy) closeSession(id string) {
+// errSessionClosed is why the questions of a closed session end here. Nobody
+// dismissed them: elsewhere they stay open, for when the session is resumed.
+var errSessionClosed = fmt.Errorf("the session was closed: %w", convert.ErrDisconnected)
+
+// leaveSession ends what is open in a session that the editor closes. Prompts
+// that the agent has under the editor's own ids are the agent's to end.
+func (p *proxy) leaveSession(id string, cause error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cancelQuestions(id, convert.ErrCancelled)
-	p.tools.endSession(id)
+	p.cancelQuestions(id, cause)
 	s := p.sessions[id]
 	if s == nil {
 		return
@@ -209,8 +218,17 @@ func (p *proxy) closeSession(id string) {
 	}
 	p.endPrompt(s.answering, cancelledResult)
 	s.waiting, s.parked, s.failed, s.answering = nil, nil, nil, ""
-	s.stopping, s.closed = false, true
-	p.forget(s)
+	s.stopping = false
+}
+
+// closed takes the agent's word that it has closed a session. Until then the
+// agent may go on with it, and have its question tool. mu is held.
+func (p *proxy) closed(id string) {
+	p.tools.endSession(id)
+	if s := p.sessions[id]; s != nil {
+		s.closed = true
+		p.forget(s)
+	}
 }
 
 // forget drops a session that is closed, when the agent has ended its prompts.

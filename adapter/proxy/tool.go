@@ -16,6 +16,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -244,6 +245,9 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 		session, c.ID = t.p.toolCall(session, c.Input)
 	}
 	c.Session = session
+	if t.p.opts.RefuseSubAgents && t.p.subAgentIn(session, c.ID) {
+		return adapter.SubAgent(nil).Ask(ctx, c)
+	}
 	called := ctx
 	// It counts as a question of the agent: a cancel or a prompt ends it.
 	ctx, asker, leave, err := t.p.enter(ctx, fmt.Sprintf("mcp %d %d", t.number, n), session)

@@ -1,0 +1,67 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// A question of a session that is closed has no answer, and nobody dismissed it:
+// elsewhere it stays open. One of a session that is deleted is over.
+func TestQuestionOfAClosedSession(t *testing.T) {
+	for method, status := range map[string]convert.Status{"session/close": convert.Disconnected, "session/delete": convert.Cancelled} {
+		t.Run(method, func(t *testing.T) {
+			d := new(desk.Desk)
+			settled := make(chan convert.Outcome, 1)
+			defer d.Watch(func(e desk.Entry) {
+				if e.State == desk.Settled {
+					settled <- e.Outcome
+				}
+			})()
+			p := start(t, Options{Desk: d})
+			p.initialize(noForms)
+			p.prompt("p1", "go")
+			p.agent.next()
+			p.agent.send(oneLine(grokAsks))
+			request := p.editor.until("session/request_permission")
+			p.editor.send(`{"jsonrpc":"2.0","id":"end","method":"` + method + `","params":{"sessionId":"s1"}}`)
+			require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
+			require.Equal(t, status, (<-settled).Status)
+		})
+	}
+}
+
+// A session that the agent does not close goes on, with its question tool.
+func TestRefusedClose(t *testing.T) {
+	a := withTool(t)
+	a.editor.send(`{"jsonrpc":"2.0","id":"close","method":"session/close","params":{"sessionId":"s1"}}`)
+	a.agent.send(strings.Replace(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32601,"message":"Method not found"}}`, "ID", a.agent.until("session/close").Get("id").Raw, 1))
+	require.EqualValues(t, -32601, a.editor.reply().Get("error.code").Int())
+	got := a.use(nil)
+	a.editor.result(a.editor.until("session/request_permission"), selected("SQLite"))
+	require.Contains(t, await(t, got), "SQLite")
+}
+
+// Sub-agents may not ask where the policy says so.
+func TestSubAgentsQuestions(t *testing.T) {
+	const shown = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t9","title":"Ask","_meta":{"claudeCode":{"parentToolUseId":"task"}}}}}`
+	const form = `{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"sessionId":"s1","toolCallId":"t9","mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{"question_0":{"type":"string","oneOf":[{"const":"a","title":"a"},{"const":"b","title":"b"}]}}}}}`
+	for refuse, what := range map[bool]string{true: "not available to sub-agents", false: ""} {
+		p := start(t, Options{RefuseSubAgents: refuse})
+		p.initialize(noForms)
+		p.prompt("p1", "go")
+		p.agent.next()
+		p.agent.send(shown, form)
+		if !refuse {
+			p.editor.until("session/request_permission")
+			continue
+		}
+		require.Contains(t, p.agent.next().Get("error.message").Str, what)
+		p.agent.send(strings.Replace(strings.Replace(form, "t9", "t1", 1), `"id":5`, `"id":6`, 1))
+		p.editor.until("session/request_permission")
+	}
+}

@@ -20,6 +20,7 @@ type proxyOptions struct {
 	log          logOptions
 	hub          hubFlags
 	ask, agent   string
+	subAgents    string
 	tool, noTool bool
 	chain        bool
 }
@@ -31,6 +32,7 @@ func (o *proxyOptions) flags(fs *flagSet) {
 	fs.values("agent", agentNames()...)
 	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, also if it has one of its own")
 	fs.BoolVar(&o.noTool, "no-tool", false, "give the agent no question tool over MCP")
+	subAgentsFlag(fs, &o.subAgents)
 	o.hub.flags(fs)
 	fs.BoolVar(&o.chain, "chain", false, "be a proxy of an ACP conductor, which starts the agent (a draft of the protocol)")
 	o.log.flags(fs)
@@ -44,6 +46,9 @@ func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
 		}
 	} else {
 		o.command.Args, err = fs.parseAgent(args, "gemini --acp")
+	}
+	if err == nil {
+		o.proxy.RefuseSubAgents, err = refusesSubAgents(o.subAgents)
 	}
 	switch {
 	case err != nil:

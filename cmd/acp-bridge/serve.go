@@ -26,10 +26,22 @@ func (o *serveOptions) flags(fs *flagSet) {
 	fs.StringVar(&o.agent.Claude, "claude", "", "`path` of the Claude Code executable (default: found)")
 	askFlag(fs, &o.ask, "; hub asks there alone")
 	fs.BoolVar(&o.agent.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
-	fs.StringVar(&o.subAgents, "sub-agents", "ask", "`what` becomes of questions of sub-agents: ask, or refuse")
-	fs.values("sub-agents", "ask", "refuse")
+	subAgentsFlag(fs, &o.subAgents)
 	o.hub.flags(fs)
 	o.log.flags(fs)
+}
+
+// subAgentsFlag is the flag for questions of sub-agents.
+func subAgentsFlag(fs *flagSet, p *string) {
+	fs.StringVar(p, "sub-agents", "ask", "`what` becomes of questions of sub-agents: ask, or refuse")
+	fs.values("sub-agents", "ask", "refuse")
+}
+
+func refusesSubAgents(what string) (bool, error) {
+	if what != "ask" && what != "refuse" {
+		return false, misused("--sub-agents must be ask or refuse, got %q", what)
+	}
+	return what == "refuse", nil
 }
 
 // askFlag is the flag for the first way to ask.
@@ -46,10 +58,10 @@ func (o *serveOptions) parse(fs *flagSet, args []string) (err error) {
 		return err
 	case file != "":
 		return unknownCommand(file)
-	case o.subAgents != "ask" && o.subAgents != "refuse":
-		return misused("--sub-agents must be ask or refuse, got %q", o.subAgents)
 	}
-	o.agent.RefuseSubAgents = o.subAgents == "refuse"
+	if o.agent.RefuseSubAgents, err = refusesSubAgents(o.subAgents); err != nil {
+		return err
+	}
 	if o.agent.First, err = parseRung(o.ask); err != nil {
 		return err
 	}

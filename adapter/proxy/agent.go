@@ -40,6 +40,9 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 func (p *proxy) answered(line []byte, m *message) act {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.over {
+		return drop // it has an answer
+	}
 	key := idKey(m.id)
 	r := p.awaited[key]
 	delete(p.awaited, key)

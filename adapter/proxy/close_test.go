@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -64,4 +65,14 @@ func TestSubAgentsQuestions(t *testing.T) {
 		p.agent.send(strings.Replace(strings.Replace(form, "t9", "t1", 1), `"id":5`, `"id":6`, 1))
 		p.editor.until("session/request_permission")
 	}
+}
+
+// What was answered at the end is not answered again by an agent that is late.
+func TestOneAnswerAtTheEnd(t *testing.T) {
+	var editor, agent bytes.Buffer
+	p := newProxy(t.Context(), &editor, &agent, Options{})
+	require.NoError(t, p.pass([]byte(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/x"}}`+"\n"), p.agent, p.fromEditor))
+	p.end(errEditorGone)
+	require.NoError(t, p.pass([]byte(`{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}`+"\n"), p.editor, p.fromAgent))
+	require.Equal(t, 1, strings.Count(editor.String(), `"id":2`), editor.String())
 }

@@ -62,6 +62,7 @@ type proxy struct {
 	passed   passed
 	profile  Profile
 	overHTTP bool // the agent says that it takes MCP servers over HTTP
+	over     bool // all that was open has been answered
 
 	holds   atomic.Int32   // how many sessions are held
 	passing sync.Mutex     // held while lines of the agent are passed on
@@ -165,6 +166,7 @@ func (p *proxy) end(why error) {
 		p.editor.post(errorLine(id, codeInternal, adapter.Words(why)))
 	}
 	clear(p.awaited)
+	p.over = true
 	for _, s := range p.sessions {
 		p.release(s)
 	}

@@ -85,9 +85,9 @@ func TestDeepInput(t *testing.T) {
 	more := []string{ // whole documents, with a deep value in other places
 		`{"type":"ask_user_request","requestId":%s,"questions":[{"question":"Q?"}]}`,
 		`{"type":"ask_user_request","requestId":"r","metadata":%s,"questions":[{"question":"Q?"}]}`,
-		`{"jsonrpc":"2.0","id":%s,"method":"client/ask_user","params":{"question":"Q?"}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"question":%s}}`,
-		`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"question":"Q?","choices":[%s]}}`,
+		`{"jsonrpc":"2.0","id":%s,"method":"client/ask_user","params":{"session_id":"s1","question":"Q?"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"s1","question":%s}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"s1","question":"Q?","choices":[%s]}}`,
 		`{"jsonrpc":"2.0","id":%s,"method":"cursor/ask_question","params":{"questions":[{"id":"q","prompt":"Q?","options":[{"id":"a","label":"A"}]}]}}`,
 	}
 	var documents []string

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -167,19 +168,21 @@ func (agUI) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	}
 	answers := make([]convert.Answer, len(c.Questions))
 	some, cancelled := false, false
+	resumed := map[string]bool{}
 	for _, v := range g.json.Get("resume").Array() {
-		for _, i := range list {
-			if v.Get("interruptId").String() != i.id {
-				continue
-			}
-			if status := v.Get("status").Str; status != "resolved" {
-				cancelled = cancelled || status == "cancelled"
-				continue
-			}
-			some = true
-			if err := i.read(v.Get("payload"), answers[i.first:i.last]); err != nil {
-				return convert.Outcome{}, err
-			}
+		id, status := v.Get("interruptId").String(), v.Get("status").Str
+		at := slices.IndexFunc(list, func(i interrupt) bool { return i.id == id })
+		if at < 0 || resumed[id] || status != "resolved" && status != "cancelled" {
+			return convert.Outcome{}, notThe(agUIExpected + ", once for each interrupt of the run")
+		}
+		resumed[id] = true
+		if status == "cancelled" {
+			cancelled = true
+			continue
+		}
+		some = true
+		if err := list[at].read(v.Get("payload"), answers[list[at].first:list[at].last]); err != nil {
+			return convert.Outcome{}, err
 		}
 	}
 	switch {

@@ -55,6 +55,9 @@ func (cline) read(_ document, c convert.Call, g given) (convert.Outcome, error) 
 	if reason, ok := strings.CutPrefix(g.text, noAnswer); ok {
 		return failure(reason), nil
 	}
+	if g.rpc {
+		return convert.Outcome{}, notThe("the answer as a text, got a JSON-RPC response")
+	}
 	return answered([]convert.Answer{said(c.Questions[0], g.text)})
 }
 
@@ -68,7 +71,9 @@ func (roo) recognises(d document) bool {
 	return d.tool == followUp && d.input.Get("follow_up").Exists()
 }
 
-var rooLimits = convert.Limits{MaxQuestions: 1, MinOptions: -1}
+// rooLimits take a question without suggestions for one that is answered in
+// words, as Roo does. Its own schema asks for a suggestion.
+var rooLimits = convert.Limits{MaxQuestions: 1, MinOptions: -1, FreeText: true}
 
 func (roo) decode(d document) (convert.Call, error) {
 	text, err := textOf(d.input, "question", 1)
@@ -102,7 +107,11 @@ func (roo) encode(_ document, c convert.Call, r Reply) Result {
 	return Result{Body: []byte(rooOpen + answerText(c.Questions[0], r.Outcome.Answers[0]) + rooClose)}
 }
 
-func (roo) holds() holds { return holds{limits: rooLimits, open: true} }
+func (roo) holds() holds {
+	limits := rooLimits
+	limits.FreeText = false
+	return holds{limits: limits, open: true}
+}
 
 func (roo) write(c convert.Call) any {
 	type suggestion struct {

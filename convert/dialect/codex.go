@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/internal/read"
 )
 
 // codex is Codex's request_user_input, as a tool call or as its app server's
@@ -23,6 +23,8 @@ const (
 	codexOther  = "None of the above"
 	codexNote   = "user_note: "
 	codexEnded  = codexTool + " was cancelled before receiving a response"
+	// codexEmpty is why an empty map is nobody's choice.
+	codexEmpty = "there are no answers: Codex's clients say so for a user who declines, and for a question that they could not ask"
 )
 
 func (codex) id() string { return "codex" }
@@ -69,14 +71,16 @@ type codexAnswer struct {
 	Answers []string `json:"answers"`
 }
 
-// encode tells a user who declines by an empty map: Codex goes on.
+// encode tells Codex of a user who declines as its own clients do, by an empty
+// map. They send that for a failure, too, so the result of a tool call is the text
+// for a question that was cancelled.
 func (codex) encode(d document, c convert.Call, r Reply) Result {
 	result := codexResult{map[string]codexAnswer{}}
 	switch {
-	case r.Outcome.Status == convert.Answered, r.Outcome.Status == convert.Declined:
+	case r.Outcome.Status == convert.Answered, r.Outcome.Status == convert.Declined && d.isRPC():
 	case d.isRPC():
 		return d.refuse(r.Outcome)
-	case r.Outcome.Status == convert.Cancelled:
+	case r.Outcome.Status == convert.Cancelled, r.Outcome.Status == convert.Declined:
 		return Result{Body: []byte(codexEnded), IsError: true}
 	default:
 		return Result{Body: []byte(r.Outcome.Message()), IsError: true}
@@ -138,7 +142,7 @@ func (codex) read(d document, c convert.Call, g given) (convert.Outcome, error) 
 	case g.text == codexEnded:
 		return notAnswered(convert.Cancelled), nil
 	case all.Raw == "{}":
-		return notAnswered(convert.Declined), nil
+		return convert.Outcome{Status: convert.Failed, Reason: codexEmpty}, nil
 	case g.json.Get("error").Exists():
 		return failure(g.json.Get("error").String()), nil
 	case g.json.Raw == "": // the text of an error
@@ -146,20 +150,43 @@ func (codex) read(d document, c convert.Call, g given) (convert.Outcome, error) 
 	case !all.IsObject():
 		return convert.Outcome{}, notThe(`{"answers":{"<id>":{"answers":[…]}}}`)
 	}
-	var by map[string]codexAnswer
-	if err := json.Unmarshal([]byte(all.Raw), &by); err != nil {
-		return convert.Outcome{}, fmt.Errorf("%w: %w", convert.ErrProtocol, err)
+	ids := codexQuestions(d)
+	if err := onlyKeys(all, func(id string) bool {
+		return slices.ContainsFunc(ids, func(q gjson.Result) bool { return q.Get("id").String() == id })
+	}); err != nil {
+		return convert.Outcome{}, err
 	}
 	answers := make([]convert.Answer, len(c.Questions))
-	for i, q := range codexQuestions(d) {
-		answers[i] = codexSaid(c.Questions[i], by[q.Get("id").String()].Answers)
+	for i, q := range ids {
+		var err error
+		if answers[i], err = codexAnswerOf(c.Questions[i], read.Field(all, q.Get("id").String())); err != nil {
+			return convert.Outcome{}, fmt.Errorf("question %d: %w", i+1, err)
+		}
 	}
 	return answered(answers)
 }
 
+// codexAnswerOf reads {"answers":[…]}; a question that was left out has none.
+func codexAnswerOf(q convert.Question, v gjson.Result) (convert.Answer, error) {
+	list := read.Field(v, "answers")
+	switch {
+	case v.Type == gjson.Null:
+		return convert.Answer{}, nil
+	case !v.IsObject():
+		return convert.Answer{}, notThe(`{"answers":[…]}, got ` + read.Kind(v))
+	case !list.IsArray():
+		return convert.Answer{}, notThe(`{"answers":[…]}, got ` + read.Kind(list) + " as answers")
+	}
+	said, err := strs(list)
+	if err != nil {
+		return convert.Answer{}, err
+	}
+	return codexSaid(q, said)
+}
+
 // codexSaid reads a list: a note beside a label is a note, any other is the
-// answer.
-func codexSaid(q convert.Question, list []string) (a convert.Answer) {
+// answer. The answer is one text.
+func codexSaid(q convert.Question, list []string) (a convert.Answer, err error) {
 	var notes []string
 	for _, item := range list {
 		switch note, ok := strings.CutPrefix(item, codexNote); {
@@ -167,6 +194,8 @@ func codexSaid(q convert.Question, list []string) (a convert.Answer) {
 			a.Selected = append(a.Selected, item)
 		case ok:
 			notes = append(notes, note)
+		case item != codexOther && a.Text != "":
+			return a, notThe("a label or one text, got several texts")
 		case item != codexOther:
 			a.Text = item
 		}
@@ -180,5 +209,5 @@ func codexSaid(q convert.Question, list []string) (a convert.Answer) {
 	case slices.Contains(list, codexOther): // without saying what: the word that was picked
 		a.Text = codexOther
 	}
-	return a
+	return a, nil
 }

@@ -206,7 +206,7 @@ func crushSaid(question gjson.Result, body string) (a convert.Answer, err error)
 		line, rest, _ := strings.Cut(list, "\n")
 		var ids []string
 		if err := json.Unmarshal([]byte(line), &ids); err != nil {
-			return a, fmt.Errorf("%w: %w", convert.ErrProtocol, err)
+			return a, notThe(crushSelected + `["<id>",…], got ` + clean.Truncate(line, 60))
 		}
 		options := crushChoices(question)
 		if a.Selected, err = options.labels(ids); err != nil {

@@ -147,8 +147,8 @@ func (cursor) read(d document, c convert.Call, g given) (convert.Outcome, error)
 	questions := read.Field(d.params(), "questions").Array()
 	for _, a := range outcome.Get("answers").Array() {
 		i := slices.IndexFunc(questions, func(q gjson.Result) bool { return q.Get("id").String() == a.Get("questionId").String() })
-		if i < 0 {
-			return convert.Outcome{}, notThe("answers to the questions that were asked")
+		if i < 0 || answers[i].Selected != nil {
+			return convert.Outcome{}, notThe("one answer to each of the questions that were asked")
 		}
 		ids, err := strs(a.Get("selectedOptionIds"))
 		if err != nil {

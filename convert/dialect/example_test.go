@@ -9,7 +9,7 @@ import (
 
 // The dialect of a call is recognised, and the result is written in it.
 func Example() {
-	req, err := dialect.Decode([]byte(`{"jsonrpc":"2.0","id":7,"method":"client/ask_user","params":{"question":"Go on?","choices":["Yes","No"]}}`), "")
+	req, err := dialect.Decode([]byte(`{"jsonrpc":"2.0","id":7,"method":"client/ask_user","params":{"session_id":"s1","question":"Go on?","choices":["Yes","No"]}}`), "")
 	if err != nil {
 		fmt.Println(err)
 		return

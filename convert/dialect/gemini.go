@@ -114,7 +114,7 @@ func (gemini) write(c convert.Call) any {
 func (gemini) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
 	answers := g.json.Get("answers")
 	switch {
-	case g.text == geminiDismissed, answers.Raw == "{}":
+	case g.text == geminiDismissed:
 		return notAnswered(convert.Cancelled), nil
 	case !json.Valid([]byte(g.text)): // the text of an error
 		return failure(g.text), nil

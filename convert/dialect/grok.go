@@ -100,6 +100,11 @@ func (grok) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
 	case outcome != "accepted":
 		return convert.Outcome{}, notThe(`"outcome":"accepted", "cancelled", "skip_interview" or "chat_about_this"`)
 	}
+	for _, keys := range []string{"answers", "annotations"} {
+		if err := onlyTexts(c, g.json.Get(keys)); err != nil {
+			return convert.Outcome{}, err
+		}
+	}
 	answers := make([]convert.Answer, len(c.Questions))
 	for i, q := range c.Questions {
 		list, err := strs(read.Field(g.json.Get("answers"), q.Text))

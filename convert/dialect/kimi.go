@@ -128,7 +128,7 @@ func (kimi) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	switch {
 	case g.json.Get("error").Exists():
 		return failure(g.json.Get("error").String()), nil
-	case outcome.Get("outcome").Str == "cancelled", answers.Raw == "{}":
+	case outcome.Get("outcome").Str == "cancelled", answers.Raw == "{}" && g.json.Get("note").Str == kimiDismissed:
 		return notAnswered(convert.Cancelled), nil
 	case outcome.Get("optionId").Str == kimiSkip:
 		return notAnswered(convert.Declined), nil

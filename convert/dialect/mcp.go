@@ -47,12 +47,12 @@ func (mcp) encode(d document, _ convert.Call, r Reply) Result {
 	return d.respond(reply)
 }
 
-// holds counts descriptions and previews as lost: MCP's clients need not show
-// them. ACP's show descriptions.
+// holds has a place for descriptions, which ACP's forms know and MCP's clients may
+// show, and for previews in _meta.
 func (mcp) holds() holds {
 	limits := anyCount
 	limits.RequireHeader, limits.RepeatQuestions = true, true
-	return holds{limits: limits, header: true, multi: true, open: true, closed: true}
+	return holds{limits: limits, header: true, description: true, preview: true, multi: true, open: true, closed: true}
 }
 
 func (mcp) write(c convert.Call) any {

@@ -23,9 +23,9 @@ func (opal) id() string { return "opal" }
 func (opal) recognises(d document) bool {
 	switch {
 	case d.tool != "":
-		return d.tool == "ask_user" && !hasAny(d.input, "questions", "suggestions", "allow_freeform", "requestedSchema")
+		return d.tool == "ask_user" && !hasAny(d.input, "questions", "allow_freeform", "requestedSchema") && !piSimple(d)
 	case d.bare():
-		return d.input.Get("question").Exists() && !hasAny(d.input, "questions", "suggestions", "allow_freeform")
+		return d.input.Get("question").Exists() && !hasAny(d.input, "questions", "allow_freeform") && !piSimple(d)
 	}
 	return d.isMethod(opalMethod)
 }
@@ -47,10 +47,17 @@ func (opal) decode(d document) (convert.Call, error) {
 		input = d.root.Get("params")
 	}
 	call, err := oneQuestion(input, "choices", opalLimits)
+	if err == nil && hasAny(input, "options", "suggestions") { // they would be lost
+		err = wrongType(1, "its options must be in choices, got options or suggestions")
+	}
 	if err != nil {
 		return convert.Call{}, err
 	}
-	call.Session = input.Get("session_id").String()
+	session := read.Field(input, "session_id")
+	if d.isRPC() && session.Type != gjson.String { // a tool call has none: its agent adds it
+		return convert.Call{}, wrongType(0, "session_id must be a string, got "+read.Kind(session))
+	}
+	call.Session = session.String()
 	call.Title = clean.First(clean.Line(call.Questions[0].Text), opalTitle)
 	if d.isRPC() {
 		call.ID = d.root.Get("id").String()
@@ -124,12 +131,14 @@ func labelsOf(q convert.Question) []string {
 	return labels
 }
 
+// read takes a response without an answer for a failure. Opal hands its model
+// whatever came; here that is in the reason, because it is not what the user said.
 func (opal) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 	text := g.text
 	if answer := g.json.Get("answer"); answer.Type == gjson.String {
 		text = answer.Str
-	} else if d.isRPC() {
-		return convert.Outcome{}, notThe(`{"answer":"…"}`)
+	} else if d.isRPC() || g.rpc {
+		return convert.Outcome{}, notThe(`{"answer":"…"}, got ` + clean.Truncate(clean.Line(g.text), 200))
 	}
 	if reason, failed := strings.CutPrefix(text, convert.UserFailed); failed {
 		return failure(reason), nil

@@ -14,7 +14,8 @@ import (
 
 // pi is pi's ask_user with a list of questions, as a tool call or as an
 // ask_user_request that is answered by an ask_user_response. Its simple form is
-// one question with suggestions, which are options.
+// one question without the list, with options or with suggestions, which are the
+// same.
 type pi struct{}
 
 const (
@@ -25,14 +26,21 @@ const (
 func (pi) id() string { return "pi" }
 
 func (pi) recognises(d document) bool {
-	switch simple := d.input.Get("suggestions").Exists(); {
+	switch {
 	case d.tool != "":
-		return d.tool == "ask_user" && (simple || d.input.Get("questions").Exists()) && !d.typed()
+		return d.tool == "ask_user" && (piSimple(d) || d.input.Get("questions").Exists()) && !d.typed()
 	case d.root.Get("type").Exists():
 		return d.root.Get("type").Str == piRequest
 	default:
-		return d.bare() && (simple || d.freeText())
+		return d.bare() && (piSimple(d) || d.freeText())
 	}
+}
+
+// piSimple reports whether the input is one question with fields of pi's: the
+// tool of the same name that Opal has knows none of them.
+func piSimple(d document) bool {
+	return !hasAny(d.input, "choices") && (d.input.Get("suggestions").Exists() ||
+		d.input.Get("question").Exists() && hasAny(d.input, "options", "header", "multiSelect"))
 }
 
 func (pi) decode(d document) (convert.Call, error) {
@@ -211,11 +219,14 @@ func piDetailsOf(d document, c convert.Call, answers []piAnswer, r Reply) *piDet
 		return nil
 	}
 	details := &piDetails{
-		Questions: raw(d.input.Get("questions")),
+		Questions: raw(read.Field(d.input, "questions")),
 		Answers:   answers,
 		Mode:      r.Mode,
-		Metadata:  raw(d.input.Get("metadata")),
+		Metadata:  raw(read.Field(d.input, "metadata")),
 		Summary:   Summary(c, r.Outcome),
+	}
+	if details.Questions == nil { // of the form with one question
+		details.Questions = clean.JSON(piQuestions(c))
 	}
 	if !r.AnsweredAt.IsZero() {
 		details.AnsweredAt = r.AnsweredAt.UnixMilli()

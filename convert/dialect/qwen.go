@@ -157,6 +157,12 @@ func (qwen) read(d document, c convert.Call, g given) (convert.Outcome, error) {
 
 // byNumber are the answers of a map from positions, from 0, to strings.
 func byNumber(c convert.Call, answers gjson.Result) (convert.Outcome, error) {
+	if err := onlyKeys(answers, func(key string) bool {
+		n, err := strconv.Atoi(key)
+		return err == nil && n >= 0 && n < len(c.Questions) && strconv.Itoa(n) == key
+	}); err != nil {
+		return convert.Outcome{}, err
+	}
 	return eachSaid(c, func(i int) gjson.Result { return read.Field(answers, strconv.Itoa(i)) })
 }
 

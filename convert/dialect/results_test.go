@@ -35,12 +35,49 @@ func TestNoAnswerInIt(t *testing.T) {
 		{"pi", `{"answered":true,"answers":[{"question":"Which?","answer":"c","selectedOption":"c","wasCustom":false}]}`, `expected one of the options, got "c"`},
 		{"crush", "Q1: Which?\nUser answered: maybe", "expected User answered: yes or User answered: no"},
 		{"crush", "Q1: Which?\nUser left", "expected User selected: …, User provided: … or User skipped this question"},
+		{"claude", "", "invalid reply: expected the result of the call, got nothing"},
+		{"codex", " \n", "expected the result of the call, got nothing"},
+		{"gemini", "", "expected the result of the call, got nothing"},
+		{"go", "", "expected the result of the call, got nothing"},
+		{"qwen", "", "expected the result of the call, got nothing"},
+		{"cursor", `{"jsonrpc":"2.0","id":1}`, "expected a result or an error in the JSON-RPC response"},
+		{"cline", `{"jsonrpc":"2.0","id":1,"result":{"answer":"a"}}`, "expected the answer as a text, got a JSON-RPC response"},
+		{"opal", `{"jsonrpc":"2.0","id":1,"result":{"text":"a"}}`, `expected {"answer":"…"}, got {"text":"a"}`},
+		{"opal", `{"jsonrpc":"2.0","id":1,"result":null}`, `expected {"answer":"…"}, got null`},
+		{"codex", `{"answers":{"q1":{"answers":["a"]},"q9":{"answers":["b"]}}}`, `expected answers to the questions that were asked, got one to "q9"`},
+		{"codex", `{"answers":{"q1":["a"]}}`, `question 1: invalid reply: expected {"answers":[…]}, got an array`},
+		{"codex", `{"answers":{"q1":{"answers":"a"}}}`, "got a string as answers"},
+		{"codex", `{"answers":{"q1":{"answers":[5]}}}`, "expected a list of strings, got a number in it"},
+		{"codex", `{"answers":{"q1":{"answers":["my own","another"]}}}`, "expected a label or one text, got several texts"},
+		{"gemini", `{"answers":{}}`, "no question has an answer"},
+		{"gemini", `{"answers":{"0":"a","1":"b"}}`, `got one to "1"`},
+		{"gemini", `{"answers":{"00":"a"}}`, `got one to "00"`},
+		{"kimi", `{"answers":{}}`, "no question has an answer"},
+		{"grok", `{"jsonrpc":"2.0","id":1,"result":{"outcome":"accepted","answers":{"Which?":["a"],"Why?":["b"]}}}`, `got one to "Why?"`},
+		{"grok", `{"jsonrpc":"2.0","id":1,"result":{"outcome":"accepted","answers":{"Which?":["a"]},"annotations":{"Why?":{"notes":"b"}}}}`, `got one to "Why?"`},
+		{"cursor", `{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"answered","answers":[{"questionId":"q1","selectedOptionIds":["o1"]},{"questionId":"q1","selectedOptionIds":["o2"]}]}}}`, "expected one answer to each of the questions"},
+		{"crush", "Q1: Which?\nUser selected: o1", `expected User selected: ["<id>",…], got o1`},
+		{"ag-ui", `{"resume":[{"interruptId":"int-1","status":"resolved","payload":{"question_0":"a"}},{"interruptId":"int-9","status":"resolved","payload":"b"}]}`, "once for each interrupt of the run"},
+		{"ag-ui", `{"resume":[{"interruptId":"int-1","status":"resolved","payload":{"question_0":"a"}},{"interruptId":"int-1","status":"cancelled"}]}`, "once for each interrupt of the run"},
 		{"ag-ui", `{"resume":[]}`, `expected {"resume":[{"interruptId":"…"`},
 		{"ag-ui", `{"resume":[{"interruptId":"int-1","status":"no"}]}`, `expected {"resume":[{"interruptId":"…"`},
 		{"ag-ui", `{"resume":[{"interruptId":"int-9","status":"cancelled"}]}`, `expected {"resume":[{"interruptId":"…"`},
 	} {
 		_, err := dialect.ReadResult(asked(t, tc.dialect, false), []byte(tc.result))
 		require.ErrorContains(t, err, tc.expected, "%s: %s", tc.dialect, tc.result)
+	}
+}
+
+// What tells nothing of the user is a failure, never the user's no.
+func TestNobodysChoice(t *testing.T) {
+	for _, tc := range []struct{ dialect, result, reason string }{
+		{"codex", `{"answers":{}}`, "there are no answers: Codex's clients say so for a user who declines, and for a question that they could not ask"},
+		{"cursor", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Authentication required"}}`, "Authentication required"},
+		{"grok", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, "Method not found"},
+	} {
+		o, err := dialect.ReadResult(asked(t, tc.dialect, false), []byte(tc.result))
+		require.NoError(t, err, "%s: %s", tc.dialect, tc.result)
+		require.Equal(t, convert.Outcome{Status: convert.Failed, Reason: tc.reason}, o)
 	}
 }
 

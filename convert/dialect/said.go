@@ -95,17 +95,28 @@ func has(q convert.Question, label string) bool {
 // byText are the answers of a map from question texts to strings. A key that is
 // no question's is an answer that would be lost.
 func byText(c convert.Call, answers gjson.Result) (convert.Outcome, error) {
-	var stray error
+	if err := onlyTexts(c, answers); err != nil {
+		return convert.Outcome{}, err
+	}
+	return eachSaid(c, func(i int) gjson.Result { return read.Field(answers, c.Questions[i].Text) })
+}
+
+// onlyTexts reports a key of a map that is no question's text.
+func onlyTexts(c convert.Call, answers gjson.Result) error {
+	return onlyKeys(answers, func(key string) bool {
+		return slices.ContainsFunc(c.Questions, func(q convert.Question) bool { return q.Text == key })
+	})
+}
+
+// onlyKeys reports a key of a map of answers that is no question's.
+func onlyKeys(answers gjson.Result, known func(key string) bool) (stray error) {
 	answers.ForEach(func(k, _ gjson.Result) bool {
-		if !slices.ContainsFunc(c.Questions, func(q convert.Question) bool { return q.Text == k.Str }) {
+		if !known(k.Str) {
 			stray = notThe(fmt.Sprintf("answers to the questions that were asked, got one to %q", clean.Truncate(k.Str, 60)))
 		}
 		return stray == nil
 	})
-	if stray != nil {
-		return convert.Outcome{}, stray
-	}
-	return eachSaid(c, func(i int) gjson.Result { return read.Field(answers, c.Questions[i].Text) })
+	return stray
 }
 
 // eachSaid is the outcome of one value a question.

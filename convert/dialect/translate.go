@@ -40,9 +40,11 @@ func ReadResult(r Request, result []byte) (convert.Outcome, error) {
 	if d == nil {
 		return convert.Outcome{}, unknown(r.Dialect)
 	}
-	g, o := readGiven(result)
+	g, o, err := readGiven(result)
+	if err != nil {
+		return convert.Outcome{}, err
+	}
 	if o.Status == 0 {
-		var err error
 		if o, err = d.read(r.document, r.Call, g); err != nil {
 			return convert.Outcome{}, err
 		}
@@ -128,33 +130,37 @@ func (h holds) lost(name string, c convert.Call) (lost []string) {
 type given struct {
 	text string
 	json gjson.Result
+	rpc  bool // it came in a JSON-RPC response
 }
 
 // readGiven takes a result out of its JSON-RPC response. An error response is
-// an outcome by itself.
-func readGiven(data []byte) (given, convert.Outcome) {
+// an outcome by itself. Nothing at all is no result: it says nothing about what
+// the user wants.
+func readGiven(data []byte) (given, convert.Outcome, error) {
 	data = bytes.ToValidUTF8(bytes.TrimSpace(data), []byte("\uFFFD"))
 	g := given{text: string(data)}
+	if len(data) == 0 {
+		return g, convert.Outcome{}, notThe("the result of the call, got nothing")
+	}
 	if !json.Valid(data) {
-		return g, convert.Outcome{}
+		return g, convert.Outcome{}, nil
 	}
 	g.json = gjson.ParseBytes(data)
 	if !g.json.Get("jsonrpc").Exists() {
-		return g, convert.Outcome{}
+		return g, convert.Outcome{}, nil
 	}
 	if e := g.json.Get("error"); e.IsObject() {
 		message := e.Get("message").String()
-		switch e.Get("code").Int() {
-		case codeCancelled:
-			return g, notAnswered(convert.Cancelled)
-		case codeDeclined:
-			return g, notAnswered(convert.Declined)
+		if e.Get("code").Int() == codeCancelled {
+			return g, notAnswered(convert.Cancelled), nil
 		}
-		return g, failure(message)
+		return g, failure(message), nil // -32000 is what servers use for anything: the words count
 	}
-	g.json = g.json.Get("result")
-	g.text = g.json.Raw
-	return g, convert.Outcome{}
+	result := g.json.Get("result")
+	if !result.Exists() {
+		return g, convert.Outcome{}, notThe("a result or an error in the JSON-RPC response")
+	}
+	return given{result.Raw, result, true}, convert.Outcome{}, nil
 }
 
 // notThe is the error for a result of another shape.

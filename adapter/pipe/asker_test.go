@@ -111,7 +111,7 @@ func TestAskerWithoutAnAnswer(t *testing.T) {
 		"opal, gone":       {"opal", "", convert.Disconnected, `User input request failed: The client disconnected before the question was answered`},
 		"opal, cancelled":  {"opal", `{"jsonrpc":"2.0","id":"req-1","error":{"code":-32800,"message":"no"}}`, convert.Cancelled, `User input request failed: User cancelled the question`},
 		"opal, failed":     {"opal", `{"jsonrpc":"2.0","id":"req-1","error":{"code":-32603,"message":"no screen"}}`, convert.Failed, `User input request failed: no screen`},
-		"opal, no answer":  {"opal", `{"jsonrpc":"2.0","id":"req-1","result":{"text":"x"}}`, convert.Failed, `User input request failed: invalid reply: expected {"answer":"…"}`},
+		"opal, no answer":  {"opal", `{"jsonrpc":"2.0","id":"req-1","result":{"text":"x"}}`, convert.Failed, `User input request failed: invalid reply: expected {"answer":"…"}, got {"text":"x"}`},
 		"opal, no handler": {"opal", `{"jsonrpc":"2.0","id":"req-1","error":{"code":-32601,"message":"unknown method"}}`, convert.Failed, `User input request failed: unknown method`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,6 +31,14 @@ type problem struct {
 	text     string
 }
 
+// request is a call that can be asked, and what tells its response from others.
+type request struct {
+	dialect.Request
+	id string // with the dialect in front
+	// refuse is the error response to it.
+	refuse func(message string) *problem
+}
+
 func unanswerable(format string, args ...any) *problem {
 	return &problem{text: fmt.Sprintf(format, args...)}
 }
@@ -46,14 +54,14 @@ func isRequest(line []byte) bool {
 }
 
 // decode reads a line. An empty one is neither a request nor a problem.
-func (c *session) decode(line []byte) (dialect.Request, *problem) {
+func (c *session) decode(line []byte) (request, *problem) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
-		return dialect.Request{}, nil
+		return request{}, nil
 	}
 	root := gjson.ParseBytes(line)
 	if !clean.ValidJSON(line) || !root.IsObject() {
-		return dialect.Request{}, unanswerable("expected a JSON object")
+		return request{}, unanswerable("expected a JSON object")
 	}
 	switch {
 	case root.Get("method").Exists() || root.Get("jsonrpc").Exists():
@@ -61,13 +69,13 @@ func (c *session) decode(line []byte) (dialect.Request, *problem) {
 	case root.Get("type").Exists() || root.Get("requestId").Exists():
 		return c.decodePi(line, root)
 	}
-	return dialect.Request{}, unanswerable("expected an %s or a %s request", piRequest, opalRequest)
+	return request{}, unanswerable("expected an %s or a %s request", piRequest, opalRequest)
 }
 
-func (c *session) decodeOpal(line []byte, root gjson.Result) (req dialect.Request, _ *problem) {
+func (c *session) decodeOpal(line []byte, root gjson.Result) (req request, _ *problem) {
 	id, method := root.Get("id"), root.Get("method")
-	bad := func(code int, format string, args ...any) (dialect.Request, *problem) {
-		return dialect.Request{}, opalError(id, code, fmt.Sprintf(format, args...))
+	bad := func(code int, format string, args ...any) (request, *problem) {
+		return request{}, opalError(id, code, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case id.Type != gjson.String && id.Type != gjson.Number:
@@ -79,17 +87,18 @@ func (c *session) decodeOpal(line []byte, root gjson.Result) (req dialect.Reques
 	case method.Str != opalRequest || c.Dialect == "pi":
 		return bad(codeNoMethod, "unknown method %q", method.Str)
 	}
-	req, err := dialect.Decode(line, "opal")
+	call, err := dialect.Decode(line, "opal")
 	if err != nil {
 		return bad(codeParams, "%v", err)
 	}
-	return req, nil
+	refuse := func(message string) *problem { return opalError(id, codeInvalid, message) }
+	return request{call, "opal " + id.Raw, refuse}, nil
 }
 
-func (c *session) decodePi(line []byte, root gjson.Result) (req dialect.Request, _ *problem) {
+func (c *session) decodePi(line []byte, root gjson.Result) (req request, _ *problem) {
 	id, kind := root.Get("requestId"), root.Get("type")
-	bad := func(format string, args ...any) (dialect.Request, *problem) {
-		return dialect.Request{}, piError(id, fmt.Sprintf(format, args...))
+	bad := func(format string, args ...any) (request, *problem) {
+		return request{}, piError(id, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case id.Type != gjson.String && id.Type != gjson.Number || id.Raw == `""`:
@@ -99,11 +108,12 @@ func (c *session) decodePi(line []byte, root gjson.Result) (req dialect.Request,
 	case kind.Str != piRequest || c.Dialect == "opal":
 		return bad("type must be %s", c.expected())
 	}
-	req, err := dialect.Decode(line, "pi")
+	call, err := dialect.Decode(line, "pi")
 	if err != nil {
 		return bad("%v", err)
 	}
-	return req, nil
+	refuse := func(message string) *problem { return piError(id, message) }
+	return request{call, "pi " + id.String(), refuse}, nil
 }
 
 func (c *session) expected() string {

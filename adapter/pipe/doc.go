@@ -9,7 +9,8 @@
 //
 // Requests are asked one at a time, in the order in which they came, or side by
 // side by a [Poster]. Every request that has an id gets one response, a bad one
-// an error. The end of the input withdraws what is open.
+// an error, as does one with the id of another that is open. The end of the input
+// withdraws what is open.
 //
 // The end that asks, for an agent in Go:
 //

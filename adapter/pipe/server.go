@@ -73,7 +73,7 @@ type Reply struct {
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c := &session{Server: s, out: out, queue: newQueue(), end: end}
+	c := &session{Server: s, out: out, queue: newQueue(), end: end, open: map[string]bool{}}
 	go func() {
 		defer c.queue.close()
 		if err := c.read(in); !s.Wait || !errors.Is(err, ErrWithdrawn) {
@@ -130,10 +130,13 @@ type session struct {
 
 	mu  sync.Mutex
 	out io.Writer
+	// open has the ids of requests that have no response yet. A response to one of
+	// two with the same id would be taken for the other's.
+	open map[string]bool
 }
 
 // finish responds to a request, now or when its answer has come.
-func (c *session) finish(ctx context.Context, req dialect.Request, r Reply) {
+func (c *session) finish(ctx context.Context, req request, r Reply) {
 	if r.Later != nil {
 		c.later.Go(func() { c.finish(ctx, req, r.Later(ctx)) })
 		return
@@ -144,7 +147,7 @@ func (c *session) finish(ctx context.Context, req dialect.Request, r Reply) {
 	}
 	var err error
 	write := func() error {
-		err = c.write(dialect.Encode(req, r.Reply).Body)
+		err = c.respond(req, dialect.Encode(req.Request, r.Reply).Body)
 		return err
 	}
 	if r.Use == nil || withdrawn {
@@ -158,10 +161,23 @@ func (c *session) finish(ctx context.Context, req dialect.Request, r Reply) {
 	}
 }
 
-// write writes a line. After an error nobody reads any more.
+// respond writes the response of a request. Its id may be used again then.
+func (c *session) respond(req request, body []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, req.id)
+	return c.writeLocked(body)
+}
+
+// write writes a line.
 func (c *session) write(body []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.writeLocked(body)
+}
+
+// writeLocked writes a line. After an error nobody reads any more.
+func (c *session) writeLocked(body []byte) error {
 	_, err := c.out.Write(append(body, '\n'))
 	if err != nil {
 		err = fmt.Errorf("writing a response: %w", err)
@@ -200,6 +216,9 @@ func (c *session) take(n int, line []byte) {
 		return
 	}
 	req, problem := c.decode(line)
+	if problem == nil && req.Dialect != "" {
+		problem = c.accept(req)
+	}
 	switch {
 	case problem == nil && req.Dialect != "":
 		c.queue.push(req)
@@ -209,6 +228,18 @@ func (c *session) take(n int, line []byte) {
 	default:
 		c.report(n, problem.text)
 	}
+}
+
+// accept notes that a request is open. One with the id of another that is open is
+// refused: whoever sent both could not tell their answers apart.
+func (c *session) accept(req request) *problem {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[req.id] {
+		return req.refuse("a request with this id is open")
+	}
+	c.open[req.id] = true
+	return nil
 }
 
 func (c *session) report(line int, problem string) {
@@ -221,7 +252,7 @@ func (c *session) report(line int, problem string) {
 type queue struct {
 	mu     sync.Mutex
 	some   *sync.Cond
-	list   []dialect.Request
+	list   []request
 	closed bool
 }
 
@@ -232,7 +263,7 @@ func newQueue() *queue {
 }
 
 // push adds a request; after close it is lost, as is whatever was not read.
-func (q *queue) push(r dialect.Request) {
+func (q *queue) push(r request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {
@@ -242,14 +273,14 @@ func (q *queue) push(r dialect.Request) {
 }
 
 // pop waits for a request; there is none when the queue is closed and empty.
-func (q *queue) pop() (dialect.Request, bool) {
+func (q *queue) pop() (request, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.list) == 0 && !q.closed {
 		q.some.Wait()
 	}
 	if len(q.list) == 0 {
-		return dialect.Request{}, false
+		return request{}, false
 	}
 	r := q.list[0]
 	q.list = q.list[1:]

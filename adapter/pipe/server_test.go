@@ -64,6 +64,7 @@ func TestBadLines(t *testing.T) {
 		{"", `{"jsonrpc":"2.0","id":"x","method":"client/confirm"}`, `{"error":{"code":-32601,"message":"unknown method \"client/confirm\""},"id":"x","jsonrpc":"2.0"}`, ""},
 		{"pi", opal, `{"error":{"code":-32601,"message":"unknown method \"client/ask_user\""},"id":7,"jsonrpc":"2.0"}`, ""},
 		{"", `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{}}`, `{"error":{"code":-32602,"message":"question 1: question text is required"},"id":1,"jsonrpc":"2.0"}`, ""},
+		{"", `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"question":"a"}}`, `{"error":{"code":-32602,"message":"wrong type: session_id must be a string, got nothing"},"id":1,"jsonrpc":"2.0"}`, ""},
 		{"", strings.Repeat("x", 17<<20), report, "line 1: longer than 16 MiB"},
 	} {
 		good, want := pi, "r1"
@@ -125,6 +126,37 @@ func (p *peer) next() (r response) {
 	require.True(p.t, p.out.Scan())
 	require.NoError(p.t, json.Unmarshal(p.out.Bytes(), &r))
 	return r
+}
+
+// A request with the id of one that is open is refused and not asked: its answer
+// could be taken for the other's. Once there is a response, the id is free.
+func TestSameID(t *testing.T) {
+	asked, answer := make(chan string), make(chan string)
+	s := &pipe.Server{Ask: func(_ context.Context, c convert.Call) pipe.Reply {
+		asked <- c.Questions[0].Text
+		return answered(<-answer)
+	}}
+	p := serve(t.Context(), t, s)
+	p.ask("r1", "First?")
+	require.Equal(t, "First?", <-asked)
+	p.ask("r1", "Second?")
+	require.Equal(t, response{RequestID: "r1", Error: "a request with this id is open", Answers: []struct{ Answer string }{}}, p.next())
+	answer <- "one"
+	require.Equal(t, "one", p.next().Answers[0].Answer)
+	p.ask("r1", "Third?")
+	require.Equal(t, "Third?", <-asked)
+	_, err := io.WriteString(p.in, opal+"\n"+opal+"\n") // of another kind, twice
+	require.NoError(t, err)
+	require.True(t, p.out.Scan())
+	require.Equal(t, `{"error":{"code":-32600,"message":"a request with this id is open"},"id":7,"jsonrpc":"2.0"}`, p.out.Text())
+	answer <- "three"
+	require.Equal(t, "three", p.next().Answers[0].Answer)
+	require.Equal(t, "Why?", <-asked)
+	answer <- "because"
+	require.True(t, p.out.Scan())
+	require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":{"answer":"because"}}`, p.out.Text())
+	require.NoError(t, p.in.Close())
+	require.NoError(t, <-p.done)
 }
 
 // One request is asked at a time, in order; what is answered elsewhere does

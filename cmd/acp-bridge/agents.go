@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 )
@@ -33,25 +32,18 @@ func printAgents(s streams, asJSON bool) error {
 	if asJSON {
 		return printJSON(s, map[string]any{"agents": rows})
 	}
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tAGENT\tSTARTED WITH\tSET FOR IT\tNOTE")
+	columns := []column{10, 30, 34}
+	fmt.Fprint(s.out, row(columns, "NAME", "AGENT", "STARTED WITH"))
 	for _, r := range rows {
-		env := "-"
+		note := r.Note
 		if len(r.Env) > 0 {
-			env = strings.Join(r.Env, " ")
+			note += "; set for it: " + strings.Join(r.Env, " ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Name, r.Title, strings.Join(r.Start, " "), env, r.Note)
+		fmt.Fprint(s.out, row(columns, r.Name, r.Title, strings.Join(r.Start, " ")), indented(wrap(note, helpWidth-4), "    "))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprint(s.out, `
-Start one with acp-bridge proxy -- COMMAND. It is recognised by its program's name,
-or by the name it gives itself; --agent NAME overrides that. An agent that is not
-listed gets forms, and vendors' questions are recognised by their shape. What is set
-for an agent stays as it is if you have set it. Settings for an editor:
-acp-bridge doctor --editor zed --agent gemini.
-`)
+	_, err := fmt.Fprintf(s.out, "\n%s", wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by its program's name, or by the name it gives itself; "+
+		"--agent NAME overrides that. An agent that is not listed gets forms, and vendors' questions are recognised by their shape. "+
+		"What is set for an agent stays as it is if you have set it. Settings for an editor: acp-bridge doctor --editor zed --agent gemini.", helpWidth))
 	return err
 }
 

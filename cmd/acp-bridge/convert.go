@@ -40,6 +40,9 @@ func convertCommand(fs *flagSet) runner {
 		if o.file, err = fs.parse(args); err != nil {
 			return err
 		}
+		if fs.given("from") && fs.given("dialect") {
+			return misused("--from and --dialect say the same: give one of them")
+		}
 		return o.run(ctx, s)
 	}
 }
@@ -48,7 +51,7 @@ func convertCommand(fs *flagSet) runner {
 func dialectFlag(fs *flagSet, p *string, name string) {
 	usage := "`dialect` of the call: " + strings.Join(dialect.IDs(), ", ") + " (default: recognised)"
 	if name != "dialect" {
-		usage = "the same as --dialect"
+		usage = "`dialect` of the call, as --dialect says it"
 	}
 	fs.StringVar(p, name, "", usage)
 	fs.values(name, dialect.IDs()...)
@@ -162,8 +165,25 @@ func readReplies(name string, data []byte, form bool) ([]json.RawMessage, error)
 		data = append(append([]byte("["), data...), ']')
 	}
 	var replies []json.RawMessage
-	if err := json.Unmarshal(data, &replies); err != nil {
-		return nil, usagef("replies: expected a JSON array with one reply per request: %w", err)
+	if json.Unmarshal(data, &replies) != nil || replies == nil {
+		return nil, usagef("replies: expected a JSON array with one reply per request, got %s", kindOf(data))
 	}
 	return replies, nil
+}
+
+// kindOf names what a JSON document is, for an error.
+func kindOf(data []byte) string {
+	switch first := bytes.TrimSpace(data)[0]; first {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -253,12 +252,10 @@ func printClients(s streams, asJSON bool) error {
 	if asJSON {
 		return printJSON(s, map[string]any{"clients": rows, "editors": editor.Editors()})
 	}
-	if err := printSeen(s); err != nil {
-		return err
-	}
+	printSeen(s)
 	fmt.Fprintln(s.out, "\nWhat acp-bridge knows of editors by name:")
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "EDITOR\tclientInfo.name\tASKED FIRST BY\tTITLE\tGUARD\tWHY")
+	columns := []column{20, 18, 7, 8, 11}
+	fmt.Fprint(s.out, row(columns, "EDITOR", "clientInfo.name", "FIRST", "TITLE", "GUARD"))
 	for _, r := range rows {
 		name, guard := r.Name, "-"
 		switch {
@@ -267,38 +264,29 @@ func printClients(s streams, asJSON bool) error {
 		case r.Guard:
 			guard = "on"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Editor, name, r.First, r.Title, guard, r.Note)
+		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), indented(wrap(r.Note, helpWidth-4), "    "))
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(s.out, `
-auto: by %s if the editor has forms, else by %s. Editors that are not listed are
-asked that way, too, and trusted. Editors without a name cannot be recognised: if
-one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no
-options, with --ask %s.
-`, adapter.Form, adapter.Permission, adapter.Conversation)
+	_, err := fmt.Fprintf(s.out, "\n%s", wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
+		"Editors that are not listed are asked that way, too, and trusted. Editors without a name cannot be recognised: "+
+		"if one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
+		adapter.Form, adapter.Permission, adapter.Conversation), helpWidth))
 	return err
 }
 
 // printSeen prints how questions look in each editor.
-func printSeen(s streams) error {
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "EDITOR\tQUESTIONS COME AS\tSEVERAL PICKS\tOWN WORDS\tDISMISS\t")
+func printSeen(s streams) {
+	columns := []column{20, 17, 10, 12, 13}
+	fmt.Fprint(s.out, row(columns, "EDITOR", "QUESTIONS COME AS", "SEVERAL", "OWN WORDS", "DISMISS"))
 	var notes []string
 	for _, e := range editor.Editors() {
-		mark := ""
+		name := e.Editor
 		if e.Note != "" {
 			notes = append(notes, e.Editor+": "+e.Note+".")
-			mark = "(" + strconv.Itoa(len(notes)) + ")"
+			name += " (" + strconv.Itoa(len(notes)) + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Editor, e.Asked, e.Several, e.Own, e.Dismiss, mark)
-	}
-	if err := w.Flush(); err != nil {
-		return err
+		fmt.Fprint(s.out, row(columns, name, e.Asked, e.Several, e.Own, e.Dismiss))
 	}
 	for i, n := range notes {
-		fmt.Fprintf(s.out, "%s", indented(wrap("("+strconv.Itoa(i+1)+") "+n, helpWidth), ""))
+		fmt.Fprint(s.out, wrap("("+strconv.Itoa(i+1)+") "+n, helpWidth))
 	}
-	return nil
 }

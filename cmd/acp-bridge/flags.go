@@ -28,6 +28,12 @@ func newFlags(name string, s streams) *flagSet {
 // values says what a flag can be, for completion.
 func (f *flagSet) values(name string, values ...string) { f.choices[name] = values }
 
+// given reports whether a flag stands on the command line.
+func (f *flagSet) given(name string) (given bool) {
+	f.Visit(func(fl *flag.Flag) { given = given || fl.Name == name })
+	return given
+}
+
 // fromEnv is a flag that a variable can stand in for.
 func (f *flagSet) fromEnv(p *string, name, variable, usage string) {
 	f.StringVar(p, name, os.Getenv(variable), usage)

@@ -41,7 +41,7 @@ func rpcCommand(fs *flagSet) runner {
 		case editor.on && (headless || a.plain || answers.given || answers.file != ""):
 			return misused("with --acp the editor answers: --headless, --plain and --answers have no place")
 		}
-		if err := editor.check(); err != nil {
+		if err := editor.check(fs); err != nil {
 			return err
 		}
 		if editor.on {

@@ -33,7 +33,16 @@ func (a *acpFlags) flags(fs *flagSet) {
 }
 
 // check reports flags that do not fit together.
-func (a *acpFlags) check() error {
+func (a *acpFlags) check(fs *flagSet) error {
+	for _, name := range []string{"ask", "guard-auto-answers", "log-level", "log-file", "trace"} {
+		if a.on || !fs.given(name) {
+			continue
+		}
+		if _, err := parseRung(a.ask); err != nil && name == "ask" {
+			return err
+		}
+		return misused("--%s needs --acp: without it no editor is asked", name)
+	}
 	switch {
 	case !a.on && (a.socket != "" || len(a.command) > 0):
 		return misused("a command or --socket needs --acp: without it the requests are read from stdin")

@@ -27,6 +27,7 @@ func (o *serveOptions) flags(fs *flagSet) {
 	askFlag(fs, &o.ask, "; hub asks there alone")
 	fs.BoolVar(&o.agent.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
 	subAgentsFlag(fs, &o.subAgents)
+	fs.BoolVar(&o.agent.TrustEditor, "trust-editor", false, "let options that the editor sends allow tools, bring hooks and plugins, set the environment")
 	o.hub.flags(fs)
 	o.log.flags(fs)
 }

@@ -89,6 +89,11 @@ type Options struct {
 	// RefuseSubAgents tells sub-agents that they cannot ask questions. Otherwise
 	// they are asked, and say whose they are.
 	RefuseSubAgents bool
+	// TrustEditor lets options that the editor sends in _meta raise what Claude Code
+	// does without asking: tools that it allows, hooks, plugins, an environment.
+	// Otherwise they are left out, and the user is told. Choosing the mode that asks
+	// for nothing needs leave in Args as well.
+	TrustEditor bool
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
 	// GuardPrompts does so for questions in the conversation alone, where the

@@ -35,6 +35,10 @@ func (a *backend) mayBypass() bool {
 		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
 }
 
+// trusts reports whether what the editor says about a session may raise what runs
+// without asking. An editor that may choose to ask for nothing can do no more.
+func (a *backend) trusts() bool { return a.opts.TrustEditor || a.mayBypass() }
+
 // modes are the session's modes as ACP modes.
 func (s *conversation) modes() *acp.SessionModeState {
 	s.mu.Lock()

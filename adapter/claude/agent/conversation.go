@@ -31,6 +31,7 @@ type conversation struct {
 	tasks  display.Tasks // of whoever reads the CLI or its transcript
 	// badLogin is of the reader alone: the turn met an API that knows no login.
 	badLogin bool
+	toldLeft bool // of the reader alone: the user knows what of the editor's options is not used
 
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
@@ -53,7 +54,7 @@ func (a *backend) newSession(ctx context.Context, o editor.Opening) (*conversati
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.log)
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -178,7 +179,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	if err != nil {
 		return err
 	}
-	if what := s.raises(); what != "" && !s.agent.mayBypass() {
+	if what := s.asksNothing; what != "" && !s.agent.mayBypass() {
 		return editor.Invalid("_meta.claudeCode.options.%s lets Claude Code act without asking, which the arguments of acp-bridge do not allow", what)
 	}
 	flags, private, err := s.flags()

@@ -61,7 +61,7 @@ func FuzzSetup(f *testing.F) {
 		r, err := editor.Decode[acp.NewSessionRequest](params)
 		var u setup
 		if err == nil {
-			u, err = newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, slog.New(slog.DiscardHandler))
+			u, err = newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, len(params)%2 == 0, slog.New(slog.DiscardHandler))
 		}
 		if err == nil {
 			err = u.check()

@@ -29,6 +29,10 @@ type extras struct {
 	settingsFile json.RawMessage
 	model        string
 	effort       string
+	// asksNothing names what would choose the mode that asks for nothing.
+	asksNothing string
+	// left are the names of what does not count because the editor is not trusted.
+	left []string
 }
 
 // metaOption is one entry of _meta.claudeCode.options: what it takes, and what it
@@ -36,35 +40,38 @@ type extras struct {
 type metaOption struct {
 	takes string
 	set   func(u *setup, v gjson.Result) bool
+	// raises, if set, says of an argument whether it counts only of a trusted editor.
+	raises func(v gjson.Result) bool
 }
 
 // metaOptions are the entries that have a place in the CLI. Each flag and its
 // value are one argument, so that no value can pass for a flag.
 var metaOptions = map[string]metaOption{
-	"model":                 {"a string", func(u *setup, v gjson.Result) bool { u.model = v.Str; return v.Type == gjson.String }},
-	"effort":                {"a string", func(u *setup, v gjson.Result) bool { u.effort = v.Str; return v.Type == gjson.String }},
+	"model":                 {takes: "a string", set: func(u *setup, v gjson.Result) bool { u.model = v.Str; return v.Type == gjson.String }},
+	"effort":                {takes: "a string", set: func(u *setup, v gjson.Result) bool { u.effort = v.Str; return v.Type == gjson.String }},
 	"agent":                 stringFlag("--agent"),
 	"fallbackModel":         stringFlag("--fallback-model"),
-	"allowedTools":          listFlag("--allowedTools"),
+	"allowedTools":          listFlag("--allowedTools").raising(some),
 	"disallowedTools":       listFlag("--disallowedTools"),
 	"betas":                 listFlag("--betas"),
-	"settingSources":        listFlag("--setting-sources"),
+	"settingSources":        listFlag("--setting-sources").raising(someSources),
 	"maxTurns":              numberFlag("--max-turns"),
 	"maxThinkingTokens":     numberFlag("--max-thinking-tokens"),
 	"maxBudgetUsd":          numberFlag("--max-budget-usd"),
-	"strictMcpConfig":       {"true or false", setStrict},
-	"tools":                 {"a list of names, or a preset", setTools},
-	"additionalDirectories": {"a list of paths", setDirs},
-	"env":                   {"an object of strings", setEnv},
-	"mcpServers":            {"an object of servers", setServers},
-	"plugins":               {`a list of {"type": "local", "path": …}`, setPlugins},
-	"settings":              {"an object, JSON, or the path of a file with it", setSettings},
-	"systemPrompt":          {"a string, or an object with append", setSystemPrompt},
-	"agents":                {"an object", setAgents},
+	"strictMcpConfig":       {takes: "true or false", set: setStrict},
+	"tools":                 {takes: "a list of names, or a preset", set: setTools},
+	"additionalDirectories": {takes: "a list of paths", set: setDirs},
+	"env":                   {takes: "an object of strings", set: setEnv},
+	"mcpServers":            {takes: "an object of servers", set: setServers},
+	"plugins":               {takes: `a list of {"type": "local", "path": …}`, set: setPlugins, raises: some},
+	"settings":              {takes: "an object, JSON, or the path of a file with it", set: setSettings},
+	"systemPrompt":          {takes: "a string, or an object with append", set: setSystemPrompt},
+	"agents":                {takes: "an object", set: setAgents},
 }
 
-// newSetup reads what an editor says about a session.
-func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]any, log *slog.Logger) (setup, error) {
+// newSetup reads what an editor says about a session. Of an editor that is not
+// trusted, what raises is left out.
+func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]any, trusted bool, log *slog.Logger) (setup, error) {
 	u := setup{cwd: cwd, dirs: dirs, mcp: mcp}
 	u.opening, u.given = map[string]any{}, map[string]any{}
 	if len(meta) == 0 {
@@ -95,25 +102,41 @@ func newSetup(cwd string, dirs []string, mcp []acp.McpServer, meta map[string]an
 	}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		o, known := metaOptions[name]
+		args := len(u.args)
 		switch v := options[name]; {
 		case !known:
 			log.Debug("an option of the editor has no place in Claude Code's command line", "option", name)
-		case v.Type != gjson.Null && !o.set(&u, v):
+		case v.Type == gjson.Null:
+		case !o.set(&u, v):
 			return u, editor.Invalid("_meta.claudeCode.options.%s: expected %s", name, o.takes)
+		case !trusted && o.raises != nil && o.raises(v):
+			u.args, u.left = u.args[:args], append(u.left, name)
 		}
+	}
+	u.asksNothing = u.raises()
+	if !trusted {
+		u.distrust()
+	}
+	if len(u.left) > 0 {
+		log.Warn("options of the editor are not used: they could let Claude Code act without asking; --trust-editor allows them", "options", u.left)
 	}
 	return u, nil
 }
 
+func (o metaOption) raising(when func(gjson.Result) bool) metaOption {
+	o.raises = when
+	return o
+}
+
 func stringFlag(flag string) metaOption {
-	return metaOption{"a string", func(u *setup, v gjson.Result) bool {
+	return metaOption{takes: "a string", set: func(u *setup, v gjson.Result) bool {
 		u.args = append(u.args, flag+"="+v.Str)
 		return v.Type == gjson.String && v.Str != "" && plain(v.Str)
 	}}
 }
 
 func listFlag(flag string) metaOption {
-	return metaOption{"a list of strings", func(u *setup, v gjson.Result) bool {
+	return metaOption{takes: "a list of strings", set: func(u *setup, v gjson.Result) bool {
 		list, ok := stringList(v)
 		u.args = append(u.args, flag+"="+strings.Join(list, ","))
 		return ok
@@ -121,7 +144,7 @@ func listFlag(flag string) metaOption {
 }
 
 func numberFlag(flag string) metaOption {
-	return metaOption{"a number, 0 or more", func(u *setup, v gjson.Result) bool {
+	return metaOption{takes: "a number, 0 or more", set: func(u *setup, v gjson.Result) bool {
 		u.args = append(u.args, flag+"="+strconv.FormatFloat(v.Num, 'f', -1, 64))
 		return v.Type == gjson.Number && v.Num >= 0 && !math.IsInf(v.Num, 0)
 	}}
@@ -202,7 +225,7 @@ func setPlugins(u *setup, v gjson.Result) bool {
 
 // setSettings takes an object, or its text, which go to the running CLI: they may
 // hold what others must not read. A file is read here, so that what is in it can
-// be checked, and passes as it was read.
+// be checked, and goes to the CLI when it starts.
 func setSettings(u *setup, v gjson.Result) bool {
 	text := v.Raw
 	if v.Type == gjson.String {

@@ -114,6 +114,7 @@ func (p *pump) system(m claude.Message) {
 		p.steers = canSteer(m)
 		p.s.out.Began(p.steers)
 		p.painter.wake()
+		p.s.tellLeft()
 		p.s.modeChanged(field(m, "permissionMode").String())
 	case "status":
 		p.s.modeChanged(field(m, "permissionMode").String())

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,10 +66,40 @@ func TestModeOfTheEditorsEnvironment(t *testing.T) {
 		{`{}`, "bypassPermissions", nil}, // the user's own settings
 	} {
 		cli := ct.New(t, ct.Script{Init: map[string]any{"current_permission_mode": "bypassPermissions"}})
-		e := serve(t, agent.Options{Claude: cli.Path, Args: tc.args})
+		e := serve(t, agent.Options{Claude: cli.Path, Args: tc.args, TrustEditor: true})
 		e.initialize(`{}`)
 		opened := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":%s}`, t.TempDir(), tc.meta))
 		require.Equal(t, tc.want, opened.Get("modes.currentModeId").Str, tc.meta)
+	}
+}
+
+// The user is told, once, in the first turn, what of an editor's options is not
+// used; it is not used, unless the user trusts the editor.
+func TestEditorIsNotTrusted(t *testing.T) {
+	given := options(object{
+		"allowedTools": []string{"Bash"}, "disallowedTools": []string{"Read"}, "env": object{"PATH\x1b[2J": "x", "A`B": "x"},
+		"settings": `{"permissions":{"allow":["Edit"],"deny":["Write"]}}`,
+	})
+	for _, trust := range []bool{false, true} {
+		cli := ct.New(t, turns(steps{ct.Text("one")}, steps{ct.Text("two")}))
+		var log syncBuffer
+		e := serve(t, agent.Options{Claude: cli.Path, TrustEditor: trust, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		e.initialize(`{}`)
+		s := e.openWith(given).Get("sessionId").Str
+		e.prompt(s, "a").ends(acp.StopReasonEndTurn)
+		e.prompt(s, "b").ends(acp.StopReasonEndTurn)
+		args := strings.Join(cli.Starts()[0].Args, " ")
+		require.Contains(t, args, "--disallowedTools=Read")
+		if trust {
+			require.Contains(t, args, "--allowedTools=Bash")
+			require.Equal(t, "onetwo", e.said(s))
+			require.NotContains(t, log.String(), "trust-editor")
+			continue
+		}
+		require.NotContains(t, args, "Bash")
+		require.Equal(t, "Your editor sent options that could let Claude Code act without asking you. They are not used: "+
+			"`allowedTools`, `` env.A`B ``, `env.PATH`, `settings.permissions.allow`. To allow them, start acp-bridge with `--trust-editor`.\n\nonetwo", e.said(s))
+		require.Equal(t, 1, strings.Count(log.String(), "--trust-editor"))
 	}
 }
 

@@ -94,6 +94,17 @@ func TestCommandsOfAKilledCLIEnd(t *testing.T) {
 	}
 }
 
+// A command that has neither the CLI's session nor its environment ends with a CLI
+// that is killed through Kill.
+func TestBareCommandOfAKilledCLIEnds(t *testing.T) {
+	s := run(t, claudetest.Script{Escapee: true, Bare: true})
+	_, err := s.Initialize(s.ctx)
+	require.NoError(t, err)
+	s.Kill()
+	require.ErrorIs(t, s.end(), claude.ErrExited)
+	gone(t, s.cli.Starts()[0].Child)
+}
+
 // A private file is there for the CLI, and empty as soon as that has read it: what
 // the CLI starts may inherit it.
 func TestPrivateFileIsEmptied(t *testing.T) {

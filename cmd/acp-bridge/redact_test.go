@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -80,6 +81,37 @@ func TestLogHidesSecrets(t *testing.T) {
 	out.Reset()
 	log.With("header-secret", 1).Info("a key")
 	require.NotContains(t, out.String(), "header-secret")
+}
+
+// The log and the trace as they are opened: both know the secrets of the
+// environment and those that the editor sends, wherever they turn up later. A line
+// that cannot be read is told of, not shown.
+func TestLogAndTraceHideSecrets(t *testing.T) {
+	t.Setenv("A_TOKEN", "environment-secret")
+	dir := t.TempDir()
+	l := logOptions{level: slog.LevelDebug, file: filepath.Join(dir, "log"), trace: filepath.Join(dir, "trace")}
+	log, trace, closeAll, err := l.open(streams{err: io.Discard})
+	require.NoError(t, err)
+	trace("editor", ndjson.In, []byte(`{"method":"session/new","params":{"mcpServers":[{"name":"m","type":"http","url":"https://x","headers":[{"name":"X","value":"editor-secret"}]}]}}`))
+	trace("a session", ndjson.Out, []byte(`{"text":"it says editor-secret and environment-secret"}`))
+	unread := []byte(`{"text":"editor-secret and environment-secret, and a part is miss`)
+	trace("a session", ndjson.In, unread)
+	log.Info("it says editor-secret", "and", "environment-secret")
+	log.With("editor-secret", 1).Info("left out")
+	closeAll()
+	for _, name := range []string{l.file, l.trace} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "-secret")
+		require.Contains(t, string(text), "it says "+redacted)
+	}
+	text, err := os.ReadFile(l.trace)
+	require.NoError(t, err)
+	require.Contains(t, string(text), fmt.Sprintf(`"dropped":%d`, len(unread)))
+	require.Equal(t, 3, bytes.Count(text, []byte("\n")))
+	text, err = os.ReadFile(l.file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "left out: it held a secret")
 }
 
 // A trace that others could read before can be read by its owner alone.

@@ -34,7 +34,7 @@ func withTasks(t *testing.T, terminals bool, script ct.Script) *running {
 	t.Helper()
 	tmp := t.TempDir()
 	cli := ct.New(t, script)
-	e := serve(t, agent.Options{Claude: cli.Path, Env: append(os.Environ(), "CLAUDE_CODE_TMPDIR="+tmp)})
+	e := serve(t, agent.Options{Claude: cli.Path, Env: append(os.Environ(), "CLAUDE_CODE_TMPDIR="+tmp), TrustEditor: true})
 	e.initialize(fmt.Sprintf(`{"_meta":{"terminal_output":%t}}`, terminals))
 	r := &running{editor: e, cli: cli, session: e.open(t.TempDir())}
 	r.tasks = filepath.Join(tmp, "claude-"+strconv.Itoa(os.Getuid()), "-some-folder", r.session, "tasks")

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -269,6 +270,27 @@ func TestProcessDies(t *testing.T) {
 			require.Equal(t, "ab", e.said(s))
 			require.Contains(t, cli.Starts()[1].Args, "--resume")
 		})
+	}
+}
+
+// A conversation that cannot be resumed because the CLI breaks down is not begun
+// anew: the user is told, and the next prompt resumes it.
+func TestResumeThatBreaksDown(t *testing.T) {
+	script := turns(steps{ct.Text("a"), ct.Die(7)}, steps{ct.Text("b")})
+	e, cli := scripted(t, script)
+	s := e.ready()
+	e.prompt(s, "first").fails("Claude Code")
+	for name, step := range map[string]ct.Step{"exit": ct.Die(3, "out of cheese"), "signal": ct.DieBy(int(syscall.SIGKILL), "out of cheese")} {
+		_, err := ct.Install(filepath.Dir(cli.Path), ct.Script{Start: steps{step}})
+		require.NoError(t, err)
+		require.Contains(t, e.prompt(s, "second").fails("Claude Code").Message, "out of cheese", name)
+	}
+	_, err := ct.Install(filepath.Dir(cli.Path), script)
+	require.NoError(t, err)
+	e.prompt(s, "third").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "ab", e.said(s))
+	for _, start := range cli.Starts()[1:] {
+		require.Contains(t, start.Args, "--resume")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
 )
 
@@ -92,6 +93,35 @@ func TestRealMeta(t *testing.T) {
 	}
 }
 
+// However an editor allows a command, the user is asked, unless they trust it.
+func TestRealEditorIsNotTrusted(t *testing.T) {
+	path := realClaude(t)
+	const hook = `echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'`
+	for name, given := range map[string]object{
+		"a list":  {"allowedTools": []string{"Bash"}},
+		"a rule":  {"settings": object{"permissions": object{"allow": []string{"Bash"}}}},
+		"in text": {"settings": `{"permissions":{"allow":["Bash"]}}`},
+		"a hook":  {"settings": object{"hooks": object{"PreToolUse": []object{{"matcher": "Bash", "hooks": []object{{"type": "command", "command": hook}}}}}}},
+	} {
+		for _, trust := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, trust), func(t *testing.T) {
+				t.Parallel()
+				api := apitest.New(t)
+				api.Script(apitest.Use(apitest.ToolUse("toolu_1", "Bash", object{"command": "touch made", "description": "make it"})), apitest.Say("done"))
+				e := serve(t, agent.Options{Claude: path, Env: apitest.Env(api, t.TempDir()), TrustEditor: trust})
+				e.initialize(`{}`)
+				s := e.openWith(options(given)).Get("sessionId").Str
+				turn := e.prompt(s, "go")
+				if !trust {
+					e.next().reply(map[string]any{"outcome": "selected", "optionId": "allow"})
+				}
+				turn.ends(acp.StopReasonEndTurn)
+				require.Equal(t, !trust, strings.Contains(e.said(s), "--trust-editor"))
+			})
+		}
+	}
+}
+
 // What cannot be taken is refused, with what would be; no process is started.
 func TestMetaRefused(t *testing.T) {
 	e, cli := scripted(t, turns())
@@ -159,7 +189,9 @@ func TestMetaHidesSecrets(t *testing.T) {
 
 // Sessions of a CLI with a folder of its own are found there.
 func TestRealMetaConfigDir(t *testing.T) {
-	e, _ := real(t, apitest.Say("one"), apitest.Say("two"))
+	api := apitest.New(t)
+	api.Script(apitest.Say("one"), apitest.Say("two"))
+	e := serve(t, agent.Options{Claude: realClaude(t), Env: apitest.Env(api, t.TempDir()), TrustEditor: true})
 	e.initialize(`{}`)
 	config, dir := t.TempDir(), t.TempDir()
 	meta := fmt.Sprintf(`"_meta":{"claudeCode":{"options":{"env":{"CLAUDE_CONFIG_DIR":%q}}}}`, config)

@@ -78,8 +78,11 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 		f.Questions[0].Text = message + "\n\n" + f.Questions[0].Text
 	}
 	for i := range f.fields {
-		if !ours {
-			f.Questions[i].Text += f.fields[i].hint()
+		switch q := &f.Questions[i]; {
+		case !ours:
+			q.Text += f.fields[i].hint()
+		case q.Header == defaultTitle: // it had none, see Form
+			q.Header = ""
 		}
 	}
 	return f, nil

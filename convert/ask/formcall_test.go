@@ -60,6 +60,15 @@ func distinct(q convert.Question) bool {
 	return true
 }
 
+// A question without a header has none behind a form, either: the title of its
+// field is no name for it.
+func TestFormWithoutHeaders(t *testing.T) {
+	form, err := ask.ParseForm(clean.JSON(ask.Form(convert.Call{Questions: []convert.Question{{Text: "What name?"}, {Text: "Where?", Header: "Place"}}})))
+	require.NoError(t, err)
+	require.Equal(t, []string{"", "Place"}, []string{form.Questions[0].Header, form.Questions[1].Header})
+	require.Equal(t, "What name?", form.Questions[0].Text)
+}
+
 // Forms of others: MCP servers ask for numbers and booleans, too.
 func TestForeignForm(t *testing.T) {
 	form, err := ask.ParseForm(json.RawMessage(`{"mode":"form","sessionId":"s","message":"Set up","requestedSchema":{"type":"object","properties":{

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -54,12 +55,22 @@ func (goText) read(_ document, c convert.Call, g given) (convert.Outcome, error)
 			}
 		}
 		body, rest = body[:end], body[end:]
+		if anyMark(c, body, func(q convert.Question) string { return "\n\n" + q.Text + "\n" }) {
+			return convert.Outcome{}, notThe("each question once, in the order in which they were asked")
+		}
 		answers[i] = goAnswer(q, body)
 	}
 	if !found {
 		return failure(g.text), nil
 	}
 	return answered(answers)
+}
+
+// anyMark reports whether an answer in a text holds what begins a question: the
+// questions are then not in their order, or one comes twice, and the answer would
+// be taken for longer than it is.
+func anyMark(c convert.Call, body string, mark func(convert.Question) string) bool {
+	return slices.ContainsFunc(c.Questions, func(q convert.Question) bool { return strings.Contains(body, mark(q)) })
 }
 
 func goAnswer(q convert.Question, body string) convert.Answer {

@@ -188,6 +188,9 @@ func readQwenText(c convert.Call, text string) (convert.Outcome, error) {
 				end = min(end, at)
 			}
 		}
+		if anyMark(c, body[:end], qwenMark) {
+			return convert.Outcome{}, notThe("each header once, in the order of the questions")
+		}
 		answers[i], rest = said(q, body[:end]), body[end:]
 	}
 	return answered(answers)

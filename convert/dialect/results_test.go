@@ -68,6 +68,24 @@ func TestNoAnswerInIt(t *testing.T) {
 	}
 }
 
+// Answers in a text are found by their questions. In another order they would run
+// into each other.
+func TestAnswersInAnotherOrder(t *testing.T) {
+	two := convert.Call{ID: "c1", Questions: []convert.Question{
+		{Text: "One?", Header: "A", Options: []convert.Option{{Label: "a"}, {Label: "b"}}},
+		{Text: "Two?", Header: "B", Options: []convert.Option{{Label: "x"}, {Label: "y"}}},
+	}}
+	for id, result := range map[string]string{
+		"go":        "Two?\nx\n\nOne?\na",
+		"langgraph": `[{"type":"response","args":"Two?\nx\n\nOne?\na"}]`,
+		"qwen":      "User has provided the following answers:\n\n**B**: x\n**A**: a",
+	} {
+		_, err := dialect.ReadResult(written(t, id, two), []byte(result))
+		require.ErrorIs(t, err, convert.ErrProtocol, id)
+		require.ErrorContains(t, err, "once, in the order", id)
+	}
+}
+
 // What tells nothing of the user is a failure, never the user's no.
 func TestNobodysChoice(t *testing.T) {
 	for _, tc := range []struct{ dialect, result, reason string }{

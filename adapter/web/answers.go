@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
 // errBadRequest is a request that makes no sense.
@@ -20,6 +22,23 @@ func badf(format string, args ...any) error {
 
 func badAnswer(err error) bool {
 	return errors.Is(err, convert.ErrBadAnswer) || errors.Is(err, convert.ErrNoAnswer)
+}
+
+// refused writes why a call is not asked. Where its agent has a result for that,
+// the model gets it as it is.
+func (s *Server) refused(w http.ResponseWriter, name string, body []byte, err error) {
+	var bad *convert.InputError
+	if !errors.As(err, &bad) {
+		s.failed(w, err)
+		return
+	}
+	result, ok := dialect.Refuse(body, name, bad)
+	if !ok {
+		s.failed(w, err)
+		return
+	}
+	code, text := s.problem(err)
+	reply(w, code, map[string]any{"error": text, "result": asJSON(result), "isError": result.IsError})
 }
 
 // readAnswers reads the answers of a respond: an object by question text, or an

@@ -88,9 +88,10 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 	if !ok {
 		return
 	}
-	a, err := readAsking(r.PathValue("id"), r.URL.Query().Get("dialect"), body)
+	name := r.URL.Query().Get("dialect")
+	a, err := readAsking(r.PathValue("id"), name, body)
 	if err != nil {
-		s.failed(w, err)
+		s.refused(w, name, body, err)
 		return
 	}
 	a.Device, a.Alone = d.Name, d.Can == CanAsk

@@ -26,6 +26,22 @@ func (s *site) errorOf(t *testing.T, method, path, body string, headers ...strin
 	return reply.StatusCode
 }
 
+// A call that is not valid gets the error result of its agent beside the sentence,
+// for the model.
+func TestRefusedInTheAgentsWords(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	for call, want := range map[string]string{
+		`{"id":"t1","name":"ask_user_question","input":{"questions":[]}}`:                                                `{"error":"bad request: at least one question is required","isError":true,"result":{"tool_use_id":"t1","error":"Must have 1-4 questions"}}`,
+		`{"id":"t1","name":"ask_user_question","input":{"questions":[{"question":"Go on?","options":[{"label":"a"}]}]}}`: `{"error":"bad request: question 1: wrong number of options: expected 2 to 4, got 1","isError":true,"result":{"tool_use_id":"t1","error":"Question 'Go on?' must have 2-4 options"}}`,
+		`{"id":"t1","name":"ask_user_question","input":{"questions":5}}`:                                                 `{"error":"bad request: wrong type: questions must be an array, got a number","isError":true,"result":{"tool_use_id":"t1","error":"Invalid input: wrong type: questions must be an array, got a number"}}`,
+		`{"name":"AskUserQuestion","input":{"questions":[]}}`:                                                            `{"error":"bad request: at least one question is required"}`,
+	} {
+		_, data := s.request("POST", "/conversations/c1/ask", call)
+		require.JSONEq(t, want, data)
+		require.Equal(t, 400, s.errorOf(t, "POST", "/conversations/c1/ask", call))
+	}
+}
+
 // TestErrorTable goes through the contract's errors, each on every route that
 // can have it. 401, 403 and 421 are on all of them; they have tests of their own
 // beside their exceptions.

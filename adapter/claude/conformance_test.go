@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,7 +99,8 @@ func scenarios() map[string]scenario {
 			react: func(s *session, m claude.Message) {
 				if m.Type == claude.TypeControlRequest {
 					require.NoError(s.t, s.Prompt("and this"))
-					time.Sleep(100 * time.Millisecond) // let it arrive before the answer
+					_, err := s.Control(s.ctx, "no_such_request", nil)
+					require.ErrorAs(s.t, err, new(*claude.ControlError), "the CLI has read the prompt, too")
 					require.NoError(s.t, s.Reply(m.RequestID(), claude.Deny("no", false)))
 				}
 			},

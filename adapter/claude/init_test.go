@@ -29,5 +29,5 @@ func TestInitInfoIsShared(t *testing.T) {
 		defer shared.Unlock()
 		return len(shared.offers)
 	}
-	require.Eventually(t, func() bool { return left() == 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return left() == 0 }, time.Minute, 10*time.Millisecond)
 }

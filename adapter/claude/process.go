@@ -25,8 +25,8 @@ const drainGrace = 250 * time.Millisecond
 // markVariable tells the processes of one CLI from all others.
 const markVariable = "ACP_BRIDGE_CLI"
 
-// settleGrace is how long Close waits beyond SIGKILL.
-const settleGrace = 2 * time.Second
+// settleGrace is how long Close waits beyond SIGKILL. A busy machine needs some of it.
+const settleGrace = 10 * time.Second
 
 // Process is a running CLI. Its methods may be called from several goroutines.
 // Close must be called, also when the CLI ended by itself.
@@ -94,7 +94,7 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 	readDone := make(chan struct{})
 	go func() {
 		defer close(errDone)
-		p.tail.collect(p.stderr, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
+		p.tail.collect(&drainReader{f: p.stderr}, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
 	}()
 	streams.Go(func() { p.read(readDone) })
 	go func() {

@@ -14,6 +14,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
 }
@@ -210,29 +213,35 @@ func TestAskerIsGoneAndComesBack(t *testing.T) {
 // All that was written is there again, and what is old goes.
 func TestRestartAndKeep(t *testing.T) {
 	dir := t.TempDir()
-	func() {
+	during := func(o hub.Options, do func(b *hub.Board)) {
 		store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: dir})
 		require.NoError(t, err)
 		defer store.Close()
-		b, err := hub.Open(t.Context(), store, hub.Options{})
+		b, err := hub.Open(t.Context(), store, o)
 		require.NoError(t, err)
 		defer b.Close()
+		do(b)
+	}
+	during(hub.Options{}, func(b *hub.Board) {
 		ask(t, b, "c", "open", "Go?")
 		answer(t, b, ask(t, b, "c", "answered", "Stop?"), "No", "phone")
-	}()
-	b := open(t, dir, hub.Options{Keep: 300 * time.Millisecond})
-	r, err := b.Find("c", "open")
-	require.NoError(t, err)
-	require.True(t, r.Open())
-	require.Equal(t, "No", b.Settled("stop no phone", 10)[0].End.Answers[0].Selected[0])
-	require.Empty(t, b.Settled("stop yes", 10))
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for len(b.Settled("", 10)) > 0 {
-		<-tick.C
-	}
-	_, total := b.Waiting(10)
-	require.Equal(t, 1, total, "what is open stays, however old")
+	})
+	during(hub.Options{}, func(b *hub.Board) {
+		r, err := b.Find("c", "open")
+		require.NoError(t, err)
+		require.True(t, r.Open())
+		require.Equal(t, "No", b.Settled("stop no phone", 10)[0].End.Answers[0].Selected[0])
+		require.Empty(t, b.Settled("stop yes", 10))
+	})
+	during(hub.Options{Keep: 30 * time.Millisecond}, func(b *hub.Board) {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for len(b.Settled("", 10)) > 0 {
+			<-tick.C
+		}
+		_, total := b.Waiting(10)
+		require.Equal(t, 1, total, "what is open stays, however old")
+	})
 }
 
 // A reader that comes late gets what waits; one that was away what has changed.

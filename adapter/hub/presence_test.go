@@ -20,7 +20,7 @@ func elsewhere(t *testing.T, o hub.Options) (one, two *hub.Board) {
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	require.True(t, s.ReadyForConnections(30*time.Second))
+	require.True(t, s.ReadyForConnections(patience))
 	board := func() *hub.Board {
 		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: s.ClientURL()})
 		require.NoError(t, err)
@@ -37,7 +37,7 @@ func until(t *testing.T, b *hub.Board, id string, ok func(*hub.Record) bool) {
 	require.Eventually(t, func() bool {
 		r, err := b.Find("c", id)
 		return err == nil && ok(r)
-	}, 30*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }
 
 // An asker that is at one hub is not gone at another.

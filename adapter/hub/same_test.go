@@ -133,7 +133,7 @@ func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
 			require.NoError(t, store.Delete(t.Context(), e.Key, e.Revision))
 		}
 	}
-	require.Eventually(t, func() bool { return len(b.Settled("", 10)) == 1 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.Settled("", 10)) == 1 }, patience, time.Millisecond)
 	asked := make(chan *hub.Record, 1)
 	go func() {
 		if r, err := b.Ask(context.Background(), asking("c", "id", "Third?")); err == nil {
@@ -143,7 +143,7 @@ func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
 	select {
 	case r := <-asked:
 		require.True(t, r.Open())
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("it was not asked")
 	}
 }
@@ -160,7 +160,7 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	require.Eventually(t, func() bool {
 		r, err := b.Find("c", "id")
 		return err == nil && r.Asked.After(first.Asked)
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	other := ask(t, b, "c", "other", "Other?")
 	now, err := b.Find("c", "")
 	require.NoError(t, err)

@@ -115,7 +115,7 @@ func (b *chromium) send(session, method string, params map[string]any) json.RawM
 	select {
 	case reply := <-c:
 		return reply
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience):
 		b.t.Fatalf("%s: no reply", method)
 		return nil
 	}
@@ -169,7 +169,7 @@ func (p *tab) eval(script string) string {
 // until waits until a script is true.
 func (p *tab) until(script string) {
 	p.t.Helper()
-	for end := time.Now().Add(40 * time.Second); ; {
+	for end := time.Now().Add(patience); ; {
 		if p.try(script) {
 			return
 		}

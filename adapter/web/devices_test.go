@@ -63,7 +63,7 @@ func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
 				reply, _ := s.request(method, "/conversations/c"+path, database, "Authorization", "Bearer "+token)
 				waiting <- reply
 			}()
-			require.Eventually(t, func() bool { return s.access.Watched("bot") }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return s.access.Watched("bot") }, patience, time.Millisecond)
 			require.NoError(t, s.access.Remove("bot"))
 			require.Equal(t, http.StatusUnauthorized, (<-waiting).StatusCode)
 			s.expect(200, "POST", "/conversations/c/respond", `{"answers":{"Which database?":"SQLite"}}`)

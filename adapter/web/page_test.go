@@ -50,7 +50,7 @@ var (
 func (s *site) answered(r *hub.Record) []convert.Answer {
 	s.t.Helper()
 	reader := s.board.Read(1)
-	for timeout := time.After(30 * time.Second); ; {
+	for timeout := time.After(patience); ; {
 		_, more := reader.Next()
 		now, err := s.board.Find(r.Conversation, r.ID)
 		require.NoError(s.t, err)

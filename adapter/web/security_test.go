@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -254,9 +256,10 @@ func TestSlowClientsEnd(t *testing.T) {
 	defer c.Close()
 	_, err = c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "))
 	require.NoError(t, err)
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.ReadAll(c)
-	require.NoError(t, err, "the hub hangs up")
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	if _, err = io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) { // that comes if the hub had not read all of it
+		require.NoError(t, err, "the hub hangs up")
+	}
 }
 
 func TestAThousandIdleStreams(t *testing.T) {
@@ -342,7 +345,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 	defer c.Close()
 	_, err = fmt.Fprintf(c, "POST /conversations/c1/ask HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", token)
 	require.NoError(t, err)
-	require.NoError(t, c.SetReadDeadline(time.Now().Add(40*time.Second)))
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err, "the hub hangs up")
 	require.Contains(t, string(answer), " 400 ")

@@ -19,6 +19,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/web"
 )
 
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
 const token = "the-owner's-token-of-the-tests"
 
 // site is a hub under test.

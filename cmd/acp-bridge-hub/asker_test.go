@@ -110,7 +110,7 @@ func TestBridgeKilled(t *testing.T) {
 		select {
 		case got := <-a.got:
 			require.Equal(t, label, got)
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("%s: the answer never came", id)
 		}
 		<-given

@@ -20,6 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
 // TestMain is the hub itself where a test has started it.
 func TestMain(m *testing.M) {
 	if os.Getenv("ACP_BRIDGE_HUB_TEST") != "" {

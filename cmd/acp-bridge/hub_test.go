@@ -57,7 +57,7 @@ func startTestHub(t *testing.T) *testHub {
 func (h *testHub) await(ok func(*hub.Record) bool) *hub.Record {
 	h.t.Helper()
 	reader := h.board.Read(1)
-	for end := time.After(30 * time.Second); ; {
+	for end := time.After(patience); ; {
 		changes, more := reader.Next()
 		open, _ := h.board.Waiting(100)
 		for _, r := range append(append(changes, open...), h.board.Settled("", 100)...) {
@@ -118,7 +118,7 @@ func (o *output) String() string {
 // until waits until something was written.
 func (o *output) until(t *testing.T, text string) {
 	t.Helper()
-	for end := time.After(30 * time.Second); ; {
+	for end := time.After(patience); ; {
 		o.mu.Lock()
 		found := strings.Contains(o.text, text)
 		if o.more == nil {

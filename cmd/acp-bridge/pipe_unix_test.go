@@ -25,7 +25,7 @@ func TestLogToAPipe(t *testing.T) {
 		select {
 		case err := <-done:
 			require.EqualError(t, err, name+" is a pipe, expected a file")
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			require.Fail(t, "it waits for a reader")
 		}
 	}

@@ -32,10 +32,10 @@ func TestProxyLeavesNoAgent(t *testing.T) {
 				text, _ := os.ReadFile(file)
 				pid = strings.TrimSpace(string(text))
 				return pid != ""
-			}, 20*time.Second, time.Millisecond)
+			}, patience, time.Millisecond)
 			require.NoError(t, end(cmd, in))
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return !runs(pid) }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return !runs(pid) }, patience, time.Millisecond)
 		})
 	}
 }

@@ -65,7 +65,7 @@ func (b *bridge) session() (id string, pid int) {
 
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !gone(pid); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !gone(pid); time.Sleep(5 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), "Claude Code outlives acp-bridge")
 	}
 }

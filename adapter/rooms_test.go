@@ -32,7 +32,7 @@ var rooms = []struct {
 	{"adapter/conn/...", []string{"adapter/conn/...", "display/clean"}},
 	{"adapter/conn", []string{"adapter/conn/...", "display/clean"}},
 	{"adapter/claude/agent", []string{"adapter", "adapter/claude/...", "adapter/claude", "adapter/conn", "adapter/conn/...", "adapter/desk", "adapter/editor", "convert", "convert/...", "display", "display/..."}},
-	{"adapter/claude", []string{"adapter/conn/...", "display/clean"}},
+	{"adapter/claude", []string{"adapter/conn/...", "adapter/internal/drain", "display/clean"}},
 	{"adapter/claude/...", []string{"adapter/claude", "adapter/conn/...", "display/clean"}},
 	// The front knows no agent.
 	{"adapter/editor", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "convert", "convert/ask", "display/clean"}},

@@ -16,11 +16,8 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/drain"
 )
-
-// drainGrace is how long the streams of an ended process are still waited
-// for. They end at once, unless a process that left the group holds them.
-const drainGrace = 250 * time.Millisecond
 
 // markVariable tells the processes of one CLI from all others.
 const markVariable = "ACP_BRIDGE_CLI"
@@ -94,7 +91,7 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 	readDone := make(chan struct{})
 	go func() {
 		defer close(errDone)
-		p.tail.collect(&drainReader{f: p.stderr}, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
+		p.tail.collect(&drain.Reader{File: p.stderr}, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
 	}()
 	streams.Go(func() { p.read(readDone) })
 	go func() {
@@ -211,7 +208,7 @@ func (p *Process) write(write func() error, done func()) {
 // read hands on messages until the output ends, then the exit.
 func (p *Process) read(readDone chan<- struct{}) {
 	err := p.guard(func() error {
-		return p.conn.read(ndjson.NewReader(&drainReader{f: p.stdout, exited: p.exited}, p.opts.MaxLine, skimmed...), p.tracer(ndjson.In))
+		return p.conn.read(ndjson.NewReader(&drain.Reader{File: p.stdout, Ended: p.exited}, p.opts.MaxLine, skimmed...), p.tracer(ndjson.In))
 	})
 	p.opts.Logger.Debug("the output of Claude Code ended", "reason", err)
 	close(readDone)
@@ -258,19 +255,19 @@ func (p *Process) wait(errDone, readDone <-chan struct{}) {
 	if exit.Signal != "" { // it could not end its commands itself
 		endMarked(p.mark)
 	}
-	p.stderr.SetReadDeadline(time.Now().Add(drainGrace))
+	drain.Bound(p.stderr)
 	<-errDone
 	p.stderr.Close()
 	exit.Stderr = p.tail.last()
 	exit.Errors = p.conn.lastErrors()
 	p.exit = exit
 	close(p.exited)
-	p.stdout.SetReadDeadline(time.Now().Add(drainGrace))
+	drain.Bound(p.stdout)
 	// A reply may still be in the pipe; a consumer that does not read must not
 	// hold up the failure of what is pending.
 	select {
 	case <-readDone:
-	case <-time.After(drainGrace):
+	case <-time.After(drain.Grace):
 	}
 	p.conn.fail(p.exitErr())
 	p.conn.out.close()

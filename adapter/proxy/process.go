@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/adapter/internal/drain"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -23,8 +24,6 @@ const (
 	// exitGrace is how long the exit of an agent that closed its output is waited
 	// for, to say what it was.
 	exitGrace = time.Second
-	// drainGrace is how long the output of an agent that has ended is still read.
-	drainGrace = 250 * time.Millisecond
 )
 
 // process is a running agent.
@@ -63,7 +62,7 @@ func startProcess(c Command) (*process, error) {
 		if err == nil {
 			_ = p.cmd.Wait()
 			killGroup(p.cmd) // what it left behind would hold its output open
-			_ = p.stdout.SetReadDeadline(time.Now().Add(drainGrace))
+			drain.Bound(p.stdout)
 		}
 	}()
 	err = <-started

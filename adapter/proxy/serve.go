@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/drain"
 )
 
 // Command is how an agent is started.
@@ -43,7 +45,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Command, o Option
 	}
 	defer p.end()
 	started.explain = p.explain
-	return relay(ctx, Stream{in, out}, Stream{p.stdout, p.stdin}, o, started)
+	return relay(ctx, Stream{in, out}, Stream{&drain.Reader{File: p.stdout, Ended: p.exited}, p.stdin}, o, started)
 }
 
 // profileOf is that of an agent that is started by this program.

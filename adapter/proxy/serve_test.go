@@ -4,15 +4,21 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/internal/drain"
 )
 
 // serve runs a shell script as the agent. What it is sent goes to in.
@@ -109,4 +115,30 @@ func TestAgentFloods(t *testing.T) {
 	for i, line := range lines {
 		require.Equal(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":"x","params":[%d]}`, i+1), line)
 	}
+}
+
+// What an agent said before its end waits for an editor that reads slowly.
+func TestAgentEndsBeforeTheEditorReads(t *testing.T) {
+	out, w := io.Pipe()
+	in, more, err := os.Pipe()
+	require.NoError(t, err)
+	defer in.Close()
+	defer more.Close()
+	file := filepath.Join(t.TempDir(), "pid")
+	script := fmt.Sprintf(`line=$(head -c 900 /dev/zero | tr '\0' x); i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo '{"jsonrpc":"2.0","method":"x","params":['$i',"'$line'"]}'; done; echo $$ >%[1]s.new; mv %[1]s.new %[1]s`, file)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Serve(context.Background(), in, w, Command{Args: []string{"sh", "-c", script}}, Options{})
+		w.Close()
+	}()
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(file)
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	}, patience, time.Millisecond, "it has said all, and is gone")
+	time.Sleep(2 * drain.Grace) // what must not happen needs time to happen
+	text, err := io.ReadAll(out)
+	require.NoError(t, err)
+	require.Equal(t, 100, strings.Count(string(text), "\n"))
+	require.ErrorIs(t, ends(t, ended), errAgentGone)
 }

@@ -41,7 +41,7 @@ func (s *soakSession) play() {
 		case "left":
 			return
 		case "killed":
-			s.mourns()
+			s.mourns(2 * time.Second)
 		}
 	}
 	s.says("more;")
@@ -65,13 +65,14 @@ func (s *soakSession) says(text string) {
 
 // mourns sends prompts until the death of the CLI was seen: before that they
 // may fail with it, or be taken for answers that go nowhere. A CLI that was idle
-// when it froze, or became deaf, swallows one: then the user stops it.
-func (s *soakSession) mourns() *turn {
+// when it froze, or became deaf, swallows one: then the user stops it, after a
+// time.
+func (s *soakSession) mourns(wait time.Duration) *turn {
 	for {
 		turn := s.e.prompt(s.id, "more;")
 		select {
 		case <-turn.done:
-		case <-time.After(2 * time.Second):
+		case <-time.After(wait):
 			s.stop()
 			<-turn.done
 		}
@@ -468,7 +469,7 @@ func (s *soakSession) words(turn *soakTurn, waiting string) *turn {
 		open := turn.fate == "" && !call.withdrawn
 		turn.meets("killed")
 		s.kills()
-		if dead := s.mourns(); open && !s.left.Load() {
+		if dead := s.mourns(patience); open && !s.left.Load() {
 			require.ErrorContains(s, dead.err, "Claude Code", strings.Join(s.history, "\n"))
 		}
 		return nil

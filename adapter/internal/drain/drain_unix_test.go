@@ -1,6 +1,6 @@
 //go:build unix
 
-package claude
+package drain
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 )
 
 // The bound is for what never comes. What was written is read, however late.
-func TestDrainReadsWhatIsInThePipe(t *testing.T) {
+func TestReadsWhatIsInThePipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
@@ -23,7 +23,7 @@ func TestDrainReadsWhatIsInThePipe(t *testing.T) {
 	_, err = io.WriteString(w, text)
 	require.NoError(t, err)
 	require.NoError(t, r.SetReadDeadline(time.Unix(1, 0)), "the machine stood still meanwhile")
-	got, err := io.ReadAll(&drainReader{f: r})
+	got, err := io.ReadAll(&Reader{File: r})
 	require.True(t, errors.Is(err, os.ErrDeadlineExceeded), "and a pipe that stays open holds nothing up")
 	require.Equal(t, text, string(got))
 }

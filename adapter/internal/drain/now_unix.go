@@ -1,14 +1,14 @@
 //go:build unix
 
-package claude
+package drain
 
 import (
 	"os"
 	"syscall"
 )
 
-// readNow reads what is in a pipe, without waiting and whatever its deadline is.
-func readNow(f *os.File, b []byte) (n int, ok bool) {
+// now reads what is in a pipe, without waiting and whatever its deadline is.
+func now(f *os.File, b []byte) (n int, ok bool) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return 0, false

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
@@ -23,9 +22,6 @@ const (
 	asBridge = "ACP_BRIDGE_TEST_MAIN"
 	noRoom   = "ACP_BRIDGE_TEST_NO_ROOM"
 )
-
-// patience is how long a test waits for something that must happen.
-const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	claudetest.Main()

@@ -214,7 +214,7 @@ func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Contex
 		return nil, nil, nil, fmt.Errorf("request %s is open already", id)
 	case len(p.open) >= maxOpen:
 		return nil, nil, nil, fmt.Errorf("%d questions are open", maxOpen)
-	case p.ctx.Err() != nil:
+	case p.over, p.ctx.Err() != nil: // nobody waits for one more at the end
 		return nil, nil, nil, errStopped
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 )
 
@@ -331,4 +333,14 @@ func TestNoWordsIsTold(t *testing.T) {
 		require.Equal(t, 1-i, told)
 		require.Equal(t, "b", p.agent.next().Get("result.outcome.optionId").Str)
 	}
+}
+
+// A question that comes when the proxy has ended is refused: the end waits for
+// those that are open, and for no other.
+func TestNothingIsAskedBehindTheEnd(t *testing.T) {
+	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
+	p.asker = new(adapter.Adapter)
+	p.end(errEditorGone)
+	_, _, _, err := p.enter(p.ctx, "1", "s1")
+	require.ErrorIs(t, err, errStopped)
 }

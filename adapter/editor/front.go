@@ -282,11 +282,11 @@ func (f *front) open(ctx context.Context, method string, params json.RawMessage)
 			return s
 		}}
 		var conv Conversation
-		conv, response, err = f.backend.Open(ctx, o)
-		if err == nil {
-			s.conv = conv
+		if conv, response, err = f.backend.Open(ctx, o); err != nil {
+			return err
 		}
-		return err
+		s.conv = conv
+		return f.add(s)
 	})
 	if err != nil {
 		if s != nil {
@@ -294,10 +294,11 @@ func (f *front) open(ctx context.Context, method string, params json.RawMessage)
 		}
 		return nil, err
 	}
-	return response, f.add(s)
+	return response, nil
 }
 
-// add registers a session, unless the editor has gone meanwhile.
+// add registers a session, unless the editor has gone meanwhile. Serve waits for
+// its caller.
 func (f *front) add(s *Session) error {
 	f.mu.Lock()
 	gone := f.ctx.Err() != nil

@@ -160,7 +160,9 @@ const maxBody = 4 << 20
 // Close withdraws what is open and waits until that is done. Sessions over HTTP
 // end with it: clients do not always say that theirs is over.
 func (s *Server) Close() {
-	s.cancel(errClosed)
+	s.mu.Lock()
+	s.cancel(errClosed) // from here on nothing is asked
+	s.mu.Unlock()
 	s.running.Wait()
 	s.mu.Lock()
 	overHTTP := s.http

@@ -62,6 +62,11 @@ func (s *Server) ask(session string, c convert.Call) *ticket {
 	s.forget(name)
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	t := &ticket{name: name, session: session, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
+	if s.ctx.Err() != nil { // Close waits for what was asked before it
+		t.outcome = convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
+		close(t.done)
+		return t
+	}
 	s.open[name] = t
 	s.order = append(s.order, name)
 	s.drop()

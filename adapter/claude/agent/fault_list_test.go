@@ -94,9 +94,10 @@ var faults = []fault{
 		return ""
 	}},
 	{name: "the editor stalls, and cancels", moments: "before open mid answered", strike: func(x *faulty) string {
+		pid := x.pid()
 		x.e.gate.close()
 		x.e.cancel(x.session)
-		x.cli.Await("the interrupt", func([]ct.Line) bool { return len(x.cli.Controls("interrupt")) > 0 })
+		x.interrupted(pid)
 		x.e.gate.open()
 		return "cancelled"
 	}},
@@ -106,11 +107,7 @@ var faults = []fault{
 		x.cli.Release("flood")
 		x.e.cancel(x.session)
 		x.queued = x.e.prompt(x.session, "more")
-		// Its replies are not read: either it ends the turn within the grace,
-		// or it is killed.
-		require.Eventually(x, func() bool {
-			return syscall.Kill(pid, 0) != nil || len(x.cli.Controls("interrupt")) > 0
-		}, patience, time.Millisecond)
+		x.interrupted(pid) // its replies are not read
 		x.e.gate.open()
 		return "cancelled"
 	}},
@@ -162,6 +159,14 @@ func sends(text string) func(*faulty) string {
 		x.arrives(text)
 		return ""
 	}
+}
+
+// interrupted waits until the CLI knows of a cancel. One that does not within the
+// grace, on a busy machine, is killed.
+func (x *faulty) interrupted(pid int) {
+	require.Eventually(x, func() bool {
+		return syscall.Kill(pid, 0) != nil || len(x.cli.Controls("interrupt")) > 0
+	}, patience, time.Millisecond)
 }
 
 // stalls has the editor read nothing until the agent has gone on.

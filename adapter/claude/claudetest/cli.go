@@ -140,18 +140,21 @@ func (c *CLI) Lines() []Line {
 	}
 }
 
+// patience is how long a test waits for what must come, on a busy machine.
+const patience = 2 * time.Minute
+
 // Await waits until ok accepts what was received, and returns it. It fails
 // the test after ten seconds.
 func (c *CLI) Await(what string, ok func([]Line) bool) []Line {
 	c.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		lines := c.Lines()
 		if ok(lines) {
 			return lines
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatalf("claudetest: %s: not within 10 s; received: %s", what, dump(lines))
+			c.t.Fatalf("claudetest: %s: not within %s; received: %s", what, patience, dump(lines))
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

@@ -144,7 +144,7 @@ func (c *CLI) Lines() []Line {
 const patience = 2 * time.Minute
 
 // Await waits until ok accepts what was received, and returns it. It fails
-// the test after ten seconds.
+// the test if that does not come.
 func (c *CLI) Await(what string, ok func([]Line) bool) []Line {
 	c.t.Helper()
 	deadline := time.Now().Add(patience)

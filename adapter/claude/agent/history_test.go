@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
+	ct "github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 )
 
 // A session is closed, the bridge is started again, and the editor goes on.
@@ -78,6 +79,20 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	require.Empty(t, e.said(s), "resume replays nothing")
 	e.call("session/delete", fmt.Sprintf(`{"sessionId":%q}`, forked))
 	require.Len(t, e.call(acp.AgentMethodSessionList, fmt.Sprintf(`{"cwd":%q}`, dir)).Get("sessions").Array(), 1)
+}
+
+// An editor that loads a session that is open starts over with it: the process that
+// it had is gone before the next one begins, also one that is slow to end.
+func TestLoadOfAnOpenSession(t *testing.T) {
+	s := save(t, ct.Script{IgnoreEOF: true}, promptLine)
+	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	starts := s.cli.Starts()
+	first := starts[len(starts)-1].Pid
+	_, err := ct.Install(filepath.Dir(s.cli.Path), ct.Script{})
+	require.NoError(t, err)
+	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+	requireGone(t, first)
+	e.prompt(reopened, "go on").ends(acp.StopReasonEndTurn)
 }
 
 func TestSessionsThatDoNotExist(t *testing.T) {

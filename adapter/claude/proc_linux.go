@@ -2,11 +2,11 @@ package claude
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -22,8 +22,8 @@ var starter struct {
 }
 
 // startTied starts cmd so that it does not outlive this process, however that
-// ends. untie must follow when the process is reaped.
-func startTied(cmd *exec.Cmd) error {
+// ends, and brands it. untie must follow when the process is reaped.
+func startTied(cmd *exec.Cmd) (own uint64, err error) {
 	// SIGTERM, not SIGKILL: the CLI's commands run in sessions of their own and
 	// only the CLI itself can end them all.
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
@@ -34,14 +34,20 @@ func startTied(cmd *exec.Cmd) error {
 		go runStarter(starter.jobs)
 	}
 	result := make(chan error)
-	starter.jobs <- func() { result <- cmd.Start() }
-	err := <-result
+	starter.jobs <- func() {
+		err := cmd.Start()
+		if err == nil {
+			own = brand(cmd.Process.Pid) // before it has read its first line
+		}
+		result <- err
+	}
+	err = <-result
 	if err == nil {
 		starter.users++
 	} else if starter.users == 0 {
 		close(starter.jobs)
 	}
-	return err
+	return own, err
 }
 
 func untie() {
@@ -61,18 +67,29 @@ func runStarter(jobs <-chan func()) {
 	}
 }
 
-// killTree ends the process, its group, and its descendants in other groups.
-func killTree(cmd *exec.Cmd) {
-	children := descendants(cmd.Process.Pid, 0)
-	killGroup(cmd)
-	for _, pid := range children {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+// rlimitLocks is a limit that Linux has not used since 2.4, but that a process
+// still hands down to all that it starts, also to those without an environment.
+const rlimitLocks = 10
+
+// brand gives a process a limit that nobody else has, 0 if it cannot be given.
+func brand(pid int) uint64 {
+	var old syscall.Rlimit
+	_, _, errno := syscall.Syscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitLocks, 0, uintptr(unsafe.Pointer(&old)), 0, 0)
+	own := syscall.Rlimit{Cur: 1<<62 + rand.Uint64N(1<<62), Max: old.Max}
+	if errno != 0 || own.Cur > own.Max {
+		return 0
 	}
+	_, _, errno = syscall.Syscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitLocks, uintptr(unsafe.Pointer(&own)), 0, 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return own.Cur
 }
 
-// endMarked ends every process of this user that has mark in its environment: what
-// a CLI that was killed leaves behind, also in sessions of their own.
-func endMarked(mark string) {
+// endMarked ends every process of this user that has mark in its environment, or
+// brand among its limits: what a CLI that was killed leaves behind, also in
+// sessions of their own.
+func endMarked(mark string, brand uint64) {
 	const rounds = 10 // one may start another meanwhile
 	for range rounds {
 		found := false
@@ -82,8 +99,7 @@ func endMarked(mark string) {
 			if err != nil || pid == os.Getpid() {
 				continue
 			}
-			environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
-			if bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+mark+"\x00")) {
+			if hasMark("/proc/"+e.Name(), mark) || brand != 0 && hasBrand("/proc/"+e.Name(), brand) {
 				found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
 			}
 		}
@@ -93,25 +109,16 @@ func endMarked(mark string) {
 	}
 }
 
-// descendants lists the processes below pid, as far as the kernel tells.
-func descendants(pid, depth int) []int {
-	const deep = 32
-	dir := "/proc/" + strconv.Itoa(pid) + "/task"
-	tasks, err := os.ReadDir(dir)
-	if err != nil || depth > deep {
-		return nil
-	}
-	var pids []int
-	for _, task := range tasks {
-		list, _ := os.ReadFile(dir + "/" + task.Name() + "/children")
-		for _, field := range strings.Fields(string(list)) {
-			if child, err := strconv.Atoi(field); err == nil && child > 1 {
-				pids = append(pids, child)
-				pids = append(pids, descendants(child, depth+1)...)
-			}
-		}
-	}
-	return pids
+func hasMark(proc, mark string) bool {
+	environ, _ := os.ReadFile(proc + "/environ")
+	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+mark+"\x00"))
+}
+
+func hasBrand(proc string, brand uint64) bool {
+	limits, _ := os.ReadFile(proc + "/limits")
+	_, after, _ := bytes.Cut(limits, []byte("\nMax file locks "))
+	fields := bytes.Fields(after)
+	return len(fields) > 0 && string(fields[0]) == strconv.FormatUint(brand, 10)
 }
 
 // awaitExit returns when the process has ended, without reaping it. It waits

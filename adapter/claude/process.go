@@ -38,6 +38,7 @@ type Process struct {
 	stderr  *os.File
 	private *privateFiles
 	mark    string // in the environment of the CLI and of all that it starts
+	brand   uint64 // among their limits, also of those without an environment; or 0
 
 	exited chan struct{} // closed when the process is reaped and exit is set
 	exit   *ExitError
@@ -164,7 +165,7 @@ func (p *Process) start() (err error) {
 	cmd.Env = append(slices.Clip(cmd.Env), p.mark)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	setGroup(cmd)
-	if err = startTied(cmd); err != nil {
+	if p.brand, err = startTied(cmd); err != nil {
 		return startError(p.opts.Path, err)
 	}
 	inR.Close()
@@ -253,7 +254,7 @@ func (p *Process) wait(errDone, readDone <-chan struct{}) {
 
 	exit := newExitError(p.cmd.ProcessState)
 	if exit.Signal != "" { // it could not end its commands itself
-		endMarked(p.mark)
+		endMarked(p.mark, p.brand)
 	}
 	drain.Bound(p.stderr)
 	<-errDone
@@ -319,7 +320,7 @@ func (p *Process) supervise() {
 	case <-p.exited:
 	case <-time.After(p.opts.TermGrace):
 		p.opts.Logger.Warn("Claude Code did not end: SIGKILL")
-		p.signal(killTree)
+		p.signal(killGroup)
 	}
 }
 
@@ -336,7 +337,7 @@ func (p *Process) signal(send func(*exec.Cmd)) {
 // Kill ends the process and its group at once, without waiting; on Linux also
 // the commands that it runs, which are in sessions of their own. What the CLI
 // wrote before is still delivered.
-func (p *Process) Kill() { p.signal(killTree) }
+func (p *Process) Kill() { p.signal(killGroup) }
 
 // Close ends the process: it interrupts what runs and ends the input, after a
 // grace it sends SIGTERM to the group, after another SIGKILL. When ctx ends it

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -94,15 +95,44 @@ func TestCommandsOfAKilledCLIEnd(t *testing.T) {
 	}
 }
 
-// A command that has neither the CLI's session nor its environment ends with a CLI
-// that is killed through Kill.
+// bare is a CLI that, told to, runs a command with nothing of its own: neither its
+// session nor its environment, and a parent that is gone.
+const bare = `#!/bin/sh
+read line
+(env -i setsid /bin/sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' &)
+exec cat >/dev/null
+`
+
+// Such a command, too, ends with a CLI that is killed.
 func TestBareCommandOfAKilledCLIEnds(t *testing.T) {
-	s := run(t, claudetest.Script{Escapee: true, Bare: true})
-	_, err := s.Initialize(s.ctx)
-	require.NoError(t, err)
-	s.Kill()
-	require.ErrorIs(t, s.end(), claude.ErrExited)
-	gone(t, s.cli.Starts()[0].Child)
+	start := func() (*claude.Process, int) {
+		dir := t.TempDir()
+		syscall.ForkLock.RLock() // a file that a child has open for writing cannot be run
+		err := os.WriteFile(filepath.Join(dir, "claude"), []byte(bare), 0o755)
+		syscall.ForkLock.RUnlock()
+		require.NoError(t, err)
+		p, err := claude.Start(t.Context(), claude.Options{Path: filepath.Join(dir, "claude"), Dir: dir})
+		require.NoError(t, err)
+		require.NoError(t, p.Prompt("go"))
+		var text []byte
+		require.Eventually(t, func() bool { text, err = os.ReadFile(filepath.Join(dir, "pid")); return err == nil }, time.Minute, time.Millisecond)
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		require.NoError(t, err)
+		return p, pid
+	}
+	for name, kill := range map[string]func(*claude.Process){
+		"by somebody": func(p *claude.Process) { require.NoError(t, syscall.Kill(p.Pid(), syscall.SIGKILL)) },
+		"by Kill":     (*claude.Process).Kill,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, other := start()
+			p, pid := start()
+			kill(p)
+			require.ErrorIs(t, p.Wait(t.Context()), claude.ErrExited)
+			gone(t, pid)
+			require.NoError(t, syscall.Kill(other, syscall.SIGKILL), "that of another CLI goes on")
+		})
+	}
 }
 
 // A private file is there for the CLI, and empty as soon as that has read it: what

@@ -61,7 +61,7 @@ func play(dir string, args []string) int {
 	start := &Start{Args: args, Pid: os.Getpid()}
 	start.Dir, _ = os.Getwd()
 	if e.script.Grandchild || e.script.Escapee {
-		start.Child = startGrandchild(e.script.Escapee, e.script.Bare)
+		start.Child = startGrandchild(e.script.Escapee)
 	}
 	e.note(Line{Start: start})
 	return e.play()
@@ -82,7 +82,7 @@ func countRun(dir string) int {
 }
 
 // startGrandchild returns when the child is as it shall be.
-func startGrandchild(escape, bare bool) int {
+func startGrandchild(escape bool) int {
 	self, err := os.Executable()
 	if err != nil {
 		return 0
@@ -93,9 +93,6 @@ func startGrandchild(escape, bare bool) int {
 		kind = "escape"
 	}
 	cmd.Env = append(os.Environ(), childVariable+"="+kind)
-	if bare {
-		cmd.Env = cmd.Env[len(cmd.Env)-1:]
-	}
 	cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
 	ready, err := cmd.StderrPipe()
 	if err != nil || cmd.Start() != nil {

@@ -28,8 +28,7 @@ type Script struct {
 	StopReading int
 	// Grandchild starts a child process in the same group that holds input and
 	// output open and never ends. An Escapee leaves the group; the test ends it.
-	// A Bare one has no environment.
-	Grandchild, Escapee, Bare bool
+	Grandchild, Escapee bool
 }
 
 // Turn is what happens on one prompt.

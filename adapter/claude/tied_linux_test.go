@@ -89,10 +89,19 @@ func TestCommandsOfAKilledCLIEnd(t *testing.T) {
 			require.ErrorIs(t, s.end(), claude.ErrExited)
 			gone(t, s.cli.Starts()[0].Child)
 			stays := other.cli.Starts()[0].Child
-			require.NoError(t, syscall.Kill(stays, 0), "that of another CLI goes on")
+			goesOn(t, stays)
 			require.NoError(t, syscall.Kill(stays, syscall.SIGKILL))
 		})
 	}
+}
+
+// goesOn requires that a command of another CLI runs, and is not only there until it
+// is reaped.
+func goesOn(t *testing.T, pid int) {
+	t.Helper()
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	require.NoError(t, err)
+	require.NotEmpty(t, line, "that of another CLI goes on")
 }
 
 // bare is a CLI that, told to, runs a command with nothing of its own: neither its
@@ -130,7 +139,8 @@ func TestBareCommandOfAKilledCLIEnds(t *testing.T) {
 			kill(p)
 			require.ErrorIs(t, p.Wait(t.Context()), claude.ErrExited)
 			gone(t, pid)
-			require.NoError(t, syscall.Kill(other, syscall.SIGKILL), "that of another CLI goes on")
+			goesOn(t, other)
+			require.NoError(t, syscall.Kill(other, syscall.SIGKILL))
 		})
 	}
 }

@@ -2,6 +2,7 @@ package ask_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ func TestFormReplies(t *testing.T) {
 	server := ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{"question_0":{"type":"string","enum":["a","b"]}}}`)}
 	form, err := server.Call()
 	require.NoError(t, err)
+	deep := strings.Repeat("[", 1500) + strings.Repeat("]", 1500)
 	for reply, want := range map[string]struct{ ours, theirs convert.Status }{
 		`{"action":"accept","content":{"question_0":"a"}}`:                       {convert.Answered, convert.Answered},
 		`{"action":"accept","content":{"question_0":"a","x":1}}`:                 {convert.Answered, convert.Answered},
@@ -47,6 +49,9 @@ func TestFormReplies(t *testing.T) {
 		`{"content":{"question_0":"a"}}`:                                         {},
 		`["accept"]`:                                                             {},
 		`{"action":"accept"`:                                                     {},
+
+		`{"action":"accept","content":{"question_0":"a","x":` + deep + `}}`:     {},
+		`{"action":"accept","content":{"question_0":"a"},"_meta":` + deep + `}`: {},
 	} {
 		o, err := ask.FormOutcome(call, json.RawMessage(reply))
 		require.Equal(t, want.ours, o.Status, reply)

@@ -53,7 +53,7 @@ func TestTable(t *testing.T) {
 		{"burst of 300 deltas, in order", all, 1},
 		{"… CPU per 1,000 deltas", adapters, 1},
 		{"1000 deltas a second, CPU per 1,000", adapters, 1},
-		{"memory, 1 idle session", adapters, 1},
+		{"memory, 1 idle session, the hub's link not used", adapters, 1},
 		{"memory, 2 sessions wait on a question", adapters, 1},
 		{"memory, 4 sessions wait on a question", adapters, 1},
 		{"… each further session", adapters, 1},

@@ -32,7 +32,7 @@ func (b *bench) memory() error {
 	if err != nil {
 		return err
 	}
-	b.table.add("memory, 1 idle session", "MB", minimal, idle, atMost(12), atMost(10))
+	b.table.add("memory, 1 idle session, the hub's link not used", "MB", minimal, idle, atMost(11), atMost(10))
 	path, err = b.script(claudetest.Script{Init: claudetest.FullInit(), Turns: []claudetest.Turn{{Match: "go", Steps: steps}}})
 	if err != nil {
 		return err

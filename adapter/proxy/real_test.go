@@ -5,7 +5,6 @@ package proxy_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,19 +84,9 @@ func realAgents() []realAgent {
 }
 
 func TestReal(t *testing.T) {
-	if os.Getenv(realtest.Folder) == "" {
-		t.Skip(realtest.Folder + " is not set")
-	}
 	for _, a := range realAgents() {
 		t.Run(a.name, func(t *testing.T) {
-			agent, err := realtest.Find(a.name)
-			if agent.Long && os.Getenv(realtest.Longer) == "" {
-				t.Skip("not in the short run: set " + realtest.Longer)
-			}
-			if errors.Is(err, realtest.ErrMissing) {
-				t.Skip("NOT RUN, the agent is not installed: ", err)
-			}
-			require.NoError(t, err)
+			agent := findReal(t, a.name)
 			t.Parallel()
 			a.withoutForms(t, agent)
 			a.withForms(t, agent)
@@ -254,16 +243,22 @@ func (a realAgent) start(t *testing.T, agent realtest.Agent, capabilities string
 // open opens a session in which the model asks.
 func (r *realRun) open(t *testing.T, input object) {
 	t.Helper()
+	tool := r.tool
+	if server, rest, ok := strings.Cut(tool, "___"); ok && r.opened > 0 { // Droid's names have it, and it keeps the tool out of sight
+		tool = fmt.Sprintf("%s-%d___%s", server, r.opened+1, rest)
+	}
+	r.openWith(t, []any{}, modeltest.Use("call_real0001", tool, input), modeltest.Say("Thank you."))
+}
+
+// openWith opens a session with MCP servers, in which the model says this.
+func (r *realRun) openWith(t *testing.T, servers []any, replies ...modeltest.Reply) {
+	t.Helper()
 	r.opened++
 	r.task = fmt.Sprintf("Set up service %d-%s", r.opened, rand.Text())
 	r.model.Restart(r.task)
-	tool := r.tool
-	if server, rest, ok := strings.Cut(tool, "___"); ok && r.opened > 1 { // Droid's names have it, and it keeps the tool out of sight
-		tool = fmt.Sprintf("%s-%d___%s", server, r.opened, rest)
-	}
-	r.model.Script(modeltest.Use("call_real0001", tool, input), modeltest.Say("Thank you."))
+	r.model.Script(replies...)
 	r.user.forget()
-	r.session = r.call(t, "session/new", object{"cwd": r.dir, "mcpServers": []any{}}).Get("sessionId").Str
+	r.session = r.call(t, "session/new", object{"cwd": r.dir, "mcpServers": servers}).Get("sessionId").Str
 	require.NotEmpty(t, r.session)
 }
 

@@ -12,6 +12,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,11 +63,16 @@ type Entry struct {
 
 // Store is an open bucket. Its methods may be called from any goroutine.
 type Store struct {
-	server  *server.Server // nil where it is elsewhere
-	conn    *nats.Conn
-	kv      jetstream.KeyValue
-	subject string // of what is told and not kept
-	once    sync.Once
+	server *server.Server // nil where it is elsewhere
+	conn   *nats.Conn
+	// shared says that other processes may have the bucket, too.
+	shared   bool
+	replicas int
+	js       jetstream.JetStream
+	direct   nats.JetStreamContext // for what js cannot do
+	kv       jetstream.KeyValue
+	subject  string // of what is told and not kept
+	once     sync.Once
 }
 
 // readyTime is how long a server may take to come up. An embedded one took 5 ms
@@ -90,33 +96,48 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err := s.connect(o); err != nil {
 		return err
 	}
-	js, err := jetstream.New(s.conn)
+	s.shared, s.replicas = o.URL != "", max(o.Replicas, 1)
+	var err error
+	if s.js, err = jetstream.New(s.conn); err == nil {
+		wait := readyTime
+		if s.shared {
+			wait = attemptTime
+		}
+		s.direct, err = s.conn.JetStream(nats.MaxWait(wait))
+	}
 	if err != nil {
 		return fmt.Errorf("JetStream: %w", err)
 	}
-	bucket := jetstream.KeyValueConfig{
-		Bucket: o.Bucket, Description: "questions of agents", History: 1,
-		Storage: jetstream.FileStorage, Replicas: max(o.Replicas, 1),
-	}
-	if bucket.Bucket == "" {
-		bucket.Bucket = "questions"
+	return s.use(ctx, cmp.Or(o.Bucket, "questions"), "questions of agents")
+}
+
+// Beside opens one more bucket on the same connection, whose name begins with
+// that of this one. It ends with this store.
+func (s *Store) Beside(ctx context.Context, suffix, description string) (*Store, error) {
+	other := &Store{server: s.server, conn: s.conn, shared: s.shared, replicas: s.replicas, js: s.js, direct: s.direct}
+	other.once.Do(func() {}) // the connection is not its own
+	return other, other.use(ctx, s.kv.Bucket()+suffix, description)
+}
+
+// use opens a bucket as it is, or makes it.
+func (s *Store) use(ctx context.Context, name, description string) (err error) {
+	config := jetstream.KeyValueConfig{
+		Bucket: name, Description: description, History: 1,
+		Storage: jetstream.FileStorage, Replicas: s.replicas,
 	}
 	for begin := time.Now(); ; {
-		if s.kv, err = js.KeyValue(ctx, bucket.Bucket); errors.Is(err, jetstream.ErrBucketNotFound) {
-			s.kv, err = js.CreateKeyValue(ctx, bucket)
+		if s.kv, err = s.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
+			s.kv, err = s.js.CreateKeyValue(ctx, config)
 		}
 		if err == nil {
 			break
 		}
-		if ctx.Err() != nil || o.URL == "" || !passes(err) || time.Since(begin) > readyTime {
-			return fmt.Errorf("JetStream bucket %q: %w", bucket.Bucket, err)
+		if ctx.Err() != nil || !s.shared || !passes(err) || time.Since(begin) > readyTime {
+			return fmt.Errorf("JetStream bucket %q: %w", name, err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(startPause):
-		}
+		pause(ctx, startPause)
 	}
-	s.subject = "acp-bridge.hub." + bucket.Bucket
+	s.subject = "acp-bridge.hub." + name
 	return nil
 }
 
@@ -130,11 +151,26 @@ func passes(err error) bool {
 	if errors.As(err, &api) {
 		return api.Code == 503
 	}
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrBucketExists)
+	for _, e := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
+		jetstream.ErrNoStreamResponse, jetstream.ErrBucketExists,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // Shared reports whether other processes may have the bucket, too.
-func (s *Store) Shared() bool { return s.server == nil }
+func (s *Store) Shared() bool { return s.shared }
 
 // Tell sends something to all processes that have the bucket and listen, see
 // [Store.Hear]. It is kept nowhere and may get lost.
@@ -169,6 +205,10 @@ func (s *Store) connect(o Options) (err error) {
 	opts := []nats.Option{
 		nats.Name("acp-bridge-hub"),
 		nats.MaxReconnects(-1),
+		// The next server is tried at once, and one that says nothing is left.
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.PingInterval(2 * time.Second),
+		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				o.Report("the connection to NATS is lost: " + err.Error())
@@ -233,74 +273,4 @@ func (s *Store) Close() {
 			s.server.WaitForShutdown()
 		}
 	})
-}
-
-// Create writes a value under a key that has none, or fails with [ErrConflict].
-func (s *Store) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
-	revision, err = s.kv.Create(ctx, key, value)
-	return revision, s.wrap("create", key, err)
-}
-
-// Update replaces the value that has this revision, or fails with
-// [ErrConflict].
-func (s *Store) Update(ctx context.Context, key string, value []byte, old uint64) (revision uint64, err error) {
-	revision, err = s.kv.Update(ctx, key, value, old)
-	return revision, s.wrap("update", key, err)
-}
-
-// Delete removes the value that has this revision, or fails with
-// [ErrConflict].
-func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
-	return s.wrap("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(old)))
-}
-
-// Get returns a value, or [ErrNotFound].
-func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
-	e, err := s.kv.Get(ctx, key)
-	if err != nil {
-		return Entry{}, s.wrap("get", key, err)
-	}
-	return Entry{key, e.Value(), e.Revision()}, nil
-}
-
-// Watch calls f for every value that there is, then ready once, and then f for
-// every change, in the order of their revisions. It returns when ctx ends or the
-// store is closed. Neither function may block for long.
-func (s *Store) Watch(ctx context.Context, f func(Entry), ready func()) error {
-	w, err := s.kv.WatchAll(ctx)
-	if err != nil {
-		return fmt.Errorf("watch the bucket: %w", err)
-	}
-	defer w.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, ok := <-w.Updates():
-			switch {
-			case !ok && ctx.Err() != nil:
-				return ctx.Err()
-			case !ok:
-				return errors.New("watch the bucket: the connection is closed")
-			case e == nil:
-				ready()
-			case e.Operation() == jetstream.KeyValuePut:
-				f(Entry{e.Key(), e.Value(), e.Revision()})
-			default:
-				f(Entry{e.Key(), nil, e.Revision()})
-			}
-		}
-	}
-}
-
-func (s *Store) wrap(what, key string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
-		err = ErrConflict
-	case errors.Is(err, jetstream.ErrKeyNotFound):
-		err = ErrNotFound
-	}
-	return fmt.Errorf("%s %q: %w", what, key, err)
 }

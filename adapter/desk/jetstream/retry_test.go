@@ -1,0 +1,121 @@
+package jetstream_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/adapter/internal/netfault"
+)
+
+// elsewhere starts a server, and a proxy in front of it.
+func elsewhere(t *testing.T) (url string, proxy *netfault.Proxy) {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(time.Minute))
+	proxy, err = netfault.Listen(strings.TrimPrefix(s.ClientURL(), "nats://"))
+	require.NoError(t, err)
+	t.Cleanup(proxy.Close)
+	return s.ClientURL(), proxy
+}
+
+func openAt(t *testing.T, url string) *jetstream.Store {
+	t.Helper()
+	s, err := jetstream.Open(t.Context(), jetstream.Options{URL: url})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A write whose reply got lost is made again, and is no conflict with itself.
+func TestAWriteWhoseReplyIsLost(t *testing.T) {
+	url, proxy := elsewhere(t)
+	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
+	seen := make(chan jetstream.Entry, 10)
+	go func() { _ = direct.Watch(t.Context(), func(e jetstream.Entry) { seen <- e }, func() {}) }()
+	first, err := s.Create(t.Context(), "a", []byte("0"))
+	require.NoError(t, err)
+	require.Equal(t, first, (<-seen).Revision)
+	type written struct {
+		revision uint64
+		err      error
+	}
+	for name, write := range map[string]func() (uint64, error){
+		"update": func() (uint64, error) { return s.Update(t.Context(), "a", []byte("mine"), first) },
+		"create": func() (uint64, error) { return s.Create(t.Context(), "b", []byte("mine")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy.Set(netfault.LoseReplies)
+			done := make(chan written, 1)
+			go func() {
+				revision, err := write()
+				done <- written{revision, err}
+			}()
+			e := <-seen // it is there
+			proxy.Set(netfault.Pass)
+			require.Equal(t, written{e.Revision, nil}, <-done)
+		})
+	}
+	// Somebody else's value is a conflict all the same.
+	proxy.Set(netfault.LoseAll)
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Create(t.Context(), "c", []byte("mine"))
+		done <- err
+	}()
+	_, err = direct.Create(t.Context(), "c", []byte("theirs"))
+	require.NoError(t, err)
+	proxy.Set(netfault.Pass)
+	require.ErrorIs(t, <-done, jetstream.ErrConflict)
+}
+
+// Who watches goes on where it was, with nothing left out, when the connection
+// was silent for a while.
+func TestWatchGoesOn(t *testing.T) {
+	url, proxy := elsewhere(t)
+	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
+	ctx, stop := context.WithCancel(t.Context())
+	seen, ready, ended := make(chan jetstream.Entry, 100), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.Watch(ctx, func(e jetstream.Entry) { seen <- e }, func() { close(ready) })
+	}()
+	<-ready
+	for round, key := range []string{"a", "b", "c"} {
+		proxy.Set(netfault.LoseAll)
+		first, err := direct.Create(t.Context(), key+"1", []byte("1"))
+		require.NoError(t, err)
+		_, err = direct.Create(t.Context(), key+"2", []byte("2"))
+		require.NoError(t, err)
+		require.NoError(t, direct.Delete(t.Context(), key+"1", first))
+		require.Empty(t, seen, round)
+		proxy.Set(netfault.Pass)
+		require.Equal(t, key+"2", (<-seen).Key)
+		gone := <-seen
+		require.Equal(t, key+"1", gone.Key)
+		require.Nil(t, gone.Value)
+	}
+	stop()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+// A bucket beside another has values of its own.
+func TestBeside(t *testing.T) {
+	s := open(t, t.TempDir())
+	other, err := s.Beside(t.Context(), "-access", "who may use the hub")
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), "a", []byte("1"))
+	require.NoError(t, err)
+	_, err = other.Get(t.Context(), "a")
+	require.ErrorIs(t, err, jetstream.ErrNotFound)
+	other.Close() // is not the end of the first
+	_, err = s.Get(t.Context(), "a")
+	require.NoError(t, err)
+}

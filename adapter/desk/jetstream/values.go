@@ -1,0 +1,112 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Create writes a value under a key that has none, or fails with [ErrConflict].
+func (s *Store) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+	return s.put(ctx, "create", key, value, 0, func(ctx context.Context) (uint64, error) {
+		return s.kv.Create(ctx, key, value)
+	})
+}
+
+// Update replaces the value that has this revision, or fails with
+// [ErrConflict].
+func (s *Store) Update(ctx context.Context, key string, value []byte, old uint64) (revision uint64, err error) {
+	return s.put(ctx, "update", key, value, old, func(ctx context.Context) (uint64, error) {
+		return s.kv.Update(ctx, key, value, old)
+	})
+}
+
+// Delete removes the value that has this revision, or fails with
+// [ErrConflict].
+func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
+	return s.wrap("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(old)))
+}
+
+// Get returns a value, or [ErrNotFound].
+func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
+	e, err := s.kv.Get(ctx, key)
+	if err != nil {
+		return Entry{}, s.wrap("get", key, err)
+	}
+	return Entry{key, e.Value(), e.Revision()}, nil
+}
+
+const (
+	// attemptTime is how long a server elsewhere may take for a request before
+	// it is made again: what was sent to one that died gets no reply, ever.
+	attemptTime = 2 * time.Second
+	// retryPause is between two attempts.
+	retryPause = 100 * time.Millisecond
+)
+
+// put writes a value. Where servers are elsewhere, it tries until ctx ends: a
+// cluster that has lost its leader has another one in some seconds.
+func (s *Store) put(ctx context.Context, what, key string, value []byte, old uint64, write func(context.Context) (uint64, error)) (uint64, error) {
+	for unsure := false; ; unsure = true {
+		revision, err := attempt(ctx, s.shared, write)
+		if err = s.wrap(what, key, err); err == nil || !s.shared {
+			return revision, err
+		}
+		if unsure && errors.Is(err, ErrConflict) {
+			// An attempt without a reply may be the one that was first.
+			last, known := s.lastOf(ctx, key)
+			switch {
+			case known && last.Revision > old && bytes.Equal(last.Value, value):
+				return last.Revision, nil
+			case known && last.Revision > old:
+				return 0, err
+			}
+		} else if !passes(err) {
+			return 0, err
+		}
+		if pause(ctx, retryPause); ctx.Err() != nil {
+			return 0, err
+		}
+	}
+}
+
+func attempt(ctx context.Context, bounded bool, write func(context.Context) (uint64, error)) (uint64, error) {
+	if bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, attemptTime)
+		defer cancel()
+	}
+	return write(ctx)
+}
+
+// lastOf returns what the leader has under a key. Others may be behind.
+func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(ctx))
+	if err != nil {
+		return Entry{}, false
+	}
+	return Entry{key, m.Data, m.Sequence}, true
+}
+
+// stream is the stream below the bucket, and subjectOf where it has a key.
+func (s *Store) stream() string              { return "KV_" + s.kv.Bucket() }
+func (s *Store) subjectOf(key string) string { return "$KV." + s.kv.Bucket() + "." + key }
+
+func (s *Store) wrap(what, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
+		err = ErrConflict
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		err = ErrNotFound
+	}
+	return fmt.Errorf("%s %q: %w", what, key, err)
+}

@@ -1,0 +1,119 @@
+// Package netfault breaks connections, for tests.
+package netfault
+
+import (
+	"net"
+	"sync"
+)
+
+// Proxy hands bytes on between its clients and a server. It can lose them.
+type Proxy struct {
+	listener net.Listener
+	target   string
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	mode  Mode
+	conns map[net.Conn]bool
+}
+
+// Mode is what a proxy does with bytes.
+type Mode int
+
+const (
+	// Pass hands everything on.
+	Pass Mode = iota
+	// LoseReplies drops what the server sends.
+	LoseReplies
+	// LoseAll drops everything, in both directions: the connections stay open.
+	LoseAll
+)
+
+// Listen starts a proxy for a server on this machine.
+func Listen(target string) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{listener: l, target: target, conns: map[net.Conn]bool{}}
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+// Addr is where clients connect to.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Set changes the mode. With [Pass] the connections are closed, as bytes are
+// missing in them; clients come back.
+func (p *Proxy) Set(m Mode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode = m
+	if m == Pass {
+		p.drop()
+	}
+}
+
+// Close ends the proxy and all connections.
+func (p *Proxy) Close() {
+	p.listener.Close()
+	p.mu.Lock()
+	p.drop()
+	p.conns = nil
+	p.mu.Unlock()
+	p.running.Wait()
+}
+
+// drop closes all connections. mu is held.
+func (p *Proxy) drop() {
+	for c := range p.conns {
+		c.Close()
+	}
+	clear(p.conns)
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		if p.conns == nil {
+			client.Close()
+			server.Close()
+			p.mu.Unlock()
+			return
+		}
+		p.conns[client], p.conns[server] = true, true
+		p.mu.Unlock()
+		p.running.Go(func() { p.copy(server, client, LoseAll) })
+		p.running.Go(func() { p.copy(client, server, LoseReplies) })
+	}
+}
+
+// copy hands bytes on unless the mode is lost or a worse one.
+func (p *Proxy) copy(to, from net.Conn, lost Mode) {
+	defer to.Close()
+	defer from.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		p.mu.Lock()
+		dropped := p.mode >= lost
+		p.mu.Unlock()
+		if n > 0 && !dropped {
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

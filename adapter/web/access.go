@@ -5,11 +5,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"sync"
@@ -41,13 +38,18 @@ type Device struct {
 // Access knows who may do what. Of tokens and sessions only hashes are kept. Its
 // methods may be called from any goroutine.
 type Access struct {
-	path  string
 	owner [32]byte
+	vault vault
+	stop  func() // ends following the vault
+	// instance is that of kept, which never changes.
+	instance string
 
-	mu      sync.Mutex
-	kept    kept
-	codes   map[[32]byte]loginCode
-	removed map[string]chan struct{} // by device, closed when it is removed
+	changing sync.Mutex // of changes made here, one at a time
+
+	mu       sync.Mutex
+	kept     kept
+	revision uint64                   // of kept in the vault
+	removed  map[string]chan struct{} // by device, closed when it is removed
 }
 
 type kept struct {
@@ -55,6 +57,7 @@ type kept struct {
 	Instance string         `json:"instance"`
 	Devices  []keptDevice   `json:"devices,omitempty"`
 	Sessions []loginSession `json:"sessions,omitempty"`
+	Codes    []loginCode    `json:"codes,omitempty"`
 }
 
 type keptDevice struct {
@@ -69,8 +72,9 @@ type loginSession struct {
 }
 
 type loginCode struct {
-	device string
-	until  time.Time
+	Device string    `json:"device"`
+	Hash   []byte    `json:"hash"`
+	Until  time.Time `json:"until"`
 }
 
 const (
@@ -79,28 +83,8 @@ const (
 	// sessionTime is how long a browser stays logged in.
 	sessionTime = 90 * 24 * time.Hour
 	maxSessions = 200
+	maxCodes    = 200
 )
-
-// OpenAccess reads who may use a hub from a file, which is made if it is not
-// there. token is the owner's.
-func OpenAccess(path, token string) (*Access, error) {
-	if len(token) < 16 {
-		return nil, errors.New("the owner's token is too short: expected at least 16 characters")
-	}
-	a := &Access{path: path, owner: sha256.Sum256([]byte(token)), codes: map[[32]byte]loginCode{}, removed: map[string]chan struct{}{}}
-	data, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		a.kept.Instance = NewToken()[:8]
-		return a, a.save()
-	case err != nil:
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &a.kept); err != nil || a.kept.Instance == "" {
-		return nil, fmt.Errorf("%s is damaged: remove it to start with no devices: %w", path, err)
-	}
-	return a, nil
-}
 
 // NewToken returns a token that cannot be guessed.
 func NewToken() string {
@@ -114,22 +98,21 @@ var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // Add makes a device and returns its token, which is kept nowhere.
 func (a *Access) Add(name string, can Can) (token string, err error) {
 	if !deviceName.MatchString(name) || name == Owner {
-		return "", fmt.Errorf("device name %q: expected letters, digits, dots and dashes, and not %q", name, Owner)
+		return "", badf("device name %q: expected letters, digits, dots and dashes, and not %q", name, Owner)
 	}
 	if can != CanAnswer && can != CanAsk && can != CanAdmin {
-		return "", fmt.Errorf("a device can answer, ask or admin, not %q", can)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if slices.ContainsFunc(a.kept.Devices, func(d keptDevice) bool { return d.Name == name }) {
-		return "", fmt.Errorf("device %q is there already", name)
+		return "", badf("a device can answer, ask or admin, not %q", can)
 	}
 	token = NewToken()
 	hash := sha256.Sum256([]byte(token))
-	before := a.kept
-	a.kept.Devices = append(slices.Clone(before.Devices), keptDevice{Device{name, can, time.Now().UTC().Truncate(time.Second)}, hash[:]})
-	if err := a.save(); err != nil {
-		a.kept = before
+	err = a.change(func(k *kept) error {
+		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }) {
+			return badf("device %q is there already", name)
+		}
+		k.Devices = append(k.Devices, keptDevice{Device{name, can, time.Now().UTC().Truncate(time.Second)}, hash[:]})
+		return nil
+	})
+	if err != nil {
 		return "", err
 	}
 	return token, nil
@@ -140,28 +123,15 @@ var ErrNoDevice = errors.New("no such device")
 
 // Remove takes a device's access away, at once: its sessions and streams end.
 func (a *Access) Remove(name string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	before := a.kept
-	a.kept.Devices = slices.DeleteFunc(slices.Clone(before.Devices), func(d keptDevice) bool { return d.Name == name })
-	if len(a.kept.Devices) == len(before.Devices) {
-		return fmt.Errorf("%w: %q", ErrNoDevice, name)
-	}
-	a.kept.Sessions = slices.DeleteFunc(slices.Clone(before.Sessions), func(s loginSession) bool { return s.Device == name })
-	if err := a.save(); err != nil {
-		a.kept = before
-		return err
-	}
-	for hash, c := range a.codes {
-		if c.device == name {
-			delete(a.codes, hash)
+	return a.change(func(k *kept) error {
+		if _, ok := k.device(name); !ok || name == Owner {
+			return fmt.Errorf("%w: %q", ErrNoDevice, name)
 		}
-	}
-	if c := a.removed[name]; c != nil {
-		delete(a.removed, name)
-		close(c)
-	}
-	return nil
+		k.Devices = slices.DeleteFunc(k.Devices, func(d keptDevice) bool { return d.Name == name })
+		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == name })
+		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == name })
+		return nil
+	})
 }
 
 // List returns the devices, without the owner.
@@ -177,27 +147,27 @@ func (a *Access) List() []Device {
 
 // Code makes a code that logs one browser in as a device, once.
 func (a *Access) Code(device string) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, ok := a.device(device); !ok {
-		return "", fmt.Errorf("%w: %q", ErrNoDevice, device)
-	}
-	for hash, c := range a.codes {
-		if time.Now().After(c.until) {
-			delete(a.codes, hash)
-		}
-	}
 	code := NewToken()
-	a.codes[sha256.Sum256([]byte(code))] = loginCode{device, time.Now().Add(codeTime)}
-	return code, nil
+	hash := sha256.Sum256([]byte(code))
+	return code, a.change(func(k *kept) error {
+		if _, ok := k.device(device); !ok {
+			return fmt.Errorf("%w: %q", ErrNoDevice, device)
+		}
+		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return time.Now().After(c.Until) })
+		k.Codes = append(k.Codes, loginCode{device, hash[:], time.Now().Add(codeTime).UTC()})
+		if extra := len(k.Codes) - maxCodes; extra > 0 {
+			k.Codes = k.Codes[extra:]
+		}
+		return nil
+	})
 }
 
-// device returns a device by name, the owner included. mu is held.
-func (a *Access) device(name string) (Device, bool) {
+// device returns a device by name, the owner included.
+func (k *kept) device(name string) (Device, bool) {
 	if name == Owner {
 		return Device{Name: Owner, Can: CanAdmin}, true
 	}
-	for _, d := range a.kept.Devices {
+	for _, d := range k.Devices {
 		if d.Name == name {
 			return d.Device, true
 		}
@@ -212,7 +182,7 @@ func (a *Access) byToken(token string) (Device, bool) {
 	defer a.mu.Unlock()
 	found, ok := Device{}, false
 	if subtle.ConstantTimeCompare(hash[:], a.owner[:]) == 1 {
-		found, ok = a.device(Owner)
+		found, ok = a.kept.device(Owner)
 	}
 	for _, d := range a.kept.Devices {
 		if subtle.ConstantTimeCompare(hash[:], d.Hash) == 1 {
@@ -229,7 +199,7 @@ func (a *Access) bySession(id string) (Device, bool) {
 	defer a.mu.Unlock()
 	for _, s := range a.kept.Sessions {
 		if subtle.ConstantTimeCompare(hash[:], s.Hash) == 1 && time.Since(s.Since) < sessionTime {
-			return a.device(s.Device)
+			return a.kept.device(s.Device)
 		}
 	}
 	return Device{}, false
@@ -237,32 +207,33 @@ func (a *Access) bySession(id string) (Device, bool) {
 
 // login makes a session of a code, which is used up, or of a token.
 func (a *Access) login(code, token string) (session string, ok bool, err error) {
-	var d Device
-	if token != "" {
-		d, ok = a.byToken(token)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if code != "" {
-		hash := sha256.Sum256([]byte(code))
-		c, found := a.codes[hash]
-		delete(a.codes, hash)
-		if ok = found && time.Now().Before(c.until); ok {
-			d, ok = a.device(c.device)
-		}
-	}
-	if !ok {
-		return "", false, nil
-	}
 	session = NewToken()
-	hash := sha256.Sum256([]byte(session))
-	before := a.kept
-	a.kept.Sessions = append(slices.Clone(before.Sessions), loginSession{d.Name, hash[:], time.Now().UTC()})
-	if extra := len(a.kept.Sessions) - maxSessions; extra > 0 {
-		a.kept.Sessions = a.kept.Sessions[extra:]
+	sessionHash, codeHash := sha256.Sum256([]byte(session)), sha256.Sum256([]byte(code))
+	var d Device
+	known := false
+	if token != "" {
+		d, known = a.byToken(token)
 	}
-	if err := a.save(); err != nil {
-		a.kept = before
+	err = a.change(func(k *kept) error {
+		if ok = known; code != "" {
+			i := slices.IndexFunc(k.Codes, func(c loginCode) bool {
+				return subtle.ConstantTimeCompare(codeHash[:], c.Hash) == 1 && time.Now().Before(c.Until)
+			})
+			if ok = i >= 0; ok {
+				d, ok = k.device(k.Codes[i].Device)
+				k.Codes = slices.Delete(k.Codes, i, i+1)
+			}
+		}
+		if !ok {
+			return errUnchanged
+		}
+		k.Sessions = append(k.Sessions, loginSession{d.Name, sessionHash[:], time.Now().UTC()})
+		if extra := len(k.Sessions) - maxSessions; extra > 0 {
+			k.Sessions = k.Sessions[extra:]
+		}
+		return nil
+	})
+	if err != nil || !ok {
 		return "", false, err
 	}
 	return session, true, nil
@@ -271,12 +242,12 @@ func (a *Access) login(code, token string) (session string, ok bool, err error) 
 // logout ends a browser's session.
 func (a *Access) logout(id string) error {
 	hash := sha256.Sum256([]byte(id))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.kept.Sessions = slices.DeleteFunc(slices.Clone(a.kept.Sessions), func(s loginSession) bool {
-		return subtle.ConstantTimeCompare(hash[:], s.Hash) == 1
+	return a.change(func(k *kept) error {
+		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool {
+			return subtle.ConstantTimeCompare(hash[:], s.Hash) == 1
+		})
+		return nil
 	})
-	return a.save()
 }
 
 // gone is closed when a device is removed.
@@ -286,7 +257,7 @@ func (a *Access) gone(device string) <-chan struct{} {
 	c := a.removed[device]
 	if c == nil {
 		c = make(chan struct{})
-		if _, ok := a.device(device); ok {
+		if _, ok := a.kept.device(device); ok {
 			a.removed[device] = c
 		} else {
 			close(c)
@@ -295,27 +266,4 @@ func (a *Access) gone(device string) <-chan struct{} {
 	return c
 }
 
-func (a *Access) cookie() string { return "acp_bridge_hub_" + a.kept.Instance }
-
-// save writes the file whole or not at all. mu is held.
-func (a *Access) save() error {
-	data, err := json.MarshalIndent(a.kept, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(a.path), ".access-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err = f.Write(append(data, '\n')); err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), a.path)
-}
+func (a *Access) cookie() string { return "acp_bridge_hub_" + a.instance }

@@ -86,7 +86,7 @@ func (s *Server) addDevice(w http.ResponseWriter, r *http.Request, _ Device) {
 	}
 	token, err := s.access.Add(d.Name, d.Can)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "%s", err)
+		s.failed(w, err)
 		return
 	}
 	reply(w, http.StatusOK, map[string]string{"token": token})
@@ -107,8 +107,12 @@ func (s *Server) addCode(w http.ResponseWriter, r *http.Request, _ Device) {
 		return
 	}
 	code, err := s.access.Code(d.Name)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoDevice):
 		fail(w, http.StatusNotFound, "%s", err)
+		return
+	case err != nil:
+		s.failed(w, err)
 		return
 	}
 	reply(w, http.StatusOK, map[string]string{"code": code})

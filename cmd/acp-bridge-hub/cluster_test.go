@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -86,4 +87,19 @@ func TestTwoHubsOnACluster(t *testing.T) {
 		}
 	}
 	round("c2")
+
+	// Devices are those of all hubs, and a hub needs no other to be started.
+	command := func(args ...string) (out string) {
+		var b, errOut bytes.Buffer
+		require.Equal(t, 0, run(t.Context(), args, &b, &errOut), errOut.String())
+		return b.String()
+	}
+	out := strings.Fields(command("device", "add", "phone", "--can", "answer", "--data", one.dir))
+	token := out[len(out)-1]
+	one.kill()
+	two.kill()
+	three := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
+	require.Contains(t, command("device", "list", "--data", t.TempDir(), "--nats", addresses), "phone", "with no hub at all")
+	three.token = token
+	require.Contains(t, string(three.get("/conversations/c2/questions/toolu_c2")), `"by":"owner"`)
 }

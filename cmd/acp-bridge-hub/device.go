@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/web"
 )
 
@@ -29,7 +31,7 @@ func runDevice(ctx context.Context, o options, out io.Writer) error {
 	default:
 		return usageError{errors.New("expected device add NAME, device list or device remove NAME")}
 	}
-	a, done, err := openAdmin(o)
+	a, done, err := openAdmin(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ type admin interface {
 	list(ctx context.Context) ([]web.Device, error)
 }
 
-func openAdmin(o options) (a admin, done func(), err error) {
+func openAdmin(ctx context.Context, o options) (a admin, done func(), err error) {
 	if err := os.MkdirAll(o.data, 0o700); err != nil {
 		return nil, nil, err
 	}
@@ -96,17 +98,28 @@ func openAdmin(o options) (a admin, done func(), err error) {
 		return c, func() {}, err
 	}
 	token, err := ownerToken(o)
-	if err == nil {
-		var access *web.Access
-		if access, err = web.OpenAccess(filepath.Join(o.data, accessName), token); err == nil {
-			return folder{access}, unlock, nil
-		}
+	if err != nil {
+		unlock()
+		return nil, nil, err
 	}
-	unlock()
-	return nil, nil, err
+	closing := unlock
+	var store *jetstream.Store
+	if o.nats != "" {
+		if store, err = openStore(ctx, o, slog.New(slog.DiscardHandler)); err != nil {
+			unlock()
+			return nil, nil, err
+		}
+		closing = func() { store.Close(); unlock() }
+	}
+	access, err := openAccess(ctx, o, store, token, nil)
+	if err != nil {
+		closing()
+		return nil, nil, err
+	}
+	return folder{access}, func() { access.Close(); closing() }, nil
 }
 
-// folder is a hub that does not run.
+// folder is a hub that does not run: its folder, or what it shares with others.
 type folder struct{ access *web.Access }
 
 func (f folder) add(_ context.Context, name string, can web.Can) (string, error) {

@@ -47,23 +47,21 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	access, err := web.OpenAccess(filepath.Join(o.data, accessName), token)
-	if err != nil {
-		return err
-	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	store, err := jetstream.Open(ctx, jetstream.Options{
-		Dir: filepath.Join(o.data, storeName), URL: o.nats, Creds: o.natsCreds, Replicas: o.replicas,
-		Report: func(problem string) { log.Warn(problem) },
-	})
+	store, err := openStore(ctx, o, log)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	access, err := openAccess(ctx, o, store, token, log)
+	if err != nil {
+		return err
+	}
+	defer access.Close()
 	board, err := hub.Open(ctx, store, hub.Options{Keep: o.keep, Logger: log})
 	if err != nil {
 		return err
@@ -78,6 +76,26 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 		return err
 	}
 	return serveHTTP(ctx, o, listener, server, board, log)
+}
+
+func openStore(ctx context.Context, o options, log *slog.Logger) (*jetstream.Store, error) {
+	return jetstream.Open(ctx, jetstream.Options{
+		Dir: filepath.Join(o.data, storeName), URL: o.nats, Creds: o.natsCreds, Replicas: o.replicas, Bucket: o.bucket,
+		Report: func(problem string) { log.Warn(problem) },
+	})
+}
+
+// openAccess opens who may use the hub: in its folder, or where hubs share what
+// they have.
+func openAccess(ctx context.Context, o options, store *jetstream.Store, token string, log *slog.Logger) (*web.Access, error) {
+	if o.nats == "" {
+		return web.OpenAccess(filepath.Join(o.data, accessName), token)
+	}
+	shared, err := store.Beside(ctx, "-access", "who may use acp-bridge hubs")
+	if err != nil {
+		return nil, err
+	}
+	return web.OpenShared(ctx, shared, token, log)
 }
 
 // endTime is how long the end of the hub waits for requests that are under way.

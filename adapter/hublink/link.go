@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,6 +24,8 @@ import (
 // left out.
 type Options struct {
 	URL *url.URL
+	// Others are hubs that have the same questions, used when the first is gone.
+	Others []*url.URL
 	// Token returns the credential. It is called for every request: the hub may
 	// be started, and its token made, after this process.
 	Token func() (string, error)
@@ -35,6 +38,9 @@ type Options struct {
 	// is 25 seconds.
 	Wait time.Duration
 }
+
+// dialTime is how long a machine may take to say that it is there.
+const dialTime = 5 * time.Second
 
 // Link joins a desk to a hub.
 type Link struct {
@@ -87,7 +93,10 @@ func Start(d *desk.Desk, o Options) *Link {
 	}
 	l.machine, _ = os.Hostname()
 	l.client = &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute},
+		Transport: Transport(&http.Transport{
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+			DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
+		}, append([]*url.URL{o.URL}, o.Others...)),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())

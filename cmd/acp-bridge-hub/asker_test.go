@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -26,12 +25,12 @@ const asAsker = "ACP_BRIDGE_ASKER_TEST"
 // playAsker asks the question that the environment names, at the hub, until it has
 // the answer. It says so and lives on.
 func playAsker() {
-	hub, err := url.Parse(os.Getenv("ACP_BRIDGE_HUB"))
+	hubs, err := hublink.ParseURLs(os.Getenv("ACP_BRIDGE_HUB"))
 	if err != nil {
 		panic(err)
 	}
 	d := new(desk.Desk)
-	hublink.Start(d, hublink.Options{URL: hub, Token: func() (string, error) { return os.Getenv("ACP_BRIDGE_HUB_TOKEN"), nil }})
+	hublink.Start(d, hublink.Options{URL: hubs[0], Others: hubs[1:], Token: func() (string, error) { return os.Getenv("ACP_BRIDGE_HUB_TOKEN"), nil }})
 	id := os.Getenv(asAsker)
 	ticket, err := d.Post(context.Background(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "c" + id, ID: id, Questions: []convert.Question{
 		{Text: "Go on?", Header: "Go", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}})

@@ -96,7 +96,20 @@ func TestTwoHubsOnACluster(t *testing.T) {
 	}
 	out := strings.Fields(command("device", "add", "phone", "--can", "answer", "--data", one.dir))
 	token := out[len(out)-1]
+	out = strings.Fields(command("device", "add", "bot", "--can", "ask", "--data", one.dir))
+
+	// An agent that knows both hubs goes on at the other one.
+	both := *one
+	both.address, both.token = one.address+","+two.address, out[len(out)-1]
+	agent := both.startAsker("toolu_c3_x")
+	path := "/conversations/ctoolu_c3_x"
+	require.Eventually(t, func() bool { status, _ := two.look(path); return status == http.StatusOK }, 3*time.Minute, 5*time.Millisecond)
 	one.kill()
+	require.Eventually(t, func() bool {
+		return two.post(path+"/respond", `{"answers":{"Go on?":"Yes"}}`) == http.StatusOK
+	}, 3*time.Minute, 5*time.Millisecond)
+	require.Equal(t, "Yes", <-agent.got)
+	agent.kill()
 	two.kill()
 	three := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
 	require.Contains(t, command("device", "list", "--data", t.TempDir(), "--nats", addresses), "phone", "with no hub at all")

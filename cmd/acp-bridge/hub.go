@@ -21,11 +21,12 @@ import (
 // hubFlags say at which hub questions are, too.
 type hubFlags struct {
 	address, tokenFile string
-	url                *url.URL // nil without a hub
+	url                *url.URL   // nil without a hub
+	others             []*url.URL // used when the first is gone
 }
 
 func (h *hubFlags) flags(fs *flagSet) {
-	fs.fromEnv(&h.address, "hub", hubEnv, "`URL` of an acp-bridge-hub that questions are put to, too")
+	fs.fromEnv(&h.address, "hub", hubEnv, "`URL[,URL…]` of an acp-bridge-hub that questions are put to, too; the next where one is gone")
 	h.tokenFlag(fs)
 }
 
@@ -34,18 +35,23 @@ func (h *hubFlags) tokenFlag(fs *flagSet) {
 }
 
 // check reads the address.
-func (h *hubFlags) check(first adapter.Rung) (err error) {
+func (h *hubFlags) check(first adapter.Rung) error {
 	if h.address == "" {
 		if first == adapter.Elsewhere {
 			return misused("--ask hub needs --hub URL or ACP_BRIDGE_HUB")
 		}
 		return nil
 	}
-	if h.url, err = hublink.ParseURL(h.address); err != nil {
+	urls, err := hublink.ParseURLs(h.address)
+	if err != nil {
 		return usageError{err}
 	}
+	h.url, h.others = urls[0], urls[1:]
 	return nil
 }
+
+// all are the addresses, the first one first.
+func (h *hubFlags) all() []*url.URL { return append([]*url.URL{h.url}, h.others...) }
 
 // link joins a desk to the hub, if there is one, until end is called.
 func (h *hubFlags) link(d *desk.Desk, agent string, log *slog.Logger) (end func()) {
@@ -60,8 +66,8 @@ func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger) *hublink.
 	if h.url == nil {
 		return nil
 	}
-	token := func() (string, error) { return hublink.Token(h.url, h.tokenFile) }
-	return hublink.Start(d, hublink.Options{URL: h.url, Token: token, Agent: agent, Logger: log})
+	token := func() (string, error) { return hublink.TokenOf(h.all(), h.tokenFile) }
+	return hublink.Start(d, hublink.Options{URL: h.url, Others: h.others, Token: token, Agent: agent, Logger: log})
 }
 
 func hubLogger(s streams) *slog.Logger {

@@ -244,7 +244,7 @@ const maxHubReply = 256 << 20
 
 // call makes one request to the hub. Its error is what the hub said.
 func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
-	token, err := hublink.Token(h.url, h.tokenFile)
+	token, err := hublink.TokenOf(h.all(), h.tokenFile)
 	if err != nil {
 		return usageError{err}
 	}
@@ -262,7 +262,7 @@ func (h *hubFlags) call(ctx context.Context, method, path string, body, into any
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: hublink.Transport(http.DefaultTransport, h.all()), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	reply, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("the hub cannot be reached: %w", err)

@@ -15,6 +15,8 @@ import (
 
 // Asking is a question that somebody asks.
 type Asking struct {
+	// Group is whose question it is; empty is the owner's own.
+	Group                            string
 	Conversation                     string
 	Kind, Title, Agent, Machine, Dir string
 	Detail                           string
@@ -37,14 +39,14 @@ type Asking struct {
 // for one call is not leave for another.
 func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
-		Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
+		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
 		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
 		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call,
 	}
 	if r.Kind == "" {
 		r.Kind = "question"
 	}
-	if !utf8.ValidString(r.Conversation) || !utf8.ValidString(r.ID) {
+	if !utf8.ValidString(r.Group) || !utf8.ValidString(r.Conversation) || !utf8.ValidString(r.ID) {
 		return nil, fmt.Errorf("%w: expected UTF-8", ErrBadID)
 	}
 	r.Call.Session, r.Call.Input = "", nil
@@ -69,7 +71,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			made.ID = "q_" + rand.Text()[:16]
 		}
 		made.Call.ID = made.ID
-		made.key, made.Asked = keyOf(made.Conversation, made.ID, found.generation), found.asked
+		made.key, made.Asked = keyOf(made.talk(), made.ID, found.generation), found.asked
 		switch written, err := b.write(ctx, &made, nil); {
 		case err == nil:
 			return written, nil
@@ -97,7 +99,7 @@ func (b *Board) match(r *Record, alone bool) (m matched) {
 	defer b.mu.Unlock()
 	m.asked = time.Now().Round(0)
 	var same *Record
-	for _, o := range b.talks[r.Conversation] { // the newest last
+	for _, o := range b.talks[r.talk()] { // the newest last
 		if !m.asked.After(o.Asked) {
 			m.asked = o.Asked.Add(1)
 		}

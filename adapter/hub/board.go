@@ -40,11 +40,12 @@ type Board struct {
 	ended  chan struct{} // closed when the store is no longer watched
 
 	mu      sync.Mutex
-	records map[string]*Record   // by key
-	talks   map[string][]*Record // by conversation, in the order of asking
-	open    map[string]*Record   // by key
-	last    uint64               // revision that was seen last
-	leases  map[string]*lease    // by key, of what is open or not consumed
+	records map[string]*Record // by key
+	talks   map[talk][]*Record // in the order of asking
+	groups  map[string]bool    // that ever had a question
+	open    map[string]*Record // by key
+	last    uint64             // revision that was seen last
+	leases  map[string]*lease  // by key, of what is open or not consumed
 	waiters map[string]chan struct{}
 	writing map[string]*writing // by key
 	news    news
@@ -61,7 +62,7 @@ type writing struct {
 func Open(ctx context.Context, store *jetstream.Store, o Options) (_ *Board, err error) {
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
-		records: map[string]*Record{}, talks: map[string][]*Record{}, open: map[string]*Record{},
+		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{},
 		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{},
 	}
 	if b.log == nil {
@@ -165,9 +166,10 @@ func (b *Board) read(e jetstream.Entry) *Record {
 
 func (b *Board) put(r *Record) {
 	b.records[r.key] = r
-	talk := b.talks[r.Conversation]
+	b.groups[r.Group] = true
+	talk := b.talks[r.talk()]
 	i, _ := slices.BinarySearchFunc(talk, r, byAsked)
-	b.talks[r.Conversation] = slices.Insert(talk, i, r)
+	b.talks[r.talk()] = slices.Insert(talk, i, r)
 	if r.Open() {
 		b.open[r.key] = r
 	}
@@ -181,11 +183,11 @@ func (b *Board) put(r *Record) {
 func (b *Board) drop(r *Record) {
 	delete(b.records, r.key)
 	delete(b.open, r.key)
-	talk := slices.DeleteFunc(b.talks[r.Conversation], func(o *Record) bool { return o.key == r.key })
+	talk := slices.DeleteFunc(b.talks[r.talk()], func(o *Record) bool { return o.key == r.key })
 	if len(talk) == 0 {
-		delete(b.talks, r.Conversation)
+		delete(b.talks, r.talk())
 	} else {
-		b.talks[r.Conversation] = talk
+		b.talks[r.talk()] = talk
 	}
 }
 

@@ -17,7 +17,7 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	if r := b.records[ref.key]; r != nil {
 		return r, nil
 	}
-	talk := b.talks[ref.Conversation]
+	talk := b.talks[talk{ref.Group, ref.Conversation}]
 	if len(talk) == 0 {
 		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
 	}
@@ -42,10 +42,27 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	return nil, fmt.Errorf("question %q of conversation %q: %w", ref.ID, ref.Conversation, ErrNotFound)
 }
 
-// Find returns a record, see [Ref]; with an empty ID the open one that was asked
-// first, or the last one if none is open.
+// Find returns a record of the owner's group, see [Board.FindIn].
 func (b *Board) Find(conversation, id string) (*Record, error) {
-	return b.find(Ref{Conversation: conversation, ID: id})
+	return b.FindIn("", conversation, id)
+}
+
+// FindIn returns a record, see [Ref]; with an empty ID the open one that was
+// asked first, or the last one if none is open.
+func (b *Board) FindIn(group, conversation, id string) (*Record, error) {
+	return b.find(Ref{Group: group, Conversation: conversation, ID: id})
+}
+
+// Groups are those that have a conversation of this name.
+func (b *Board) Groups(conversation string) (groups []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for group := range b.groups {
+		if len(b.talks[talk{group, conversation}]) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	return groups
 }
 
 // Waiting returns up to limit open records, the newest first, and how many are
@@ -64,10 +81,15 @@ func (b *Board) Waiting(limit int) (list []*Record, total int) {
 // Settled returns up to limit settled records that hold all words of the query,
 // the last settled first.
 func (b *Board) Settled(query string, limit int) []*Record {
+	return b.SettledFor(query, limit, func(*Record) bool { return true })
+}
+
+// SettledFor is [Board.Settled] for somebody who may not see all.
+func (b *Board) SettledFor(query string, limit int, sees func(*Record) bool) []*Record {
 	b.mu.Lock()
 	var all []*Record
 	for _, r := range b.records {
-		if !r.Open() {
+		if !r.Open() && sees(r) {
 			all = append(all, r)
 		}
 	}

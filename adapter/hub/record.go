@@ -29,6 +29,9 @@ import (
 // Record is a question call as it is kept. Records that the board hands out are
 // shared: nobody changes them.
 type Record struct {
+	// Group is whose question it is; empty is the owner's own. Conversations of
+	// two groups are two, also if they have one name.
+	Group        string `json:"group,omitempty"`
 	Conversation string `json:"conversation"`
 	// ID is the agent's id of the call, or one of the hub's.
 	ID string `json:"id"`
@@ -116,10 +119,19 @@ func (r *Record) Of(device string) bool { return r.Device == "" || r.Device == d
 func (r *Record) Fingerprint() string { return r.hash }
 
 // Ref names this record, and no other that is asked under the same id.
-func (r *Record) Ref() Ref { return Ref{Conversation: r.Conversation, ID: r.ID, key: r.key} }
+func (r *Record) Ref() Ref {
+	return Ref{Group: r.Group, Conversation: r.Conversation, ID: r.ID, key: r.key}
+}
+
+func (r *Record) talk() talk { return talk{r.Group, r.Conversation} }
+
+// talk names a conversation.
+type talk struct{ group, conversation string }
 
 // Ref names a record.
 type Ref struct {
+	// Group is that of the question; empty is the owner's own.
+	Group        string
 	Conversation string
 	// ID may be empty for the open question that was asked first.
 	ID string
@@ -192,12 +204,16 @@ func (r *Record) fingerprint() string {
 }
 
 // keyOf is where a record is kept. Ids may be anything; a key is not.
-func keyOf(conversation, id string, generation int) string {
+func keyOf(t talk, id string, generation int) string {
 	short := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return hex.EncodeToString(sum[:16])
 	}
-	return fmt.Sprintf("%s.%s.%d", short(conversation), short(id), generation)
+	group := ""
+	if t.group != "" {
+		group = "g" + short(t.group) + "."
+	}
+	return fmt.Sprintf("%s%s.%s.%d", group, short(t.conversation), short(id), generation)
 }
 
 // generation counts the records before this one under its id.

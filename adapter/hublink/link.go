@@ -29,6 +29,9 @@ type Options struct {
 	// Token returns the credential. It is called for every request: the hub may
 	// be started, and its token made, after this process.
 	Token func() (string, error)
+	// Group is whose questions they are; empty is the first group of the
+	// credential.
+	Group string
 	// Agent says who asks where the desk does not know, for people.
 	Agent string
 	// Logger gets one warning for each change of the hub's state; nil discards

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
@@ -205,6 +206,13 @@ func (q *question) post(ctx context.Context, path string, body []byte) (status i
 
 // send makes a request about the conversation.
 func (q *question) send(ctx context.Context, method, path string, body []byte) (status int, data []byte, err error) {
+	if group := q.link.opts.Group; group != "" {
+		mark := "?"
+		if strings.Contains(path, "?") {
+			mark = "&"
+		}
+		path += mark + "group=" + url.QueryEscape(group)
+	}
 	req, err := http.NewRequestWithContext(ctx, method, q.link.opts.URL.String()+q.path+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err

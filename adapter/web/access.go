@@ -33,6 +33,9 @@ type Device struct {
 	Name  string    `json:"name"`
 	Can   Can       `json:"can"`
 	Added time.Time `json:"added"`
+	// Groups are those whose questions it asks, sees and answers; none is the
+	// owner's own group. It asks in the first one unless it names another.
+	Groups []string `json:"groups,omitempty"`
 }
 
 // Access knows who may do what. Of tokens and sessions only hashes are kept. Its
@@ -96,12 +99,15 @@ func NewToken() string {
 var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // Add makes a device and returns its token, which is kept nowhere.
-func (a *Access) Add(name string, can Can) (token string, err error) {
+func (a *Access) Add(name string, can Can, groups ...string) (token string, err error) {
 	if !deviceName.MatchString(name) || name == Owner {
 		return "", badf("device name %q: expected letters, digits, dots and dashes, and not %q", name, Owner)
 	}
 	if can != CanAnswer && can != CanAsk && can != CanAdmin {
 		return "", badf("a device can answer, ask or admin, not %q", can)
+	}
+	if err := checkGroups(groups); err != nil {
+		return "", err
 	}
 	token = NewToken()
 	hash := sha256.Sum256([]byte(token))
@@ -109,7 +115,7 @@ func (a *Access) Add(name string, can Can) (token string, err error) {
 		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }) {
 			return badf("device %q is there already", name)
 		}
-		k.Devices = append(k.Devices, keptDevice{Device{name, can, time.Now().UTC().Truncate(time.Second)}, hash[:]})
+		k.Devices = append(k.Devices, keptDevice{Device{name, can, time.Now().UTC().Truncate(time.Second), groups}, hash[:]})
 		return nil
 	})
 	if err != nil {

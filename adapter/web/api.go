@@ -24,9 +24,14 @@ const maxID = 512
 // asks again.
 const maxWait = 10 * time.Minute
 
-func (s *Server) listConversations(w http.ResponseWriter, _ *http.Request, _ Device) {
+func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := seen(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
 	list := []conversation{}
-	for _, r := range s.board.Conversations() {
+	for _, r := range only(s.board.Conversations(), sees) {
 		list = append(list, conversationOf(r))
 	}
 	reply(w, http.StatusOK, map[string]any{"conversations": list})
@@ -44,8 +49,14 @@ type waiting struct {
 }
 
 // listQuestions lists everything that is open, the newest first.
-func (s *Server) listQuestions(w http.ResponseWriter, _ *http.Request, _ Device) {
+func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := seen(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
 	open, _ := s.board.Waiting(math.MaxInt)
+	open = only(open, sees)
 	list := make([]waiting, len(open))
 	for i, r := range open {
 		list[i] = waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
@@ -53,20 +64,27 @@ func (s *Server) listQuestions(w http.ResponseWriter, _ *http.Request, _ Device)
 	reply(w, http.StatusOK, map[string]any{"questions": list})
 }
 
-// sees reports whether a device may know of a question.
-func (d Device) sees(r *hub.Record) bool { return d.Can != CanAsk || r.Of(d.Name) }
-
-// find finds a question for a device; one that can only ask finds its own.
-func (s *Server) find(d Device, conversation, id string) (*hub.Record, error) {
-	rec, err := s.board.Find(conversation, id)
-	if err == nil && !d.sees(rec) {
-		return nil, hub.ErrForeign
+// asked finds the question that a request is about.
+func (s *Server) asked(r *http.Request, d Device) (*hub.Record, error) {
+	group, err := s.groupOf(r, d)
+	if err != nil {
+		return nil, err
 	}
-	return rec, err
+	return s.find(d, group, r.PathValue("id"), r.PathValue("question"))
+}
+
+// askedBy is asked for whoever asks: without a name for it, it is the group in
+// which it asks.
+func (s *Server) askedBy(r *http.Request, d Device) (*hub.Record, error) {
+	group, err := asksIn(r, d)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(d, group, r.PathValue("id"), r.PathValue("question"))
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) {
-	rec, err := s.find(d, r.PathValue("id"), "")
+	rec, err := s.asked(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -92,6 +110,10 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 	a, err := readAsking(r.PathValue("id"), name, body)
 	if err != nil {
 		s.refused(w, name, body, err)
+		return
+	}
+	if a.Group, err = asksIn(r, d); err != nil {
+		s.failed(w, err)
 		return
 	}
 	a.Device, a.Alone = d.Name, d.Can == CanAsk
@@ -186,7 +208,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	rec, err := s.find(d, r.PathValue("id"), r.PathValue("question"))
+	rec, err := s.asked(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -235,7 +257,7 @@ func (s *Server) delivered(ctx context.Context, rec *hub.Record) {
 }
 
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device) {
-	ref, err := refOf(r)
+	ref, err := s.refOf(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -258,7 +280,7 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device) {
 }
 
 func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device) {
-	ref, err := refOf(r)
+	ref, err := s.refOf(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -274,7 +296,7 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device) {
 }
 
 func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device) {
-	rec, err := s.find(d, r.PathValue("id"), r.PathValue("question"))
+	rec, err := s.askedBy(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -298,7 +320,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device) {
 }
 
 func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
-	rec, err := s.find(d, r.PathValue("id"), r.PathValue("question"))
+	rec, err := s.askedBy(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -326,8 +348,12 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
 }
 
 // refOf reads which question is meant.
-func refOf(r *http.Request) (hub.Ref, error) {
+func (s *Server) refOf(r *http.Request, d Device) (hub.Ref, error) {
 	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.URL.Query().Get("question")}
+	var err error
+	if ref.Group, err = s.groupOf(r, d); err != nil {
+		return ref, err
+	}
 	if v := r.URL.Query().Get("revision"); v != "" {
 		n, err := strconv.ParseUint(v, 10, 64)
 		if err != nil || n == 0 {

@@ -17,12 +17,10 @@ const beatTime = 15 * time.Second
 // events streams changes: what waits now first, then everything that changes, or
 // what has changed since the event that the client saw last.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
-	only := r.PathValue("id")
-	if only != "" {
-		if _, err := s.find(d, only, ""); err != nil {
-			s.failed(w, err)
-			return
-		}
+	sees, err := s.streamed(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
 	}
 	if !s.enter() {
 		fail(w, http.StatusServiceUnavailable, "too many streams are open")
@@ -40,7 +38,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	for {
 		changes, more := reader.Next()
 		for _, c := range changes {
-			if only != "" && c.Conversation != only || !d.sees(c) {
+			if !sees(c) {
 				continue
 			}
 			if out.add(s.changeOf(c, d), c.Revision); out.buf.Len() >= maxChunk && out.flush() != nil {
@@ -66,6 +64,23 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 }
 
+// streamed says what a stream tells: of one conversation, or of all that the
+// device may see.
+func (s *Server) streamed(r *http.Request, d Device) (func(*hub.Record) bool, error) {
+	id := r.PathValue("id")
+	if id == "" {
+		return seen(r, d)
+	}
+	group, err := s.groupOf(r, d)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.find(d, group, id, ""); err != nil {
+		return nil, err
+	}
+	return func(c *hub.Record) bool { return c.Group == group && c.Conversation == id && d.sees(c) }, nil
+}
+
 // maxChunk is how much is written at a time: what waits may be a lot, and each
 // of many streams would keep room for all of it.
 const maxChunk = 16 << 10
@@ -87,7 +102,7 @@ func (s *Server) changeOf(r *hub.Record, d Device) change {
 	if r.Open() {
 		return c
 	}
-	if next, err := s.find(d, r.Conversation, ""); err == nil && next.Open() {
+	if next, err := s.find(d, r.Group, r.Conversation, ""); err == nil && next.Open() {
 		c.state = stateOf(next)
 	}
 	return c

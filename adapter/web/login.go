@@ -84,7 +84,7 @@ func (s *Server) addDevice(w http.ResponseWriter, r *http.Request, _ Device) {
 	if !s.readInto(w, r, &d) {
 		return
 	}
-	token, err := s.access.Add(d.Name, d.Can)
+	token, err := s.access.Add(d.Name, d.Can, d.Groups...)
 	if err != nil {
 		s.failed(w, err)
 		return

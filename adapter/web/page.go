@@ -58,6 +58,7 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 // template escapes them.
 type card struct {
 	Key, Conversation, Question string
+	Group                       string
 	Revision                    uint64
 	Fingerprint                 string
 	Who, Place, Detail          string
@@ -88,7 +89,7 @@ const longText = 1500
 
 func cardOf(r *hub.Record) card {
 	c := card{
-		Key: cardID(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
+		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
 		Who: cmp.Or(clean.Line(r.Agent), "An agent"), Place: placeOf(r), Detail: clean.Visible(r.Detail),
 		Asked: r.Asked.UTC().Format(time.RFC3339), AskedShort: r.Asked.Format("2 Jan 15:04"), Gone: r.Gone,
 	}
@@ -124,7 +125,7 @@ func cardOf(r *hub.Record) card {
 // cardID names a question's card on the page. Of several that were asked under
 // one id, each has its own: the time of asking tells them apart.
 func cardID(r *hub.Record) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", r.Conversation, r.ID, r.Asked.UnixNano()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d", r.Group, r.Conversation, r.ID, r.Asked.UnixNano()))
 	return "q" + hex.EncodeToString(sum[:8])
 }
 
@@ -167,8 +168,10 @@ func endingText(r *hub.Record) string {
 
 // waiting is what the page shows: the newest, and also those that somebody has
 // begun to answer.
-func (s *Server) waiting(also []string) map[string]any {
-	open, total := s.board.Waiting(math.MaxInt)
+func (s *Server) waiting(d Device, also []string) map[string]any {
+	open, _ := s.board.Waiting(math.MaxInt)
+	open = only(open, d.sees)
+	total := len(open)
 	list := slices.Clip(open[:min(maxCards, total)])
 	for _, r := range open[len(list):] {
 		if len(also) == 0 {
@@ -198,19 +201,19 @@ func (s *Server) waiting(also []string) map[string]any {
 	return map[string]any{"Title": title, "Cards": cards, "Total": total, "Count": count}
 }
 
-func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, _ Device) {
-	render(w, http.StatusOK, "page", s.waiting(nil))
+func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, d Device) {
+	render(w, http.StatusOK, "page", s.waiting(d, nil))
 }
 
-func (s *Server) showCards(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
 	also := strings.FieldsFunc(r.URL.Query().Get("also"), func(c rune) bool { return c == ',' })
-	render(w, http.StatusOK, "cards", s.waiting(also[:min(len(also), maxCards)]))
+	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)]))
 }
 
-func (s *Server) showHistory(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) showHistory(w http.ResponseWriter, r *http.Request, d Device) {
 	query := r.URL.Query().Get("q")
 	var cards []card
-	for _, rec := range s.board.Settled(query, 100) {
+	for _, rec := range s.board.SettledFor(query, 100, d.sees) {
 		cards = append(cards, cardOf(rec))
 	}
 	render(w, http.StatusOK, "history", map[string]any{"Query": query, "Records": cards})
@@ -224,14 +227,17 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device) {
 		return
 	}
 	revision, err := strconv.ParseUint(form.Get("revision"), 10, 64)
-	ref := hub.Ref{Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked")}
+	ref := hub.Ref{Group: form.Get("group"), Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked")}
 	if err != nil || revision == 0 || ref.ID == "" || ref.Fingerprint == "" {
 		fail(w, http.StatusBadRequest, "the form does not say which question it answers")
 		return
 	}
-	if form.Get("do") == "cancel" {
+	_, err = s.find(d, ref.Group, ref.Conversation, ref.ID)
+	switch {
+	case err != nil:
+	case form.Get("do") == "cancel":
 		_, err = s.board.Cancel(r.Context(), ref, d.Name)
-	} else {
+	default:
 		_, err = s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
 			return formAnswers(rec.Call, form)
 		}, d.Name)
@@ -245,15 +251,15 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device) {
 	case asJSON:
 		s.failed(w, err)
 	default:
-		s.formProblem(w, ref, form, err)
+		s.formProblem(w, d, ref, form, err)
 	}
 }
 
 // formProblem shows what was wrong, and the form with all that was filled in.
-func (s *Server) formProblem(w http.ResponseWriter, ref hub.Ref, form url.Values, err error) {
+func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form url.Values, err error) {
 	code, text := s.problem(err)
 	data := map[string]any{"Problem": text, "Card": nil}
-	if rec, err := s.board.Find(ref.Conversation, ref.ID); err == nil && rec.Open() {
+	if rec, err := s.find(d, ref.Group, ref.Conversation, ref.ID); err == nil && rec.Open() {
 		c := cardOf(rec)
 		if rec.Revision == ref.Revision && rec.Fingerprint() == ref.Fingerprint {
 			c.fill(form)

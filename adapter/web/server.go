@@ -335,7 +335,7 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusNotFound, clean.Line(err.Error())
 	case errors.Is(err, hub.ErrRevision):
 		return http.StatusPreconditionFailed, err.Error()
-	case errors.Is(err, hub.ErrForeign):
+	case errors.Is(err, hub.ErrForeign), errors.Is(err, errGroup):
 		return http.StatusForbidden, err.Error()
 	case errors.Is(err, hub.ErrNotAsker):
 		return http.StatusConflict, err.Error()

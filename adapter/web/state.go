@@ -63,6 +63,7 @@ func stateOf(r *hub.Record) state {
 // conversation is one as GET /conversations shows it.
 type conversation struct {
 	ID      string    `json:"id"`
+	Group   string    `json:"group,omitempty"`
 	Title   string    `json:"title"`
 	Agent   string    `json:"agent"`
 	Machine string    `json:"machine,omitempty"`
@@ -72,7 +73,7 @@ type conversation struct {
 }
 
 func conversationOf(r *hub.Record) conversation {
-	return conversation{r.Conversation, titleOf(r), r.Agent, r.Machine, r.Dir, stateOf(r), r.Asked.UTC()}
+	return conversation{r.Conversation, shownGroup(r), titleOf(r), r.Agent, r.Machine, r.Dir, stateOf(r), r.Asked.UTC()}
 }
 
 func titleOf(r *hub.Record) string {
@@ -87,6 +88,7 @@ func titleOf(r *hub.Record) string {
 
 // change is the data of a state_change event.
 type change struct {
+	Group        string `json:"group,omitempty"`
 	Conversation string `json:"conversation"`
 	Question     string `json:"question"`
 	// Card is the id of the question's card on the page.
@@ -113,7 +115,7 @@ func endingOf(r *hub.Record) *ending {
 }
 
 func changeOf(r *hub.Record) change {
-	return change{r.Conversation, r.ID, cardID(r), stateOf(r), endingOf(r)}
+	return change{shownGroup(r), r.Conversation, r.ID, cardID(r), stateOf(r), endingOf(r)}
 }
 
 // resultOf is the call's result in its dialect.

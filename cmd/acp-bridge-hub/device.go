@@ -38,7 +38,7 @@ func runDevice(ctx context.Context, o options, out io.Writer) error {
 	defer done()
 	switch o.args[1] {
 	case "add":
-		token, err := a.add(ctx, name, web.Can(o.can))
+		token, err := a.add(ctx, web.Device{Name: name, Can: web.Can(o.can), Groups: o.groups})
 		if err != nil {
 			return err
 		}
@@ -57,9 +57,20 @@ func runDevice(ctx context.Context, o options, out io.Writer) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, d := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", d.Name, d.Can, d.Added.Format(time.DateOnly))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.Can, d.Added.Format(time.DateOnly), groupsOf(d))
 	}
 	return w.Flush()
+}
+
+// groupsOf names the groups of a device.
+func groupsOf(d web.Device) string {
+	switch {
+	case d.Can == web.CanAdmin:
+		return "all groups"
+	case len(d.Groups) == 0:
+		return web.Owner
+	}
+	return strings.Join(d.Groups, ", ")
 }
 
 // runLogin prints a link that logs a browser in.
@@ -83,7 +94,7 @@ func runLogin(ctx context.Context, o options, out io.Writer) error {
 
 // admin is what a device command needs.
 type admin interface {
-	add(ctx context.Context, name string, can web.Can) (token string, err error)
+	add(ctx context.Context, d web.Device) (token string, err error)
 	remove(ctx context.Context, name string) error
 	list(ctx context.Context) ([]web.Device, error)
 }
@@ -122,8 +133,8 @@ func openAdmin(ctx context.Context, o options) (a admin, done func(), err error)
 // folder is a hub that does not run: its folder, or what it shares with others.
 type folder struct{ access *web.Access }
 
-func (f folder) add(_ context.Context, name string, can web.Can) (string, error) {
-	return f.access.Add(name, can)
+func (f folder) add(_ context.Context, d web.Device) (string, error) {
+	return f.access.Add(d.Name, d.Can, d.Groups...)
 }
 func (f folder) remove(_ context.Context, name string) error { return f.access.Remove(name) }
 func (f folder) list(context.Context) ([]web.Device, error)  { return f.access.List(), nil }
@@ -143,9 +154,9 @@ func newCaller(o options) (*caller, error) {
 	return &caller{strings.TrimSpace(string(address)), token}, nil
 }
 
-func (c *caller) add(ctx context.Context, name string, can web.Can) (string, error) {
+func (c *caller) add(ctx context.Context, d web.Device) (string, error) {
 	var reply struct{ Token string }
-	err := c.call(ctx, http.MethodPost, "/devices", web.Device{Name: name, Can: can}, &reply)
+	err := c.call(ctx, http.MethodPost, "/devices", d, &reply)
 	return reply.Token, err
 }
 

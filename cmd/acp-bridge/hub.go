@@ -21,6 +21,7 @@ import (
 // hubFlags say at which hub questions are, too.
 type hubFlags struct {
 	address, tokenFile string
+	group              string
 	url                *url.URL   // nil without a hub
 	others             []*url.URL // used when the first is gone
 }
@@ -32,6 +33,7 @@ func (h *hubFlags) flags(fs *flagSet) {
 
 func (h *hubFlags) tokenFlag(fs *flagSet) {
 	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: ACP_BRIDGE_HUB_TOKEN, or that of a hub here)")
+	fs.StringVar(&h.group, "hub-group", "", "`name` of the group at the hub whose questions they are (default: the first one of the token)")
 }
 
 // check reads the address.
@@ -67,7 +69,7 @@ func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger) *hublink.
 		return nil
 	}
 	token := func() (string, error) { return hublink.TokenOf(h.all(), h.tokenFile) }
-	return hublink.Start(d, hublink.Options{URL: h.url, Others: h.others, Token: token, Agent: agent, Logger: log})
+	return hublink.Start(d, hublink.Options{URL: h.url, Others: h.others, Group: h.group, Token: token, Agent: agent, Logger: log})
 }
 
 func hubLogger(s streams) *slog.Logger {

@@ -21,6 +21,7 @@ import (
 
 // hubQuestion is a question that waits at a hub, as GET /questions has it.
 type hubQuestion struct {
+	Group        string    `json:"group"`
 	Conversation string    `json:"conversation"`
 	ID           string    `json:"question"`
 	Kind         string    `json:"kind"`
@@ -97,7 +98,11 @@ func (o questionsOptions) atHub(ctx context.Context, s streams) error {
 // questions are those that wait, the newest first.
 func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
 	var reply struct{ Questions []json.RawMessage }
-	if err := h.call(ctx, http.MethodGet, "/questions", nil, &reply); err != nil {
+	path := "/questions"
+	if h.group != "" {
+		path += "?group=" + url.QueryEscape(h.group)
+	}
+	if err := h.call(ctx, http.MethodGet, path, nil, &reply); err != nil {
 		return nil, err
 	}
 	list := make([]*hubQuestion, len(reply.Questions))
@@ -194,7 +199,7 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 // refused.
 func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s streams) error {
 	c := q.call()
-	query := "?question=" + url.QueryEscape(q.ID) + "&revision=" + strconv.FormatUint(q.State.Revision, 10)
+	query := "?question=" + url.QueryEscape(q.ID) + "&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(firstOf(q.Group, "owner"))
 	path := "/conversations/" + url.PathEscape(q.Conversation)
 	data, given, err := o.answers.read(s)
 	if err != nil {

@@ -74,6 +74,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 		made.key, made.Asked = keyOf(made.talk(), made.ID, found.generation), found.asked
 		switch written, err := b.write(ctx, &made, nil); {
 		case err == nil:
+			b.count.asked()
 			return written, nil
 		case !errors.Is(err, jetstream.ErrConflict):
 			return nil, err

@@ -38,6 +38,7 @@ type Board struct {
 	unhear func()
 	done   sync.WaitGroup
 	ended  chan struct{} // closed when the store is no longer watched
+	count  counter
 
 	mu      sync.Mutex
 	records map[string]*Record // by key
@@ -260,6 +261,7 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 		_, waited := b.await(ctx, r.key, known+1) // who was first is about to be seen
 		return nil, errors.Join(err, waited)
 	case err != nil:
+		b.count.failed()
 		return nil, err
 	}
 	return b.await(ctx, r.key, revision)

@@ -169,6 +169,7 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End) (*Record, error
 		next.End = end
 		written, err := b.write(ctx, &next, r)
 		if err == nil {
+			b.count.ended(&next)
 			b.log.Info("question is settled", "conversation", r.Conversation, "question", r.ID, "outcome", end.Outcome, "by", end.By)
 			return written, nil
 		}

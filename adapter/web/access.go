@@ -21,6 +21,8 @@ const (
 	CanAnswer Can = "answer"
 	// CanAsk may ask, and see and take back what it asked.
 	CanAsk Can = "ask"
+	// CanMeasure may read the metrics and nothing else.
+	CanMeasure Can = "measure"
 	// CanAdmin may do everything, the devices included.
 	CanAdmin Can = "admin"
 )
@@ -103,8 +105,8 @@ func (a *Access) Add(name string, can Can, groups ...string) (token string, err 
 	if !deviceName.MatchString(name) || name == Owner {
 		return "", badf("device name %q: expected letters, digits, dots and dashes, and not %q", name, Owner)
 	}
-	if can != CanAnswer && can != CanAsk && can != CanAdmin {
-		return "", badf("a device can answer, ask or admin, not %q", can)
+	if can != CanAnswer && can != CanAsk && can != CanMeasure && can != CanAdmin {
+		return "", badf("a device can answer, ask, measure or admin, not %q", can)
 	}
 	if err := checkGroups(groups); err != nil {
 		return "", err

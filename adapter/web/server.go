@@ -1,5 +1,6 @@
 // Package web serves the questions of a hub over HTTP: JSON, server-sent events
-// and a page. Everything but GET /healthz and the login needs a credential.
+// and a page. Everything but GET /healthz, GET /readyz and the login
+// needs a credential.
 //
 //	access, err := web.OpenAccess(filepath.Join(dir, "access.json"), token)
 //	server := web.New(board, access, web.Options{Hosts: []string{"127.0.0.1"}})
@@ -90,6 +91,7 @@ func (s *Server) routes() {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(w, "ok")
 	})
+	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.HandleFunc("GET /login", s.showLogin)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
@@ -118,6 +120,7 @@ func (s *Server) routes() {
 		"GET /conversations/{id}/questions/{question}": {both, s.getQuestion},
 		"POST /conversations/{id}/questions/{question}/settle":   {ask, s.takeBack},
 		"POST /conversations/{id}/questions/{question}/received": {ask, s.received},
+		"GET /metrics":           {[]Can{CanMeasure}, s.metrics},
 		"GET /devices":           {nil, s.listDevices},
 		"POST /devices":          {nil, s.addDevice},
 		"DELETE /devices/{name}": {nil, s.removeDevice},

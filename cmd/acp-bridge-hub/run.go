@@ -24,7 +24,7 @@ browser, on a phone, or with a script.
 
 Usage: acp-bridge-hub [FLAGS]                      start the hub
        acp-bridge-hub login [--device NAME]        print a link that logs a browser in
-       acp-bridge-hub device add NAME [--can answer|ask|admin] [--group NAME]…
+       acp-bridge-hub device add NAME [--can answer|ask|measure|admin] [--group NAME]…
        acp-bridge-hub device list
        acp-bridge-hub device remove NAME
 
@@ -98,7 +98,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
 	fs.StringVar(&o.device, "device", "owner", "with login: the `name` of the device that logs in")
-	fs.StringVar(&o.can, "can", "answer", "with device add: what it may do, answer, ask or admin")
+	fs.StringVar(&o.can, "can", "answer", "with device add: what it may do, answer, ask, measure or admin")
 	fs.Func("group", "with device add: `name` of a group whose questions it asks, sees and answers (default: owner); may be repeated", func(v string) error {
 		o.groups = append(o.groups, v)
 		return nil

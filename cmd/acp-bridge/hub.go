@@ -33,7 +33,7 @@ func (h *hubFlags) flags(fs *flagSet) {
 
 func (h *hubFlags) tokenFlag(fs *flagSet) {
 	fs.StringVar(&h.tokenFile, "hub-token-file", "", "`file` with its token (default: ACP_BRIDGE_HUB_TOKEN, or that of a hub here)")
-	fs.StringVar(&h.group, "hub-group", "", "`name` of the group at the hub whose questions they are (default: the first one of the token)")
+	fs.StringVar(&h.group, "group", "", "`name` of the group at the hub whose questions they are (default: the first one of the token)")
 }
 
 // check reads the address.

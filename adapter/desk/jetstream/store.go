@@ -172,6 +172,9 @@ func pause(ctx context.Context, d time.Duration) {
 // Shared reports whether other processes may have the bucket, too.
 func (s *Store) Shared() bool { return s.shared }
 
+// Connected reports whether there is a connection to the server now.
+func (s *Store) Connected() bool { return s.conn.IsConnected() }
+
 // Tell sends something to all processes that have the bucket and listen, see
 // [Store.Hear]. It is kept nowhere and may get lost.
 func (s *Store) Tell(data []byte) error {

@@ -29,6 +29,8 @@ import (
 // Record is a question call as it is kept. Records that the board hands out are
 // shared: nobody changes them.
 type Record struct {
+	// Version is that of the way it is written; 0 is the first one.
+	Version int `json:"version,omitempty"`
 	// Group is whose question it is; empty is the owner's own. Conversations of
 	// two groups are two, also if they have one name.
 	Group        string `json:"group,omitempty"`
@@ -62,6 +64,7 @@ type Record struct {
 
 	key  string
 	hash string // of what is asked
+	rest rest   // nil if all of it is known
 }
 
 // End is how a question ended.
@@ -78,6 +81,8 @@ type End struct {
 	Consumed  time.Time `json:"consumed,omitzero"`
 	// Undelivered says why the asker can never have it.
 	Undelivered string `json:"undelivered,omitempty"`
+
+	rest rest
 }
 
 // Receipt says how far an outcome has got: accepted, delivered, consumed or
@@ -181,16 +186,6 @@ func (e *SettledError) Unwrap() error { return ErrSettled }
 // same reports whether an outcome is this one, given again by the same person.
 func (e *End) same(o *End) bool {
 	return e.Outcome == o.Outcome && e.By == o.By && e.By != "" && reflect.DeepEqual(e.Answers, o.Answers)
-}
-
-func (r *Record) encode() []byte { return clean.JSON(r) }
-
-func decode(key string, value []byte, revision uint64) (*Record, error) {
-	r := &Record{key: key, Revision: revision}
-	if err := json.Unmarshal(value, r); err != nil {
-		return nil, fmt.Errorf("record %q: %w", key, err)
-	}
-	return r, nil
 }
 
 // fingerprint covers all that is asked. Leave for one thing is no leave for

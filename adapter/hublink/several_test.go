@@ -127,3 +127,19 @@ func TestTokenOfSeveral(t *testing.T) {
 	_, err = hublink.ParseURLs("http://127.0.0.1:7717,")
 	require.Error(t, err)
 }
+
+// Questions are those of the group that the link names, all the way.
+func TestGroupOfALink(t *testing.T) {
+	h := newHubs(t)
+	board := h.start(t.TempDir())
+	var d desk.Desk
+	l := hublink.Start(&d, hublink.Options{URL: h.url, Group: "web", Token: func() (string, error) { return token, nil }})
+	t.Cleanup(l.Close)
+	ticket := ask(t, &d, "toolu_1_x")
+	r := await(t, board, (*hub.Record).Open)
+	require.Equal(t, "web", r.Group)
+	ticket.Settle(yes, "editor")
+	r = await(t, board, func(r *hub.Record) bool { return !r.Open() })
+	require.Equal(t, "web", r.Group)
+	require.Equal(t, "editor", r.End.By)
+}

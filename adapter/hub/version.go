@@ -1,0 +1,74 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// version is that of the records that are written. A field more needs no new one:
+// hubs that do not know it keep it as it is. One that must not be passed over
+// does, and older hubs leave such records alone.
+const version = 1
+
+// rest is what a record has beyond what this hub knows of, in the words of the
+// hub that wrote it.
+type rest map[string]json.RawMessage
+
+func decode(key string, value []byte, revision uint64) (*Record, error) {
+	r := &Record{key: key, Revision: revision}
+	strict := json.NewDecoder(bytes.NewReader(value))
+	strict.DisallowUnknownFields()
+	if strict.Decode(r) == nil && r.Version <= version {
+		return r, nil
+	}
+	r = &Record{key: key, Revision: revision}
+	if err := json.Unmarshal(value, r); err != nil {
+		return nil, fmt.Errorf("record %q: %w", key, err)
+	}
+	if r.Version > version {
+		return nil, fmt.Errorf("record %q: expected version %d at most, got %d: a newer hub wrote it", key, version, r.Version)
+	}
+	if err := json.Unmarshal(value, &r.rest); err != nil {
+		return nil, fmt.Errorf("record %q: %w", key, err)
+	}
+	if r.End != nil {
+		if err := json.Unmarshal(r.rest["end"], &r.End.rest); err != nil {
+			return nil, fmt.Errorf("record %q: %w", key, err)
+		}
+		forget(r.End.rest, reflect.TypeFor[End]())
+	}
+	return r, nil
+}
+
+// encode writes a record. What is asked never changes: of a record with more in
+// it than this hub knows, all but the end stays as it was written.
+func (r *Record) encode() []byte {
+	if r.rest == nil {
+		return clean.JSON(r)
+	}
+	all := maps.Clone(r.rest)
+	delete(all, "end")
+	if r.End != nil {
+		var end rest
+		_ = json.Unmarshal(clean.JSON(r.End), &end) // what was just written
+		for name, value := range r.End.rest {
+			end[name] = value
+		}
+		all["end"] = clean.JSON(end)
+	}
+	return clean.JSON(all)
+}
+
+// forget drops the fields that a type has.
+func forget(m rest, t reflect.Type) {
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		delete(m, name)
+	}
+}

@@ -98,9 +98,14 @@ func openAccess(ctx context.Context, o options, store *jetstream.Store, token st
 	return web.OpenShared(ctx, shared, token, log)
 }
 
-// endTime is how long the end of the hub waits for requests that are under way.
-// Writes take a millisecond.
-const endTime = 200 * time.Millisecond
+const (
+	// endTime is how long the end of the hub waits for requests that are under
+	// way. A write takes a millisecond, and some seconds where a cluster elects a
+	// leader.
+	endTime = 25 * time.Second
+	// replyTime is how long what was replied may take to be sent.
+	replyTime = 200 * time.Millisecond
+)
 
 func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Server, board *hub.Board, log *slog.Logger) error {
 	h := &http.Server{
@@ -125,9 +130,15 @@ func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Serve
 	server.Close()
 	// What is being answered is answered; connections on which nothing was asked
 	// yet are not waited for.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	grace, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	if h.Shutdown(grace) != nil {
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.Shutdown(grace) }() // no new ones from now on
+	drain, drained := context.WithTimeout(grace, endTime)
+	defer drained()
+	server.Drain(drain)
+	time.AfterFunc(replyTime, cancel)
+	if <-stopped != nil {
 		h.Close()
 	}
 	return err

@@ -27,7 +27,7 @@ type hubFlags struct {
 }
 
 func (h *hubFlags) flags(fs *flagSet) {
-	fs.fromEnv(&h.address, "hub", hubEnv, "`URL[,URL…]` of an acp-bridge-hub that questions are put to, too; the next where one is gone")
+	fs.fromEnv(&h.address, "hub", hubEnv, "`URL[,URL]` of an acp-bridge-hub that questions are put to, too; the next where one is gone")
 	h.tokenFlag(fs)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/adapter/internal/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/netfault"
 )
 
 // elsewhere starts a server, and a proxy in front of it.

@@ -7,6 +7,25 @@
 // becomes updates, in order and once; what it asks becomes permission requests,
 // forms or messages.
 //
+// # What an editor may say about a session
+//
+// session/new, load, resume and fork take in _meta: systemPrompt (a text, or an
+// object with append), disableBuiltInTools, additionalRoots, and in
+// claudeCode.options model, effort, agent, agents, systemPrompt, tools,
+// allowedTools, disallowedTools, additionalDirectories, env, mcpServers,
+// strictMcpConfig, settings, settingSources, plugins, betas, fallbackModel,
+// maxTurns, maxBudgetUsd and maxThinkingTokens. Other options are passed over.
+//
+// The mode that asks for nothing is on offer only if [Options.Args] allow it, and
+// neither settings nor sub-agents of the editor's may choose it. What else of these
+// could let Claude Code act without asking is not used without
+// [Options.TrustEditor], and the user is told so in the first turn: allowedTools,
+// plugins, settingSources that leave some of the user's settings out, in settings
+// (an object, its text, or a file) and agents all that is not known to only narrow
+// or tune (hooks, permissions.allow and others), and in env all but models, limits,
+// language and the editor's own key. Folders and MCP servers count either way: ACP
+// itself lets an editor bring them.
+//
 // # Forms of MCP servers
 //
 // An editor with elicitation.form gets the server's schema as Claude Code passes

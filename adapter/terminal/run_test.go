@@ -73,9 +73,11 @@ func TestResizeLeavesNoCopy(t *testing.T) {
 					c.Resizes(size.w, size.h)
 					c.wait("the new size", func(s string) bool { return strings.HasSuffix(s, at(t, j, size.w, size.h, tc.keys)) })
 				}
-				s := c.Wait("the last size", func(ttytest.Screen) bool { return true })
-				require.Equal(t, 1, strings.Count(s.History+s.Text, "SQLite"), "%s%s", s.History, s.Text)
-				require.Equal(t, 1, strings.Count(s.History+s.Text, "Which"), "%s%s", s.History, s.Text)
+				// It may be drawn once more; a copy that has scrolled away stays.
+				c.Wait("the question, once", func(s ttytest.Screen) bool {
+					all := s.History + s.Text
+					return strings.Count(all, "SQLite") == 1 && strings.Count(all, "Which") == 1
+				})
 				c.Sends("\x03")
 				c.end()
 			})

@@ -174,6 +174,7 @@ func FuzzSkim(f *testing.F) {
 	f.Add([]byte(`{"id":1,"method":"m","params":{"id":2}}`), 5)
 	f.Add([]byte(`{"a":"\"id\":3","result":[{"id":4}],"id":"x"}`), 20)
 	f.Add([]byte(`{"a":{"id":3,"b":[{"id":4}]},"a":1,"id":{"id":5}}`), 20)
+	f.Add([]byte("{\"id\"\n\n:1,\"method\":\n\"m\"}"), 5)
 	f.Fuzz(func(t *testing.T, object []byte, at int) {
 		at = min(max(at, 0), len(object))
 		pieces := skimmer{paths: []string{"id", "a.id"}}

@@ -74,7 +74,7 @@ func (s *skimmer) feed(b []byte) {
 				s.token = s.token[:0]
 				s.set("")
 			}
-		case ' ', '\t', '\r':
+		case ' ', '\t', '\r', '\n':
 		default:
 			s.keep(c)
 		}

@@ -254,14 +254,20 @@ func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
 	require.Equal(t, "PostgreSQL", o.Answers[0].Selected[0])
 }
 
+// askIn asks in another session.
+func askIn(t *testing.T, d *desk.Desk, session, id string) {
+	t.Helper()
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Q?"}}}})
+	require.NoError(t, err)
+	t.Cleanup(ticket.Leave)
+}
+
 func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, "wrong")
 	ask(t, d, "toolu_1")
-	ask2, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "other", ID: "toolu_2", Questions: []convert.Question{{Text: "Q?"}}}})
-	require.NoError(t, err)
-	t.Cleanup(ask2.Leave)
+	askIn(t, d, "other", "toolu_2")
 	require.Eventually(t, func() bool { return out.count("401") > 0 }, patience, time.Millisecond)
 	require.NoError(t, d.Answer(desk.Ref{Session: "other", ID: "toolu_2"}, []convert.Answer{{Text: "x"}}, "editor"))
 	l.Close()
@@ -279,9 +285,7 @@ func TestACredentialThatMayNotAsk(t *testing.T) {
 	require.NoError(t, err)
 	l := h.link(d, out, phone)
 	ticket := ask(t, d, "toolu_1")
-	other, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "other", ID: "toolu_2", Questions: []convert.Question{{Text: "Q?"}}}})
-	require.NoError(t, err)
-	t.Cleanup(other.Leave)
+	askIn(t, d, "other", "toolu_2")
 	require.Eventually(t, func() bool { return out.count("may not ask") > 0 }, patience, time.Millisecond)
 	o, here := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
 	require.True(t, here)
@@ -304,9 +308,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	l := h.link(d, out, bot)
 	ask(t, d, "toolu_1a")
 	require.Eventually(t, func() bool { return out.count("does not take") == 1 }, patience, time.Millisecond)
-	other, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "mine", ID: "toolu_2b", Questions: []convert.Question{{Text: "Q?"}}}})
-	require.NoError(t, err)
-	t.Cleanup(other.Leave)
+	askIn(t, d, "mine", "toolu_2b")
 	await(t, board, func(r *hub.Record) bool { return r.Conversation == "mine" })
 	l.Close()
 	require.Equal(t, 1, out.count("level=WARN"), out.b.String())

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -93,10 +94,9 @@ func (p *painter) partIs(x *part, state string, more object) {
 	p.s.out.UpdateOf(x.within, object{"sessionUpdate": "subagent_update", "sessionId": x.id, "state": merged(object{"state": state}, more)})
 }
 
+// merged is a with what b has.
 func merged(a, b object) object {
-	for k, v := range b {
-		a[k] = v
-	}
+	maps.Copy(a, b)
 	return a
 }
 

@@ -157,13 +157,14 @@ func (p *painter) partAsks(id, request string) {
 	}
 }
 
-// partHears notes that a request of a part has its answer.
-func (p *painter) partHears(id, request string) {
+// partHears notes that a request of a part is over. With an answer the part goes
+// on; without one it most likely ends, see [painter.partWorks].
+func (p *painter) partHears(id, request string, answered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if x := p.parts[id]; x != nil && x.waits[request] {
 		delete(x.waits, request)
-		if len(x.waits) == 0 {
+		if len(x.waits) == 0 && answered {
 			p.partIs(x, partRuns, nil)
 		}
 	}

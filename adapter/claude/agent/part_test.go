@@ -188,6 +188,28 @@ func TestSubAgentWorksOnWithoutItsRequest(t *testing.T) {
 	require.Equal(t, []string{"running explore", "requires_action", "running", "idle end_turn"}, states)
 }
 
+// A sub-agent whose request was cancelled with the turn does not look as if it
+// went on.
+func TestSubAgentIsCancelledWithItsRequest(t *testing.T) {
+	for name, tool := range map[string]ct.Block{
+		"permission": ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil), "question": ct.Question("toolu_b", which),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, _ := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(tool))), ct.Text("done")}))
+			e.initialize(subAgents)
+			s := e.open(t.TempDir())
+			turn := e.prompt(s, "go")
+			e.next()
+			e.cancel(s)
+			turn.ends(acp.StopReasonCancelled)
+			e.call(acp.AgentMethodSessionClose, fmt.Sprintf(`{"sessionId":%q}`, s))
+			lines := strings.Join(partLines(e, s), "\n")
+			require.Equal(t, 1, strings.Count(lines, child+" is running"), lines)
+			require.Equal(t, 1, strings.Count(lines, child+" is idle"), lines)
+		})
+	}
+}
+
 // Without the CLI's word for it, the call that began a sub-agent is drawn like any
 // other, before what it does.
 func TestSubAgentThatIsNotAnnounced(t *testing.T) {

@@ -49,7 +49,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 	markSubAgent(&request, t.ToolName, who)
 	p.painter.partAsks(who.Session, t.RequestID)
 	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
-		p.painter.partHears(who.Session, t.RequestID)
+		p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
 		p.reply(t.RequestID, p.s.decide(t, who.Session, choices, response, err))
 	})
 }
@@ -70,7 +70,7 @@ func (p *pump) question(t claude.ToolRequest) {
 	p.painter.asked(t.ToolUseID)
 	p.painter.partAsks(call.SubAgent.Session, t.RequestID)
 	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
-		p.painter.partHears(call.SubAgent.Session, t.RequestID)
+		p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
 		if o.Status == convert.Disconnected && t.AgentID == "" {
 			p.s.leaveOpen(t.ToolUseID)
 		}

@@ -264,7 +264,19 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 		b.count.failed()
 		return nil, err
 	}
-	return b.await(ctx, r.key, revision)
+	return b.written(ctx, r, revision)
+}
+
+// written returns a record as it was written, once the board has seen it. What
+// others have made of it by then is not what the writer did.
+func (b *Board) written(ctx context.Context, r *Record, revision uint64) (*Record, error) {
+	seen, err := b.await(ctx, r.key, revision)
+	if err != nil || seen.Revision == revision {
+		return seen, err
+	}
+	own := *r
+	own.Revision = revision
+	return &own, nil
 }
 
 // writes notes that a value is on its way, or no longer. Of two for one key, the

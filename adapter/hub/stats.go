@@ -1,10 +1,12 @@
 package hub
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"sync"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -84,6 +86,9 @@ func (b *Board) Stats() Stats {
 	s.Waited = append(make([]uint64, 0, len(WaitBounds())+1), s.Waited...)
 	return s
 }
+
+// Engine tells of what keeps the questions.
+func (b *Board) Engine(ctx context.Context) (jetstream.Engine, error) { return b.store.Engine(ctx) }
 
 // Ready says why the board cannot be used now, or nil.
 func (b *Board) Ready() error {

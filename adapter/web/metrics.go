@@ -20,18 +20,22 @@ var errClosing = errors.New("the hub is closing")
 // ready says whether this hub can be used now: whoever spreads requests over
 // several leaves one out that cannot.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	err := s.board.Ready()
-	select {
-	case <-s.closed:
-		err = errClosing
-	default:
-	}
-	if err != nil {
+	if err := s.isReady(); err != nil {
 		fail(w, http.StatusServiceUnavailable, "%s", err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	fmt.Fprintln(w, "ready")
+}
+
+// isReady says why the hub cannot be used now, or nil.
+func (s *Server) isReady() error {
+	select {
+	case <-s.closed:
+		return errClosing
+	default:
+		return s.board.Ready()
+	}
 }
 
 // metrics writes what is counted in the text format of Prometheus. There is no

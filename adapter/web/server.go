@@ -46,6 +46,8 @@ type Options struct {
 	Hosts []string
 	// Secure is set where the hub is reached by https.
 	Secure bool
+	// Version is that of the program, for its operator.
+	Version string
 	// Logger gets what goes wrong; nil discards it.
 	Logger *slog.Logger
 }
@@ -61,6 +63,7 @@ type Server struct {
 	closed chan struct{}
 	once   sync.Once
 	body   time.Duration // how long a body may take
+	since  time.Time     // it was made
 
 	mu       sync.Mutex
 	active   int           // requests that are under way
@@ -74,6 +77,7 @@ func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
 		board: board, access: access, opts: o, log: o.Logger, mux: http.NewServeMux(),
 		hosts: map[string]bool{"localhost": true}, closed: make(chan struct{}), failures: map[string]*failure{}, body: bodyTime,
+		since: time.Now().UTC().Truncate(time.Second),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -157,6 +161,7 @@ func (s *Server) routes() {
 		"POST /conversations/{id}/questions/{question}/settle":   {ask, s.takeBack},
 		"POST /conversations/{id}/questions/{question}/received": {ask, s.received},
 		"GET /metrics":           {[]Can{CanMeasure}, s.metrics},
+		"GET /status":            {[]Can{CanMeasure}, s.status},
 		"GET /devices":           {nil, s.listDevices},
 		"POST /devices":          {nil, s.addDevice},
 		"DELETE /devices/{name}": {nil, s.removeDevice},

@@ -75,12 +75,7 @@ func groupsOf(d web.Device) string {
 
 // runLogin prints a link that logs a browser in.
 func runLogin(ctx context.Context, o options, out io.Writer) error {
-	if unlock, err := lock(filepath.Join(o.data, lockName)); err == nil {
-		// Whatever is at its address now is something else, and gets no token.
-		unlock()
-		return errors.New("the hub does not run: start it with acp-bridge-hub")
-	}
-	c, err := newCaller(o)
+	c, err := callRunning(o)
 	if err != nil {
 		return err
 	}
@@ -90,6 +85,21 @@ func runLogin(ctx context.Context, o options, out io.Writer) error {
 	}
 	_, err = fmt.Fprintln(out, loginLink(c.address, reply.Code))
 	return err
+}
+
+// callRunning returns the hub of the folder if it runs. If it does not, whatever
+// is at its address now is something else, and gets no token.
+func callRunning(o options) (*caller, error) {
+	unlock, err := lock(filepath.Join(o.data, lockName))
+	switch {
+	case err == nil:
+		unlock()
+	case errors.Is(err, errLocked):
+		return newCaller(o)
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	return nil, fmt.Errorf("the hub does not run with the folder %s: start it with acp-bridge-hub", o.data)
 }
 
 // admin is what a device command needs.
@@ -185,12 +195,15 @@ func (c *caller) call(ctx context.Context, method, path string, body, into any) 
 	req.Header.Set("Content-Type", "application/json")
 	reply, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("the hub cannot be reached: %w", err)
+		return fmt.Errorf("the hub at %s cannot be reached: %w", c.address, reason(err))
 	}
 	defer reply.Body.Close()
 	data, err = io.ReadAll(io.LimitReader(reply.Body, 1<<20))
 	if err != nil {
 		return err
+	}
+	if reply.StatusCode == http.StatusUnauthorized {
+		return fmt.Errorf("the hub at %s does not take this token: it was started with another --token-file", c.address)
 	}
 	if reply.StatusCode != http.StatusOK {
 		var said struct{ Error string }
@@ -201,4 +214,13 @@ func (c *caller) call(ctx context.Context, method, path string, body, into any) 
 		return nil
 	}
 	return json.Unmarshal(data, into)
+}
+
+// reason is what went wrong in a request, without the request.
+func reason(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asAsker) != "" {
 		playAsker()
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"acp-bridge-hub": main})
 }
 
 // process is a hub in a process of its own.

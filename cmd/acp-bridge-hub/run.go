@@ -23,6 +23,7 @@ const usage = `acp-bridge-hub keeps the questions of agents until somebody answe
 browser, on a phone, or with a script.
 
 Usage: acp-bridge-hub [FLAGS]                      start the hub
+       acp-bridge-hub status [--json]              say how the hub of this machine is
        acp-bridge-hub login [--device NAME]        print a link that logs a browser in
        acp-bridge-hub device add NAME [--can answer|ask|measure|admin] [--group NAME]…
        acp-bridge-hub device list
@@ -44,6 +45,7 @@ type options struct {
 	verbose                 bool
 	// Of the other commands.
 	device, can string
+	json        bool
 	groups      []string
 	args        []string
 }
@@ -57,6 +59,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		switch {
 		case len(o.args) == 0:
 			err = serve(ctx, o, errOut)
+		case o.args[0] == "status" && len(o.args) == 1:
+			err = runStatus(ctx, o, out)
 		case o.args[0] == "login" && len(o.args) == 1:
 			err = runLogin(ctx, o, out)
 		case o.args[0] == "device" && len(o.args) > 1:
@@ -97,6 +101,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
+	fs.BoolVar(&o.json, "json", false, "with status: as JSON")
 	fs.StringVar(&o.device, "device", "owner", "with login: the `name` of the device that logs in")
 	fs.StringVar(&o.can, "can", "answer", "with device add: what it may do, answer, ask, measure or admin")
 	fs.Func("group", "with device add: `name` of a group whose questions it asks, sees and answers (default: owner); may be repeated", func(v string) error {

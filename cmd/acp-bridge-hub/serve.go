@@ -68,7 +68,7 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	}
 	defer board.Close()
 	address, hosts := addressOf(o, listener.Addr())
-	server := web.New(board, access, web.Options{Hosts: hosts, Secure: o.tlsCert != "", Logger: log})
+	server := web.New(board, access, web.Options{Hosts: hosts, Secure: o.tlsCert != "", Version: version(), Logger: log})
 	if o.notify != "" {
 		go (&notifier{url: o.notify, click: address, text: o.notifyText, log: log}).run(ctx, board)
 	}
@@ -213,11 +213,11 @@ func lock(name string) (unlock func(), err error) {
 	if err := tryLock(f); err != nil {
 		f.Close()
 		if errors.Is(err, errLocked) {
-			return nil, fmt.Errorf("a hub with this folder is running: %s", filepath.Dir(name))
+			return nil, fmt.Errorf("%w: %s", errLocked, filepath.Dir(name))
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return func() { f.Close() }, nil
 }
 
-var errLocked = errors.New("locked")
+var errLocked = errors.New("a hub with this folder is running")

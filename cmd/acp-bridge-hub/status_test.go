@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+)
+
+func TestStatusText(t *testing.T) {
+	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+	st := web.Status{
+		Version: "v1.2.3", Since: now.Add(-26*time.Hour - 3*time.Minute), Ready: false, Problem: "there is no connection to NATS",
+		Engine: jetstream.Engine{
+			Server: "n1", Cluster: "hubs", Leader: "n1", Replicas: 3, Values: 12, Bytes: 5 << 20,
+			Peers: []jetstream.Peer{{Name: "n2", Lag: 7}, {Name: "n3", Offline: true}},
+		},
+		Open: 3, Gone: 1, Oldest: now.Add(-72 * time.Hour), Asked: 10, Answered: 6, Ended: 1, Failed: 2, Streams: 4, Devices: 2,
+		Groups: []string{"api", "owner", strings.Repeat("long-", 20)},
+	}
+	got := statusText("https://hub.example", st, now)
+	require.Equal(t, `address   https://hub.example
+version   v1.2.3, started 26h3m ago
+ready     no: there is no connection to NATS
+engine    NATS cluster hubs by server n1, 12 questions, 5 MiB
+          1 of 3 replicas in sync, leader n1
+          n2: 7 writes behind
+          n3: offline
+open      3 (the oldest for 3d), 1 without an asker
+started   10 asked, 6 answered, 1 ended otherwise, 2 writes failed
+streams   4
+devices   2
+groups    api, owner, long-long-long-long-long-long-long-long-long-long-long-lo…
+`, got)
+	for _, line := range strings.Split(got, "\n") {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), statusWidth)
+	}
+}
+
+// The hub of a cluster tells of its servers.
+func TestStatusOfACluster(t *testing.T) {
+	servers, addresses := cluster(t)
+	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
+	status := func() (st web.Status) {
+		var out, errOut bytes.Buffer
+		require.Equal(t, exitOK, run(t.Context(), []string{"status", "--json", "--data", p.dir}, &out, &errOut), errOut.String())
+		require.NoError(t, json.Unmarshal(out.Bytes(), &st))
+		return st
+	}
+	var st web.Status
+	require.Eventually(t, func() bool { st = status(); return st.Engine.InSync() == 3 }, 3*time.Minute, 50*time.Millisecond)
+	require.True(t, st.Ready)
+	require.Equal(t, "hubs", st.Engine.Cluster)
+	require.Contains(t, []string{"n0", "n1", "n2"}, st.Engine.Leader)
+	require.Len(t, st.Engine.Peers, 2)
+	// A server that follows goes, and that is seen.
+	for _, s := range servers {
+		if name := s.Name(); name != st.Engine.Leader && name != st.Engine.Server {
+			s.Shutdown()
+			s.WaitForShutdown()
+			require.Eventually(t, func() bool { return status().Engine.InSync() == 2 }, 3*time.Minute, 50*time.Millisecond)
+			break
+		}
+	}
+}

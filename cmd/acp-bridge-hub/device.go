@@ -149,19 +149,24 @@ func (f folder) add(_ context.Context, d web.Device) (string, error) {
 func (f folder) remove(_ context.Context, name string) error { return f.access.Remove(name) }
 func (f folder) list(context.Context) ([]web.Device, error)  { return f.access.List(), nil }
 
-// caller is a hub that runs.
-type caller struct{ address, token string }
+// caller is a hub that runs. It is known by its certificate, whose names are those
+// by which others call it.
+type caller struct {
+	address, token string
+	client         *http.Client
+}
 
 func newCaller(o options) (*caller, error) {
 	token, err := ownerToken(o)
 	if err != nil {
 		return nil, err
 	}
-	address, err := os.ReadFile(filepath.Join(o.data, addressName))
+	data, err := os.ReadFile(filepath.Join(o.data, addressName))
 	if err != nil {
 		return nil, fmt.Errorf("the hub has not been started yet: %w", err)
 	}
-	return &caller{strings.TrimSpace(string(address)), token}, nil
+	address, certificate, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	return &caller{address, token, clientFor(certificate)}, nil
 }
 
 func (c *caller) add(ctx context.Context, d web.Device) (string, error) {
@@ -193,7 +198,7 @@ func (c *caller) call(ctx context.Context, method, path string, body, into any) 
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
-	reply, err := http.DefaultClient.Do(req)
+	reply, err := c.client.Do(req)
 	if err != nil {
 		return fmt.Errorf("the hub at %s cannot be reached: %w", c.address, reason(err))
 	}

@@ -165,7 +165,11 @@ func addressOf(o options, listening net.Addr) (address string, hosts []string) {
 
 // announce says where the hub is, to people and to the other commands.
 func announce(o options, address string, access *web.Access, errOut io.Writer) error {
-	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(address+"\n"), 0o600); err != nil {
+	certificate, err := fingerprint(o)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(address+"\n"+certificate+"\n"), 0o600); err != nil {
 		return err
 	}
 	code, err := access.Code(web.Owner)

@@ -146,6 +146,11 @@ func TestTLS(t *testing.T) {
 	reply.Body.Close()
 	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
 	require.True(t, reply.Cookies()[0].Secure)
+	// The commands of this machine know the hub by its certificate, not by a name.
 	var out bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"status", "--data", p.dir}, &out, &out), out.String())
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, addressName), []byte(p.address+"\n"+strings.Repeat("0", 64)+"\n"), 0o600))
+	require.Equal(t, exitFailed, run(t.Context(), []string{"status", "--data", p.dir}, io.Discard, &out))
+	require.Contains(t, out.String(), "not the certificate that the hub was started with")
 	require.Equal(t, exitFailed, run(context.Background(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", "no", "--tls-key", "no"}, io.Discard, &out))
 }

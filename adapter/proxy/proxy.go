@@ -16,6 +16,35 @@
 // two that are in one piece, from the buffer into which they were read. A peer
 // that does not read stops the other one, as if there were a pipe between them.
 // Lines of the proxy's own go between others and wait for nobody.
+//
+// # Agents that were run
+//
+// Each came from npm and had a stand-in for its model, on 15 November 2026, with
+// an editor that has forms and with one that has none:
+//
+//	.ci/agents/install .cache/agents longer
+//	ACP_BRIDGE_REAL_AGENTS=$PWD/.cache/agents ACP_BRIDGE_REAL_AGENTS_LONGER=1 go test ./adapter/proxy -run TestReal
+//
+// The first six are in every build. In all of them session/cancel, and the death
+// of the agent, end an open question.
+//
+//	agent                   version   asks by                     several  own words  dismissed
+//	Grok Build              1.0.41    _x.ai/ask_user_question     yes      yes        the model is told
+//	Kimi Code               2.1.0     a form                      yes      takes none the model is told
+//	Qwen Code               0.24.4    a permission of its own     yes      yes        its turn ends
+//	Codex (codex-acp)       2.6.0     a form                      has none yes        the model is told
+//	goose                   1.52.0    our tool                    yes      yes        the model is told
+//	OpenCode                1.18.33   its HTTP API                yes      yes        its turn ends
+//	Gemini CLI              0.61.0    our tool                    yes      yes        the model is told
+//	Copilot CLI             1.0.102   our tool                    yes      yes        the model is told
+//	Claude (claude-agent-acp) 0.99.1  a form                      yes      yes        the model is told
+//	nanocoder               1.30.0    a permission request        –        takes none the model is told
+//	Kilo                    7.7.7     its HTTP API                yes      yes        its turn ends
+//	Droid                   0.215.0   our tool                    yes      yes        the model is told
+//
+// All but nanocoder asked two questions in one call. Where an agent takes no own
+// words, Other is not offered. An agent's HTTP API is there only where the proxy
+// has started it: not with [Chain] and [Relay].
 package proxy
 
 import (

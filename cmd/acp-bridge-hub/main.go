@@ -1,5 +1,3 @@
-// Command acp-bridge-hub is the place where the questions of many agents wait
-// for a person. See acp-bridge-hub --help.
 package main
 
 import (

@@ -52,7 +52,8 @@ func serving() command {
 		name: "serve", args: "[-- CLAUDE-ARGUMENTS]",
 		summary: "speak ACP with an editor; the same without a command",
 		about: "Run Claude Code for an editor that speaks ACP on stdin and stdout, and ask its questions there: " +
-			"as a form, as a permission request, or in the conversation, by what the editor can show. Arguments after -- go to Claude Code.",
+			"as a form, as a permission request, or in the conversation, by what the editor can show (acp-bridge help asking). Arguments after -- go to Claude Code, and so does the editor's environment: " +
+			"ANTHROPIC_MODEL and the like work as they do in a terminal.",
 		examples: []example{
 			{"acp-bridge", "what an editor starts"},
 			{"acp-bridge --ask message", "an editor that does not show the options"},
@@ -113,7 +114,7 @@ func talking() []command {
 		other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]"},
 		summary: "list, show, answer or clear questions that wait",
 		about: "List the questions that wait in .acp-bridge of this directory, show one of them in full, answer it in the terminal, or remove it " +
-			"(all with --all). The first answer stands, and is used once. With --hub the same for what waits at a hub, where an id is given whole; " +
+			"(all with --all). The first answer stands, and is used once. Only files that your own acp-bridge wrote count. With --hub the same for what waits at a hub, where an id is given whole; " +
 			"without one, and with several waiting, choose in the terminal.",
 		examples: []example{
 			{"acp-bridge questions", ""},
@@ -135,7 +136,8 @@ func talking() []command {
 	}, {
 		name: "proxy", args: "-- AGENT [ARGUMENTS]", summary: "run any ACP agent in an editor, its questions included",
 		about: "Stand between an editor and any ACP agent. All passes as it is, but for the agent's questions, which are asked as acp-bridge asks those of Claude Code. " +
-			"Agents that cannot ask get a tool for it.",
+			"Agents that cannot ask get a tool for it. acp-bridge doctor --agents says what is known of each; one that is not listed gets forms, and vendors' questions by their shape; " +
+			"--tool gives any agent our tool. With --chain, and with an agent that somebody else starts, there is no HTTP API: OpenCode and Kilo cannot be answered there.",
 		examples: []example{
 			{"acp-bridge proxy -- gemini --acp", "what the editor starts"},
 			{"acp-bridge doctor --editor zed --agent gemini", "the settings for that"},
@@ -144,7 +146,9 @@ func talking() []command {
 	}, {
 		name: "mcp", summary: "a question tool for any MCP client, on stdio or HTTP",
 		about: "An MCP server with one tool, ask_the_user, for agents that cannot ask. It asks with the client's own forms if it has them, and otherwise " +
-			"through files: see acp-bridge questions. A call that waits longer than --limit ends with a ticket, and the question stays open.",
+			"through files: see acp-bridge questions. A call that waits longer than --limit ends with a ticket, and the question stays open. " +
+			`Settings of most clients: {"mcpServers": {"acp-bridge": {"command": "acp-bridge", "args": ["mcp"]}}}. ` +
+			`Codex: [mcp_servers.acp-bridge], command = "acp-bridge", args = ["mcp"]. Clients that take HTTP alone: {"type": "http", "url": ADDRESS}, which --http prints.`,
 		examples: []example{
 			{"claude mcp add ask -- acp-bridge mcp", "for Claude Code itself"},
 			{"acp-bridge mcp --http 127.0.0.1:7333", "for several clients of this machine"},
@@ -152,7 +156,11 @@ func talking() []command {
 		env: []string{"XDG_STATE_HOME", hubEnv, tokenEnv}, make: mcpCommand,
 	}, {
 		name: "hub", args: "[FLAGS]", summary: "start acp-bridge-hub: answer from a browser or a phone",
-		about:    "Start acp-bridge-hub, a program of its own, with the same flags. acp-bridge-hub --help lists them.",
+		about: "Start acp-bridge-hub, a program of its own, with the same flags. acp-bridge-hub --help lists them. " +
+			"It says on stderr where it listens (this machine alone, unless told otherwise), and prints a link that logs a browser in. " +
+			"Whatever has --hub puts its questions there as well: whoever answers first has answered. Nothing ever waits for the hub, but with --ask hub, which asks there alone. " +
+			"A question that is open when its session ends is asked again when the session is loaded or resumed; " +
+			"an answer that the hub got meanwhile is taken without asking, and goes to Claude Code as the next prompt.",
 		examples: []example{{"acp-bridge hub", ""}, {"acp-bridge demo --hub http://127.0.0.1:7717", "and something to answer"}},
 		env:      []string{"XDG_STATE_HOME"}, make: hubCommand,
 	}}

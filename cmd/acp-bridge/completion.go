@@ -74,11 +74,11 @@ func bashCompletion() string {
 	var b strings.Builder
 	b.WriteString(`# bash completion for acp-bridge
 _acp_bridge() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command="" words="" files="" i
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command="" words="" topics="" files="" i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
     --) compopt -o default; COMPREPLY=(); return ;;
-    help) ;;
+    help) topics=` + shellWord(strings.Join(topicNames, " ")) + ` ;;
     -*) command=${command:-serve} ;;
     *) command=${command:-${COMP_WORDS[i]}} ;;
     esac
@@ -111,7 +111,7 @@ _acp_bridge() {
 		fmt.Fprintf(&b, "  %s) words=%s%s ;;\n", c.name, shellWord(strings.Join(words, " ")), files)
 	}
 	b.WriteString(`  esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  COMPREPLY=($(compgen -W "$words $topics" -- "$cur"))
   if [ -n "$files" ] && [ "${cur#-}" = "$cur" ]; then
     COMPREPLY+=($(compgen -f -- "$cur"))
     compopt -o filenames
@@ -138,10 +138,14 @@ func zshCompletion() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "    %s\n", shellWord(zshText(c.name)+":"+c.summary))
 	}
-	b.WriteString("    'help:all commands, or one'\n  )\n  local command=$words[2]\n" +
+	b.WriteString("    'help:all commands, or one'\n  )\n  local -a topics\n  topics=(\n")
+	for _, name := range topicNames {
+		fmt.Fprintf(&b, "    %s\n", shellWord(name+":"+zshText(topicTitle(name))))
+	}
+	b.WriteString("  )\n  local command=$words[2]\n" +
 		"  if (( CURRENT == 2 )) && [[ $command != -* ]]; then\n    _describe command commands\n    return\n  fi\n" +
 		"  [[ $command == -* || -z $command ]] && command=serve || { shift words; (( CURRENT-- )) }\n" +
-		"  case $command in\n  help) _describe command commands ;;\n")
+		"  case $command in\n  help) _describe command commands -- topics ;;\n")
 	for _, c := range completions() {
 		fmt.Fprintf(&b, "  %s)\n    _arguments", c.name)
 		for _, f := range c.flags {
@@ -185,6 +189,9 @@ func fishCompletion() string {
 	}
 	fmt.Fprintf(&b, "complete -c acp-bridge -n '%s' -a help -d 'all commands, or one'\n", first)
 	fmt.Fprintf(&b, "complete -c acp-bridge -n '__fish_seen_subcommand_from help' -a %s\n", shellWord(strings.Join(commandNames(), " ")))
+	for _, name := range topicNames {
+		fmt.Fprintf(&b, "complete -c acp-bridge -n '__fish_seen_subcommand_from help' -a %s -d %s\n", name, fishText(topicTitle(name)))
+	}
 	for _, c := range completions() {
 		where := "__fish_seen_subcommand_from " + c.name
 		if c.name == serving().name {

@@ -44,4 +44,9 @@
 //   - On a full or read-only disk no answer is said to be saved that is not, what was
 //     there stays whole, and serving goes on without its trace: `cmd/acp-bridge TestDisk`,
 //     `cmd/acp-bridge TestNoRoom`, `cmd/acp-bridge TestTraceOnAFullDisk`.
+//   - What takes secrets out of traces and logs does not cover values of less than 6
+//     characters away from their own place, lines of less than 16 of a value that has
+//     several, a secret that is split over several messages, quoted more than 8 times,
+//     or in another form (base64, a hash), arguments that no flag or name tells to be
+//     secret, and what a user or a model writes.
 package main

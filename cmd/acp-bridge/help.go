@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -34,6 +35,25 @@ func commandNames() (names []string) {
 // brief are the commands that share the last line of the general help.
 var brief = []string{"completion", "man", "version", "serve"}
 
+// printHelp prints the help of a command, a topic, or the general one.
+func printHelp(out io.Writer, args []string) error {
+	text := help()
+	if len(args) > 0 && !isHelp(args[0]) {
+		var ok bool
+		if text, ok = topic(args[0]); !ok {
+			c, ok := find(args[0])
+			if !ok {
+				return unknown("command or topic", args[0], append(commandNames(), topicNames...))
+			}
+			fs := newFlags(c.name, streams{})
+			c.make(fs)
+			text = c.help(fs)
+		}
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
 // help is the general help. It fits a small terminal.
 func help() string {
 	var b strings.Builder
@@ -50,6 +70,7 @@ Commands (acp-bridge help COMMAND shows the flags of one):
 		}
 	}
 	fmt.Fprintf(&b, "  completion, man, version: for your shell, the manual, the version\n")
+	fmt.Fprintf(&b, "More (acp-bridge help TOPIC): %s\n", strings.Join(topicNames, ", "))
 	fs := newFlags(serving().name, streams{})
 	serving().make(fs)
 	fmt.Fprintf(&b, "Flags with an editor (acp-bridge help serve):\n%s", indented(wrap(strings.Join(fs.names(), ", "), helpWidth-2), "  "))

@@ -39,6 +39,46 @@ func TestHelpOfEach(t *testing.T) {
 	}
 }
 
+// Every topic fits 80 columns, is named in the general help, and names only
+// commands and flags that there are.
+func TestTopics(t *testing.T) {
+	files, err := topics.ReadDir("topics")
+	require.NoError(t, err)
+	require.Len(t, files, len(topicNames))
+	flags := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
+	called := regexp.MustCompile(`acp-bridge ([a-z][a-z-]*) `)
+	for _, name := range topicNames {
+		code, text, _ := execute(t, nil, "help", name)
+		require.Equal(t, exitOK, code, name)
+		require.NotEmpty(t, topicTitle(name))
+		require.Contains(t, help(), name)
+		for line := range strings.Lines(text) {
+			require.LessOrEqual(t, len([]rune(line)), helpWidth+1, "%s: %s", name, line)
+		}
+		for _, m := range flags.FindAllStringSubmatch(text, -1) {
+			require.True(t, isFlag(m[1]), "%s: --%s", name, m[1])
+		}
+		for _, m := range called.FindAllStringSubmatch(text, -1) {
+			_, ok := find(m[1])
+			require.True(t, ok || m[1] == "help", "%s: acp-bridge %s", name, m[1])
+		}
+		_, ok := find(name)
+		require.False(t, ok, "%s is a command", name)
+	}
+}
+
+// isFlag reports whether some command has a flag of this name.
+func isFlag(name string) bool {
+	for _, c := range completions() {
+		for _, f := range c.flags {
+			if f.name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // The examples are command lines that are understood: their flags exist.
 func TestHelpExamples(t *testing.T) {
 	flags := regexp.MustCompile(`--[a-z][a-z-]*`)
@@ -147,6 +187,8 @@ func TestBashCompletion(t *testing.T) {
 	}
 	require.Equal(t, []string{"demo", "doctor"}, bashCompletes(t, "d"))
 	require.Equal(t, []string{"doctor"}, bashCompletes(t, "help", "doc"))
+	require.Equal(t, []string{"trouble"}, bashCompletes(t, "help", "tr"))
+	require.Empty(t, bashCompletes(t, "tr"))
 	require.Equal(t, []string{"--editor"}, bashCompletes(t, "doctor", "--e"))
 	require.Equal(t, []string{"zed"}, bashCompletes(t, "doctor", "--editor", "z"))
 	require.Equal(t, []string{"message"}, bashCompletes(t, "--ask", "m"))
@@ -194,6 +236,9 @@ func TestManual(t *testing.T) {
 	}
 	for _, v := range variables {
 		require.Contains(t, text, roff(v.line))
+	}
+	for _, name := range topicNames {
+		require.Contains(t, text, strings.ToUpper(roff(topicTitle(name))))
 	}
 	path, err := exec.LookPath("groff")
 	if err != nil {

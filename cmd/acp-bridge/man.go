@@ -48,6 +48,15 @@ as a form, as a permission request, or as a message in the conversation. Without
 			fmt.Fprintf(&b, ".RS\n.TP\n\\fB%s\\fR\n%s\n.RE\n", roff(f.line), roff(f.what))
 		}
 	}
+	for _, name := range topicNames {
+		text, _ := topic(name)
+		title, text, _ := strings.Cut(text, "\n\n")
+		fmt.Fprintf(&b, ".SH %s\n.nf\n", strings.ToUpper(roff(title)))
+		for line := range strings.Lines(text) {
+			b.WriteString(roff(line))
+		}
+		b.WriteString(".fi\n")
+	}
 	b.WriteString(".SH EXIT STATUS\n0 done, 1 failed, 2 bad input or bad usage, 3 cancelled by the user, 4 the questions wait in a file.\n.SH ENVIRONMENT\n")
 	for _, v := range variables {
 		fmt.Fprintf(&b, ".TP\n\\fB%s\\fR\n%s\n", roff(v.line), roff(v.what))

@@ -64,15 +64,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return finish("", start(ctx, serving(), args, s), errOut)
 	}
 	if isHelp(args[0]) {
-		if len(args) == 1 || isHelp(args[1]) {
-			fmt.Fprint(out, help())
-			return exitOK
-		}
-		args = []string{args[1], "--help"}
+		return finish("", printHelp(out, args[1:]), errOut)
 	}
 	c, ok := find(args[0])
 	if !ok {
-		return finish("", unknownCommand(args[0]), errOut)
+		return finish("", unknown("command", args[0], append(commandNames(), "help")), errOut)
 	}
 	return finish(c.name, start(ctx, c, args[1:], s), errOut)
 }
@@ -82,8 +78,9 @@ func start(ctx context.Context, c command, args []string, s streams) error {
 	return c.make(fs)(ctx, args, s)
 }
 
-func unknownCommand(name string) error {
-	return usagef("unknown command %q%s; acp-bridge help lists them", name, didYouMean(name, append(commandNames(), "help")))
+// unknown is a word that is none of those that are known.
+func unknown(kind, word string, known []string) error {
+	return usagef("unknown %s %q%s; acp-bridge help lists them", kind, word, didYouMean(word, known))
 }
 
 func finish(name string, err error, errOut io.Writer) int {

@@ -58,7 +58,7 @@ func (o *serveOptions) parse(fs *flagSet, args []string) (err error) {
 	case err != nil:
 		return err
 	case file != "":
-		return unknownCommand(file)
+		return unknown("command", file, append(commandNames(), "help"))
 	}
 	if o.agent.RefuseSubAgents, err = refusesSubAgents(o.subAgents); err != nil {
 		return err

@@ -1,0 +1,40 @@
+// Command acp-bridge-hub is the place where the questions of many agents wait
+// for a person. See acp-bridge-hub --help.
+//
+// It listens on this machine alone unless --listen says otherwise, and prints a
+// link that logs a browser in. Questions and answers are on disk before anybody
+// is told of them.
+//
+// # Many machines
+//
+// Several hubs can share one NATS cluster with JetStream. None of them is special:
+// an agent may be at one, the page at another, and the answer come in at a third.
+//
+//	acp-bridge-hub --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds --replicas 3 \
+//	  --token-file owner.token --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem
+//	acp-bridge --hub https://hub1:7717,https://hub2:7717 --hub-token-file bot.token
+//
+// Questions are in the bucket questions, devices and logins in questions-access
+// (--bucket names others). They are made on first use, or taken as they are. The
+// owner's token is a file at each hub: give all the same one. An agent with several
+// addresses goes on at the next hub when one is gone, with the same question. When
+// the node dies that leads a bucket, what is written waits until the cluster has
+// another leader: 6 to 7 seconds in each of two tries (kill and SIGSTOP, 2 cores,
+// 15 November 2026).
+//
+// # Groups
+//
+// A question belongs to a group: --group NAME when it is asked, or the first group
+// of the token. This binds a device to groups; it neither sees, counts nor answers
+// what others ask:
+//
+//	acp-bridge-hub device add NAME --can ask --group web
+//
+// Without a group it is the owner's. Admins are in all groups. Where two groups
+// have a conversation of one name, an admin says ?group=NAME.
+//
+// # Watching it
+//
+// GET /readyz is for load balancers, GET /metrics for Prometheus with the token of
+// a device that can measure.
+package main

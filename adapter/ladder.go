@@ -344,9 +344,9 @@ func (a *Adapter) askText(e *entry, q int, asking *ask.Asking) convert.Outcome {
 func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.Outcome {
 	e.asking(q, Conversation)
 	talker := a.client.(Talker)
-	text := ask.Behind(e.call, ask.Message(*asking.Question(), asking.Picked()))
+	text := ask.Behind(e.call, asking.Message())
 	means := func(text string) bool {
-		said := convert.ReadReply(*asking.Question(), text)
+		said := asking.Reads(text)
 		return said.Cancel || said.Unclear != "" || len(said.Picks) > 0
 	}
 	for trusts := !a.opts.GuardPrompts; ; trusts = true {
@@ -360,13 +360,13 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 			return o
 		}
 		if !trusts && a.opts.Now().Sub(asked) < GuardTime {
-			text = hastyRemark + "\n\n" + ask.Message(*asking.Question(), asking.Picked())
+			text = hastyRemark + "\n\n" + asking.Message()
 			continue
 		}
 		step, unclear := asking.ReplyText(reply)
 		switch {
 		case unclear != "":
-			text = unclear + "\n\n" + ask.Message(*asking.Question(), asking.Picked())
+			text = unclear + "\n\n" + asking.Message()
 		case step == ask.Dismissed:
 			a.update(e, acp.UpdateAgentMessageText("Question dismissed.\n\n"))
 			return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}

@@ -151,7 +151,8 @@ func TestConversation(t *testing.T) {
 		"picks, other, then done":   {multi, []any{"Logs", "__other__"}, []any{"Done"}, one("Logs"), convert.Answered},
 		"picks, garbage, then done": {multi, []any{"Logs", "Oracle"}, []any{"done"}, one("Logs"), convert.Answered},
 		"done is a word of its own": {pick, []any{"__other__"}, []any{"done"}, []convert.Answer{{Text: "done"}}, convert.Answered},
-		"empty, then a number":      {pick, []any{"__other__"}, []any{"", "1,2", "1"}, one("PostgreSQL"), convert.Answered},
+		"empty, then a number":      {pick, []any{"Oracle"}, []any{"", "1,2", "1"}, one("PostgreSQL"), convert.Answered},
+		"other, then a number":      {pick, []any{"__other__"}, []any{"", "1"}, []convert.Answer{{Text: "1"}}, convert.Answered},
 		"cancel":                    {pick, []any{"__other__"}, []any{"cancel"}, nil, convert.Cancelled},
 		"the conversation fails":    {pick, []any{"__other__"}, []any{errors.New("agent died")}, nil, convert.Failed},
 	} {

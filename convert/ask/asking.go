@@ -39,6 +39,7 @@ type Asking struct {
 	opts   Options
 	round  int   // from 1
 	picked []int // positions, in option order
+	typing bool  // the user picked Other, and only words are asked for
 	answer convert.Answer
 }
 
@@ -91,6 +92,7 @@ func (a *Asking) take(r reply) (Step, error) {
 			r.text, r.notes = r.notes, ""
 		}
 		if r.text == "" {
+			a.typing = true
 			return NeedText, nil
 		}
 		a.answer = convert.Answer{Text: r.text, Note: r.notes}
@@ -224,13 +226,34 @@ func (a *Asking) settle(text, note string) {
 	a.answer = convert.Answer{Selected: labels, Text: text, Note: note}
 }
 
-// ReplyText takes what the user wrote in reply to [Message], at any step: it is
-// read by [convert.ReadReply] and stands beside the picks made before. The word
+// Message is the question as it now stands, as text for the conversation. Whoever
+// picked Other of a question that takes one answer is asked for words: the labels
+// are named once more, for clients that did not show them, and have no numbers.
+func (a *Asking) Message() string {
+	if a.typing {
+		return wordsMessage(a.spoken())
+	}
+	return Message(a.spoken(), a.picked)
+}
+
+// Reads is what a reply to [Asking.Message] means. Behind Other a number is the
+// user's own words.
+func (a *Asking) Reads(reply string) convert.Meaning { return convert.ReadReply(a.spoken(), reply) }
+
+// spoken is the question as the conversation has it.
+func (a *Asking) spoken() convert.Question {
+	q := *a.Question()
+	q.OwnWords = q.OwnWords || a.typing
+	return q
+}
+
+// ReplyText takes what the user wrote in reply to [Asking.Message], at any step: it
+// means what [Asking.Reads] says and stands beside the picks made before. The word
 // `done` ends a question that has some. The step is [Done], [Dismissed] or
 // [Refused]; or unclear says, in a sentence, why the question has to be asked
 // again.
 func (a *Asking) ReplyText(reply string) (step Step, unclear string) {
-	said := convert.ReadReply(*a.Question(), reply)
+	said := a.Reads(reply)
 	if done := strings.EqualFold(strings.TrimSpace(reply), "done"); done && len(a.picked) > 0 && len(said.Picks) == 0 {
 		said = convert.Meaning{}
 	}

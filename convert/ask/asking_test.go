@@ -216,6 +216,54 @@ func TestReplyText(t *testing.T) {
 	require.Equal(t, convert.Answer{Selected: []string{"y"}}, single.Answer())
 }
 
+// Behind Other the options have no numbers: what is typed there is the user's own
+// words, unless it is a label or dismisses the question.
+func TestBehindOther(t *testing.T) {
+	call := oneQuestion(false, "One", "Many, or so", "2x")
+	call.Questions[0].Text, call.Questions[0].Header = "How many?", "Replicas"
+	for _, tc := range []struct {
+		reply string
+		step  ask.Step // 0 is unclear
+		want  convert.Answer
+	}{
+		{"2", ask.Done, convert.Answer{Text: "2"}},
+		{"#2", ask.Done, convert.Answer{Text: "#2"}},
+		{"1,3", ask.Done, convert.Answer{Text: "1,3"}},
+		{"other: 2", ask.Done, convert.Answer{Text: "other: 2"}},
+		{"one", ask.Done, convert.Answer{Selected: []string{"One"}}},
+		{"Many, or so", ask.Done, convert.Answer{Selected: []string{"Many, or so"}}},
+		{"a few", ask.Done, convert.Answer{Text: "a few"}},
+		{"cancel", ask.Dismissed, convert.Answer{}},
+		{" ", 0, convert.Answer{}},
+	} {
+		asking := ask.New(call, 0, ask.Options{})
+		step, err := asking.Reply(picked(ask.OtherID, nil, nil))
+		require.NoError(t, err)
+		require.Equal(t, ask.NeedText, step)
+		require.Equal(t, "**Replicas**\n\nHow many?\n\nType your answer, or one of these: One, \"Many, or so\", 2x. Reply `cancel` to dismiss the question.", asking.Message())
+		step, unclear := asking.ReplyText(tc.reply)
+		require.Equal(t, tc.step, step, tc.reply)
+		require.Equal(t, tc.step == 0, unclear != "", tc.reply)
+		require.Equal(t, tc.want, asking.Answer(), tc.reply)
+	}
+
+	// Several are picked with numbers that are shown, and these count.
+	asking := ask.New(oneQuestion(true, "x", "y", "z"), 0, ask.Options{})
+	step, err := asking.Reply(picked(ask.OtherID, nil, nil))
+	require.NoError(t, err)
+	require.Equal(t, ask.NeedText, step)
+	require.Contains(t, asking.Message(), "\n2. y\n")
+	step, _ = asking.ReplyText("2")
+	require.Equal(t, ask.Done, step)
+	require.Equal(t, convert.Answer{Selected: []string{"y"}}, asking.Answer())
+
+	free := oneQuestion(false)
+	asking = ask.New(free, 0, ask.Options{})
+	_, err = asking.Reply(picked(ask.OtherID, nil, nil))
+	require.NoError(t, err)
+	require.Equal(t, ask.Message(free.Questions[0], nil), asking.Message())
+}
+
 // What a question takes and what it does not, reply by reply.
 func TestWhatAQuestionTakes(t *testing.T) {
 	one, many := oneQuestion(false, "x", "y"), oneQuestion(true, "x", "y", "z")

@@ -15,10 +15,7 @@ import (
 // others keep their numbers.
 func Message(q convert.Question, picked []int) string {
 	var b strings.Builder
-	if header := clean.Line(q.Header); header != "" {
-		b.WriteString("**" + header + "**\n\n")
-	}
-	b.WriteString(clean.Block(q.Text))
+	b.WriteString(messageLead(q))
 	if len(picked) > 0 {
 		b.WriteString("\n\nPicked so far: " + names(&q, picked))
 	}
@@ -39,11 +36,37 @@ func Message(q convert.Question, picked []int) string {
 	return b.String()
 }
 
-func messageHelp(q convert.Question, more bool) string {
-	cancel := " Reply `cancel` to dismiss the question."
-	if !convert.ReadReply(q, "cancel").Cancel { // an option
-		cancel = ""
+// wordsMessage asks for the user's own words, which the user wants to write. A
+// label counts, too.
+func wordsMessage(q convert.Question) string {
+	if len(q.Options) == 0 {
+		return Message(q, nil)
 	}
+	all := make([]int, len(q.Options))
+	for i := range all {
+		all[i] = i
+	}
+	return messageLead(q) + "\n\nType your answer, or one of these: " + names(&q, all) + "." + cancelHelp(q)
+}
+
+// messageLead is the question itself.
+func messageLead(q convert.Question) string {
+	lead := ""
+	if header := clean.Line(q.Header); header != "" {
+		lead = "**" + header + "**\n\n"
+	}
+	return lead + clean.Block(q.Text)
+}
+
+func cancelHelp(q convert.Question) string {
+	if !convert.ReadReply(q, "cancel").Cancel { // an option
+		return ""
+	}
+	return " Reply `cancel` to dismiss the question."
+}
+
+func messageHelp(q convert.Question, more bool) string {
+	cancel := cancelHelp(q)
 	switch {
 	case len(q.Options) == 0:
 		return "Reply with your answer." + cancel

@@ -77,6 +77,11 @@ func (u *user) writes(shown string) string {
 	if w.text != "" {
 		return w.text
 	}
+	if _, labels, ok := strings.Cut(shown, "Type your answer, or one of these: "); ok { // behind Other nothing has a number
+		require.Contains(u.t, labels, w.picks[0])
+		require.NotRegexp(u.t, `(?m)^\d+\. `, shown)
+		return w.picks[0]
+	}
 	picked := regexp.MustCompile(`(?m)^Picked so far: (.*)$`).FindStringSubmatch(shown)
 	var numbers []string
 	for _, label := range w.picks {

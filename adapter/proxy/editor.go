@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
 // fromEditor looks at a line of the editor.
@@ -109,6 +110,7 @@ func (p *proxy) setClient(params []byte) {
 type editor struct{ p *proxy }
 
 func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	r.SessionId = acp.SessionId(asksIn(ctx).session)
 	raw, err := e.p.calls.call(ctx, acp.ClientMethodSessionRequestPermission, r)
 	if err != nil {
 		return acp.RequestPermissionResponse{}, err
@@ -117,12 +119,17 @@ func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionR
 }
 
 func (e *editor) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
+	if form, ok := request.(ask.FormRequest); ok {
+		form.SessionID = asksIn(ctx).session
+		request = form
+	}
 	return e.p.calls.call(ctx, acp.ClientMethodElicitationCreate, request)
 }
 
 // SessionUpdate shows a question. Where the agent has shown its tool call
 // already, the question is that tool call.
-func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+func (e *editor) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {
+	n.SessionId = acp.SessionId(asksIn(ctx).session)
 	if t := n.Update.ToolCall; t != nil && e.p.shows(string(n.SessionId), string(t.ToolCallId)) {
 		n.Update = acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 			Meta: t.Meta, Content: t.Content, Kind: &t.Kind, Locations: t.Locations,

@@ -21,7 +21,6 @@ func (p *proxy) form(m *message) asking {
 	if p.passesForm(params, session, err) {
 		return nil
 	}
-	form.Session = session
 	return askForm(form, err, id, "action")
 }
 
@@ -46,7 +45,6 @@ func (p *proxy) grokForm(m *message) asking {
 		Mode: root.Get("mode").String(), Schema: json.RawMessage(root.Get("requestedSchema").Raw),
 		URL: root.Get("url").String(), ElicitationID: root.Get("elicitationId").String(),
 	}.Call()
-	form.Session = p.sessionOf(m)
 	return askForm(form, err, id, "outcome")
 }
 
@@ -57,6 +55,7 @@ func askForm(form ask.FormCall, err error, id, key string) asking {
 		if err != nil {
 			return refusal(id, err)
 		}
+		form.Session = asksIn(ctx).typed
 		wait := a.PostForm(ctx, form)
 		return func() []byte {
 			reply, outcome := wait()

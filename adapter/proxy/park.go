@@ -41,9 +41,6 @@ const staleRemark = "An earlier question is no longer open, so your last message
 // runs, and waits for the words of the next one.
 func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
 	p, k := e.p, &parked{reply: make(chan reaction, 1)}
-	p.mu.Lock()
-	m.Session = p.typedIn(m.Session)
-	p.mu.Unlock()
 	question := m.Text
 	for {
 		if err := p.park(ctx, m, k); err != nil {

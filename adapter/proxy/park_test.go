@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -236,4 +237,73 @@ func TestParkedWhenTheEditorGoes(t *testing.T) {
 	p.editor.reply()
 	p.cancel(context.Canceled)
 	require.ErrorIs(t, <-p.ended, context.Canceled)
+}
+
+// subAgentOf says that s1 has a sub-agent with a session of its own, s2.
+const subAgentOf = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"subagent_update","sessionId":"s2","state":{"state":"running"}}}}`
+
+func asksInS2(text string) string {
+	return `{"jsonrpc":"2.0","id":"sub","method":"elicitation/create","params":{"sessionId":"s2","mode":"form","message":"` + text + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","enum":["SQLite","PostgreSQL"]}},"required":["a"]}}}`
+}
+
+// A sub-agent's question waits for its turn in the conversation in which the user
+// types: words answer what stands there alone.
+func TestParkOneAtATimeWithSubAgents(t *testing.T) {
+	synctest.Test(t, testParkOneAtATimeWithSubAgents)
+}
+
+func testParkOneAtATimeWithSubAgents(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(subAgentOf, oneLine(grokAsks))
+	require.Contains(t, p.editor.said(), "Which database?")
+	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+	p.agent.send(asksInS2("Delete which?"))
+	synctest.Wait() // it has come as far as it can
+	p.prompt("p2", "SQLite")
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"accepted","answers":{"Which database?":["SQLite"]}}}`, p.agent.next().Raw)
+	require.Contains(t, p.editor.said(), "Delete which?")
+	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+	p.prompt("p3", "PostgreSQL")
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":"sub","result":{"action":"accept","content":{"a":"PostgreSQL"}}}`, p.agent.next().Raw)
+	p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
+	require.Equal(t, "p3", p.editor.reply().Get("id").Str)
+}
+
+// A prompt that answers a sub-agent's question while no turn runs ends with it.
+func TestParkOfASubAgentWithoutTurn(t *testing.T) {
+	p := start(t, Options{First: adapter.Conversation})
+	p.initialize(noForms)
+	p.agent.send(subAgentOf, asksInS2("Delete which?"))
+	require.Contains(t, p.editor.said(), "Delete which?")
+	p.prompt("p1", "1")
+	require.Equal(t, "SQLite", p.agent.next().Get("result.content.a").Str)
+	require.JSONEq(t, `{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`, p.editor.reply().Raw)
+}
+
+// What ends the questions of a session ends those of its sub-agents, too, however
+// they are asked.
+func TestSubAgentsQuestionsEndWithTheSession(t *testing.T) {
+	for _, rung := range []adapter.Rung{adapter.Permission, adapter.Conversation} {
+		for what, line := range map[string]string{
+			"cancel": `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`,
+			"own":    `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s2"}}`,
+			"close":  `{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`,
+			"delete": `{"jsonrpc":"2.0","id":"c","method":"session/delete","params":{"sessionId":"s1"}}`,
+		} {
+			p := start(t, Options{First: rung})
+			p.initialize(noForms)
+			p.prompt("p1", "go")
+			p.agent.next()
+			p.agent.send(subAgentOf, asksInS2("Delete which?"))
+			if rung == adapter.Conversation {
+				require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+			} else {
+				require.Equal(t, "s2", p.editor.until("session/request_permission").Get("params.sessionId").Str)
+			}
+			p.editor.send(line)
+			reply := p.agent.reply()
+			require.Equal(t, "sub", reply.Get("id").Str, what)
+			require.Equal(t, what == "close", reply.Get("error").Exists(), "%s: nobody has cancelled it: %s", what, reply.Raw)
+		}
+	}
 }

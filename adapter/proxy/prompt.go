@@ -65,7 +65,7 @@ func (p *proxy) fail(s *session, id string) {
 // asks reports whether a question of the session is open. mu is held.
 func (p *proxy) asks(s *session) bool {
 	for _, q := range p.open {
-		if q.session == s.id {
+		if q.of(s.id) {
 			return true
 		}
 	}

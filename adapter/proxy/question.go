@@ -16,9 +16,26 @@ import (
 
 // question is a request of the agent that is answered here.
 type question struct {
-	session   string
+	where
 	cancel    context.CancelCauseFunc
 	withdrawn bool // by the agent
+}
+
+// where is the place of a question. The editor shows it in session. A person types
+// the answer in typed, which is another one for a sub-agent's: among its questions
+// it has its turn, and it ends with them.
+type where struct{ session, typed string }
+
+// of reports whether it is a question of a session, or of a sub-agent's that works
+// for it.
+func (w where) of(session string) bool { return w.session == session || w.typed == session }
+
+type whereKey struct{}
+
+// asksIn is the place of the question that a context is of.
+func asksIn(ctx context.Context) where {
+	w, _ := ctx.Value(whereKey{}).(where)
+	return w
 }
 
 // maxOpen is how many questions may be open at a time; further ones are refused.
@@ -117,14 +134,14 @@ func (p *proxy) permission(line []byte, m *message) asking {
 // inDialect asks a call that is written in a dialect. One that cannot be read is
 // refused, in words that the model may get to see.
 func (p *proxy) inDialect(name string, line []byte, m *message) asking {
-	id, session := string(m.id), p.sessionOf(m)
+	id := string(m.id)
 	req, err := dialect.Decode(bytes.Clone(line), name)
 	return func(ctx context.Context, a *adapter.Adapter) func() []byte {
 		if err != nil {
 			return refusal(id, err)
 		}
 		call := req.Call
-		call.Session = session
+		call.Session = asksIn(ctx).typed
 		wait := a.Post(ctx, call)
 		return func() []byte {
 			outcome, _ := wait()
@@ -179,7 +196,7 @@ func (p *proxy) start(id, session string, ask asking) {
 		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: "+adapter.Words(err)))
 		return
 	}
-	p.tellNoWords(session)
+	p.tellNoWords(asksIn(ctx).typed)
 	wait := ask(ctx, asker)
 	go func() {
 		line := p.wait(id, wait)
@@ -219,7 +236,9 @@ func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Contex
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })
-	q := &question{session: session, cancel: func(cause error) {
+	at := where{session, p.typedIn(session)}
+	ctx = context.WithValue(ctx, whereKey{}, at)
+	q := &question{where: at, cancel: func(cause error) {
 		cancel(cause)
 		p.calls.giveUp() // the editor knows before the agent says anything about it
 	}}
@@ -238,9 +257,12 @@ func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Contex
 		if line != nil {
 			p.agent.post(line)
 		}
-		if s := p.sessions[session]; s != nil { // not closed meanwhile
+		if s := p.sessions[at.typed]; s != nil { // not closed meanwhile
 			p.endPrompt(s.answering, `{"stopReason":"end_turn"}`)
 			s.answering = ""
+			p.advance(s)
+		}
+		if s := p.sessions[session]; s != nil {
 			p.advance(s)
 		}
 	}, nil
@@ -260,7 +282,7 @@ func (p *proxy) wait(id string, wait func() []byte) (line []byte) {
 // withdrawAll is withdraw for all questions of a session. mu is held.
 func (p *proxy) withdrawAll(s *session) {
 	for _, q := range p.open {
-		if q.session == s.id {
+		if q.of(s.id) {
 			q.withdraw()
 		}
 	}
@@ -274,7 +296,7 @@ func (q *question) withdraw() {
 // cancelQuestions ends the open questions of a session. mu is held.
 func (p *proxy) cancelQuestions(session string, cause error) {
 	for _, q := range p.open {
-		if q.session == session {
+		if q.of(session) {
 			q.cancel(cause)
 		}
 	}

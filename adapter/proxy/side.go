@@ -52,7 +52,7 @@ func (p *proxy) asksAside(session, tool, status string, input gjson.Result) {
 	}
 	go func() {
 		defer leave(nil)
-		if err := p.side.ask(ctx, asker, session, tool, dir); err != nil && ctx.Err() == nil {
+		if err := p.side.ask(ctx, asker, tool, dir); err != nil && ctx.Err() == nil {
 			p.log.Warn("a question of the agent got no answer", "session", session, "err", err)
 			p.say(session, notTakenRemark)
 		}
@@ -66,7 +66,7 @@ const notTakenRemark = "\n\nThe agent waits for the answer to a question, and it
 func asideID(session, tool string) string { return "side " + session + " " + tool }
 
 // ask finds the question of a tool call, asks it, and tells the agent.
-func (s *side) ask(ctx context.Context, a *adapter.Adapter, session, tool, dir string) error {
+func (s *side) ask(ctx context.Context, a *adapter.Adapter, tool, dir string) error {
 	item, err := s.find(ctx, tool, dir)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *side) ask(ctx context.Context, a *adapter.Adapter, session, tool, dir s
 		return s.reject(gjson.GetBytes(item, "id").Str, dir, err)
 	}
 	call := req.Call
-	call.Session, call.ID = session, tool
+	call.Session, call.ID = asksIn(ctx).typed, tool
 	outcome, _ := a.Ask(ctx, call)
 	if ctx.Err() != nil {
 		return nil // the agent has cancelled it itself, and a rejection would end its turn otherwise

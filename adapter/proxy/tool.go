@@ -244,7 +244,6 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 	if c.ID == "" {
 		session, c.ID = t.p.toolCall(session, c.Input)
 	}
-	c.Session = session
 	if t.p.opts.RefuseSubAgents && t.p.subAgentIn(session, c.ID) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
 	}
@@ -255,6 +254,7 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 		o := convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 		return o, o.Err()
 	}
+	c.Session = asksIn(ctx).typed
 	o, err := asker.Ask(ctx, c)
 	stopped := errors.Is(context.Cause(ctx), errTurnCancelled)
 	leave(nil)

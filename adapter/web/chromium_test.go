@@ -190,9 +190,11 @@ func (p *tab) try(script string) bool {
 	return json.Unmarshal(reply, &r) == nil && r.Result.Result.Value == true
 }
 
-// click clicks the middle of an element with the mouse.
+// click clicks the middle of an element with the mouse, once the page has its
+// style and stands still.
 func (p *tab) click(selector string) {
 	p.t.Helper()
+	p.until(`document.readyState === "complete" && !document.querySelector(".moved")`)
 	var at struct{ X, Y float64 }
 	script := fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"}); const b = e.getBoundingClientRect(); return {X: b.x + b.width/2, Y: b.y + b.height/2}; })()`, selector)
 	require.NoError(p.t, json.Unmarshal([]byte(p.eval(script)), &at))

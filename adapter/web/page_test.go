@@ -217,6 +217,76 @@ func TestPageSaysWhatIsMissing(t *testing.T) {
 	p.until(`document.querySelector("#news").textContent.includes("Cancelled")`)
 }
 
+// Somebody types an answer, and it is given elsewhere: the keys that are still on
+// their way answer nothing else.
+func TestPageKeysOfAQuestionThatEnded(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	other, r := s.ask("c1", db), s.ask("c2", free)
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelectorAll(".card").length === 2`)
+	p.click(`textarea[name=t0]`)
+	p.words("sho")
+	_, err := s.board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "store"}}, nil }, "phone")
+	require.NoError(t, err)
+	for _, at := range []string{`document.querySelector("#news").textContent === "Answered by phone"`, `document.querySelectorAll(".card").length === 1`} {
+		p.until(at)
+		require.Equal(t, `"ARTICLE"`, p.eval(`document.activeElement.tagName`), at)
+		for _, k := range []string{" ", "ArrowDown", "Enter", " ", "Enter"} {
+			p.key(k)
+		}
+	}
+	require.Equal(t, "0", p.eval(`document.querySelectorAll("input:checked").length`))
+	require.Equal(t, "true", p.eval(`document.querySelector(".card .problem").hidden`), "nothing was sent")
+	now, err := s.board.Find(other.Conversation, other.ID)
+	require.NoError(t, err)
+	require.True(t, now.Open())
+	p.tabTo(`document.activeElement.name === "a0"`)
+}
+
+// A list that was made before a question ended may come after it.
+func TestPageWithAnOldList(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.ask("c1", db)
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelector(".card")`)
+	p.eval(`(async () => {
+		const real = window.fetch, reply = await real("/cards"), old = await reply.text();
+		window.fetch = async (url, o) => url.startsWith("/cards")
+			? { ok: true, text: async () => { setTimeout(() => { window.shown = true; }); return old; } } : real(url, o);
+	})()`)
+	_, err := s.board.Cancel(t.Context(), r.Ref(), "phone")
+	require.NoError(t, err)
+	p.until(`window.shown && document.querySelector("#news").textContent === "Cancelled by phone"`)
+	require.Equal(t, "0", p.eval(`document.querySelectorAll(".card:not(.over)").length`))
+	p.until(`!document.querySelector(".card")`)
+}
+
+// A new question moves the others down. What is in use stays, and a click on what
+// has just come under the pointer does nothing.
+func TestPageThatMovesUnderThePointer(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	for i := range 5 {
+		s.ask(fmt.Sprint("before", i), db)
+	}
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelectorAll(".card").length === 5`)
+	p.eval(`performance.now = () => 1e12`) // what moves from now on has moved just now
+	p.eval(`document.querySelector("button[value=cancel]").focus(); window.at = document.activeElement.getBoundingClientRect().top`)
+	r := s.ask("c1", db)
+	p.until(`document.querySelectorAll(".card").length === 6`)
+	require.Equal(t, "true", p.eval(`Math.abs(document.activeElement.getBoundingClientRect().top - at) < 1`))
+	for _, selector := range []string{`input[name=a0][value="0"]`, `button[value=answer]`, `button[value=cancel]`} {
+		require.Equal(t, "false", p.eval(fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true, detail: 1}))`, selector)), selector)
+	}
+	require.Equal(t, `"The page has just moved. Click again."`, p.eval(`document.querySelector("#news").textContent`))
+	require.Equal(t, "0", p.eval(`document.querySelectorAll("input:checked").length`))
+	p.call("Page.reload", nil)
+	p.until(`document.querySelectorAll(".card").length === 6 && performance.now() < 1e12`)
+	p.click(`input[name=a0][value="0"]`)
+	p.click(`button[value=answer]`)
+	require.Equal(t, []string{"PostgreSQL"}, s.answered(r)[0].Selected)
+}
+
 // Without JavaScript one question is answered with a plain form.
 func TestPageWithoutJavaScript(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})

@@ -46,6 +46,35 @@
     document.title = (n ? `(${n}) ` : "") + "Questions";
   }
 
+  // Whoever clicks on what has just come under the pointer meant something else:
+  // for half a second such a click does nothing. The card that is in use stays
+  // where it is on the screen.
+  const settling = 500, resting = 3000;
+  const placed = new WeakMap(); // card: when it came to its place
+  let pointed = -Infinity; // when the pointer was moved last
+  const top = (card) => card.getBoundingClientRect().top;
+  function inUse(list) {
+    return list.find((c) => performance.now() - pointed < resting && c.matches(":hover")) ??
+      list.find((c) => c.contains(document.activeElement)) ??
+      list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 0);
+  }
+  function rearrange(change) {
+    const before = new Map(open().map((c) => [c, top(c)]));
+    const used = inUse([...before.keys()]);
+    change();
+    if (used?.isConnected) scrollBy({ top: top(used) - before.get(used), behavior: "instant" });
+    for (const card of open()) {
+      if (before.has(card) && Math.abs(top(card) - before.get(card)) < 1) continue;
+      placed.set(card, performance.now());
+      card.classList.add("moved");
+      setTimeout(() => card.classList.toggle("moved", performance.now() - placed.get(card) < settling), settling + 50);
+    }
+  }
+  const tell = (line, text) => rearrange(() => {
+    line.textContent = text;
+    line.hidden = !text;
+  });
+
   function problem(card, text) {
     const p = card.querySelector(".problem");
     p.textContent = text;
@@ -56,13 +85,23 @@
   function end(card, text) {
     if (card.classList.contains("over")) return;
     const hadFocus = card.contains(document.activeElement);
-    card.classList.add("over");
     forget(card);
-    card.querySelector(".where").textContent = text;
-    news.textContent = text;
-    setTimeout(() => card.remove(), 6000);
-    const next = open()[0];
-    if (hadFocus && next) next.querySelector("input:not([type=hidden]), textarea, button")?.focus();
+    rearrange(() => {
+      card.classList.add("over");
+      card.querySelector(".where").textContent = text;
+      news.textContent = text;
+    });
+    if (hadFocus) rest(card);
+    setTimeout(() => {
+      const next = open()[0];
+      if (card.contains(document.activeElement) && next) rest(next);
+      rearrange(() => card.remove());
+    }, 6000);
+  }
+  // The keys of somebody who is still typing do nothing here; Tab goes on from it.
+  function rest(card) {
+    card.tabIndex = -1;
+    card.focus({ preventScroll: true });
   }
 
   const sayings = { answered: "Answered", declined: "Declined", cancelled: "Cancelled", failed: "Taken back", disconnected: "Taken back" };
@@ -108,7 +147,11 @@
     let place = cards.querySelector(".count");
     for (const card of [...fresh.querySelectorAll(".card")]) {
       let here = document.getElementById(card.id);
-      if (here?.classList.contains("over")) { here.remove(); here = null; }
+      if (here?.classList.contains("over")) {
+        if (here.dataset.revision === card.dataset.revision) continue; // this list is older than its end
+        here.remove();
+        here = null;
+      }
       if (!here) {
         place.after(card);
         restore(card);
@@ -130,7 +173,10 @@
       const also = open().filter(begun).map((c) => c.id);
       const reply = await fetch("/cards" + (also.length ? "?also=" + also.join(",") : ""));
       if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
-      if (reply.ok) show(await reply.text());
+      if (reply.ok) {
+        const html = await reply.text();
+        rearrange(() => show(html));
+      }
     } catch { /* the stream says so */ }
     busy = false;
     if (again) { again = false; refreshSoon(); }
@@ -148,10 +194,9 @@
   let source, retry = 1000;
   function listen() {
     source = new EventSource("/events");
-    source.onopen = () => { retry = 1000; link.hidden = true; refreshSoon(); };
+    source.onopen = () => { retry = 1000; tell(link, ""); refreshSoon(); };
     source.onerror = () => {
-      link.textContent = "The hub cannot be reached. Trying again.";
-      link.hidden = false;
+      tell(link, "The hub cannot be reached. Trying again.");
       if (source.readyState !== EventSource.CLOSED) return;
       setTimeout(() => { refresh(); listen(); }, retry);
       retry = Math.min(retry * 2, 15000);
@@ -160,12 +205,20 @@
       const c = JSON.parse(event.data);
       const card = find(c.card);
       if (c.outcome && card) end(card, ended(c));
-      if (c.undelivered) news.textContent = ended(c) + ", but it could not be delivered: " + c.undelivered;
+      if (c.undelivered) tell(news, ended(c) + ", but it could not be delivered: " + c.undelivered);
       if (!c.outcome && !card) notify();
       refreshSoon();
     });
   }
 
+  document.addEventListener("click", (event) => {
+    const card = event.target.closest(".card");
+    if (event.detail === 0 || !(event.timeStamp - placed.get(card) < settling)) return; // by key, or it was there
+    event.preventDefault();
+    event.stopPropagation();
+    news.textContent = "The page has just moved. Click again.";
+  }, true);
+  document.addEventListener("pointermove", (event) => { pointed = event.timeStamp; });
   document.addEventListener("submit", submit);
   document.addEventListener("input", (event) => {
     const card = event.target.closest(".card");

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -32,7 +33,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	reader := s.board.Read(after)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w, control: http.NewResponseController(w)}
-	out.buf.WriteString("retry: 1000\n\n")
+	fmt.Fprintf(&out.buf, "retry: %d\n\n", retryTime)
 	beat := time.NewTicker(beatTime)
 	defer beat.Stop()
 	for {
@@ -57,8 +58,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 		case <-removed:
 			return
 		case <-s.closed:
+			out.closing()
 			return
 		case <-s.board.Done():
+			out.closing()
 			return
 		}
 	}
@@ -80,6 +83,16 @@ func (s *Server) streamed(r *http.Request, d Device) (func(*hub.Record) bool, er
 	}
 	return func(c *hub.Record) bool { return c.Group == group && c.Conversation == id && d.sees(c) }, nil
 }
+
+// closing tells a client that the stream ends here, and when to come back: not
+// all at the same moment. It goes on after the event that it saw last.
+func (st *stream) closing() {
+	fmt.Fprintf(&st.buf, "retry: %d\nevent: closing\ndata: {}\n\n", retryTime/2+rand.Int64N(retryTime))
+	_ = st.flush() // who does not take it comes back, too
+}
+
+// retryTime is after how many milliseconds a client comes back, about.
+const retryTime = 1000
 
 // maxChunk is how much is written at a time: what waits may be a lot, and each
 // of many streams would keep room for all of it.

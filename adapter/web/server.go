@@ -66,8 +66,6 @@ type Server struct {
 	since  time.Time     // it was made
 
 	mu       sync.Mutex
-	active   int           // requests that are under way
-	idle     chan struct{} // closed when there are none, for Drain
 	streams  int
 	failures map[string]*failure // by address
 }
@@ -89,42 +87,9 @@ func New(board *hub.Board, access *Access, o Options) *Server {
 	return s
 }
 
-// Close ends all streams and all waiting, so that the HTTP server can end.
+// Close ends all streams, whose clients are told to come back, and all waiting, so
+// that the HTTP server can end.
 func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
-
-// Drain waits until no request is under way, or ctx ends. After [Server.Close]
-// that takes as long as a write.
-func (s *Server) Drain(ctx context.Context) {
-	s.mu.Lock()
-	if s.active == 0 {
-		s.mu.Unlock()
-		return
-	}
-	if s.idle == nil {
-		s.idle = make(chan struct{})
-	}
-	idle := s.idle
-	s.mu.Unlock()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-	}
-}
-
-// begin notes that a request is under way, until done is called.
-func (s *Server) begin() (done func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.active--; s.active == 0 && s.idle != nil {
-			close(s.idle)
-			s.idle = nil
-		}
-	}
-}
 
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -192,7 +157,6 @@ func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
 
 // ServeHTTP checks what holds for every request, and then serves it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer s.begin()()
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
@@ -96,52 +93,6 @@ func openAccess(ctx context.Context, o options, store *jetstream.Store, token st
 		return nil, err
 	}
 	return web.OpenShared(ctx, shared, token, log)
-}
-
-const (
-	// endTime is how long the end of the hub waits for requests that are under
-	// way. A write takes a millisecond, and some seconds where a cluster elects a
-	// leader.
-	endTime = 25 * time.Second
-	// replyTime is how long what was replied may take to be sent.
-	replyTime = 200 * time.Millisecond
-)
-
-func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Server, board *hub.Board, log *slog.Logger) error {
-	h := &http.Server{
-		Handler: server, ReadHeaderTimeout: web.HeaderTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
-	}
-	ended := make(chan error, 1)
-	go func() {
-		if o.tlsCert != "" {
-			ended <- h.ServeTLS(l, o.tlsCert, o.tlsKey)
-		} else {
-			ended <- h.Serve(l)
-		}
-	}()
-	var err error
-	select {
-	case err = <-ended:
-	case <-board.Done():
-		err = errors.New("the questions can no longer be followed")
-	case <-ctx.Done():
-	}
-	server.Close()
-	// What is being answered is answered; connections on which nothing was asked
-	// yet are not waited for.
-	grace, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	stopped := make(chan error, 1)
-	go func() { stopped <- h.Shutdown(grace) }() // no new ones from now on
-	drain, drained := context.WithTimeout(grace, endTime)
-	defer drained()
-	server.Drain(drain)
-	time.AfterFunc(replyTime, cancel)
-	if <-stopped != nil {
-		h.Close()
-	}
-	return err
 }
 
 // addressOf is where people find the hub, and the names it may be called by.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+)
+
+// endTime is how long the end of the hub waits for requests that are under way. A
+// write takes a millisecond, and some seconds where a cluster elects a leader.
+const endTime = 25 * time.Second
+
+// beginTime is how long a connection may take to begin with a request that was on
+// its way. One on which nothing is asked is not waited for.
+const beginTime = time.Second
+
+// serveHTTP serves until ctx ends. Then streams are told to come back, requests
+// that wait are told that they still do, and what was begun is finished.
+func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Server, board *hub.Board, log *slog.Logger) error {
+	serving := &serving{next: server, conns: map[net.Conn]bool{}}
+	h := &http.Server{
+		Handler: serving, ConnContext: withConn, ConnState: serving.state,
+		ReadHeaderTimeout: web.HeaderTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if o.tlsCert != "" {
+			ended <- h.ServeTLS(l, o.tlsCert, o.tlsKey)
+		} else {
+			ended <- h.Serve(l)
+		}
+	}()
+	var err error
+	select {
+	case err = <-ended:
+	case <-board.Done():
+		err = errors.New("the questions can no longer be followed")
+	case <-ctx.Done():
+	}
+	server.Close()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); _ = h.Shutdown(grace) }() // no new connections from now on
+	select {
+	case <-stopped: // all have their replies
+	case <-time.After(beginTime):
+		select {
+		case <-stopped:
+		case <-serving.done():
+		}
+	}
+	h.Close()
+	return err
+}
+
+// serving knows the connections on which a request is under way, until all of its
+// reply was sent.
+type serving struct {
+	next  http.Handler
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	idle  chan struct{} // closed when there are none, for done
+}
+
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+func (s *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+		s.mu.Lock()
+		s.conns[c] = true
+		s.mu.Unlock()
+	}
+	s.next.ServeHTTP(w, r)
+}
+
+// state is told of every connection: one that is idle or closed has sent its
+// reply.
+func (s *serving) state(c net.Conn, state http.ConnState) {
+	if state != http.StateIdle && state != http.StateClosed {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.check()
+}
+
+// done is closed when no request is under way.
+func (s *serving) done() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := make(chan struct{})
+	s.idle = done
+	s.check()
+	return done
+}
+
+// check closes idle if nothing is under way. mu is held.
+func (s *serving) check() {
+	if len(s.conns) == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
+	}
+}

@@ -100,6 +100,9 @@ func NewToken() string {
 
 var deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
+// IsName reports whether a device or a group may have this name.
+func IsName(name string) bool { return deviceName.MatchString(name) }
+
 // Add makes a device and returns its token, which is kept nowhere.
 func (a *Access) Add(name string, can Can, groups ...string) (token string, err error) {
 	if !deviceName.MatchString(name) || name == Owner {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,7 +84,7 @@ func runLogin(ctx context.Context, o options, out io.Writer) error {
 	if err := c.call(ctx, http.MethodPost, "/codes", web.Device{Name: o.device}, &reply); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, loginLink(c.address, reply.Code))
+	_, err = fmt.Fprintln(out, loginLink(c.shown, reply.Code))
 	return err
 }
 
@@ -152,8 +153,8 @@ func (f folder) list(context.Context) ([]web.Device, error)  { return f.access.L
 // caller is a hub that runs. It is known by its certificate, whose names are those
 // by which others call it.
 type caller struct {
-	address, token string
-	client         *http.Client
+	address, shown, token string
+	client                *http.Client
 }
 
 func newCaller(o options) (*caller, error) {
@@ -165,8 +166,8 @@ func newCaller(o options) (*caller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the hub has not been started yet: %w", err)
 	}
-	address, certificate, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
-	return &caller{address, token, clientFor(certificate)}, nil
+	said := append(strings.Split(string(data), "\n"), "", "") // its address, its certificate, and what people call it
+	return &caller{said[0], cmp.Or(said[2], said[0]), token, clientFor(said[1])}, nil
 }
 
 func (c *caller) add(ctx context.Context, d web.Device) (string, error) {

@@ -4,58 +4,99 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
+
+// notice is an address that is told of the questions of one group, and of no
+// other.
+type notice struct{ group, url string }
+
+// parseNotice reads GROUP=URL, or a URL alone, which is for the owner's group.
+func parseNotice(v string) (notice, error) {
+	n := notice{url: v}
+	if group, rest, ok := strings.Cut(v, "="); ok && web.IsName(group) {
+		n = notice{group, rest}
+	}
+	if n.group == web.Owner {
+		n.group = ""
+	}
+	u, err := url.Parse(n.url)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return n, fmt.Errorf("expected a URL or GROUP=URL with http or https, got %q", clean.Truncate(clean.Line(v), 100))
+	}
+	return n, nil
+}
 
 // notifier tells a URL of new questions, and takes that back when they are
 // settled. The body is text, and the headers are those of ntfy, which others
 // ignore.
 type notifier struct {
-	url, click string
-	text       bool
-	log        *slog.Logger
+	notice
+	click string
+	text  bool
+	turn  turn
+	log   *slog.Logger
 }
 
 // notifyTime bounds a request: the next question has something to say, too.
 const notifyTime = 10 * time.Second
 
-func (n *notifier) run(ctx context.Context, board *hub.Board) {
+// start returns what tells until stop is closed, and then what is left to be told.
+// What waits already was told before the hub was started again.
+func (n *notifier) start(ctx context.Context, stop <-chan struct{}, board *hub.Board) (run func()) {
 	reader := board.Read(0)
 	told := map[string]bool{}
-	for first := true; ; first = false {
-		changes, more := reader.Next()
-		for _, r := range changes {
-			id := n.id(r)
-			switch {
-			case first:
-				told[id] = r.Open() // was told before the hub was started again
-			case r.Open() && !told[id]:
-				told[id] = true
-				n.send(ctx, id, n.message(r))
-			case !r.Open() && told[id]:
-				delete(told, id)
-				n.takeBack(ctx, id, r.End.Outcome)
-			}
-		}
+	changes, more := reader.Next()
+	for _, r := range changes {
+		told[noticeID(r)] = r.Open()
+	}
+	return func() { n.run(ctx, stop, board, reader, told, more) }
+}
+
+func (n *notifier) run(ctx context.Context, stop <-chan struct{}, board *hub.Board, reader *hub.Reader, told map[string]bool, more <-chan struct{}) {
+	for last := false; !last; {
 		select {
 		case <-more:
-		case <-ctx.Done():
-			return
+		case <-stop:
+			last = true
 		case <-board.Done():
-			return
+			last = true
+		}
+		var changes []*hub.Record
+		changes, more = reader.Next()
+		for _, r := range changes {
+			if r.Group != n.group {
+				continue
+			}
+			id := noticeID(r)
+			switch {
+			case r.Open() && !told[id]:
+				if told[id] = true; n.turn.begin(ctx, n.url, id) {
+					n.send(ctx, id, n.message(r))
+				}
+			case !r.Open() && told[id]:
+				if delete(told, id); n.turn.end(ctx, n.url, id) {
+					n.takeBack(ctx, id, r.End.Outcome)
+				}
+			}
 		}
 	}
 }
 
-func (n *notifier) id(r *hub.Record) string {
-	sum := sha256.Sum256([]byte(r.Conversation + "\x00" + r.ID))
+// noticeID names a question in what is told, and says nothing about it. What is
+// asked once more has another one.
+func noticeID(r *hub.Record) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d", r.Group, r.Conversation, r.ID, r.Asked.UnixNano()))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -68,8 +109,9 @@ func (n *notifier) message(r *hub.Record) string {
 
 // send says that there is something new.
 func (n *notifier) send(ctx context.Context, id, message string) {
+	// The address may have a secret in it, and stays out of the log.
 	if status, err := n.request(ctx, http.MethodPost, n.url, id, message); err != nil {
-		n.log.Warn("a notification was not sent", "err", err)
+		n.log.Warn("a notification was not sent", "err", reason(err))
 	} else if status >= 300 {
 		n.log.Warn("a notification was not taken", "status", status)
 	}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
@@ -39,7 +40,8 @@ type options struct {
 	replicas                int
 	hosts                   []string
 	tlsCert, tlsKey         string
-	notify                  string
+	publicURL               string
+	notify                  []notice
 	notifyText              bool
 	keep                    time.Duration
 	verbose                 bool
@@ -97,7 +99,12 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	})
 	fs.StringVar(&o.tlsCert, "tls-cert", "", "`file` with a certificate: serve https")
 	fs.StringVar(&o.tlsKey, "tls-key", "", "`file` with its key")
-	fs.StringVar(&o.notify, "notify", "", "`URL` that gets a POST for each new question, such as an ntfy topic")
+	fs.StringVar(&o.publicURL, "public-url", "", "`URL` by which browsers reach the hub through a proxy; with https, cookies are for https alone")
+	fs.Func("notify", "`[GROUP=]URL` that gets a POST for each new question of the group (default: owner), such as an ntfy topic; may be repeated", func(v string) error {
+		n, err := parseNotice(v)
+		o.notify = append(o.notify, n)
+		return err
+	})
 	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
@@ -129,10 +136,25 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	case o.keep <= 0:
 		return o, usageError{errors.New("--keep must be a time such as 720h")}
 	}
+	if o.publicURL != "" {
+		if o.publicURL, err = parsePublicURL(o.publicURL); err != nil {
+			return o, usageError{err}
+		}
+	}
 	if o.data == "" {
 		if o.data, err = hublink.DataDir(); err != nil {
 			return o, usageError{fmt.Errorf("--data is needed: %w", err)}
 		}
 	}
 	return o, nil
+}
+
+// parsePublicURL reads the address of a hub behind a proxy. The hub is all of it:
+// its page has no other path.
+func parsePublicURL(v string) (string, error) {
+	u, err := url.Parse(v)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return "", fmt.Errorf("--public-url: expected an address such as https://hub.example, got %q", v)
+	}
+	return u.Scheme + "://" + u.Host, nil
 }

@@ -72,7 +72,10 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: post DATA PATH FILE")
 	}
-	read := func(name string) string { return strings.TrimSpace(ts.ReadFile(filepath.Join(args[0], name))) }
+	read := func(name string) string {
+		line, _, _ := strings.Cut(ts.ReadFile(filepath.Join(args[0], name)), "\n")
+		return line
+	}
 	req, err := http.NewRequest(http.MethodPost, read(addressName)+args[1], strings.NewReader(ts.ReadFile(args[2])))
 	ts.Check(err)
 	req.Header.Set("Authorization", "Bearer "+read("token"))

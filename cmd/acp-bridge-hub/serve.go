@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
@@ -65,10 +69,12 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	}
 	defer board.Close()
 	address, hosts := addressOf(o, listener.Addr())
-	server := web.New(board, access, web.Options{Hosts: hosts, Secure: o.tlsCert != "", Version: version(), Logger: log})
-	if o.notify != "" {
-		go (&notifier{url: o.notify, click: address, text: o.notifyText, log: log}).run(ctx, board)
+	server := web.New(board, access, web.Options{Hosts: hosts, Secure: strings.HasPrefix(shown(o, address), "https:"), Version: version(), Logger: log})
+	finish, err := startTelling(ctx, o, store, board, shown(o, address), log)
+	if err != nil {
+		return err
 	}
+	defer finish()
 	if err := announce(o, address, access, errOut); err != nil {
 		return err
 	}
@@ -102,6 +108,9 @@ func addressOf(o options, listening net.Addr) (address string, hosts []string) {
 		scheme = "https"
 	}
 	hosts = append(hosts, o.hosts...)
+	if u, err := url.Parse(o.publicURL); err == nil && o.publicURL != "" {
+		hosts = append(hosts, u.Hostname())
+	}
 	host, port, _ := net.SplitHostPort(listening.String())
 	asked, _, _ := net.SplitHostPort(o.listen)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -114,20 +123,48 @@ func addressOf(o options, listening net.Addr) (address string, hosts []string) {
 	return scheme + "://" + net.JoinHostPort(host, port), hosts
 }
 
+// shown is the address that people use.
+func shown(o options, address string) string { return cmp.Or(o.publicURL, address) }
+
+// startTelling tells the addresses of --notify of questions, each at its own pace.
+// finish waits for what is on its way.
+func startTelling(ctx context.Context, o options, store *jetstream.Store, board *hub.Board, click string, log *slog.Logger) (finish func(), err error) {
+	var t turn
+	if len(o.notify) > 0 {
+		if t, err = openTurn(ctx, store, log); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := make(chan struct{})
+	var telling sync.WaitGroup
+	for _, n := range o.notify {
+		teller := &notifier{notice: n, click: click, text: o.notifyText, turn: t, log: log}
+		telling.Go(teller.start(ctx, stop, board))
+	}
+	return func() {
+		close(stop)
+		late := time.AfterFunc(notifyTime, cancel)
+		telling.Wait()
+		late.Stop()
+		cancel()
+	}, nil
+}
+
 // announce says where the hub is, to people and to the other commands.
 func announce(o options, address string, access *web.Access, errOut io.Writer) error {
 	certificate, err := fingerprint(o)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(address+"\n"+certificate+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(address+"\n"+certificate+"\n"+shown(o, address)+"\n"), 0o600); err != nil {
 		return err
 	}
 	code, err := access.Code(web.Owner)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(errOut, "The hub listens on %s\nTo see what waits, open this link once, within 15 minutes:\n  %s\n", address, loginLink(address, code))
+	fmt.Fprintf(errOut, "The hub listens on %s\nTo see what waits, open this link once, within 15 minutes:\n  %s\n", address, loginLink(shown(o, address), code))
 	host, _, _ := net.SplitHostPort(o.listen)
 	if ip := net.ParseIP(host); o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		fmt.Fprintln(errOut, "Others on the network can read what is sent: use --tls-cert and --tls-key, or a tunnel.")

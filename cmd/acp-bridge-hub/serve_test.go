@@ -24,52 +24,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notice is a request that a notification URL got.
-type notice struct{ method, path, sequence, body string }
-
-func notified(t *testing.T, deletes bool) (url string, next func() notice) {
-	got := make(chan notice, 20)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		got <- notice{r.Method, r.URL.Path, r.Header.Get("X-Sequence-ID"), string(body)}
-		if r.Method == http.MethodDelete && !deletes {
-			w.WriteHeader(http.StatusMethodNotAllowed)
-		}
-	}))
-	t.Cleanup(s.Close)
-	return s.URL + "/topic", func() notice {
-		select {
-		case n := <-got:
-			return n
-		case <-time.After(patience):
-			t.Fatal("no notification came")
-			return notice{}
-		}
-	}
-}
-
-// A new question is told without its text, and taken back when it is settled.
-func TestNotify(t *testing.T) {
-	for _, deletes := range []bool{true, false} {
-		url, next := notified(t, deletes)
-		p := startHub(t, t.TempDir(), "127.0.0.1:0", "--notify", url)
-		require.Equal(t, http.StatusAccepted, p.post("/conversations/c1/ask", askBody("toolu_abc")))
-		n := next()
-		require.Equal(t, notice{"POST", "/topic", n.sequence, "A question waits for you."}, n)
-		require.NotEmpty(t, n.sequence)
-		require.Equal(t, http.StatusOK, p.post("/conversations/c1/respond", `{"answers":{"Go on?":"Yes"}}`))
-		require.Equal(t, notice{"DELETE", "/topic/" + n.sequence, n.sequence, ""}, next())
-		if !deletes {
-			require.Equal(t, notice{"POST", "/topic", n.sequence, "It was answered."}, next())
-		}
-		p.kill()
-	}
-	url, next := notified(t, true)
-	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--notify", url, "--notify-text")
-	p.post("/conversations/c1/ask", askBody("toolu_abc"))
-	require.Equal(t, "Go on?", next().body)
-}
-
 // The token goes to the hub, not to whatever took its address since.
 func TestLoginWithoutAHub(t *testing.T) {
 	dir := t.TempDir()

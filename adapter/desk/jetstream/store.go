@@ -108,21 +108,27 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("JetStream: %w", err)
 	}
-	return s.use(ctx, cmp.Or(o.Bucket, "questions"), "questions of agents")
+	return s.use(ctx, cmp.Or(o.Bucket, "questions"), "questions of agents", 0)
 }
 
 // Beside opens one more bucket on the same connection, whose name begins with
 // that of this one. It ends with this store.
 func (s *Store) Beside(ctx context.Context, suffix, description string) (*Store, error) {
+	return s.BesideFor(ctx, suffix, description, 0)
+}
+
+// BesideFor is Beside for values that are forgotten some time after they were
+// written; 0 keeps them.
+func (s *Store) BesideFor(ctx context.Context, suffix, description string, keep time.Duration) (*Store, error) {
 	other := &Store{server: s.server, conn: s.conn, shared: s.shared, replicas: s.replicas, js: s.js, direct: s.direct}
 	other.once.Do(func() {}) // the connection is not its own
-	return other, other.use(ctx, s.kv.Bucket()+suffix, description)
+	return other, other.use(ctx, s.kv.Bucket()+suffix, description, keep)
 }
 
 // use opens a bucket as it is, or makes it.
-func (s *Store) use(ctx context.Context, name, description string) (err error) {
+func (s *Store) use(ctx context.Context, name, description string, keep time.Duration) (err error) {
 	config := jetstream.KeyValueConfig{
-		Bucket: name, Description: description, History: 1,
+		Bucket: name, Description: description, History: 1, TTL: keep,
 		Storage: jetstream.FileStorage, Replicas: s.replicas,
 	}
 	for begin := time.Now(); ; {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+)
+
+// turn says which of several hubs tells an address of a question, and which takes
+// it back: one each. The zero value is that of a hub alone.
+type turn struct {
+	store *jetstream.Store
+	log   *slog.Logger
+}
+
+// toldTime is how long it is known that somebody was told.
+const toldTime = 90 * 24 * time.Hour
+
+// over is the value once it was taken back.
+const over = "over"
+
+// openTurn opens what hubs of one store decide by.
+func openTurn(ctx context.Context, store *jetstream.Store, log *slog.Logger) (turn, error) {
+	if !store.Shared() {
+		return turn{}, nil
+	}
+	shared, err := store.BesideFor(ctx, "-told", "whom acp-bridge hubs have told of a question", toldTime)
+	return turn{shared, log}, err
+}
+
+// begin reports whether this hub is the one to tell. Where that cannot be decided
+// it tells: twice is better than not at all.
+func (t turn) begin(ctx context.Context, address, id string) bool {
+	if t.store == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, notifyTime)
+	defer cancel()
+	_, err := t.store.Create(ctx, turnKey(address, id), []byte(rand.Text()))
+	if err != nil && !errors.Is(err, jetstream.ErrConflict) {
+		t.log.Warn("hubs cannot agree who tells of a question", "err", err)
+		return true
+	}
+	return err == nil
+}
+
+// end reports whether this hub is the one to take it back.
+func (t turn) end(ctx context.Context, address, id string) bool {
+	if t.store == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, notifyTime)
+	defer cancel()
+	e, err := t.store.Get(ctx, turnKey(address, id))
+	if err == nil {
+		if string(e.Value) == over {
+			return false
+		}
+		_, err = t.store.Update(ctx, e.Key, []byte(over), e.Revision)
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrConflict) && !errors.Is(err, jetstream.ErrNotFound) {
+		t.log.Warn("hubs cannot agree who takes a notification back", "err", err)
+		return true
+	}
+	return err == nil
+}
+
+// turnKey has neither the address nor the question in clear.
+func turnKey(address, id string) string {
+	sum := sha256.Sum256([]byte(address))
+	return hex.EncodeToString(sum[:8]) + "." + id
+}

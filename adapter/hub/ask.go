@@ -51,10 +51,17 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	}
 	r.Call.Session, r.Call.Input = "", nil
 	r.hash = r.fingerprint()
-	for {
-		found := b.match(r, a.Alone)
+	for caughtUp := !b.store.Shared(); ; {
+		found := b.match(r, a.Alone, caughtUp)
 		if found.foreign {
 			return nil, ErrForeign
+		}
+		if found.unsure {
+			if err := b.CatchUp(ctx); err != nil {
+				return nil, err
+			}
+			caughtUp = true
+			continue
 		}
 		if found.known != nil {
 			b.tellOf(found.known)
@@ -91,11 +98,12 @@ type matched struct {
 	generation int
 	asked      time.Time
 	foreign    bool // another device waits under the same id
+	unsure     bool // it is settled, and another hub may know that it was consumed
 }
 
 // match finds the record that is the same question. Whoever asks is its asker
-// from then on.
-func (b *Board) match(r *Record, alone bool) (m matched) {
+// from then on, unless that is unsure.
+func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m.asked = time.Now().Round(0)
@@ -124,7 +132,8 @@ func (b *Board) match(r *Record, alone bool) (m matched) {
 	if m.known == nil {
 		m.known = same
 	}
-	if m.known != nil && !m.foreign {
+	m.unsure = m.known != nil && !m.known.Open() && !caughtUp
+	if m.known != nil && !m.foreign && !m.unsure {
 		b.join(m.known, r)
 	}
 	return m

@@ -133,9 +133,11 @@ func (b *Board) apply(e jetstream.Entry) {
 		b.put(r)
 		b.news.add(r)
 	}
-	if c := b.waiters[e.Key]; c != nil {
-		delete(b.waiters, e.Key)
-		close(c)
+	for _, key := range []string{e.Key, anyKey} {
+		if c := b.waiters[key]; c != nil {
+			delete(b.waiters, key)
+			close(c)
+		}
 	}
 }
 

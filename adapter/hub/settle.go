@@ -39,7 +39,7 @@ func (b *Board) Cancel(ctx context.Context, ref Ref, by string) (*Record, error)
 // error is its [SettledError].
 func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by string) (*Record, error) {
 	now := time.Now()
-	r, err := b.find(ref)
+	r, err := b.current(ctx, ref, (*Record).Open)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error
 
 func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time) bool) (*Record, error) {
 	for {
-		r, err := b.find(ref)
+		r, err := b.current(ctx, ref, func(r *Record) bool { return !r.Open() })
 		if err != nil {
 			return nil, err
 		}
@@ -138,11 +138,14 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 
 // end settles the question that ref names.
 func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, error)) (*Record, error) {
-	r, err := b.find(ref)
+	seen := func(r *Record) bool {
+		return (ref.Revision == 0 || ref.Revision == r.Revision) && (ref.Fingerprint == "" || ref.Fingerprint == r.hash)
+	}
+	r, err := b.current(ctx, ref, func(r *Record) bool { return r.Open() && seen(r) })
 	if err != nil {
 		return nil, err
 	}
-	if r.Open() && (ref.Revision != 0 && ref.Revision != r.Revision || ref.Fingerprint != "" && ref.Fingerprint != r.hash) {
+	if r.Open() && !seen(r) {
 		return nil, ErrRevision
 	}
 	end, err := make(r)

@@ -8,6 +8,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,8 +241,22 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
 			return
 		}
+		if err := s.catchUp(r); err != nil {
+			s.failed(w, err)
+			return
+		}
 		next(w, r, d)
 	}
+}
+
+// catchUp waits for what other hubs have seen already, if a request is about
+// something that this one has not. Who asks may be the first to name it.
+func (s *Server) catchUp(r *http.Request) error {
+	id, question := r.PathValue("id"), cmp.Or(r.PathValue("question"), r.URL.Query().Get("question"))
+	if id == "" || strings.HasSuffix(r.URL.Path, "/ask") || s.board.Knows(id, question) {
+		return nil
+	}
+	return s.board.CatchUp(r.Context())
 }
 
 // who returns whose request it is. A token that is given counts alone, right or

@@ -95,6 +95,25 @@ func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
 	return Entry{key, m.Data, m.Sequence}, true
 }
 
+// Last returns the revision of the last write of anybody, as the leader knows it.
+// Where servers are elsewhere, it tries until ctx ends.
+func (s *Store) Last(ctx context.Context) (uint64, error) {
+	for {
+		one, cancel := context.WithTimeout(ctx, attemptTime)
+		m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(">"), nats.Context(one))
+		cancel()
+		switch {
+		case err == nil:
+			return m.Sequence, nil
+		case errors.Is(err, nats.ErrMsgNotFound):
+			return 0, nil
+		}
+		if pause(ctx, retryPause); ctx.Err() != nil {
+			return 0, fmt.Errorf("last revision: %w", err)
+		}
+	}
+}
+
 // stream is the stream below the bucket, and subjectOf where it has a key.
 func (s *Store) stream() string              { return "KV_" + s.kv.Bucket() }
 func (s *Store) subjectOf(key string) string { return "$KV." + s.kv.Bucket() + "." + key }

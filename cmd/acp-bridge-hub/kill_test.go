@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asAsker) != "" {
 		playAsker()
 	}
+	if os.Getenv(asNode) != "" {
+		playNode()
+	}
 	testscript.Main(m, map[string]func(){"acp-bridge-hub": main})
 }
 

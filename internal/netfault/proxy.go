@@ -9,12 +9,12 @@ import (
 // Proxy hands bytes on between its clients and a server. It can lose them.
 type Proxy struct {
 	listener net.Listener
-	target   string
 	running  sync.WaitGroup
 
-	mu    sync.Mutex
-	mode  Mode
-	conns map[net.Conn]bool
+	mu     sync.Mutex
+	target string
+	mode   Mode
+	conns  map[net.Conn]bool
 }
 
 // Mode is what a proxy does with bytes.
@@ -29,7 +29,8 @@ const (
 	LoseAll
 )
 
-// Listen starts a proxy for a server on this machine.
+// Listen starts a proxy for a server on this machine. Its address may be empty
+// until [Proxy.Point] is called: then nobody is served.
 func Listen(target string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,6 +53,13 @@ func (p *Proxy) Set(m Mode) {
 	if m == Pass {
 		p.drop()
 	}
+}
+
+// Point makes the proxy one for another server. Connections that there are stay.
+func (p *Proxy) Point(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
 }
 
 // Close ends the proxy and all connections.
@@ -78,7 +86,10 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.target)
+		p.mu.Lock()
+		target := p.target
+		p.mu.Unlock()
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			client.Close()
 			continue

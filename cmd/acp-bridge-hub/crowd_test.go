@@ -1,0 +1,329 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// requestTime is how long a person waits for a hub before trying another one.
+const requestTime = 3 * time.Second
+
+// crowd is agents that ask one question after another, and people who answer.
+type crowd struct {
+	*fleet
+	stop    atomic.Bool
+	all     sync.WaitGroup
+	resumed atomic.Int64
+
+	mu        sync.Mutex
+	questions []*asked
+	got       []time.Time // when an agent got an outcome
+	more      chan struct{}
+}
+
+// asked is a question, with all that was done to it.
+type asked struct {
+	id string
+	history
+	lost      map[string]bool // what had no reply, once each
+	accepted  []string        // what got a 200, in order
+	delivered []string        // what its agent got
+}
+
+func (q *asked) conversation() string { return "c-" + q.id }
+
+// label is an answer that fits no other question.
+func (q *asked) label(word string) string { return word + " " + q.id }
+
+func newCrowd(f *fleet) *crowd { return &crowd{fleet: f, more: make(chan struct{}, 1)} }
+
+// join starts agents. Each goes on until the crowd stops, and ends what it began.
+func (c *crowd) join(seed uint64, agents int) {
+	for i := range agents {
+		rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+		c.all.Go(func() {
+			for n := 0; !c.stop.Load(); n++ {
+				q := &asked{id: fmt.Sprintf("toolu_%d_%d_x", i, n), lost: map[string]bool{}}
+				c.mu.Lock()
+				c.questions = append(c.questions, q)
+				c.mu.Unlock()
+				c.play(q, rnd)
+			}
+		})
+	}
+}
+
+// play is the life of one question.
+func (c *crowd) play(q *asked, rnd *rand.Rand) {
+	words := []string{"Yes", "No"}
+	if rnd.IntN(8) == 0 {
+		words = append(words, "cancel")
+	}
+	looks, dies, first := rnd.IntN(3) == 0, rnd.IntN(10) == 0, rnd.IntN(len(c.hubs))
+	var people sync.WaitGroup
+	for _, word := range words {
+		hub := rnd.IntN(len(c.hubs))
+		people.Go(func() { c.answer(q, word, hub) })
+	}
+	if looks {
+		hub := rnd.IntN(len(c.hubs))
+		people.Go(func() { c.look(q, hub) })
+	}
+	q.note(porcupine.Operation{Input: "ask", Output: "0", Call: now(), Return: math.MaxInt64})
+	if dies { // it is resumed at once, as another process
+		c.ask(q, first, func() bool { return q.began() })
+		c.resumed.Add(1)
+	}
+	c.ask(q, first, nil)
+	people.Wait()
+	c.mu.Lock()
+	c.got = append(c.got, time.Now())
+	c.mu.Unlock()
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
+}
+
+// began reports whether somebody has done something to the question by now.
+func (q *asked) began() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.ops) > 1
+}
+
+// ask is a bridge that asks until it has the outcome, or until dies returns true.
+func (c *crowd) ask(q *asked, first int, dies func() bool) {
+	d := new(desk.Desk)
+	var urls []*url.URL
+	for i := range c.hubs {
+		urls = append(urls, c.hubs[(first+i)%len(c.hubs)].url)
+	}
+	link := hublink.Start(d, hublink.Options{URL: urls[0], Others: urls[1:], Wait: requestTime, Token: func() (string, error) { return c.token, nil }})
+	defer link.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	call := convert.Call{Session: q.conversation(), ID: q.id, Questions: []convert.Question{
+		{Text: "Go on?", Header: "Go", Options: []convert.Option{{Label: q.label("Yes")}, {Label: q.label("No")}}}}}
+	ticket, err := d.Post(ctx, desk.Item{Kind: desk.Question, Call: call})
+	if err != nil {
+		panic(err)
+	}
+	for dies != nil {
+		select {
+		case <-ticket.Context().Done(): // it died with the answer in its hands
+			return
+		case <-time.After(time.Millisecond):
+			if dies() {
+				return
+			}
+		}
+	}
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	got := "cancel"
+	if o.Status == convert.Answered {
+		got = strings.Join(o.Answers[0].Selected, ",")
+	}
+	link.Used(call.Session)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.delivered = append(q.delivered, got)
+}
+
+// answer is a person who answers until it is known what came of it.
+func (c *crowd) answer(q *asked, word string, hub int) {
+	path, body, what := "/cancel", "", word
+	if word != "cancel" {
+		what = q.label(word)
+		path, body = "/respond", `{"answers":{"Go on?":"`+what+`"}}`
+	}
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 300*time.Millisecond) {
+		begin := now()
+		status, _ := c.request(http.MethodPost, hub, q, path, body)
+		op := porcupine.Operation{Input: what, Output: fmt.Sprint(status), Call: begin, Return: now()}
+		switch status {
+		case http.StatusOK, http.StatusConflict:
+			q.note(op)
+			if status == http.StatusOK {
+				q.mu.Lock()
+				q.accepted = append(q.accepted, what)
+				q.mu.Unlock()
+			}
+			return
+		case http.StatusNotFound:
+			q.note(op)
+		default:
+			q.unsure(what, begin)
+		}
+		hub = (hub + 1) % len(c.hubs)
+		time.Sleep(pause) // nobody tells when it is worth another try
+	}
+}
+
+// unsure notes what may happen at any time after, or never. Once is enough: the
+// same again changes nothing.
+func (q *asked) unsure(what string, begin int64) {
+	q.mu.Lock()
+	known := q.lost[what]
+	q.lost[what] = true
+	q.mu.Unlock()
+	if !known {
+		q.note(porcupine.Operation{Input: what, Output: "0", Call: begin, Return: math.MaxInt64})
+	}
+}
+
+// look is a person who looks at the question. What a hub shows may be old, but
+// never what is still to come.
+func (c *crowd) look(q *asked, hub int) {
+	status, data := c.request(http.MethodGet, hub, q, "/questions/"+q.id, "")
+	if state, ok := q.seen(status, data); ok {
+		q.note(porcupine.Operation{Input: "look", Output: state, Call: 0, Return: now()})
+	}
+}
+
+// seen is the state of the question in the words of the model.
+func (q *asked) seen(status int, data []byte) (state string, ok bool) {
+	if status == http.StatusNotFound {
+		return "", true
+	}
+	var is struct {
+		Outcome string
+		Result  json.RawMessage
+	}
+	if status != http.StatusOK || json.Unmarshal(data, &is) != nil {
+		return "", false
+	}
+	switch is.Outcome {
+	case "":
+		return "open", true
+	case "cancelled":
+		return "cancel", true
+	case "answered":
+		for _, word := range []string{"Yes", "No"} {
+			if strings.Contains(string(is.Result), `"`+q.label(word)+`"`) {
+				return q.label(word), true
+			}
+		}
+	}
+	return is.Outcome + " " + string(is.Result), true
+}
+
+// request returns the status, 0 if there was no reply.
+func (c *crowd) request(method string, hub int, q *asked, path, body string) (int, []byte) {
+	req, err := http.NewRequest(method, c.hubs[hub].url.String()+"/conversations/"+q.conversation()+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Content-Type", "application/json")
+	reply, err := c.client.Do(req)
+	if err != nil {
+		return 0, nil
+	}
+	defer reply.Body.Close()
+	data, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return 0, nil
+	}
+	return reply.StatusCode, data
+}
+
+// await waits until agents got so many more outcomes, and returns the longest
+// time without one.
+func (c *crowd) await(t *testing.T, count int, what string) (gap time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	c.mu.Lock()
+	from := len(c.got)
+	c.mu.Unlock()
+	limit := time.After(hangs)
+	for {
+		c.mu.Lock()
+		got := slices.Clone(c.got[from:])
+		c.mu.Unlock()
+		if len(got) >= count {
+			for last := begin; len(got) > 0; got = got[1:] {
+				gap, last = max(gap, got[0].Sub(last)), got[0]
+			}
+			return gap
+		}
+		select {
+		case <-c.more:
+		case <-limit:
+			t.Fatalf("%s: %d of %d outcomes came in %s", what, len(got), count, hangs)
+		}
+	}
+}
+
+// end lets all agents end what they began, and checks what everybody was told.
+func (c *crowd) end(t *testing.T) {
+	t.Helper()
+	c.stop.Store(true)
+	done := make(chan struct{})
+	go func() { c.all.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(hangs):
+		t.Fatalf("some questions have no end: %v", c.open())
+	}
+	for _, q := range c.questions {
+		require.Len(t, q.delivered, 1, q.id)
+		accepted := slices.Compact(slices.Sorted(slices.Values(q.accepted)))
+		require.LessOrEqual(t, len(accepted), 1, "%s: two answers were accepted", q.id)
+		if len(accepted) == 1 {
+			require.Equal(t, accepted, q.delivered, "%s: another answer than the accepted one was delivered", q.id)
+		}
+		for i := range c.hubs {
+			c.settled(t, q, i)
+		}
+		q.note(porcupine.Operation{Input: "look", Output: q.delivered[0], Call: 0, Return: now()})
+		q.check(t, q.id)
+	}
+}
+
+// settled waits until a hub has the outcome that the agent got.
+func (c *crowd) settled(t *testing.T, q *asked, hub int) {
+	t.Helper()
+	var state string
+	require.Eventually(t, func() bool {
+		var ok bool
+		state, ok = q.seen(c.request(http.MethodGet, hub, q, "/questions/"+q.id, ""))
+		return ok && state != "" && state != "open"
+	}, hangs, 20*time.Millisecond, "hub %d does not have the end of %s", hub, q.id)
+	require.Equal(t, q.delivered[0], state, "%s at hub %d", q.id, hub)
+}
+
+func (c *crowd) open() (ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range c.questions {
+		q.mu.Lock()
+		if len(q.delivered) == 0 {
+			ids = append(ids, fmt.Sprint(q.id, q.ops))
+		}
+		q.mu.Unlock()
+	}
+	return ids
+}

@@ -1,0 +1,160 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/internal/netfault"
+)
+
+// fleet is a cluster of NATS servers, and hubs on it, each in a process of its
+// own. All that they say to each other goes through proxies.
+type fleet struct {
+	t     *testing.T
+	token string
+	nodes []*node
+	hubs  []*station
+	// observer sees the cluster as it is, past all hubs.
+	observer jetstream.JetStream
+	client   *http.Client
+}
+
+// station is a hub, and the address that it keeps over all its lives.
+type station struct {
+	t     *testing.T
+	dir   string
+	nodes []*netfault.Proxy // by which it reaches the servers
+	door  *netfault.Proxy   // by which it is reached
+	url   *url.URL
+	hub   *process
+}
+
+func newFleet(t *testing.T, nodes, hubs int) *fleet {
+	t.Helper()
+	f := &fleet{t: t, token: web.NewToken(), nodes: newNodes(t, nodes)}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(transport.CloseIdleConnections)
+	f.client = &http.Client{Transport: transport, Timeout: requestTime}
+	var direct []string
+	for _, n := range f.nodes {
+		direct = append(direct, n.client().Addr())
+	}
+	for range hubs {
+		s := &station{t: t, dir: t.TempDir(), door: proxyTo(t, "")}
+		s.url = &url.URL{Scheme: "http", Host: s.door.Addr()}
+		require.NoError(t, os.WriteFile(filepath.Join(s.dir, "token"), []byte(f.token+"\n"), 0o600))
+		for _, n := range f.nodes {
+			s.nodes = append(s.nodes, n.client())
+		}
+		f.hubs = append(f.hubs, s)
+	}
+	for _, n := range f.nodes {
+		n.start()
+	}
+	f.observe(strings.Join(direct, ","))
+	for _, s := range f.hubs {
+		s.start()
+	}
+	return f
+}
+
+// observe waits until the servers have found each other.
+func (f *fleet) observe(servers string) {
+	conn, err := nats.Connect(servers, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
+	require.NoError(f.t, err)
+	f.t.Cleanup(conn.Close)
+	f.observer, err = jetstream.New(conn)
+	require.NoError(f.t, err)
+	require.Eventually(f.t, func() bool {
+		ctx, cancel := context.WithTimeout(f.t.Context(), requestTime)
+		defer cancel()
+		_, err := f.observer.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "ready", Replicas: len(f.nodes)})
+		return err == nil
+	}, hangs, 100*time.Millisecond)
+}
+
+// leader is the server that leads the questions.
+func (f *fleet) leader() (leader *node) {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		ctx, cancel := context.WithTimeout(f.t.Context(), requestTime)
+		defer cancel()
+		s, err := f.observer.Stream(ctx, "KV_questions")
+		if err != nil || s.CachedInfo().Cluster == nil {
+			return false
+		}
+		for _, n := range f.nodes {
+			if n.name == s.CachedInfo().Cluster.Leader {
+				leader = n
+			}
+		}
+		return leader != nil
+	}, hangs, 50*time.Millisecond)
+	return leader
+}
+
+func (s *station) start() {
+	s.t.Helper()
+	var servers []string
+	for _, p := range s.nodes {
+		servers = append(servers, p.Addr())
+	}
+	s.hub = startHub(s.t, s.dir, "127.0.0.1:0", "--nats", strings.Join(servers, ","), "--replicas", fmt.Sprint(len(servers)))
+	s.door.Point(strings.TrimPrefix(s.hub.address, "http://"))
+}
+
+func (s *station) end(signal os.Signal) {
+	_ = s.hub.cmd.Process.Signal(signal)
+	_ = s.hub.cmd.Wait()
+}
+
+// fault is something that breaks, and how it is mended.
+type fault struct {
+	name        string
+	begin, mend func()
+}
+
+func (n *node) faults() []fault {
+	return []fault{
+		{"kill of " + n.name, func() { n.end(os.Kill) }, n.start},
+		{"stop of " + n.name, func() { n.signal(syscall.SIGSTOP) }, func() { n.signal(syscall.SIGCONT) }},
+		{"partition of " + n.name, func() { n.cut(netfault.LoseAll) }, func() { n.cut(netfault.Pass) }},
+	}
+}
+
+func (n *node) signal(s os.Signal) { require.NoError(n.t, n.cmd.Process.Signal(s)) }
+
+func (s *station) faults(name string) []fault {
+	signal := func(sig os.Signal) func() {
+		return func() { require.NoError(s.t, s.hub.cmd.Process.Signal(sig)) }
+	}
+	cut := func(m netfault.Mode, proxies ...*netfault.Proxy) func() {
+		return func() {
+			for _, p := range proxies {
+				p.Set(m)
+			}
+		}
+	}
+	return []fault{
+		{"kill of " + name, func() { s.end(os.Kill) }, s.start},
+		{"stop of " + name, signal(syscall.SIGSTOP), signal(syscall.SIGCONT)},
+		{"partition of " + name + " from the servers", cut(netfault.LoseAll, s.nodes...), cut(netfault.Pass, s.nodes...)},
+		{"partition of " + name + " from the agents", cut(netfault.LoseAll, s.door), cut(netfault.Pass, s.door)},
+		{"replies of " + name + " lost", cut(netfault.LoseReplies, s.door), cut(netfault.Pass, s.door)},
+	}
+}

@@ -67,18 +67,21 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			b.tellOf(found.known)
 			return found.known, nil
 		}
-		if found.replaced != nil {
-			end := &End{Outcome: convert.Failed.String(), Reason: "The agent asked something else under the same id"}
-			if _, err := b.settle(ctx, found.replaced, end); err != nil && !errors.Is(err, ErrSettled) {
-				return nil, err
-			}
-		}
 		made := *r
 		if made.ID == "" {
 			made.ID = "q_" + rand.Text()[:16]
 		}
 		made.Call.ID = made.ID
 		made.key, made.Asked = keyOf(made.talk(), made.ID, found.generation), found.asked
+		if found.replaced != nil {
+			if err := b.fits(&made, nil, len(made.encode())); err != nil {
+				return nil, err // and the one that is open stays
+			}
+			end := &End{Outcome: convert.Failed.String(), Reason: "The agent asked something else under the same id"}
+			if _, err := b.settle(ctx, found.replaced, end); err != nil && !errors.Is(err, ErrSettled) {
+				return nil, err
+			}
+		}
 		switch written, err := b.write(ctx, &made, nil); {
 		case err == nil:
 			b.count.asked()

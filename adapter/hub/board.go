@@ -245,6 +245,9 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
 	w := &writing{r, r.encode()}
+	if err := b.fits(r, old, len(w.value)); err != nil {
+		return nil, err
+	}
 	b.writes(r.key, w, true)
 	defer b.writes(r.key, w, false)
 	var revision uint64
@@ -267,6 +270,31 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 		return nil, err
 	}
 	return b.written(ctx, r, revision)
+}
+
+const (
+	// answerRoom is what a question leaves for its answer: one that nobody could
+	// answer is not taken.
+	answerRoom = 128 << 10
+	// receiptRoom is what an answer leaves for its receipts.
+	receiptRoom = 32 << 10
+)
+
+// fits returns a [SizeError] for a question or an answer that the store cannot
+// take, with what comes later.
+func (b *Board) fits(r, old *Record, size int) error {
+	limit := b.store.Limit()
+	var what string
+	switch {
+	case r.Open():
+		what, limit = "question", limit-min(answerRoom, limit/4)
+	case old.Open():
+		what, limit = "answer", limit-min(receiptRoom, limit/8)
+	}
+	if what == "" || size <= limit {
+		return nil
+	}
+	return &SizeError{What: what, Limit: limit, Got: size}
 }
 
 // written returns a record as it was written, once the board has seen it. What

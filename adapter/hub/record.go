@@ -168,6 +168,18 @@ var (
 	ErrSettled = errors.New("nothing waits for an answer")
 )
 
+// SizeError says that something is too large for the store. Nothing of it was
+// written.
+type SizeError struct {
+	What       string // "question" or "answer"
+	Limit, Got int    // in bytes, of the record
+}
+
+// Error says what would have fitted.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("the %s is too large: expected at most %d bytes as it is kept, got %d", e.What, e.Limit, e.Got)
+}
+
 // SettledError says how a question ended that somebody wanted to answer.
 type SettledError struct{ *End }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Answer settles an open question with what read makes of it. Errors of read
@@ -109,10 +110,13 @@ func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error
 		if !e.Consumed.IsZero() || e.Undelivered != "" {
 			return false
 		}
-		e.Undelivered = why
+		e.Undelivered = clean.Truncate(why, maxWhy)
 		return true
 	})
 }
+
+// maxWhy is how much is kept of why an outcome was refused.
+const maxWhy = 300
 
 func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time) bool) (*Record, error) {
 	for {

@@ -171,9 +171,9 @@ func (l *Link) begin(e desk.Entry) {
 		asking.Call.ID = id
 	}
 	asking.Call.Input = nil
-	body, err := json.Marshal(asking)
-	if err != nil || len(body) > maxBody {
-		l.log.Warn("a question is too large for the hub", "call", e.Call.ID)
+	body := clean.JSON(asking)
+	if len(body) > maxBody {
+		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", len(body))
 		return
 	}
 	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))

@@ -61,8 +61,10 @@ func newHubs(t *testing.T) *hubs {
 	return h
 }
 
-func (h *hubs) start(dir string) *hub.Board {
-	store, err := jetstream.Open(h.t.Context(), jetstream.Options{Dir: dir})
+func (h *hubs) start(dir string) *hub.Board { return h.startAt(jetstream.Options{Dir: dir}) }
+
+func (h *hubs) startAt(kept jetstream.Options) *hub.Board {
+	store, err := jetstream.Open(h.t.Context(), kept)
 	require.NoError(h.t, err)
 	board, err := hub.Open(h.t.Context(), store, hub.Options{})
 	require.NoError(h.t, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // question is an item of the desk that is also at the hub.
@@ -147,7 +148,12 @@ func (q *question) takeBack(s desk.Settlement) {
 		return
 	}
 	o := s.Outcome
-	q.tell("/settle", Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: s.By, Asker: q.link.nonce})
+	settling := Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: s.By, Asker: q.link.nonce}
+	if q.tell("/settle", settling) == http.StatusRequestEntityTooLarge {
+		// That it is settled must be known there, if not how.
+		settling.Answers, settling.Reason = nil, "What was answered is too large for the hub"
+		q.tell("/settle", settling)
+	}
 }
 
 func (q *question) consumed() { q.tell("/received", Received{Consumed: true}) }
@@ -156,34 +162,36 @@ func (q *question) consumed() { q.tell("/received", Received{Consumed: true}) }
 // counts as gone, which says enough.
 const tellTime = 10 * time.Minute
 
-// tell sends something that needs no reply, until the hub has it.
-func (q *question) tell(what string, v any) {
+// tell sends something that needs no reply, until the hub has it or does not take
+// it. It returns the status of its last reply.
+func (q *question) tell(what string, v any) (status int) {
 	ctx, cancel := context.WithTimeout(q.link.ctx, tellTime)
 	defer cancel()
-	body, err := json.Marshal(v)
-	if err != nil {
-		return
-	}
+	body := clean.JSON(v)
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
-		status, data, err := q.post(ctx, "/questions/"+url.PathEscape(q.id)+what, body)
+		var data []byte
+		var err error
+		status, data, err = q.post(ctx, "/questions/"+url.PathEscape(q.id)+what, body)
 		switch {
 		case ctx.Err() != nil:
-			return
+			return status
 		case err != nil:
 			q.link.is(down, err.Error())
-		case status == http.StatusOK, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest:
+		case status == http.StatusOK, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest,
+			status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
-			return
+			return status
 		case status == http.StatusForbidden:
-			return // whoever may not ask has nothing to tell
+			return status // whoever may not ask has nothing to tell
 		default:
 			q.link.is(down, problem(status, data))
 		}
 		if q.link.isClosed() {
-			return
+			return status
 		}
 		sleep(ctx, pause)
 	}
+	return status
 }
 
 func (l *Link) isClosed() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"mime"
@@ -405,7 +406,11 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		fail(w, http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB")
+		got := "more"
+		if r.ContentLength > 0 {
+			got = fmt.Sprintf("%d bytes", r.ContentLength)
+		}
+		fail(w, http.StatusRequestEntityTooLarge, "the body is too large: expected at most %d bytes (1 MiB), got %s", maxBody, got)
 		return nil, false
 	case err != nil:
 		fail(w, http.StatusBadRequest, "the body did not come whole")

@@ -350,7 +350,10 @@ func (s *Server) failed(w http.ResponseWriter, err error) {
 
 func (s *Server) problem(err error) (code int, text string) {
 	var settled *hub.SettledError
+	var large *hub.SizeError
 	switch {
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, large.Error()
 	case errors.As(err, &settled):
 		return http.StatusConflict, settled.Error()
 	case errors.Is(err, hub.ErrSettled):

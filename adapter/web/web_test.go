@@ -35,7 +35,12 @@ type site struct {
 
 func newSite(t testing.TB, o hub.Options) *site {
 	t.Helper()
-	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
+	return newSiteWith(t, o, jetstream.Options{Dir: t.TempDir()})
+}
+
+func newSiteWith(t testing.TB, o hub.Options, kept jetstream.Options) *site {
+	t.Helper()
+	store, err := jetstream.Open(t.Context(), kept)
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	board, err := hub.Open(t.Context(), store, o)

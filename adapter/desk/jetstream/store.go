@@ -49,6 +49,8 @@ var (
 	// ErrConflict means that the value is not the one that was to be replaced:
 	// somebody else was first.
 	ErrConflict = errors.New("the value has changed meanwhile")
+	// ErrTooLarge means that the value is longer than [Store.Limit].
+	ErrTooLarge = errors.New("the value is too large")
 	// ErrNotFound means that there is no such value.
 	ErrNotFound = errors.New("no such value")
 )
@@ -71,6 +73,7 @@ type Store struct {
 	js       jetstream.JetStream
 	direct   nats.JetStreamContext // for what js cannot do
 	kv       jetstream.KeyValue
+	most     int    // bytes of a value with its headers in this bucket; 0 is no limit
 	subject  string // of what is told and not kept
 	once     sync.Once
 }
@@ -135,7 +138,12 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		if s.kv, err = s.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
 			s.kv, err = s.js.CreateKeyValue(ctx, config)
 		}
+		var status jetstream.KeyValueStatus
 		if err == nil {
+			status, err = s.kv.Status(ctx)
+		}
+		if err == nil {
+			s.most = max(int(status.Config().MaxValueSize), 0)
 			break
 		}
 		if ctx.Err() != nil || !s.shared || !passes(err) || time.Since(begin) > readyTime {
@@ -180,6 +188,19 @@ func (s *Store) Shared() bool { return s.shared }
 
 // Connected reports whether there is a connection to the server now.
 func (s *Store) Connected() bool { return s.conn.IsConnected() }
+
+// Limit is how long a value may be. It is the server's, and another server of a
+// cluster may have another one.
+func (s *Store) Limit() int {
+	limit := int(s.conn.MaxPayload())
+	if s.most > 0 {
+		limit = min(limit, s.most)
+	}
+	return max(limit-headRoom, 0)
+}
+
+// headRoom is more than the headers of a write take.
+const headRoom = 512
 
 // Tell sends something to all processes that have the bucket and listen, see
 // [Store.Hear]. It is kept nowhere and may get lost.
@@ -243,6 +264,9 @@ func hostsOf(urls string) string {
 	return strings.Join(hosts, ", ")
 }
 
+// maxValue is what an embedded server takes: as much as NATS advises at most.
+const maxValue = 8 << 20
+
 // embed starts a server of our own that nobody else can reach.
 func (s *Store) embed(dir string) error {
 	if dir == "" {
@@ -259,6 +283,7 @@ func (s *Store) embed(dir string) error {
 		ServerName: "acp-bridge-hub", DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: dir, SyncAlways: true,
 		JetStreamMaxMemory: 1 << 20, JetStreamMaxStore: -1,
+		MaxPayload:      maxValue,
 		NoSystemAccount: true,
 	})
 	if err != nil {

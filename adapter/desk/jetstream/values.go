@@ -52,6 +52,9 @@ const (
 // put writes a value. Where servers are elsewhere, it tries until ctx ends: a
 // cluster that has lost its leader has another one in some seconds.
 func (s *Store) put(ctx context.Context, what, key string, value []byte, old uint64, write func(context.Context) (uint64, error)) (uint64, error) {
+	if limit := s.Limit(); len(value) > limit {
+		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, key, ErrTooLarge, limit, len(value))
+	}
 	for unsure := false; ; unsure = true {
 		revision, err := attempt(ctx, s.shared, write)
 		if err = s.wrap(what, key, err); err == nil || !s.shared {

@@ -28,7 +28,9 @@ func agentResult(c ended) Update {
 		blocks, _ := c.structured.list("content")
 		var texts []string
 		for _, b := range blocks {
-			texts = append(texts, object(b).str("text"))
+			if text := AgentWords(object(b).str("text")); text != "" {
+				texts = append(texts, text)
+			}
 		}
 		if content := prose(strings.Join(texts, "\n\n")); content != nil {
 			return Update{Content: content}
@@ -37,8 +39,20 @@ func agentResult(c ended) Update {
 		return Update{Content: prose("Running in the background.")}
 	}
 	return Update{Content: c.show(func(text string) []acp.ToolCallContent {
-		return prose(withoutTrailer(withoutLastReminders(text)))
+		return prose(withoutTrailer(withoutLastReminders(AgentWords(text))))
 	})}
+}
+
+// AgentWords is a text of a sub-agent's report without the tools that it used, which
+// the CLI names in front for the model.
+func AgentWords(text string) string {
+	const begin, end = "<tools-used-before-summary>", "</tools-used-before-summary>"
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(text, "\n"), begin); ok {
+		if _, words, ok := strings.Cut(rest, end); ok {
+			return strings.TrimLeft(words, "\n")
+		}
+	}
+	return text
 }
 
 // trailer is what ends a report: the id of the agent and what it used up.

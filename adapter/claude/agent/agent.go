@@ -63,9 +63,10 @@
 //     Code names it, in a terminal where the editor has them; there when it is done.
 //     Of one in the background: here while a turn runs, and at its end; there a note.
 //   - Sub-agents as sessions of their own, for editors with subagents in their
-//     capabilities (a draft of ACP): both. Here only while they work: a loaded
-//     session shows the calls that began them. Without that capability their calls
-//     carry their parent's id (_meta.claudeCode.parentToolUseId), in both.
+//     capabilities (a draft of ACP): both, also when a session is loaded. How one
+//     in the background ended is then not told here, but for one that was stopped.
+//     Without that capability their calls carry their parent's id
+//     (_meta.claudeCode.parentToolUseId), in both.
 //   - A sub-agent in the background: here the turn ends, and its calls follow; there
 //     the turn waits for it.
 //   - Tokens of a turn: here in usage_update; there also in its response.

@@ -28,6 +28,7 @@ type conversation struct {
 	ctx   context.Context // the session's
 	setup
 	reasks *reasking     // of a session that was opened again
+	past   []*part       // sub-agents of its transcript, when that was replayed
 	tasks  display.Tasks // of whoever reads the CLI or its transcript
 	// badLogin is of the reader alone: the turn met an API that knows no login.
 	badLogin bool
@@ -207,7 +208,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	s.mu.Unlock()
 	p := &pump{s: s, painter: newPainter(s)}
 	if s.agent.editor().parts {
-		p.painter.parts, p.painter.launched = map[string]*part{}, map[string]*part{}
+		p.painter.haveParts()
 		o.Opening = merged(object{"forwardSubagentText": true, "forwardNestedSubagentToolCalls": true}, o.Opening)
 	}
 	o.OnMessage = p.message

@@ -115,6 +115,7 @@ func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId
 
 // goOn tells the editor what it needs, and asks what is still open.
 func (s *conversation) goOn() {
+	s.tellPastParts()
 	s.announce()
 	s.reask(s.reasks)
 }

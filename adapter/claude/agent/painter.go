@@ -32,6 +32,8 @@ type painter struct {
 	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
 	quiet    bool                 // no turn runs
 
+	past bool // it draws a transcript
+
 	// Sub-agents that the editor has as sessions, by the CLI's id, and by the call
 	// that began them or let them go on. Nil if it has none.
 	parts    map[string]*part

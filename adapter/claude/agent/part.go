@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
+	"github.com/acp-bridge/acp-bridge/display"
 )
 
 // part is a sub-agent that the editor has as a session of its own. An editor asks
@@ -19,6 +20,9 @@ type part struct {
 	within string          // the part that it works for; empty for the session itself
 	waits  map[string]bool // its requests that are open
 	state  string
+	end    object // how its work ended
+
+	stopped bool // the user stopped it, as its transcript says
 }
 
 // What a part does, as the editor is told.
@@ -42,6 +46,11 @@ func (p *painter) partOf(call string) string {
 	return ""
 }
 
+// haveParts begins to show sub-agents as sessions.
+func (p *painter) haveParts() {
+	p.parts, p.launched = map[string]*part{}, map[string]*part{}
+}
+
 // beginPart shows a sub-agent as a session, or that it works again. mu is held.
 func (p *painter) beginPart(m claude.Message, a subAgent) {
 	c := p.calls[a.call]
@@ -56,10 +65,14 @@ func (p *painter) beginPart(m claude.Message, a subAgent) {
 			x.within = p.partOf(c.parent)
 		}
 		p.parts[id] = x
-		p.s.out.UpdateOf(x.within, object{
+		begun := object{
 			"sessionUpdate": "subagent_update", "sessionId": id, "title": a.task, "description": field(m, "subagent_type").String(),
-			"capabilities": object{"cancel": object{}}, "state": object{"state": partRuns},
-		})
+			"state": object{"state": partRuns},
+		}
+		if !p.past { // what is over cannot be cancelled
+			begun["capabilities"] = object{"cancel": object{}}
+		}
+		p.s.out.UpdateOf(x.within, begun)
 	} else {
 		p.partIs(x, partRuns, nil)
 	}
@@ -90,7 +103,10 @@ func (p *painter) partIs(x *part, state string, more object) {
 	if x.state == state {
 		return
 	}
-	x.state = state
+	x.state, x.end = state, nil
+	if state == partIdle {
+		x.end = merged(object{"state": state}, more)
+	}
 	p.s.out.UpdateOf(x.within, object{"sessionUpdate": "subagent_update", "sessionId": x.id, "state": merged(object{"state": state}, more)})
 }
 
@@ -187,7 +203,7 @@ func (p *painter) handBack(x *part, call string, content, own gjson.Result) {
 	}
 	var blocks []any
 	add := func(text string) {
-		if text != "" {
+		if text = display.AgentWords(text); text != "" {
 			blocks = append(blocks, object{"type": "text", "text": text})
 		}
 	}

@@ -246,7 +246,7 @@ func TestRealSubAgentAsASession(t *testing.T) {
 	}
 	states := func(e *editor, s string) (list []string) {
 		for _, line := range partLines(e, s) {
-			if _, state, ok := strings.Cut(line, " is "); ok && strings.HasPrefix(line, "main| ") {
+			if _, state, ok := strings.Cut(line, " is "); ok && strings.HasPrefix(line, "main| ") && !strings.Contains(line, ": ") {
 				list = append(list, state)
 			}
 		}

@@ -20,7 +20,14 @@ func (s *conversation) replay(ctx context.Context, path string) error {
 	}
 	defer t.Close()
 	p := newPainter(s)
-	defer p.abandon()
+	p.past = true
+	if s.agent.editor().parts {
+		p.haveParts()
+	}
+	defer func() {
+		p.abandon()
+		s.past = p.pastParts()
+	}()
 	for e, err := range t.Entries(ctx) {
 		if err != nil {
 			return err
@@ -43,12 +50,15 @@ func (p *painter) replay(e transcript.Entry) {
 	case transcript.Failure:
 		p.s.out.Text(editor.MessageChunk, field(e.Message, "message.content.0.text").String())
 	case transcript.ToolResult:
+		p.partReturned(e)
 		p.user(e.Message)
 	case transcript.Interrupted:
 		p.abandon()
+		p.stopParts()
 	case transcript.Compacted:
 	default:
 		p.assistant(e.Message)
+		p.partBegan(e.ToolUseID, e.Agent)
 	}
 }
 

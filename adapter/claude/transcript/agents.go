@@ -19,11 +19,22 @@ const (
 	maxAgentMeta = 64 << 10
 )
 
-// findAgents returns the transcripts of a session's sub-agents by the call
-// that started them. The CLI keeps them in a folder named after the session,
-// nested ones beside the others.
-func findAgents(session string) map[string]string {
-	byCall := map[string]string{}
+// Agent is a sub-agent that has a transcript of its own.
+type Agent struct {
+	// ID is the CLI's id of it, Type the kind of agent it is, Task what it was
+	// for, in a few words. Type and Task may be empty.
+	ID, Type, Task string
+	// Stopped is set if the user stopped it.
+	Stopped bool
+
+	path string
+}
+
+// findAgents returns a session's sub-agents by the call that started them. The
+// CLI keeps their transcripts in a folder named after the session, nested ones
+// beside the others.
+func findAgents(session string) map[string]Agent {
+	byCall := map[string]Agent{}
 	dir := filepath.Join(strings.TrimSuffix(session, extension), "subagents")
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -39,7 +50,12 @@ func findAgents(session string) map[string]string {
 			continue
 		}
 		if call := gjson.GetBytes(meta, "toolUseId").String(); call != "" {
-			byCall[call] = filepath.Join(dir, name+extension)
+			byCall[call] = Agent{
+				ID:   strings.TrimPrefix(name, "agent-"),
+				Type: gjson.GetBytes(meta, "agentType").String(), Task: gjson.GetBytes(meta, "description").String(),
+				Stopped: gjson.GetBytes(meta, "stoppedByUser").Bool(),
+				path:    filepath.Join(dir, name+extension),
+			}
 		}
 	}
 	return byCall
@@ -48,14 +64,14 @@ func findAgents(session string) map[string]string {
 // agent replays the sub-agent that a call started, if there is one. A file
 // that cannot be read is a sub-agent without history.
 func (r *replay) agent(t *Transcript, call string) {
-	path := r.agents[call]
-	if path == "" || t.depth >= maxDepth {
+	agent, ok := r.agents[call]
+	if !ok || t.depth >= maxDepth {
 		return
 	}
 	delete(r.agents, call) // each once: what names itself as its parent ends here
 	r.running[call] = true
 	defer delete(r.running, call)
-	sub, err := open(r.ctx, path, call, t.depth+1)
+	sub, err := open(r.ctx, agent.path, call, t.depth+1)
 	if err != nil {
 		return
 	}

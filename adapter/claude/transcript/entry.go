@@ -52,7 +52,10 @@ type Entry struct {
 	ParentToolUseID string
 	// ToolUseID is the id of the call, for ToolUse and ToolResult.
 	ToolUseID string
-	UUID      string
+	// Agent is the sub-agent that a ToolUse began, if its steps are kept: they
+	// follow.
+	Agent *Agent
+	UUID  string
 	// Time is when the line was written; zero if it does not tell.
 	Time time.Time
 }

@@ -85,8 +85,8 @@ type replay struct {
 	ctx     context.Context
 	yield   func(Entry, error) bool
 	stopped bool
-	agents  map[string]string // files of sub-agents by the call that started them
-	running map[string]bool   // the calls of the sub-agents that are being replayed
+	agents  map[string]Agent // by the call that started each
+	running map[string]bool  // the calls of the sub-agents that are being replayed
 }
 
 // run returns an error only if nothing was yielded after it.
@@ -102,6 +102,9 @@ func (r *replay) run(t *Transcript) error {
 		for _, e := range entries(line, m.flags, t.parent) {
 			if e.Kind == ToolUse && r.running[e.ToolUseID] {
 				continue // a sub-agent that was forked off begins with its own call
+			}
+			if agent, ok := r.agents[e.ToolUseID]; ok && e.Kind == ToolUse && t.depth < maxDepth {
+				e.Agent = &agent
 			}
 			if !r.yield(e, nil) {
 				r.stopped = true

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -58,22 +59,35 @@ type Access struct {
 }
 
 type kept struct {
+	// Version is that of the hub which must be able to read this, see
+	// [accessVersion].
+	Version int `json:"version,omitempty"`
 	// Instance tells this hub's cookies from those of others on the machine.
 	Instance string         `json:"instance"`
 	Devices  []keptDevice   `json:"devices,omitempty"`
 	Sessions []loginSession `json:"sessions,omitempty"`
 	Codes    []loginCode    `json:"codes,omitempty"`
+	// Push is the key with which this hub signs pushes, made on first use.
+	Push *pushKey `json:"push,omitempty"`
+	// Pushes are the browsers that are told of questions.
+	Pushes []subscription `json:"pushes,omitempty"`
+
+	rest rest
 }
 
 type keptDevice struct {
 	Device
 	Hash []byte `json:"hash"`
+
+	rest rest
 }
 
 type loginSession struct {
 	Device string    `json:"device"`
 	Hash   []byte    `json:"hash"`
 	Since  time.Time `json:"since"`
+
+	rest rest
 }
 
 type loginCode struct {
@@ -120,7 +134,7 @@ func (a *Access) Add(name string, can Can, groups ...string) (token string, err 
 		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }) {
 			return badf("device %q is there already", name)
 		}
-		k.Devices = append(k.Devices, keptDevice{Device{name, can, time.Now().UTC().Truncate(time.Second), groups}, hash[:]})
+		k.Devices = append(k.Devices, keptDevice{Device: Device{name, can, time.Now().UTC().Truncate(time.Second), groups}, Hash: hash[:]})
 		return nil
 	})
 	if err != nil {
@@ -141,6 +155,7 @@ func (a *Access) Remove(name string) error {
 		k.Devices = slices.DeleteFunc(k.Devices, func(d keptDevice) bool { return d.Name == name })
 		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == name })
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == name })
+		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return p.Device == name })
 		return nil
 	})
 }
@@ -238,7 +253,7 @@ func (a *Access) login(code, token string) (session string, ok bool, err error) 
 		if !ok {
 			return errUnchanged
 		}
-		k.Sessions = append(k.Sessions, loginSession{d.Name, sessionHash[:], time.Now().UTC()})
+		k.Sessions = append(k.Sessions, loginSession{Device: d.Name, Hash: sessionHash[:], Since: time.Now().UTC()})
 		if extra := len(k.Sessions) - maxSessions; extra > 0 {
 			k.Sessions = k.Sessions[extra:]
 		}
@@ -257,6 +272,7 @@ func (a *Access) logout(id string) error {
 		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool {
 			return subtle.ConstantTimeCompare(hash[:], s.Hash) == 1
 		})
+		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return bytes.Equal(p.Session, hash[:]) })
 		return nil
 	})
 }

@@ -47,6 +47,11 @@ type Options struct {
 	Hosts []string
 	// Secure is set where the hub is reached by https.
 	Secure bool
+	// URL is the https address that people use, if there is one.
+	URL string
+	// PushClient sends pushes to the services of browsers, wherever they are; nil
+	// is one that reaches no private address.
+	PushClient *http.Client
 	// Version is that of the program, for its operator.
 	Version string
 	// Logger gets what goes wrong; nil discards it.
@@ -103,6 +108,8 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
 	s.mux.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
 
+	s.mux.HandleFunc("GET /worker.js", asset("worker.js", "text/javascript; charset=utf-8"))
+
 	read := []Can{CanAnswer}
 	both := []Can{CanAnswer, CanAsk}
 	ask := []Can{CanAsk}
@@ -126,6 +133,9 @@ func (s *Server) routes() {
 		"GET /conversations/{id}/questions/{question}": {both, s.getQuestion},
 		"POST /conversations/{id}/questions/{question}/settle":   {ask, s.takeBack},
 		"POST /conversations/{id}/questions/{question}/received": {ask, s.received},
+		"GET /push":              {read, s.showPushKey},
+		"POST /push":             {read, s.addPush},
+		"DELETE /push":           {read, s.removePush},
 		"GET /metrics":           {[]Can{CanMeasure}, s.metrics},
 		"GET /status":            {[]Can{CanMeasure}, s.status},
 		"GET /devices":           {nil, s.listDevices},
@@ -159,7 +169,7 @@ func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
 // ServeHTTP checks what holds for every request, and then serves it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

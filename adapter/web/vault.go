@@ -103,6 +103,9 @@ func (a *Access) take(data []byte, revision uint64) error {
 	}
 	var k kept
 	err := json.Unmarshal(data, &k)
+	if err == nil && k.Version > accessVersion {
+		return fmt.Errorf("the list of devices: expected version %d at most, got %d: a newer hub wrote it", accessVersion, k.Version)
+	}
 	if err == nil && k.Instance == "" {
 		err = errors.New("expected the name of an instance")
 	}
@@ -136,6 +139,7 @@ func (a *Access) change(edit func(*kept) error) error {
 		next, old := a.kept, a.revision
 		a.mu.Unlock()
 		next.Devices, next.Sessions, next.Codes = slices.Clone(next.Devices), slices.Clone(next.Sessions), slices.Clone(next.Codes)
+		next.Pushes = slices.Clone(next.Pushes)
 		if err := edit(&next); errors.Is(err, errUnchanged) {
 			return nil
 		} else if err != nil {

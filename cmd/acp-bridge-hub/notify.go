@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -44,67 +42,17 @@ type notifier struct {
 	notice
 	click string
 	text  bool
-	turn  turn
 	log   *slog.Logger
 }
 
 // notifyTime bounds a request: the next question has something to say, too.
 const notifyTime = 10 * time.Second
 
-// start returns what tells until stop is closed, and then what is left to be told.
-// What waits already was told before the hub was started again.
-func (n *notifier) start(ctx context.Context, stop <-chan struct{}, board *hub.Board) (run func()) {
-	reader := board.Read(0)
-	told := map[string]bool{}
-	changes, more := reader.Next()
-	for _, r := range changes {
-		told[noticeID(r)] = r.Open()
-	}
-	return func() { n.run(ctx, stop, board, reader, told, more) }
-}
+func (n *notifier) name() string             { return n.url }
+func (n *notifier) wants(r *hub.Record) bool { return r.Group == n.group }
 
-func (n *notifier) run(ctx context.Context, stop <-chan struct{}, board *hub.Board, reader *hub.Reader, told map[string]bool, more <-chan struct{}) {
-	for last := false; !last; {
-		select {
-		case <-more:
-		case <-stop:
-			last = true
-		case <-board.Done():
-			last = true
-		}
-		var changes []*hub.Record
-		changes, more = reader.Next()
-		for _, r := range changes {
-			if r.Group != n.group {
-				continue
-			}
-			id := noticeID(r)
-			switch {
-			case r.Open() && !told[id]:
-				if told[id] = true; n.turn.begin(ctx, n.url, id) {
-					n.send(ctx, id, n.message(r))
-				}
-			case !r.Open() && told[id]:
-				if delete(told, id); n.turn.end(ctx, n.url, id) {
-					n.takeBack(ctx, id, r.End.Outcome)
-				}
-			}
-		}
-	}
-}
-
-// noticeID names a question in what is told, and says nothing about it. What is
-// asked once more has another one.
-func noticeID(r *hub.Record) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d", r.Group, r.Conversation, r.ID, r.Asked.UnixNano()))
-	return hex.EncodeToString(sum[:8])
-}
-
-func (n *notifier) message(r *hub.Record) string {
-	if !n.text {
-		return "A question waits for you."
-	}
-	return clean.Truncate(clean.Line(r.Call.Questions[0].Text), 300)
+func (n *notifier) tell(ctx context.Context, r *hub.Record, id string) {
+	n.send(ctx, id, messageOf(r, n.text))
 }
 
 // send says that there is something new.
@@ -119,12 +67,12 @@ func (n *notifier) send(ctx context.Context, id, message string) {
 
 // takeBack deletes what was said about a question, as ntfy can. Whoever cannot is
 // told what became of it.
-func (n *notifier) takeBack(ctx context.Context, id, outcome string) {
+func (n *notifier) takeBack(ctx context.Context, r *hub.Record, id string) {
 	status, err := n.request(ctx, http.MethodDelete, strings.TrimSuffix(n.url, "/")+"/"+id, id, "")
 	if err == nil && status < 300 {
 		return
 	}
-	n.send(ctx, id, "It was "+outcome+".")
+	n.send(ctx, id, endingOf(r))
 }
 
 func (n *notifier) request(ctx context.Context, method, url, id, message string) (status int, err error) {

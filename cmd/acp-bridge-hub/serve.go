@@ -69,8 +69,12 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	}
 	defer board.Close()
 	address, hosts := addressOf(o, listener.Addr())
-	server := web.New(board, access, web.Options{Hosts: hosts, Secure: strings.HasPrefix(shown(o, address), "https:"), Version: version(), Logger: log})
-	finish, err := startTelling(ctx, o, store, board, shown(o, address), log)
+	settings := web.Options{Hosts: hosts, Version: version(), Logger: log}
+	if u := shown(o, address); strings.HasPrefix(u, "https:") {
+		settings.Secure, settings.URL = true, u
+	}
+	server := web.New(board, access, settings)
+	finish, err := startTelling(ctx, o, store, board, server, shown(o, address), log)
 	if err != nil {
 		return err
 	}
@@ -126,21 +130,19 @@ func addressOf(o options, listening net.Addr) (address string, hosts []string) {
 // shown is the address that people use.
 func shown(o options, address string) string { return cmp.Or(o.publicURL, address) }
 
-// startTelling tells the addresses of --notify of questions, each at its own pace.
-// finish waits for what is on its way.
-func startTelling(ctx context.Context, o options, store *jetstream.Store, board *hub.Board, click string, log *slog.Logger) (finish func(), err error) {
-	var t turn
-	if len(o.notify) > 0 {
-		if t, err = openTurn(ctx, store, log); err != nil {
-			return nil, err
-		}
+// startTelling tells browsers and the addresses of --notify of questions, each at
+// its own pace. finish waits for what is on its way.
+func startTelling(ctx context.Context, o options, store *jetstream.Store, board *hub.Board, server *web.Server, click string, log *slog.Logger) (finish func(), err error) {
+	t, err := openTurn(ctx, store, log)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := make(chan struct{})
 	var telling sync.WaitGroup
+	telling.Go(follow(ctx, stop, board, t, browsers{server, o.notifyText}))
 	for _, n := range o.notify {
-		teller := &notifier{notice: n, click: click, text: o.notifyText, turn: t, log: log}
-		telling.Go(teller.start(ctx, stop, board))
+		telling.Go(follow(ctx, stop, board, t, &notifier{notice: n, click: click, text: o.notifyText, log: log}))
 	}
 	return func() {
 		close(stop)

@@ -186,8 +186,33 @@
     timer = setTimeout(refresh, 50);
   }
 
+  // Pushes come when the page is closed, too. Without them, because the browser
+  // has no service for it or the hub no https, the page itself notifies.
+  let pushed = false;
+  async function subscribe() {
+    if (!("serviceWorker" in navigator) || !("PushManager" in window)) return;
+    try {
+      const worker = await navigator.serviceWorker.register("/worker.js");
+      for (const n of await worker.getNotifications()) n.close(); // they are seen now
+      const { key } = await (await fetch("/push")).json();
+      const bytes = Uint8Array.from(atob(key.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+      const wanted = { userVisibleOnly: true, applicationServerKey: bytes };
+      let mine;
+      try {
+        mine = await worker.pushManager.subscribe(wanted);
+      } catch (problem) { // it was for another hub's key
+        const old = await worker.pushManager.getSubscription();
+        if (!old) throw problem;
+        await old.unsubscribe();
+        mine = await worker.pushManager.subscribe(wanted);
+      }
+      const reply = await fetch("/push", { method: "POST", body: JSON.stringify(mine), headers: { "Content-Type": "application/json" } });
+      pushed = reply.ok;
+    } catch { /* not on this device */ }
+  }
+
   function notify() {
-    if (!("Notification" in window) || Notification.permission !== "granted" || !document.hidden) return;
+    if (pushed || !("Notification" in window) || Notification.permission !== "granted" || !document.hidden) return;
     try { new Notification("A question waits for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
   }
 
@@ -238,10 +263,11 @@
   if ("Notification" in window && Notification.permission === "default") {
     asking.hidden = false;
     asking.querySelector("button").onclick = async () => {
-      await Notification.requestPermission();
+      if (await Notification.requestPermission() === "granted") subscribe();
       asking.hidden = true;
     };
   }
+  if ("Notification" in window && Notification.permission === "granted") subscribe();
   open().forEach(restore);
   count();
   listen();

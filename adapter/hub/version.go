@@ -3,6 +3,7 @@ package hub
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -29,17 +30,17 @@ func decode(key string, value []byte, revision uint64) (*Record, error) {
 	}
 	r = &Record{key: key, Revision: revision}
 	if err := json.Unmarshal(value, r); err != nil {
-		return nil, fmt.Errorf("record %q: %w", key, err)
+		return nil, fmt.Errorf("record %q: %w", key, unreadable(err))
 	}
 	if r.Version > version {
 		return nil, fmt.Errorf("record %q: expected version %d at most, got %d: a newer hub wrote it", key, version, r.Version)
 	}
 	if err := json.Unmarshal(value, &r.rest); err != nil {
-		return nil, fmt.Errorf("record %q: %w", key, err)
+		return nil, fmt.Errorf("record %q: %w", key, unreadable(err))
 	}
 	if r.End != nil {
 		if err := json.Unmarshal(r.rest["end"], &r.End.rest); err != nil {
-			return nil, fmt.Errorf("record %q: %w", key, err)
+			return nil, fmt.Errorf("record %q: %w", key, unreadable(err))
 		}
 		forget(r.End.rest, reflect.TypeFor[End]())
 	}
@@ -71,4 +72,18 @@ func forget(m rest, t reflect.Type) {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		delete(m, name)
 	}
+}
+
+// unreadable says what is wrong with a record, without a word of it: it goes into
+// a log.
+func unreadable(err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it is not JSON at byte %d", syntax.Offset)
+	case errors.As(err, &kind):
+		return fmt.Errorf("expected %s in the field %q", kind.Type, kind.Field)
+	}
+	return errors.New("a field has a value that cannot be read")
 }

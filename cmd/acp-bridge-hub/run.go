@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed" // for operate
 	"errors"
 	"flag"
 	"fmt"
@@ -29,9 +30,15 @@ Usage: acp-bridge-hub [FLAGS]                      start the hub
        acp-bridge-hub device add NAME [--can answer|ask|measure|admin] [--group NAME]…
        acp-bridge-hub device list
        acp-bridge-hub device remove NAME
+       acp-bridge-hub help operate                 proxies, several machines, services
 
 Flags:
 `
+
+// operate is for whoever runs a hub for others.
+//
+//go:embed operate.txt
+var operate string
 
 // options are the flags of the hub.
 type options struct {
@@ -61,6 +68,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		switch {
 		case len(o.args) == 0:
 			err = serve(ctx, o, errOut)
+		case strings.Join(o.args, " ") == "help operate":
+			_, err = io.WriteString(out, operate)
 		case o.args[0] == "status" && len(o.args) == 1:
 			err = runStatus(ctx, o, out)
 		case o.args[0] == "login" && len(o.args) == 1:

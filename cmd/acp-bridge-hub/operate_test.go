@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What operators are told to write is something that the hub knows.
+func TestOperate(t *testing.T) {
+	var out, help bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"help", "operate"}, &out, io.Discard))
+	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, &help, io.Discard))
+	known := help.String() + " -hub -hub-token-file -no-install-recommends -from"
+	for _, flag := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(out.String(), -1) {
+		require.Contains(t, known, " "+flag[1:], flag)
+	}
+	for _, line := range regexp.MustCompile(`(?m)^ *(?:ExecStart=\S*/|ENTRYPOINT .*?"|)acp-bridge-hub ([^\n]*[^\\\n])$`).FindAllStringSubmatch(out.String(), -1) {
+		words := strings.Fields(strings.Split(line[1], "  ")[0])
+		_, err := parse(words, io.Discard)
+		require.NoError(t, err, line[0])
+	}
+}
+
+// A hub behind a proxy has its name, and its cookies are for https alone.
+func TestPublicURL(t *testing.T) {
+	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--public-url", "https://hub.example/")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	login := func(host, origin string) *http.Response {
+		req, err := http.NewRequest(http.MethodPost, p.address+"/login", strings.NewReader("token="+p.token))
+		require.NoError(t, err)
+		req.Host = host
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", origin)
+		reply, err := client.Do(req)
+		require.NoError(t, err)
+		reply.Body.Close()
+		return reply
+	}
+	reply := login("hub.example", "https://hub.example")
+	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
+	require.True(t, reply.Cookies()[0].Secure)
+	require.Equal(t, http.StatusForbidden, login("hub.example", "https://other.example").StatusCode)
+	require.Equal(t, http.StatusMisdirectedRequest, login("other.example", "https://other.example").StatusCode)
+	var out, errOut bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"login", "--data", p.dir}, &out, &errOut), errOut.String())
+	require.True(t, strings.HasPrefix(out.String(), "https://hub.example/login?code="), out.String())
+	for _, bad := range []string{"hub.example", "https://hub.example/path", "ftp://hub.example", "https://u:p@hub.example", "https://hub.example/?x"} {
+		require.Equal(t, exitUsage, run(t.Context(), []string{"--public-url", bad, "--data", p.dir}, io.Discard, io.Discard), bad)
+	}
+	plain := startHub(t, t.TempDir(), "127.0.0.1:0")
+	p = plain
+	require.False(t, login("localhost", "http://localhost").Cookies()[0].Secure)
+}

@@ -35,6 +35,8 @@
 //
 // # Watching it
 //
+// acp-bridge-hub status says how it is, and exits 1 if it is down or not ready.
 // GET /readyz is for load balancers, GET /metrics for Prometheus with the token of
-// a device that can measure.
+// a device that can measure. acp-bridge-hub help operate has the settings of
+// proxies, services, containers, several machines and notifications.
 package main

@@ -28,9 +28,8 @@ func guardedNATS(t *testing.T) (url, creds string) {
 	}
 	operator, operatorKey := pair(nkeys.CreateOperator)
 	account, accountKey := pair(nkeys.CreateAccount)
-	system, systemKey := pair(nkeys.CreateAccount)
+	_, systemKey := pair(nkeys.CreateAccount)
 	user, userKey := pair(nkeys.CreateUser)
-	_ = system
 	resolver := &server.MemAccResolver{}
 	for _, key := range []string{accountKey, systemKey} {
 		claims := jwt.NewAccountClaims(key)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// A browser is pushed a new question, and its end under the same name.
+func TestBrowsersAreTold(t *testing.T) {
+	topics := make(chan string, 10)
+	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		topics <- r.Header.Get("Topic")
+		w.WriteHeader(http.StatusCreated)
+	}))
+	t.Cleanup(service.Close)
+	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	board, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(board.Close)
+	const token = "a-token-of-the-owner"
+	access, err := web.OpenAccess(filepath.Join(t.TempDir(), accessName), token)
+	require.NoError(t, err)
+	server := web.New(board, access, web.Options{PushClient: service.Client()})
+	finish, err := startTelling(t.Context(), options{}, store, board, server, "", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+
+	key, err := ecdh.P256().GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	encode := base64.RawURLEncoding.EncodeToString
+	request := func(method, body string) {
+		r := httptest.NewRequest(method, "http://localhost/push", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+	}
+	request("GET", "")
+	request("POST", fmt.Sprintf(`{"endpoint":"%s/x","keys":{"p256dh":%q,"auth":%q}}`, service.URL, encode(key.PublicKey().Bytes()), encode(make([]byte, 16))))
+	_, err = board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go on?"}}}})
+	require.NoError(t, err)
+	first := <-topics
+	require.Regexp(t, `^[0-9a-f]{16}$`, first)
+	_, err = board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "phone")
+	require.NoError(t, err)
+	finish() // tells what is left
+	require.Equal(t, first, <-topics)
+	require.Empty(t, topics)
+}

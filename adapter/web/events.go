@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // beatTime is how often a stream that has nothing to say says so.
@@ -42,7 +41,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 			if !sees(c) {
 				continue
 			}
-			if out.add(s.changeOf(c, d), c.Revision); out.buf.Len() >= maxChunk && out.flush() != nil {
+			if out.buf.Write(s.frames.event(c, s.then(c, d))); out.buf.Len() >= maxChunk && out.flush() != nil {
 				return
 			}
 		}
@@ -104,21 +103,16 @@ type stream struct {
 	buf     bytes.Buffer
 }
 
-func (st *stream) add(c change, revision uint64) {
-	fmt.Fprintf(&st.buf, "id: %d\nevent: state_change\ndata: %s\n\n", revision, clean.JSON(c))
-}
-
-// changeOf tells of a record with the state of its conversation: while another
-// question waits there, the end of this one does not end the waiting.
-func (s *Server) changeOf(r *hub.Record, d Device) change {
-	c := changeOf(r)
+// then is the question that waits in a conversation after another one ended, or
+// nil.
+func (s *Server) then(r *hub.Record, d Device) *hub.Record {
 	if r.Open() {
-		return c
+		return nil
 	}
 	if next, err := s.find(d, r.Group, r.Conversation, ""); err == nil && next.Open() {
-		c.state = stateOf(next)
+		return next
 	}
-	return c
+	return nil
 }
 
 // flush sends what there is. A client that takes nothing is given up.

@@ -69,7 +69,8 @@ type Server struct {
 	closed chan struct{}
 	once   sync.Once
 	body   time.Duration // how long a body may take
-	since  time.Time     // it was made
+	frames frames
+	since  time.Time // it was made
 
 	mu       sync.Mutex
 	streams  int

@@ -51,6 +51,11 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	}
 	r.Call.Session, r.Call.Input = "", nil
 	r.hash = r.fingerprint()
+	done, err := b.turn(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	for caughtUp := !b.store.Shared(); ; {
 		found := b.match(r, a.Alone, caughtUp)
 		if found.foreign {
@@ -90,6 +95,40 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			return nil, err
 		}
 	}
+}
+
+// turn waits until nobody else asks the same in the same conversation: what the
+// first one asks is then known to the next. It does so for one hub; of several
+// that share a store, two may keep a question without an id each.
+func (b *Board) turn(ctx context.Context, r *Record) (done func(), err error) {
+	same := sameAsking{r.talk(), r.hash}
+	for {
+		b.mu.Lock()
+		before := b.asking[same]
+		if before == nil {
+			mine := make(chan struct{})
+			b.asking[same] = mine
+			b.mu.Unlock()
+			return func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				delete(b.asking, same)
+				close(mine)
+			}, nil
+		}
+		b.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// sameAsking is the same for calls that ask the same in the same conversation.
+type sameAsking struct {
+	talk talk
+	hash string
 }
 
 // matched is what a conversation has for a call.

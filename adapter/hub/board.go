@@ -48,7 +48,8 @@ type Board struct {
 	last    uint64             // revision that was seen last
 	leases  map[string]*lease  // by key, of what is open or not consumed
 	waiters map[string]chan struct{}
-	writing map[string]*writing // by key
+	writing map[string]*writing          // by key
+	asking  map[sameAsking]chan struct{} // closed when it was asked
 	news    news
 }
 
@@ -64,7 +65,7 @@ func Open(ctx context.Context, store *jetstream.Store, o Options) (_ *Board, err
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
 		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{},
-		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{},
+		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{}, asking: map[sameAsking]chan struct{}{},
 	}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)

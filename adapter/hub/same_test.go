@@ -2,10 +2,13 @@ package hub_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
@@ -171,4 +174,36 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, second.Revision, now.Revision, "the newest of that id")
 	require.True(t, now.Asked.After(other.Asked))
+}
+
+// Calls that ask the same at the same moment are one question, with no id or
+// with one for each.
+func TestTheSameAtOnce(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	for _, prefix := range []string{"", "toolu_"} {
+		conversation := "c" + prefix
+		const n = 16
+		ids := make(chan string, n)
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() {
+				a := asking(conversation, prefix, "Go on?")
+				if prefix != "" {
+					a.Call.ID += strconv.Itoa(i)
+				}
+				r, err := b.Ask(t.Context(), a)
+				if assert.NoError(t, err) {
+					ids <- r.ID
+				}
+			})
+		}
+		all.Wait()
+		require.Len(t, ids, n)
+		first := <-ids
+		for range n - 1 {
+			require.Equal(t, first, <-ids)
+		}
+	}
+	_, open := b.Waiting(10)
+	require.Equal(t, 2, open)
 }

@@ -252,6 +252,10 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
 			return
 		}
+		if err := checkQuery(r.URL.RawQuery); err != nil {
+			s.failed(w, err)
+			return
+		}
 		if err := s.catchUp(r); err != nil {
 			s.failed(w, err)
 			return

@@ -33,7 +33,8 @@ type Asking struct {
 }
 
 // Ask keeps a question. The same question again is the record that there is: the
-// same id with the same questions until its result was consumed, or the same
+// same id with the same questions until its result was consumed, and after that
+// for the process that consumed it, whose request is late; or the same
 // questions in the same conversation while they are open or their answer has
 // reached nobody. A process that asks under two ids has two questions, and leave
 // for one call is not leave for another.
@@ -165,6 +166,8 @@ func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
 			if b.sameElsewhere(o, r) {
 				same = o
 			}
+		case o.hash == r.hash && o.had(r.Asker):
+			return matched{known: o}
 		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == ""):
 			m.known = o
 		case o.Open():

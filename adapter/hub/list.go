@@ -155,10 +155,11 @@ type lease struct {
 	until     time.Time
 	listening int // requests that wait for the answer
 	gone      bool
-	// asker is the process that asked last, if it was asked again, and also are
-	// the ids under which it did.
-	asker string
-	also  map[string]bool
+	// asker is the process that asked last, if it was asked again, askers are all
+	// that did, and also are the ids under which they did.
+	asker  string
+	askers []string
+	also   map[string]bool
 }
 
 // join makes whoever asks a call the asker of the record that is the same
@@ -168,12 +169,19 @@ func (b *Board) join(known, call *Record) {
 	if l == nil {
 		return
 	}
-	l.asker = call.Asker
+	l.askedBy(call.Asker)
 	if call.ID != "" && call.ID != known.ID {
 		l.alsoAs(call.ID)
 	}
 	b.hear(known, l)
 	l.until = time.Now().Add(b.opts.Lease)
+}
+
+// askedBy notes the process that asks now.
+func (l *lease) askedBy(asker string) {
+	if l.asker = asker; asker != "" && !slices.Contains(l.askers, asker) {
+		l.askers = append(l.askers, asker)
+	}
 }
 
 // alsoAs notes ids under which a question was asked again.

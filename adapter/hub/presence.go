@@ -79,7 +79,7 @@ func (b *Board) told(data []byte) {
 			continue
 		}
 		if a.Asker != "" {
-			l.asker = a.Asker
+			l.askedBy(a.Asker)
 		}
 		l.alsoAs(a.Also...)
 		b.hear(r, l)

@@ -81,6 +81,8 @@ type End struct {
 	Consumed  time.Time `json:"consumed,omitzero"`
 	// Undelivered says why the asker can never have it.
 	Undelivered string `json:"undelivered,omitempty"`
+	// Askers are the processes that asked it after the first one.
+	Askers []string `json:"askers,omitempty"`
 
 	rest rest
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
@@ -47,8 +48,9 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	if ref.Asker != "" && !b.asks(r, ref.Asker) {
 		return nil, ErrNotAsker
 	}
+	asker := ref.Asker
 	ref = r.Ref()
-	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Delivered: now, Consumed: now}
+	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Delivered: now, Consumed: now, Askers: []string{asker}}
 	settled, err := b.settle(ctx, r, end)
 	var late *SettledError
 	if errors.As(err, &late) {
@@ -76,6 +78,32 @@ func (b *Board) asker(r *Record) string {
 		return l.asker
 	}
 	return r.Asker
+}
+
+// askers are the processes that asked a question after the first one, as far as
+// known, and those that say so.
+func (b *Board) askers(r *Record, too ...string) (all []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known := slices.Clone(too)
+	if r.End != nil {
+		known = append(known, r.End.Askers...)
+	}
+	if l := b.leases[r.key]; l != nil {
+		known = append(known, l.askers...)
+	}
+	for _, a := range known {
+		if a != "" && a != r.Asker && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// had reports whether a process has asked the question and has its outcome. A
+// request of it that comes now was under way for long: it asks nothing new.
+func (r *Record) had(asker string) bool {
+	return asker != "" && !r.Open() && !r.End.Consumed.IsZero() && (asker == r.Asker || slices.Contains(r.End.Askers, asker))
 }
 
 // Delivered notes that the asker's process has the outcome, Consumed that its
@@ -132,6 +160,7 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 			return r, nil
 		}
 		next := *r
+		end.Askers = b.askers(r, ref.Asker)
 		next.End = &end
 		written, err := b.write(ctx, &next, r)
 		if !errors.Is(err, jetstream.ErrConflict) {
@@ -172,7 +201,7 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 func (b *Board) settle(ctx context.Context, r *Record, end *End) (*Record, error) {
 	for r.Open() {
 		next := *r
-		end.At = time.Now()
+		end.At, end.Askers = time.Now(), b.askers(r, end.Askers...)
 		next.End = end
 		written, err := b.write(ctx, &next, r)
 		if err == nil {

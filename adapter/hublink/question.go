@@ -156,7 +156,7 @@ func (q *question) takeBack(s desk.Settlement) {
 	}
 }
 
-func (q *question) consumed() { q.tell("/received", Received{Consumed: true}) }
+func (q *question) consumed() { q.tell("/received", Received{Consumed: true, Asker: q.link.nonce}) }
 
 // tellTime is how long the hub is told something for: after that the asker
 // counts as gone, which says enough.

@@ -45,6 +45,8 @@ type Settling struct {
 type Received struct {
 	Consumed bool   `json:"consumed,omitempty"`
 	Refused  string `json:"refused,omitempty"`
+	// Asker is that of [Asking].
+	Asker string `json:"asker,omitempty"`
 }
 
 type outcome struct {

@@ -335,13 +335,15 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, badf("%w", err))
 		return
 	}
+	ref := rec.Ref()
+	ref.Asker = given.Asker
 	switch {
 	case given.Refused != "":
-		_, err = s.board.Refuse(r.Context(), rec.Ref(), given.Refused)
+		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
 	case given.Consumed:
-		_, err = s.board.Consumed(r.Context(), rec.Ref())
+		_, err = s.board.Consumed(r.Context(), ref)
 	default:
-		_, err = s.board.Delivered(r.Context(), rec.Ref())
+		_, err = s.board.Delivered(r.Context(), ref)
 	}
 	if err != nil {
 		s.failed(w, err)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -64,6 +63,7 @@ func newFleet(t *testing.T, nodes, hubs int) *fleet {
 		f.hubs = append(f.hubs, s)
 	}
 	for _, n := range f.nodes {
+		n.ownDisk()
 		n.start()
 	}
 	f.observe(strings.Join(direct, ","))
@@ -121,40 +121,4 @@ func (s *station) start() {
 func (s *station) end(signal os.Signal) {
 	_ = s.hub.cmd.Process.Signal(signal)
 	_ = s.hub.cmd.Wait()
-}
-
-// fault is something that breaks, and how it is mended.
-type fault struct {
-	name        string
-	begin, mend func()
-}
-
-func (n *node) faults() []fault {
-	return []fault{
-		{"kill of " + n.name, func() { n.end(os.Kill) }, n.start},
-		{"stop of " + n.name, func() { n.signal(syscall.SIGSTOP) }, func() { n.signal(syscall.SIGCONT) }},
-		{"partition of " + n.name, func() { n.cut(netfault.LoseAll) }, func() { n.cut(netfault.Pass) }},
-	}
-}
-
-func (n *node) signal(s os.Signal) { require.NoError(n.t, n.cmd.Process.Signal(s)) }
-
-func (s *station) faults(name string) []fault {
-	signal := func(sig os.Signal) func() {
-		return func() { require.NoError(s.t, s.hub.cmd.Process.Signal(sig)) }
-	}
-	cut := func(m netfault.Mode, proxies ...*netfault.Proxy) func() {
-		return func() {
-			for _, p := range proxies {
-				p.Set(m)
-			}
-		}
-	}
-	return []fault{
-		{"kill of " + name, func() { s.end(os.Kill) }, s.start},
-		{"stop of " + name, signal(syscall.SIGSTOP), signal(syscall.SIGCONT)},
-		{"partition of " + name + " from the servers", cut(netfault.LoseAll, s.nodes...), cut(netfault.Pass, s.nodes...)},
-		{"partition of " + name + " from the agents", cut(netfault.LoseAll, s.door), cut(netfault.Pass, s.door)},
-		{"replies of " + name + " lost", cut(netfault.LoseReplies, s.door), cut(netfault.Pass, s.door)},
-	}
 }

@@ -73,6 +73,7 @@ type node struct {
 	t    *testing.T
 	name string
 	dir  string
+	disk string // where its folder is alone, or empty
 	cmd  *exec.Cmd
 	// routes are the proxies by which this one reaches the others, and reached
 	// those by which others reach it, with what hubs use.

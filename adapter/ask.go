@@ -98,9 +98,9 @@ func (a *Adapter) post(ctx context.Context, e *entry) error {
 	}
 	it := desk.Item{Kind: desk.Question, Call: e.call}
 	if e.form != nil {
-		it.Kind = desk.Form
+		it.Kind, it.Secret = desk.Form, e.form.Secret()
 		it.Check = func(answers []convert.Answer) error {
-			if e.form.Secret() { // desks keep what they are told
+			if it.Secret { // desks keep what they are told
 				return errSecretAtDesk
 			}
 			_, err := e.form.Reply(convert.Outcome{Status: convert.Answered, Answers: answers})

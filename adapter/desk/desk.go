@@ -68,6 +68,9 @@ type Item struct {
 	Check func([]convert.Answer) error
 	// Agent says who asks and Dir where it works, for people.
 	Agent, Dir string
+	// Secret says that the answer is for nobody else: it is given to whoever asks
+	// and nowhere that keeps it.
+	Secret bool
 }
 
 // State says where an item is.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -76,54 +75,6 @@ func (b *Board) Waiting(limit int) (list []*Record, total int) {
 	b.mu.Unlock()
 	slices.SortFunc(list, func(x, y *Record) int { return byAsked(y, x) })
 	return list[:min(limit, len(list))], len(list)
-}
-
-// Settled returns up to limit settled records that hold all words of the query,
-// the last settled first.
-func (b *Board) Settled(query string, limit int) []*Record {
-	return b.SettledFor(query, limit, func(*Record) bool { return true })
-}
-
-// SettledFor is [Board.Settled] for somebody who may not see all.
-func (b *Board) SettledFor(query string, limit int, sees func(*Record) bool) []*Record {
-	b.mu.Lock()
-	var all []*Record
-	for _, r := range b.records {
-		if !r.Open() && sees(r) {
-			all = append(all, r)
-		}
-	}
-	b.mu.Unlock()
-	slices.SortFunc(all, func(x, y *Record) int { return y.End.At.Compare(x.End.At) })
-	words := strings.Fields(strings.ToLower(query))
-	list := []*Record{}
-	for _, r := range all {
-		if len(list) == limit {
-			break
-		}
-		if r.holds(words) {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-func (r *Record) holds(words []string) bool {
-	if len(words) == 0 {
-		return true
-	}
-	var b strings.Builder
-	for _, s := range []string{r.Conversation, r.ID, r.Title, r.Agent, r.Machine, r.Dir, r.End.By, r.End.Outcome} {
-		b.WriteString(s + "\n")
-	}
-	for _, q := range r.Call.Questions {
-		b.WriteString(q.Header + "\n" + q.Text + "\n")
-	}
-	for _, a := range r.End.Answers {
-		b.WriteString(strings.Join(a.Items(), "\n") + "\n" + a.Note + "\n")
-	}
-	text := strings.ToLower(b.String())
-	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
 // Conversations returns for each conversation the record that stands for it: the

@@ -154,7 +154,7 @@ func (l *Link) begin(e desk.Entry) {
 	q.ctx, q.cancel = context.WithCancel(l.ctx)
 	l.open[e.Revision] = q // also if it cannot be asked there: it is tried once
 	detail, ok := detailOf(e)
-	if !ok {
+	if !ok || e.Secret { // a hub keeps what it is told
 		return
 	}
 	agent := e.Agent

@@ -480,3 +480,20 @@ func TestASlowHub(t *testing.T) {
 	l.Close()
 	require.Less(t, time.Since(begin), time.Minute)
 }
+
+// A hub keeps what it is told, and gets no question whose answer is a secret.
+func TestNoSecretForTheHub(t *testing.T) {
+	h, d := newHubs(t), &desk.Desk{}
+	board := h.start(t.TempDir())
+	link := h.link(d, io.Discard, token)
+	secret, err := d.Post(t.Context(), desk.Item{Kind: desk.Form, Secret: true, Call: convert.Call{Session: session, ID: "pw", Questions: []convert.Question{{Text: "Password?"}}}})
+	require.NoError(t, err)
+	_, first := secret.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "hunter2"}}}, "editor")
+	require.True(t, first)
+	ask(t, d, "toolu_after")
+	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_after" })
+	link.Close() // what was settled is told before
+	_, open := board.Waiting(10)
+	require.Equal(t, 1, open)
+	require.Empty(t, board.Settled("", 10))
+}

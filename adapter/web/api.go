@@ -169,6 +169,9 @@ func readAsking(conversation, name string, body []byte) (a hub.Asking, err error
 		if err != nil {
 			return a, badf("%w", err)
 		}
+		if asksSecret(body) {
+			return a, badf("a secret cannot be asked for here: what is answered at a hub is kept")
+		}
 		a.Dialect, a.Document, a.Call = req.Dialect, body, req.Call
 		var who struct{ Title, Agent, Machine, Cwd string }
 		if json.Unmarshal(body, &who) == nil {

@@ -69,6 +69,9 @@ func TestGroupsSeeNothingOfEachOther(t *testing.T) {
 		{"red-phone", 200, "GET", "/cards", ""},
 		{"red-phone", 200, "GET", "/history", ""},
 		{"red-phone", 200, "GET", "/history?q=azure", ""},
+		{"red-phone", 200, "GET", "/history?text=azure", ""},
+		{"red-phone", 403, "GET", "/history?group=blue", ""},
+		{"red-phone", 403, "GET", "/history?group=nobody-has-this", ""},
 		{"red-phone", 403, "GET", "/questions?group=blue", ""},
 		{"red-phone", 403, "GET", "/conversations?group=blue", ""},
 		{"red-phone", 403, "GET", "/questions?group=nobody-has-this", ""},
@@ -102,17 +105,22 @@ func TestGroupsSeeNothingOfEachOther(t *testing.T) {
 		if c.path == "/answer" {
 			headers = append(headers, "Content-Type", "application/x-www-form-urlencoded")
 		}
-		reply, body := s.request(c.method, c.path, c.body, headers...)
-		require.Equal(t, c.status, reply.StatusCode, "%s %s %s: %s", c.who, c.method, c.path, body)
-		require.NotContains(t, strings.ToLower(body), "azure database", "%s %s %s", c.who, c.method, c.path)
-		require.NotContains(t, body, "2 questions wait", "%s %s", c.who, c.path)
+		for _, accept := range []string{"", "text/html", "application/x-ndjson"} {
+			if accept != "" && !strings.HasPrefix(c.path, "/history") {
+				continue
+			}
+			reply, body := s.request(c.method, c.path, c.body, append(headers, "Accept", accept)...)
+			require.Equal(t, c.status, reply.StatusCode, "%s %s %s: %s", c.who, c.method, c.path, body)
+			require.NotContains(t, strings.ToLower(body), "azure database", "%s %s %s", c.who, c.method, c.path)
+			require.NotContains(t, body, "2 questions wait", "%s %s", c.who, c.path)
+		}
 	}
 	now, err := s.board.FindIn("blue", "c1", "")
 	require.NoError(t, err)
 	require.Equal(t, blue.Revision, now.Revision, "nobody touched it")
 	// It is there for its own group, and for who administers the hub.
 	for _, who := range []string{"blue-phone", "owner", "both-phone"} {
-		for _, path := range []string{"/questions", "/conversations", "/", "/cards", "/history", "/conversations/c1?group=blue", "/conversations/c2/questions/toolu_1", "/questions?group=blue"} {
+		for _, path := range []string{"/questions", "/conversations", "/", "/cards", "/history", "/history?group=blue", "/conversations/c1?group=blue", "/conversations/c2/questions/toolu_1", "/questions?group=blue"} {
 			reply, body := s.request("GET", path, "", "Authorization", as[who])
 			require.Equal(t, 200, reply.StatusCode, path)
 			require.Regexp(t, "azure database|Azure|Which azure|Postgres", body, "%s %s", who, path)

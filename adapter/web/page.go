@@ -210,15 +210,6 @@ func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
 	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)]))
 }
 
-func (s *Server) showHistory(w http.ResponseWriter, r *http.Request, d Device) {
-	query := r.URL.Query().Get("q")
-	var cards []card
-	for _, rec := range s.board.SettledFor(query, 100, d.sees) {
-		cards = append(cards, cardOf(rec))
-	}
-	render(w, http.StatusOK, "history", map[string]any{"Query": query, "Records": cards})
-}
-
 // answerForm takes the page's form. Options are named by their place, which the
 // revision pins down.
 func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device) {

@@ -214,7 +214,7 @@ func TestScriptInEveryFieldIsText(t *testing.T) {
 	require.Contains(t, problem, "&lt;/textarea&gt;&lt;script&gt;", "what was filled in is still there")
 	form.Set("a0", "other")
 	s.expect(303, "POST", "/answer", form.Encode(), post...)
-	checkPage(t, s.expect(200, "GET", "/history?q="+url.QueryEscape("<script>"), ""))
+	checkPage(t, s.expect(200, "GET", "/history?q="+url.QueryEscape("<script>"), "", "Accept", "text/html"))
 	checkPage(t, s.expect(200, "GET", "/login?code="+url.QueryEscape(`"><script>`), ""))
 }
 

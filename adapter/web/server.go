@@ -120,7 +120,7 @@ func (s *Server) routes() {
 	}{
 		"GET /{$}":                                     {read, s.showPage},
 		"GET /cards":                                   {read, s.showCards},
-		"GET /history":                                 {read, s.showHistory},
+		"GET /history":                                 {read, s.history},
 		"POST /answer":                                 {read, s.answerForm},
 		"POST /logout":                                 {both, s.logout},
 		"GET /conversations":                           {read, s.listConversations},

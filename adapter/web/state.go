@@ -50,14 +50,19 @@ func stateOf(r *hub.Record) state {
 		return state{Type: idle}
 	}
 	st := state{Type: awaiting, ToolUseID: r.ID, Revision: r.Revision, Gone: r.Gone}
-	for _, q := range r.Call.Questions {
-		out := question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Closed: q.Closed, Options: []option{}}
-		for _, o := range q.Options {
-			out.Options = append(out.Options, option{o.Label, o.Description, o.Preview})
-		}
-		st.Questions = append(st.Questions, out)
-	}
+	st.Questions = questionsOf(r)
 	return st
+}
+
+func questionsOf(r *hub.Record) []question {
+	list := make([]question, len(r.Call.Questions))
+	for i, q := range r.Call.Questions {
+		list[i] = question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Closed: q.Closed, Options: []option{}}
+		for _, o := range q.Options {
+			list[i].Options = append(list[i].Options, option{o.Label, o.Description, o.Preview})
+		}
+	}
+	return list
 }
 
 // conversation is one as GET /conversations shows it.

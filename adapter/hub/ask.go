@@ -168,7 +168,7 @@ func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
 			}
 		case o.hash == r.hash && o.had(r.Asker):
 			return matched{known: o}
-		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == ""):
+		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == "" && !o.End.Forgotten):
 			m.known = o
 		case o.Open():
 			m.replaced = o

@@ -83,6 +83,8 @@ type End struct {
 	Undelivered string `json:"undelivered,omitempty"`
 	// Askers are the processes that asked it after the first one.
 	Askers []string `json:"askers,omitempty"`
+	// Forgotten says that what was answered, and by whom, was removed.
+	Forgotten bool `json:"forgotten,omitempty"`
 
 	rest rest
 }
@@ -111,8 +113,11 @@ func (e *End) Status() convert.Status {
 	return convert.Failed
 }
 
-// Result is the outcome of the call.
+// Result is the outcome of the call. One that was forgotten is nobody's answer.
 func (e *End) Result() convert.Outcome {
+	if e.Forgotten {
+		return convert.Outcome{Status: convert.Failed, Reason: "The answer was removed from the hub"}
+	}
 	return convert.Outcome{Status: e.Status(), Answers: e.Answers, Reason: e.Reason}
 }
 

@@ -15,7 +15,11 @@ import (
 // version is that of the records that are written. A field more needs no new one:
 // hubs that do not know it keep it as it is. One that must not be passed over
 // does, and older hubs leave such records alone.
-const version = 1
+const version = 2
+
+// forgottenVersion is that of records whose answer was removed: a hub that knows
+// nothing of that would hand out an empty answer as the person's.
+const forgottenVersion = 2
 
 // rest is what a record has beyond what this hub knows of, in the words of the
 // hub that wrote it.
@@ -55,6 +59,9 @@ func (r *Record) encode() []byte {
 	}
 	all := maps.Clone(r.rest)
 	delete(all, "end")
+	if r.Version != 0 {
+		all["version"] = clean.JSON(r.Version)
+	}
 	if r.End != nil {
 		var end rest
 		_ = json.Unmarshal(clean.JSON(r.End), &end) // what was just written

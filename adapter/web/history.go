@@ -43,6 +43,8 @@ type settled struct {
 	// Seconds is how long it took from the question to its end.
 	Seconds float64 `json:"seconds"`
 	Reason  string  `json:"reason,omitempty"`
+	// Forgotten says that the answers, and by whom they were, were removed.
+	Forgotten bool `json:"forgotten,omitempty"`
 }
 
 type answeredQuestion struct {
@@ -60,7 +62,7 @@ func settledOf(r *hub.Record) settled {
 	s := settled{
 		Group: shownGroup(r), Conversation: r.Conversation, Question: r.ID, Kind: r.Kind, Title: titleOf(r),
 		Agent: r.Agent, Machine: r.Machine, Cwd: r.Dir, Detail: r.Detail, Asked: r.Asked.UTC(), ending: *endingOf(r),
-		Seconds: max(0, r.End.At.Round(0).Sub(r.Asked.Round(0))).Seconds(), Reason: r.End.Reason,
+		Seconds: max(0, r.End.At.Round(0).Sub(r.Asked.Round(0))).Seconds(), Reason: r.End.Reason, Forgotten: r.End.Forgotten,
 	}
 	for i, q := range questionsOf(r) {
 		a := answeredQuestion{question: q}
@@ -131,6 +133,26 @@ func (s *Server) export(w http.ResponseWriter, search hub.Search) {
 			panic(http.ErrAbortHandler)
 		}
 	}
+}
+
+// forget removes the words of one person's answers, see [hub.Board.ForgetBy].
+func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := seen(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	by := r.URL.Query().Get("by")
+	if by == "" {
+		fail(w, http.StatusBadRequest, "by: expected the name of who answered, as GET /history shows it")
+		return
+	}
+	done, err := s.board.ForgetBy(r.Context(), by, sees)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	reply(w, http.StatusOK, done)
 }
 
 // searchOf reads what a request wants of the history.

@@ -125,3 +125,35 @@ func TestNoSecretAtAHub(t *testing.T) {
 	require.Zero(t, open)
 	s.expect(202, "POST", "/conversations/c1/ask", `{"mode":"form","message":"Which port?","requestedSchema":{"type":"object","properties":{"port":{"type":"integer"}}}}`)
 }
+
+// Forgetting takes away what one person said, and nothing else.
+func TestForget(t *testing.T) {
+	s, as := groupsSite(t)
+	for query, status := range map[string]int{"": 400, "?by=": 400, "?by=blue-phone&group=a+b": 400} {
+		s.expect(status, "DELETE", "/history"+query, "")
+	}
+	for who := range as {
+		if who != "owner" {
+			s.expect(403, "DELETE", "/history?by=blue-phone", "", "Authorization", as[who])
+		}
+	}
+	require.JSONEq(t, `{"forgotten":0,"left":0}`, s.expect(200, "DELETE", "/history?by=nobody", ""))
+	require.JSONEq(t, `{"forgotten":0,"left":1}`, s.expect(200, "DELETE", "/history?by=blue-phone", ""), "its agent does not have it")
+	require.Contains(t, s.expect(200, "POST", "/conversations/c2/ask?wait=1m", blueCall, "Authorization", as["blue-bot"]), "Postgres")
+	s.expect(200, "POST", "/conversations/c2/questions/toolu_1/received", `{"consumed":true}`, "Authorization", as["blue-bot"])
+	require.JSONEq(t, `{"forgotten":0,"left":0}`, s.expect(200, "DELETE", "/history?by=blue-phone&group=red", ""))
+	require.JSONEq(t, `{"forgotten":1,"left":0}`, s.expect(200, "DELETE", "/history?by=blue-phone&group=blue", ""))
+
+	one := gjson.Get(s.expect(200, "GET", "/history", "", "Authorization", as["blue-phone"]), "history.0")
+	require.True(t, one.Get("forgotten").Bool())
+	require.Equal(t, "answered", one.Get("outcome").Str)
+	require.Equal(t, "Which azure database?", one.Get("questions.0.question").Str)
+	require.False(t, one.Get("questions.0.answer").Exists())
+	require.False(t, one.Get("by").Exists())
+	for _, path := range []string{"/history", "/conversations/c2", "/conversations/c2/questions/toolu_1"} {
+		require.NotContains(t, s.expect(200, "GET", path, ""), "blue-phone", path)
+	}
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered. What was said, and by whom, was removed.")
+	require.NotContains(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "result").Raw, "Postgres")
+	require.True(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "isError").Bool())
+}

@@ -152,6 +152,9 @@ func endingText(r *hub.Record) string {
 	if e.By != "" {
 		text += " by " + clean.Line(e.By)
 	}
+	if e.Forgotten {
+		return text + ". What was said, and by whom, was removed."
+	}
 	switch e.Receipt() {
 	case "consumed":
 		return text + ". The agent has it."

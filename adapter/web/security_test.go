@@ -36,6 +36,7 @@ var routes = []struct{ method, path, body string }{
 	{"GET", "/conversations/c1/questions/toolu_1", ""},
 	{"POST", "/conversations/c1/questions/toolu_1/settle", `{"outcome":"answered"}`},
 	{"POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`},
+	{"DELETE", "/history?by=owner", ""},
 	{"GET", "/devices", ""}, {"POST", "/devices", `{"name":"x","can":"admin"}`}, {"DELETE", "/devices/x", ""},
 	{"POST", "/codes", `{"name":"owner"}`},
 }
@@ -147,13 +148,13 @@ func TestWhatADeviceMayDo(t *testing.T) {
 	for _, r := range routes {
 		switch {
 		case strings.HasSuffix(r.path, "/ask"), strings.HasSuffix(r.path, "/settle"), strings.HasSuffix(r.path, "/received"),
-			strings.HasPrefix(r.path, "/devices"), r.path == "/codes":
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.method == "DELETE":
 			s.expect(403, r.method, r.path, r.body, as(phone)...)
 		}
 		switch {
 		case strings.HasSuffix(r.path, "/respond"), strings.HasSuffix(r.path, "/cancel"), r.path == "/answer", r.path == "/",
 			r.path == "/events", r.path == "/questions", r.path == "/conversations", r.path == "/history", r.path == "/cards",
-			strings.HasPrefix(r.path, "/devices"), r.path == "/codes":
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.method == "DELETE":
 			s.expect(403, r.method, r.path, r.body, as(bot)...)
 		}
 	}

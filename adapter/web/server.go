@@ -139,6 +139,7 @@ func (s *Server) routes() {
 		"DELETE /push":           {read, s.removePush},
 		"GET /metrics":           {[]Can{CanMeasure}, s.metrics},
 		"GET /status":            {[]Can{CanMeasure}, s.status},
+		"DELETE /history":        {nil, s.forget},
 		"GET /devices":           {nil, s.listDevices},
 		"POST /devices":          {nil, s.addDevice},
 		"DELETE /devices/{name}": {nil, s.removeDevice},

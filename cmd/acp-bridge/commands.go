@@ -111,19 +111,22 @@ func talking() []command {
 		env: append([]string{hubEnv, tokenEnv}, state...), make: askCommand,
 	}, {
 		name: "questions", args: "[list]",
-		other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]"},
+		other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]", "history", "forget --by NAME"},
 		summary: "list, show, answer or clear questions that wait",
 		about: "List the questions that wait in .acp-bridge of this directory, show one of them in full, answer it in the terminal, or remove it " +
 			"(all with --all). The first answer stands, and is used once. Only files that your own acp-bridge wrote count. With --hub the same for what waits at a hub, where an id is given whole; " +
-			"without one, and with several waiting, choose in the terminal.",
+			"without one, and with several waiting, choose in the terminal. history shows what was settled at a hub (by default that of ACP_BRIDGE_HUB, " +
+			"or of this machine): who answered what, and how long it took. forget removes there what one person said, and the name; that the questions were " +
+			"settled stays, and so do answers that their agent does not have yet.",
 		examples: []example{
 			{"acp-bridge questions", ""},
 			{"acp-bridge questions answer 8cbd", "the first letters of an id will do"},
 			{"acp-bridge questions answer --answers '[\"Yes\"]'", "the only one there is"},
 			{"acp-bridge questions clear --all", ""},
 			{"acp-bridge questions answer --hub http://127.0.0.1:7717", "what waits at a hub"},
+			{"acp-bridge questions history --since 24h --text database", "what was settled there"},
 		},
-		env: append([]string{tokenEnv}, state...), words: questionsActions, make: questionsCommand,
+		env: append([]string{hubEnv, tokenEnv}, state...), words: questionsActions, make: questionsCommand,
 	}, {
 		name: "rpc", summary: "answer pi's and Opal's requests on stdin and stdout",
 		about: "Read requests from stdin, one JSON object a line: pi's ask_user_request and Opal's client/ask_user. Ask them in the terminal, one at a time, " +

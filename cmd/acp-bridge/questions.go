@@ -20,25 +20,33 @@ type questionsOptions struct {
 	json         bool
 	answers      answerFlags
 	hub          hubFlags
+	record       recordFlags
 }
 
 // questionsActions are what can be done with them, the first by default.
-var questionsActions = []string{"list", "show", "answer", "clear"}
+var questionsActions = []string{"list", "show", "answer", "clear", "history", "forget"}
 
 func questionsCommand(fs *flagSet) runner {
 	o := &questionsOptions{action: questionsActions[0]}
 	fs.BoolVar(&o.all, "all", false, "clear: remove all")
 	fs.BoolVar(&o.plain, "plain", false, "answer: ask line by line, without drawing")
-	fs.BoolVar(&o.json, "json", false, "list and show: print JSON")
+	fs.BoolVar(&o.json, "json", false, "list and show: print JSON; history: a JSON object a line")
 	o.answers.flags(fs)
 	fs.StringVar(&o.hub.address, "hub", "", "`URL` of an acp-bridge-hub: what waits there, instead of in files")
 	o.hub.tokenFlag(fs)
+	o.record.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 			o.action, args = args[0], args[1:]
 		}
 		if o.name, err = fs.parse(args); err != nil {
 			return err
+		}
+		if err := o.record.check(o.action); err != nil {
+			return err
+		}
+		if ofRecord(o.action) {
+			o.hub.atLocalHub()
 		}
 		if err := o.hub.check(0); err != nil {
 			return err
@@ -71,7 +79,11 @@ func (o questionsOptions) run(ctx context.Context, s streams) error {
 	case "clear":
 		return clearQuestions(store, o, s)
 	}
-	return misused("unknown action %q: expected list, show, answer or clear%s", o.action, didYouMean(o.action, questionsActions))
+	return o.unknown()
+}
+
+func (o questionsOptions) unknown() error {
+	return misused("unknown action %q: expected list, show, answer, clear, history or forget%s", o.action, didYouMean(o.action, questionsActions))
 }
 
 // openQuestions finds what a person named. That it is not there is their

@@ -75,8 +75,12 @@ func (o questionsOptions) atHub(ctx context.Context, s streams) error {
 			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
 		}
 	case "show", "answer":
-	default:
+	case "history", "forget":
+		return o.atRecord(ctx, s)
+	case "clear":
 		return misused("at a hub a question is dismissed with acp-bridge questions answer --hub URL ID --answers cancel")
+	default:
+		return o.unknown()
 	}
 	all, err := o.hub.questions(ctx)
 	if err != nil {

@@ -32,6 +32,20 @@ func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
 	return s.wrap("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(old)))
 }
 
+// Trim removes the values that a key had before, where the bucket keeps any: one
+// that an operator made may.
+func (s *Store) Trim(ctx context.Context, key string) error {
+	status, err := s.kv.Status(ctx)
+	if err != nil || status.History() <= 1 {
+		return s.wrap("trim", key, err)
+	}
+	stream, err := s.js.Stream(ctx, "KV_"+s.kv.Bucket())
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+s.kv.Bucket()+"."+key), jetstream.WithPurgeKeep(1))
+	}
+	return s.wrap("trim", key, err)
+}
+
 // Get returns a value, or [ErrNotFound].
 func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
 	e, err := s.kv.Get(ctx, key)

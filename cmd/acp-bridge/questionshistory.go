@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// localHub is where a hub listens unless it is told otherwise.
+const localHub = "http://127.0.0.1:7717"
+
+// recordFlags say what of a hub's history is meant.
+type recordFlags struct{ since, text, by string }
+
+func (r *recordFlags) flags(fs *flagSet) {
+	fs.StringVar(&r.since, "since", "", "history: `time` it begins: how long ago (24h), a day (2026-11-15) or a time (2026-11-15T08:00:00Z)")
+	fs.StringVar(&r.text, "text", "", "history: `words` that all are in a question, its answers or its people")
+	fs.StringVar(&r.by, "by", "", "forget: `name` of the person or device that answered")
+}
+
+// ofRecord are the actions that are for a hub's history.
+func ofRecord(action string) bool { return action == "history" || action == "forget" }
+
+// check refuses flags that the action does not take.
+func (r *recordFlags) check(action string) error {
+	switch {
+	case action != "history" && (r.since != "" || r.text != ""):
+		return misused("--since and --text are for acp-bridge questions history")
+	case action != "forget" && r.by != "":
+		return misused("--by is for acp-bridge questions forget; acp-bridge questions history --text NAME finds what somebody answered")
+	case action == "forget" && r.by == "":
+		return misused("forget needs --by NAME, as acp-bridge questions history shows it")
+	}
+	return nil
+}
+
+// record shows or edits what was settled at a hub.
+func (o questionsOptions) atRecord(ctx context.Context, s streams) error {
+	if o.name != "" {
+		return misused("unexpected argument %q: expected flags", o.name)
+	}
+	if o.action == "forget" {
+		return o.forget(ctx, s)
+	}
+	query, err := o.recordQuery(time.Now())
+	if err != nil {
+		return err
+	}
+	out := table{w: s.out}
+	for {
+		var page struct {
+			History []json.RawMessage
+			Next    string
+		}
+		if err := o.hub.call(ctx, http.MethodGet, "/history?"+query.Encode(), nil, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.History {
+			if err := o.showRecord(raw, &out, s); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Set("after", page.Next)
+	}
+	if !o.json && !out.begun {
+		_, err = fmt.Fprintln(s.out, "Nothing was found.")
+	}
+	return err
+}
+
+func (o questionsOptions) showRecord(raw json.RawMessage, out *table, s streams) error {
+	if o.json {
+		return printJSON(s, raw)
+	}
+	var r settledQuestion
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return fmt.Errorf("the hub's history: %w", err)
+	}
+	return out.add(r)
+}
+
+// recordQuery is what is asked of the hub. Days are those of this machine.
+func (o questionsOptions) recordQuery(now time.Time) (url.Values, error) {
+	query := url.Values{"limit": {"1000"}}
+	if o.hub.group != "" {
+		query.Set("group", o.hub.group)
+	}
+	if o.record.text != "" {
+		query.Set("text", o.record.text)
+	}
+	if o.record.since == "" {
+		return query, nil
+	}
+	at, err := sinceTime(o.record.since, now)
+	if err != nil {
+		return nil, err
+	}
+	query.Set("since", at.UTC().Format(time.RFC3339Nano))
+	return query, nil
+}
+
+func sinceTime(v string, now time.Time) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, v); err == nil {
+		return at, nil
+	}
+	if at, err := time.ParseInLocation(time.DateOnly, v, now.Location()); err == nil {
+		return at, nil
+	}
+	if ago, err := time.ParseDuration(v); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, misused("--since %q: expected how long ago (24h), a day (2026-11-15) or a time (2026-11-15T08:00:00Z)", v)
+}
+
+// settledQuestion is one of GET /history.
+type settledQuestion struct {
+	At          time.Time
+	Seconds     float64
+	Outcome, By string
+	Questions   []struct {
+		Question string
+		Answer   *convert.Answer
+	}
+}
+
+// table shows settled questions to people, in 80 columns. --json has all of it.
+type table struct {
+	w     io.Writer
+	begun bool
+}
+
+func (t *table) add(r settledQuestion) error {
+	if !t.begun {
+		t.begun = true
+		t.line("SETTLED", "TOOK", "BY", "QUESTION AND ANSWER")
+	}
+	when, took, by := r.At.Local().Format("2006-01-02 15:04"), tookText(r.Seconds), firstOf(clean.Line(r.By), "-")
+	for _, q := range r.Questions {
+		t.line(when, took, by, clean.Line(q.Question))
+		when, took, by = "", "", ""
+		if q.Answer != nil {
+			t.line("", "", "", "= "+answerText(*q.Answer))
+		}
+	}
+	if r.Outcome != convert.Answered.String() {
+		return t.line("", "", "", "("+clean.Line(r.Outcome)+")")
+	}
+	return nil
+}
+
+func (t *table) line(when, took, by, text string) error {
+	line := cell(when, 16) + "  " + strings.Repeat(" ", max(0, 5-len(took))) + took + "  " + cell(by, 14) + "  " + cell(text, 39)
+	_, err := fmt.Fprintln(t.w, strings.TrimRight(line, " "))
+	return err
+}
+
+// cell is a text in as many columns as it may have.
+func cell(s string, width int) string {
+	s = displaywidth.TruncateString(s, width, "…")
+	return s + strings.Repeat(" ", max(0, width-displaywidth.String(s)))
+}
+
+// tookText is how long an answer took, in at most five columns.
+func tookText(seconds float64) string {
+	switch d := time.Duration(seconds * float64(time.Second)); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}
+
+// atLocalHub takes the hub of the environment, or one on this machine, where none
+// is named: a history is only at hubs.
+func (h *hubFlags) atLocalHub() {
+	if h.address == "" {
+		h.address = firstOf(os.Getenv(hubEnv), localHub)
+	}
+}
+
+// forget removes what one person said.
+func (o questionsOptions) forget(ctx context.Context, s streams) error {
+	query := url.Values{"by": {o.record.by}}
+	if o.hub.group != "" {
+		query.Set("group", o.hub.group)
+	}
+	var done struct {
+		Forgotten int `json:"forgotten"`
+		Left      int `json:"left"`
+	}
+	if err := o.hub.call(ctx, http.MethodDelete, "/history?"+query.Encode(), nil, &done); err != nil {
+		return fmt.Errorf("not forgotten: %w", err)
+	}
+	if o.json {
+		return printJSON(s, done)
+	}
+	fmt.Fprintf(s.out, "Forgotten: %s of %s\n", counted(done.Forgotten, "answer"), clean.Line(o.record.by))
+	if done.Left > 0 {
+		fmt.Fprintf(s.out, "Left: %s on the way to an agent; run this again later.\n", counted(done.Left, "answer"))
+	}
+	return nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/adapter/hub"
+	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// scriptToken is that of the owner of a script's hub.
+const scriptToken = "owners-token-of-the-scripts"
+
+// scriptHub is the hub of a script, on one folder however often it is started.
+type scriptHub struct {
+	board  *hub.Board
+	access *web.Access
+	close  func()
+}
+
+type scriptHubKey struct{}
+
+// hubInScript is a script's command:
+//
+//	hub start                       $HUB is its address, and the token is set
+//	hub stop
+//	hub device NAME                 $NAME is the token of a device that can answer
+//	hub answered BY QUESTION ANSWER consumed by its agent
+//	hub accepted BY QUESTION ANSWER not fetched by its agent
+func hubInScript(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: hub start|stop|device|answered|accepted")
+	}
+	h := ts.Value(scriptHubKey{}).(*scriptHub)
+	switch {
+	case args[0] == "start":
+		ts.Check(h.start(ts))
+	case args[0] == "stop":
+		h.close()
+	case args[0] == "device" && len(args) == 2:
+		token, err := h.access.Add(args[1], web.CanAnswer)
+		ts.Check(err)
+		ts.Setenv(args[1], token)
+	case len(args) == 4:
+		ts.Check(h.settle(args[0] == "answered", args[1], args[2], args[3]))
+	default:
+		ts.Fatalf("unknown: hub %q", args)
+	}
+}
+
+func (h *scriptHub) start(ts *testscript.TestScript) error {
+	store, err := jetstream.Open(context.Background(), jetstream.Options{Dir: ts.MkAbs("hub")})
+	if err != nil {
+		return err
+	}
+	if h.board, err = hub.Open(context.Background(), store, hub.Options{}); err != nil {
+		store.Close()
+		return err
+	}
+	if h.access, err = web.OpenAccess(filepath.Join(ts.MkAbs("hub"), "access.json"), scriptToken); err != nil {
+		return err
+	}
+	server := web.New(h.board, h.access, web.Options{})
+	s := httptest.NewServer(server)
+	closed := false
+	h.close = func() {
+		if !closed {
+			closed = true
+			server.Close()
+			s.Close()
+			h.board.Close()
+			store.Close()
+		}
+	}
+	ts.Defer(h.close)
+	ts.Setenv("HUB", s.URL)
+	ts.Setenv("ACP_BRIDGE_HUB_TOKEN", scriptToken)
+	return os.Chmod(ts.MkAbs("hub"), 0o700)
+}
+
+func (h *scriptHub) settle(consumed bool, by, question, answer string) error {
+	ctx := context.Background()
+	r, err := h.board.Ask(ctx, hub.Asking{Conversation: "c-" + question, Agent: "a", Call: convert.Call{Questions: []convert.Question{{Text: question}}}})
+	if err == nil {
+		r, err = h.board.Answer(ctx, r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: answer}}, nil }, by)
+	}
+	if err == nil && consumed {
+		_, err = h.board.Consumed(ctx, r.Ref())
+	}
+	return err
+}

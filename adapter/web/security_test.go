@@ -88,10 +88,14 @@ func TestOtherOriginsChangeNothing(t *testing.T) {
 }
 
 func TestNoCredential(t *testing.T) {
-	s := newSite(t, hub.Options{})
-	s.expect(202, "POST", "/conversations/c1/ask", database)
 	open := map[string]bool{"/healthz": true, "/login": true, "/style.css": true, "/page.js": true}
-	for _, r := range routes {
+	var s *site
+	for i, r := range routes {
+		if i%15 == 0 { // more wrong tokens are too many
+			s = newSite(t, hub.Options{})
+			s.expect(202, "POST", "/conversations/c1/ask", database)
+			defer s.stillOpen(t)
+		}
 		if open[r.path] {
 			continue
 		}
@@ -100,7 +104,6 @@ func TestNoCredential(t *testing.T) {
 		s.expect(401, r.method, r.path, r.body, "Authorization", "", "Cookie", "acp_bridge_hub_x="+token)
 		s.expect(401, r.method, r.path, r.body, "Authorization", "Basic "+token)
 	}
-	s.stillOpen(t)
 }
 
 func TestWrongTokensAreThrottledAndRightOnesWork(t *testing.T) {

@@ -130,6 +130,9 @@ func (r *Record) Of(device string) bool { return r.Device == "" || r.Device == d
 // Fingerprint is the same for two records that ask the same.
 func (r *Record) Fingerprint() string { return r.hash }
 
+// Key is where the record is kept. It never changes, and no other record has it.
+func (r *Record) Key() string { return r.key }
+
 // Ref names this record, and no other that is asked under the same id.
 func (r *Record) Ref() Ref {
 	return Ref{Group: r.Group, Conversation: r.Conversation, ID: r.ID, key: r.key}

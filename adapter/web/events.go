@@ -22,26 +22,46 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
+	after, _ := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
+	s.follow(w, r, d, feed{
+		reader: s.board.Read(after),
+		beat:   beatTime,
+		begin:  func(out *stream) { fmt.Fprintf(&out.buf, "retry: %d\n\n", retryTime) },
+		change: func(out *stream, c *hub.Record) {
+			if sees(c) {
+				out.buf.Write(s.frames.event(c, s.then(c, d)))
+			}
+		},
+		still: func(out *stream) { out.buf.WriteString(": still here\n\n") },
+	})
+}
+
+// feed is what a stream of changes says.
+type feed struct {
+	reader *hub.Reader
+	beat   time.Duration
+	begin  func(*stream)
+	change func(*stream, *hub.Record)
+	still  func(*stream) // with every beat
+}
+
+// follow streams changes until the client, the device or the hub is gone.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed) {
 	if !s.enter() {
 		fail(w, http.StatusServiceUnavailable, "too many streams are open")
 		return
 	}
 	defer s.leave()
 	removed := s.access.gone(d.Name)
-	after, _ := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
-	reader := s.board.Read(after)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w, control: http.NewResponseController(w)}
-	fmt.Fprintf(&out.buf, "retry: %d\n\n", retryTime)
-	beat := time.NewTicker(beatTime)
+	f.begin(&out)
+	beat := time.NewTicker(f.beat)
 	defer beat.Stop()
 	for {
-		changes, more := reader.Next()
+		changes, more := f.reader.Next()
 		for _, c := range changes {
-			if !sees(c) {
-				continue
-			}
-			if out.buf.Write(s.frames.event(c, s.then(c, d))); out.buf.Len() >= maxChunk && out.flush() != nil {
+			if f.change(&out, c); out.buf.Len() >= maxChunk && out.flush() != nil {
 				return
 			}
 		}
@@ -51,7 +71,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 		select {
 		case <-more:
 		case <-beat.C:
-			out.buf.WriteString(": still here\n\n")
+			f.still(&out)
 		case <-r.Context().Done():
 			return
 		case <-removed:

@@ -37,6 +37,8 @@ var routes = []struct{ method, path, body string }{
 	{"POST", "/conversations/c1/questions/toolu_1/settle", `{"outcome":"answered"}`},
 	{"POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`},
 	{"DELETE", "/history?by=owner", ""},
+	{"GET", "/question", ""}, {"POST", "/question/que_x/reply", `{"answers":[["SQLite"]]}`}, {"POST", "/question/que_x/reject", ""},
+	{"GET", "/event", ""}, {"GET", "/global/event", ""},
 	{"GET", "/devices", ""}, {"POST", "/devices", `{"name":"x","can":"admin"}`}, {"DELETE", "/devices/x", ""},
 	{"POST", "/codes", `{"name":"owner"}`},
 }
@@ -157,6 +159,7 @@ func TestWhatADeviceMayDo(t *testing.T) {
 		switch {
 		case strings.HasSuffix(r.path, "/respond"), strings.HasSuffix(r.path, "/cancel"), r.path == "/answer", r.path == "/",
 			r.path == "/events", r.path == "/questions", r.path == "/conversations", r.path == "/history", r.path == "/cards",
+			strings.HasPrefix(r.path, "/question/"), r.path == "/question", strings.HasSuffix(r.path, "/event"),
 			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.method == "DELETE":
 			s.expect(403, r.method, r.path, r.body, as(bot)...)
 		}
@@ -185,7 +188,7 @@ func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
 func TestHeadersOfEveryReply(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	for _, r := range routes {
-		if strings.HasSuffix(r.path, "/events") {
+		if strings.HasSuffix(r.path, "/events") || strings.HasSuffix(r.path, "/event") {
 			continue
 		}
 		reply, _ := s.request(r.method, r.path, r.body)

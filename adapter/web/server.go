@@ -2,6 +2,18 @@
 // and a page. Everything but GET /healthz, GET /readyz and the login
 // needs a credential.
 //
+// GET /history lists what was settled, the last settled first: of one group
+// (?group=), since a time, a day or so long ago (?since=24h), with words in it
+// (?text=). A reply has up to 100 (?limit=), and "next" where there are more:
+// ?after= goes on from there. With Accept: application/x-ndjson it is everything,
+// one object a line; with Accept: text/html it is a page. DELETE /history?by=NAME
+// makes the hub forget what one person said, see [hub.Board.ForgetBy].
+//
+// GET /question, POST /question/{id}/reply and reject, GET /event and
+// /global/event are those of OpenCode's server (its first version), for its
+// clients: the user is opencode, the password a token. Streams begin with what
+// waits. Requests for leave are not there.
+//
 //	access, err := web.OpenAccess(filepath.Join(dir, "access.json"), token)
 //	server := web.New(board, access, web.Options{Hosts: []string{"127.0.0.1"}})
 //	err = (&http.Server{Handler: server, ReadHeaderTimeout: web.HeaderTime}).Serve(listener)
@@ -134,16 +146,21 @@ func (s *Server) routes() {
 		"GET /conversations/{id}/questions/{question}": {both, s.getQuestion},
 		"POST /conversations/{id}/questions/{question}/settle":   {ask, s.takeBack},
 		"POST /conversations/{id}/questions/{question}/received": {ask, s.received},
-		"GET /push":              {read, s.showPushKey},
-		"POST /push":             {read, s.addPush},
-		"DELETE /push":           {read, s.removePush},
-		"GET /metrics":           {[]Can{CanMeasure}, s.metrics},
-		"GET /status":            {[]Can{CanMeasure}, s.status},
-		"DELETE /history":        {nil, s.forget},
-		"GET /devices":           {nil, s.listDevices},
-		"POST /devices":          {nil, s.addDevice},
-		"DELETE /devices/{name}": {nil, s.removeDevice},
-		"POST /codes":            {nil, s.addCode},
+		"GET /push":                       {read, s.showPushKey},
+		"POST /push":                      {read, s.addPush},
+		"DELETE /push":                    {read, s.removePush},
+		"GET /question":                   {read, s.openCodeList},
+		"POST /question/{request}/reply":  {read, s.openCodeReply},
+		"POST /question/{request}/reject": {read, s.openCodeReject},
+		"GET /event":                      {read, s.openCodeEvents(false)},
+		"GET /global/event":               {read, s.openCodeEvents(true)},
+		"GET /metrics":                    {[]Can{CanMeasure}, s.metrics},
+		"GET /status":                     {[]Can{CanMeasure}, s.status},
+		"DELETE /history":                 {nil, s.forget},
+		"GET /devices":                    {nil, s.listDevices},
+		"POST /devices":                   {nil, s.addDevice},
+		"DELETE /devices/{name}":          {nil, s.removeDevice},
+		"POST /codes":                     {nil, s.addCode},
 	} {
 		s.mux.HandleFunc(pattern, s.guard(r.can, r.handle))
 	}
@@ -276,11 +293,13 @@ func (s *Server) catchUp(r *http.Request) error {
 }
 
 // who returns whose request it is. A token that is given counts alone, right or
-// wrong.
+// wrong. OpenCode's clients give it as a password.
 func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
 	if auth := r.Header.Get("Authorization"); auth != "" {
 		scheme, token, _ := strings.Cut(auth, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
+		if user, password, ok := r.BasicAuth(); ok && user == openCode {
+			token = password
+		} else if !strings.EqualFold(scheme, "Bearer") {
 			return Device{}, false, false
 		}
 		d, ok = s.access.byToken(strings.TrimSpace(token))

@@ -13,13 +13,17 @@ import (
 // a question that is marked so, or a form's field for a secret. What is answered
 // at a hub is kept, and is in its history.
 func asksSecret(body []byte) bool {
-	type form struct{ RequestedSchema json.RawMessage }
+	type form struct{ RequestedSchema, ResponseSchema json.RawMessage }
 	var call struct {
-		form
-		Params form
+		form                                // of MCP
+		Params  form                        // of MCP, as a request
+		Outcome struct{ Interrupts []form } // of AG-UI
 	}
-	if json.Unmarshal(body, &call) == nil && len(ask.SecretFields(call.RequestedSchema))+len(ask.SecretFields(call.Params.RequestedSchema)) > 0 {
-		return true
+	_ = json.Unmarshal(body, &call) // a dialect has read it; what is not there is empty
+	for _, f := range append(call.Outcome.Interrupts, call.form, call.Params) {
+		if len(ask.SecretFields(f.RequestedSchema))+len(ask.SecretFields(f.ResponseSchema)) > 0 {
+			return true
+		}
 	}
 	var v any
 	return bytes.Contains(body, []byte("isSecret")) && json.Unmarshal(body, &v) == nil && marked(v)

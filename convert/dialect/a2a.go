@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -147,7 +148,10 @@ func (a2a) write(c convert.Call) any {
 	return map[string]task{"task": {c.ID, c.Session, status{a2aState, message{"ROLE_AGENT", "m1", parts}}}}
 }
 
-func (a2a) read(_ document, c convert.Call, g given) (convert.Outcome, error) {
+func (a2a) read(d document, c convert.Call, g given) (convert.Outcome, error) {
+	if id, task := g.json.Get("message.taskId").String(), a2aTaskID(a2aTask(d)); id != "" && id != task {
+		return convert.Outcome{}, notThe(fmt.Sprintf("a message for task %q, got one for %q", task, id))
+	}
 	text, data := a2aParts(g.json.Get("message.parts"))
 	switch list := data.Get("answers"); {
 	case g.json.Get("error").Exists():

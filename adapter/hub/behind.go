@@ -50,6 +50,24 @@ func (b *Board) Knows(conversation, id string) bool {
 	return false
 }
 
+// FindKey returns the record with this key, see [Record.Key].
+func (b *Board) FindKey(ctx context.Context, key string) (*Record, error) {
+	for caughtUp := false; ; caughtUp = true {
+		b.mu.Lock()
+		r := b.records[key]
+		b.mu.Unlock()
+		switch {
+		case r != nil:
+			return r, nil
+		case caughtUp:
+			return nil, ErrNotFound
+		}
+		if err := b.CatchUp(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // current returns the record that ref names, as find does. If it is not as it
 // should be for what is to be done, others may have changed it, or asked anew.
 func (b *Board) current(ctx context.Context, ref Ref, fits func(*Record) bool) (*Record, error) {

@@ -23,6 +23,9 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 	if by == "" {
 		return done, nil
 	}
+	if err := b.CatchUp(ctx); err != nil {
+		return done, err
+	}
 	b.mu.Lock()
 	var keys []string
 	for key, r := range b.records {

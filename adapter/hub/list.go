@@ -52,16 +52,6 @@ func (b *Board) FindIn(group, conversation, id string) (*Record, error) {
 	return b.find(Ref{Group: group, Conversation: conversation, ID: id})
 }
 
-// FindKey returns the record with this key, see [Record.Key].
-func (b *Board) FindKey(key string) (*Record, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if r := b.records[key]; r != nil {
-		return r, nil
-	}
-	return nil, ErrNotFound
-}
-
 // Groups are those that have a conversation of this name.
 func (b *Board) Groups(conversation string) (groups []string) {
 	b.mu.Lock()

@@ -33,6 +33,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 			}
 		},
 		still: func(out *stream) { out.buf.WriteString(": still here\n\n") },
+		end:   (*stream).closing,
 	})
 }
 
@@ -43,6 +44,7 @@ type feed struct {
 	begin  func(*stream)
 	change func(*stream, *hub.Record)
 	still  func(*stream) // with every beat
+	end    func(*stream) // when the hub ends the stream
 }
 
 // follow streams changes until the client, the device or the hub is gone.
@@ -77,10 +79,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		case <-removed:
 			return
 		case <-s.closed:
-			out.closing()
+			f.end(&out)
 			return
 		case <-s.board.Done():
-			out.closing()
+			f.end(&out)
 			return
 		}
 	}

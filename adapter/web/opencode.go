@@ -102,7 +102,7 @@ func (s *Server) openCodeFind(r *http.Request, d Device) (*hub.Record, dialect.R
 	if !ok {
 		return nil, dialect.Request{}, badf("requestID: expected an id that begins with que, got %q", clean.Truncate(clean.Line(id), 80))
 	}
-	rec, err := s.board.FindKey(strings.ReplaceAll(strings.TrimPrefix(key, "_"), "_", "."))
+	rec, err := s.board.FindKey(r.Context(), strings.ReplaceAll(strings.TrimPrefix(key, "_"), "_", "."))
 	if err != nil {
 		return nil, dialect.Request{}, err
 	}
@@ -223,6 +223,7 @@ func (s *Server) openCodeEvents(global bool) func(http.ResponseWriter, *http.Req
 			begin:  func(out *stream) { o.write(out, "", "server.connected", struct{}{}) },
 			change: o.change,
 			still:  func(out *stream) { o.write(out, "", "server.heartbeat", struct{}{}) },
+			end:    func(*stream) {}, // its clients come back by themselves
 		})
 	}
 }

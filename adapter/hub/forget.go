@@ -19,6 +19,10 @@ type Forgotten struct {
 // ForgetBy removes what a person said from the records that sees shows: answers,
 // notes and the name. That the question was settled, how and when stays. What is
 // open or on its way to its asker is not touched.
+//
+// No client of the store can read what was removed, earlier values included. In
+// the server's files its bytes may stay until JetStream writes them anew, as after
+// every change; logs and the counts of a running hub keep the name.
 func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool) (done Forgotten, err error) {
 	if by == "" {
 		return done, nil

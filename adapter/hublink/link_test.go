@@ -310,8 +310,8 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 	l := h.link(d, out, bot)
 	ask(t, d, "toolu_1a")
 	require.Eventually(t, func() bool { return out.count("does not take") == 1 }, patience, time.Millisecond)
-	askIn(t, d, "mine", "toolu_2b")
-	await(t, board, func(r *hub.Record) bool { return r.Conversation == "mine" })
+	askIn(t, d, "conversation-of-mine", "toolu_2b")
+	await(t, board, func(r *hub.Record) bool { return r.Conversation == "conversation-of-mine" })
 	l.Close()
 	require.Equal(t, 1, out.count("level=WARN"), out.b.String())
 }

@@ -142,3 +142,32 @@ func TestTheEditorAndAPhoneAnswerAtOnce(t *testing.T) {
 	}
 	t.Logf("first was: %v", won)
 }
+
+// A session that has a number or a word for its name is another one in another
+// process: what a person answered there is no answer here.
+func TestSessionsOfTheSameName(t *testing.T) {
+	for _, name := range []string{"1", "session-1", "main", "S", "default", "my.session"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHubs(t)
+			board := h.start(t.TempDir())
+			post := func() *desk.Ticket {
+				d := new(desk.Desk)
+				h.link(d, io.Discard, token)
+				ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: name, ID: "question_1", Questions: []convert.Question{{Text: "Deploy?"}}}})
+				require.NoError(t, err)
+				t.Cleanup(ticket.Leave)
+				require.NoError(t, ticket.Turn())
+				return ticket
+			}
+			one := post()
+			there := await(t, board, isOpen)
+			two := post()
+			require.Eventually(t, func() bool { return len(first(board)) == 2 }, patience, time.Millisecond, "they are two questions")
+			_, err := board.Cancel(t.Context(), there.Ref(), "phone")
+			require.NoError(t, err)
+			<-one.Context().Done()
+			require.Len(t, first(board), 1)
+			require.NoError(t, two.Context().Err())
+		})
+	}
+}

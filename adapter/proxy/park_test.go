@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 // inConversation is an editor that is asked in the conversation, with a prompt
@@ -237,6 +238,64 @@ func TestParkedWhenTheEditorGoes(t *testing.T) {
 	p.editor.reply()
 	p.cancel(context.Canceled)
 	require.ErrorIs(t, <-p.ended, context.Canceled)
+}
+
+// An agent whose turn breaks down takes its question back and ends the prompt. The
+// words that come between the two are for the question that is gone: they end with
+// the error, unsent.
+func TestParkWithdrawnByAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, gate := new(desk.Desk), make(chan struct{})
+		defer d.Watch(func(e desk.Entry) {
+			if e.State == desk.Settled {
+				<-gate // the agent does not know yet
+			}
+		})()
+		p := start(t, Options{First: adapter.Conversation, Desk: d})
+		p.initialize(noForms)
+		p.prompt("p1", "go")
+		p.agent.next()
+		p.agent.send(oneLine(grokAsks))
+		require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+		p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
+		synctest.Wait()
+		p.prompt("p2", "2")
+		synctest.Wait()
+		p.agent.send(`{"jsonrpc":"2.0","id":"p1","error":{"code":-32603,"message":"broken"}}`)
+		synctest.Wait()
+		close(gate)
+		end := p.editor.reply()
+		require.Equal(t, "p2", end.Get("id").Str)
+		require.Equal(t, "broken", end.Get("error.message").Str, end.Raw)
+	})
+}
+
+// The end of a question gives the agent one of the prompts that wait, the next when
+// that has ended.
+func TestPromptsBehindAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, gate := new(desk.Desk), make(chan struct{})
+		defer d.Watch(func(e desk.Entry) {
+			if e.State == desk.Settled {
+				<-gate
+			}
+		})()
+		p := start(t, Options{Desk: d})
+		p.initialize(noForms)
+		p.agent.send(oneLine(grokAsks))
+		p.editor.until("session/request_permission")
+		p.prompt("p1", "one")
+		synctest.Wait()
+		p.prompt("p2", "two")
+		synctest.Wait()
+		close(gate)
+		require.Equal(t, "cancelled", p.agent.next().Get("result.outcome").Str)
+		require.Equal(t, "p1", p.agent.next().Get("id").Str)
+		synctest.Wait()
+		require.True(t, p.agent.quiet())
+		p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
+		require.Equal(t, "p2", p.agent.next().Get("id").Str)
+	})
 }
 
 // subAgentOf says that s1 has a sub-agent with a session of its own, s2.

@@ -41,7 +41,7 @@ func (p *proxy) takePrompt(session, id string, said []acp.ContentBlock, line []b
 		p.fail(s, id)
 		return true
 	}
-	if p.asks(s) {
+	if p.waits(s) {
 		p.supersede(s)
 	}
 	next := &prompt{id: id, as: id}
@@ -66,6 +66,17 @@ func (p *proxy) fail(s *session, id string) {
 func (p *proxy) asks(s *session) bool {
 	for _, q := range p.open {
 		if q.of(s.id) {
+			return true
+		}
+	}
+	return false
+}
+
+// waits reports whether the agent waits for the answer to a question of the
+// session. mu is held.
+func (p *proxy) waits(s *session) bool {
+	for _, q := range p.open {
+		if q.of(s.id) && !q.withdrawn {
 			return true
 		}
 	}

@@ -262,7 +262,7 @@ func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Contex
 			s.answering = ""
 			p.advance(s)
 		}
-		if s := p.sessions[session]; s != nil {
+		if s := p.sessions[session]; s != nil && session != at.typed {
 			p.advance(s)
 		}
 	}, nil

@@ -108,6 +108,9 @@ func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(
 		wait := s.front.asker().Post(a.ctx, c)
 		return func() func() {
 			o, _ := wait()
+			if o.Status == convert.Cancelled && errors.Is(context.Cause(a.ctx), ErrPartStopped) {
+				o = adapter.Withdrawn(a.ctx)
+			}
 			return func() { reply(o) }
 		}
 	}, func() { reply(faulty) })
@@ -170,6 +173,20 @@ func (s *Session) Withdraw(id string) {
 	if ok {
 		s.apply(requestWithdrawn{key})
 	}
+}
+
+// partStopped takes back what a session within this one asks. Editors answer that
+// they cancel it, which is no word about the rest of the turn.
+func (s *Session) partStopped(id string) {
+	var ev partStopped
+	s.mu.Lock()
+	for key, a := range s.asked {
+		if a.within == id {
+			ev.keys = append(ev.keys, key)
+		}
+	}
+	s.mu.Unlock()
+	s.apply(ev)
 }
 
 // admit asks whether the request may go on.

@@ -99,6 +99,10 @@ var errEmptyPrompt = Invalid("the prompt is empty")
 // the session or the agent ended.
 var ErrTakenBack = errors.New("the request was taken back")
 
+// ErrPartStopped is why a request of a sub-agent is taken back that the user has
+// stopped. The turn goes on.
+var ErrPartStopped = errors.New("the user stopped this sub-agent")
+
 // Why a session is over. The kind of an error says how open questions end: so
 // that the agent does not work on. Whoever closes a session has not said no to
 // what it asks: the session may be opened again, and then that is found.

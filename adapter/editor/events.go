@@ -93,6 +93,8 @@ type (
 	}
 	// requestWithdrawn: the agent does not wait for it any more.
 	requestWithdrawn struct{ key int }
+	// partStopped: the user has stopped the sub-agent that makes these requests.
+	partStopped struct{ keys []int }
 	// requestSettled: it has an outcome. Dismissed means that the user said no to
 	// the work, not to the question alone.
 	requestSettled struct {

@@ -248,7 +248,11 @@ func (f *front) stopPart(id string) bool {
 	f.mu.Unlock()
 	return slices.ContainsFunc(sessions, func(s *Session) bool {
 		p, ok := s.conv.(Parts)
-		return ok && p.StopPart(id)
+		if !ok || !p.StopPart(id) {
+			return false
+		}
+		s.partStopped(id)
+		return true
 	})
 }
 

@@ -427,7 +427,7 @@ func (s *state) afterClose(ev event) {
 		s.do(passOver{})
 	case agentExited:
 		s.do(wrapUp{true})
-	case requestCame, requestShown, requestParks, requestParked, requestWithdrawn, requestSettled, requestReplied:
+	case requestCame, requestShown, requestParks, requestParked, requestWithdrawn, partStopped, requestSettled, requestReplied:
 		s.stepRequest(ev)
 	}
 }

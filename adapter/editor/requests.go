@@ -19,6 +19,8 @@ func (s *state) stepRequest(ev event) {
 		s.requestParked(ev)
 	case requestWithdrawn:
 		s.withdraw(errWithdrawn, func(r *request) bool { return r.key == ev.key })
+	case partStopped:
+		s.withdraw(ErrPartStopped, func(r *request) bool { return slices.Contains(ev.keys, r.key) })
 	case requestSettled:
 		s.requestSettled(ev)
 	case requestReplied:

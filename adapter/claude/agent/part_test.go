@@ -141,6 +141,33 @@ func TestSubAgentIsCancelled(t *testing.T) {
 	turn.ends(acp.StopReasonEndTurn)
 }
 
+// What it asks goes with it: that the editor answers its request with a cancel, as
+// ACP has it, ends neither the turn nor another sub-agent's request.
+func TestSubAgentIsStoppedWithItsRequest(t *testing.T) {
+	for name, tool := range map[string]ct.Block{
+		"permission": ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "x", nil), "question": ct.Question("toolu_b", which),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, cli := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(tool))), ct.Message(ct.Question("toolu_q", which)), ct.Text("done")}))
+			e.initialize(subAgents)
+			s := e.open(t.TempDir())
+			turn := e.prompt(s, "go")
+			r := e.next()
+			require.Equal(t, child, r.Get("sessionId").Str)
+			e.cancel(child)
+			r.answer <- object{"outcome": object{"outcome": "cancelled"}}
+			q := e.next()
+			require.Equal(t, s, q.Get("sessionId").Str, "the turn goes on")
+			q.selects("SQLite")
+			turn.ends(acp.StopReasonEndTurn)
+			reply := gjson.ParseBytes(cli.Reply("toolu_b"))
+			require.Equal(t, "deny", reply.Get("behavior").Str)
+			require.Contains(t, reply.Get("message").Str, "stopped this sub-agent")
+			require.False(t, reply.Get("interrupt").Bool(), reply.Raw)
+		})
+	}
+}
+
 // How it ended: as the CLI says, and with the CLI.
 func TestSubAgentEnds(t *testing.T) {
 	const started = `{"type":"system","subtype":"task_started","task_type":"local_agent","task_id":"x","tool_use_id":"toolu_a","description":"explore","subagent_type":"Plan"}`
@@ -269,7 +296,7 @@ func TestRealSubAgentAsASession(t *testing.T) {
 		require.Empty(t, e.tool(s, "toolu_a"))
 		require.Equal(t, "done", e.said(s))
 	})
-	t.Run("is stopped", func(t *testing.T) {
+	stopped := func(t *testing.T, editor func(*request)) {
 		e, api := real(t, delegate("work of the sub-agent"), apitest.Say("done"))
 		api.When(inner, apitest.Use(apitest.ToolUse("toolu_b", "Bash", object{"command": "mkdir x", "description": "make"})), apitest.Say("the sub-agent is done"))
 		e.initialize(subAgents)
@@ -277,8 +304,12 @@ func TestRealSubAgentAsASession(t *testing.T) {
 		turn := e.prompt(s, "go")
 		r := e.asked("mkdir x")
 		e.cancel(r.Get("sessionId").Str)
-		<-r.withdrawn
+		editor(r)
 		turn.ends(acp.StopReasonEndTurn)
 		require.Equal(t, []string{"running delegate", "requires_action", "idle cancelled"}, states(e, s))
+	}
+	t.Run("is stopped", func(t *testing.T) { stopped(t, func(r *request) { <-r.withdrawn }) })
+	t.Run("is stopped by an editor that answers", func(t *testing.T) {
+		stopped(t, func(r *request) { r.answer <- object{"outcome": object{"outcome": "cancelled"}} })
 	})
 }

@@ -83,6 +83,8 @@ func (p *pump) question(t claude.ToolRequest) {
 func (s *conversation) decide(t claude.ToolRequest, within string, choices []choice, response acp.RequestPermissionResponse, err error) any {
 	outcome := response.Outcome
 	switch {
+	case errors.Is(err, editor.ErrPartStopped):
+		return claude.Deny("The user stopped this sub-agent", false)
 	case errors.Is(err, editor.ErrTakenBack):
 		return claude.Deny("The user cancelled the turn", true)
 	case err != nil:

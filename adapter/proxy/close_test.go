@@ -2,8 +2,12 @@ package proxy
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +49,35 @@ func TestRefusedClose(t *testing.T) {
 	got := a.use(nil)
 	a.editor.result(a.editor.until("session/request_permission"), selected("SQLite"))
 	require.Contains(t, await(t, got), "SQLite")
+}
+
+// slowly writes a second after it is told to.
+type slowly struct {
+	io.Writer
+	wrote strings.Builder
+}
+
+func (s *slowly) Write(b []byte) (int, error) {
+	time.Sleep(time.Second)
+	s.wrote.Write(b)
+	return s.Writer.Write(b)
+}
+
+// An answer that the editor gave before it left reaches the agent.
+func TestLastAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var agent slowly
+		p := startWith(t, func(ctx context.Context, e, a Stream) error {
+			agent.Writer = a.Out
+			return Relay(ctx, e, Stream{a.In, &agent}, Options{})
+		})
+		p.initialize(noForms)
+		p.agent.send(oneLine(grokAsks))
+		p.editor.result(p.editor.until("session/request_permission"), selected("SQLite"))
+		p.editor.w.Close()
+		require.NoError(t, <-p.ended)
+		require.Contains(t, agent.wrote.String(), `"Which database?":["SQLite"]`)
+	})
 }
 
 // Sub-agents may not ask where the policy says so.

@@ -204,7 +204,10 @@ func (p *proxy) end(why error) {
 	done := make(chan struct{})
 	go func() {
 		p.asking.Wait()
-		p.editor.settle()
+		var both sync.WaitGroup
+		both.Go(p.editor.settle)
+		both.Go(p.agent.settle) // it may be the user's last answer
+		both.Wait()
 		close(done)
 	}()
 	select {

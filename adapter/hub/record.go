@@ -1,14 +1,3 @@
-// Package hub keeps the questions of many processes until a person has answered
-// them: a record each, in package
-// [github.com/acp-bridge/acp-bridge/adapter/desk/jetstream].
-//
-//	board, err := hub.Open(ctx, store, hub.Options{})
-//	defer board.Close()
-//	record, err := board.Ask(ctx, hub.Asking{Conversation: "s1", Call: call})
-//	record, err = board.Answer(ctx, hub.Ref{Conversation: "s1"}, read, "phone")
-//
-// A record has one outcome, and one compare-and-set decides which. It is on disk
-// before anybody is told.
 package hub
 
 import (

@@ -282,7 +282,6 @@ func (c *crowd) await(t *testing.T, count int, what string) (gap time.Duration) 
 	c.mu.Lock()
 	from := len(c.got)
 	c.mu.Unlock()
-	limit := time.After(hangs)
 	for {
 		c.mu.Lock()
 		got := slices.Clone(c.got[from:])
@@ -295,8 +294,8 @@ func (c *crowd) await(t *testing.T, count int, what string) (gap time.Duration) 
 		}
 		select {
 		case <-c.more:
-		case <-limit:
-			t.Fatalf("%s: %d of %d outcomes came in %s", what, len(got), count, hangs)
+		case <-time.After(hangs):
+			t.Fatalf("%s: %d of %d outcomes came, and no more for %s", what, len(got), count, hangs)
 		}
 	}
 }

@@ -70,7 +70,12 @@
 //   - A sub-agent in the background: here the turn ends, and its calls follow; there
 //     the turn waits for it.
 //   - Tokens of a turn: here in usage_update; there also in its response.
-//   - JetBrains' AIR extensions: there alone.
+//   - JetBrains' AIR extensions, as docs/air-extensions.md there tells them: here how
+//     things look (commandTitle, subagent, skill, is_mcp_tool_call, the permission's
+//     title, the kind of a mode; own words beside a form's options by the older
+//     name of that field). There alone: diffPatch, planFile, sessionFailure, goal,
+//     asyncTasks, recommendedValue, agentFileChangeReport, fork points, quota, and
+//     sub-agents as sessions in AIR's own earlier draft.
 //   - Login from the editor: in a terminal, where the editor opens one; both.
 package agent
 
@@ -176,6 +181,7 @@ type client struct {
 	opensURL bool   // it sends its user to addresses
 	terminal string // see terminalKey
 	parts    bool   // it has sub-agents as sessions
+	air      bool   // it is JetBrains' AIR
 }
 
 func (a *backend) trace(wire string) ndjson.Trace {

@@ -48,7 +48,11 @@ func (s *conversation) modes() *acp.SessionModeState {
 		current = "default"
 	}
 	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
+	air := s.agent.editor().air
 	for _, m := range modeNames {
+		if kind := kindForAIR(m.Id); air && kind != "" {
+			m.Meta = forAIR(nil, "kind", kind)
+		}
 		if m.Id != "bypassPermissions" || current == "bypassPermissions" || s.agent.mayBypass() {
 			state.AvailableModes = append(state.AvailableModes, m)
 		}
@@ -64,7 +68,7 @@ func (s *conversation) options() []acp.SessionConfigOption {
 	modes := s.modes()
 	var list []acp.SessionConfigSelectOption
 	for _, m := range modes.AvailableModes {
-		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Id), Name: m.Name, Description: m.Description})
+		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Id), Name: m.Name, Description: m.Description, Meta: m.Meta})
 	}
 	options := []acp.SessionConfigOption{selectOption(modeOption, "Mode", acp.SessionConfigOptionCategoryMode, string(modes.CurrentModeId), list)}
 	s.mu.Lock()

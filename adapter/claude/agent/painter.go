@@ -216,7 +216,7 @@ func (p *painter) draw(id string, c *toolCall) {
 		update := acp.SessionToolCallUpdate{
 			ToolCallId: acp.ToolCallId(id), Title: &info.Title, Kind: &info.Kind,
 			Content: info.Content, Locations: info.Locations, RawInput: rawJSON(c.tool.Input),
-			Meta: c.meta(),
+			Meta: p.toolForAIR(c.tool, c.meta()),
 		}
 		p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
 		return
@@ -225,7 +225,7 @@ func (p *painter) draw(id string, c *toolCall) {
 	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
 		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
-		RawInput: rawJSON(c.tool.Input), Meta: p.announce(id, c, c.meta()),
+		RawInput: rawJSON(c.tool.Input), Meta: p.announce(id, c, p.toolForAIR(c.tool, c.meta())),
 	}})
 }
 

@@ -47,6 +47,9 @@ func (p *pump) ask(t claude.ToolRequest) {
 	}
 	who := p.painter.asker(t)
 	markSubAgent(&request, t.ToolName, who)
+	if p.s.agent.editor().air {
+		request.Meta = forAIR(request.Meta, "permission", object{"version": 1, "title": info.Title})
+	}
 	p.painter.partAsks(who.Session, t.RequestID)
 	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
 		p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)

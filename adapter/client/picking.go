@@ -105,6 +105,7 @@ func (w *window) key(k tty.Key) {
 	if w.over || w.o.Once || w.stray(k) {
 		return
 	}
+	w.eager = false // what is changed is sent again
 	switch k.Name {
 	case "enter":
 		w.submit()

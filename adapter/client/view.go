@@ -28,7 +28,7 @@ func (w *window) view() (lines []string, row, col int) {
 		}
 		lines = append(lines, w.screen.faint(w.screen.cut(w.status())))
 	}
-	if w.o.Once || w.state == starting {
+	if w.o.Once || w.state == starting && w.prompt.empty() {
 		return lines, -1, 0
 	}
 	lines, row, col = below(lines, func() ([]string, int, int) { return w.prompt.view(w.screen.Width) })
@@ -80,6 +80,8 @@ func (w *window) submit() {
 	case words == "/help":
 		w.prompt.take()
 		w.screen.help(w.o.known(w.commands))
+	case w.state == starting:
+		w.eager, w.hint = true, "It is sent as soon as the agent is there"
 	case w.state == cancelling:
 		w.hint = "The agent is being cancelled: Ctrl+C again leaves"
 	default:

@@ -42,6 +42,7 @@ type window struct {
 	since     time.Time // of the state
 	frame     int
 	running   int          // prompts that have not ended
+	eager     bool         // the prompt is sent when the session is there
 	hint      string       // about the last key
 	commands  []command    // the agent's
 	pager     *pager.Pager // shown in place of the rest
@@ -218,6 +219,10 @@ func (w *window) opened(err error) {
 		w.screen.add(blockNote, w.screen.greeting(w.l.agent, w.o.folder())...)
 		w.screen.add(blockNone)
 		w.enter(idle)
+		if w.eager && w.l.left == "" { // a question that is asked again was not seen yet
+			w.submit()
+		}
+		w.eager = false
 	}
 }
 

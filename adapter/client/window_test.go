@@ -594,3 +594,37 @@ func TestWindowResumes(t *testing.T) {
 	w = openWindow(t, client.Options{Resume: true})
 	require.ErrorContains(t, await(t, w.done), "the agent cannot list its sessions")
 }
+
+// What is sent before the session is there goes out when it is there; what was
+// changed after that waits for its Enter.
+func TestPromptBeforeTheSession(t *testing.T) {
+	for name, changed := range map[string]bool{"sent": false, "changed": true} {
+		t.Run(name, func(t *testing.T) {
+			ready := make(chan struct{})
+			w := openWith(t, client.Options{}, func(method string, _ json.RawMessage) any {
+				if method == acp.AgentMethodSessionNew {
+					<-ready
+				}
+				return nil
+			})
+			w.sees("Starting")
+			w.types("go\r")
+			w.sees("as soon as the agent is there")
+			want := "go"
+			if changed {
+				w.types("\x7f\x0f") // Ctrl+O: its hint says that the key before it was seen
+				w.sees("No tool has put anything out yet")
+				want = "git"
+			}
+			close(ready)
+			w.sees("Enter sends")
+			if changed {
+				w.types("it\r")
+			}
+			p := await(t, w.prompts)
+			require.Equal(t, want, p.words)
+			p.answer <- "end_turn"
+			require.NoError(t, w.leaves())
+		})
+	}
+}

@@ -90,11 +90,11 @@ _acp_bridge() {
 		for _, f := range c.flags {
 			switch {
 			case len(f.values) > 0:
-				fmt.Fprintf(&b, "  %s:--%s) COMPREPLY=($(compgen -W %s -- \"$cur\")); return ;;\n", c.name, f.name, shellWord(strings.Join(f.values, " ")))
+				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=($(compgen -W %s -- \"$cur\")); return ;;\n", c.name, dashed(f.name), shellWord(strings.Join(f.values, " ")))
 			case f.files:
-				fmt.Fprintf(&b, "  %s:--%s) COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames; return ;;\n", c.name, f.name)
+				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames; return ;;\n", c.name, dashed(f.name))
 			case f.value != "":
-				fmt.Fprintf(&b, "  %s:--%s) COMPREPLY=(); return ;;\n", c.name, f.name)
+				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=(); return ;;\n", c.name, dashed(f.name))
 			}
 		}
 	}
@@ -124,7 +124,7 @@ complete -F _acp_bridge acp-bridge
 
 func flagNames(c completed) (names []string) {
 	for _, f := range c.flags {
-		names = append(names, "--"+f.name)
+		names = append(names, dashed(f.name))
 	}
 	return append(names, "--help")
 }
@@ -149,7 +149,7 @@ func zshCompletion() string {
 	for _, c := range completions() {
 		fmt.Fprintf(&b, "  %s)\n    _arguments", c.name)
 		for _, f := range c.flags {
-			fmt.Fprintf(&b, " \\\n      %s", shellWord("--"+f.name+"["+zshText(f.usage)+"]"+zshValue(f)))
+			fmt.Fprintf(&b, " \\\n      %s", shellWord(dashed(f.name)+"["+zshText(f.usage)+"]"+zshValue(f)))
 		}
 		switch {
 		case len(c.words) > 0:
@@ -198,7 +198,11 @@ func fishCompletion() string {
 			where = first
 		}
 		for _, f := range c.flags {
-			fmt.Fprintf(&b, "complete -c acp-bridge -n '%s' -l %s -d %s", where, f.name, fishText(f.usage))
+			length := "-l"
+			if len(f.name) == 1 {
+				length = "-s"
+			}
+			fmt.Fprintf(&b, "complete -c acp-bridge -n '%s' %s %s -d %s", where, length, f.name, fishText(f.usage))
 			switch {
 			case len(f.values) > 0:
 				fmt.Fprintf(&b, " -x -a %s", shellWord(strings.Join(f.values, " ")))

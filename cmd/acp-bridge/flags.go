@@ -98,14 +98,17 @@ func cutArgs(args []string) (own, rest []string) {
 func (f *flagSet) say(err error) string {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return fmt.Sprintf("unknown flag --%s%s", name, didYouMean(name, f.names()))
+		return fmt.Sprintf("unknown flag %s%s", dashed(name), didYouMean(name, f.names()))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return fmt.Sprintf("--%s needs a value", name)
+		return dashed(name) + " needs a value"
 	}
 	for _, what := range []string{"for flag -", "for -"} { // invalid value "x" for flag -name: why
 		if before, after, ok := strings.Cut(text, what); ok {
 			text = before + "for --" + after
+			if name, _, _ := strings.Cut(after, ":"); len(f.choices[name]) > 0 { // the reason is one of the code
+				text = before + "for --" + name + ": expected one of " + strings.Join(f.choices[name], ", ")
+			}
 			break
 		}
 	}
@@ -113,8 +116,16 @@ func (f *flagSet) say(err error) string {
 }
 
 func (f *flagSet) names() (names []string) {
-	f.VisitAll(func(fl *flag.Flag) { names = append(names, "--"+fl.Name) })
+	f.VisitAll(func(fl *flag.Flag) { names = append(names, dashed(fl.Name)) })
 	return names
+}
+
+// dashed is a flag as people write it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // didYouMean names the candidate that is nearest to a word, if one is near.

@@ -139,7 +139,7 @@ func (c command) variables() (list []example) {
 func listFlags(fs *flagSet) (list []example) {
 	fs.VisitAll(func(f *flag.Flag) {
 		value, usage := flag.UnquoteUsage(f)
-		line := "--" + f.Name
+		line := dashed(f.Name)
 		if value != "" {
 			line += " " + strings.ToUpper(value)
 		}

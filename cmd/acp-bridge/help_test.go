@@ -196,6 +196,7 @@ func TestBashCompletion(t *testing.T) {
 	require.Equal(t, []string{"show"}, bashCompletes(t, "questions", "s"))
 	require.Equal(t, []string{"call.json"}, bashCompletes(t, "ask", "--answers-file", ""))
 	require.Empty(t, bashCompletes(t, "chat", "--", ""))
+	require.Equal(t, []string{"-p"}, bashCompletes(t, "chat", "-p"))
 }
 
 // The other shells take what is printed for them, where they are installed.

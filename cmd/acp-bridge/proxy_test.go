@@ -109,6 +109,9 @@ func TestDoctorAgents(t *testing.T) {
 	for _, p := range proxy.Profiles() {
 		require.Contains(t, out, p.Title)
 	}
+	for line := range strings.Lines(out) {
+		require.LessOrEqual(t, len([]rune(line)), helpWidth+1, line)
+	}
 	code, out, _ = execute(t, nil, "doctor", "--agents", "--json")
 	require.Equal(t, exitOK, code)
 	require.Equal(t, int64(len(proxy.Profiles())), gjson.Get(out, "agents.#").Int())

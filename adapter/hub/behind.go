@@ -17,7 +17,7 @@ func (b *Board) CatchUp(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	revision, err := b.store.Last(ctx)
+	revision, err := b.store.Mark(ctx)
 	if err != nil {
 		b.count.failed()
 		return err

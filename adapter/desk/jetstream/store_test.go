@@ -173,3 +173,23 @@ func BenchmarkOpen(b *testing.B) {
 		s.Close()
 	}
 }
+
+// Whoever has seen a mark has seen what was written before it. It is no value.
+func TestMark(t *testing.T) {
+	s := open(t, t.TempDir())
+	written, err := s.Create(t.Context(), "a", []byte("1"))
+	require.NoError(t, err)
+	var seen []jetstream.Entry
+	ctx, cancel := context.WithCancel(t.Context())
+	marks := []uint64{0, 0}
+	for i := range marks {
+		marks[i], err = s.Mark(t.Context())
+		require.NoError(t, err)
+	}
+	require.Less(t, written, marks[0])
+	require.Less(t, marks[0], marks[1])
+	err = s.Watch(ctx, func(e jetstream.Entry) { seen = append(seen, e) }, cancel)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, seen, 2, "the first mark is gone")
+	require.Equal(t, jetstream.Entry{Key: "mark", Revision: marks[1]}, seen[1])
+}

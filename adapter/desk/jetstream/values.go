@@ -112,21 +112,23 @@ func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
 	return Entry{key, m.Data, m.Sequence}, true
 }
 
-// Last returns the revision of the last write of anybody, as the leader knows it.
-// Where servers are elsewhere, it tries until ctx ends.
-func (s *Store) Last(ctx context.Context) (uint64, error) {
+// Mark writes a mark and returns its revision: whoever has seen it has seen all
+// that anybody wrote before. A mark is no value, and one takes the place of
+// another. To ask for the last revision instead is not enough: a server that was
+// cut off may believe for seconds that it still leads. Where servers are
+// elsewhere, Mark tries until ctx ends.
+func (s *Store) Mark(ctx context.Context) (uint64, error) {
+	mark := nats.NewMsg(s.subjectOf("mark"))
+	mark.Header.Set("KV-Operation", "DEL")
 	for {
 		one, cancel := context.WithTimeout(ctx, attemptTime)
-		m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(">"), nats.Context(one))
+		ack, err := s.direct.PublishMsg(mark, nats.Context(one))
 		cancel()
-		switch {
-		case err == nil:
-			return m.Sequence, nil
-		case errors.Is(err, nats.ErrMsgNotFound):
-			return 0, nil
+		if err == nil {
+			return ack.Sequence, nil
 		}
 		if pause(ctx, retryPause); ctx.Err() != nil {
-			return 0, fmt.Errorf("last revision: %w", err)
+			return 0, fmt.Errorf("mark: %w", err)
 		}
 	}
 }

@@ -504,9 +504,12 @@ func (s *soakSession) lastQuestion() string {
 
 var questionText = regexp.MustCompile(`What is \S+\?`)
 
-// list writes picks as numbers, or one of them as its label.
+// list writes picks as numbers, or one of them as its label: behind Other nothing
+// has a number.
 func (s *soakSession) list(picks []string) string {
-	if len(picks) == 1 && s.rng.IntN(2) == 0 {
+	said := s.e.said(s.id)
+	behindOther := strings.Contains(said[strings.LastIndex(said, s.lastQuestion()):], "Type your answer, or one of these: ")
+	if len(picks) == 1 && (s.rng.IntN(2) == 0 || behindOther) {
 		return strings.ToLower(picks[0])
 	}
 	numbers := make([]string, len(picks))

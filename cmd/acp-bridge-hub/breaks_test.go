@@ -57,13 +57,14 @@ func (n *node) faults() []fault {
 
 func (n *node) signal(s os.Signal) { require.NoError(n.t, n.cmd.Process.Signal(s)) }
 
-// diskSize is that of a server's disk. A tmpfs takes no memory for what is empty.
-const diskSize = "64m"
+// diskSize is that of a server's disk, with room for all questions: they are kept.
+// A tmpfs takes no memory for what is empty.
+func diskSize() string { return fmt.Sprintf("%dm", 64+*faultQuestions/200) }
 
 // ownDisk gives the node a disk of its own, which can be full, if the system lets
 // us.
 func (n *node) ownDisk() {
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+diskSize, "tmpfs", n.dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+diskSize(), "tmpfs", n.dir).CombinedOutput(); err != nil {
 		n.t.Logf("!! NO DISK IS FULL IN THIS TEST: a tmpfs cannot be mounted: %v %s", err, out)
 		return
 	}

@@ -2,7 +2,9 @@ package jetstream_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,6 +77,41 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 	require.NoError(t, err)
 	proxy.Set(netfault.Pass)
 	require.ErrorIs(t, <-done, jetstream.ErrConflict)
+}
+
+// A batch whose reply got lost was made all the same, and each of its writes is
+// told so.
+func TestABatchWhoseReplyIsLost(t *testing.T) {
+	url, proxy := elsewhere(t)
+	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
+	const n = 50
+	seen := make(chan jetstream.Entry, n)
+	go func() { _ = direct.Watch(t.Context(), func(e jetstream.Entry) { seen <- e }, func() {}) }()
+	release := s.Hold()
+	var mu sync.Mutex
+	got := map[string]uint64{}
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			key := fmt.Sprint("k", i)
+			revision, err := s.Create(t.Context(), key, []byte(key))
+			require.NoError(t, err)
+			mu.Lock()
+			defer mu.Unlock()
+			got[key] = revision
+		})
+	}
+	require.Eventually(t, func() bool { return s.Queued() == n }, time.Minute, time.Millisecond)
+	proxy.Set(netfault.LoseReplies)
+	go release()
+	want := map[string]uint64{}
+	for range n {
+		e := <-seen
+		want[e.Key] = e.Revision
+	}
+	proxy.Set(netfault.Pass)
+	all.Wait()
+	require.Equal(t, want, got)
 }
 
 // Who watches goes on where it was, with nothing left out, when the connection

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -73,8 +74,10 @@ type Store struct {
 	js       jetstream.JetStream
 	direct   nats.JetStreamContext // for what js cannot do
 	kv       jetstream.KeyValue
-	most     int    // bytes of a value with its headers in this bucket; 0 is no limit
-	subject  string // of what is told and not kept
+	most     int         // bytes of a value with its headers in this bucket; 0 is no limit
+	subject  string      // of what is told and not kept
+	batches  atomic.Bool // the bucket takes batches
+	group    group
 	once     sync.Once
 }
 
@@ -135,7 +138,9 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		Storage: jetstream.FileStorage, Replicas: s.replicas,
 	}
 	for begin := time.Now(); ; {
+		made := false
 		if s.kv, err = s.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
+			made = true
 			s.kv, err = s.js.CreateKeyValue(ctx, config)
 		}
 		var status jetstream.KeyValueStatus
@@ -144,6 +149,7 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		}
 		if err == nil {
 			s.most = max(int(status.Config().MaxValueSize), 0)
+			s.batches.Store(s.allowBatches(ctx, made || !s.shared))
 			break
 		}
 		if ctx.Err() != nil || !s.shared || !passes(err) || time.Since(begin) > readyTime {
@@ -153,6 +159,22 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 	}
 	s.subject = "acp-bridge.hub." + name
 	return nil
+}
+
+// allowBatches reports whether the bucket takes batches, and makes it so if it is
+// ours. A server that does not know them leaves them out.
+func (s *Store) allowBatches(ctx context.Context, ours bool) bool {
+	stream, err := s.js.Stream(ctx, s.stream())
+	if err != nil {
+		return false
+	}
+	config := stream.CachedInfo().Config
+	if config.AllowAtomicPublish || !ours {
+		return config.AllowAtomicPublish
+	}
+	config.AllowAtomicPublish = true
+	stream, err = s.js.UpdateStream(ctx, config)
+	return err == nil && stream.CachedInfo().Config.AllowAtomicPublish
 }
 
 // startPause is between two tries to open a bucket.

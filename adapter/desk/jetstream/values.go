@@ -70,7 +70,9 @@ func (s *Store) put(ctx context.Context, what, key string, value []byte, old uin
 		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, key, ErrTooLarge, limit, len(value))
 	}
 	for unsure := false; ; unsure = true {
-		revision, err := attempt(ctx, s.shared, write)
+		revision, err := attempt(ctx, s.shared, func(ctx context.Context) (uint64, error) {
+			return s.write(ctx, key, value, old, write)
+		})
 		if err = s.wrap(what, key, err); err == nil || !s.shared {
 			return revision, err
 		}

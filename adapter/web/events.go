@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
@@ -70,22 +71,67 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		if out.flush() != nil {
 			return
 		}
-		select {
-		case <-more:
-		case <-beat.C:
-			f.still(&out)
-		case <-r.Context().Done():
-			return
-		case <-removed:
-			return
-		case <-s.closed:
-			f.end(&out)
-			return
-		case <-s.board.Done():
-			f.end(&out)
-			return
+		var rest <-chan time.Time
+		if s.pace.busy(time.Now()) {
+			rest = time.After(restTime)
+		}
+		for waiting := true; waiting; {
+			look := more
+			if rest != nil {
+				look = nil
+			}
+			select {
+			case <-look:
+				waiting = false
+			case <-rest:
+				rest = nil
+			case <-beat.C:
+				f.still(&out)
+				waiting = false
+			case <-r.Context().Done():
+				return
+			case <-removed:
+				return
+			case <-s.closed:
+				f.end(&out)
+				return
+			case <-s.board.Done():
+				f.end(&out)
+				return
+			}
 		}
 	}
+}
+
+// pace counts how often streams look for changes. To wake each of them for each
+// change is most of the work when there are many of both: then a stream rests
+// after it has looked, and tells what has come meanwhile at once. The zero value
+// works.
+type pace struct {
+	mu    sync.Mutex
+	since time.Time
+	count int
+	rests bool
+}
+
+const (
+	restTime = 20 * time.Millisecond
+	// paceTime and most say how often is often: a hundred changes a second told
+	// to fifty streams.
+	paceTime = 100 * time.Millisecond
+	most     = 500
+)
+
+// busy counts one time, and reports whether there were many of late.
+func (p *pace) busy(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.since) > paceTime {
+		p.rests = p.count > most && now.Sub(p.since) < 2*paceTime
+		p.since, p.count = now, 0
+	}
+	p.count++
+	return p.rests || p.count > most
 }
 
 // streamed says what a stream tells: of one conversation, or of all that the

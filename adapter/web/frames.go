@@ -12,20 +12,25 @@ import (
 // once for all who watch. The zero value works.
 type frames struct {
 	mu   sync.Mutex
-	last [keepFrames]*frame
-	next int // the place of the oldest
+	kept map[frameOf]*frame
+	old  []*frame // all of them, the oldest first
+	size int      // about, of all
 }
 
-// keepFrames is how many events are kept: all who watch send the same ones within
-// a moment.
-const keepFrames = 32
+// keepFrames bounds what is kept: all who watch send the same events within a
+// moment.
+const keepFrames = 1 << 20
 
-// frame is the event that a record changed. Records never change, so that two of
-// the same records are the same.
+// frameOf says what an event tells. Records never change, so that two of the same
+// records are the same.
+type frameOf struct{ of, then *hub.Record }
+
+// frame is the event that a record changed.
 type frame struct {
-	of, then *hub.Record
-	once     sync.Once
-	data     []byte
+	frameOf
+	size int
+	once sync.Once
+	data []byte
 }
 
 // event tells of a record with the state of its conversation: while another
@@ -46,28 +51,36 @@ func (f *frames) event(of, then *hub.Record) []byte {
 func (f *frames) find(of, then *hub.Record) *frame {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, e := range f.last {
-		if e != nil && e.of == of && e.then == then {
-			return e
-		}
-	}
-	e := &frame{of: of, then: then}
-	if large(of) || then != nil && large(then) {
+	if e := f.kept[frameOf{of, then}]; e != nil {
 		return e
 	}
-	f.last[f.next] = e
-	f.next = (f.next + 1) % keepFrames
+	e := &frame{frameOf: frameOf{of, then}, size: sizeOf(of) + sizeOf(then)}
+	if e.size > keepFrames/16 {
+		return e // one that is long is not kept
+	}
+	if f.kept == nil {
+		f.kept = map[frameOf]*frame{}
+	}
+	f.kept[e.frameOf] = e
+	f.old, f.size = append(f.old, e), f.size+e.size
+	for ; f.size > keepFrames; f.old = f.old[1:] {
+		delete(f.kept, f.old[0].frameOf)
+		f.size -= f.old[0].size
+	}
 	return e
 }
 
-// large reports whether an event is too long to be kept.
-func large(r *hub.Record) bool {
-	size := 0
+// sizeOf is how long the event of a record is, about.
+func sizeOf(r *hub.Record) int {
+	if r == nil {
+		return 0
+	}
+	size := 512
 	for _, q := range r.Call.Questions {
 		size += len(q.Text)
 		for _, o := range q.Options {
 			size += len(o.Label) + len(o.Description) + len(o.Preview)
 		}
 	}
-	return size > 4*maxChunk
+	return size
 }

@@ -28,11 +28,14 @@ func TestFrames(t *testing.T) {
 	long := asked("long", strings.Repeat("x", 1<<20))
 	require.Equal(t, f.event(long, nil), f.event(long, nil))
 	require.Contains(t, string(f.event(over, long)), `"tool_use_id":"long"`)
-	for range keepFrames {
+	for range keepFrames / 256 {
 		f.event(asked("more", "What?"), nil)
 	}
 	require.Equal(t, first, f.event(over, nil))
-	for _, e := range f.last {
+	require.NotSame(t, &first[0], &f.event(over, nil)[0]) // it was the oldest
+	require.Less(t, len(f.kept), 1+keepFrames/512)
+	require.Len(t, f.old, len(f.kept))
+	for _, e := range f.old {
 		require.Less(t, len(e.data), 1<<10)
 	}
 }

@@ -82,6 +82,7 @@ type Server struct {
 	once   sync.Once
 	body   time.Duration // how long a body may take
 	frames frames
+	pace   pace
 	since  time.Time // it was made
 
 	mu       sync.Mutex

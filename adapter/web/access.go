@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -54,8 +55,8 @@ type Access struct {
 
 	mu       sync.Mutex
 	kept     kept
-	revision uint64                   // of kept in the vault
-	removed  map[string]chan struct{} // by device, closed when it is removed
+	revision uint64           // of kept in the vault
+	there    map[string]being // by device, that something was asked about
 }
 
 type kept struct {
@@ -277,20 +278,26 @@ func (a *Access) logout(id string) error {
 	})
 }
 
-// gone is closed when a device is removed.
-func (a *Access) gone(device string) <-chan struct{} {
+// being ends when a device is removed.
+type being struct {
+	context.Context
+	end context.CancelFunc
+}
+
+// being returns a context that ends when a device is removed.
+func (a *Access) being(device string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c := a.removed[device]
-	if c == nil {
-		c = make(chan struct{})
+	b, ok := a.there[device]
+	if !ok {
+		b.Context, b.end = context.WithCancel(context.Background())
 		if _, ok := a.kept.device(device); ok {
-			a.removed[device] = c
+			a.there[device] = b
 		} else {
-			close(c)
+			b.end()
 		}
 	}
-	return c
+	return b
 }
 
 func (a *Access) cookie() string { return "acp_bridge_hub_" + a.instance }

@@ -25,22 +25,22 @@ func badAnswer(err error) bool {
 	return errors.Is(err, convert.ErrBadAnswer) || errors.Is(err, convert.ErrNoAnswer)
 }
 
-// checkQuery refuses a query of which a part would be passed over: an answer for
-// a question whose name is lost would go to another one.
-func checkQuery(raw string) error {
+// readQuery refuses a query of which a part would be passed over: an answer for a
+// question whose name is lost would go to another one.
+func readQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return badf("query: %w", err)
+		return nil, badf("query: %w", err)
 	}
 	for name, given := range values {
 		switch {
 		case len(given) > 1:
-			return badf("%s: expected one value, got %d", name, len(given))
+			return nil, badf("%s: expected one value, got %d", name, len(given))
 		case given[0] == "" && (name == "question" || name == "revision" || name == "group"):
-			return badf("%s: expected a value, got nothing", name)
+			return nil, badf("%s: expected a value, got nothing", name)
 		}
 	}
-	return nil
+	return values, nil
 }
 
 // refused writes why a call is not asked. Where its agent has a result for that,

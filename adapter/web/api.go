@@ -107,7 +107,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 	if !ok {
 		return
 	}
-	name := r.URL.Query().Get("dialect")
+	name := r.Form.Get("dialect")
 	a, err := readAsking(r.PathValue("id"), name, body)
 	if err != nil {
 		s.refused(w, name, body, err)
@@ -234,24 +234,13 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 	if wait == 0 || !rec.Open() {
 		return rec, true
 	}
-	removed := s.access.gone(d.Name)
+	device := s.access.being(d.Name)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	go func() {
-		select {
-		case <-s.closed:
-		case <-removed:
-		case <-ctx.Done():
-		}
-		cancel()
-	}()
+	defer context.AfterFunc(device, cancel)()
+	defer context.AfterFunc(s.serving, cancel)()
 	rec = s.board.Wait(ctx, rec)
-	select {
-	case <-removed:
-		return nil, false
-	default:
-		return rec, true
-	}
+	return rec, device.Err() == nil
 }
 
 func (s *Server) delivered(ctx context.Context, rec *hub.Record) {
@@ -355,12 +344,12 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
 
 // refOf reads which question is meant.
 func (s *Server) refOf(r *http.Request, d Device) (hub.Ref, error) {
-	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.URL.Query().Get("question")}
+	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.Form.Get("question")}
 	var err error
 	if ref.Group, err = s.groupOf(r, d); err != nil {
 		return ref, err
 	}
-	if v := r.URL.Query().Get("revision"); v != "" {
+	if v := r.Form.Get("revision"); v != "" {
 		n, err := strconv.ParseUint(v, 10, 64)
 		if err != nil || n == 0 {
 			return ref, badf("revision: expected a positive number, got %q", v)
@@ -371,7 +360,7 @@ func (s *Server) refOf(r *http.Request, d Device) (hub.Ref, error) {
 }
 
 func waitOf(r *http.Request) (time.Duration, error) {
-	v := r.URL.Query().Get("wait")
+	v := r.Form.Get("wait")
 	if v == "" {
 		return 0, nil
 	}

@@ -55,7 +55,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		return
 	}
 	defer s.leave()
-	removed := s.access.gone(d.Name)
+	device := s.access.being(d.Name)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w, control: http.NewResponseController(w)}
 	f.begin(&out)
@@ -90,9 +90,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 				waiting = false
 			case <-r.Context().Done():
 				return
-			case <-removed:
+			case <-device.Done():
 				return
-			case <-s.closed:
+			case <-s.serving.Done():
 				f.end(&out)
 				return
 			case <-s.board.Done():
@@ -115,7 +115,7 @@ type pace struct {
 }
 
 const (
-	restTime = 20 * time.Millisecond
+	restTime = 50 * time.Millisecond
 	// paceTime and most say how often is often: a hundred changes a second told
 	// to fifty streams.
 	paceTime = 100 * time.Millisecond

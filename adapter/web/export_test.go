@@ -9,5 +9,6 @@ func (s *Server) SetBodyTime(d time.Duration) { s.body = d }
 func (a *Access) Watched(device string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.removed[device] != nil
+	_, ok := a.there[device]
+	return ok
 }

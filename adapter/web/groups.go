@@ -61,7 +61,7 @@ func (d Device) sees(r *hub.Record) bool {
 
 // named reads which group a request names.
 func named(r *http.Request, d Device) (group string, given bool, err error) {
-	name := r.URL.Query().Get("group")
+	name := r.Form.Get("group")
 	switch {
 	case name == "":
 		return "", false, nil

@@ -142,7 +142,7 @@ func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	by := r.URL.Query().Get("by")
+	by := r.Form.Get("by")
 	if by == "" {
 		fail(w, http.StatusBadRequest, "by: expected the name of who answered, as GET /history shows it")
 		return
@@ -160,7 +160,7 @@ func searchOf(r *http.Request, d Device) (search hub.Search, err error) {
 	if search.Sees, err = seen(r, d); err != nil {
 		return search, err
 	}
-	query := r.URL.Query()
+	query := r.Form
 	search.Text = cmp.Or(query.Get("text"), query.Get("q")) // q is what the page says
 	if search.Since, err = sinceOf(query.Get("since"), time.Now()); err != nil {
 		return search, err

@@ -31,7 +31,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 // isReady says why the hub cannot be used now, or nil.
 func (s *Server) isReady() error {
 	select {
-	case <-s.closed:
+	case <-s.serving.Done():
 		return errClosing
 	default:
 		return s.board.Ready()

@@ -70,7 +70,7 @@ func openCodeSession(r *hub.Record) string {
 // it names one.
 func openCodeSees(r *http.Request, d Device) (func(*hub.Record) bool, error) {
 	sees, err := seen(r, d)
-	dir := r.URL.Query().Get("directory")
+	dir := r.Form.Get("directory")
 	return func(rec *hub.Record) bool { return sees(rec) && (dir == "" || rec.Dir == dir) }, err
 }
 

@@ -209,7 +209,7 @@ func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, d Device) {
 }
 
 func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
-	also := strings.FieldsFunc(r.URL.Query().Get("also"), func(c rune) bool { return c == ',' })
+	also := strings.FieldsFunc(r.Form.Get("also"), func(c rune) bool { return c == ',' })
 	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)]))
 }
 

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -78,12 +79,13 @@ type Server struct {
 	hosts  map[string]bool
 	log    *slog.Logger
 	mux    *http.ServeMux
-	closed chan struct{}
-	once   sync.Once
 	body   time.Duration // how long a body may take
-	frames frames
-	pace   pace
-	since  time.Time // it was made
+	// serving ends with Close.
+	serving context.Context
+	close   context.CancelFunc
+	frames  frames
+	pace    pace
+	since   time.Time // it was made
 
 	mu       sync.Mutex
 	streams  int
@@ -94,9 +96,10 @@ type Server struct {
 func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
 		board: board, access: access, opts: o, log: o.Logger, mux: http.NewServeMux(),
-		hosts: map[string]bool{"localhost": true}, closed: make(chan struct{}), failures: map[string]*failure{}, body: bodyTime,
+		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, body: bodyTime,
 		since: time.Now().UTC().Truncate(time.Second),
 	}
+	s.serving, s.close = context.WithCancel(context.Background())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -109,7 +112,7 @@ func New(board *hub.Board, access *Access, o Options) *Server {
 
 // Close ends all streams, whose clients are told to come back, and all waiting, so
 // that the HTTP server can end.
-func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
+func (s *Server) Close() { s.close() }
 
 func (s *Server) routes() {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -186,16 +189,20 @@ func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
 	fail(w, http.StatusMethodNotAllowed, "this address takes %s, not %s", strings.Join(allowed, " or "), clean.Truncate(clean.Line(r.Method), 40))
 }
 
+// headers are those of every reply. Their values are shared, and never changed.
+var headers = http.Header{
+	"Content-Security-Policy":      {"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+	"Referrer-Policy":              {"no-referrer"},
+	"X-Content-Type-Options":       {"nosniff"},
+	"X-Frame-Options":              {"DENY"},
+	"Cross-Origin-Opener-Policy":   {"same-origin"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Cache-Control":                {"no-store"},
+}
+
 // ServeHTTP checks what holds for every request, and then serves it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
+	maps.Copy(w.Header(), headers)
 	if !s.knownHost(r.Host) {
 		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
 		return
@@ -271,7 +278,8 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
 			return
 		}
-		if err := checkQuery(r.URL.RawQuery); err != nil {
+		var err error
+		if r.Form, err = readQuery(r.URL.RawQuery); err != nil {
 			s.failed(w, err)
 			return
 		}
@@ -286,7 +294,7 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 // catchUp waits for what other hubs have seen already, if a request is about
 // something that this one has not. Who asks may be the first to name it.
 func (s *Server) catchUp(r *http.Request) error {
-	id, question := r.PathValue("id"), cmp.Or(r.PathValue("question"), r.URL.Query().Get("question"))
+	id, question := r.PathValue("id"), cmp.Or(r.PathValue("question"), r.Form.Get("question"))
 	if id == "" || strings.HasSuffix(r.URL.Path, "/ask") || s.board.Knows(id, question) {
 		return nil
 	}

@@ -71,7 +71,7 @@ func open(ctx context.Context, v vault, token string) (*Access, error) {
 	if len(token) < 16 {
 		return nil, errors.New("the owner's token is too short: expected at least 16 characters")
 	}
-	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), removed: map[string]chan struct{}{}, stop: func() {}}
+	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[string]being{}, stop: func() {}}
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	for {
@@ -116,9 +116,9 @@ func (a *Access) take(data []byte, revision uint64) error {
 	a.kept, a.revision = k, revision
 	for _, d := range before {
 		same := slices.ContainsFunc(k.Devices, func(o keptDevice) bool { return o.Name == d.Name && slices.Equal(o.Hash, d.Hash) })
-		if c := a.removed[d.Name]; c != nil && !same {
-			delete(a.removed, d.Name)
-			close(c)
+		if b, ok := a.there[d.Name]; ok && !same {
+			delete(a.there, d.Name)
+			b.end()
 		}
 	}
 	return nil

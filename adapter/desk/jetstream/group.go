@@ -46,7 +46,7 @@ const (
 	// the server puts it on the disk first. Servers of a cluster do not.
 	fewAlone, fewInCluster = 24, 4
 	// mostJoined bounds a batch, and so do mostBytes: nobody waits for long.
-	mostJoined, mostBytes = 256, 1 << 20
+	mostJoined, mostBytes = 500, 1 << 20
 	// askAgain is how often a server is asked whether it takes batches by now.
 	askAgain = 30 * time.Second
 )

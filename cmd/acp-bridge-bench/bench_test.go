@@ -18,6 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	claudetest.Main()
 	sdkMain()
+	floorMain()
 	os.Exit(m.Run())
 }
 

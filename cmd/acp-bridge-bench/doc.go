@@ -4,10 +4,11 @@
 //	go run ./cmd/acp-bridge-bench --quick    # some seconds
 //	go run ./cmd/acp-bridge-bench --agent other='npx some-agent'
 //	go run ./cmd/acp-bridge-bench --only questions --rounds 20
+//	go run ./cmd/acp-bridge-bench fleet      # a hub with 1,000 and 10,000 agents, 12 minutes
 //
 // The floors are a scripted stand-in for Claude Code driven directly, a minimal
 // adapter written with the standard library alone, and the SDK's own round trip;
-// for the proxy, a program that copies lines.
+// for the proxy, a program that copies lines; for the hub, one that keeps nothing.
 // It needs Linux and Go, and talks to nobody. With ACP_BRIDGE_REAL_CLAUDE set to the
 // path of Claude Code it also opens sessions with the real one, offline.
 //

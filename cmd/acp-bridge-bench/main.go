@@ -28,10 +28,16 @@ const (
 func main() {
 	claudetest.Main()
 	sdkMain()
+	floorMain()
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func run(args []string, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(args) > 0 && args[0] == "fleet" {
+		return runFleet(ctx, args[1:], out, errOut)
+	}
 	fs := flag.NewFlagSet("acp-bridge-bench", flag.ContinueOnError)
 	fs.SetOutput(errOut)
 	quick := fs.Bool("quick", false, "fewer repetitions: some seconds")
@@ -46,8 +52,6 @@ func run(args []string, out, errOut io.Writer) int {
 		}
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	sizes := full

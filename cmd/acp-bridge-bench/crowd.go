@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// crowd is agents that each have one question open, people who watch, and people
+// who answer what they have seen, all at one hub.
+type crowd struct {
+	host    string
+	groups  []fleetGroup
+	each    int // people who watch each group
+	agents  []fleetAgent
+	seen    chan sighting // what is open and was seen, the oldest first
+	stop    context.CancelFunc
+	wires   sync.WaitGroup
+	counted atomic.Bool // times count from now on
+
+	mu        sync.Mutex
+	toSeen    []time.Duration
+	toAgent   []time.Duration
+	delivered int // in all
+	err       error
+	everSeen  chan struct{} // closed when every agent's first question was seen
+	unseen    int
+}
+
+// fleetGroup is agents and people who have nothing to do with those of others.
+type fleetGroup struct {
+	name, asks, answers string // the tokens of two devices
+}
+
+type fleetAgent struct {
+	group    int
+	asked    atomic.Int64 // when, in nanoseconds
+	answered atomic.Int64
+}
+
+// sighting is a question that somebody saw.
+type sighting struct {
+	agent    int
+	question string
+	revision string
+}
+
+func newCrowd(host string, groups []fleetGroup, agents, watchers int) *crowd {
+	c := &crowd{host: host, groups: groups, each: watchers / len(groups), agents: make([]fleetAgent, agents), seen: make(chan sighting, 2*agents), everSeen: make(chan struct{}), unseen: agents}
+	for i := range c.agents {
+		c.agents[i].group = i % len(groups)
+	}
+	return c
+}
+
+func (c *crowd) fail(ctx context.Context, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil && ctx.Err() == nil {
+		c.err = err
+		c.stop()
+	}
+}
+
+// watch opens all streams. The first of each group is read, the others are taken
+// as they come.
+func (c *crowd) watch(ctx context.Context) error {
+	for g := range c.groups {
+		group := &c.groups[g]
+		for i := range c.each {
+			w, err := dial(c.host, group.answers)
+			if err != nil {
+				return err
+			}
+			body, err := w.stream("/events?group=" + group.name)
+			if err != nil {
+				return err
+			}
+			context.AfterFunc(ctx, w.close)
+			c.wires.Go(func() {
+				if i > 0 {
+					_, err = io.Copy(io.Discard, body)
+				} else {
+					err = c.read(body)
+				}
+				c.fail(ctx, fmt.Errorf("a stream ended: %w", errors.Join(err, io.ErrUnexpectedEOF)))
+			})
+		}
+	}
+	return nil
+}
+
+// read notes when questions are seen.
+func (c *crowd) read(in io.Reader) error {
+	buf := make([]byte, 0, 256<<10)
+	for {
+		if len(buf) == cap(buf) {
+			return errors.New("an event is longer than expected")
+		}
+		n, err := in.Read(buf[len(buf):cap(buf)])
+		if err != nil {
+			return err
+		}
+		now := time.Now().UnixNano()
+		buf = buf[:len(buf)+n]
+		rest := buf
+		for {
+			event, after, ok := bytes.Cut(rest, []byte("\n\n"))
+			if !ok {
+				break
+			}
+			rest = after
+			if bytes.Contains(event, []byte(`"awaiting_user_response"`)) {
+				c.saw(event, now)
+			}
+		}
+		buf = buf[:copy(buf, rest)]
+	}
+}
+
+func (c *crowd) saw(event []byte, now int64) {
+	question := member(event, `"question":"`)
+	agent, err := strconv.Atoi(strings.TrimPrefix(member(event, `"conversation":"`), "agent-"))
+	if err != nil || !strings.HasPrefix(question, "q") {
+		return
+	}
+	first := question == "q0"
+	c.mu.Lock()
+	if first {
+		if c.unseen--; c.unseen == 0 {
+			close(c.everSeen)
+		}
+	}
+	if c.counted.Load() {
+		c.toSeen = append(c.toSeen, time.Duration(now-c.agents[agent].asked.Load()))
+	}
+	c.mu.Unlock()
+	c.seen <- sighting{agent, question, member(event, `"revision":`)}
+}
+
+// arrived waits until so many answers have reached their agents.
+func (c *crowd) arrived(ctx context.Context, n int) error {
+	for {
+		c.mu.Lock()
+		got := c.delivered
+		c.mu.Unlock()
+		if got >= n {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d answers have arrived: %w", got, n, ctx.Err())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// member is the value of the first member of that name.
+func member(event []byte, name string) string {
+	_, rest, ok := bytes.Cut(event, []byte(name))
+	if !ok {
+		return ""
+	}
+	if end := bytes.IndexAny(rest, `",}`); end >= 0 {
+		rest = rest[:end]
+	}
+	return string(rest)
+}
+
+// ask has every agent ask one question after another until ctx ends. Connections
+// are made a few at a time.
+func (c *crowd) ask(ctx context.Context) {
+	gate := make(chan struct{}, 64)
+	for i := range c.agents {
+		c.wires.Go(func() {
+			gate <- struct{}{}
+			w, err := dial(c.host, c.groups[c.agents[i].group].asks)
+			<-gate
+			if err == nil {
+				context.AfterFunc(ctx, w.close)
+				err = c.agent(w, i)
+			}
+			c.fail(ctx, fmt.Errorf("agent %d: %w", i, err))
+		})
+	}
+}
+
+const fleetAnswer = `{"answers":{"Which database should the service use?":"SQLite"}}`
+
+func (c *crowd) agent(w *wire, i int) error {
+	a := &c.agents[i]
+	path, group := fmt.Sprintf("/conversations/agent-%d", i), "?group="+c.groups[a.group].name
+	for n := 0; ; n++ {
+		body := fmt.Sprintf(`{"kind":"question","title":"Service %d","agent":"bench","machine":"host-%d","dir":"/srv/app","asker":"asker-%d","call":{"ID":"q%d","Questions":[{"Text":"Which database should the service use?","Header":"Database","Options":[{"Label":"PostgreSQL","Description":"A server of its own, for many writers"},{"Label":"SQLite","Description":"A file beside the service"},{"Label":"None","Description":"Everything in memory"}]}]}}`, i, i%50, i, n)
+		a.asked.Store(time.Now().UnixNano())
+		for {
+			status, data, err := w.post(path+"/ask"+group+"&dialect=bridge&wait=25s", body)
+			if err != nil {
+				return err
+			}
+			if status == 202 {
+				continue // nobody has answered yet
+			}
+			if status != 200 || !bytes.Contains(data, []byte("SQLite")) {
+				return fmt.Errorf("question %d: %d %s", n, status, data)
+			}
+			break
+		}
+		took := time.Duration(time.Now().UnixNano() - a.answered.Load())
+		c.mu.Lock()
+		c.delivered++
+		if c.counted.Load() {
+			c.toAgent = append(c.toAgent, took)
+		}
+		c.mu.Unlock()
+		if status, data, err := w.post(fmt.Sprintf("%s/questions/q%d/received%s", path, n, group), fmt.Sprintf(`{"consumed":true,"asker":"asker-%d"}`, i)); err != nil || status != 200 {
+			return fmt.Errorf("received: %d %s %w", status, data, err)
+		}
+	}
+}
+
+// people is how many answer at a time.
+const people = 64
+
+// answer answers what was seen, so many a second, for a while. It returns how
+// many that were.
+func (c *crowd) answer(ctx context.Context, rate int, period time.Duration) (int, error) {
+	work := make(chan sighting)
+	var all sync.WaitGroup
+	for range people {
+		all.Go(func() {
+			wires := make([]*wire, len(c.groups))
+			for s := range work {
+				if err := c.respond(wires, s); err != nil {
+					c.fail(ctx, fmt.Errorf("an answer: %w", err))
+				}
+			}
+			for _, w := range wires {
+				if w != nil {
+					w.close()
+				}
+			}
+		})
+	}
+	n, begin := 0, time.Now()
+	for ; ctx.Err() == nil && time.Since(begin) < period; n++ {
+		time.Sleep(time.Until(begin.Add(time.Duration(n) * time.Second / time.Duration(rate))))
+		select {
+		case <-ctx.Done():
+		case s := <-c.seen:
+			select {
+			case work <- s:
+			case <-ctx.Done():
+			}
+		case <-time.After(period - time.Since(begin)):
+			n--
+		}
+	}
+	close(work)
+	all.Wait()
+	return n, ctx.Err()
+}
+
+// respond answers one question. Connections are made when they are used first.
+func (c *crowd) respond(wires []*wire, s sighting) (err error) {
+	a := &c.agents[s.agent]
+	group := c.groups[a.group]
+	if wires[a.group] == nil {
+		if wires[a.group], err = dial(c.host, group.answers); err != nil {
+			return err
+		}
+	}
+	a.answered.Store(time.Now().UnixNano())
+	status, data, err := wires[a.group].post(fmt.Sprintf("/conversations/agent-%d/respond?group=%s&question=%s&revision=%s", s.agent, group.name, s.question, s.revision), fleetAnswer)
+	if err == nil && status != 200 {
+		err = fmt.Errorf("%d %s", status, data)
+	}
+	return err
+}

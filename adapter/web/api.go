@@ -388,6 +388,22 @@ func (s *Server) readJSON(w http.ResponseWriter, r *http.Request) (body []byte, 
 	return body, true
 }
 
+// bounded sees to it that nobody waits for a body that does not come. What no
+// handler reads is read before the reply is sent: a client of which nothing is
+// known could hold its connection for ever. A request that changes nothing needs
+// none, and may be under way for long: its body is read first.
+func (s *Server) bounded(w http.ResponseWriter, r *http.Request) (ok bool) {
+	switch {
+	case r.ContentLength == 0:
+		return true
+	case reads(r):
+		_, ok = s.readBody(w, r)
+		return ok
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.body))
+	return true
+}
+
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.body))

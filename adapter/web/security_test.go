@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -364,4 +365,55 @@ func TestSlowBodiesEnd(t *testing.T) {
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err, "the hub hangs up")
 	require.Contains(t, string(answer), " 400 ")
+}
+
+// Nor is a body waited for that nobody wants: on no route, and from nobody.
+func TestUnwantedBodiesEnd(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.server.SetBodyTime(50 * time.Millisecond)
+	begin := func(method, path, host, length string) net.Conn {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		require.NoError(t, err)
+		t.Cleanup(func() { c.Close() })
+		_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", method, path, host, length)
+		require.NoError(t, err)
+		return c
+	}
+	var conns []net.Conn
+	for _, r := range routes {
+		conns = append(conns, begin(r.method, r.path, "localhost", "Content-Length: 100"))
+	}
+	conns = append(conns,
+		begin("POST", "/conversations/c1/ask", "evil.example", "Content-Length: 100"),
+		begin("POST", "/conversations/c1/ask", "localhost", "Transfer-Encoding: chunked"),
+		begin("PUT", "/nowhere", "localhost", "Content-Length: 100"),
+	)
+	for _, c := range conns {
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+		reply, err := io.ReadAll(c)
+		require.NoError(t, err)
+		require.Regexp(t, `^HTTP/1.1 4\d\d `, string(reply))
+	}
+}
+
+// deadlines notes until when a body may come.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+// Who sends a body that nobody needs, and waits for an answer, may do so for long.
+func TestNoDeadlineAfterABody(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	s.server.ServeHTTP(d, httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/healthz", strings.NewReader("null")))
+	require.Equal(t, 200, d.Code)
+	require.Len(t, d.set, 2)
+	require.False(t, d.set[0].IsZero())
+	require.True(t, d.set[1].IsZero())
 }

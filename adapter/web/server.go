@@ -203,6 +203,9 @@ var headers = http.Header{
 // ServeHTTP checks what holds for every request, and then serves it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), headers)
+	if !s.bounded(w, r) {
+		return
+	}
 	if !s.knownHost(r.Host) {
 		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
 		return

@@ -147,7 +147,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 	w.Header().Set("Acp-Bridge-Outcome", rec.End.Outcome)
 	// The asker has it all before its receipt is written.
 	w.Header().Set("Content-Length", strconv.Itoa(len(result.Body)))
-	if _, err := w.Write(result.Body); err == nil && http.NewResponseController(w).Flush() == nil {
+	if err := send(w, result.Body); err == nil && http.NewResponseController(w).Flush() == nil {
 		s.delivered(r.Context(), rec)
 	}
 }

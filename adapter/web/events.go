@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -188,8 +189,7 @@ func (st *stream) flush() error {
 	if st.buf.Len() == 0 {
 		return nil
 	}
-	_ = st.control.SetWriteDeadline(time.Now().Add(writeTime))
-	_, err := st.w.Write(st.buf.Bytes())
+	err := send(st.w, st.buf.Bytes())
 	if st.buf.Reset(); st.buf.Cap() > 4*maxChunk { // one that was long
 		st.buf = bytes.Buffer{}
 	}
@@ -197,6 +197,19 @@ func (st *stream) flush() error {
 		return err
 	}
 	return st.control.Flush()
+}
+
+// send writes a body. A client that takes nothing of it is given up, however long
+// the body is: it would be kept for ever.
+func send(w http.ResponseWriter, body []byte) error {
+	control := http.NewResponseController(w)
+	for part := range slices.Chunk(body, maxChunk) {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Server) enter() bool {

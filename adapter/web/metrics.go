@@ -85,7 +85,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) {
 	metric(&b, "store_errors_total", "counter", "Writes of this hub that the store did not take.")
 	fmt.Fprintf(&b, "acp_bridge_hub_store_errors_total %d\n", stats.Failed)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write(b.Bytes())
+	_ = send(w, b.Bytes())
 }
 
 func metric(b *bytes.Buffer, name, kind, help string) {

@@ -51,7 +51,7 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	_ = send(w, b.Bytes())
 }
 
 // card is a question call as the page shows it. All texts are cleaned; the

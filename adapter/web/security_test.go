@@ -396,10 +396,26 @@ func TestUnwantedBodiesEnd(t *testing.T) {
 	}
 }
 
-// deadlines notes until when a body may come.
+// deadlines notes until when a body may come, and be taken.
 type deadlines struct {
 	*httptest.ResponseRecorder
-	set []time.Time
+	set     []time.Time
+	bounded bool // what is written now
+	parts   []int
+	without int // parts that were written without a deadline
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.bounded = !t.IsZero()
+	return nil
+}
+
+func (d *deadlines) Write(p []byte) (int, error) {
+	if !d.bounded {
+		d.without++
+	}
+	d.parts, d.bounded = append(d.parts, len(p)), false
+	return d.ResponseRecorder.Write(p)
 }
 
 func (d *deadlines) SetReadDeadline(t time.Time) error {
@@ -416,4 +432,20 @@ func TestNoDeadlineAfterABody(t *testing.T) {
 	require.Len(t, d.set, 2)
 	require.False(t, d.set[0].IsZero())
 	require.True(t, d.set[1].IsZero())
+}
+
+// Who takes nothing of a long reply is given up, part by part, so that who takes it
+// slowly is not.
+func TestRepliesThatNobodyTakes(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", strings.Replace(database, "a server", strings.Repeat("a server ", 20<<10), 1))
+	for _, path := range []string{"/", "/questions", "/conversations", "/conversations/c1", "/question", "/conversations/c1/questions/toolu_1"} {
+		d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		s.server.ServeHTTP(d, req)
+		require.Equal(t, 200, d.Code)
+		require.Greater(t, len(d.parts), 5, path)
+		require.Zero(t, d.without, path)
+	}
 }

@@ -382,7 +382,7 @@ func fail(w http.ResponseWriter, code int, format string, args ...any) {
 func reply(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(clean.JSON(v), '\n'))
+	_ = send(w, append(clean.JSON(v), '\n'))
 }
 
 // failed writes what went wrong at the board.

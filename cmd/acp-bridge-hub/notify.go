@@ -68,17 +68,27 @@ func (n *notifier) send(ctx context.Context, id, message string) {
 // takeBack deletes what was said about a question, as ntfy can. Whoever cannot is
 // told what became of it.
 func (n *notifier) takeBack(ctx context.Context, r *hub.Record, id string) {
-	status, err := n.request(ctx, http.MethodDelete, strings.TrimSuffix(n.url, "/")+"/"+id, id, "")
+	status, err := n.request(ctx, http.MethodDelete, n.below(id), id, "")
 	if err == nil && status < 300 {
 		return
 	}
 	n.send(ctx, id, endingOf(r))
 }
 
-func (n *notifier) request(ctx context.Context, method, url, id, message string) (status int, err error) {
+// below is the address of one message. A query stays a query: to delete the address
+// itself could end it.
+func (n *notifier) below(id string) string {
+	u, err := url.Parse(n.url)
+	if err != nil {
+		panic(err) // parseNotice has read it
+	}
+	return u.JoinPath(id).String()
+}
+
+func (n *notifier) request(ctx context.Context, method, address, id, message string) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(message))
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(message))
 	if err != nil {
 		return 0, err
 	}

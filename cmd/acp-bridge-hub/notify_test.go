@@ -114,6 +114,22 @@ func TestNotifyOnceByTwoHubs(t *testing.T) {
 	require.Empty(t, got, "nothing was told twice")
 }
 
+// What is deleted is one message, never the address: some end with it.
+func TestNoticeBelow(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://ntfy.example/topic":               "https://ntfy.example/topic/7f",
+		"https://ntfy.example/topic/":              "https://ntfy.example/topic/7f",
+		"https://ntfy.example/topic?auth=x%2Fy":    "https://ntfy.example/topic/7f?auth=x%2Fy",
+		"https://chat.example/hooks/1/t?wait=true": "https://chat.example/hooks/1/t/7f?wait=true",
+		"https://ntfy.example/a%2Fb":               "https://ntfy.example/a%2Fb/7f",
+		"https://ntfy.example":                     "https://ntfy.example/7f",
+	} {
+		n, err := parseNotice(address)
+		require.NoError(t, err)
+		require.Equal(t, want, (&notifier{notice: n}).below("7f"))
+	}
+}
+
 func TestParseNotice(t *testing.T) {
 	for v, want := range map[string]notice{
 		"https://ntfy.example/topic":    {"", "https://ntfy.example/topic"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
@@ -155,4 +156,36 @@ func TestBeside(t *testing.T) {
 	other.Close() // is not the end of the first
 	_, err = s.Get(t.Context(), "a")
 	require.NoError(t, err)
+}
+
+// A bucket whose servers cannot tell yet what is in it is asked again.
+func TestGetOfANewBucket(t *testing.T) {
+	at, _ := elsewhere(t)
+	s := openAt(t, at)
+	conn, err := nats.Connect(at)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	js, err := conn.JetStream()
+	require.NoError(t, err)
+	require.NoError(t, js.DeleteStream("KV_questions"))
+	asked := 0
+	_, err = conn.Subscribe("$JS.API.DIRECT.GET.KV_questions.>", func(m *nats.Msg) { // in its place
+		reply := nats.NewMsg(m.Reply)
+		if asked++; asked < 3 {
+			reply.Header.Set("Status", "503")
+		} else {
+			for name, value := range map[string]string{
+				"Nats-Stream": "KV_questions", "Nats-Subject": "$KV.questions.a", "Nats-Sequence": "7", "Nats-Time-Stamp": "2026-11-16T00:00:00Z",
+			} {
+				reply.Header.Set(name, value)
+			}
+			reply.Data = []byte("1")
+		}
+		_ = m.RespondMsg(reply) // or the test sees nothing
+	})
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+	e, err := s.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, jetstream.Entry{Key: "a", Value: []byte("1"), Revision: 7}, e)
 }

@@ -46,13 +46,22 @@ func (s *Store) Trim(ctx context.Context, key string) error {
 	return s.wrap("trim", key, err)
 }
 
-// Get returns a value, or [ErrNotFound].
+// Get returns a value, or [ErrNotFound]. Where servers are elsewhere, it tries
+// until ctx ends: a bucket that another process has made a moment ago has nobody
+// yet who can tell.
 func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
-	e, err := s.kv.Get(ctx, key)
-	if err != nil {
-		return Entry{}, s.wrap("get", key, err)
+	for {
+		e, err := attempt(ctx, s.shared, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return s.kv.Get(ctx, key) })
+		if err == nil {
+			return Entry{key, e.Value(), e.Revision()}, nil
+		}
+		if !s.shared || !passes(err) {
+			return Entry{}, s.wrap("get", key, err)
+		}
+		if pause(ctx, retryPause); ctx.Err() != nil {
+			return Entry{}, s.wrap("get", key, err)
+		}
 	}
-	return Entry{key, e.Value(), e.Revision()}, nil
 }
 
 const (
@@ -94,13 +103,13 @@ func (s *Store) put(ctx context.Context, what, key string, value []byte, old uin
 	}
 }
 
-func attempt(ctx context.Context, bounded bool, write func(context.Context) (uint64, error)) (uint64, error) {
+func attempt[T any](ctx context.Context, bounded bool, do func(context.Context) (T, error)) (T, error) {
 	if bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, attemptTime)
 		defer cancel()
 	}
-	return write(ctx)
+	return do(ctx)
 }
 
 // lastOf returns what the leader has under a key. Others may be behind.

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -272,16 +273,24 @@ func (s *Store) connect(o Options) (err error) {
 		opts = append(opts, nats.UserCredentials(o.Creds))
 	}
 	if s.conn, err = nats.Connect(o.URL, opts...); err != nil {
+		if bad := new(url.Error); errors.As(err, &bad) && bad.Op == "parse" { // it has all of the address in it
+			return errors.New("NATS: an address cannot be read: expected nats://USER:PASSWORD@HOST:PORT, with escapes such as %40 and %2C in a password")
+		}
 		return fmt.Errorf("NATS at %s: %w", hostsOf(o.URL), err)
 	}
 	return nil
 }
 
-// hostsOf names servers without the passwords that their addresses may have.
+// hostsOf names servers without the passwords that their addresses may have. Where
+// one has an @, what stands without it may be a part of a password.
 func hostsOf(urls string) string {
-	hosts := strings.Split(urls, ",")
-	for i, h := range hosts {
-		hosts[i] = h[strings.LastIndexByte(h, '@')+1:]
+	var hosts []string
+	for _, h := range strings.Split(urls, ",") {
+		if at := strings.LastIndexByte(h, '@'); at >= 0 {
+			hosts = append(hosts, h[at+1:])
+		} else if !strings.Contains(urls, "@") {
+			hosts = append(hosts, h)
+		}
 	}
 	return strings.Join(hosts, ", ")
 }

@@ -140,6 +140,20 @@ func TestNeedsAPlace(t *testing.T) {
 	require.ErrorContains(t, err, "expected a folder or an address")
 }
 
+// A password in an address is in no error, also where the address is wrong.
+func TestErrorsHaveNoPassword(t *testing.T) {
+	for _, url := range []string{
+		"nats://u:secret@127.0.0.1:1", "u:secret@127.0.0.1:1", "nats://secret@127.0.0.1:1",
+		"nats://u:%zzsecret@127.0.0.1:1", "nats://u: secret@127.0.0.1:1", "nats://u:secret#@127.0.0.1:1", "nats://u:secret@[::1",
+		"nats://u:secret,secret@127.0.0.1:1", "nats://u:secret@127.0.0.1:x", "nats://127.0.0.1:1,nats://u:secret@127.0.0.1:x",
+		"ws://u:secret@127.0.0.1:1,nats://127.0.0.1:1",
+	} {
+		_, err := jetstream.Open(t.Context(), jetstream.Options{URL: url})
+		require.ErrorContains(t, err, "NATS", url)
+		require.NotContains(t, err.Error(), "secret", url)
+	}
+}
+
 // BenchmarkRoundTrip is the floor of the hub: a question is written, a watcher
 // sees it, it is answered, the watcher sees that.
 func BenchmarkRoundTrip(b *testing.B) {

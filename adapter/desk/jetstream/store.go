@@ -153,7 +153,7 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 			s.batches.Store(s.allowBatches(ctx, made || !s.shared))
 			break
 		}
-		if ctx.Err() != nil || !s.shared || !passes(err) || time.Since(begin) > readyTime {
+		if ctx.Err() != nil || !s.shared || !soon(err) || time.Since(begin) > readyTime {
 			return fmt.Errorf("JetStream bucket %q: %w", name, err)
 		}
 		pause(ctx, startPause)
@@ -180,6 +180,10 @@ func (s *Store) allowBatches(ctx context.Context, ours bool) bool {
 
 // startPause is between two tries to open a bucket.
 const startPause = 250 * time.Millisecond
+
+// soon reports whether a bucket that cannot be opened may be there in a moment: of
+// one that another process makes just now, a server of a cluster may know no stream.
+func soon(err error) bool { return passes(err) || errors.Is(err, jetstream.ErrStreamNotFound) }
 
 // passes reports whether what a server says may be another thing in a moment: a
 // cluster has no leader yet, or somebody else makes the bucket just now.

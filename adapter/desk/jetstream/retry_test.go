@@ -144,6 +144,42 @@ func TestWatchGoesOn(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
+// Who watches sees what is written also where nobody may tell of it: the bucket is
+// asked.
+func TestWatchWithoutAConsumer(t *testing.T) {
+	url, _ := elsewhere(t)
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	js, err := conn.JetStream()
+	require.NoError(t, err)
+	_, err = js.AddStream(&nats.StreamConfig{
+		Name: "KV_questions", Subjects: []string{"$KV.questions.>"}, MaxMsgsPerSubject: 1,
+		AllowDirect: true, AllowRollup: true, DenyDelete: true, MaxConsumers: 1,
+	})
+	require.NoError(t, err)
+	s := openAt(t, url)
+	seen, ready := make(chan jetstream.Entry, 100), make(chan struct{})
+	go func() { _ = s.Watch(t.Context(), func(e jetstream.Entry) { seen <- e }, func() { close(ready) }) }()
+	<-ready
+	for taken := false; !taken; { // the only place, before another one is made
+		for name := range js.ConsumerNames("KV_questions") {
+			_ = js.DeleteConsumer("KV_questions", name) // its owner may be first
+		}
+		_, err := js.AddConsumer("KV_questions", &nats.ConsumerConfig{Durable: "other"})
+		taken = err == nil
+	}
+	for _, key := range []string{"a", "b"} {
+		revision, err := s.Create(t.Context(), key, []byte("1"))
+		require.NoError(t, err)
+		require.Equal(t, jetstream.Entry{Key: key, Value: []byte("1"), Revision: revision}, <-seen)
+		require.NoError(t, s.Delete(t.Context(), key, revision))
+		gone := <-seen
+		require.Equal(t, key, gone.Key)
+		require.Nil(t, gone.Value)
+	}
+}
+
 // A bucket beside another has values of its own.
 func TestBeside(t *testing.T) {
 	s := open(t, t.TempDir())

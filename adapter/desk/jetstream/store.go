@@ -138,11 +138,11 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		Bucket: name, Description: description, History: 1, TTL: keep,
 		Storage: jetstream.FileStorage, Replicas: s.replicas,
 	}
+	made := false
 	for begin := time.Now(); ; {
-		made := false
 		if s.kv, err = s.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
-			made = true
 			s.kv, err = s.js.CreateKeyValue(ctx, config)
+			made = made || err == nil
 		}
 		var status jetstream.KeyValueStatus
 		if err == nil {

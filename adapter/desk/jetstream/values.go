@@ -51,7 +51,7 @@ func (s *Store) Trim(ctx context.Context, key string) error {
 // yet who can tell.
 func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
 	for {
-		e, err := attempt(ctx, s.shared, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return s.kv.Get(ctx, key) })
+		e, err := attempt(ctx, s.shared, attemptTime, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return s.kv.Get(ctx, key) })
 		if err == nil {
 			return Entry{key, e.Value(), e.Revision()}, nil
 		}
@@ -66,8 +66,11 @@ func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
 
 const (
 	// attemptTime is how long a server elsewhere may take for a request before
-	// it is made again: what was sent to one that died gets no reply, ever.
+	// it is made again: what was sent to one that died gets no reply, ever. For a
+	// write it is firstTime at first, as a server that has just begun to lead may
+	// drop what it gets; one that is slow gets no more of them for that.
 	attemptTime = 2 * time.Second
+	firstTime   = time.Second
 	// retryPause is between two attempts.
 	retryPause = 100 * time.Millisecond
 )
@@ -78,10 +81,14 @@ func (s *Store) put(ctx context.Context, what, key string, value []byte, old uin
 	if limit := s.Limit(); len(value) > limit {
 		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, key, ErrTooLarge, limit, len(value))
 	}
+	most := firstTime
 	for unsure := false; ; unsure = true {
-		revision, err := attempt(ctx, s.shared, func(ctx context.Context) (uint64, error) {
+		revision, err := attempt(ctx, s.shared, most, func(ctx context.Context) (uint64, error) {
 			return s.write(ctx, key, value, old, write)
 		})
+		if errors.Is(err, context.DeadlineExceeded) {
+			most = attemptTime
+		}
 		if err = s.wrap(what, key, err); err == nil || !s.shared {
 			return revision, err
 		}
@@ -103,10 +110,10 @@ func (s *Store) put(ctx context.Context, what, key string, value []byte, old uin
 	}
 }
 
-func attempt[T any](ctx context.Context, bounded bool, do func(context.Context) (T, error)) (T, error) {
+func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do func(context.Context) (T, error)) (T, error) {
 	if bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, attemptTime)
+		ctx, cancel = context.WithTimeout(ctx, most)
 		defer cancel()
 	}
 	return do(ctx)
@@ -131,12 +138,15 @@ func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
 func (s *Store) Mark(ctx context.Context) (uint64, error) {
 	mark := nats.NewMsg(s.subjectOf("mark"))
 	mark.Header.Set("KV-Operation", "DEL")
-	for {
-		one, cancel := context.WithTimeout(ctx, attemptTime)
+	for most := firstTime; ; {
+		one, cancel := context.WithTimeout(ctx, most)
 		ack, err := s.direct.PublishMsg(mark, nats.Context(one))
 		cancel()
 		if err == nil {
 			return ack.Sequence, nil
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			most = attemptTime
 		}
 		if pause(ctx, retryPause); ctx.Err() != nil {
 			return 0, fmt.Errorf("mark: %w", err)

@@ -22,14 +22,17 @@ type fault struct {
 }
 
 // round is every kind of fault once, each of something that the seed picks, in an
-// order that it picks. One of the servers' faults is the leader's for sure.
+// order that it picks. A kill is the leader's, and so is one other of the servers'
+// faults.
 func (f *fleet) round(rnd *rand.Rand) (list []fault) {
+	list = append(list, f.killOfLeader())
 	kinds := f.nodes[0].faults()
 	leading := rnd.IntN(len(kinds))
 	for i, one := range kinds {
-		n, leads := f.nodes[rnd.IntN(len(f.nodes))], i == leading
+		n := f.nodes[rnd.IntN(len(f.nodes))]
 		begin := func() {
-			if leads {
+			f.isWhole()
+			if i == leading {
 				n = f.leader()
 			}
 			n.faults()[i].begin()
@@ -43,9 +46,20 @@ func (f *fleet) round(rnd *rand.Rand) (list []fault) {
 	return list
 }
 
+// killOfLeader kills the server that leads the questions: the others have to elect
+// another one.
+func (f *fleet) killOfLeader() fault {
+	var n *node
+	begin := func() {
+		f.isWhole()
+		n = f.leader()
+		n.end(os.Kill)
+	}
+	return fault{"kill of the leading server", begin, func() { n.start() }}
+}
+
 func (n *node) faults() []fault {
 	list := []fault{
-		{"kill of a server", func() { n.end(os.Kill) }, n.start},
 		{"stop of a server", func() { n.signal(syscall.SIGSTOP) }, func() { n.signal(syscall.SIGCONT) }},
 		{"partition of a server", func() { n.cut(netfault.LoseAll) }, func() { n.cut(netfault.Pass) }},
 	}
@@ -122,6 +136,7 @@ func (s *station) faults() []fault {
 // does. Meanwhile the others go on.
 func (f *fleet) restartAll(goesOn func(what string)) {
 	for i, n := range f.nodes {
+		f.isWhole()
 		n.end(syscall.SIGTERM)
 		n.start()
 		goesOn(fmt.Sprint("server ", i, " of a rolling restart"))

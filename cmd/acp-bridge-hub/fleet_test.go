@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,15 @@ func (f *fleet) observe(servers string) {
 		_, err := f.observer.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "ready", Replicas: len(f.nodes)})
 		return err == nil
 	}, hangs, 100*time.Millisecond)
+}
+
+// isWhole waits until every server has everything. One that was away has not, and
+// if the next one is lost before it has, that is more than the cluster can bear.
+func (f *fleet) isWhole() {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		return !slices.ContainsFunc(f.nodes, func(n *node) bool { return !n.isWhole(f.client) })
+	}, hangs, 50*time.Millisecond)
 }
 
 // leader is the server that leads the questions.

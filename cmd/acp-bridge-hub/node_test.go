@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -44,7 +45,7 @@ func playNode() {
 		routes = append(routes, &url.URL{Scheme: "nats-route", Host: r})
 	}
 	s, err := server.NewServer(&server.Options{
-		ServerName: c.Name, Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true,
+		ServerName: c.Name, Host: "127.0.0.1", Port: -1, HTTPHost: "127.0.0.1", HTTPPort: -1, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: c.Dir, JetStreamMaxStore: 1 << 30, JetStreamMaxMemory: 64 << 20, Routes: routes,
 		Cluster: server.ClusterOpts{Name: "hubs", Host: "127.0.0.1", Port: -1, Advertise: nowhere, NoAdvertise: true},
 	})
@@ -55,7 +56,7 @@ func playNode() {
 	if !s.ReadyForConnections(hangs) {
 		panic("the server does not listen")
 	}
-	fmt.Println("node", s.Addr(), s.ClusterAddr())
+	fmt.Println("node", s.Addr(), s.ClusterAddr(), s.MonitorAddr())
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
 	go func() {
@@ -75,6 +76,8 @@ type node struct {
 	dir  string
 	disk string // where its folder is alone, or empty
 	cmd  *exec.Cmd
+	// monitor is where it says how it is, past all proxies.
+	monitor string
 	// routes are the proxies by which this one reaches the others, and reached
 	// those by which others reach it, with what hubs use.
 	routes  []*netfault.Proxy
@@ -133,13 +136,24 @@ func (n *node) start() {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(n.t, err)
 	words := strings.Fields(line)
-	require.Len(n.t, words, 3, line)
+	require.Len(n.t, words, 4, line)
+	n.monitor = "http://" + words[3]
 	for _, p := range n.reached {
 		p.Point(words[2])
 	}
 	for _, p := range n.clients {
 		p.Point(words[1])
 	}
+}
+
+// isWhole reports whether the server has all that the others have.
+func (n *node) isWhole(c *http.Client) bool {
+	reply, err := c.Get(n.monitor + "/healthz")
+	if err != nil {
+		return false
+	}
+	defer reply.Body.Close()
+	return reply.StatusCode == http.StatusOK
 }
 
 // end ends the process with a signal, and waits for it.

@@ -42,6 +42,7 @@ type station struct {
 	door  *netfault.Proxy   // by which it is reached
 	url   *url.URL
 	hub   *process
+	clock time.Duration // by which its clock is wrong
 }
 
 func newFleet(t *testing.T, nodes, hubs int) *fleet {
@@ -63,6 +64,7 @@ func newFleet(t *testing.T, nodes, hubs int) *fleet {
 		}
 		f.hubs = append(f.hubs, s)
 	}
+	f.setClocks()
 	for _, n := range f.nodes {
 		n.ownDisk()
 		n.start()
@@ -72,6 +74,17 @@ func newFleet(t *testing.T, nodes, hubs int) *fleet {
 		s.start()
 	}
 	return f
+}
+
+// setClocks makes clocks wrong, if the system lets us: one hub is an hour ahead,
+// the next an hour behind, and so is a server of each.
+func (f *fleet) setClocks() {
+	if err := canSetClock(f.t); err != nil {
+		f.t.Logf("!! NO CLOCK IS WRONG IN THIS TEST: %v", err)
+		return
+	}
+	f.hubs[0].clock, f.nodes[0].clock = time.Hour, time.Hour
+	f.hubs[1].clock, f.nodes[1].clock = -time.Hour, -time.Hour
 }
 
 // observe waits until the servers have found each other.
@@ -124,7 +137,7 @@ func (s *station) start() {
 	for _, p := range s.nodes {
 		servers = append(servers, p.Addr())
 	}
-	s.hub = startHub(s.t, s.dir, "127.0.0.1:0", "--nats", strings.Join(servers, ","), "--replicas", fmt.Sprint(len(servers)))
+	s.hub = startHubIn(s.t, clockEnv(s.clock), s.dir, "127.0.0.1:0", "--nats", strings.Join(servers, ","), "--replicas", fmt.Sprint(len(servers)))
 	s.door.Point(strings.TrimPrefix(s.hub.address, "http://"))
 }
 

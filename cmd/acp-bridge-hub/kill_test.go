@@ -26,6 +26,9 @@ const patience = time.Minute
 
 // TestMain is the hub itself where a test has started it.
 func TestMain(m *testing.M) {
+	if os.Getenv(withClock) != "" {
+		playClock()
+	}
 	if os.Getenv("ACP_BRIDGE_HUB_TEST") != "" {
 		main()
 	}
@@ -48,8 +51,14 @@ type process struct {
 
 func startHub(t *testing.T, dir, listen string, args ...string) *process {
 	t.Helper()
+	return startHubIn(t, nil, dir, listen, args...)
+}
+
+// startHubIn starts a hub with more in its environment.
+func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) *process {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"--data", dir, "--listen", listen}, args...)...)
-	cmd.Env = append(os.Environ(), "ACP_BRIDGE_HUB_TEST=1")
+	cmd.Env = append(append(os.Environ(), "ACP_BRIDGE_HUB_TEST=1"), env...)
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

@@ -76,6 +76,8 @@ type node struct {
 	dir  string
 	disk string // where its folder is alone, or empty
 	cmd  *exec.Cmd
+	// clock is by how much its clock is wrong.
+	clock time.Duration
 	// monitor is where it says how it is, past all proxies.
 	monitor string
 	// routes are the proxies by which this one reaches the others, and reached
@@ -124,7 +126,7 @@ func (n *node) start() {
 	data, err := json.Marshal(c)
 	require.NoError(n.t, err)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asNode+"="+string(data))
+	cmd.Env = append(append(os.Environ(), asNode+"="+string(data)), clockEnv(n.clock)...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(n.t, err)

@@ -16,7 +16,7 @@ func TestOperate(t *testing.T) {
 	var out, help bytes.Buffer
 	require.Equal(t, exitOK, run(t.Context(), []string{"help", "operate"}, &out, io.Discard))
 	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, &help, io.Discard))
-	known := help.String() + " -hub -hub-token-file -no-install-recommends -from"
+	known := help.String() + " -hub -hub-token-file -name -stop-timeout"
 	for _, flag := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(out.String(), -1) {
 		require.Contains(t, known, " "+flag[1:], flag)
 	}

@@ -133,7 +133,7 @@ func startContainer(t *testing.T, root string) *process {
 func inContainer(t *testing.T, root string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := &exec.Cmd{Path: "/bin/acp-bridge-hub", Args: append([]string{"acp-bridge-hub"}, args...), Dir: "/"}
-	cmd.Env = append(readContainerfile(t).env, "ACP_BRIDGE_HUB_TEST=1")
+	cmd.Env = append(readContainerfile(t).env, "ACP_BRIDGE_HUB_TEST=1", "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: containerUser, Gid: containerUser}

@@ -114,10 +114,19 @@ func openAdmin(ctx context.Context, o options) (a admin, done func(), err error)
 	if err := os.MkdirAll(o.data, 0o700); err != nil {
 		return nil, nil, err
 	}
-	unlock, err := lock(filepath.Join(o.data, lockName))
+	name := filepath.Join(o.data, lockName)
+	foreign := checkOwner(o.data)
+	if _, err := os.Stat(name); foreign != nil && errors.Is(err, os.ErrNotExist) {
+		return nil, nil, foreign
+	}
+	unlock, err := lock(name)
 	if err != nil { // a hub has it
 		c, err := newCaller(o)
 		return c, func() {}, err
+	}
+	if foreign != nil {
+		unlock()
+		return nil, nil, foreign
 	}
 	token, err := ownerToken(o)
 	if err != nil {
@@ -157,17 +166,19 @@ type caller struct {
 	client                *http.Client
 }
 
+// newCaller reads what the hub has said about itself when it was started.
 func newCaller(o options) (*caller, error) {
-	token, err := ownerToken(o)
-	if err != nil {
-		return nil, err
-	}
 	data, err := os.ReadFile(filepath.Join(o.data, addressName))
 	if err != nil {
 		return nil, fmt.Errorf("the hub has not been started yet: %w", err)
 	}
-	said := append(strings.Split(string(data), "\n"), "", "") // its address, its certificate, and what people call it
-	return &caller{said[0], cmp.Or(said[2], said[0]), token, clientFor(said[1])}, nil
+	// Its address, its certificate, what people call it, and where its owner's token is.
+	said := append(strings.Split(string(data), "\n"), "", "", "")
+	token, err := os.ReadFile(cmp.Or(o.tokenFile, said[3], tokenPath(o)))
+	if err != nil {
+		return nil, err
+	}
+	return &caller{said[0], cmp.Or(said[2], said[0]), strings.TrimSpace(string(token)), clientFor(said[1])}, nil
 }
 
 func (c *caller) add(ctx context.Context, d web.Device) (string, error) {

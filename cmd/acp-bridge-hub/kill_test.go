@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +75,9 @@ func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) 
 	require.NotEmpty(t, p.address)
 	go func() { _, _ = io.Copy(io.Discard, stderr) }()
 	data, err := os.ReadFile(filepath.Join(dir, "token"))
+	if i := slices.Index(args, "--token-file"); i >= 0 && err != nil {
+		data, err = os.ReadFile(args[i+1])
+	}
 	require.NoError(t, err)
 	p.token = strings.TrimSpace(string(data))
 	return p

@@ -159,7 +159,12 @@ func announce(o options, address string, access *web.Access, errOut io.Writer) e
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(address+"\n"+certificate+"\n"+shown(o, address)+"\n"), 0o600); err != nil {
+	token, err := filepath.Abs(tokenPath(o))
+	if err != nil {
+		return err
+	}
+	said := strings.Join([]string{address, certificate, shown(o, address), token, ""}, "\n")
+	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(said), 0o600); err != nil {
 		return err
 	}
 	code, err := access.Code(web.Owner)
@@ -176,12 +181,14 @@ func announce(o options, address string, access *web.Access, errOut io.Writer) e
 
 func loginLink(address, code string) string { return address + "/login?code=" + code }
 
+// tokenPath is the file with the owner's token.
+func tokenPath(o options) string {
+	return cmp.Or(o.tokenFile, filepath.Join(o.data, hublink.TokenName))
+}
+
 // ownerToken reads the owner's token, and makes one on first start.
 func ownerToken(o options) (string, error) {
-	name := o.tokenFile
-	if name == "" {
-		name = filepath.Join(o.data, hublink.TokenName)
-	}
+	name := tokenPath(o)
 	data, err := os.ReadFile(name)
 	switch {
 	case err == nil:

@@ -99,7 +99,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.StringVar(&o.data, "data", "", "`folder` for questions and credentials (default: the user's state folder)")
 	fs.StringVar(&o.tokenFile, "token-file", "", "`file` with the owner's token (default: token in the data folder, made on first start)")
 	fs.StringVar(&o.nats, "nats", "", "`URL[,URL…]` of NATS servers with JetStream, which several hubs may share (default: one inside)")
-	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it")
+	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it, as NATS makes them, or one line USER:PASSWORD")
 	fs.StringVar(&o.bucket, "bucket", "questions", "`name` of the bucket for questions there; NAME-access has devices and logins")
 	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question")
 	fs.Func("allow-host", "`name` by which browsers may call the hub; may be repeated", func(v string) error {

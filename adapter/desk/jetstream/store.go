@@ -35,8 +35,8 @@ type Options struct {
 	// Only one process may use it at a time; the caller sees to that.
 	Dir string
 	// URL is a server elsewhere, or several of a cluster with commas between
-	// them, used in place of an embedded one. Creds is a file with credentials,
-	// or empty.
+	// them, used in place of an embedded one. Creds is a file with credentials as
+	// NATS makes them or with one line USER:PASSWORD, or empty.
 	URL, Creds string
 	// Replicas is how many servers of a cluster keep each value; 0 is 1.
 	Replicas int
@@ -274,7 +274,11 @@ func (s *Store) connect(o Options) (err error) {
 		nats.ReconnectHandler(func(*nats.Conn) { o.Report("the connection to NATS is back") }),
 	}
 	if o.Creds != "" {
-		opts = append(opts, nats.UserCredentials(o.Creds))
+		who, err := credentials(o.Creds)
+		if err != nil {
+			return err
+		}
+		opts = append(opts, who)
 	}
 	if s.conn, err = nats.Connect(o.URL, opts...); err != nil {
 		if bad := new(url.Error); errors.As(err, &bad) && bad.Op == "parse" { // it has all of the address in it

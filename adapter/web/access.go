@@ -45,7 +45,7 @@ type Device struct {
 // Access knows who may do what. Of tokens and sessions only hashes are kept. Its
 // methods may be called from any goroutine.
 type Access struct {
-	owner [32]byte
+	owner [32]byte // of the token that this hub was given, see ownerHash
 	vault vault
 	stop  func() // ends following the vault
 	// instance is that of kept, which never changes.
@@ -64,7 +64,9 @@ type kept struct {
 	// [accessVersion].
 	Version int `json:"version,omitempty"`
 	// Instance tells this hub's cookies from those of others on the machine.
-	Instance string         `json:"instance"`
+	Instance string `json:"instance"`
+	// Owner is the hash of the owner's token, where hubs share this.
+	Owner    []byte         `json:"owner,omitempty"`
 	Devices  []keptDevice   `json:"devices,omitempty"`
 	Sessions []loginSession `json:"sessions,omitempty"`
 	Codes    []loginCode    `json:"codes,omitempty"`
@@ -208,7 +210,7 @@ func (a *Access) byToken(token string) (Device, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	found, ok := Device{}, false
-	if subtle.ConstantTimeCompare(hash[:], a.owner[:]) == 1 {
+	if subtle.ConstantTimeCompare(hash[:], a.ownerHash()) == 1 {
 		found, ok = a.kept.device(Owner)
 	}
 	for _, d := range a.kept.Devices {

@@ -48,6 +48,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request, _ Device) {
 		out.Problem = "the store does not tell how it is"
 		s.log.Warn(out.Problem, "err", err)
 	}
+	if out.Problem == "" && s.access.ownerChanged() {
+		out.Problem = newOwnerText
+	}
 	if err := s.isReady(); err != nil {
 		out.Problem = err.Error()
 	} else {

@@ -35,16 +35,20 @@ func OpenAccess(path, token string) (*Access, error) {
 }
 
 // OpenShared reads who may use hubs from a store that they share. What one of
-// them changes holds at all of them. token is the owner's at this hub; a nil
-// logger discards.
+// them changes holds at all of them, the owner's token too: the first hub brings
+// it, and one with another fails with [ErrOtherOwner]. A nil logger discards.
 func OpenShared(ctx context.Context, store *jetstream.Store, token string, log *slog.Logger) (*Access, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	a, err := open(ctx, bucket{store}, token)
+	if err == nil {
+		err = a.joinOwner()
+	}
 	if err != nil {
 		return nil, err
 	}
+	told := false
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -55,6 +59,10 @@ func OpenShared(ctx context.Context, store *jetstream.Store, token string, log *
 			if err := a.take(e.Value, e.Revision); err != nil {
 				log.Error("who may use the hub cannot be read, and stays as it was", "err", err)
 			}
+			if !told && a.ownerChanged() {
+				told = true
+				log.Warn(newOwnerText)
+			}
 		}, func() {})
 		if own.Err() == nil {
 			log.Error("changes of who may use the hub are no longer followed", "err", err)
@@ -64,12 +72,18 @@ func OpenShared(ctx context.Context, store *jetstream.Store, token string, log *
 	return a, nil
 }
 
+// OpenStored reads the same for a command that changes it: no hub is there for
+// anybody.
+func OpenStored(ctx context.Context, store *jetstream.Store) (*Access, error) {
+	return open(ctx, bucket{store}, NewToken())
+}
+
 // Close ends following the store.
 func (a *Access) Close() { a.stop() }
 
 func open(ctx context.Context, v vault, token string) (*Access, error) {
-	if len(token) < 16 {
-		return nil, errors.New("the owner's token is too short: expected at least 16 characters")
+	if len(token) < minOwnerToken {
+		return nil, errShortToken
 	}
 	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[string]being{}, stop: func() {}}
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
@@ -112,8 +126,12 @@ func (a *Access) take(data []byte, revision uint64) error {
 	if err != nil {
 		return fmt.Errorf("the list of devices is damaged: remove it to start with none: %w", err)
 	}
-	before := a.kept.Devices
+	before, owner := a.kept.Devices, a.kept.Owner
 	a.kept, a.revision = k, revision
+	if b, ok := a.there[Owner]; ok && owner != nil && !slices.Equal(owner, k.Owner) {
+		delete(a.there, Owner)
+		b.end()
+	}
 	for _, d := range before {
 		same := slices.ContainsFunc(k.Devices, func(o keptDevice) bool { return o.Name == d.Name && slices.Equal(o.Hash, d.Hash) })
 		if b, ok := a.there[d.Name]; ok && !same {

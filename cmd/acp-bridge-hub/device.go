@@ -17,7 +17,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/web"
 )
 
@@ -128,26 +127,70 @@ func openAdmin(ctx context.Context, o options) (a admin, done func(), err error)
 		unlock()
 		return nil, nil, foreign
 	}
-	token, err := ownerToken(o)
+	var access *web.Access
+	closing := func() {}
+	if o.nats != "" {
+		access, closing, err = openStored(ctx, o)
+	} else {
+		access, err = openFolder(o)
+	}
 	if err != nil {
 		unlock()
 		return nil, nil, err
 	}
-	closing := unlock
-	var store *jetstream.Store
-	if o.nats != "" {
-		if store, err = openStore(ctx, o, slog.New(slog.DiscardHandler)); err != nil {
-			unlock()
-			return nil, nil, err
-		}
-		closing = func() { store.Close(); unlock() }
-	}
-	access, err := openAccess(ctx, o, store, token, nil)
+	return folder{access}, func() { closing(); unlock() }, nil
+}
+
+// openFolder opens who may use a hub alone.
+func openFolder(o options) (*web.Access, error) {
+	token, err := ownerToken(o)
 	if err != nil {
-		closing()
+		return nil, err
+	}
+	return web.OpenAccess(filepath.Join(o.data, accessName), token)
+}
+
+// openStored opens who may use the hubs of a NATS.
+func openStored(ctx context.Context, o options) (access *web.Access, closing func(), err error) {
+	store, err := openStore(ctx, o, slog.New(slog.DiscardHandler))
+	if err != nil {
 		return nil, nil, err
 	}
-	return folder{access}, func() { access.Close(); closing() }, nil
+	shared, err := accessStore(ctx, store)
+	if err != nil {
+		store.Close()
+		return nil, nil, err
+	}
+	access, err = web.OpenStored(ctx, shared)
+	if err != nil {
+		store.Close()
+		return nil, nil, err
+	}
+	return access, store.Close, nil
+}
+
+// runOwner makes the token of a file the owner's, at all hubs of a NATS.
+func runOwner(ctx context.Context, o options, out io.Writer) error {
+	if o.nats == "" {
+		return usageError{errors.New("owner is for hubs that share a NATS: expected --nats. At a hub alone, change its token file and start it again")}
+	}
+	if o.tokenFile == "" {
+		return usageError{errors.New("expected --token-file with the new token of the owner")}
+	}
+	token, err := ownerToken(o)
+	if err != nil {
+		return err
+	}
+	access, done, err := openStored(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := access.SetOwner(token); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "The token in %s is the owner's at all hubs now; the owner's browsers log in again.\nEach hub needs this file before it is started again.\n", o.tokenFile)
+	return err
 }
 
 // folder is a hub that does not run: its folder, or what it shares with others.
@@ -220,7 +263,7 @@ func (c *caller) call(ctx context.Context, method, path string, body, into any) 
 		return err
 	}
 	if reply.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("the hub at %s does not take this token: it was started with another --token-file", c.address)
+		return fmt.Errorf("the hub at %s does not take this token: it was started with another --token-file, or the owner has a new one", c.address)
 	}
 	if reply.StatusCode != http.StatusOK {
 		var said struct{ Error string }

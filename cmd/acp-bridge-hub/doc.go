@@ -16,7 +16,8 @@
 //
 // Questions are in the bucket questions, devices and logins in questions-access
 // (--bucket names others). They are made on first use, or taken as they are. The
-// owner's token is a file at each hub: give all the same one. An agent with several
+// owner's token is a file at each hub: give all the same one, or the second does
+// not start. An agent with several
 // addresses goes on at the next hub when one is gone, with the same question. When
 // the node dies that leads a bucket, what is written waits until the cluster has
 // another leader: 6 to 7 seconds in each of two tries (kill and SIGSTOP, 2 cores,

@@ -30,6 +30,7 @@ Usage: acp-bridge-hub [FLAGS]                      start the hub
        acp-bridge-hub device add NAME [--can answer|ask|measure|admin] [--group NAME]…
        acp-bridge-hub device list
        acp-bridge-hub device remove NAME
+       acp-bridge-hub owner --token-file FILE      change the owner's token
        acp-bridge-hub help operate                 proxies, several machines, services
 
 Flags:
@@ -74,6 +75,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 			err = runStatus(ctx, o, out)
 		case o.args[0] == "login" && len(o.args) == 1:
 			err = runLogin(ctx, o, out)
+		case o.args[0] == "owner" && len(o.args) == 1:
+			err = runOwner(ctx, o, out)
 		case o.args[0] == "device" && len(o.args) > 1:
 			err = runDevice(ctx, o, out)
 		default:

@@ -98,11 +98,20 @@ func openAccess(ctx context.Context, o options, store *jetstream.Store, token st
 	if o.nats == "" {
 		return web.OpenAccess(filepath.Join(o.data, accessName), token)
 	}
-	shared, err := store.Beside(ctx, "-access", "who may use acp-bridge hubs")
+	shared, err := accessStore(ctx, store)
 	if err != nil {
 		return nil, err
 	}
-	return web.OpenShared(ctx, shared, token, log)
+	access, err := web.OpenShared(ctx, shared, token, log)
+	if errors.Is(err, web.ErrOtherOwner) {
+		err = fmt.Errorf("%w: copy their token file to %s, or make this one the owner's at all of them with acp-bridge-hub owner", err, tokenPath(o))
+	}
+	return access, err
+}
+
+// accessStore is where hubs share who may use them.
+func accessStore(ctx context.Context, store *jetstream.Store) (*jetstream.Store, error) {
+	return store.Beside(ctx, "-access", "who may use acp-bridge hubs")
 }
 
 // addressOf is where people find the hub, and the names it may be called by.

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+)
+
+// A hub with another owner than the others does not start, and says what to do.
+// The owner gets another token at all hubs at once.
+func TestOwnerOfSeveralHubs(t *testing.T) {
+	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	require.NoError(t, err)
+	n.Start()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
+	require.True(t, n.ReadyForConnections(time.Minute))
+	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL())
+	command := func(code int, args ...string) string {
+		var out bytes.Buffer
+		require.Equal(t, code, run(t.Context(), append(args, "--nats", n.ClientURL()), &out, &out), out.String())
+		return out.String()
+	}
+	dir := t.TempDir()
+	said := command(exitFailed, "--data", dir, "--listen", "127.0.0.1:0")
+	require.Contains(t, said, "the owner's token is not that of the other hubs: copy their token file to "+filepath.Join(dir, "token")+
+		", or make this one the owner's at all of them with acp-bridge-hub owner")
+
+	fresh := filepath.Join(dir, "token") // which that hub has made
+	require.Contains(t, command(exitOK, "owner", "--token-file", fresh), "is the owner's at all hubs now")
+	require.Contains(t, command(exitOK, "owner", "--token-file", fresh), "is the owner's at all hubs now", "once more")
+	require.Eventually(t, func() bool { status, _ := one.look("/devices"); return status == http.StatusUnauthorized }, time.Minute, time.Millisecond)
+	require.Contains(t, command(exitFailed, "status", "--data", one.dir), "or the owner has a new one")
+	token, err := os.ReadFile(fresh)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(one.dir, "token"), token, 0o600))
+	require.Contains(t, command(exitOK, "status", "--data", one.dir), "\nready     yes, but the owner has a new token: put it into this hub's token file\n")
+	two := startHub(t, dir, "127.0.0.1:0", "--nats", n.ClientURL(), "--token-file", fresh)
+	require.Contains(t, command(exitOK, "status", "--data", two.dir), "\nready     yes\n")
+
+	require.Equal(t, exitUsage, run(t.Context(), []string{"owner", "--token-file", fresh}, io.Discard, io.Discard))
+	require.Equal(t, exitUsage, run(t.Context(), []string{"owner", "--nats", n.ClientURL()}, io.Discard, io.Discard))
+}

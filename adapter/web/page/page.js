@@ -186,6 +186,17 @@
     timer = setTimeout(refresh, 50);
   }
 
+  // Whether this browser is told of questions: its user has allowed it, and has
+  // not stopped it here.
+  const told = "acp-bridge told";
+  function wanted() {
+    if (!("Notification" in window) || Notification.permission !== "granted") return false;
+    try { return localStorage.getItem(told) !== "no"; } catch { return true; }
+  }
+  function want(yes) {
+    try { localStorage.setItem(told, yes ? "yes" : "no"); } catch { /* not allowed */ }
+  }
+
   // Pushes come when the page is closed, too. Without them, because the browser
   // has no service for it or the hub no https, the page itself notifies.
   let pushed = false;
@@ -211,8 +222,19 @@
     } catch { /* not on this device */ }
   }
 
+  // Both sides forget the subscription. Where only one can be told, pushes end, too.
+  async function unsubscribe() {
+    const worker = await navigator.serviceWorker?.getRegistration();
+    const mine = await worker?.pushManager?.getSubscription();
+    pushed = false;
+    if (!mine) return true;
+    const reply = await fetch("/push", { method: "DELETE", body: JSON.stringify(mine), headers: { "Content-Type": "application/json" } }).catch(() => null);
+    const ended = await mine.unsubscribe().catch(() => false);
+    return Boolean(reply?.ok || ended);
+  }
+
   function notify() {
-    if (pushed || !("Notification" in window) || Notification.permission !== "granted" || !document.hidden) return;
+    if (pushed || !wanted() || !document.hidden) return;
     try { new Notification("A question waits for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
   }
 
@@ -260,14 +282,32 @@
   });
 
   const asking = document.getElementById("ask-notify");
-  if ("Notification" in window && Notification.permission === "default") {
-    asking.hidden = false;
-    asking.querySelector("button").onclick = async () => {
-      if (await Notification.requestPermission() === "granted") subscribe();
-      asking.hidden = true;
-    };
+  const asker = asking.querySelector("button");
+  function showAsking() {
+    asking.hidden = !("Notification" in window) || Notification.permission === "denied";
+    asker.textContent = wanted() ? "Stop telling me of questions" : "Tell me when there is a question";
   }
-  if ("Notification" in window && Notification.permission === "granted") subscribe();
+  async function toggle() {
+    if (wanted()) {
+      const stopped = await unsubscribe();
+      want(!stopped);
+      return stopped ? "You are no longer told of questions." : "That could not be stopped. Try again.";
+    }
+    if (await Notification.requestPermission() !== "granted") return "This browser does not let the page tell you.";
+    want(true);
+    await subscribe();
+    return pushed ? "You are told of questions, also when this page is closed." : "You are told of questions while this page is open.";
+  }
+  let toggling = false;
+  asker.onclick = async () => {
+    if (toggling) return;
+    toggling = true;
+    const said = await toggle();
+    toggling = false;
+    rearrange(() => { showAsking(); news.textContent = said; });
+  };
+  showAsking();
+  if (wanted()) subscribe();
   open().forEach(restore);
   count();
   listen();

@@ -59,8 +59,9 @@ func startHub(t *testing.T, dir, listen string, args ...string) *process {
 // startHubIn starts a hub with more in its environment.
 func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) *process {
 	t.Helper()
-	if slices.Contains(args, "--nats") && !slices.Contains(args, "--token-file") {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "token"), []byte("the-owner-of-these-hubs\n"), 0o600))
+	token := filepath.Join(dir, "token")
+	if _, err := os.Stat(token); err != nil && slices.Contains(args, "--nats") && !slices.Contains(args, "--token-file") {
+		require.NoError(t, os.WriteFile(token, []byte("the-owner-of-these-hubs\n"), 0o600))
 	}
 	cmd := exec.Command(os.Args[0], append([]string{"--data", dir, "--listen", listen}, args...)...)
 	cmd.Env = append(append(os.Environ(), "ACP_BRIDGE_HUB_TEST=1"), env...)

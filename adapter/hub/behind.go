@@ -39,17 +39,6 @@ func (b *Board) CatchUp(ctx context.Context) error {
 	}
 }
 
-// Knows reports whether the board has seen a conversation, in any group, and the
-// question, if it is named.
-func (b *Board) Knows(conversation, id string) bool {
-	for _, group := range b.Groups(conversation) {
-		if _, err := b.FindIn(group, conversation, id); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // FindKey returns the record with this key, see [Record.Key].
 func (b *Board) FindKey(ctx context.Context, key string) (*Record, error) {
 	for caughtUp := false; ; caughtUp = true {

@@ -213,6 +213,9 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 		return
 	}
 	rec, err := s.asked(r, d)
+	if err == nil {
+		rec, err = s.askedLast(r, d, rec)
+	}
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -222,10 +225,29 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 		s.unknown(w, r)
 		return
 	}
+	if !rec.Open() && rec.End.By == "" {
+		if rec, err = s.askedLast(r, d, rec); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
 	reply(w, http.StatusOK, questionOf(rec))
 	if !rec.Open() && d.Can == CanAsk && http.NewResponseController(w).Flush() == nil {
 		s.delivered(r.Context(), rec)
 	}
+}
+
+// askedLast returns what was asked last under the id of a record. If that is
+// settled, another hub may know of something else that was asked since, and its
+// outcome is not the outcome of that.
+func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Record, error) {
+	if rec.Open() {
+		return rec, nil
+	}
+	if err := s.board.CatchUp(r.Context()); err != nil {
+		return nil, err
+	}
+	return s.asked(r, d)
 }
 
 // wait waits for a question to be settled. The asker counts as there. It returns

@@ -103,6 +103,25 @@ func (s *Server) groupOf(r *http.Request, d Device) (string, error) {
 	return "", badf("several groups have a conversation of this name: say ?group=NAME")
 }
 
+// knows reports whether this hub has seen the question that a request means. Where
+// the group is not sure, another hub may know of one more that has such a
+// conversation.
+func (s *Server) knows(r *http.Request, d Device, conversation, question string) bool {
+	group, given, err := named(r, d)
+	asker := d.Can == CanAsk || r.Method == http.MethodPost && r.PathValue("question") != "" // it is asksIn
+	switch {
+	case err != nil:
+		return true // it is refused
+	case given:
+	case asker, d.Can != CanAdmin && len(d.Groups) <= 1:
+		group = d.first()
+	default:
+		return false
+	}
+	_, err = s.board.FindIn(group, conversation, question)
+	return err == nil
+}
+
 // seen returns what a list shows to a device: what it may see, of one group if
 // the request names one.
 func seen(r *http.Request, d Device) (func(*hub.Record) bool, error) {

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"html/template"
 	"math"
@@ -226,7 +227,11 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device) {
 		fail(w, http.StatusBadRequest, "the form does not say which question it answers")
 		return
 	}
-	_, err = s.find(d, ref.Group, ref.Conversation, ref.ID)
+	if _, err = s.find(d, ref.Group, ref.Conversation, ref.ID); errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
+		if err = s.board.CatchUp(r.Context()); err == nil {
+			_, err = s.find(d, ref.Group, ref.Conversation, ref.ID)
+		}
+	}
 	switch {
 	case err != nil:
 	case form.Get("do") == "cancel":

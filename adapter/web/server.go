@@ -286,7 +286,7 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			s.failed(w, err)
 			return
 		}
-		if err := s.catchUp(r); err != nil {
+		if err := s.catchUp(r, d); err != nil {
 			s.failed(w, err)
 			return
 		}
@@ -296,9 +296,9 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 
 // catchUp waits for what other hubs have seen already, if a request is about
 // something that this one has not. Who asks may be the first to name it.
-func (s *Server) catchUp(r *http.Request) error {
+func (s *Server) catchUp(r *http.Request, d Device) error {
 	id, question := r.PathValue("id"), cmp.Or(r.PathValue("question"), r.Form.Get("question"))
-	if id == "" || strings.HasSuffix(r.URL.Path, "/ask") || s.board.Knows(id, question) {
+	if id == "" || strings.HasSuffix(r.URL.Path, "/ask") || s.knows(r, d, id, question) {
 		return nil
 	}
 	return s.board.CatchUp(r.Context())

@@ -16,18 +16,30 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
 	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/internal/netfault"
 )
 
 // twoSites are two hubs on one NATS server.
 func twoSites(t *testing.T) (one, two *site) {
+	t.Helper()
+	one, two, _ = twoSitesApart(t)
+	return one, two
+}
+
+// twoSitesApart are two hubs on one NATS server, and what is between the second one
+// and the server.
+func twoSitesApart(t *testing.T) (one, two *site, between *netfault.Proxy) {
 	t.Helper()
 	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
 	require.NoError(t, err)
 	n.Start()
 	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
 	require.True(t, n.ReadyForConnections(time.Minute))
-	start := func() *site {
-		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: n.ClientURL()})
+	between, err = netfault.Listen(strings.TrimPrefix(n.ClientURL(), "nats://"))
+	require.NoError(t, err)
+	t.Cleanup(between.Close)
+	start := func(url string) *site {
+		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: url})
 		require.NoError(t, err)
 		t.Cleanup(store.Close)
 		board, err := hub.Open(t.Context(), store, hub.Options{})
@@ -44,7 +56,7 @@ func twoSites(t *testing.T) (one, two *site) {
 		t.Cleanup(server.Close)
 		return &site{t, h.URL, board, access, server}
 	}
-	return start(), start()
+	return start(n.ClientURL()), start("nats://" + between.Addr()), between
 }
 
 // eventually asks until the status is that one.

@@ -45,6 +45,7 @@ type Board struct {
 	talks   map[talk][]*Record // in the order of asking
 	groups  map[string]bool    // that ever had a question
 	open    map[string]*Record // by key
+	sealed  map[string]bool    // keys of what a newer hub wrote, or nobody can read
 	last    uint64             // revision that was seen last
 	leases  map[string]*lease  // by key, of what is open or not consumed
 	waiters map[string]chan struct{}
@@ -64,7 +65,7 @@ type writing struct {
 func Open(ctx context.Context, store *jetstream.Store, o Options) (_ *Board, err error) {
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
-		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{},
+		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]bool{},
 		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{}, asking: map[sameAsking]chan struct{}{},
 	}
 	if b.log == nil {
@@ -128,11 +129,16 @@ func (b *Board) apply(e jetstream.Entry) {
 	if old := b.records[e.Key]; old != nil {
 		b.drop(old)
 	}
-	if r == nil {
-		delete(b.leases, e.Key)
-	} else {
+	delete(b.sealed, e.Key)
+	switch {
+	case r != nil:
 		b.put(r)
 		b.news.add(r)
+	case e.Value != nil:
+		b.sealed[e.Key] = true
+		fallthrough
+	default:
+		delete(b.leases, e.Key)
 	}
 	for _, key := range []string{e.Key, anyKey} {
 		if c := b.waiters[key]; c != nil {
@@ -264,8 +270,10 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 		if old != nil {
 			known = old.Revision
 		}
-		_, waited := b.await(ctx, r.key, known+1) // who was first is about to be seen
-		return nil, errors.Join(err, waited)
+		if _, waited := b.await(ctx, r.key, known+1); waited != nil { // who was first is about to be seen
+			return nil, waited
+		}
+		return nil, err
 	case err != nil:
 		b.count.failed()
 		return nil, err
@@ -331,8 +339,11 @@ func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record
 			b.mu.Unlock()
 			return r, nil
 		}
-		changed := b.changed(key)
+		sealed, changed := b.sealed[key], b.changed(key)
 		b.mu.Unlock()
+		if sealed {
+			return nil, errSealed
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -342,6 +353,9 @@ func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record
 		}
 	}
 }
+
+// errSealed means that another hub may do what this one cannot.
+var errSealed = errors.New("the question is kept in a way that this hub cannot read")
 
 // changed is closed with the next change of a record. mu is held.
 func (b *Board) changed(key string) <-chan struct{} {

@@ -71,3 +71,32 @@ func TestOlderAndNewerHub(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, jetstream.Entry{Key: "a.c.0", Value: []byte(newest), Revision: left}, e)
 }
+
+// Who asks under an id that is taken by what this hub cannot read is told so, and
+// asks another hub: it does not wait for ever.
+func TestAskWhereANewerHubWrote(t *testing.T) {
+	dir := t.TempDir()
+	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: dir})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	b, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	for c, open := range map[string]bool{"open": true, "settled": false} {
+		r, err := b.Ask(t.Context(), asking(c, "q", "Go?"))
+		require.NoError(t, err)
+		if !open {
+			r, err = b.Cancel(t.Context(), r.Ref(), "me")
+			require.NoError(t, err)
+		}
+		e, err := store.Get(t.Context(), r.Key())
+		require.NoError(t, err)
+		newer, err := store.Update(t.Context(), r.Key(), []byte(`{"version":3,`+string(e.Value[1:])), e.Revision)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { _, err := b.Find(c, "q"); return err != nil }, time.Minute, time.Millisecond)
+		_, err = b.Ask(t.Context(), asking(c, "q", "Stop?"))
+		require.ErrorContains(t, err, "cannot read")
+		require.NoError(t, store.Delete(t.Context(), r.Key(), newer))
+		require.Eventually(t, func() bool { _, err := b.Ask(t.Context(), asking(c, "q", "Stop?")); return err == nil }, time.Minute, time.Millisecond)
+	}
+}

@@ -55,8 +55,11 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 
 // names reports whether a settled record says what somebody did.
 func (r *Record) names(by string) bool {
-	return !r.Open() && (r.End.By == by || strings.HasSuffix(r.End.Undelivered, elsewhereBy(by)))
+	return !r.Open() && (r.End.By == by || strings.HasSuffix(r.End.Undelivered, refusedBy(by)))
 }
+
+// refusedBy is how a refusal ends that says who was first, an asker's own too.
+func refusedBy(who string) string { return " by " + who }
 
 func (b *Board) forgetOne(ctx context.Context, key, by string) (forgotten, left bool, err error) {
 	for {
@@ -70,7 +73,7 @@ func (b *Board) forgetOne(ctx context.Context, key, by string) (forgotten, left 
 			return false, true, nil
 		}
 		next, end := *r, *r.End
-		end.Undelivered = strings.TrimSuffix(end.Undelivered, elsewhereBy(by))
+		end.Undelivered = strings.TrimSuffix(strings.TrimSuffix(end.Undelivered, refusedBy(by)), ",")
 		if end.By == by {
 			end.Answers, end.Reason, end.By, end.Forgotten = nil, "", "", true
 			end.rest = nil // what a newer hub noted may be words, too

@@ -42,6 +42,9 @@ func TestForgetBy(t *testing.T) {
 	late := settle("late", "bert")
 	_, err = b.TakeBack(t.Context(), late.Ref(), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "x"}}}, "anna")
 	require.ErrorIs(t, err, hub.ErrSettled)
+	refused := settle("refused", "bert") // by the asker's process, in its words
+	_, err = b.Refuse(t.Context(), refused.Ref(), "it was answered before by anna")
+	require.NoError(t, err)
 	still := ask(t, b, "c", "open", "Which open?")
 
 	done, err := b.ForgetBy(t.Context(), "anna", everything)
@@ -58,11 +61,13 @@ func TestForgetBy(t *testing.T) {
 			require.Empty(t, now.End.By)
 			require.Equal(t, convert.Failed, now.End.Result().Status, "nothing is told as the person's answer")
 		}
-		now, err := b.Find("c", "late")
-		require.NoError(t, err)
-		require.Equal(t, "bert", now.End.By)
-		require.NotContains(t, now.End.Undelivered, "anna")
-		now, err = b.Find("c", "open")
+		for _, id := range []string{"late", "refused"} {
+			now, err := b.Find("c", id)
+			require.NoError(t, err)
+			require.Equal(t, "bert", now.End.By)
+			require.NotContains(t, now.End.Undelivered, "anna")
+		}
+		now, err := b.Find("c", "open")
 		require.NoError(t, err)
 		require.Equal(t, still.Revision, now.Revision)
 		for _, r := range []*hub.Record{waits, others} {

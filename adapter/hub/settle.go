@@ -58,14 +58,11 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 		if who == "" {
 			who = "nobody"
 		}
-		_, refused := b.Refuse(ctx, ref, fmt.Sprintf("it was %s elsewhere before%s", o.Status, elsewhereBy(who)))
+		_, refused := b.Refuse(ctx, ref, fmt.Sprintf("it was %s elsewhere before,%s", o.Status, refusedBy(who)))
 		return nil, errors.Join(err, refused)
 	}
 	return settled, err
 }
-
-// elsewhereBy is how a refusal ends that says who was first.
-func elsewhereBy(who string) string { return ", by " + who }
 
 // asks reports whether it is this process that asks a question, as far as known.
 func (b *Board) asks(r *Record, asker string) bool {

@@ -61,9 +61,11 @@ type End struct {
 	Outcome string           `json:"outcome"`
 	Answers []convert.Answer `json:"answers,omitempty"`
 	Reason  string           `json:"reason,omitempty"`
-	// By says who ended it, for people; empty if nobody did.
-	By string    `json:"by,omitempty"`
-	At time.Time `json:"at"`
+	// By says who ended it, for people; empty if nobody did. Elsewhere says that
+	// it is the asker's word: it was ended where it was asked, not at a hub.
+	By        string    `json:"by,omitempty"`
+	Elsewhere bool      `json:"elsewhere,omitempty"`
+	At        time.Time `json:"at"`
 	// Delivered is when the asker's process had it, Consumed when its result
 	// had gone back to the agent.
 	Delivered time.Time `json:"delivered,omitzero"`

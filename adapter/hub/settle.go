@@ -40,7 +40,7 @@ func (b *Board) Cancel(ctx context.Context, ref Ref, by string) (*Record, error)
 // An answer that the hub had accepted before becomes undeliverable, and the
 // error is its [SettledError].
 func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by string) (*Record, error) {
-	now := time.Now()
+	now, by := time.Now(), clean.Truncate(by, maxName)
 	r, err := b.current(ctx, ref, (*Record).Open)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	}
 	asker := ref.Asker
 	ref = r.Ref()
-	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Delivered: now, Consumed: now, Askers: []string{asker}}
+	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}}
 	settled, err := b.settle(ctx, r, end)
 	var late *SettledError
 	if errors.As(err, &late) {
@@ -143,8 +143,13 @@ func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error
 	})
 }
 
-// maxWhy is how much is kept of why an outcome was refused.
-const maxWhy = 300
+const (
+	// maxWhy is how much is kept of why an outcome was refused.
+	maxWhy = 300
+	// maxName is how much is kept of a name that an asker says: it is in the
+	// record, and in what is counted.
+	maxName = 100
+)
 
 func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time) bool) (*Record, error) {
 	for {

@@ -181,10 +181,22 @@ func readAsking(conversation, name string, body []byte) (a hub.Asking, err error
 	if len(a.Call.ID) > maxID {
 		return a, badf("the id of the question is longer than %d bytes", maxID)
 	}
+	if err := checkAsker(a.Asker); err != nil {
+		return a, badf("%w", err)
+	}
 	if err := a.Call.Validate(limits); err != nil {
 		return a, badf("%w", err)
 	}
 	return a, nil
+}
+
+// checkAsker bounds the name of a process: hubs tell it to each other again and
+// again.
+func checkAsker(asker string) error {
+	if len(asker) > maxID {
+		return fmt.Errorf("asker: expected at most %d bytes, got %d", maxID, len(asker))
+	}
+	return nil
 }
 
 // questionReply is a question with its state, and its result once there is one.
@@ -323,7 +335,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device) {
 	var given hublink.Settling
 	err = json.Unmarshal(body, &given)
 	o, bad := given.Result()
-	if err = errors.Join(err, bad); err != nil {
+	if err = errors.Join(err, bad, checkAsker(given.Asker)); err != nil {
 		s.failed(w, badf("%w", err))
 		return
 	}
@@ -345,7 +357,7 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
 		return
 	}
 	var given hublink.Received
-	if err := json.Unmarshal(body, &given); err != nil {
+	if err := errors.Join(json.Unmarshal(body, &given), checkAsker(given.Asker)); err != nil {
 		s.failed(w, badf("%w", err))
 		return
 	}

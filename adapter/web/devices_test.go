@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
 	"github.com/acp-bridge/acp-bridge/adapter/web"
@@ -71,5 +73,35 @@ func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "accepted", r.End.Receipt())
 		})
+	}
+}
+
+// Who has answered, as an asker says it, is told apart from what the hub knows, and
+// is no longer than a name.
+func TestAnAskersWordOnWhoAnswered(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	bot, err := s.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	as := []string{"Authorization", "Bearer " + bot}
+	settle := func(conversation, by string) gjson.Result {
+		s.expect(202, "POST", "/conversations/"+conversation+"/ask", database, as...)
+		s.expect(200, "POST", "/conversations/"+conversation+"/questions/toolu_1/settle", `{"outcome":"answered","answers":[{"Selected":["SQLite"]}],"by":"`+by+`"}`, as...)
+		return gjson.Get(s.expect(200, "GET", "/history?limit=1", ""), "history.0")
+	}
+	said := settle("c1", "owner")
+	require.Equal(t, "owner", said.Get("by").Str)
+	require.True(t, said.Get("elsewhere").Bool())
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered by owner, as the agent&#39;s machine says.")
+	require.Less(t, len(settle("c2", strings.Repeat("long ", 1000)).Get("by").Str), 200)
+	require.Less(t, len(s.expect(200, "GET", "/metrics", "")), 5000)
+	s.expect(202, "POST", "/conversations/c3/ask", database)
+	s.expect(200, "POST", "/conversations/c3/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	require.False(t, gjson.Get(s.expect(200, "GET", "/history?limit=1", ""), "history.0.elsewhere").Exists())
+	for path, body := range map[string]string{
+		"/conversations/c4/ask?dialect=bridge":         `{"kind":"question","asker":"%s","call":{"ID":"x","Questions":[{"Text":"Go?"}]}}`,
+		"/conversations/c1/questions/toolu_1/settle":   `{"outcome":"answered","asker":"%s"}`,
+		"/conversations/c1/questions/toolu_1/received": `{"consumed":true,"asker":"%s"}`,
+	} {
+		s.expect(400, "POST", path, strings.Replace(body, "%s", strings.Repeat("x", 513), 1), as...)
 	}
 }

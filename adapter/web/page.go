@@ -152,6 +152,9 @@ func endingText(r *hub.Record) string {
 	text := strings.ToUpper(e.Outcome[:1]) + e.Outcome[1:]
 	if e.By != "" {
 		text += " by " + clean.Line(e.By)
+		if e.Elsewhere {
+			text += ", as the agent's machine says"
+		}
 	}
 	if e.Forgotten {
 		return text + ". What was said, and by whom, was removed."

@@ -104,8 +104,10 @@ type change struct {
 
 // ending is how a question ended, as events and replies say it.
 type ending struct {
-	Outcome     string     `json:"outcome"`
-	By          string     `json:"by,omitempty"`
+	Outcome string `json:"outcome"`
+	By      string `json:"by,omitempty"`
+	// Elsewhere says that who it was is the asker's word, see [hub.End].
+	Elsewhere   bool       `json:"elsewhere,omitempty"`
 	At          *time.Time `json:"at,omitempty"`
 	Receipt     string     `json:"receipt,omitempty"`
 	Undelivered string     `json:"undelivered,omitempty"`
@@ -116,7 +118,7 @@ func endingOf(r *hub.Record) *ending {
 		return nil
 	}
 	at := r.End.At.UTC()
-	return &ending{r.End.Outcome, r.End.By, &at, r.End.Receipt(), r.End.Undelivered}
+	return &ending{r.End.Outcome, r.End.By, r.End.Elsewhere, &at, r.End.Receipt(), r.End.Undelivered}
 }
 
 func changeOf(r *hub.Record) change {

@@ -40,6 +40,8 @@ type Device struct {
 	// Groups are those whose questions it asks, sees and answers; none is the
 	// owner's own group. It asks in the first one unless it names another.
 	Groups []string `json:"groups,omitempty"`
+
+	session string // hash of the cookie with which it came, if it did
 }
 
 // Access knows who may do what. Of tokens and sessions only hashes are kept. Its
@@ -55,9 +57,13 @@ type Access struct {
 
 	mu       sync.Mutex
 	kept     kept
-	revision uint64           // of kept in the vault
-	there    map[string]being // by device, that something was asked about
+	revision uint64          // of kept in the vault
+	there    map[login]being // that something was asked about
 }
+
+// login is a device, as it came: with its token, or with the cookie that has this
+// hash.
+type login struct{ device, session string }
 
 type kept struct {
 	// Version is that of the hub which must be able to read this, see
@@ -104,8 +110,11 @@ const (
 	codeTime = 15 * time.Minute
 	// sessionTime is how long a browser stays logged in.
 	sessionTime = 90 * 24 * time.Hour
-	maxSessions = 200
-	maxCodes    = 200
+	// maxSessions is how many logins there are, maxSessionsOf those of a device:
+	// one more ends the oldest of the same device.
+	maxSessions   = 1000
+	maxSessionsOf = 50
+	maxCodes      = 200
 )
 
 // NewToken returns a token that cannot be guessed.
@@ -137,7 +146,7 @@ func (a *Access) Add(name string, can Can, groups ...string) (token string, err 
 		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }) {
 			return badf("device %q is there already", name)
 		}
-		k.Devices = append(k.Devices, keptDevice{Device: Device{name, can, time.Now().UTC().Truncate(time.Second), groups}, Hash: hash[:]})
+		k.Devices = append(k.Devices, keptDevice{Device: Device{Name: name, Can: can, Added: time.Now().UTC().Truncate(time.Second), Groups: groups}, Hash: hash[:]})
 		return nil
 	})
 	if err != nil {
@@ -204,6 +213,19 @@ func (k *kept) device(name string) (Device, bool) {
 	return Device{}, false
 }
 
+// hash is that of a device's token; nil is the owner's.
+func (k *kept) hash(device string) []byte {
+	if device == Owner {
+		return k.Owner
+	}
+	for _, d := range k.Devices {
+		if d.Name == device {
+			return d.Hash
+		}
+	}
+	return nil
+}
+
 // byToken returns whose token it is.
 func (a *Access) byToken(token string) (Device, bool) {
 	hash := sha256.Sum256([]byte(token))
@@ -228,7 +250,9 @@ func (a *Access) bySession(id string) (Device, bool) {
 	defer a.mu.Unlock()
 	for _, s := range a.kept.Sessions {
 		if subtle.ConstantTimeCompare(hash[:], s.Hash) == 1 && time.Since(s.Since) < sessionTime {
-			return a.kept.device(s.Device)
+			d, ok := a.kept.device(s.Device)
+			d.session = string(s.Hash)
+			return d, ok
 		}
 	}
 	return Device{}, false
@@ -257,15 +281,24 @@ func (a *Access) login(code, token string) (session string, ok bool, err error) 
 			return errUnchanged
 		}
 		k.Sessions = append(k.Sessions, loginSession{Device: d.Name, Hash: sessionHash[:], Since: time.Now().UTC()})
-		if extra := len(k.Sessions) - maxSessions; extra > 0 {
-			k.Sessions = k.Sessions[extra:]
-		}
+		k.limitSessions(d.Name)
 		return nil
 	})
 	if err != nil || !ok {
 		return "", false, err
 	}
 	return session, true, nil
+}
+
+// limitSessions ends the oldest logins of a device that has too many. Those of
+// others end only if there are too many in all.
+func (k *kept) limitSessions(device string) {
+	of := func(s loginSession) bool { return s.Device == device }
+	for n := len(slices.DeleteFunc(slices.Clone(k.Sessions), func(s loginSession) bool { return !of(s) })); n > maxSessionsOf; n-- {
+		i := slices.IndexFunc(k.Sessions, of)
+		k.Sessions = slices.Delete(k.Sessions, i, i+1)
+	}
+	k.Sessions = k.Sessions[max(0, len(k.Sessions)-maxSessions):]
 }
 
 // logout ends a browser's session.
@@ -280,26 +313,34 @@ func (a *Access) logout(id string) error {
 	})
 }
 
-// being ends when a device is removed.
+// being ends when a device is removed, or its login ends.
 type being struct {
 	context.Context
 	end context.CancelFunc
 }
 
-// being returns a context that ends when a device is removed.
-func (a *Access) being(device string) context.Context {
+// being returns a context that ends when a device is removed, or its login ends.
+func (a *Access) being(d Device) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	b, ok := a.there[device]
+	l := login{d.Name, d.session}
+	b, ok := a.there[l]
 	if !ok {
 		b.Context, b.end = context.WithCancel(context.Background())
-		if _, ok := a.kept.device(device); ok {
-			a.there[device] = b
+		if a.kept.holds(l) {
+			a.there[l] = b
 		} else {
 			b.end()
 		}
 	}
 	return b
+}
+
+func (k *kept) holds(l login) bool {
+	_, ok := k.device(l.device)
+	return ok && (l.session == "" || slices.ContainsFunc(k.Sessions, func(s loginSession) bool {
+		return s.Device == l.device && string(s.Hash) == l.session
+	}))
 }
 
 func (a *Access) cookie() string { return "acp_bridge_hub_" + a.instance }

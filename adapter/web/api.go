@@ -268,7 +268,7 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 	if wait == 0 || !rec.Open() {
 		return rec, true
 	}
-	device := s.access.being(d.Name)
+	device := s.access.being(d)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	defer context.AfterFunc(device, cancel)()

@@ -56,7 +56,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		return
 	}
 	defer s.leave()
-	device := s.access.being(d.Name)
+	device := s.access.being(d)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w, control: http.NewResponseController(w)}
 	f.begin(&out)

@@ -9,6 +9,10 @@ func (s *Server) SetBodyTime(d time.Duration) { s.body = d }
 func (a *Access) Watched(device string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, ok := a.there[device]
-	return ok
+	for l := range a.there {
+		if l.device == device {
+			return true
+		}
+	}
+	return false
 }

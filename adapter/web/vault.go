@@ -85,7 +85,7 @@ func open(ctx context.Context, v vault, token string) (*Access, error) {
 	if len(token) < minOwnerToken {
 		return nil, errShortToken
 	}
-	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[string]being{}, stop: func() {}}
+	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[login]being{}, stop: func() {}}
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	for {
@@ -126,16 +126,12 @@ func (a *Access) take(data []byte, revision uint64) error {
 	if err != nil {
 		return fmt.Errorf("the list of devices is damaged: remove it to start with none: %w", err)
 	}
-	before, owner := a.kept.Devices, a.kept.Owner
+	before := a.kept
 	a.kept, a.revision = k, revision
-	if b, ok := a.there[Owner]; ok && owner != nil && !slices.Equal(owner, k.Owner) {
-		delete(a.there, Owner)
-		b.end()
-	}
-	for _, d := range before {
-		same := slices.ContainsFunc(k.Devices, func(o keptDevice) bool { return o.Name == d.Name && slices.Equal(o.Hash, d.Hash) })
-		if b, ok := a.there[d.Name]; ok && !same {
-			delete(a.there, d.Name)
+	for l, b := range a.there {
+		was := before.hash(l.device)
+		if !k.holds(l) || was != nil && !slices.Equal(was, k.hash(l.device)) { // or it is another of that name
+			delete(a.there, l)
 			b.end()
 		}
 	}

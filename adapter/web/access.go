@@ -23,11 +23,21 @@ const (
 	CanAnswer Can = "answer"
 	// CanAsk may ask, and see and take back what it asked.
 	CanAsk Can = "ask"
-	// CanMeasure may read the metrics and nothing else.
+	// CanMeasure may read the metrics and nothing else. They are of all groups, and
+	// so it is in none.
 	CanMeasure Can = "measure"
 	// CanAdmin may do everything, the devices included.
 	CanAdmin Can = "admin"
 )
+
+// may reports whether a device may do what those can. One that was bound to a group
+// counts no others.
+func (d Device) may(can []Can) bool {
+	if d.Can == CanMeasure && len(d.Groups) > 0 {
+		return false
+	}
+	return d.Can == CanAdmin || slices.Contains(can, d.Can)
+}
 
 // Owner is the name of who has the hub's own token.
 const Owner = "owner"
@@ -139,6 +149,9 @@ func (a *Access) Add(name string, can Can, groups ...string) (token string, err 
 	}
 	if err := checkGroups(groups); err != nil {
 		return "", err
+	}
+	if can == CanMeasure && len(groups) > 0 {
+		return "", badf("a device that can measure counts all groups: expected none for it, got %q", groups[0])
 	}
 	token = NewToken()
 	hash := sha256.Sum256([]byte(token))

@@ -16,3 +16,6 @@ func (a *Access) Watched(device string) bool {
 	}
 	return false
 }
+
+// May reports whether a device may do what those can.
+func (d Device) May(can ...Can) bool { return d.may(can) }

@@ -47,6 +47,10 @@ func TestMetrics(t *testing.T) {
 	s.expect(403, "POST", "/conversations/c9/ask", database, bearer...)
 	s.expect(403, "GET", "/metrics", "", "Authorization", "Bearer "+phone)
 	s.expect(401, "GET", "/metrics", "", "Authorization", "")
+	// What is counted is of all groups, and for nobody who is bound to one.
+	require.Contains(t, s.expect(400, "POST", "/devices", `{"name":"x","can":"measure","groups":["red"]}`), "counts all groups")
+	require.True(t, web.Device{Can: web.CanMeasure}.May(web.CanMeasure))
+	require.False(t, web.Device{Can: web.CanMeasure, Groups: []string{"red"}}.May(web.CanMeasure), "as it was kept before")
 }
 
 func TestReady(t *testing.T) {

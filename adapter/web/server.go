@@ -273,11 +273,7 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			fail(w, http.StatusForbidden, "this request does not say where it comes from")
 			return
 		}
-		allowed := d.Can == CanAdmin
-		for _, c := range can {
-			allowed = allowed || d.Can == c
-		}
-		if !allowed {
+		if !d.may(can) {
 			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
 			return
 		}

@@ -8,6 +8,8 @@ import (
 // anyKey is in the place of a key for whoever waits for a change of any record.
 const anyKey = ""
 
+var errClosing = errors.New("the hub is closing")
+
 // CatchUp waits until the board has seen all that was written before, by any hub
 // that shares the store. A hub that is behind must not deny what another one has
 // told already.
@@ -15,13 +17,83 @@ func (b *Board) CatchUp(ctx context.Context) error {
 	if !b.store.Shared() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	revision, err := b.store.Mark(ctx)
-	if err != nil {
-		b.count.failed()
-		return err
+	b.mu.Lock()
+	if b.own.Err() != nil {
+		b.mu.Unlock()
+		return errClosing
 	}
+	one := b.catching.next
+	if one == nil {
+		one = &catchUp{done: make(chan struct{})}
+		b.catching.next = one
+	}
+	if !b.catching.running {
+		b.catching.running = true
+		b.done.Go(b.catchUps)
+	}
+	b.mu.Unlock()
+	select {
+	case <-one.done:
+		return one.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// catchUp is one for all who wait when it begins: each has its cost, and two at a
+// time would skip each other's marks.
+type catchUp struct {
+	done chan struct{}
+	err  error
+}
+
+// catchUps does one after another, until nobody waits.
+func (b *Board) catchUps() {
+	for {
+		b.mu.Lock()
+		one := b.catching.next
+		b.catching.next = nil
+		b.catching.running = one != nil
+		b.mu.Unlock()
+		if one == nil {
+			return
+		}
+		one.err = b.catchUp()
+		close(one.done)
+	}
+}
+
+// catchUp waits until a mark is seen that was written after all else. That is not
+// enough if something was skipped on the way. The store has the last value of a
+// key only: of a question that was asked before the mark and answered after it,
+// the answer comes next, and until then the question seems not to be there. What
+// was skipped comes before a mark that is written later.
+func (b *Board) catchUp() error {
+	ctx, cancel := context.WithTimeout(b.own, writeTime)
+	defer cancel()
+	for {
+		b.mu.Lock()
+		skipped := b.skipped
+		b.mu.Unlock()
+		revision, err := b.store.Mark(ctx)
+		if err != nil {
+			b.count.failed()
+			return err
+		}
+		if err := b.reach(ctx, revision); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		same := skipped == b.skipped
+		b.mu.Unlock()
+		if same {
+			return nil
+		}
+	}
+}
+
+// reach waits until the board has seen a revision.
+func (b *Board) reach(ctx context.Context, revision uint64) error {
 	for {
 		b.mu.Lock()
 		seen, changed := b.last >= revision, b.changed(anyKey)
@@ -34,7 +106,7 @@ func (b *Board) CatchUp(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-b.ended:
-			return errors.New("the hub is closing")
+			return errClosing
 		}
 	}
 }

@@ -2,16 +2,75 @@ package hub_test
 
 import (
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
+
+// A hub that is told late what others wrote denies nothing either: also not what
+// was asked before it looked and answered after that, of which the store has only
+// the answer. Here nobody tells hubs anything; they ask from time to time.
+func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
+	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	require.NoError(t, err)
+	n.Start()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
+	require.True(t, n.ReadyForConnections(time.Minute))
+	conn, err := nats.Connect(n.ClientURL())
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	js, err := conn.JetStream()
+	require.NoError(t, err)
+	_, err = js.AddStream(&nats.StreamConfig{
+		Name: "KV_questions", Subjects: []string{"$KV.questions.>"}, MaxMsgsPerSubject: 1,
+		AllowDirect: true, AllowRollup: true, DenyDelete: true, MaxConsumers: 2,
+	})
+	require.NoError(t, err)
+	var boards []*hub.Board
+	for range 2 {
+		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: n.ClientURL()})
+		require.NoError(t, err)
+		t.Cleanup(store.Close)
+		b, err := hub.Open(t.Context(), store, hub.Options{})
+		require.NoError(t, err)
+		t.Cleanup(b.Close)
+		boards = append(boards, b)
+	}
+	for taken := 0; taken < 2; { // both places
+		for name := range js.ConsumerNames("KV_questions") {
+			if !strings.HasPrefix(name, "other") {
+				_ = js.DeleteConsumer("KV_questions", name) // its owner may be first
+			}
+		}
+		if _, err := js.AddConsumer("KV_questions", &nats.ConsumerConfig{Durable: fmt.Sprint("other", taken)}); err == nil {
+			taken++
+		}
+	}
+	for i := range 8 {
+		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
+		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
+		_, err = boards[0].Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
+		require.NoError(t, err)
+		var both sync.WaitGroup
+		for by, b := range boards {
+			both.Go(func() {
+				_, err := b.Answer(t.Context(), ref, words, fmt.Sprint("hub ", by))
+				assert.NotErrorIs(t, err, hub.ErrNotFound)
+			})
+		}
+		both.Wait()
+	}
+}
 
 // What one hub has told, another one knows: the answer may come in there, and so
 // may what the agent says of it.

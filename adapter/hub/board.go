@@ -33,6 +33,7 @@ type Board struct {
 	store *jetstream.Store
 	opts  Options
 	log   *slog.Logger
+	own   context.Context // ends with the board
 	stop  context.CancelFunc
 	// unhear ends listening to other hubs; nil if there are none.
 	unhear func()
@@ -47,7 +48,14 @@ type Board struct {
 	open    map[string]*Record // by key
 	sealed  map[string]bool    // keys of what a newer hub wrote, or nobody can read
 	last    uint64             // revision that was seen last
+	skipped uint64             // revision before which others were not seen
 	leases  map[string]*lease  // by key, of what is open or not consumed
+	// catching has the catch-up that has not begun, or nil, and whether there is one
+	// under way.
+	catching struct {
+		next    *catchUp
+		running bool
+	}
 	waiters map[string]chan struct{}
 	writing map[string]*writing          // by key
 	asking  map[sameAsking]chan struct{} // closed when it was asked
@@ -79,7 +87,7 @@ func Open(ctx context.Context, store *jetstream.Store, o Options) (_ *Board, err
 	}
 	b.news.wake = make(chan struct{})
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
-	b.stop = stop
+	b.own, b.stop = own, stop
 	ready, failed := make(chan struct{}), make(chan error, 1)
 	b.done.Go(func() {
 		defer close(b.ended)
@@ -113,7 +121,9 @@ func (b *Board) Close() {
 	if b.unhear != nil {
 		b.unhear()
 	}
+	b.mu.Lock() // from now on nothing begins
 	b.stop()
+	b.mu.Unlock()
 	b.done.Wait()
 }
 
@@ -125,6 +135,9 @@ func (b *Board) apply(e jetstream.Entry) {
 	r := b.read(e)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if e.Revision != b.last+1 {
+		b.skipped = e.Revision
+	}
 	b.last = e.Revision
 	if old := b.records[e.Key]; old != nil {
 		b.drop(old)
@@ -349,7 +362,7 @@ func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-b.ended:
-			return nil, errors.New("the hub is closing")
+			return nil, errClosing
 		}
 	}
 }

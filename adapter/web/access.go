@@ -226,7 +226,7 @@ func (k *kept) device(name string) (Device, bool) {
 	return Device{}, false
 }
 
-// hash is that of a device's token; nil is the owner's.
+// hash is that of a token; nil if it is not known.
 func (k *kept) hash(device string) []byte {
 	if device == Owner {
 		return k.Owner

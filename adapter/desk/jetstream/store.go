@@ -14,6 +14,7 @@ package jetstream
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
@@ -79,6 +80,7 @@ type Store struct {
 	subject  string      // of what is told and not kept
 	batches  atomic.Bool // the bucket takes batches
 	group    group
+	mark     string // key of its marks: others have one of a few others, mostly
 	once     sync.Once
 }
 
@@ -159,6 +161,7 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		pause(ctx, startPause)
 	}
 	s.subject = "acp-bridge.hub." + name
+	s.mark = "mark" + rand.Text()[:1]
 	return nil
 }
 

@@ -36,6 +36,9 @@ type crowd struct {
 	all     sync.WaitGroup
 	resumed atomic.Int64
 
+	left     *asked // which nobody answers
+	watchers []*watcher
+
 	mu        sync.Mutex
 	questions []*asked
 	got       []time.Time // when an agent got an outcome
@@ -321,6 +324,7 @@ func (c *crowd) end(t *testing.T) {
 		q.note(porcupine.Operation{Input: "look", Output: q.delivered[0], Call: 0, Return: now()})
 		q.check(t, q.id)
 	}
+	c.seenRight(t)
 	left := make(chan *asked, len(c.questions))
 	for _, q := range c.questions {
 		left <- q

@@ -26,14 +26,15 @@ var (
 
 // TestFaultsOfACluster breaks servers and hubs while agents ask and people answer.
 // After each fault the others go on; when all is mended, every question has been
-// answered once, everybody was told the same, and every accepted answer has
-// reached its agent, once.
+// answered once, everybody was told the same, every accepted answer has reached
+// its agent, once, and whoever watched sees what became of each question.
 func TestFaultsOfACluster(t *testing.T) {
 	if *faultRounds == 0 {
 		t.Skip("it takes a minute: it is run with -faults.rounds 1, as .ci/run does")
 	}
 	f := newFleet(t, 3, *faultHubs)
 	c := newCrowd(f)
+	c.watchAll(t)
 	c.join(*faultSeed, *faultAgents)
 	rnd := rand.New(rand.NewPCG(*faultSeed, 0))
 	gaps := map[string][]time.Duration{}

@@ -133,6 +133,9 @@ func (b *Board) Done() <-chan struct{} { return b.ended }
 // apply takes a change of the store. It is called for one at a time, in order.
 func (b *Board) apply(e jetstream.Entry) {
 	r := b.read(e)
+	if r != nil {
+		r.known = time.Now()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e.Revision != b.last+1 {
@@ -220,7 +223,7 @@ func byAsked(a, b *Record) int {
 
 // tidy drops what was settled long ago, and notices askers that are gone.
 func (b *Board) tidy(ctx context.Context) {
-	leases, old := time.NewTicker(min(b.opts.Lease/4, 2*time.Second)), time.NewTicker(min(b.opts.Keep, time.Hour))
+	leases, old := time.NewTicker(min(b.opts.Lease/4, 2*time.Second)), time.NewTicker(min(b.opts.Keep, knownTime))
 	defer leases.Stop()
 	defer old.Stop()
 	for {
@@ -233,16 +236,22 @@ func (b *Board) tidy(ctx context.Context) {
 				b.tellAskers()
 			}
 		case now := <-old.C:
-			b.forget(ctx, now.Add(-b.opts.Keep))
+			b.forget(ctx, now)
 		}
 	}
 }
 
-func (b *Board) forget(ctx context.Context, before time.Time) {
+// knownTime is how long this board has to know an outcome before it drops it,
+// unless all are dropped earlier. The clock of another machine said when it was
+// settled: one that is behind must not cost an agent its answer.
+const knownTime = time.Hour
+
+func (b *Board) forget(ctx context.Context, now time.Time) {
+	before, known := now.Add(-b.opts.Keep), now.Add(-min(b.opts.Keep, knownTime))
 	b.mu.Lock()
 	var old []*Record
 	for _, r := range b.records {
-		if !r.Open() && r.End.At.Before(before) {
+		if !r.Open() && r.End.At.Before(before) && !r.known.After(known) {
 			old = append(old, r)
 		}
 	}

@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -242,6 +243,36 @@ func TestRestartAndKeep(t *testing.T) {
 		_, total := b.Waiting(10)
 		require.Equal(t, 1, total, "what is open stays, however old")
 	})
+}
+
+// An outcome that came from a machine whose clock is far behind is not old because
+// of that: its agent may not have it yet.
+func TestKeepWithAWrongClock(t *testing.T) {
+	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	b, err := hub.Open(t.Context(), store, hub.Options{Keep: 24 * time.Hour})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	settled := answer(t, b, ask(t, b, "c", "q", "Go?"), "Yes", "phone")
+	e, err := store.Get(t.Context(), settled.Key())
+	require.NoError(t, err)
+	var all map[string]any
+	require.NoError(t, json.Unmarshal(e.Value, &all))
+	all["end"].(map[string]any)["at"] = time.Now().AddDate(0, 0, -2)
+	value, err := json.Marshal(all)
+	require.NoError(t, err)
+	_, err = store.Update(t.Context(), e.Key, value, e.Revision)
+	require.NoError(t, err)
+	is := func() *hub.Record { r, _ := b.FindKey(t.Context(), e.Key); return r }
+	require.Eventually(t, func() bool { return time.Since(is().End.At) > 24*time.Hour }, time.Minute, time.Millisecond)
+	b.Tidy(time.Now())
+	require.NoError(t, b.CatchUp(t.Context()))
+	_, err = store.Get(t.Context(), e.Key)
+	require.NoError(t, err, "it was just settled")
+	b.Tidy(time.Now().Add(2 * time.Hour))
+	_, err = store.Get(t.Context(), e.Key)
+	require.ErrorIs(t, err, jetstream.ErrNotFound)
 }
 
 // A reader that comes late gets what waits; one that was away what has changed.

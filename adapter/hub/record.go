@@ -51,9 +51,10 @@ type Record struct {
 	// part of the value.
 	Gone bool `json:"-"`
 
-	key  string
-	hash string // of what is asked
-	rest rest   // nil if all of it is known
+	key   string
+	hash  string    // of what is asked
+	rest  rest      // nil if all of it is known
+	known time.Time // when the board has seen it so, by its own clock
 }
 
 // End is how a question ended.

@@ -33,9 +33,8 @@ type kept struct {
 	Asked      time.Time
 	State      desk.State
 	Settlement desk.Settlement
-	// Taker is whoever uses it, until then.
-	Taker string    `json:",omitempty"`
-	Until time.Time `json:",omitzero"`
+	// Taker is whoever uses it since this was written.
+	Taker string `json:",omitempty"`
 }
 
 func encodeEntry(e desk.Entry) (kept, error) {
@@ -48,7 +47,18 @@ func (k kept) entry() (e desk.Entry, err error) {
 	return e, json.Unmarshal(k.Call, &e.Call)
 }
 
-func (k kept) taken() bool { return k.Taker != "" && time.Now().Before(k.Until) }
+// taken reports whether somebody uses what is kept under a key now. The server's
+// clock decides: that of the taker's machine is another one than that of this.
+func (d Desk) taken(ctx context.Context, key string, k kept) (bool, error) {
+	if k.Taker == "" {
+		return false, nil
+	}
+	age, err := d.Store.age(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return true, nil // it was, and has been used by now
+	}
+	return age < takeTime, err
+}
 
 func entryKey(e desk.Entry) string {
 	sum := sha256.Sum256([]byte(e.Call.Session + "\x00" + e.Call.ID))
@@ -87,7 +97,11 @@ func (d Desk) Put(ctx context.Context, e desk.Entry) (desk.Entry, error) {
 		if err != nil {
 			return desk.Entry{}, err
 		}
-		if now.Revision != e.Revision || now.taken() {
+		taken, err := d.taken(ctx, key, now)
+		if err != nil {
+			return desk.Entry{}, err
+		}
+		if now.Revision != e.Revision || taken {
 			if now.Revision == 0 {
 				return desk.Entry{}, desk.ErrConflict
 			}
@@ -115,12 +129,17 @@ func (d Desk) Take(ctx context.Context, e desk.Entry, use func() error) error {
 	switch {
 	case err != nil:
 		return err
-	case now.Revision == 0 || now.Revision != e.Revision || now.taken():
+	case now.Revision == 0 || now.Revision != e.Revision:
+		return desk.ErrConflict
+	}
+	if taken, err := d.taken(ctx, key, now); err != nil {
+		return err
+	} else if taken {
 		return desk.ErrConflict
 	}
 	if use != nil {
 		mine := now
-		mine.Taker, mine.Until = rand.Text(), time.Now().Add(takeTime)
+		mine.Taker = rand.Text()
 		taken, err := d.write(ctx, key, mine, old)
 		if errors.Is(err, ErrConflict) {
 			return desk.ErrConflict

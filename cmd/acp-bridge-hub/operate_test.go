@@ -16,15 +16,32 @@ func TestOperate(t *testing.T) {
 	var out, help bytes.Buffer
 	require.Equal(t, exitOK, run(t.Context(), []string{"help", "operate"}, &out, io.Discard))
 	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, &help, io.Discard))
-	known := help.String() + " -hub -hub-token-file -name -stop-timeout"
+	known := help.String() + " --hub --hub-token-file --name --stop-timeout "
 	for _, flag := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(out.String(), -1) {
-		require.Contains(t, known, " "+flag[1:], flag)
+		require.Contains(t, known, " "+flag, flag)
 	}
 	for _, line := range regexp.MustCompile(`(?m)^ *(?:ExecStart=\S*/|ENTRYPOINT .*?"|)acp-bridge-hub ([^\n]*[^\\\n])$`).FindAllStringSubmatch(out.String(), -1) {
 		words := strings.Fields(strings.Split(line[1], "  ")[0])
 		_, err := parse(words, io.Discard)
 		require.NoError(t, err, line[0])
 	}
+}
+
+// The help fits 80 columns, and flags have two dashes there and in errors.
+func TestHelp(t *testing.T) {
+	var help, errOut bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, &help, io.Discard))
+	for line := range strings.Lines(help.String()) {
+		require.LessOrEqual(t, len([]rune(line)), 81, line)
+	}
+	oneDash := regexp.MustCompile(`(?m)(^|[ ("])-[a-z]{2,}`)
+	require.NotRegexp(t, oneDash, help.String())
+	require.Contains(t, help.String(), "\n  --data FOLDER\n      folder for questions")
+	for _, args := range [][]string{{"--nonsense"}, {"--data"}, {"--keep", "x"}, {"--replicas", "x"}, {"--json=x"}} {
+		require.Equal(t, exitUsage, run(t.Context(), args, io.Discard, &errOut), args)
+	}
+	require.NotRegexp(t, oneDash, errOut.String())
+	require.Contains(t, errOut.String(), "flag provided but not defined: --nonsense\n")
 }
 
 // A hub behind a proxy has its name, and its cookies are for https alone.

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
 )
 
 // Exit codes, as those of acp-bridge.
@@ -24,14 +26,14 @@ const (
 const usage = `acp-bridge-hub keeps the questions of agents until somebody answers them, in a
 browser, on a phone, or with a script.
 
-Usage: acp-bridge-hub [FLAGS]                      start the hub
-       acp-bridge-hub status [--json]              say how the hub of this machine is
-       acp-bridge-hub login [--device NAME]        print a link that logs a browser in
-       acp-bridge-hub device add NAME [--can answer|ask|measure|admin] [--group NAME]…
+Usage: acp-bridge-hub [FLAGS]                   start the hub
+       acp-bridge-hub status [--json]           say how this machine's hub is
+       acp-bridge-hub login [--device NAME]     print a link to log in with
+       acp-bridge-hub device add NAME [--can WHAT] [--group NAME]…
        acp-bridge-hub device list
        acp-bridge-hub device remove NAME
-       acp-bridge-hub owner --token-file FILE      change the owner's token
-       acp-bridge-hub help operate                 proxies, several machines, services
+       acp-bridge-hub owner --token-file FILE   change the owner's token
+       acp-bridge-hub help operate              run it for others
 
 Flags:
 `
@@ -59,6 +61,9 @@ type options struct {
 	groups      []string
 	args        []string
 }
+
+// oneDash is how the standard library writes our flags.
+var oneDash = regexp.MustCompile(`(^| )-([a-z][a-z-]+)`)
 
 // usageError is a bad command line: nothing was done.
 type usageError struct{ error }
@@ -104,7 +109,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.StringVar(&o.nats, "nats", "", "`URL[,URL…]` of NATS servers with JetStream, which several hubs may share (default: one inside)")
 	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it, as NATS makes them, or one line USER:PASSWORD")
 	fs.StringVar(&o.bucket, "bucket", "questions", "`name` of the bucket for questions there; NAME-access has devices and logins")
-	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question")
+	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question, a `number`")
 	fs.Func("allow-host", "`name` by which browsers may call the hub; may be repeated", func(v string) error {
 		o.hosts = append(o.hosts, v)
 		return nil
@@ -118,11 +123,11 @@ func parse(args []string, out io.Writer) (o options, err error) {
 		return err
 	})
 	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
-	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept")
+	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept, a `time` such as 720h")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
 	fs.BoolVar(&o.json, "json", false, "with status: as JSON")
 	fs.StringVar(&o.device, "device", "owner", "with login: the `name` of the device that logs in")
-	fs.StringVar(&o.can, "can", "answer", "with device add: what it may do, answer, ask, measure or admin")
+	fs.StringVar(&o.can, "can", "answer", "with device add: `what` it may do, answer, ask, measure or admin")
 	fs.Func("group", "with device add: `name` of a group whose questions it asks, sees and answers (default: owner); may be repeated", func(v string) error {
 		o.groups = append(o.groups, v)
 		return nil
@@ -131,11 +136,12 @@ func parse(args []string, out io.Writer) (o options, err error) {
 		if err := fs.Parse(rest); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
 				fmt.Fprint(out, usage)
-				fs.SetOutput(out)
-				fs.PrintDefaults()
+				for _, f := range helptext.Flags(fs) {
+					fmt.Fprintf(out, "  %s\n%s", f.Line, helptext.Indent(helptext.Wrap(f.What, helptext.Width-6), "      "))
+				}
 				return o, err
 			}
-			return o, usageError{err}
+			return o, usageError{errors.New(oneDash.ReplaceAllString(err.Error(), "$1--$2"))}
 		}
 		if fs.NArg() == 0 {
 			break

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
 )
 
 // shells are those that completion is written for.
@@ -90,11 +92,11 @@ _acp_bridge() {
 		for _, f := range c.flags {
 			switch {
 			case len(f.values) > 0:
-				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=($(compgen -W %s -- \"$cur\")); return ;;\n", c.name, dashed(f.name), shellWord(strings.Join(f.values, " ")))
+				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=($(compgen -W %s -- \"$cur\")); return ;;\n", c.name, helptext.Dashed(f.name), shellWord(strings.Join(f.values, " ")))
 			case f.files:
-				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames; return ;;\n", c.name, dashed(f.name))
+				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=($(compgen -f -- \"$cur\")); compopt -o filenames; return ;;\n", c.name, helptext.Dashed(f.name))
 			case f.value != "":
-				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=(); return ;;\n", c.name, dashed(f.name))
+				fmt.Fprintf(&b, "  %s:%s) COMPREPLY=(); return ;;\n", c.name, helptext.Dashed(f.name))
 			}
 		}
 	}
@@ -124,7 +126,7 @@ complete -F _acp_bridge acp-bridge
 
 func flagNames(c completed) (names []string) {
 	for _, f := range c.flags {
-		names = append(names, dashed(f.name))
+		names = append(names, helptext.Dashed(f.name))
 	}
 	return append(names, "--help")
 }
@@ -149,7 +151,7 @@ func zshCompletion() string {
 	for _, c := range completions() {
 		fmt.Fprintf(&b, "  %s)\n    _arguments", c.name)
 		for _, f := range c.flags {
-			fmt.Fprintf(&b, " \\\n      %s", shellWord(dashed(f.name)+"["+zshText(f.usage)+"]"+zshValue(f)))
+			fmt.Fprintf(&b, " \\\n      %s", shellWord(helptext.Dashed(f.name)+"["+zshText(f.usage)+"]"+zshValue(f)))
 		}
 		switch {
 		case len(c.words) > 0:

@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/claude"
 	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -201,15 +202,15 @@ func printFindings(s streams, findings []finding, asJSON bool) error {
 		lead := strings.Repeat(" ", len("WRONG  ")+widest+2)
 		text := ""
 		for line := range strings.SplitSeq(f.Found, "\n") {
-			text += indented(wrapPath(line, helpWidth-len(lead)), lead)
+			text += helptext.Indent(wrapPath(line, helpWidth-len(lead)), lead)
 		}
 		if f.Do != "" {
-			text += indented(wrap("fix: "+f.Do, helpWidth-len(lead)), lead)
+			text += helptext.Indent(helptext.Wrap("fix: "+f.Do, helpWidth-len(lead)), lead)
 		}
 		fmt.Fprintf(s.out, "%-5s  %-*s  %s", mark, widest, f.What, text[len(lead):])
 	}
 	_, err := fmt.Fprintf(s.out, "\nSettings for your editor: acp-bridge doctor --editor NAME\n%s",
-		indented(wrap("NAME is one of "+strings.Join(editorNames(), ", "), helpWidth-2), "  "))
+		helptext.Indent(helptext.Wrap("NAME is one of "+strings.Join(editorNames(), ", "), helpWidth-2), "  "))
 	return err
 }
 
@@ -227,7 +228,7 @@ func wrapPath(text string, width int) string {
 		}
 		words[i] = w
 	}
-	return wrap(strings.Join(words, " "), width)
+	return helptext.Wrap(strings.Join(words, " "), width)
 }
 
 // clientRow is one known editor and how it is asked.
@@ -264,9 +265,9 @@ func printClients(s streams, asJSON bool) error {
 		case r.Guard:
 			guard = "on"
 		}
-		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), indented(wrap(r.Note, helpWidth-4), "    "))
+		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), helptext.Indent(helptext.Wrap(r.Note, helpWidth-4), "    "))
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s", wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
+	_, err := fmt.Fprintf(s.out, "\n%s", helptext.Wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
 		"Editors that are not listed are asked that way, too, and trusted. Editors without a name cannot be recognised: "+
 		"if one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
 		adapter.Form, adapter.Permission, adapter.Conversation), helpWidth))
@@ -287,6 +288,6 @@ func printSeen(s streams) {
 		fmt.Fprint(s.out, row(columns, name, e.Asked, e.Several, e.Own, e.Dismiss))
 	}
 	for i, n := range notes {
-		fmt.Fprint(s.out, wrap("("+strconv.Itoa(i+1)+") "+n, helpWidth))
+		fmt.Fprint(s.out, helptext.Wrap("("+strconv.Itoa(i+1)+") "+n, helpWidth))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
 )
 
 // flagSet is the flags of a command. Help goes to its output; errors are reported
@@ -98,10 +100,10 @@ func cutArgs(args []string) (own, rest []string) {
 func (f *flagSet) say(err error) string {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return fmt.Sprintf("unknown flag %s%s", dashed(name), didYouMean(name, f.names()))
+		return fmt.Sprintf("unknown flag %s%s", helptext.Dashed(name), didYouMean(name, f.names()))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return dashed(name) + " needs a value"
+		return helptext.Dashed(name) + " needs a value"
 	}
 	for _, what := range []string{"for flag -", "for -"} { // invalid value "x" for flag -name: why
 		if before, after, ok := strings.Cut(text, what); ok {
@@ -116,16 +118,8 @@ func (f *flagSet) say(err error) string {
 }
 
 func (f *flagSet) names() (names []string) {
-	f.VisitAll(func(fl *flag.Flag) { names = append(names, dashed(fl.Name)) })
+	f.VisitAll(func(fl *flag.Flag) { names = append(names, helptext.Dashed(fl.Name)) })
 	return names
-}
-
-// dashed is a flag as people write it.
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
 }
 
 // didYouMean names the candidate that is nearest to a word, if one is near.

@@ -1,17 +1,16 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
 )
 
 const (
-	helpWidth = 80
+	helpWidth = helptext.Width
 	helpName  = 16 // of the column with names of commands
 )
 
@@ -73,7 +72,7 @@ Commands (acp-bridge help COMMAND shows the flags of one):
 	fmt.Fprintf(&b, "More (acp-bridge help TOPIC): %s\n", strings.Join(topicNames, ", "))
 	fs := newFlags(serving().name, streams{})
 	serving().make(fs)
-	fmt.Fprintf(&b, "Flags with an editor (acp-bridge help serve):\n%s", indented(wrap(strings.Join(fs.names(), ", "), helpWidth-2), "  "))
+	fmt.Fprintf(&b, "Flags with an editor (acp-bridge help serve):\n%s", helptext.Indent(helptext.Wrap(strings.Join(fs.names(), ", "), helpWidth-2), "  "))
 	return b.String()
 }
 
@@ -85,23 +84,23 @@ func (c command) help(fs *flagSet) string {
 	for _, args := range c.other {
 		usage("      ", c.synopsis(args, fs))
 	}
-	fmt.Fprintf(&b, "\n%s", wrap(c.about, helpWidth))
+	fmt.Fprintf(&b, "\n%s", helptext.Wrap(c.about, helpWidth))
 	if flags := listFlags(fs); len(flags) > 0 {
 		b.WriteString("\nFLAGS\n")
 		for _, f := range flags {
-			fmt.Fprintf(&b, "  %s\n%s", f.line, indented(wrap(f.what, helpWidth-6), "      "))
+			fmt.Fprintf(&b, "  %s\n%s", f.line, helptext.Indent(helptext.Wrap(f.what, helpWidth-6), "      "))
 		}
 	}
 	b.WriteString("\nEXAMPLES\n")
 	for _, e := range c.examples {
 		if e.what != "" {
-			b.WriteString(indented(wrap("# "+e.what, helpWidth-2), "  "))
+			b.WriteString(helptext.Indent(helptext.Wrap("# "+e.what, helpWidth-2), "  "))
 		}
 		fmt.Fprintf(&b, "  %s\n", e.line)
 	}
 	b.WriteString("\nENVIRONMENT\n")
 	for _, v := range c.variables() {
-		fmt.Fprintf(&b, "  %s\n%s", v.line, indented(wrap(v.what, helpWidth-6), "      "))
+		fmt.Fprintf(&b, "  %s\n%s", v.line, helptext.Indent(helptext.Wrap(v.what, helpWidth-6), "      "))
 	}
 	if len(c.env) == 0 {
 		b.WriteString("  Nothing is read from it.\n")
@@ -137,42 +136,8 @@ func (c command) variables() (list []example) {
 
 // listFlags are the flags with their values, and what they do.
 func listFlags(fs *flagSet) (list []example) {
-	fs.VisitAll(func(f *flag.Flag) {
-		value, usage := flag.UnquoteUsage(f)
-		line := dashed(f.Name)
-		if value != "" {
-			line += " " + strings.ToUpper(value)
-		}
-		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(usage, "default") {
-			usage += " (default: " + strings.ToLower(f.DefValue) + ")"
-		}
-		list = append(list, example{line, clean.Line(strings.ReplaceAll(usage, "\n", " "))})
-	})
-	return list
-}
-
-// wrap breaks a text at blanks, and ends it with a new line.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	column := 0
-	for _, word := range strings.Fields(text) {
-		n := len([]rune(word))
-		switch {
-		case column > 0 && column+1+n > width:
-			b.WriteByte('\n')
-			column = 0
-		case column > 0:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
+	for _, f := range helptext.Flags(fs.FlagSet) {
+		list = append(list, example{f.Line, f.What})
 	}
-	b.WriteByte('\n')
-	return b.String()
-}
-
-// indented puts the lead in front of each line.
-func indented(text, lead string) string {
-	return lead + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+lead) + "\n"
+	return list
 }

@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
+)
 
 // column is the width of a table's column.
 type column int
@@ -11,7 +15,7 @@ func row(columns []column, cells ...string) string {
 	var lines [][]string // by column
 	height := 0
 	for i, c := range columns {
-		lines = append(lines, strings.Split(strings.TrimSuffix(wrap(cells[i], int(c)), "\n"), "\n"))
+		lines = append(lines, strings.Split(strings.TrimSuffix(helptext.Wrap(cells[i], int(c)), "\n"), "\n"))
 		height = max(height, len(lines[i]))
 	}
 	var b strings.Builder

@@ -1,0 +1,65 @@
+// Package helptext lays out the help of our commands.
+package helptext
+
+import (
+	"flag"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Width is that of a terminal.
+const Width = 80
+
+// Flag is one of a command: how it is typed, and what it does.
+type Flag struct{ Line, What string }
+
+// Flags are those of a set, with their values and defaults.
+func Flags(fs *flag.FlagSet) (list []Flag) {
+	fs.VisitAll(func(f *flag.Flag) {
+		value, usage := flag.UnquoteUsage(f)
+		line := Dashed(f.Name)
+		if value != "" {
+			line += " " + strings.ToUpper(value)
+		}
+		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(usage, "default") {
+			usage += " (default: " + strings.ToLower(f.DefValue) + ")"
+		}
+		list = append(list, Flag{line, clean.Line(strings.ReplaceAll(usage, "\n", " "))})
+	})
+	return list
+}
+
+// Dashed is a flag as people write it.
+func Dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// Wrap breaks a text at blanks, and ends it with a new line.
+func Wrap(text string, width int) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		switch {
+		case column > 0 && column+1+n > width:
+			b.WriteByte('\n')
+			column = 0
+		case column > 0:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// Indent puts the lead in front of each line.
+func Indent(text, lead string) string {
+	return lead + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+lead) + "\n"
+}

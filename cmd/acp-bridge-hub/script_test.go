@@ -2,17 +2,17 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
 )
 
 func TestScripts(t *testing.T) {
@@ -22,26 +22,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "hub": background, "post": post},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits.Command, "hub": background, "post": post},
 	})
-}
-
-// exits runs a command and checks its exit code: exits 2 acp-bridge-hub nonsense
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND [ARGS...]")
-	}
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
-	if want, err := strconv.Atoi(args[0]); err != nil || got != want {
-		ts.Fatalf("exit code %d, want %s", got, args[0])
-	}
 }
 
 // background starts a hub and waits until it listens: hub DATA [FLAGS...]

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
 )
 
 // asBridge makes the test binary be acp-bridge, noRoom one that cannot make
@@ -64,26 +63,8 @@ func TestScripts(t *testing.T) {
 			env.Values[scriptHubKey{}] = &scriptHub{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replace": replace, "hub": hubInScript},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits.Command, "replace": replace, "hub": hubInScript},
 	})
-}
-
-// exits runs a command and checks its exit code: exits 4 acp-bridge ask call.json
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND [ARGS...]")
-	}
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
-	if want := args[0]; strconv.Itoa(got) != want {
-		ts.Fatalf("exit code %d, want %s", got, want)
-	}
 }
 
 // replace edits a file as a person would: replace OLD NEW COUNT FILE

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,6 +29,49 @@ func TestOperate(t *testing.T) {
 		_, err := parse(words, io.Discard)
 		require.NoError(t, err, line[0])
 	}
+}
+
+// Operators get the NATS that the tests run with.
+func TestOperateNamesOurNATS(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	require.NoError(t, err)
+	named := regexp.MustCompile(`nats-server/v2@(v\S+)`).FindStringSubmatch(operate)
+	require.NotNil(t, named)
+	require.Contains(t, string(mod), "github.com/nats-io/nats-server/v2 "+named[1]+"\n")
+}
+
+// A hub whose log others read prints no link that logs in. The unit and the
+// container are such hubs.
+func TestNoLink(t *testing.T) {
+	starts := func(flags ...string) string {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		r, w := io.Pipe()
+		args := append([]string{"--data", t.TempDir(), "--listen", "127.0.0.1:0"}, flags...)
+		go func() {
+			code := run(ctx, args, io.Discard, w)
+			w.CloseWithError(fmt.Errorf("exit code %d", code))
+		}()
+		var said strings.Builder
+		lines := bufio.NewReader(r)
+		for {
+			line, err := lines.ReadString('\n')
+			said.WriteString(line)
+			if err != nil {
+				require.EqualError(t, err, "exit code 0")
+				return said.String()
+			}
+			if strings.HasPrefix(line, "The hub listens on ") {
+				stop()
+			}
+		}
+	}
+	require.Contains(t, starts(), "/login?code=")
+	require.NotContains(t, starts("--no-link"), "login")
+	require.Regexp(t, `(?m)^  ExecStart=.* --no-link `, operate)
+	image, err := os.ReadFile("Containerfile")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^ENTRYPOINT .*"--no-link"`, string(image))
 }
 
 // The help fits 80 columns, and flags have two dashes there and in errors.

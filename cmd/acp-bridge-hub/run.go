@@ -54,7 +54,7 @@ type options struct {
 	notify                  []notice
 	notifyText              bool
 	keep                    time.Duration
-	verbose                 bool
+	verbose, noLink         bool
 	// Of the other commands.
 	device, can string
 	json        bool
@@ -125,6 +125,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept, a `time` such as 720h")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
+	fs.BoolVar(&o.noLink, "no-link", false, "print no link that logs a browser in: others may read the log")
 	fs.BoolVar(&o.json, "json", false, "with status: as JSON")
 	fs.StringVar(&o.device, "device", "owner", "with login: the `name` of the device that logs in")
 	fs.StringVar(&o.can, "can", "answer", "with device add: `what` it may do, answer, ask, measure or admin")

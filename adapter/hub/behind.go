@@ -67,11 +67,12 @@ func (b *Board) catchUps() {
 // enough if something was skipped on the way. The store has the last value of a
 // key only: of a question that was asked before the mark and answered after it,
 // the answer comes next, and until then the question seems not to be there. What
-// was skipped comes before a mark that is written later.
+// was skipped comes before a mark that is written later, unless it is skipped once
+// more, which happens to a record no more often than it is written.
 func (b *Board) catchUp() error {
 	ctx, cancel := context.WithTimeout(b.own, writeTime)
 	defer cancel()
-	for {
+	for range mostWrites {
 		b.mu.Lock()
 		skipped := b.skipped
 		b.mu.Unlock()
@@ -90,7 +91,12 @@ func (b *Board) catchUp() error {
 			return nil
 		}
 	}
+	return nil
 }
+
+// mostWrites is more than how often a record is written: it is asked, settled,
+// delivered, consumed, and forgotten.
+const mostWrites = 6
 
 // reach waits until the board has seen a revision.
 func (b *Board) reach(ctx context.Context, revision uint64) error {

@@ -14,7 +14,7 @@ import (
 // In CI everything is broken once. The long form:
 //
 //	go test ./cmd/acp-bridge-hub -run TestFaultsOfACluster -v -timeout 60m \
-//		-faults.rounds 10 -faults.hubs 3 -faults.agents 200 -faults.questions 100000
+//		-faults.rounds 10 -faults.kills 30 -faults.hubs 3 -faults.agents 200 -faults.questions 100000
 var (
 	faultRounds    = flag.Int("faults.rounds", 0, "how often everything is broken that can be (0: TestFaultsOfACluster is skipped)")
 	faultHubs      = flag.Int("faults.hubs", 2, "how many hubs there are")

@@ -102,12 +102,21 @@ func (f *fleet) observe(servers string) {
 	}, hangs, 100*time.Millisecond)
 }
 
-// isWhole waits until every server has everything. One that was away has not, and
-// if the next one is lost before it has, that is more than the cluster can bear.
+// isWhole waits until every server has what one of them has now. One that was away
+// has not, and if the next one is lost before it has, that is more than the cluster
+// can bear.
 func (f *fleet) isWhole() {
 	f.t.Helper()
+	most := uint64(0)
+	for _, n := range f.nodes {
+		last, _ := n.last(f.client)
+		most = max(most, last)
+	}
 	require.Eventually(f.t, func() bool {
-		return !slices.ContainsFunc(f.nodes, func(n *node) bool { return !n.isWhole(f.client) })
+		return !slices.ContainsFunc(f.nodes, func(n *node) bool {
+			last, ok := n.last(f.client)
+			return !ok || last < most
+		})
 	}, hangs, 50*time.Millisecond)
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/netfault"
 )
@@ -148,14 +149,22 @@ func (n *node) start() {
 	}
 }
 
-// isWhole reports whether the server has all that the others have.
-func (n *node) isWhole(c *http.Client) bool {
-	reply, err := c.Get(n.monitor + "/healthz")
-	if err != nil {
-		return false
+// last is the revision up to which the server has the questions. It is not ok if
+// there is something that it knows to be missing.
+func (n *node) last(c *http.Client) (revision uint64, ok bool) {
+	for _, path := range []string{"/healthz", "/jsz?streams=true"} {
+		reply, err := c.Get(n.monitor + path)
+		if err != nil {
+			return 0, false
+		}
+		data, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if err != nil || reply.StatusCode != http.StatusOK {
+			return 0, false
+		}
+		revision = gjson.GetBytes(data, `account_details.0.stream_detail.#(name=="KV_questions").state.last_seq`).Uint()
 	}
-	defer reply.Body.Close()
-	return reply.StatusCode == http.StatusOK
+	return revision, revision > 0
 }
 
 // end ends the process with a signal, and waits for it.

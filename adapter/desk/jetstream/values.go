@@ -145,9 +145,9 @@ func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
 
 // Mark writes a mark and returns its revision: whoever has seen it has seen all
 // that anybody wrote before. A mark is no value, and one takes the place of
-// another of this process. To ask for the last revision instead is not enough: a server that was
-// cut off may believe for seconds that it still leads. Where servers are
-// elsewhere, Mark tries until ctx ends.
+// another of this process. To ask for the last revision instead is not enough: a
+// server that was cut off may believe for seconds that it still leads. Where
+// servers are elsewhere, Mark tries until ctx ends.
 func (s *Store) Mark(ctx context.Context) (uint64, error) {
 	mark := nats.NewMsg(s.subjectOf(s.mark))
 	mark.Header.Set("KV-Operation", "DEL")

@@ -109,7 +109,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.StringVar(&o.nats, "nats", "", "`URL[,URL…]` of NATS servers with JetStream, which several hubs may share (default: one inside)")
 	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it, as NATS makes them, or one line USER:PASSWORD")
 	fs.StringVar(&o.bucket, "bucket", "questions", "`name` of the bucket for questions there; NAME-access has devices and logins")
-	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question, a `number`")
+	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question at least, a `number`")
 	fs.Func("allow-host", "`name` by which browsers may call the hub; may be repeated", func(v string) error {
 		o.hosts = append(o.hosts, v)
 		return nil

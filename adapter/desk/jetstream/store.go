@@ -39,7 +39,7 @@ type Options struct {
 	// them, used in place of an embedded one. Creds is a file with credentials as
 	// NATS makes them or with one line USER:PASSWORD, or empty.
 	URL, Creds string
-	// Replicas is how many servers of a cluster keep each value; 0 is 1.
+	// Replicas is how many servers of a cluster keep each value at least; 0 is 1.
 	Replicas int
 	// Bucket is the name of the key-value bucket; empty is "questions".
 	Bucket string
@@ -153,6 +153,9 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		if err == nil {
 			s.most = max(int(status.Config().MaxValueSize), 0)
 			s.batches.Store(s.allowBatches(ctx, made || !s.shared))
+			if s.replicas > 1 && !made {
+				s.raise(ctx)
+			}
 			break
 		}
 		if ctx.Err() != nil || !s.shared || !soon(err) || time.Since(begin) > readyTime {

@@ -132,24 +132,38 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 		reply(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
 		return
 	}
+	if r.Context().Err() != nil {
+		return // nobody is there to get it
+	}
+	if a.Asker == "" {
+		if err := s.delivered(r, rec); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
 	if wait == 0 {
 		reply(w, http.StatusAccepted, questionOf(rec))
 		return
 	}
-	if r.Context().Err() != nil {
-		return // nobody is there to get it
+	if replyResult(w, rec) == nil && a.Asker != "" {
+		_ = s.delivered(r, rec) // it asks again, and is known
 	}
+}
+
+// replyResult writes the result of a call in its dialect, and returns when the
+// asker has it all.
+func replyResult(w http.ResponseWriter, rec *hub.Record) error {
 	result := resultOf(rec)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if json.Valid(result.Body) {
 		w.Header().Set("Content-Type", "application/json")
 	}
 	w.Header().Set("Acp-Bridge-Outcome", rec.End.Outcome)
-	// The asker has it all before its receipt is written.
 	w.Header().Set("Content-Length", strconv.Itoa(len(result.Body)))
-	if err := send(w, result.Body); err == nil && http.NewResponseController(w).Flush() == nil {
-		s.delivered(r.Context(), rec)
+	if err := send(w, result.Body); err != nil {
+		return err
 	}
+	return http.NewResponseController(w).Flush()
 }
 
 // readAsking reads a call in any dialect, or in our own.
@@ -243,10 +257,14 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 			return
 		}
 	}
-	reply(w, http.StatusOK, questionOf(rec))
-	if !rec.Open() && d.Can == CanAsk && http.NewResponseController(w).Flush() == nil {
-		s.delivered(r.Context(), rec)
+	asks := d.Can != CanAnswer && r.Method == http.MethodGet // others only look
+	if !rec.Open() && asks {
+		if err := s.delivered(r, rec); err != nil {
+			s.failed(w, err)
+			return
+		}
 	}
+	reply(w, http.StatusOK, questionOf(rec))
 }
 
 // askedLast returns what was asked last under the id of a record. If that is
@@ -277,10 +295,16 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 	return rec, device.Err() == nil
 }
 
-func (s *Server) delivered(ctx context.Context, rec *hub.Record) {
-	if _, err := s.board.Delivered(ctx, rec.Ref()); err != nil {
+// delivered notes that whoever asks has the outcome: what is asked in the same words
+// after that is another question. An asker with a name is known by that, and this is
+// noted once it has the outcome. One without could ask the next question before it
+// is noted, and would get this outcome for it: there it is noted first.
+func (s *Server) delivered(r *http.Request, rec *hub.Record) error {
+	_, err := s.board.Delivered(r.Context(), rec.Ref())
+	if err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)
 	}
+	return err
 }
 
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -237,6 +238,83 @@ func TestTheSameCallIsTheSameQuestion(t *testing.T) {
 	// has it, the same words are a new question.
 	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=1s", bare), `"Go on?":"Yes"`)
 	require.NotEqual(t, first, id(s.expect(202, "POST", "/conversations/c1/ask?wait=1ms", bare)))
+}
+
+// An answer that the agent has, however it got it, is no answer to what it asks
+// next in the same words.
+func TestTheSameWordsAfterTheAnswer(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	bot, err := s.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	for n, asker := range []string{token, bot} {
+		for name, get := range map[string]func(path string){
+			"asked again": func(path string) {
+				require.Contains(t, s.expect(202, "POST", path+"/ask", database, "Authorization", "Bearer "+asker), `"outcome":"answered"`)
+			},
+			"asked again, with time": func(path string) {
+				s.expect(200, "POST", path+"/ask?wait=1m", database, "Authorization", "Bearer "+asker)
+			},
+			"polled": func(path string) {
+				require.Contains(t, s.expect(200, "GET", path+"/questions/toolu_1?wait=1m", "", "Authorization", "Bearer "+asker), `"outcome":"answered"`)
+			},
+		} {
+			path := fmt.Sprintf("/conversations/%s-%d", strings.ReplaceAll(name, " ", "-"), n)
+			s.expect(202, "POST", path+"/ask", database, "Authorization", "Bearer "+asker)
+			s.expect(200, "POST", path+"/respond", `{"answers":{"Which database?":"SQLite"}}`)
+			// Neither who looks nor who asks for the headers alone has it for the agent.
+			s.expect(200, "GET", path+"/questions/toolu_1", "", "Authorization", "Bearer "+phone)
+			s.expect(200, "HEAD", path+"/questions/toolu_1", "", "Authorization", "Bearer "+asker)
+			require.Contains(t, s.expect(200, "GET", path+"/questions/toolu_1", "", "Authorization", "Bearer "+phone), `"receipt":"accepted"`)
+			get(path)
+			require.Eventually(t, func() bool {
+				return strings.Contains(s.expect(200, "GET", path+"/questions/toolu_1", "", "Authorization", "Bearer "+phone), `"receipt":"delivered"`)
+			}, patience, time.Millisecond)
+			next := s.expect(202, "POST", path+"/ask", strings.ReplaceAll(database, "toolu_1", "toolu_2"), "Authorization", "Bearer "+asker)
+			require.Contains(t, next, `"awaiting_user_response"`, name)
+			require.Contains(t, next, `"question":"toolu_2"`, name)
+		}
+	}
+}
+
+// atFirst calls f before the first byte of a body is written.
+type atFirst struct {
+	*httptest.ResponseRecorder
+	f func()
+}
+
+func (w *atFirst) Write(p []byte) (int, error) {
+	if w.Body.Len() == 0 {
+		w.f()
+	}
+	return w.ResponseRecorder.Write(p)
+}
+
+// An asker without a name may ask the next question as soon as it has the answer,
+// in the same words and at any hub: by then the answer is used up.
+func TestAnswerIsUsedUpBeforeItIsThere(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	for i, at := range []struct{ method, path, body string }{
+		{"POST", "/ask?wait=1m", database}, {"POST", "/ask", database}, {"GET", "/questions/toolu_1", ""},
+	} {
+		conversation := fmt.Sprint("c", i)
+		s.expect(202, "POST", "/conversations/"+conversation+"/ask", database)
+		s.expect(200, "POST", "/conversations/"+conversation+"/respond", `{"answers":{"Which database?":"SQLite"}}`)
+		looked := false
+		w := &atFirst{httptest.NewRecorder(), func() {
+			r, err := s.board.Find(conversation, "toolu_1")
+			require.NoError(t, err)
+			require.Equal(t, "delivered", r.End.Receipt())
+			looked = true
+		}}
+		req := httptest.NewRequestWithContext(t.Context(), at.method, "http://localhost/conversations/"+conversation+at.path, strings.NewReader(at.body))
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		s.server.ServeHTTP(w, req)
+		require.Contains(t, w.Body.String(), "SQLite")
+		require.True(t, looked)
+	}
 }
 
 func (s *site) stream(path string, headers ...string) (next func() (event, bool), stop func()) {

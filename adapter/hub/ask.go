@@ -141,7 +141,7 @@ type matched struct {
 	generation int
 	asked      time.Time
 	foreign    bool // another device waits under the same id
-	unsure     bool // it is settled, and another hub may know that it was consumed
+	unsure     bool // another hub may know better, see [Board.mayDiffer]
 }
 
 // match finds the record that is the same question. Whoever asks is its asker
@@ -177,11 +177,22 @@ func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
 	if m.known == nil {
 		m.known = same
 	}
-	m.unsure = m.known != nil && !m.known.Open() && !caughtUp
+	m.unsure = !caughtUp && b.mayDiffer(m.known, r)
 	if m.known != nil && !m.foreign && !m.unsure {
 		b.join(m.known, r)
 	}
 	return m
+}
+
+// mayDiffer reports whether another hub may know better that a record is the same
+// question as a call: that its outcome was used since, or, of a call without an id,
+// that it was asked already. Whoever waits under its own id comes again and again,
+// and is the one that would know. mu is held.
+func (b *Board) mayDiffer(known, r *Record) bool {
+	if known == nil {
+		return r.ID == ""
+	}
+	return !known.Open() || known.ID != r.ID || r.Asker != "" && r.Asker != b.asker(known)
 }
 
 // sameElsewhere reports whether a call asks what was asked under another id:

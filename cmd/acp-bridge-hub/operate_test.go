@@ -20,7 +20,7 @@ func TestOperate(t *testing.T) {
 	var out, help bytes.Buffer
 	require.Equal(t, exitOK, run(t.Context(), []string{"help", "operate"}, &out, io.Discard))
 	require.Equal(t, exitOK, run(t.Context(), []string{"--help"}, &help, io.Discard))
-	known := help.String() + " --hub --hub-token-file --name --stop-timeout "
+	known := help.String() + " --hub --hub-token-file --name --restart --stop-timeout "
 	for _, flag := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(out.String(), -1) {
 		require.Contains(t, known, " "+flag, flag)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -78,7 +79,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			made.ID = "q_" + rand.Text()[:16]
 		}
 		made.Call.ID = made.ID
-		made.key, made.Asked = keyOf(made.talk(), made.ID, found.generation), found.asked
+		made.key, made.Asked = keyOf(r.talk(), r.named(), found.generation), found.asked
 		if found.replaced != nil {
 			if err := b.fits(&made, nil, len(made.encode())); err != nil {
 				return nil, err // and the one that is open stays
@@ -98,9 +99,17 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	}
 }
 
-// turn waits until nobody else asks the same in the same conversation: what the
-// first one asks is then known to the next. It does so for one hub; of several
-// that share a store, two may keep a question without an id each.
+// named is the name by which hubs agree on who is first to ask a call: its id, or
+// without one what it asks.
+func (r *Record) named() string {
+	if r.ID != "" {
+		return r.ID
+	}
+	return "\x00" + r.hash
+}
+
+// turn waits until nobody else asks the same in the same conversation at this hub:
+// what the first one asks is then known to the next, whatever its id.
 func (b *Board) turn(ctx context.Context, r *Record) (done func(), err error) {
 	same := sameAsking{r.talk(), r.hash}
 	for {
@@ -136,7 +145,7 @@ type sameAsking struct {
 type matched struct {
 	known    *Record // the same question
 	replaced *Record // open under the same id, with other questions
-	// generation is free under the call's id, and asked is when it is asked:
+	// generation is free under the call's name, and asked is when it is asked:
 	// after all others of the conversation, also when the clock was set back.
 	generation int
 	asked      time.Time
@@ -151,12 +160,13 @@ func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
 	defer b.mu.Unlock()
 	m.asked = time.Now().Round(0)
 	var same *Record
+	place := placeOf(r.talk(), r.named())
 	for _, o := range b.talks[r.talk()] { // the newest last
 		if !m.asked.After(o.Asked) {
 			m.asked = o.Asked.Add(1)
 		}
 		sameID := r.ID != "" && o.ID == r.ID
-		if sameID {
+		if sameID || r.ID == "" && strings.HasPrefix(o.key, place) {
 			m.generation = max(m.generation, o.generation()+1)
 		}
 		switch {

@@ -72,14 +72,15 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 	}
 }
 
-// twoBoards are those of two hubs on one server.
-func twoBoards(t *testing.T) (boards []*hub.Board) {
-	t.Helper()
+// What one hub has told, another one knows: the answer may come in there, and so
+// may what the agent says of it.
+func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
 	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
 	require.NoError(t, err)
 	n.Start()
 	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
 	require.True(t, n.ReadyForConnections(time.Minute))
+	var boards []*hub.Board
 	for range 2 {
 		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: n.ClientURL()})
 		require.NoError(t, err)
@@ -89,18 +90,11 @@ func twoBoards(t *testing.T) (boards []*hub.Board) {
 		t.Cleanup(b.Close)
 		boards = append(boards, b)
 	}
-	return boards
-}
-
-// What one hub has told, another one knows: the answer may come in there, and so
-// may what the agent says of it.
-func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
-	boards := twoBoards(t)
 	for i := range 200 {
 		one, two := boards[i%2], boards[(i+1)%2]
 		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
 		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
-		_, err := one.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
+		_, err = one.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
 		require.NoError(t, err)
 		_, err = two.Answer(t.Context(), ref, words, "me")
 		require.NoError(t, err)
@@ -111,37 +105,5 @@ func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
 		require.NoError(t, err)
 		_, err = one.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Cancelled}, "")
 		require.NoError(t, err)
-	}
-}
-
-// What an agent asks in the words of before is another question once it has the
-// answer, at every hub: none takes it for what it has not seen the end of.
-func TestTheSameWordsAtAnotherHub(t *testing.T) {
-	boards := twoBoards(t)
-	for _, id := range []string{"", "with"} {
-		for i := range 100 {
-			one, two := boards[i%2], boards[(i+1)%2]
-			next := func(n int) hub.Asking {
-				a := asking(fmt.Sprint("words", id, i), "", "Go?")
-				if id != "" {
-					a.Call.ID = fmt.Sprint(id, n)
-				}
-				return a
-			}
-			first, err := one.Ask(t.Context(), next(1))
-			require.NoError(t, err)
-			same, err := two.Ask(t.Context(), next(1))
-			require.NoError(t, err)
-			require.Equal(t, first.Key(), same.Key(), "who asks again elsewhere asks the same")
-			words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
-			_, err = one.Answer(t.Context(), first.Ref(), words, "me")
-			require.NoError(t, err)
-			_, err = one.Delivered(t.Context(), first.Ref())
-			require.NoError(t, err)
-			second, err := two.Ask(t.Context(), next(2))
-			require.NoError(t, err)
-			require.NotEqual(t, first.Key(), second.Key())
-			require.True(t, second.Open())
-		}
 	}
 }

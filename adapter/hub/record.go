@@ -212,8 +212,14 @@ func (r *Record) fingerprint() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// keyOf is where a record is kept. Ids may be anything; a key is not.
-func keyOf(t talk, id string, generation int) string {
+// keyOf is where a record is kept: its generation at the place of its name.
+func keyOf(t talk, name string, generation int) string {
+	return placeOf(t, name) + strconv.Itoa(generation)
+}
+
+// placeOf is how the keys of all records with a name begin. Names may be anything; a
+// key is not.
+func placeOf(t talk, name string) string {
 	short := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
 		return hex.EncodeToString(sum[:16])
@@ -222,7 +228,7 @@ func keyOf(t talk, id string, generation int) string {
 	if t.group != "" {
 		group = "g" + short(t.group) + "."
 	}
-	return fmt.Sprintf("%s%s.%s.%d", group, short(t.conversation), short(id), generation)
+	return group + short(t.conversation) + "." + short(name) + "."
 }
 
 // generation counts the records before this one under its id.

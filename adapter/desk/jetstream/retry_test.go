@@ -80,6 +80,44 @@ func TestAWriteWhoseReplyIsLost(t *testing.T) {
 	require.ErrorIs(t, <-done, jetstream.ErrConflict)
 }
 
+// The same words of somebody else are a conflict: only who is unsure whether an
+// attempt was made looks for its own.
+func TestTheSameWordsOfAnother(t *testing.T) {
+	url, _ := elsewhere(t)
+	one, two := openAt(t, url), openAt(t, url)
+	first, err := one.Create(t.Context(), "a", []byte("over"))
+	require.NoError(t, err)
+	_, err = two.Create(t.Context(), "a", []byte("over"))
+	require.ErrorIs(t, err, jetstream.ErrConflict)
+	_, err = one.Update(t.Context(), "a", []byte("again"), first)
+	require.NoError(t, err)
+	_, err = two.Update(t.Context(), "a", []byte("again"), first)
+	require.ErrorIs(t, err, jetstream.ErrConflict)
+}
+
+// A bucket that an operator made stays as it is.
+func TestABucketOfAnOperator(t *testing.T) {
+	url, _ := elsewhere(t)
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	js, err := conn.JetStream()
+	require.NoError(t, err)
+	_, err = js.CreateKeyValue(&nats.KeyValueConfig{Bucket: "questions"})
+	require.NoError(t, err)
+	before, err := js.StreamInfo("KV_questions")
+	require.NoError(t, err)
+	s := openAt(t, url)
+	_, err = s.Create(t.Context(), "a", []byte("1"))
+	require.NoError(t, err)
+	reply, err := conn.Request("$JS.API.STREAM.INFO.KV_questions", nil, time.Minute)
+	require.NoError(t, err)
+	require.NotContains(t, string(reply.Data), "allow_atomic")
+	after, err := js.StreamInfo("KV_questions")
+	require.NoError(t, err)
+	require.Equal(t, before.Config, after.Config)
+}
+
 // A batch whose reply got lost was made all the same, and each of its writes is
 // told so.
 func TestABatchWhoseReplyIsLost(t *testing.T) {

@@ -100,6 +100,9 @@ func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
 		require.NoError(t, err)
 		_, err = one.Consumed(t.Context(), ref)
 		require.NoError(t, err)
+		done, err := two.ForgetBy(t.Context(), "me", everything)
+		require.NoError(t, err)
+		require.Equal(t, hub.Forgotten{Answers: 1}, done)
 		// The answer was consumed: the same again is another question.
 		_, err = two.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
 		require.NoError(t, err)

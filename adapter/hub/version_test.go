@@ -67,6 +67,16 @@ func TestOlderAndNewerHub(t *testing.T) {
 	kept(e.Value)
 	require.Equal(t, "wax", gjson.GetBytes(e.Value, "end.seal").String())
 	require.True(t, gjson.GetBytes(e.Value, "end.consumed").Exists())
+	// What is forgotten may be in the newer one's notes, and an even older hub must
+	// not take the rest for an answer.
+	done, err := b.ForgetBy(t.Context(), "phone", everything)
+	require.NoError(t, err)
+	require.Equal(t, hub.Forgotten{Answers: 1}, done)
+	e, err = store.Get(t.Context(), "a.b.0")
+	require.NoError(t, err)
+	require.False(t, gjson.GetBytes(e.Value, "end.seal").Exists())
+	require.EqualValues(t, 2, gjson.GetBytes(e.Value, "version").Int())
+	require.Equal(t, "calm", gjson.GetBytes(e.Value, "mood").String())
 	e, err = store.Get(t.Context(), "a.c.0")
 	require.NoError(t, err)
 	require.Equal(t, jetstream.Entry{Key: "a.c.0", Value: []byte(newest), Revision: left}, e)

@@ -24,4 +24,7 @@ func TestPace(t *testing.T) {
 	require.Equal(t, 1000, tell(1000, 100*time.Microsecond), "it goes on")
 	now = now.Add(time.Minute)
 	require.Zero(t, tell(1000, time.Millisecond), "later")
+	now = now.Add(time.Minute)
+	require.Zero(t, tell(most, 0), "not yet")
+	require.Equal(t, 1, tell(1, 0), "many at one moment")
 }

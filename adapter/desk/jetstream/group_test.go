@@ -216,6 +216,11 @@ func TestABatchIsBounded(t *testing.T) {
 	g.queue = g.queue[:1]
 	g.queue[0].value = make([]byte, 2*mostBytes)
 	require.Equal(t, 1, g.next())
+	for range mostJoined {
+		g.queue = append(g.queue, &joined{})
+	}
+	g.queue[0].value = nil
+	require.Equal(t, mostJoined, g.next())
 	g.queue = nil
 	require.Zero(t, g.next())
 }

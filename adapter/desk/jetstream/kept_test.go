@@ -69,3 +69,21 @@ func TestAChangeIsToldOnce(t *testing.T) {
 	}
 	require.Equal(t, []uint64{3, 4}, told)
 }
+
+// A reply that counts less than was sent is no success.
+func TestAReplyToHalfABatch(t *testing.T) {
+	s := openEmbedded(t)
+	require.NoError(t, s.js.DeleteStream(t.Context(), s.stream()))
+	sub, err := s.conn.Subscribe(s.subjectOf(">"), func(m *nats.Msg) { // in its place
+		if m.Reply != "" {
+			_ = m.Respond([]byte(`{"stream":"KV_questions","seq":9,"batch":"x","count":1}`)) // or the test sees nothing
+		}
+	})
+	require.NoError(t, err)
+	defer func() { _ = sub.Unsubscribe() }()
+	_, err = s.publish([]*joined{{key: "a"}, {key: "b"}})
+	require.ErrorContains(t, err, "expected 2 writes, got 1")
+	first, err := s.publish([]*joined{{key: "a"}})
+	require.NoError(t, err)
+	require.EqualValues(t, 9, first)
+}

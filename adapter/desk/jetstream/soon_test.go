@@ -17,6 +17,7 @@ func TestSoon(t *testing.T) {
 		&jetstream.APIError{Code: 404, ErrorCode: 10059, Description: "stream not found"},
 		&jetstream.APIError{Code: 503, ErrorCode: 10008, Description: "JetStream system temporarily unavailable"},
 		nats.ErrNoResponders, jetstream.ErrBucketExists,
+		errors.Join(jetstream.ErrBucketExists, &jetstream.APIError{Code: 400, ErrorCode: 10058, Description: "stream name already in use"}),
 	} {
 		require.True(t, soon(fmt.Errorf("bucket: %w", err)), err)
 	}

@@ -189,7 +189,9 @@ const startPause = 250 * time.Millisecond
 
 // soon reports whether a bucket that cannot be opened may be there in a moment: of
 // one that another process makes just now, a server of a cluster may know no stream.
-func soon(err error) bool { return passes(err) || errors.Is(err, jetstream.ErrStreamNotFound) }
+func soon(err error) bool {
+	return passes(err) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketExists)
+}
 
 // passes reports whether what a server says may be another thing in a moment: a
 // cluster has no leader yet, or somebody else makes the bucket just now.

@@ -176,14 +176,15 @@ func announce(o options, address string, access *web.Access, errOut io.Writer) e
 	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(said), 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(errOut, "The hub listens on %s\n", address)
-	if !o.noLink {
+	link := ""
+	if !o.noLink { // it is kept before anything is said: then the hub serves at once
 		code, err := access.Code(web.Owner)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(errOut, "To see what waits, open this link once, within 15 minutes:\n  %s\n", loginLink(shown(o, address), code))
+		link = fmt.Sprintf("To see what waits, open this link once, within 15 minutes:\n  %s\n", loginLink(shown(o, address), code))
 	}
+	fmt.Fprintf(errOut, "The hub listens on %s\n%s", address, link)
 	host, _, _ := net.SplitHostPort(o.listen)
 	if ip := net.ParseIP(host); o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		fmt.Fprintln(errOut, "Others on the network can read what is sent: use --tls-cert and --tls-key, or a tunnel.")

@@ -40,6 +40,8 @@ type fleetResult struct {
 	toAgent  []time.Duration
 	idle     time.Duration // CPU a second while all wait
 	cpu      time.Duration // for a question
+	stolen   float64       // of all CPU time, by what else the host does
+	disk     []time.Duration
 }
 
 // parseFleet reads the flags of fleet. sizes are how many agents there are.
@@ -158,12 +160,17 @@ func printFleet(out io.Writer, results []fleetResult) error {
 		return number(float64(r.waiting-r.alone) / 1000 / float64(r.options.agents))
 	})
 	row("memory after, MB", func(r fleetResult) string { return number(mb(r.after)) })
+	row("the disk keeps a write, p50 / p99, ms", times(func(r fleetResult) []time.Duration { return r.disk }))
+	row("CPU that the host took away, %", func(r fleetResult) string { return number(100 * r.stolen) })
 	return tw.Flush()
 }
 
 // measureFleet starts a hub, has all agents ask, and then people answer.
 func measureFleet(ctx context.Context, data, program, name string, o fleetOptions) (r fleetResult, err error) {
 	r = fleetResult{hub: name, options: o}
+	if r.disk, err = diskTimes(filepath.Dir(data)); err != nil {
+		return r, err
+	}
 	hub, err := startHub(ctx, data, program, name)
 	if err != nil {
 		return r, err
@@ -224,6 +231,10 @@ func (r *fleetResult) work(ctx context.Context, c *crowd, pid int) error {
 	if err != nil {
 		return err
 	}
+	stolen, all, err := hostTime()
+	if err != nil {
+		return err
+	}
 	c.counted.Store(true)
 	begin := time.Now()
 	n, err := c.answer(ctx, r.options.rate, r.options.period)
@@ -240,6 +251,11 @@ func (r *fleetResult) work(ctx context.Context, c *crowd, pid int) error {
 		return err
 	}
 	r.answered, r.cpu = float64(n)/took.Seconds(), (spent-before)/time.Duration(max(n, 1))
+	if stolenBy, allBy, err := hostTime(); err != nil {
+		return err
+	} else if allBy > all {
+		r.stolen = float64(stolenBy-stolen) / float64(allBy-all)
+	}
 	r.after, err = resident(pid)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,6 +32,52 @@ func cpuTime(pid int) (time.Duration, error) {
 		sum += time.Duration(n)
 	}
 	return sum, nil
+}
+
+// hostTime is how much CPU time of the machine was spent since it started, and how
+// much of that its host gave to others.
+func hostTime() (stolen, all int64, err error) {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, 0, fmt.Errorf("/proc/stat: expected the times of all CPUs, got %q", line)
+	}
+	for i, field := range fields[1:9] { // what follows is part of these
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		if all += n; i == 7 {
+			stolen = n
+		}
+	}
+	return stolen, all, nil
+}
+
+// diskTimes is how long the disk takes to keep a small write, some times.
+func diskTimes(dir string) (times []time.Duration, err error) {
+	f, err := os.CreateTemp(dir, "disk-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	value := make([]byte, 1000)
+	for range 200 {
+		begin := time.Now()
+		if _, err := f.Write(value); err != nil {
+			return nil, err
+		}
+		if err := f.Sync(); err != nil {
+			return nil, err
+		}
+		times = append(times, time.Since(begin))
+	}
+	return times, nil
 }
 
 // resident is the process's resident memory in bytes: its own and the pages of

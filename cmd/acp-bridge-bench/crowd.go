@@ -125,8 +125,13 @@ func (c *crowd) read(in io.Reader) error {
 	}
 }
 
+// saw notes a question. The end of one has the state of its conversation, in which
+// the next one may wait already: that has an event of its own.
 func (c *crowd) saw(event []byte, now int64) {
 	question := member(event, `"question":"`)
+	if question != member(event, `"tool_use_id":"`) {
+		return
+	}
 	agent, err := strconv.Atoi(strings.TrimPrefix(member(event, `"conversation":"`), "agent-"))
 	if err != nil || !strings.HasPrefix(question, "q") {
 		return
@@ -147,6 +152,8 @@ func (c *crowd) saw(event []byte, now int64) {
 
 // arrived waits until so many answers have reached their agents.
 func (c *crowd) arrived(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, stepLimit)
+	defer cancel()
 	for {
 		c.mu.Lock()
 		got := c.delivered

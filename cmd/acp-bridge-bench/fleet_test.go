@@ -46,9 +46,10 @@ func TestFleetUsage(t *testing.T) {
 // What a stream says is read whatever pieces it comes in.
 func TestSightings(t *testing.T) {
 	events := "retry: 1000\n\n" +
-		`id: 3` + "\n" + `data: {"conversation":"agent-1","question":"q0","type":"awaiting_user_response","revision":3}` + "\n\n" +
+		`id: 3` + "\n" + `data: {"conversation":"agent-1","question":"q0","type":"awaiting_user_response","tool_use_id":"q0","revision":3}` + "\n\n" +
 		`id: 4` + "\n" + `data: {"conversation":"agent-1","question":"q0","type":"working"}` + "\n\n" +
-		`id: 5` + "\n" + `data: {"conversation":"agent-0","question":"q1","type":"awaiting_user_response","revision":5}` + "\n\n"
+		`id: 4` + "\n" + `data: {"conversation":"agent-0","question":"q0","type":"awaiting_user_response","tool_use_id":"q1","revision":5,"outcome":"answered"}` + "\n\n" +
+		`id: 5` + "\n" + `data: {"conversation":"agent-0","question":"q1","type":"awaiting_user_response","tool_use_id":"q1","revision":5}` + "\n\n"
 	for size := 1; size < len(events); size++ {
 		c := newCrowd("", make([]fleetGroup, 1), 2, 1)
 		c.counted.Store(true)

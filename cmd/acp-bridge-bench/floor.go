@@ -77,7 +77,7 @@ func (f *floor) respond(_ http.ResponseWriter, r *http.Request) {
 // tell tells all who watch a group. mu is held.
 func (f *floor) tell(group, conversation, question, state string, body []byte) {
 	f.next++
-	event := fmt.Appendf(nil, "id: %d\nevent: state_change\ndata: {\"conversation\":%q,\"question\":%q,\"type\":%q,\"revision\":%d,\"call\":%s}\n\n", f.next, conversation, question, state, f.next, body)
+	event := fmt.Appendf(nil, "id: %d\nevent: state_change\ndata: {\"conversation\":%q,\"question\":%q,\"tool_use_id\":%q,\"type\":%q,\"revision\":%d,\"call\":%s}\n\n", f.next, conversation, question, question, state, f.next, body)
 	for c := range f.watchers[group] {
 		c <- event
 	}

@@ -5,14 +5,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -21,12 +18,8 @@ import (
 // was asked before it looked and answered after that, of which the store has only
 // the answer. Here nobody tells hubs anything; they ask from time to time.
 func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
-	conn, err := nats.Connect(n.ClientURL())
+	url := natsServer(t)
+	conn, err := nats.Connect(url)
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	js, err := conn.JetStream()
@@ -36,16 +29,7 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 		AllowDirect: true, AllowRollup: true, DenyDelete: true, MaxConsumers: 2,
 	})
 	require.NoError(t, err)
-	var boards []*hub.Board
-	for range 2 {
-		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: n.ClientURL()})
-		require.NoError(t, err)
-		t.Cleanup(store.Close)
-		b, err := hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
-		t.Cleanup(b.Close)
-		boards = append(boards, b)
-	}
+	boards := []*hub.Board{boardAt(t, url, hub.Options{}), boardAt(t, url, hub.Options{})}
 	for taken := 0; taken < 2; { // both places
 		for name := range js.ConsumerNames("KV_questions") {
 			if !strings.HasPrefix(name, "other") {
@@ -75,26 +59,13 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 // What one hub has told, another one knows: the answer may come in there, and so
 // may what the agent says of it.
 func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
-	var boards []*hub.Board
-	for range 2 {
-		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: n.ClientURL()})
-		require.NoError(t, err)
-		t.Cleanup(store.Close)
-		b, err := hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
-		t.Cleanup(b.Close)
-		boards = append(boards, b)
-	}
+	left, right := elsewhere(t, hub.Options{})
+	boards := []*hub.Board{left, right}
 	for i := range 200 {
 		one, two := boards[i%2], boards[(i+1)%2]
 		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
 		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
-		_, err = one.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
+		_, err := one.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
 		require.NoError(t, err)
 		_, err = two.Answer(t.Context(), ref, words, "me")
 		require.NoError(t, err)

@@ -13,23 +13,32 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// elsewhere opens boards on one server that others may use.
-func elsewhere(t *testing.T, o hub.Options) (one, two *hub.Board) {
+// natsServer is one that several hubs may use.
+func natsServer(t *testing.T) (url string) {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), NoSystemAccount: true})
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	require.True(t, s.ReadyForConnections(patience))
-	board := func() *hub.Board {
-		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: s.ClientURL()})
-		require.NoError(t, err)
-		b, err := hub.Open(t.Context(), store, o)
-		require.NoError(t, err)
-		t.Cleanup(func() { b.Close(); store.Close() })
-		return b
-	}
-	return board(), board()
+	return s.ClientURL()
+}
+
+func boardAt(t *testing.T, url string, o hub.Options) *hub.Board {
+	t.Helper()
+	store, err := jetstream.Open(t.Context(), jetstream.Options{URL: url})
+	require.NoError(t, err)
+	b, err := hub.Open(t.Context(), store, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Close(); store.Close() })
+	return b
+}
+
+// elsewhere opens boards on one server that others may use.
+func elsewhere(t *testing.T, o hub.Options) (one, two *hub.Board) {
+	t.Helper()
+	url := natsServer(t)
+	return boardAt(t, url, o), boardAt(t, url, o)
 }
 
 func until(t *testing.T, b *hub.Board, id string, ok func(*hub.Record) bool) {

@@ -3,40 +3,18 @@ package hub_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
 	"github.com/acp-bridge/acp-bridge/adapter/hub"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// twoBoards are those of two hubs on one server.
-func twoBoards(t *testing.T) (boards []*hub.Board) {
-	t.Helper()
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
-	for range 2 {
-		store, err := jetstream.Open(t.Context(), jetstream.Options{URL: n.ClientURL()})
-		require.NoError(t, err)
-		t.Cleanup(store.Close)
-		b, err := hub.Open(t.Context(), store, hub.Options{})
-		require.NoError(t, err)
-		t.Cleanup(b.Close)
-		boards = append(boards, b)
-	}
-	return boards
-}
-
 // What an agent asks in the words of before is another question once it has the
 // answer, at every hub: none takes it for what it has not seen the end of.
 func TestTheSameWordsAtAnotherHub(t *testing.T) {
-	boards := twoBoards(t)
+	left, right := elsewhere(t, hub.Options{})
+	boards := []*hub.Board{left, right}
 	for _, id := range []string{"", "with"} {
 		for i := range 100 {
 			one, two := boards[i%2], boards[(i+1)%2]
@@ -67,7 +45,8 @@ func TestTheSameWordsAtAnotherHub(t *testing.T) {
 
 // Calls without an id that ask the same at two hubs at once are one question.
 func TestTheSameWordsAtTwoHubsAtOnce(t *testing.T) {
-	boards := twoBoards(t)
+	left, right := elsewhere(t, hub.Options{})
+	boards := []*hub.Board{left, right}
 	for i := range 100 {
 		conversation := fmt.Sprint("once", i)
 		keys := make(chan string, 2)

@@ -24,7 +24,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -102,8 +101,8 @@ func (s State) String() string {
 // Entry is an item as it stands.
 type Entry struct {
 	Item
-	// Revision is never the same for two items with one name. In memory it does
-	// not change and later items have higher ones; a store has its own.
+	// Revision is never the same for two items. It does not change, and later
+	// items have higher ones.
 	Revision uint64
 	// Asked is when the item was posted.
 	Asked time.Time
@@ -163,11 +162,9 @@ func (e *SettledError) Error() string {
 // Unwrap returns [ErrSettled].
 func (e *SettledError) Unwrap() error { return ErrSettled }
 
-// Desk is the open items of a process, or of a [Store]. The zero value is an
-// empty one in memory. Its methods may be called from any goroutine.
+// Desk is the open items of a process. The zero value is an empty one. Its
+// methods may be called from any goroutine.
 type Desk struct {
-	kept *kept // nil without a store
-
 	mu     sync.Mutex
 	serial uint64
 	open   map[key]*Ticket
@@ -178,31 +175,16 @@ type Desk struct {
 
 type key struct{ session, id string }
 
-// Post takes the last place in the queue of the item's session, at once, and
-// then blocks no longer than a store does. It fails with [ErrOpen] if an item
-// with the same session and id is open here. When ctx ends, the ticket's context
-// does; the item stays open until it is settled. Every ticket must be left, see
-// [Ticket.Leave].
+// Post takes the last place in the queue of the item's session. It does not
+// block. It fails with [ErrOpen] if an item with the same session and id is open
+// here. When ctx ends, the ticket's context does; the item stays open until it is
+// settled. Every ticket must be left, see [Ticket.Leave].
 func (d *Desk) Post(ctx context.Context, it Item) (*Ticket, error) {
 	defer d.tell()
-	t, err := d.line(ctx, it)
-	if err != nil || d.kept == nil {
-		return t, err
-	}
-	if err := d.keep(t); err != nil {
-		d.drop(t)
-		return nil, err
-	}
-	return t, nil
-}
-
-// line gives an item its place in the queue.
-func (d *Desk) line(ctx context.Context, it Item) (*Ticket, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := &Ticket{desk: d, item: it, asked: time.Now()}
-	d.settled(t.key())
-	if old := d.open[t.key()]; old != nil && d.kept == nil && old.ctx.Err() != nil {
+	if old := d.open[t.key()]; old != nil && old.ctx.Err() != nil {
 		d.settleOne(old, givenUp(context.Cause(old.ctx))) // its asker is about to
 	}
 	if d.open[t.key()] != nil {
@@ -218,11 +200,9 @@ func (d *Desk) line(ctx context.Context, it Item) (*Ticket, error) {
 	if t.first = now; len(queue) > 1 {
 		t.first = make(chan struct{})
 	}
-	if d.kept == nil {
-		d.serial++
-		t.revision, t.state = d.serial, Queued
-		d.changed(t.entry())
-	}
+	d.serial++
+	t.revision, t.state = d.serial, Queued
+	d.changed(t.entry())
 	return t, nil
 }
 
@@ -232,15 +212,6 @@ var now = func() chan struct{} {
 	close(c)
 	return c
 }()
-
-// drop takes an item away that has no outcome.
-func (d *Desk) drop(t *Ticket) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.open, t.key())
-	t.cancel(nil)
-	d.leave(t)
-}
 
 // List returns all open items in the order in which they were posted.
 func (d *Desk) List() []Entry {
@@ -252,24 +223,16 @@ func (d *Desk) List() []Entry {
 func (d *Desk) list() []Entry {
 	list := make([]Entry, 0, len(d.open))
 	for _, t := range d.open {
-		if t.state != 0 && !t.closing {
-			list = append(list, t.entry())
-		}
+		list = append(list, t.entry())
 	}
-	if d.kept != nil {
-		list = slices.AppendSeq(list, maps.Values(d.kept.open))
-	}
-	slices.SortFunc(list, func(a, b Entry) int {
-		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.Revision, b.Revision))
-	})
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list
 }
 
 // Answer settles an item with one answer per question, the zero Answer for a
 // question that is left without one. Answers that do not fit are an error, and
 // the item stays open. The error is [ErrNotOpen], [ErrRevision] or a
-// [SettledError] where there is nothing to answer. With a store, the answer is
-// kept when Answer returns nil.
+// [SettledError] where there is nothing to answer.
 func (d *Desk) Answer(ref Ref, answers []convert.Answer, by string) error {
 	return d.end(ref, by, func(it Item) (convert.Outcome, error) {
 		o := convert.Outcome{Status: convert.Answered, Answers: answers}
@@ -301,41 +264,22 @@ func (d *Desk) end(ref Ref, by string, outcome func(Item) (convert.Outcome, erro
 	defer d.tell()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.settled(key{ref.Session, ref.ID})
-	e, t := d.find(ref)
-	if e.State == 0 {
+	t := d.open[key{ref.Session, ref.ID}]
+	if t == nil {
 		return d.recent.find(ref)
 	}
-	if ref.Revision != 0 && ref.Revision != e.Revision {
+	if ref.Revision != 0 && ref.Revision != t.revision {
 		return fmt.Errorf("%w: session %q, call %q", ErrRevision, ref.Session, ref.ID)
 	}
-	o, err := outcome(e.Item)
+	o, err := outcome(t.item)
 	if err != nil {
 		return err
 	}
-	s := Settlement{o, by, time.Now()}
-	if d.kept != nil {
-		d.mu.Unlock()
-		defer d.mu.Lock()
-		return d.endKept(e, s, ref.Revision != 0)
-	}
-	d.settle(t, s)
+	d.settle(t, Settlement{o, by, time.Now()})
 	return nil
 }
 
-// find finds an open item; t is nil if its asker is not here. mu is held.
-func (d *Desk) find(ref Ref) (e Entry, t *Ticket) {
-	k := key{ref.Session, ref.ID}
-	if t := d.open[k]; t != nil && t.state != 0 {
-		return t.entry(), t
-	}
-	if d.kept != nil {
-		return d.kept.open[k], nil
-	}
-	return Entry{}, nil
-}
-
-// settle gives an open item its outcome, without a store. mu is held.
+// settle gives an open item its outcome. mu is held.
 func (d *Desk) settle(t *Ticket, s Settlement) {
 	siblings := d.others(t, s.Outcome)
 	d.settleOne(t, s)

@@ -3,8 +3,6 @@ package desk_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,54 +13,24 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/desk/desktest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // linear is the model for porcupine: whatever goroutines do at once has an order
 // in which the model does the same.
-func linear(store bool) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return newModel(store) },
-		Step: func(state, input, output any) (bool, any) {
-			if store && (output == replaced || output == underWay) {
-				return true, state
-			}
-			got, next := state.(model).step(input.(op))
-			return got == output.(string), next
-		},
-		Equal:             func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) },
-		DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
-	}
-}
-
-// With a store an item is posted in two steps, and somebody may come in between.
-const (
-	// replaced is what they are told whose item was taken and posted again.
-	replaced = "replaced"
-	// underWay is what they are told who want what is being posted.
-	underWay = "being posted"
-)
-
-// markUnderWay marks what failed beside a post of the same item.
-func (h *history) markUnderWay() {
-	for i := range h.ops {
-		p := &h.ops[i]
-		met := func(q porcupine.Operation) bool {
-			return q.Input.(op).do == "post" && q.Input.(op).id == p.Input.(op).id && q.Output == "ok" && q.Call < p.Return && p.Call < q.Return
-		}
-		if out := p.Output.(string); out == "open already" || out == "not open" || strings.HasPrefix(out, "settled ") {
-			if slices.ContainsFunc(h.ops, met) {
-				p.Output = underWay
-			}
-		}
-	}
+var linear = porcupine.Model{
+	Init: func() any { return newModel() },
+	Step: func(state, input, output any) (bool, any) {
+		got, next := state.(model).step(input.(op))
+		return got == output.(string), next
+	},
+	Equal:             func(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) },
+	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
 }
 
 // history is what goroutines did, with the times at which they did.
 type history struct {
-	store bool
 	clock atomic.Int64
 	mu    sync.Mutex
 	ops   []porcupine.Operation
@@ -81,21 +49,12 @@ func (h *history) do(b *table, client int, o op) string {
 // Askers and people use one session at once: there is one outcome for each item,
 // in some order that explains everything that anybody was told.
 func TestHistories(t *testing.T) {
-	for _, store := range []bool{false, true} {
-		t.Run(fmt.Sprint("store ", store), func(t *testing.T) {
-			rounds := 100
-			if testing.Short() {
-				rounds = 30
-			}
-			for seed := range rounds {
-				d := new(desk.Desk)
-				if store {
-					d, _ = desk.Open(new(desktest.Memory), nil)
-				}
-				(&history{store: store}).check(t, seed, d)
-				d.Close()
-			}
-		})
+	rounds := 100
+	if testing.Short() {
+		rounds = 30
+	}
+	for seed := range rounds {
+		new(history).check(t, seed, new(desk.Desk))
 	}
 }
 
@@ -116,10 +75,7 @@ func (h *history) check(t *testing.T, seed int, d *desk.Desk) {
 		})
 	}
 	all.Wait()
-	if h.store {
-		h.markUnderWay()
-	}
-	result, info := porcupine.CheckOperationsVerbose(linear(h.store), h.ops, 20*time.Second)
+	result, info := porcupine.CheckOperationsVerbose(linear, h.ops, 20*time.Second)
 	if result == porcupine.Illegal {
 		for _, o := range h.ops {
 			t.Log(o.Call, o.Return, o.ClientId, o.Input, "→", o.Output)
@@ -144,19 +100,12 @@ func (h *history) ask(b *table, client, ticket int, rnd *rand.Rand) {
 		says := []string{"yes", "no", "cancelled", "failed"}[rnd.IntN(4)]
 		h.do(b, client, op{do: "settle", ticket: ticket, says: says})
 	}
-	if h.store && rnd.IntN(2) > 0 {
-		h.do(b, client, op{do: "deliver", ticket: ticket})
-	}
 	h.do(b, client, op{do: "leave", ticket: ticket})
 }
 
 // disturb plays people who answer, cancel and look.
 func (h *history) disturb(b *table, client int, rnd *rand.Rand) {
-	n := 3
-	if h.store {
-		n = 2 // an item has its place before it is listed
-	}
-	switch rnd.IntN(n) {
+	switch rnd.IntN(3) {
 	case 0:
 		h.do(b, client, op{do: "answer", id: id(rnd), says: fmt.Sprint("p", rnd.IntN(100))})
 	case 1:

@@ -9,12 +9,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/desk/desktest"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -58,15 +56,6 @@ func (b *table) do(o op) string {
 	case "leave":
 		b.tickets[o.ticket].Leave()
 		return ""
-	case "deliver":
-		switch err := b.tickets[o.ticket].Deliver(func() error { return nil }); {
-		case err == nil:
-			return "ok"
-		case errors.Is(err, desk.ErrConflict):
-			return "conflict"
-		default:
-			return "no outcome"
-		}
 	case "answer":
 		return result(b.Answer(ref, outcome(o.says).Answers, "phone"))
 	case "cancel":
@@ -92,8 +81,6 @@ func result(err error) string {
 		return "settled " + words(settled.Outcome)
 	case errors.Is(err, desk.ErrNotOpen):
 		return "not open"
-	case errors.Is(err, desk.ErrRevision):
-		return replaced
 	}
 	return err.Error()
 }
@@ -101,7 +88,7 @@ func result(err error) string {
 // drawOp draws an op of an asker or of somebody else. The ticket is one of those
 // that are posted by then.
 func drawOp(t *rapid.T) op {
-	o := op{do: rapid.SampledFrom([]string{"post", "post", "turn", "turn", "settle", "leave", "leave", "deliver", "answer", "cancel", "list"}).Draw(t, "do")}
+	o := op{do: rapid.SampledFrom([]string{"post", "post", "turn", "turn", "settle", "leave", "leave", "answer", "cancel", "list"}).Draw(t, "do")}
 	o.id = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
 	o.kind = rapid.SampledFrom([]desk.Kind{desk.Question, desk.Form, desk.Permission}).Draw(t, "kind")
 	o.ticket = rapid.IntRange(0, 99).Draw(t, "ticket")
@@ -122,9 +109,8 @@ func TestMachine(t *testing.T) {
 	check := func(rt *rapid.T) {
 		ops := rapid.SliceOfN(rapid.Custom(drawOp), 10, 60).Draw(rt, "ops")
 		first := rapid.SliceOfN(rapid.Bool(), len(ops), len(ops)).Draw(rt, "session")
-		stored := rapid.Bool().Draw(rt, "store")
 		var problems []string
-		synctest.Test(t, func(*testing.T) { problems = play(ops, first, stored) })
+		synctest.Test(t, func(*testing.T) { problems = play(ops, first) })
 		if len(problems) > 0 {
 			rt.Fatal(strings.Join(problems, "\n"))
 		}
@@ -136,14 +122,10 @@ func TestMachine(t *testing.T) {
 
 // play does the ops, each in the first session or the second, and says what is
 // wrong.
-func play(ops []op, first []bool, stored bool) []string {
+func play(ops []op, first []bool) []string {
 	d, wrong := new(desk.Desk), &problems{}
-	if stored {
-		d, _ = desk.Open(new(desktest.Memory), nil)
-		defer d.Close()
-	}
 	log := watch(d)
-	one, two := newMachine(d, "s1", stored, wrong), newMachine(d, "s2", stored, wrong)
+	one, two := newMachine(d, "s1", wrong), newMachine(d, "s2", wrong)
 	for i, o := range ops {
 		m := two
 		if first[i] {
@@ -153,14 +135,11 @@ func play(ops []op, first []bool, stored bool) []string {
 		synctest.Wait()
 		one.checkTurns()
 		two.checkTurns()
-		time.Sleep(time.Nanosecond) // items differ in when they were asked
 	}
 	one.finish()
 	two.finish()
 	synctest.Wait()
-	if !stored { // there the same one may come again
-		log.check(wrong)
-	}
+	log.check(wrong)
 	return wrong.list
 }
 
@@ -180,8 +159,8 @@ type machine struct {
 	wrong   *problems
 }
 
-func newMachine(d *desk.Desk, session string, stored bool, wrong *problems) *machine {
-	return &machine{table: table{d, session, map[int]*desk.Ticket{}}, model: newModel(stored), turning: map[int]chan string{}, wrong: wrong}
+func newMachine(d *desk.Desk, session string, wrong *problems) *machine {
+	return &machine{table: table{d, session, map[int]*desk.Ticket{}}, model: newModel(), turning: map[int]chan string{}, wrong: wrong}
 }
 
 func (m *machine) step(o op) {
@@ -189,8 +168,8 @@ func (m *machine) step(o op) {
 	case "post":
 		m.serial++
 		o.ticket = m.serial
-	case "turn", "settle", "leave", "deliver":
-		if len(m.posted) == 0 || o.do == "deliver" && m.model.store == nil {
+	case "turn", "settle", "leave":
+		if len(m.posted) == 0 {
 			return
 		}
 		o.ticket = m.posted[o.ticket%len(m.posted)]

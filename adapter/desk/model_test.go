@@ -1,7 +1,6 @@
 package desk_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +12,7 @@ import (
 
 // op is something that is done to one session of a desk.
 type op struct {
-	do     string // post, turn, settle, leave, deliver, answer, cancel, list
+	do     string // post, turn, settle, leave, answer, cancel, list
 	ticket int    // whose, for those of an asker
 	id     string // of the item, for the others and post
 	kind   desk.Kind
@@ -37,29 +36,12 @@ type model struct {
 	queue []modelItem
 	ended map[int]string    // by ticket: the outcome that stands
 	last  map[string]string // by id
-
-	store map[string]kept // by id; nil without a store
-	kept  map[int]int     // by ticket: the serial
-	count int
 }
 
-// kept is an item in the store.
-type kept struct {
-	serial int
-	ended  string
-}
-
-func newModel(store bool) model {
-	m := model{ended: map[int]string{}, last: map[string]string{}, kept: map[int]int{}}
-	if store {
-		m.store = map[string]kept{}
-	}
-	return m
-}
+func newModel() model { return model{ended: map[int]string{}, last: map[string]string{}} }
 
 func (m model) clone() model {
 	m.queue, m.ended, m.last = slices.Clone(m.queue), maps.Clone(m.ended), maps.Clone(m.last)
-	m.store, m.kept = maps.Clone(m.store), maps.Clone(m.kept)
 	return m
 }
 
@@ -71,7 +53,7 @@ func (m model) step(o op) (string, model) {
 		if m.open(o.id) >= 0 {
 			return "open already", m
 		}
-		m.post(o)
+		m.queue = append(m.queue, modelItem{ticket: o.ticket, id: o.id, kind: o.kind})
 		return "ok", m
 	case "turn":
 		switch {
@@ -91,8 +73,6 @@ func (m model) step(o op) (string, model) {
 	case "leave":
 		m.leave(o.ticket)
 		return "", m
-	case "deliver":
-		return m.deliver(o), m
 	case "answer", "cancel":
 		return m.answer(o), m
 	case "list":
@@ -101,56 +81,18 @@ func (m model) step(o op) (string, model) {
 	panic(o.do)
 }
 
-func (m *model) post(o op) {
-	k, there := m.store[o.id]
-	if !there {
-		m.count++
-		k = kept{serial: m.count}
-	}
-	m.kept[o.ticket] = k.serial
-	if m.store != nil {
-		m.store[o.id] = k
-	}
-	if k.ended != "" { // somebody has settled it while nobody asked
-		m.ended[o.ticket], m.last[o.id] = k.ended, k.ended
-		return
-	}
-	m.queue = append(m.queue, modelItem{ticket: o.ticket, id: o.id, kind: o.kind})
-}
-
 func (m *model) leave(ticket int) {
-	switch {
-	case m.ended[ticket] != "":
-	case m.store != nil:
-		m.ended[ticket] = "given up" // and it stays open
-	default:
+	if m.ended[ticket] == "" {
 		m.settle(m.place(ticket), "given up")
 	}
 	m.queue = slices.DeleteFunc(m.queue, func(i modelItem) bool { return i.ticket == ticket })
 }
 
-func (m *model) deliver(o op) string {
-	if m.ended[o.ticket] == "" {
-		return "no outcome"
-	}
-	for id, k := range m.store {
-		if k.serial == m.kept[o.ticket] && k.ended != "" && k.ended == m.ended[o.ticket] {
-			delete(m.store, id)
-			return "ok"
-		}
-	}
-	return "conflict"
-}
-
 func (m *model) answer(o op) string {
 	at := m.open(o.id)
-	k, there := m.store[o.id]
 	switch {
 	case at >= 0:
 		m.settle(at, o.says)
-		return "ok"
-	case there && k.ended == "":
-		m.store[o.id], m.last[o.id] = kept{k.serial, o.says}, o.says
 		return "ok"
 	case m.last[o.id] != "":
 		return "settled " + m.last[o.id]
@@ -159,25 +101,11 @@ func (m *model) answer(o op) string {
 }
 
 func (m *model) list() string {
-	type open struct {
-		serial int
-		words  string
-	}
-	var all []open
+	var words []string
 	for i, item := range m.queue {
 		if m.ended[item.ticket] == "" {
-			all = append(all, open{m.kept[item.ticket], fmt.Sprint(item.id, " ", i)})
+			words = append(words, fmt.Sprint(item.id, " ", i))
 		}
-	}
-	for id, k := range m.store {
-		if k.ended == "" && m.open(id) < 0 {
-			all = append(all, open{k.serial, id + " 0"})
-		}
-	}
-	slices.SortFunc(all, func(a, b open) int { return cmp.Compare(a.serial, b.serial) })
-	var words []string
-	for _, o := range all {
-		words = append(words, o.words)
 	}
 	return strings.Join(words, ", ")
 }
@@ -208,9 +136,6 @@ func (m *model) end(at int, says string) {
 		return
 	}
 	m.ended[item.ticket], m.last[item.id] = says, says
-	if m.store != nil {
-		m.store[item.id] = kept{m.kept[item.ticket], says}
-	}
 }
 
 // outcome and words translate between a desk's outcomes and the model's.

@@ -19,16 +19,11 @@ type Ticket struct {
 	first    chan struct{} // closed when the item is the first of its session
 
 	// Guarded by the desk's mutex.
-	state   State
-	shown   bool   // Turn has let the asker go ahead
-	closing bool   // it is being withdrawn
-	kept    uint64 // the revision of its outcome in the store
-	lost    bool   // the store does not have its outcome
-
-	meanwhile []Entry // what was noticed of it while it was being posted
-	question  int
-	rung      string
-	end       Settlement
+	state    State
+	shown    bool // Turn has let the asker go ahead
+	question int
+	rung     string
+	end      Settlement
 }
 
 // Turn waits until the item is the first of its session. It returns the cause
@@ -54,7 +49,7 @@ func (t *Ticket) Turn() error {
 func (t *Ticket) show() bool {
 	t.desk.mu.Lock()
 	defer t.desk.mu.Unlock()
-	if t.ctx.Err() != nil || t.closing {
+	if t.ctx.Err() != nil {
 		return false
 	}
 	t.shown = true
@@ -83,36 +78,27 @@ func (t *Ticket) Asking(question int, rung string) {
 // Settle gives the item an outcome, unless it has one. It returns the outcome
 // that stands and whether it is this one.
 func (t *Ticket) Settle(o convert.Outcome, by string) (stands convert.Outcome, first bool) {
-	d, s := t.desk, Settlement{o, by, time.Now()}
+	d := t.desk
 	defer d.tell()
-	if d.kept != nil {
-		s, first = d.settleKept(t, s)
-		return s.Outcome, first
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if t.state == Settled {
 		return t.end.Outcome, false
 	}
-	d.settle(t, s)
+	d.settle(t, Settlement{o, by, time.Now()})
 	return o, true
 }
 
 // Leave gives the item's place to the next one of its session. Call it when
 // nothing of the item is in front of the user any more. An item that was not
-// settled has failed; in a store it stays open, for whoever posts it again.
-// More calls do nothing.
+// settled has failed. More calls do nothing.
 func (t *Ticket) Leave() {
 	d := t.desk
 	defer d.tell()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case t.state == Settled:
-	case d.kept == nil:
+	if t.state != Settled {
 		d.settle(t, Settlement{convert.Outcome{Status: convert.Failed, Reason: "The question was given up"}, "", time.Now()})
-	default:
-		d.abandon(t)
 	}
 	d.leave(t)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 )
 
 // Watch calls f for every open item, in order, and then for every change of
@@ -97,21 +96,13 @@ type recent struct {
 }
 
 type ended struct {
-	ref   Ref
-	asked time.Time
+	ref Ref
 	Settlement
 }
 
 func (r *recent) add(e Entry) {
-	r.list[r.next%len(r.list)] = &ended{Ref{e.Call.Session, e.Call.ID, e.Revision}, e.Asked, e.Settlement}
+	r.list[r.next%len(r.list)] = &ended{Ref{e.Call.Session, e.Call.ID, e.Revision}, e.Settlement}
 	r.next++
-}
-
-// has reports whether an item is known to have ended.
-func (r *recent) has(e Entry) bool {
-	return slices.ContainsFunc(r.list[:], func(o *ended) bool {
-		return o != nil && o.ref.Session == e.Call.Session && o.ref.ID == e.Call.ID && o.asked.Equal(e.Asked)
-	})
 }
 
 // find says why there is no such item, going by the last one that had its name.
@@ -125,9 +116,5 @@ func (r *recent) find(ref Ref) error {
 			return &SettledError{e.Settlement}
 		}
 	}
-	return notOpen(ref)
-}
-
-func notOpen(ref Ref) error {
 	return fmt.Errorf("%w: session %q, call %q", ErrNotOpen, ref.Session, ref.ID)
 }

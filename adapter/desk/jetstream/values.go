@@ -64,19 +64,6 @@ func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
 	}
 }
 
-// age is how long ago the value of a key was written, by the server's clock alone.
-func (s *Store) age(ctx context.Context, key string) (time.Duration, error) {
-	e, err := s.kv.Get(ctx, key)
-	if err != nil {
-		return 0, s.wrap("get", key, err)
-	}
-	stream, err := s.js.Stream(ctx, s.stream())
-	if err != nil {
-		return 0, s.wrap("get", key, err)
-	}
-	return stream.CachedInfo().TimeStamp.Sub(e.Created()), nil
-}
-
 const (
 	// attemptTime is how long a server elsewhere may take for a request before
 	// it is made again: what was sent to one that died gets no reply, ever. For a

@@ -34,8 +34,10 @@ var rooms = []struct {
 	{"adapter/claude/agent", []string{"adapter", "adapter/claude/...", "adapter/claude", "adapter/conn", "adapter/conn/...", "adapter/desk", "adapter/editor", "convert", "convert/...", "display", "display/..."}},
 	{"adapter/claude", []string{"adapter/conn/...", "adapter/internal/drain", "display/clean"}},
 	{"adapter/claude/...", []string{"adapter/claude", "adapter/conn/...", "display/clean"}},
+	// The machine of a session knows nobody who drives it.
+	{"adapter/session", []string{"convert"}},
 	// The front knows no agent.
-	{"adapter/editor", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "convert", "convert/ask", "display/clean"}},
+	{"adapter/editor", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "adapter/session", "convert", "convert/ask", "display/clean"}},
 	{"adapter/internal/scripted", []string{"adapter/editor", "convert"}},
 	{"adapter/terminal", []string{"adapter", "adapter/internal/...", "convert", "convert/ask", "display/clean"}},
 	{"adapter/client", []string{"adapter", "adapter/conn", "adapter/conn/...", "adapter/desk", "adapter/terminal", "adapter/internal/...", "convert", "convert/ask", "display", "display/clean"}},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/session"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -45,7 +46,7 @@ type answer func() (reply func())
 // ask takes a request of the agent. It takes its place behind earlier ones, and
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
-func (s *Session) ask(id string, kind requestKind, apart bool, within string, post func(*asked) answer, fault func()) {
+func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asked) answer, fault func()) {
 	a := &asked{s: s, within: within, admitted: make(chan bool, 1), heard: make(chan heardWords, 1)}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	a.ctx, a.cancel = context.WithValue(ctx, askedKey{}, a), cancel
@@ -55,15 +56,15 @@ func (s *Session) ask(id string, kind requestKind, apart bool, within string, po
 	a.key = s.nextKey()
 	s.asked[a.key], s.askedBy[id] = a, a.key
 	s.mu.Unlock()
-	s.apply(requestCame{key: a.key, kind: kind, apart: apart})
+	s.apply(session.RequestCame{Key: a.key, Kind: kind, Apart: apart})
 	go a.run(id, wait, fault)
 }
 
 func (a *asked) run(id string, wait answer, fault func()) {
 	growStack()
 	reply := a.guarded(wait, fault)
-	a.s.apply(requestSettled{key: a.key})               // nothing new, but for errands and after a panic
-	if !errors.Is(context.Cause(a.ctx), errWithdrawn) { // else nobody waits for it
+	a.s.apply(session.RequestSettled{Key: a.key})               // nothing new, but for errands and after a panic
+	if !errors.Is(context.Cause(a.ctx), session.ErrWithdrawn) { // else nobody waits for it
 		reply()
 	}
 	a.cancel(nil)
@@ -73,7 +74,7 @@ func (a *asked) run(id string, wait answer, fault func()) {
 		delete(a.s.askedBy, id)
 	}
 	a.s.mu.Unlock()
-	a.s.apply(requestReplied{a.key})
+	a.s.apply(session.RequestReplied{Key: a.key})
 }
 
 // guarded waits for the outcome; a panic is the end of this request alone.
@@ -104,11 +105,11 @@ func touch(room *[12 << 10]byte) { room[0] = 1 }
 // the turn. Reply tells the agent, once, unless it withdraws the request.
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome)) {
 	c.Session = s.id
-	s.ask(id, question, apart, c.SubAgent.Session, func(a *asked) answer {
+	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asked) answer {
 		wait := s.front.asker().Post(a.ctx, c)
 		return func() func() {
 			o, _ := wait()
-			if o.Status == convert.Cancelled && errors.Is(context.Cause(a.ctx), ErrPartStopped) {
+			if o.Status == convert.Cancelled && errors.Is(context.Cause(a.ctx), session.ErrPartStopped) {
 				o = adapter.Withdrawn(a.ctx)
 			}
 			return func() { reply(o) }
@@ -128,7 +129,7 @@ var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not
 // the form. It is [ask.CancelForm] unless the user accepted or declined.
 func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome)) {
 	f.Session = s.id
-	s.ask(id, form, false, "", func(a *asked) answer {
+	s.ask(id, session.Form, false, "", func(a *asked) answer {
 		wait := s.front.asker().PostForm(a.ctx, f)
 		return func() func() {
 			raw, o := wait()
@@ -143,7 +144,7 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 // then no permission was given, whatever the editor said.
 func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error)) {
 	r.SessionId = acp.SessionId(s.id)
-	s.ask(id, permission, apart, who.Session, func(a *asked) answer {
+	s.ask(id, session.Permission, apart, who.Session, func(a *asked) answer {
 		wait := s.front.asker().PostPermission(a.ctx, who, r)
 		return func() func() {
 			response, err := wait()
@@ -160,7 +161,7 @@ func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r a
 // Errand does something for the agent that is not asked of the user and ends with
 // the turn. What it returns tells the agent; fault does after a panic.
 func (s *Session) Errand(id string, do func(context.Context) (reply func()), fault func()) {
-	s.ask(id, errand, false, "", func(a *asked) answer {
+	s.ask(id, session.Errand, false, "", func(a *asked) answer {
 		return func() func() { return do(a.ctx) }
 	}, fault)
 }
@@ -171,18 +172,18 @@ func (s *Session) Withdraw(id string) {
 	key, ok := s.askedBy[id]
 	s.mu.Unlock()
 	if ok {
-		s.apply(requestWithdrawn{key})
+		s.apply(session.RequestWithdrawn{Key: key})
 	}
 }
 
 // partStopped takes back what a session within this one asks. Editors answer that
 // they cancel it, which is no word about the rest of the turn.
 func (s *Session) partStopped(id string) {
-	var ev partStopped
+	var ev session.PartStopped
 	s.mu.Lock()
 	for key, a := range s.asked {
 		if a.within == id {
-			ev.keys = append(ev.keys, key)
+			ev.Keys = append(ev.Keys, key)
 		}
 	}
 	s.mu.Unlock()
@@ -190,7 +191,7 @@ func (s *Session) partStopped(id string) {
 }
 
 // admit asks whether the request may go on.
-func (a *asked) admit(ev event) bool {
+func (a *asked) admit(ev session.Event) bool {
 	a.s.apply(ev)
 	return <-a.admitted
 }
@@ -208,14 +209,14 @@ func withdrawnCause(ctx context.Context) error {
 func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 	text := m.Text
 	for {
-		if !a.admit(requestParks{a.key}) {
+		if !a.admit(session.RequestParks{Key: a.key}) {
 			return "", withdrawnCause(ctx)
 		}
 		// It has its place among the updates, and goes out when the session knows:
 		// what came before that is no answer, what comes behind it may be one.
 		a.s.Stream(MessageChunk, "\n\n"+text)
 		a.s.hold()
-		parked := a.admit(requestParked{a.key, m.ToolCallID})
+		parked := a.admit(session.RequestParked{Key: a.key, ToolCall: m.ToolCallID})
 		a.s.Flush()
 		if !parked {
 			a.s.release()
@@ -242,11 +243,11 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 // any more. One that the user cancelled needs no remark.
 func goneRemark(why error) string {
 	switch {
-	case errors.Is(why, errWithdrawn):
+	case errors.Is(why, session.ErrWithdrawn):
 		return "The agent has withdrawn this question. It needs no answer."
-	case errors.Is(why, errTurnOver):
+	case errors.Is(why, session.ErrTurnOver):
 		return "The agent has gone on without an answer to this question. It needs no answer."
-	case errors.Is(why, errWithAnother):
+	case errors.Is(why, session.ErrWithAnother):
 		return "This question was cancelled with another one. It needs no answer."
 	case errors.Is(why, desk.ErrSettled):
 		return "This question was answered elsewhere. It needs no answer here."
@@ -276,7 +277,7 @@ var _ interface {
 // else is shown.
 func (c client) Settled(ctx context.Context, o convert.Outcome) {
 	if a, ok := ctx.Value(askedKey{}).(*asked); ok {
-		a.s.apply(requestSettled{a.key, dismisses(o)})
+		a.s.apply(session.RequestSettled{Key: a.key, Dismissed: dismisses(o)})
 	}
 }
 
@@ -297,7 +298,7 @@ func within(ctx context.Context, session string) string {
 // show asks the session whether a request may be shown.
 func show(ctx context.Context) error {
 	a, ok := ctx.Value(askedKey{}).(*asked)
-	if ok && !a.admit(requestShown{a.key}) {
+	if ok && !a.admit(session.RequestShown{Key: a.key}) {
 		return withdrawnCause(ctx)
 	}
 	return nil

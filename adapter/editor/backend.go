@@ -3,7 +3,6 @@ package editor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	acp "github.com/coder/acp-go-sdk"
 )
@@ -70,9 +69,6 @@ type Parts interface {
 	// that id. It must not block.
 	StopPart(id string) bool
 }
-
-// ErrGone means that the agent's process has ended.
-var ErrGone = errors.New("the agent is not running")
 
 // TurnEnd is the end of a turn of the agent.
 type TurnEnd struct {

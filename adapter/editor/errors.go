@@ -8,6 +8,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/session"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -93,15 +94,16 @@ func requestError(err error) *acp.RequestError {
 	return Internal(err.Error())
 }
 
-var errEmptyPrompt = Invalid("the prompt is empty")
+// ErrGone means that the agent's process has ended.
+var ErrGone = session.ErrGone
+
+// ErrPartStopped is why a request of a sub-agent is taken back that the user has
+// stopped. The turn goes on.
+var ErrPartStopped = session.ErrPartStopped
 
 // ErrTakenBack is why a request is no longer asked: the turn was cancelled, or
 // the session or the agent ended.
 var ErrTakenBack = errors.New("the request was taken back")
-
-// ErrPartStopped is why a request of a sub-agent is taken back that the user has
-// stopped. The turn goes on.
-var ErrPartStopped = errors.New("the user stopped this sub-agent")
 
 // Why a session is over. The kind of an error says how open questions end: so
 // that the agent does not work on. Whoever closes a session has not said no to

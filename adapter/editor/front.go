@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/session"
 )
 
 // Options say how to serve an editor. The zero value is good.
@@ -168,7 +169,7 @@ func (f *front) Accept(ctx context.Context, method string, params json.RawMessag
 	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
 		// What comes behind it answers nothing any more.
 		if s, err := f.session(gjson.GetBytes(params, "sessionId").Str); err == nil {
-			s.apply(cancelCame{endOf(method)})
+			s.apply(session.CancelCame{Why: endOf(method)})
 		}
 		return nil
 	default:
@@ -233,7 +234,7 @@ func (f *front) Notify(_ context.Context, method string, params json.RawMessage)
 	}
 	s, err := f.session(string(n.SessionId))
 	if err == nil {
-		s.apply(cancelCame{})
+		s.apply(session.CancelCame{})
 		return
 	}
 	if !f.stopPart(string(n.SessionId)) {
@@ -343,17 +344,17 @@ func (f *front) end(s *Session, why error) {
 
 // end closes the session.
 func (s *Session) end(why error) {
-	how := endedCancelled
+	how := session.EndedCancelled
 	if why == ErrEditorGone {
-		how = ending{err: Internal(adapter.Words(why))}
-		s.apply(closeCame{how, why})
+		how = session.Ending{Err: Internal(adapter.Words(why))}
+		s.apply(session.CloseCame{How: how, Why: why})
 	} else {
-		s.apply(cancelCame{why})
+		s.apply(session.CancelCame{Why: why})
 	}
 	s.release()
 	if err := s.conv.Close(context.Background()); err != nil {
 		s.front.log.Warn("the agent did not end", "session", s.id, "err", err)
 	}
-	s.apply(closeCame{how, why})
+	s.apply(session.CloseCame{How: how, Why: why})
 	s.cancel(why)
 }

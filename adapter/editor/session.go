@@ -14,6 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/adapter/session"
 )
 
 // Session is a session as its [Conversation] sees it: where its updates, its
@@ -33,7 +34,7 @@ type Session struct {
 	// mu is held by apply and never while something is waited for. It guards the
 	// state and what its keys stand for.
 	mu       sync.Mutex
-	state    state
+	state    session.State
 	keys     int
 	prompts  map[int]*promptRequest
 	last     <-chan struct{} // left of the last prompt
@@ -41,14 +42,14 @@ type Session struct {
 	asked    map[int]*asked
 	askedBy  map[string]int // requests, as the agent names them
 	stop     context.CancelFunc
-	wrapping chan effect // wrapUp or passOver, for who brought the end of a turn
+	wrapping chan session.Effect // wrapUp or passOver, for who brought the end of a turn
 }
 
 // promptRequest is what a prompt in line stands for.
 type promptRequest struct {
 	content any
 	words   words
-	done    chan ending // holds one
+	done    chan session.Ending // holds one
 	// before is closed when the response to the prompt before this one is on its
 	// way, left when that of this one is.
 	before <-chan struct{}
@@ -60,9 +61,9 @@ func (f *front) newSession(id string) *Session {
 		front: f, id: id, gone: make(chan struct{}),
 		prompts: map[int]*promptRequest{}, byID: map[string]int{},
 		asked: map[int]*asked{}, askedBy: map[string]int{},
-		wrapping: make(chan effect, 1),
+		wrapping: make(chan session.Effect, 1),
 	}
-	s.state.phase = idle
+	s.state = session.New()
 	s.ctx, s.cancel = context.WithCancelCause(f.ctx)
 	s.outlet = newOutlet(s)
 	return s
@@ -93,11 +94,11 @@ func (s *Session) Notify(method string, params any) {
 func (s *Session) Flush() { s.front.connection().Flush() }
 
 // apply takes an event and does what follows from it.
-func (s *Session) apply(ev event) {
+func (s *Session) apply(ev session.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for next := []event(nil); ev != nil; {
-		for _, e := range s.state.step(ev) {
+	for next := []session.Event(nil); ev != nil; {
+		for _, e := range s.state.Step(ev) {
 			if follows := s.perform(e); follows != nil {
 				next = append(next, follows)
 			}
@@ -106,44 +107,44 @@ func (s *Session) apply(ev event) {
 			ev, next = next[0], next[1:]
 		}
 	}
-	if s.state.turn == nil && len(s.byID) > 0 { // nothing can name them any more
+	if !s.state.Working() && len(s.byID) > 0 { // nothing can name them any more
 		clear(s.byID)
 	}
 }
 
 // perform does what the state calls for. It does not block. What it returns is
 // the next event.
-func (s *Session) perform(e effect) event {
+func (s *Session) perform(e session.Effect) session.Event {
 	switch e := e.(type) {
-	case start:
+	case session.Start:
 		s.start()
-	case stopStart:
+	case session.StopStart:
 		s.stop()
-	case send:
-		return s.send(e.key)
-	case interrupt:
+	case session.Send:
+		return s.send(e.Key)
+	case session.Interrupt:
 		go s.interrupt(e)
-	case startGrace:
-		s.after(s.front.opts.CancelGrace, graceOver(e))
-	case repeatSoon:
-		s.after(interruptPause, interruptAgain(e))
-	case kill:
+	case session.StartGrace:
+		s.after(s.front.opts.CancelGrace, session.GraceOver(e))
+	case session.RepeatSoon:
+		s.after(interruptPause, session.InterruptAgain(e))
+	case session.Kill:
 		s.front.log.Warn("the agent did not honour a cancel, its process is ended",
 			"session", s.id, "after", s.front.opts.CancelGrace.Round(time.Millisecond))
 		s.conv.Kill()
-	case finish:
+	case session.Finish:
 		s.finish(e)
-	case post:
-		s.asked[e.key].post()
-	case admit:
-		if a := s.asked[e.key]; a != nil {
-			a.admitted <- e.ok
+	case session.Post:
+		s.asked[e.Key].post()
+	case session.Admit:
+		if a := s.asked[e.Key]; a != nil {
+			a.admitted <- e.OK
 		}
-	case hear:
-		s.asked[e.key].heard <- heardWords{s.prompts[e.prompt].words, e.stale}
-	case withdraw:
-		s.asked[e.key].cancel(e.why)
-	case wrapUp, passOver:
+	case session.Hear:
+		s.asked[e.Key].heard <- heardWords{s.prompts[e.Prompt].words, e.Stale}
+	case session.Withdraw:
+		s.asked[e.Key].cancel(e.Why)
+	case session.WrapUp, session.PassOver:
 		s.wrapping <- e
 	}
 	return nil
@@ -153,7 +154,7 @@ func (s *Session) perform(e effect) event {
 // agent has begun with its prompt finds nothing to end.
 const interruptPause = 100 * time.Millisecond
 
-func (s *Session) after(d time.Duration, ev event) {
+func (s *Session) after(d time.Duration, ev session.Event) {
 	time.AfterFunc(d, func() {
 		if s.ctx.Err() == nil {
 			s.apply(ev)
@@ -170,16 +171,16 @@ func (s *Session) start() {
 		err := s.front.starting(ctx, s.conv.Start)
 		switch {
 		case err == nil:
-			s.apply(startDone{})
+			s.apply(session.StartDone{})
 		case s.ctx.Err() != nil:
-			s.apply(startDone{&ending{err: requestError(context.Cause(s.ctx))}})
+			s.apply(session.StartDone{Failed: &session.Ending{Err: requestError(context.Cause(s.ctx))}})
 		default:
-			s.apply(startDone{&ending{err: requestError(err)}})
+			s.apply(session.StartDone{Failed: &session.Ending{Err: requestError(err)}})
 		}
 	}()
 }
 
-func (s *Session) send(key int) event {
+func (s *Session) send(key int) session.Event {
 	p := s.prompts[key]
 	id := newID()
 	s.byID[id] = key
@@ -188,23 +189,23 @@ func (s *Session) send(key int) event {
 		return nil
 	}
 	delete(s.byID, id)
-	return sendFailed{key: key, gone: errors.Is(err, ErrGone), how: ending{err: requestError(err)}}
+	return session.SendFailed{Key: key, Gone: errors.Is(err, session.ErrGone), How: session.Ending{Err: requestError(err)}}
 }
 
-func (s *Session) interrupt(e interrupt) {
+func (s *Session) interrupt(e session.Interrupt) {
 	ctx, stop := context.WithTimeout(s.ctx, s.front.opts.CancelGrace)
 	defer stop()
-	if err := s.conv.Interrupt(ctx, e.all); err != nil {
+	if err := s.conv.Interrupt(ctx, e.All); err != nil {
 		s.front.log.Debug("interrupt failed", "session", s.id, "err", err)
 	}
-	s.apply(interruptDone{e.n})
+	s.apply(session.InterruptDone{N: e.N})
 }
 
 // finish ends a prompt.
-func (s *Session) finish(e finish) {
-	p := s.prompts[e.key]
-	delete(s.prompts, e.key)
-	p.done <- e.how
+func (s *Session) finish(e session.Finish) {
+	p := s.prompts[e.Key]
+	delete(s.prompts, e.Key)
+	p.done <- e.How
 }
 
 // newID is a random UUID: agents take nothing else for the id of a prompt.
@@ -235,7 +236,7 @@ func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
 // wait. It returns at once; ended waits for the prompt's end.
 func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
 	p := s.enqueue(content, words{}, true)
-	over := make(chan ending, 1)
+	over := make(chan session.Ending, 1)
 	go func() {
 		how := <-p.done
 		if p.before != nil {
@@ -246,18 +247,18 @@ func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
 	}()
 	return func() (acp.StopReason, error) {
 		how := <-over
-		return how.reason, how.err
+		return how.Reason, how.Err
 	}
 }
 
 func (s *Session) enqueue(content any, w words, own bool) *promptRequest {
-	p := &promptRequest{content: content, words: w, done: make(chan ending, 1), left: make(chan struct{})}
+	p := &promptRequest{content: content, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
 	s.mu.Lock()
 	key := s.nextKey()
 	s.prompts[key] = p
 	p.before, s.last = s.last, p.left
 	s.mu.Unlock()
-	s.apply(promptCame{key: key, empty: content == nil, own: own})
+	s.apply(session.PromptCame{Key: key, Empty: content == nil, Own: own})
 	return p
 }
 
@@ -269,12 +270,12 @@ func (p *promptRequest) answer() (any, error) {
 		<-p.before
 	}
 	left := func() { close(p.left) }
-	if how.err != nil {
-		return conn.Then(nil, left), how.err
+	if how.Err != nil {
+		return conn.Then(nil, left), how.Err
 	}
-	r := acp.PromptResponse{StopReason: how.reason}
-	if how.waitingFor != "" {
-		r.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": how.waitingFor}}
+	r := acp.PromptResponse{StopReason: how.Reason}
+	if how.WaitingFor != "" {
+		r.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": how.WaitingFor}}
 	}
 	return conn.Then(r, left), nil
 }
@@ -282,12 +283,12 @@ func (p *promptRequest) answer() (any, error) {
 // Began says that the agent begins to work, on a prompt that it was sent or by
 // itself. Steers means that it takes prompts while it works, says what becomes of
 // them, and gives back what it has not begun with.
-func (s *Session) Began(steers bool) { s.apply(turnBegan{steers}) }
+func (s *Session) Began(steers bool) { s.apply(session.TurnBegan{Steers: steers}) }
 
 // PromptBegun says that the model has seen a prompt.
 func (s *Session) PromptBegun(id string) {
 	if key, ok := s.keyOf(id); ok {
-		s.apply(promptBegun{key})
+		s.apply(session.PromptBegun{Key: key})
 	}
 }
 
@@ -295,7 +296,7 @@ func (s *Session) PromptBegun(id string) {
 // It is sent again, unless refused says why it would be given up again.
 func (s *Session) PromptBack(id string, refused error) {
 	if key, ok := s.keyOf(id); ok {
-		s.apply(promptBack{key, refused})
+		s.apply(session.PromptBack{Key: key, Refused: refused})
 	}
 }
 
@@ -313,35 +314,35 @@ func (s *Session) keyOf(id string) (int, bool) {
 //
 // EndTurn, Idle and Exited are called one at a time.
 func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
-	ev := turnEnded{all: t.All, own: t.Own, perhaps: t.Perhaps, how: ending{reason: t.Reason, err: t.Err}}
+	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err}}
 	for _, id := range t.Prompts {
 		key, ok := s.keyOf(id)
 		if !ok {
 			key = -1 // of another turn
 		}
-		ev.answers = append(ev.answers, key)
+		ev.Answers = append(ev.Answers, key)
 	}
 	return s.wrap(ev, wrapUp)
 }
 
 // Idle says that the agent works on nothing. If the end of a turn was perhaps that
 // of a prompt, it was; wrapUp is as in EndTurn.
-func (s *Session) Idle(wrapUp func(cancelled bool)) { s.wrap(agentIdle{}, wrapUp) }
+func (s *Session) Idle(wrapUp func(cancelled bool)) { s.wrap(session.AgentIdle{}, wrapUp) }
 
 // Exited says that the agent's process has ended. As after EndTurn, the prompts
 // end after wrapUp.
 func (s *Session) Exited(err error, wrapUp func(cancelled bool)) {
-	s.wrap(agentExited{ending{err: requestError(err)}, err}, wrapUp)
+	s.wrap(session.AgentExited{How: session.Ending{Err: requestError(err)}, Why: err}, wrapUp)
 }
 
-func (s *Session) wrap(ev event, draw func(cancelled bool)) bool {
+func (s *Session) wrap(ev session.Event, draw func(cancelled bool)) bool {
 	s.apply(ev)
-	e, ok := (<-s.wrapping).(wrapUp)
+	e, ok := (<-s.wrapping).(session.WrapUp)
 	if !ok {
 		return false
 	}
-	defer s.apply(turnWrapped{}) // also after a panic
-	draw(e.cancelled)
+	defer s.apply(session.TurnWrapped{}) // also after a panic
+	draw(e.Cancelled)
 	return true
 }
 

@@ -1,4 +1,4 @@
-package editor
+package session
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 // The promises of a session, and how a world sees that one is broken.
 
 // step brings an event and does what follows, as [Session.apply] does.
-func (w *world) step(ev event) {
+func (w *world) step(ev Event) {
 	before := w.turnNumber()
-	for queue := []event{ev}; len(queue) > 0 && w.broken == ""; queue = queue[1:] {
-		effects := w.state.step(queue[0])
+	for queue := []Event{ev}; len(queue) > 0 && w.broken == ""; queue = queue[1:] {
+		effects := w.state.Step(queue[0])
 		w.saw = append(w.saw, queue[0])
 		w.did = append(w.did, effects...)
 		for _, e := range effects {
@@ -28,43 +28,43 @@ func (w *world) step(ev event) {
 }
 
 // perform does what the state calls for.
-func (w *world) perform(ev event, e effect) event {
+func (w *world) perform(ev Event, e Effect) Event {
 	switch e := e.(type) {
-	case start:
+	case Start:
 		w.starts()
-	case stopStart:
+	case StopStart:
 		if w.agent.start == 0 {
 			w.breaks("a start is given up only while there is one")
 		}
 		w.agent.stopped = true
-	case send:
-		return w.sends(e.key)
-	case interrupt:
+	case Send:
+		return w.sends(e.Key)
+	case Interrupt:
 		w.interrupts(e)
-	case startGrace:
-		put(w, &w.graces, e.turn)
-	case repeatSoon:
-		put(w, &w.agains, e.turn)
-	case kill:
+	case StartGrace:
+		put(w, &w.graces, e.Turn)
+	case RepeatSoon:
+		put(w, &w.agains, e.Turn)
+	case Kill:
 		if w.agent.start == 0 && !w.agent.alive && !w.agent.dead {
 			w.breaks("a dead agent is not killed")
 		}
 		if w.agent.alive {
 			w.die()
 		}
-	case finish:
+	case Finish:
 		w.finishes(ev, e)
-	case post:
-		if _, ok := ev.(requestCame); !ok {
+	case Post:
+		if _, ok := ev.(RequestCame); !ok {
 			w.breaks("a request takes its place when it comes")
 		}
-	case admit:
+	case Admit:
 		w.admits(e)
-	case hear:
+	case Hear:
 		w.hears(e)
-	case withdraw:
+	case Withdraw:
 		w.withdraws(ev, e)
-	case wrapUp, passOver:
+	case WrapUp, PassOver:
 		w.wraps(e)
 	default:
 		w.breaks("unknown effect %T", e)
@@ -104,7 +104,7 @@ func (w *world) starts() {
 
 // A prompt goes to a living agent, once, and not while something is on its way
 // that would hit it.
-func (w *world) sends(key int) event {
+func (w *world) sends(key int) Event {
 	p, a := w.prompt(key), &w.agent
 	switch {
 	case w.closed:
@@ -133,7 +133,7 @@ func (w *world) sends(key int) event {
 			w.breaks("prompt %d is sent while question %d waits for it", key, firstAsk+i)
 		}
 	}
-	failed := sendFailed{key: key, gone: a.dead, how: ending{err: errUnsent}}
+	failed := SendFailed{Key: key, Gone: a.dead, How: Ending{Err: errUnsent}}
 	if a.dead || a.failing {
 		a.failing = false
 		return failed
@@ -143,14 +143,14 @@ func (w *world) sends(key int) event {
 	return nil
 }
 
-func (w *world) interrupts(e interrupt) {
+func (w *world) interrupts(e Interrupt) {
 	a := w.agent
 	if w.closed || a.start != 0 || !a.alive && !a.dead {
-		w.breaks("a dead agent gets nothing: interrupt %d", e.n)
+		w.breaks("a dead agent gets nothing: interrupt %d", e.N)
 	}
 	for i, f := range w.flights {
 		if f.n == 0 {
-			w.flights[i] = flight{n: e.n, all: e.all, old: a.dead}
+			w.flights[i] = flight{n: e.N, all: e.All, old: a.dead}
 			return
 		}
 	}
@@ -158,118 +158,118 @@ func (w *world) interrupts(e interrupt) {
 }
 
 // Prompts end once, in order, and as they should.
-func (w *world) finishes(ev event, e finish) {
-	p := w.prompt(e.key)
+func (w *world) finishes(ev Event, e Finish) {
+	p := w.prompt(e.Key)
 	if p.ended {
-		w.breaks("prompt %d ends twice", e.key)
+		w.breaks("prompt %d ends twice", e.Key)
 	}
-	for i := range w.prompts[:e.key-1] {
+	for i := range w.prompts[:e.Key-1] {
 		if !w.prompts[i].ended {
-			w.breaks("prompt %d ends before prompt %d", e.key, i+1)
+			w.breaks("prompt %d ends before prompt %d", e.Key, i+1)
 		}
 	}
-	cancelled := e.how == endedCancelled
+	cancelled := e.How == EndedCancelled
 	switch {
 	case w.closed:
-	case p.lost && !errors.Is(e.how.err, errDied) && !errors.Is(e.how.err, errNoStart):
-		w.breaks("prompt %d was meant for a question whose agent has died: it ends with that error, not %v", e.key, e.how)
-	case w.givenUp && e.how.err == errNoStart && !p.lost && !p.died:
-		w.breaks("prompt %d ends with a start that was given up before it came", e.key)
-	case p.died && e.how.err == nil && !cancelled:
-		w.breaks("the agent died before it had the words of prompt %d, which ends with %v", e.key, e.how)
+	case p.lost && !errors.Is(e.How.Err, errDied) && !errors.Is(e.How.Err, errNoStart):
+		w.breaks("prompt %d was meant for a question whose agent has died: it ends with that error, not %v", e.Key, e.How)
+	case w.givenUp && e.How.Err == errNoStart && !p.lost && !p.died:
+		w.breaks("prompt %d ends with a start that was given up before it came", e.Key)
+	case p.died && e.How.Err == nil && !cancelled:
+		w.breaks("the agent died before it had the words of prompt %d, which ends with %v", e.Key, e.How)
 	case p.cancel && !cancelled:
-		w.breaks("prompt %d was cancelled and ends so, not %v", e.key, e.how)
+		w.breaks("prompt %d was cancelled and ends so, not %v", e.Key, e.How)
 	case cancelled && !p.cancel && !p.breakOff:
-		w.breaks("nobody has cancelled prompt %d, and it ends so", e.key)
+		w.breaks("nobody has cancelled prompt %d, and it ends so", e.Key)
 	}
-	if _, wrapped := ev.(turnWrapped); wrapped && e.how.waitingFor == "" {
+	if _, wrapped := ev.(TurnWrapped); wrapped && e.How.WaitingFor == "" {
 		for i, r := range w.asks[:w.asked] {
 			if r.ending && r.at != replied {
-				w.breaks("prompt %d ends before request %d of its turn is gone", e.key, firstAsk+i)
+				w.breaks("prompt %d ends before request %d of its turn is gone", e.Key, firstAsk+i)
 			}
 		}
 	}
 	p.ended, p.words = true, false
 	for i := range w.asks {
-		if w.asks[i].prompt == int8(e.key) {
+		if w.asks[i].prompt == int8(e.Key) {
 			w.asks[i].prompt = 0
 		}
 	}
 }
 
 // Nothing that is over is shown or put into the conversation.
-func (w *world) admits(e admit) {
-	if w.wants.key != e.key {
-		w.breaks("nobody waits for leave to go on with request %d", e.key)
+func (w *world) admits(e Admit) {
+	if w.wants.key != e.Key {
+		w.breaks("nobody waits for leave to go on with request %d", e.Key)
 		return
 	}
 	w.wants.answers++
-	if !e.ok {
+	if !e.OK {
 		return
 	}
-	r := w.ask(e.key)
+	r := w.ask(e.Key)
 	switch {
 	case r.banned, w.closed:
-		w.breaks("request %d was cancelled or its agent is dead, and it goes on", e.key)
+		w.breaks("request %d was cancelled or its agent is dead, and it goes on", e.Key)
 	case r.withdrawn:
-		w.breaks("request %d was taken back, and it goes on", e.key)
+		w.breaks("request %d was taken back, and it goes on", e.Key)
 	case w.quiet:
-		w.breaks("nothing is asked after a cancel: request %d goes on", e.key)
+		w.breaks("nothing is asked after a cancel: request %d goes on", e.Key)
 	}
 	r.at = w.wants.to
 }
 
 // Words go to a question that can be read, if they were written after it, and
 // are its answer if no other went away before they came.
-func (w *world) hears(e hear) {
-	r, p := w.ask(e.key), w.prompt(e.prompt)
+func (w *world) hears(e Hear) {
+	r, p := w.ask(e.Key), w.prompt(e.Prompt)
 	switch {
 	case r.at == left && !r.withdrawn: // nobody hears it
 	case r.banned, r.withdrawn, w.closed:
-		w.breaks("question %d is gone, and prompt %d answers it", e.key, e.prompt)
+		w.breaks("question %d is gone, and prompt %d answers it", e.Key, e.Prompt)
 	case r.at != readable:
-		w.breaks("question %d cannot be read, and prompt %d answers it", e.key, e.prompt)
+		w.breaks("question %d cannot be read, and prompt %d answers it", e.Key, e.Prompt)
 	case p.ended, p.atAgent, p.words, p.cancel:
-		w.breaks("prompt %d answers question %d, but is the agent's or has ended", e.prompt, e.key)
+		w.breaks("prompt %d answers question %d, but is the agent's or has ended", e.Prompt, e.Key)
 	case p.lost:
-		w.breaks("prompt %d was meant for a question whose agent has died, and answers %d", e.prompt, e.key)
-	case p.seen&(1<<(e.key-firstAsk)) == 0:
-		w.breaks("prompt %d came before question %d was there, and answers it", e.prompt, e.key)
-	case p.suspect && !e.stale:
-		w.breaks("prompt %d may have been meant for a question that is gone, and answers %d", e.prompt, e.key)
-	case !p.suspect && e.stale:
-		w.breaks("prompt %d is the answer to %d, and is not taken for it", e.prompt, e.key)
+		w.breaks("prompt %d was meant for a question whose agent has died, and answers %d", e.Prompt, e.Key)
+	case p.seen&(1<<(e.Key-firstAsk)) == 0:
+		w.breaks("prompt %d came before question %d was there, and answers it", e.Prompt, e.Key)
+	case p.suspect && !e.Stale:
+		w.breaks("prompt %d may have been meant for a question that is gone, and answers %d", e.Prompt, e.Key)
+	case !p.suspect && e.Stale:
+		w.breaks("prompt %d is the answer to %d, and is not taken for it", e.Prompt, e.Key)
 	}
-	p.words, r.prompt = true, int8(e.prompt)
+	p.words, r.prompt = true, int8(e.Prompt)
 	if r.at == readable {
-		r.at, r.stale = answering, e.stale
+		r.at, r.stale = answering, e.Stale
 	}
 }
 
 // A request is taken back once, and for a reason.
-func (w *world) withdraws(ev event, e withdraw) {
-	r := w.ask(e.key)
+func (w *world) withdraws(ev Event, e Withdraw) {
+	r := w.ask(e.Key)
 	if r.withdrawn || r.at == nowhere || r.at >= done {
-		w.breaks("request %d is taken back, but it is not asked any more", e.key)
+		w.breaks("request %d is taken back, but it is not asked any more", e.Key)
 	}
 	switch ev.(type) {
-	case turnEnded, agentIdle:
+	case TurnEnded, AgentIdle:
 		if !r.inTurn {
-			w.breaks("request %d outlives the turn, and is taken back with it", e.key)
+			w.breaks("request %d outlives the turn, and is taken back with it", e.Key)
 		}
 	}
-	w.noteGone(e.key - firstAsk)
-	r.withdrawn, r.cancelled = true, errors.Is(e.why, convert.ErrCancelled)
+	w.noteGone(e.Key - firstAsk)
+	r.withdrawn, r.cancelled = true, errors.Is(e.Why, convert.ErrCancelled)
 }
 
 // Who brings the end of a turn is answered once, and draws it when nothing of
 // the turn is asked any more.
-func (w *world) wraps(e effect) {
+func (w *world) wraps(e Effect) {
 	if w.reader.at != waits {
 		w.breaks("%T for nobody who waits for it", e)
 		return
 	}
-	_, wraps := e.(wrapUp)
+	_, wraps := e.(WrapUp)
 	for i := range w.asks[:w.asked] {
 		r := &w.asks[i]
 		if wraps && !w.closed && r.at != replied && (r.ending || w.reader.exit) {
@@ -286,9 +286,9 @@ func (w *world) wraps(e effect) {
 }
 
 // checkAfter is for what must be true when all effects of an event are done.
-func (w *world) checkAfter(ev event) {
+func (w *world) checkAfter(ev Event) {
 	switch ev.(type) {
-	case cancelCame, closeCame, agentExited:
+	case CancelCame, CloseCame, AgentExited:
 		for i, r := range w.asks[:w.asked] {
 			if r.at < left && !r.withdrawn {
 				w.breaks("after %T request %d stays open", ev, firstAsk+i)

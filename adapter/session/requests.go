@@ -1,4 +1,4 @@
-package editor
+package session
 
 import (
 	"slices"
@@ -7,28 +7,28 @@ import (
 )
 
 // stepRequest takes what happens to the agent's requests.
-func (s *state) stepRequest(ev event) {
+func (s *State) stepRequest(ev Event) {
 	switch ev := ev.(type) {
-	case requestCame:
+	case RequestCame:
 		s.requestCame(ev)
-	case requestShown:
-		s.requestShown(ev.key)
-	case requestParks:
-		s.requestParks(ev.key)
-	case requestParked:
+	case RequestShown:
+		s.requestShown(ev.Key)
+	case RequestParks:
+		s.requestParks(ev.Key)
+	case RequestParked:
 		s.requestParked(ev)
-	case requestWithdrawn:
-		s.withdraw(errWithdrawn, func(r *request) bool { return r.key == ev.key })
-	case partStopped:
-		s.withdraw(ErrPartStopped, func(r *request) bool { return slices.Contains(ev.keys, r.key) })
-	case requestSettled:
+	case RequestWithdrawn:
+		s.withdraw(ErrWithdrawn, func(r *request) bool { return r.key == ev.Key })
+	case PartStopped:
+		s.withdraw(ErrPartStopped, func(r *request) bool { return slices.Contains(ev.Keys, r.key) })
+	case RequestSettled:
 		s.requestSettled(ev)
-	case requestReplied:
-		s.requestReplied(ev.key)
+	case RequestReplied:
+		s.requestReplied(ev.Key)
 	}
 }
 
-func (s *state) request(key int) *request {
+func (s *State) request(key int) *request {
 	for _, r := range s.requests {
 		if r.key == key {
 			return r
@@ -38,13 +38,13 @@ func (s *state) request(key int) *request {
 }
 
 // requestCame takes a request of the agent. After a cancel nothing is asked.
-func (s *state) requestCame(ev requestCame) {
-	r := &request{key: ev.key, kind: ev.kind}
-	if s.turn != nil && !ev.apart {
+func (s *State) requestCame(ev RequestCame) {
+	r := &request{key: ev.Key, kind: ev.Kind}
+	if s.turn != nil && !ev.Apart {
 		r.turn = s.turn.n
 	}
 	s.requests = append(s.requests, r)
-	s.do(post{r.key})
+	s.do(Post{r.key})
 	switch s.phase {
 	case closed:
 		s.withdraw(s.why, func(o *request) bool { return o == r })
@@ -54,38 +54,38 @@ func (s *state) requestCame(ev requestCame) {
 }
 
 // withdraw takes back those requests that are still asked.
-func (s *state) withdraw(why error, which func(*request) bool) {
+func (s *State) withdraw(why error, which func(*request) bool) {
 	for _, r := range s.requests {
 		if r.state == withdrawn || r.state == settled || !which(r) {
 			continue
 		}
 		s.leaveConversation(r)
 		r.state = withdrawn
-		s.do(withdraw{r.key, why})
+		s.do(Withdraw{r.key, why})
 	}
 }
 
 // leaveConversation notes that a question in the conversation is gone without a
 // reply.
-func (s *state) leaveConversation(r *request) {
+func (s *State) leaveConversation(r *request) {
 	if r.state == parked || r.state == parking {
 		s.stale = true
 	}
 }
 
 // requestShown lets the editor show a request, unless it was taken back.
-func (s *state) requestShown(key int) {
+func (s *State) requestShown(key int) {
 	r := s.request(key)
 	ok := r != nil && r.state != withdrawn && r.state != settled
 	if ok {
 		r.state = shown
 	}
-	s.do(admit{key, ok})
+	s.do(Admit{key, ok})
 }
 
 // requestParks lets a question into the conversation. A prompt that is there
 // before it is no answer to it, and takes its place.
-func (s *state) requestParks(key int) {
+func (s *State) requestParks(key int) {
 	r := s.request(key)
 	ok := r != nil && r.state != withdrawn && r.state != settled
 	switch {
@@ -99,12 +99,12 @@ func (s *state) requestParks(key int) {
 	default:
 		r.state = parking
 	}
-	s.do(admit{key, ok})
+	s.do(Admit{key, ok})
 }
 
 // promptWaits reports whether a prompt is in line that the model has not seen and
 // that no question has.
-func (s *state) promptWaits() bool {
+func (s *State) promptWaits() bool {
 	for _, p := range s.line {
 		if p.state != over && !p.own && !p.cancelled && !p.begun && !s.answers(p) && (s.turn == nil || p.key != s.turn.owner) {
 			return true
@@ -115,31 +115,31 @@ func (s *state) promptWaits() bool {
 
 // answers reports whether a question has the prompt, while no turn runs. It may
 // be the one before: the next has its turn before the agent has been told.
-func (s *state) answers(p *prompt) bool {
+func (s *State) answers(p *prompt) bool {
 	return slices.ContainsFunc(s.requests, func(r *request) bool { return r.prompt == p.key })
 }
 
 // requestParked makes the next prompt the answer, now that the question can be
 // read, and ends the prompt that ran.
-func (s *state) requestParked(ev requestParked) {
-	key, r := ev.key, s.request(ev.key)
+func (s *State) requestParked(ev RequestParked) {
+	key, r := ev.Key, s.request(ev.Key)
 	if r == nil || r.state != parking {
-		s.do(admit{key, false})
+		s.do(Admit{key, false})
 		return
 	}
 	r.state, r.after = parked, s.newest
-	how := endedTurn
-	how.waitingFor = ev.toolCall
+	how := EndedTurn
+	how.WaitingFor = ev.ToolCall
 	if s.turn != nil && s.phase != finishing {
 		s.finishAll(s.turn.prompts(), how)
 		s.turn.owner, s.turn.steered = 0, nil
 	}
 	s.finishAnswer(r, how)
-	s.do(admit{key, true})
+	s.do(Admit{key, true})
 }
 
 // finishAnswer ends the prompt that a question has while no turn runs.
-func (s *state) finishAnswer(r *request, how ending) {
+func (s *State) finishAnswer(r *request, how Ending) {
 	if p := s.prompt(r.prompt); p != nil {
 		s.finish(p, how)
 	}
@@ -149,37 +149,37 @@ func (s *state) finishAnswer(r *request, how ending) {
 // answer hands a prompt to the question that waits for it. The turn goes on in
 // that prompt. Words that may have been meant for another question are no
 // answer: the question is asked once more, alone.
-func (s *state) answer(r *request, p *prompt) {
+func (s *State) answer(r *request, p *prompt) {
 	r.state, p.state = heard, given
 	if s.turn != nil && s.phase != finishing {
 		s.turn.owner = p.key
 	} else {
 		r.prompt = p.key
 	}
-	s.do(hear{r.key, p.key, p.stale})
+	s.do(Hear{r.key, p.key, p.stale})
 }
 
 // requestSettled notes an outcome. A user who says no ends the turn. A permission
 // that was never seen went along with a question.
-func (s *state) requestSettled(ev requestSettled) {
-	r := s.request(ev.key)
+func (s *State) requestSettled(ev RequestSettled) {
+	r := s.request(ev.Key)
 	if r == nil {
 		return
 	}
 	s.leaveConversation(r)
 	was := r.state
 	r.state = settled
-	if ev.dismissed && was != withdrawn && r.kind != form && (was != queued || r.kind == question) {
-		s.withdraw(errWithAnother, func(*request) bool { return true })
+	if ev.Dismissed && was != withdrawn && r.kind != Form && (was != queued || r.kind == Question) {
+		s.withdraw(ErrWithAnother, func(*request) bool { return true })
 		s.cancelTurn(false)
 	}
 }
 
 // requestReplied forgets a request.
-func (s *state) requestReplied(key int) {
+func (s *State) requestReplied(key int) {
 	for i, r := range s.requests {
 		if r.key == key {
-			s.finishAnswer(r, endedTurn)
+			s.finishAnswer(r, EndedTurn)
 			s.requests = append(s.requests[:i:i], s.requests[i+1:]...)
 			return
 		}

@@ -1,4 +1,4 @@
-package editor
+package session
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// state is all that a session knows of its prompts, its agent's turn and what
-// the agent asks. It changes in step and nowhere else.
-type state struct {
+// State is all that a session knows of its prompts, its agent's turn and what
+// the agent asks. It changes in Step and nowhere else.
+type State struct {
 	phase    phase
 	line     []*prompt  // in order of arrival, until their responses are sent
 	newest   int        // the key of the last prompt that came
@@ -29,17 +29,23 @@ type state struct {
 	launching bool
 	// lost is how the next prompt ends: the agent's process ended while a
 	// question waited for that prompt.
-	lost *ending
+	lost *Ending
 	// exit is how the agent's process ended last.
-	exit ending
+	exit Ending
 	// why the session was closed.
 	why          error
 	stopped      bool // the start that is under way was given up
 	interrupting int  // the interrupt that is on its way; 0 for none
 	interrupts   int  // how many there were
 	turns        int  // how many there were
-	effects      []effect
+	effects      []Effect
 }
+
+// New is the state of a session whose agent runs and works on nothing.
+func New() State { return State{phase: idle} }
+
+// Working reports whether the agent has a turn.
+func (s *State) Working() bool { return s.turn != nil }
 
 // prompt is one session/prompt.
 type prompt struct {
@@ -53,7 +59,7 @@ type prompt struct {
 	stale     bool  // it may have been meant for a question that was gone
 	cancelled bool
 	starts    int // how often the agent was started for it
-	how       ending
+	how       Ending
 }
 
 // turn is one piece of work of the agent.
@@ -69,12 +75,12 @@ type turn struct {
 	// cancelled says how its prompts end, whatever the agent says.
 	cancelled bool
 	// perhaps is the end of a turn of the agent's own that may have been this one.
-	perhaps *turnEnded
+	perhaps *TurnEnded
 }
 
 // turnEnd is the end of a turn, while what was asked in it is taken back.
 type turnEnd struct {
-	turnEnded
+	TurnEnded
 	exit     bool  // the process has ended
 	wrapping bool  // it is being drawn
 	then     phase // what follows
@@ -83,84 +89,94 @@ type turnEnd struct {
 // request is something that the agent waits for.
 type request struct {
 	key    int
-	kind   requestKind
+	kind   Kind
 	state  requestState
 	turn   int // the turn that it ends with; 0 for none
 	prompt int // the prompt that answers it while no turn runs; 0 for none
 	after  int // the newest prompt that was there before it could be read
 }
 
-// ending is how a prompt ends.
-type ending struct {
-	reason acp.StopReason
-	err    error
+// Ending is how a prompt ends.
+type Ending struct {
+	Reason acp.StopReason
+	Err    error
 	// waitingFor is the tool call of a question that waits for the next prompt.
-	waitingFor string
+	WaitingFor string
 }
 
 var (
-	endedCancelled = ending{reason: acp.StopReasonCancelled}
-	endedTurn      = ending{reason: acp.StopReasonEndTurn}
+	EndedCancelled = Ending{Reason: acp.StopReasonCancelled}
+	EndedTurn      = Ending{Reason: acp.StopReasonEndTurn}
 )
 
 var (
-	errTurnOver  = errors.New("the agent's turn ended")
-	errWithdrawn = errors.New("the agent withdrew the request")
+	// ErrGone means that the agent's process has ended.
+	ErrGone = errors.New("the agent is not running")
+	// ErrPartStopped is why a request of a sub-agent is taken back that the user
+	// has stopped. The turn goes on.
+	ErrPartStopped = errors.New("the user stopped this sub-agent")
+	// ErrEmptyPrompt is the answer to a prompt with nothing in it.
+	ErrEmptyPrompt = &acp.RequestError{Code: -32602, Message: "the prompt is empty"}
+
+	// ErrTurnOver is why a request goes with its turn, ErrWithdrawn why it goes when
+	// the agent takes it back.
+	ErrTurnOver  = errors.New("the agent's turn ended")
+	ErrWithdrawn = errors.New("the agent withdrew the request")
 	// errWithAnother is why a request goes when the user dismisses another one.
-	errWithAnother = fmt.Errorf("another request was dismissed: %w", convert.ErrCancelled)
+	ErrWithAnother = fmt.Errorf("another request was dismissed: %w", convert.ErrCancelled)
 )
 
 // maxStarts bounds how often the agent is started for one prompt.
 const maxStarts = 3
 
-// step takes an event and says what is to be done. It does nothing itself.
-func (s *state) step(ev event) []effect {
+// Step takes an event and says what is to be done. It does nothing itself.
+func (s *State) Step(ev Event) []Effect {
 	s.effects = nil
 	if s.phase == closed {
 		s.afterClose(ev)
 		return s.effects
 	}
 	switch ev := ev.(type) {
-	case promptCame:
+	case PromptCame:
 		s.promptCame(ev)
-	case cancelCame:
+	case CancelCame:
 		s.lost = nil // what was lost is not waited for any more
-		if ev.why != nil {
-			s.withdraw(ev.why, func(*request) bool { return true })
+		if ev.Why != nil {
+			s.withdraw(ev.Why, func(*request) bool { return true })
 		}
 		s.cancelAll()
-	case closeCame:
+	case CloseCame:
 		s.close(ev)
-	case startDone:
+	case StartDone:
 		s.startDone(ev)
-	case sendFailed:
+	case SendFailed:
 		s.sendFailed(ev)
-	case turnBegan:
+	case TurnBegan:
 		s.turnBegan(ev)
-	case promptBegun:
-		if p := s.prompt(ev.key); p != nil {
+	case PromptBegun:
+		if p := s.prompt(ev.Key); p != nil {
 			p.begun = true
 		}
-	case promptBack:
+	case PromptBack:
 		s.promptBack(ev)
-	case turnEnded:
+	case TurnEnded:
 		s.turnEnded(ev)
-	case agentIdle:
+	case AgentIdle:
 		s.agentIdle()
-	case agentExited:
+	case AgentExited:
 		s.agentExited(ev)
-	case turnWrapped:
+	case TurnWrapped:
 		s.turnWrapped()
-	case interruptDone:
+	case InterruptDone:
 		s.interruptDone(ev)
-	case interruptAgain:
-		if s.phase == cancelling && s.turn.n == ev.turn && s.interrupting == 0 {
+	case InterruptAgain:
+		if s.phase == cancelling && s.turn.n == ev.Turn && s.interrupting == 0 {
 			s.interrupt()
 		}
-	case graceOver:
-		if s.phase == cancelling && s.turn.n == ev.turn {
+	case GraceOver:
+		if s.phase == cancelling && s.turn.n == ev.Turn {
 			s.phase = leaving
-			s.do(kill{})
+			s.do(Kill{})
 		}
 	default:
 		s.stepRequest(ev)
@@ -171,10 +187,10 @@ func (s *state) step(ev event) []effect {
 	return s.effects
 }
 
-func (s *state) do(e effect) { s.effects = append(s.effects, e) }
+func (s *State) do(e Effect) { s.effects = append(s.effects, e) }
 
 // prompt finds a prompt that has not ended.
-func (s *state) prompt(key int) *prompt {
+func (s *State) prompt(key int) *prompt {
 	for _, p := range s.line {
 		if p.key == key && p.state != over {
 			return p
@@ -185,9 +201,9 @@ func (s *state) prompt(key int) *prompt {
 
 // promptCame puts a prompt in line. One that comes while the user is asked takes
 // the place of what is asked.
-func (s *state) promptCame(ev promptCame) {
-	p := &prompt{key: ev.key, empty: ev.empty, own: ev.own}
-	if ev.own {
+func (s *State) promptCame(ev PromptCame) {
+	p := &prompt{key: ev.Key, empty: ev.Empty, own: ev.Own}
+	if ev.Own {
 		s.line, s.newest = append(s.line, p), p.key
 		return
 	}
@@ -204,18 +220,18 @@ func (s *state) promptCame(ev promptCame) {
 
 // superseded reports whether a prompt takes the place of a request. A tool's
 // permission stays while a turn runs: the prompt steers that turn.
-func (s *state) superseded(r *request) bool {
-	return r.state == shown && (r.kind != permission || s.turn == nil)
+func (s *State) superseded(r *request) bool {
+	return r.state == shown && (r.kind != Permission || s.turn == nil)
 }
 
 // workGoesOn reports whether the agent works on when a request is taken back. A
 // question of the turn ends it; a form does not, nor does what was asked apart.
-func (s *state) workGoesOn(r *request) bool {
-	return r.kind == form || s.turn != nil && r.turn != s.turn.n
+func (s *State) workGoesOn(r *request) bool {
+	return r.kind == Form || s.turn != nil && r.turn != s.turn.n
 }
 
 // inState finds the request that is in a state.
-func (s *state) inState(in requestState) *request {
+func (s *State) inState(in requestState) *request {
 	for _, r := range s.requests {
 		if r.state == in {
 			return r
@@ -226,17 +242,17 @@ func (s *state) inState(in requestState) *request {
 
 // cancelAll cancels the turn, what is asked, and every prompt whose response is
 // not out.
-func (s *state) cancelAll() {
+func (s *State) cancelAll() {
 	for _, p := range s.line {
 		p.cancelled = true
 		if p.state != given {
-			s.finish(p, endedCancelled)
+			s.finish(p, EndedCancelled)
 		}
 	}
 	switch s.phase {
 	case starting:
 		s.stopped = true
-		s.do(stopStart{})
+		s.do(StopStart{})
 	case finishing:
 		if s.turn != nil { // it has ended, its prompts have not
 			s.turn.cancelled = true
@@ -247,7 +263,7 @@ func (s *state) cancelAll() {
 
 // cancelTurn cancels the turn, if there is one, and takes back all that is
 // asked, sub-agents' requests too. Without tell a reply tells the agent.
-func (s *state) cancelTurn(tell bool) {
+func (s *State) cancelTurn(tell bool) {
 	cancels := s.phase == sent || s.phase == running
 	if cancels {
 		s.phase = cancelling
@@ -258,36 +274,36 @@ func (s *state) cancelTurn(tell bool) {
 		s.interrupt()
 	}
 	if cancels {
-		s.do(startGrace{s.turn.n})
+		s.do(StartGrace{s.turn.n})
 	}
 }
 
-func (s *state) interrupt() {
+func (s *State) interrupt() {
 	s.interrupts++
 	s.interrupting = s.interrupts
-	s.do(interrupt{s.interrupting, s.turn.queued})
+	s.do(Interrupt{s.interrupting, s.turn.queued})
 }
 
-func (s *state) interruptDone(ev interruptDone) {
-	if s.interrupting == ev.n {
+func (s *State) interruptDone(ev InterruptDone) {
+	if s.interrupting == ev.N {
 		s.interrupting = 0
 	}
 	if s.phase == cancelling && s.interrupting == 0 && s.turn.repeat {
-		s.do(repeatSoon{s.turn.n})
+		s.do(RepeatSoon{s.turn.n})
 	}
 }
 
 // finish ends a prompt. Its response goes out behind those of earlier ones. One
 // that was cancelled ends so, whatever became of it since.
-func (s *state) finish(p *prompt, how ending) {
+func (s *State) finish(p *prompt, how Ending) {
 	if p.cancelled {
-		how = endedCancelled
+		how = EndedCancelled
 	}
 	p.state, p.how = over, how
 }
 
 // finishAll ends those of some prompts that have not ended.
-func (s *state) finishAll(keys []int, how ending) {
+func (s *State) finishAll(keys []int, how Ending) {
 	for _, key := range keys {
 		if p := s.prompt(key); p != nil {
 			s.finish(p, how)
@@ -296,16 +312,16 @@ func (s *state) finishAll(keys []int, how ending) {
 }
 
 // flush sends the responses whose turn it is.
-func (s *state) flush() {
+func (s *State) flush() {
 	for len(s.line) > 0 && s.line[0].state == over {
-		s.do(finish{s.line[0].key, s.line[0].how})
+		s.do(Finish{s.line[0].key, s.line[0].how})
 		s.line = s.line[1:]
 	}
 }
 
 // firstWaiting is the first prompt that neither the agent nor a question has;
 // without own the first that the editor sent.
-func (s *state) firstWaiting(own bool) *prompt {
+func (s *State) firstWaiting(own bool) *prompt {
 	for _, p := range s.line {
 		if p.state == waiting && (own || !p.own) {
 			return p
@@ -315,7 +331,7 @@ func (s *state) firstWaiting(own bool) *prompt {
 }
 
 // advance lets the prompts in line go as far as they can.
-func (s *state) advance() {
+func (s *State) advance() {
 	for p := s.firstWaiting(true); p != nil; p = s.firstWaiting(true) {
 		q := s.inState(parked)
 		if p.own && !p.cancelled && q != nil { // no answer: what the editor sent may be
@@ -328,7 +344,7 @@ func (s *state) advance() {
 		}
 		switch {
 		case p.cancelled:
-			s.finish(p, endedCancelled)
+			s.finish(p, EndedCancelled)
 		case q != nil && p.key <= q.after: // the agent gave it back: no answer, it takes the question's place
 			s.cancelTurn(s.workGoesOn(q))
 		case q != nil:
@@ -337,7 +353,7 @@ func (s *state) advance() {
 			s.finish(p, *s.lost)
 			s.lost = nil
 		case p.empty:
-			s.finish(p, ending{err: errEmptyPrompt})
+			s.finish(p, Ending{Err: ErrEmptyPrompt})
 		case !s.give(p):
 			return
 		}
@@ -346,7 +362,7 @@ func (s *state) advance() {
 
 // give hands a prompt to the agent, or starts the agent for it. It reports false
 // if the prompt has to wait.
-func (s *state) give(p *prompt) bool {
+func (s *State) give(p *prompt) bool {
 	switch {
 	case s.phase == down && s.launching:
 		return false
@@ -356,7 +372,7 @@ func (s *state) give(p *prompt) bool {
 	case s.phase == down:
 		p.starts++
 		s.phase, s.launching, s.stopped = starting, true, false
-		s.do(start{})
+		s.do(Start{})
 		return false
 	case s.interrupting != 0, s.owesReply(): // what comes late would hit this prompt
 		return false
@@ -372,17 +388,17 @@ func (s *state) give(p *prompt) bool {
 	}
 	p.state = given
 	s.turn.sent = append(s.turn.sent, p.key)
-	s.do(send{p.key})
+	s.do(Send{p.key})
 	return true
 }
 
 // owesReply reports whether the agent has not been told yet what became of a
 // request: that it was taken back, or dismissed, would hit the next prompt.
-func (s *state) owesReply() bool {
+func (s *State) owesReply() bool {
 	return slices.ContainsFunc(s.requests, func(r *request) bool { return r.state == withdrawn || r.state == settled })
 }
 
-func (s *state) newTurn() *turn {
+func (s *State) newTurn() *turn {
 	s.turns++
 	return &turn{n: s.turns}
 }
@@ -399,35 +415,35 @@ func (t *turn) prompts() []int {
 }
 
 // close ends the session.
-func (s *state) close(ev closeCame) {
-	how := ev.how
-	s.withdraw(ev.why, func(*request) bool { return true })
+func (s *State) close(ev CloseCame) {
+	how := ev.How
+	s.withdraw(ev.Why, func(*request) bool { return true })
 	for _, p := range s.line {
 		if p.state != over {
 			s.finish(p, how)
 		}
 	}
 	if s.phase == starting {
-		s.do(stopStart{})
+		s.do(StopStart{})
 	}
 	if s.end != nil && !s.end.wrapping {
-		s.do(wrapUp{true})
+		s.do(WrapUp{true})
 	}
 	s.phase, s.turn, s.end = closed, nil, nil
-	s.lost, s.why = &how, ev.why
+	s.lost, s.why = &how, ev.Why
 	s.flush()
 }
 
 // afterClose refuses what comes too late, so that nobody waits for it.
-func (s *state) afterClose(ev event) {
+func (s *State) afterClose(ev Event) {
 	switch ev := ev.(type) {
-	case promptCame:
-		s.do(finish{ev.key, *s.lost})
-	case turnEnded, agentIdle:
-		s.do(passOver{})
-	case agentExited:
-		s.do(wrapUp{true})
-	case requestCame, requestShown, requestParks, requestParked, requestWithdrawn, partStopped, requestSettled, requestReplied:
+	case PromptCame:
+		s.do(Finish{ev.Key, *s.lost})
+	case TurnEnded, AgentIdle:
+		s.do(PassOver{})
+	case AgentExited:
+		s.do(WrapUp{true})
+	case RequestCame, RequestShown, RequestParks, RequestParked, RequestWithdrawn, PartStopped, RequestSettled, RequestReplied:
 		s.stepRequest(ev)
 	}
 }

@@ -1,25 +1,25 @@
-package editor
+package session
 
 // What becomes of a request: the goroutine that asks it, the user who answers,
 // and others who do so at the desk.
 func (w *world) askMoves(list []move, i int) []move {
 	r, key := w.asks[i], firstAsk+i
 	shows := func(owed bool) {
-		list = append(list, move{"# goes to the editor", key, owed, func(w *world) { w.goes(key, requestShown{key}, onScreen) }})
+		list = append(list, move{"# goes to the editor", key, owed, func(w *world) { w.goes(key, RequestShown{key}, onScreen) }})
 	}
 	parks := func(owed bool) {
-		if r.kind == question || r.kind == form {
-			list = append(list, move{"# goes to the conversation", key, owed, func(w *world) { w.goes(key, requestParks{key}, written) }})
+		if r.kind == Question || r.kind == Form {
+			list = append(list, move{"# goes to the conversation", key, owed, func(w *world) { w.goes(key, RequestParks{key}, written) }})
 		}
 	}
 	settles := func(owed bool) {
 		if r.withdrawn { // a question that the session cancels looks as if the user had
-			no := r.kind == question && r.cancelled
+			no := r.kind == Question && r.cancelled
 			list = append(list, move{"# has been taken back", key, owed, func(w *world) { w.settles(i, no) }})
 			return
 		}
 		list = append(list, move{"# gets its outcome", key, owed, func(w *world) { w.settles(i, false) }})
-		if r.kind != errand && r.kind != form {
+		if r.kind != Errand && r.kind != Form {
 			list = append(list, move{"# is dismissed", key, false, func(w *world) { w.settles(i, true) }})
 		}
 	}
@@ -28,9 +28,9 @@ func (w *world) askMoves(list []move, i int) []move {
 	case inLine:
 		switch {
 		case r.cut:
-			list = append(list, move{"# is taken along", key, true, func(w *world) { w.settles(i, r.kind == permission) }})
+			list = append(list, move{"# is taken along", key, true, func(w *world) { w.settles(i, r.kind == Permission) }})
 			return list
-		case r.kind == errand:
+		case r.kind == Errand:
 			settles(true)
 		case w.first(i):
 			shows(true)
@@ -43,7 +43,7 @@ func (w *world) askMoves(list []move, i int) []move {
 		}
 		parks(false)
 	case written:
-		list = append(list, move{"# can be read", key, true, func(w *world) { w.goes(key, requestParked{key, "call"}, readable) }})
+		list = append(list, move{"# can be read", key, true, func(w *world) { w.goes(key, RequestParked{key, "call"}, readable) }})
 	case answering:
 		if r.stale {
 			parks(true)
@@ -61,13 +61,13 @@ func (w *world) askMoves(list []move, i int) []move {
 	case done:
 		list = append(list, move{"# is told to the agent", key, true, func(w *world) {
 			w.asks[i].at = replied
-			w.step(requestReplied{key})
+			w.step(RequestReplied{key})
 		}})
 	}
 	if r.at == inLine || r.at == readable {
 		if r.withdrawn {
 			settles(true)
-		} else if w.elsewhere > 0 && r.kind != errand {
+		} else if w.elsewhere > 0 && r.kind != Errand {
 			list = append(list, move{"# is answered elsewhere", key, false, func(w *world) { w.elsewhere--; w.settles(i, false) }})
 			list = append(list, move{"# is cancelled elsewhere", key, false, func(w *world) { w.elsewhere--; w.settles(i, true) }})
 		}
@@ -78,7 +78,7 @@ func (w *world) askMoves(list []move, i int) []move {
 // first reports whether it is a request's turn at the desk.
 func (w *world) first(i int) bool {
 	for _, other := range w.asks[:i] {
-		if other.kind != errand && other.at > nowhere && other.at < left {
+		if other.kind != Errand && other.at > nowhere && other.at < left {
 			return false
 		}
 	}
@@ -86,7 +86,7 @@ func (w *world) first(i int) bool {
 }
 
 // goes asks whether a request may go on, as the goroutine does that asks it.
-func (w *world) goes(key int, ev event, to place) {
+func (w *world) goes(key int, ev Event, to place) {
 	r := w.ask(key)
 	if r.at == answering && !r.stale || r.at == onScreen && to == onScreen {
 		w.rounds--
@@ -116,12 +116,12 @@ func (w *world) settles(i int, dismissed bool) {
 	if r.at != left {
 		w.noteGone(i)
 		r.no = dismissed
-		if dismissed && !r.withdrawn && !r.cut && r.kind != form {
+		if dismissed && !r.withdrawn && !r.cut && r.kind != Form {
 			r.dismissed = true
 			w.noteMaybeBrokenOff() // the session does not know yet
 		}
 		for j := range w.asks[:w.asked] {
-			if o := &w.asks[j]; dismissed && r.kind == question && o.at == inLine && j != i && o.kind != errand {
+			if o := &w.asks[j]; dismissed && r.kind == Question && o.at == inLine && j != i && o.kind != Errand {
 				o.cut, o.dismissed = true, r.dismissed
 			}
 		}
@@ -134,13 +134,13 @@ func (w *world) settles(i int, dismissed bool) {
 		w.noteDismissed(r)
 	}
 	r.at = done
-	w.step(requestSettled{firstAsk + i, r.no})
+	w.step(RequestSettled{firstAsk + i, r.no})
 }
 
 // hasNext reports whether another request waits for this one.
 func (w *world) hasNext(i int) bool {
 	for j, other := range w.asks[:w.asked] {
-		if j > i && other.kind != errand && other.at == inLine {
+		if j > i && other.kind != Errand && other.at == inLine {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package editor
+package session
 
 // What a world notes of the past, beside the session's state: the promises are
 // about that.
@@ -14,7 +14,7 @@ func (w *world) notePrompt(key int, empty bool) {
 		case r.withdrawn:
 		case r.at == readable:
 			p.seen |= 1 << i
-		case r.at == onScreen && (r.kind != permission || !w.working() && !w.perhaps && !w.agent.dead) && !w.closed:
+		case r.at == onScreen && (r.kind != Permission || !w.working() && !w.perhaps && !w.agent.dead) && !w.closed:
 			r.superseding = true
 			w.noteCancelled(key)
 		case r.at == written:
@@ -60,7 +60,7 @@ func (w *world) noteBrokenOff() {
 
 // noteDismissed notes that the user says no to the work.
 func (w *world) noteDismissed(r *askView) {
-	if r.kind == form {
+	if r.kind == Form {
 		return
 	}
 	r.dismissed = true
@@ -83,8 +83,8 @@ func (w *world) settleQuiet() {
 
 // noteParks notes that a question takes the place of nothing: a prompt that is
 // there before it takes its place.
-func (w *world) noteParks(ev event) {
-	if _, ok := ev.(requestParks); !ok {
+func (w *world) noteParks(ev Event) {
+	if _, ok := ev.(RequestParks); !ok {
 		return
 	}
 	for _, p := range w.prompts[:w.came] {

@@ -1,4 +1,4 @@
-package editor
+package session
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 // does what the state calls for as far as that shows, and notes every promise
 // that is broken. See walk_test.go for who goes through it.
 type world struct {
-	state state
+	state State
 	env
 	wants leave
 	// givenUp: a start fails that nobody waited for.
 	givenUp bool
 	broken  string   // the first promise that was broken
-	did     []effect // of the last move
-	saw     []event  // in the last move
+	did     []Effect // of the last move
+	saw     []Event  // in the last move
 }
 
 // limits bound what comes unasked. What somebody owes always comes.
@@ -37,7 +37,7 @@ const (
 
 // askPlan says what the agent asks for, in this order.
 type askPlan struct {
-	kind  requestKind
+	kind  Kind
 	apart bool
 }
 
@@ -240,7 +240,7 @@ func (w *world) editorMoves(list []move) []move {
 			w.came++
 			key := int(w.came)
 			w.notePrompt(key, empty)
-			w.step(promptCame{key: key, empty: empty})
+			w.step(PromptCame{Key: key, Empty: empty})
 		}
 	}
 	if w.limits.prompts > 0 {
@@ -253,14 +253,14 @@ func (w *world) editorMoves(list []move) []move {
 		list = append(list, move{"session/cancel", 0, false, func(w *world) {
 			w.cancels--
 			w.noteCancel()
-			w.step(cancelCame{})
+			w.step(CancelCame{})
 		}})
 	}
 	if w.closes > 0 {
 		list = append(list, move{"the session is closed", 0, false, func(w *world) {
 			w.closes--
 			w.noteClose()
-			w.step(closeCame{ending{err: errClosed}, errClosed})
+			w.step(CloseCame{Ending{Err: errClosed}, errClosed})
 		}})
 	}
 	return list
@@ -278,14 +278,14 @@ func (w *world) startMoves(list []move) []move {
 				w.agent = agentView{}
 				w.noteDeath()
 				w.givenUp = a.stopped
-				w.step(startDone{&ending{err: errNoStart}})
+				w.step(StartDone{&Ending{Err: errNoStart}})
 				w.givenUp = false
 			}})
 		}
 	case returns:
 		list = append(list, move{"the start returns", 0, true, func(w *world) {
 			w.agent.start, w.agent.stopped = 0, false
-			w.step(startDone{})
+			w.step(StartDone{})
 		}})
 	}
 	return list
@@ -301,7 +301,7 @@ func (w *world) clockMoves(list []move) []move {
 		case w.agent.backs.n == 0:
 			list = append(list, move{"interrupt # is done", f.n, true, func(w *world) {
 				w.flights[i] = flight{}
-				w.step(interruptDone{f.n})
+				w.step(InterruptDone{f.n})
 			}})
 		}
 	}
@@ -312,7 +312,7 @@ func (w *world) clockMoves(list []move) []move {
 		if turn != 0 {
 			list = append(list, move{"the grace of turn # is over", turn, true, func(w *world) {
 				w.graces[i] = 0
-				w.step(graceOver{turn})
+				w.step(GraceOver{turn})
 			}})
 		}
 	}
@@ -320,7 +320,7 @@ func (w *world) clockMoves(list []move) []move {
 		if turn != 0 {
 			list = append(list, move{"time to interrupt turn # again", turn, true, func(w *world) {
 				w.agains[i] = 0
-				w.step(interruptAgain{turn})
+				w.step(InterruptAgain{turn})
 			}})
 		}
 	}

@@ -1,4 +1,4 @@
-package editor
+package session
 
 // phase says what a session's agent is doing. The package comment draws them.
 type phase int
@@ -19,14 +19,14 @@ func (p phase) String() string {
 	return [...]string{"down", "starting", "idle", "sent", "running", "cancelling", "finishing", "leaving", "closed"}[p]
 }
 
-// requestKind says what the agent asks for.
-type requestKind int
+// Kind says what the agent asks for.
+type Kind int
 
 const (
-	question   requestKind = iota // a question call
-	form                          // a form: saying no to it ends no turn
-	permission                    // leave to use a tool
-	errand                        // nothing of the user
+	Question   Kind = iota // a question call
+	Form                   // a form: saying no to it ends no turn
+	Permission             // whether a tool may be used
+	Errand                 // nothing of the user
 )
 
 // requestState says where a request of the agent is.

@@ -1,4 +1,4 @@
-package editor
+package session
 
 import (
 	"fmt"
@@ -42,26 +42,26 @@ func (u *user) does(key int) string {
 
 // sees lets the user see one thing that happened and what was done about it. It
 // returns what a user would complain about.
-func (u *user) sees(w *world, ev event, done []effect) string {
-	if ev, ok := ev.(promptCame); ok {
-		want := u.does(ev.key)
+func (u *user) sees(w *world, ev Event, done []Effect) string {
+	if ev, ok := ev.(PromptCame); ok {
+		want := u.does(ev.Key)
 		if got := effectWords(done); want != "" && !containsWords(got, want) {
-			return fmt.Sprintf("prompt %d should do %q, and did %q", ev.key, want, got)
+			return fmt.Sprintf("prompt %d should do %q, and did %q", ev.Key, want, got)
 		}
-		u.sent, u.doubt, u.crash = append(u.sent, ev.key), false, false
+		u.sent, u.doubt, u.crash = append(u.sent, ev.Key), false, false
 	}
 	switch ev := ev.(type) {
-	case cancelCame:
+	case CancelCame:
 		u.crash = false
 		for _, key := range u.sent {
 			u.stopped[key] = true
 		}
-	case closeCame:
+	case CloseCame:
 		u.closed = true
-	case agentExited:
+	case AgentExited:
 		u.crash = u.crash || u.question != 0 && !u.closed
-	case requestSettled:
-		u.leaves(ev.key)
+	case RequestSettled:
+		u.leaves(ev.Key)
 	}
 	for _, e := range done {
 		if complaint := u.takes(w, ev, e); complaint != "" {
@@ -72,39 +72,39 @@ func (u *user) sees(w *world, ev event, done []effect) string {
 }
 
 // takes lets the user see what an effect makes of the editor.
-func (u *user) takes(w *world, ev event, e effect) string {
+func (u *user) takes(w *world, ev Event, e Effect) string {
 	switch e := e.(type) {
-	case admit:
-		if !e.ok {
+	case Admit:
+		if !e.OK {
 			return ""
 		}
 		switch ev.(type) {
-		case requestShown:
-			if w.ask(e.key).kind != permission { // what those do depends on more than is seen
-				u.dialog = e.key
+		case RequestShown:
+			if w.ask(e.Key).kind != Permission { // what those do depends on more than is seen
+				u.dialog = e.Key
 			}
-		case requestParked:
-			u.question, u.dialog = e.key, 0
+		case RequestParked:
+			u.question, u.dialog = e.Key, 0
 		default:
 			u.dialog = 0 // the other way
 		}
-	case withdraw:
-		u.leaves(e.key)
-	case hear:
-		if e.key != u.question {
-			return fmt.Sprintf("%d is not in the conversation, and hears prompt %d", e.key, e.prompt)
+	case Withdraw:
+		u.leaves(e.Key)
+	case Hear:
+		if e.Key != u.question {
+			return fmt.Sprintf("%d is not in the conversation, and hears prompt %d", e.Key, e.Prompt)
 		}
 		u.question = 0
-	case finish:
-		if len(u.sent) == 0 || u.sent[0] != e.key {
-			return fmt.Sprintf("prompt %d got a response, waiting were %v", e.key, u.sent)
+	case Finish:
+		if len(u.sent) == 0 || u.sent[0] != e.Key {
+			return fmt.Sprintf("prompt %d got a response, waiting were %v", e.Key, u.sent)
 		}
 		u.sent = u.sent[1:]
-		if u.stopped[e.key] && e.how != endedCancelled && !u.closed {
-			return fmt.Sprintf("prompt %d was cancelled, and ends with %s", e.key, endingWords(e.how))
+		if u.stopped[e.Key] && e.How != EndedCancelled && !u.closed {
+			return fmt.Sprintf("prompt %d was cancelled, and ends with %s", e.Key, endingWords(e.How))
 		}
-		if e.how.waitingFor != "" && u.question == 0 {
-			return fmt.Sprintf("prompt %d ends for a question that nobody sees", e.key)
+		if e.How.WaitingFor != "" && u.question == 0 {
+			return fmt.Sprintf("prompt %d ends for a question that nobody sees", e.Key)
 		}
 	}
 	return ""
@@ -130,7 +130,7 @@ func containsWords(got, want string) bool {
 // TestModel lets anything happen, in any order, and compares what is done with
 // what the user expects.
 func TestModel(t *testing.T) {
-	kinds := rapid.SampledFrom([]askPlan{{question, false}, {question, true}, {permission, false}, {permission, true}, {form, false}, {errand, false}})
+	kinds := rapid.SampledFrom([]askPlan{{Question, false}, {Question, true}, {Permission, false}, {Permission, true}, {Form, false}, {Errand, false}})
 	rapid.Check(t, func(t *rapid.T) {
 		plan := rapid.SliceOfN(kinds, 0, maxAsks).Draw(t, "requests")
 		all := limits{

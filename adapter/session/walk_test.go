@@ -1,4 +1,4 @@
-package editor
+package session
 
 import (
 	"flag"
@@ -206,7 +206,7 @@ type fingerprint struct {
 	steers, stale, lost bool
 	launching, stopped  bool
 	interrupting        bool
-	exit                ending
+	exit                Ending
 }
 
 type turnPrint struct {
@@ -218,7 +218,7 @@ type turnPrint struct {
 type endPrint struct {
 	is, own, all, exit, wrapping bool
 	answers                      keys
-	how                          ending
+	how                          Ending
 	then                         phase
 }
 
@@ -240,7 +240,7 @@ func (w *world) hash() [2]uint64 {
 		p.turn = turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.owner, keysOf(t.steered), keysOf(t.sent)}
 	}
 	if e := s.end; e != nil {
-		p.end = endPrint{true, e.own, e.all, e.exit, e.wrapping, keysOf(e.answers), e.how, e.then}
+		p.end = endPrint{true, e.Own, e.All, e.exit, e.wrapping, keysOf(e.Answers), e.How, e.then}
 	}
 	for i, l := range s.line {
 		p.line[i] = *l
@@ -274,7 +274,7 @@ var deep = flag.Bool("deep", false, "go through more that can happen: minutes, n
 // TestWalk goes through every order in which these few things can happen.
 func TestWalk(t *testing.T) {
 	apart := func(p askPlan) askPlan { p.apart = true; return p }
-	q, f, leave := askPlan{kind: question}, askPlan{kind: form}, askPlan{kind: permission}
+	q, f, leave := askPlan{kind: Question}, askPlan{kind: Form}, askPlan{kind: Permission}
 	for _, sc := range []struct {
 		name string
 		limits

@@ -1,4 +1,4 @@
-package editor
+package session
 
 import (
 	acp "github.com/coder/acp-go-sdk"
@@ -13,7 +13,7 @@ func (w *world) agentMoves(list []move) []move {
 		return append(list, move{"the end is drawn", 0, true, func(w *world) {
 			w.reader = reader{}
 			w.settleQuiet()
-			w.step(turnWrapped{})
+			w.step(TurnWrapped{})
 		}})
 	case w.reader.at == waits:
 		return list
@@ -25,7 +25,7 @@ func (w *world) agentMoves(list []move) []move {
 			}
 			w.reader = reader{at: waits, exit: true}
 			w.noteDeath()
-			w.step(agentExited{ending{err: errDied}, errDied})
+			w.step(AgentExited{Ending{Err: errDied}, errDied})
 		}})
 	case !a.alive && a.start != starts:
 		return list
@@ -35,7 +35,7 @@ func (w *world) agentMoves(list []move) []move {
 		list = append(list, move{"the agent begins by itself", 0, false, func(w *world) {
 			w.ownTurns--
 			w.agent.turn, w.agent.own, w.agent.idle = true, true, false
-			w.step(turnBegan{w.steers})
+			w.step(TurnBegan{w.steers})
 		}})
 	}
 	return w.workMoves(list)
@@ -49,7 +49,7 @@ func (w *world) workMoves(list []move) []move {
 		return append(list, move{"the agent gives back prompt #", key, true, func(w *world) {
 			w.agent.backs.drop(key)
 			w.prompt(key).atAgent = false
-			w.step(promptBack{key: key})
+			w.step(PromptBack{Key: key})
 		}})
 	}
 	for _, key := range a.queue.list() {
@@ -58,7 +58,7 @@ func (w *world) workMoves(list []move) []move {
 				w.refusals--
 				w.agent.queue.drop(key)
 				w.prompt(key).atAgent = false
-				w.step(promptBack{key, errRefused})
+				w.step(PromptBack{key, errRefused})
 			}})
 		}
 	}
@@ -72,7 +72,7 @@ func (w *world) workMoves(list []move) []move {
 		case w.steers:
 			list = append(list, move{"the model sees prompt #", key, true, func(w *world) {
 				take(w)
-				w.step(promptBegun{key})
+				w.step(PromptBegun{key})
 			}})
 		case !a.turn && a.taken.n == 0, a.turn && a.own:
 			// An old agent does not say so; it may take a prompt into a turn of its own.
@@ -83,7 +83,7 @@ func (w *world) workMoves(list []move) []move {
 	case !a.turn && a.taken.n > 0:
 		list = append(list, move{"the agent begins", 0, true, func(w *world) {
 			w.agent.turn, w.agent.idle, w.perhaps = true, false, false
-			w.step(turnBegan{w.steers})
+			w.step(TurnBegan{w.steers})
 		}})
 	case a.turn:
 		list = append(list, move{"the turn ends", 0, true, (*world).endTurn})
@@ -93,7 +93,7 @@ func (w *world) workMoves(list []move) []move {
 			w.reader.at = waits
 			w.noteEnd()
 			w.perhaps = false
-			w.step(agentIdle{})
+			w.step(AgentIdle{})
 		}})
 	}
 	return list
@@ -101,11 +101,11 @@ func (w *world) workMoves(list []move) []move {
 
 func (w *world) endTurn() {
 	a := &w.agent
-	ev := turnEnded{own: a.own, how: ending{reason: acp.StopReasonMaxTokens}}
+	ev := TurnEnded{Own: a.own, How: Ending{Reason: acp.StopReasonMaxTokens}}
 	if w.steers {
-		ev.answers = a.taken.list()
+		ev.Answers = a.taken.list()
 	}
-	ev.perhaps = a.own && !w.steers && a.queue.n == 0
+	ev.Perhaps = a.own && !w.steers && a.queue.n == 0
 	for _, key := range a.taken.list() {
 		w.prompt(key).atAgent = false
 	}
@@ -113,7 +113,7 @@ func (w *world) endTurn() {
 	w.reader.at = waits
 	w.noteEnd()
 	w.step(ev)
-	w.perhaps = ev.perhaps && w.reader.at == reads && a.start == 0
+	w.perhaps = ev.Perhaps && w.reader.at == reads && a.start == 0
 }
 
 // askingMoves are what the agent asks and no longer asks.
@@ -124,7 +124,7 @@ func (w *world) askingMoves(list []move) []move {
 			p := w.plan[w.asked]
 			w.asks[w.asked] = askView{askPlan: p, at: inLine, inTurn: (w.working() || w.perhaps) && !p.apart, banned: w.closed}
 			w.asked++
-			w.step(requestCame{key, p.kind, p.apart})
+			w.step(RequestCame{key, p.kind, p.apart})
 		}})
 	}
 	if w.withdrawals == 0 {
@@ -134,7 +134,7 @@ func (w *world) askingMoves(list []move) []move {
 		if r.at < left && !r.withdrawn {
 			list = append(list, move{"the agent withdraws #", firstAsk + i, false, func(w *world) {
 				w.withdrawals--
-				w.step(requestWithdrawn{firstAsk + i})
+				w.step(RequestWithdrawn{firstAsk + i})
 				if !w.asks[i].withdrawn {
 					w.breaks("a request that the agent withdraws is taken back")
 				}

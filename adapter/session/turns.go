@@ -1,9 +1,9 @@
-package editor
+package session
 
 import "slices"
 
 // startDone goes on with the prompt that the agent was started for.
-func (s *state) startDone(ev startDone) {
+func (s *State) startDone(ev StartDone) {
 	s.launching = false
 	then := &s.phase
 	if s.phase == finishing {
@@ -13,11 +13,11 @@ func (s *state) startDone(ev startDone) {
 		return
 	}
 	switch {
-	case ev.failed != nil:
+	case ev.Failed != nil:
 		if *then = down; s.phase == down {
 			s.turn = nil
 		}
-		s.startFailed(*ev.failed)
+		s.startFailed(*ev.Failed)
 	case s.phase == starting && s.turn != nil:
 		*then = running // it began by itself
 	default:
@@ -26,7 +26,7 @@ func (s *state) startDone(ev startDone) {
 }
 
 // startFailed ends what waited for the agent, and what it left behind.
-func (s *state) startFailed(how ending) {
+func (s *State) startFailed(how Ending) {
 	s.leaveUnanswered(how, ErrGone)
 	s.finishGiven(how)
 	if p := s.firstWaiting(true); p != nil && !s.stopped { // else it was not this prompt's
@@ -35,8 +35,8 @@ func (s *state) startFailed(how ending) {
 }
 
 // sendFailed takes a prompt back that the agent did not get.
-func (s *state) sendFailed(ev sendFailed) {
-	p := s.prompt(ev.key)
+func (s *State) sendFailed(ev SendFailed) {
+	p := s.prompt(ev.Key)
 	if p == nil || s.turn == nil {
 		return
 	}
@@ -45,8 +45,8 @@ func (s *state) sendFailed(ev sendFailed) {
 		s.turn = nil
 		s.phase = idle
 	}
-	if !ev.gone {
-		s.finish(p, ev.how)
+	if !ev.Gone {
+		s.finish(p, ev.How)
 		return
 	}
 	p.state = waiting
@@ -64,8 +64,8 @@ func (t *turn) drop(key int) {
 }
 
 // turnBegan notes that the agent works. Nobody may have asked for it.
-func (s *state) turnBegan(ev turnBegan) {
-	s.steers = ev.steers
+func (s *State) turnBegan(ev TurnBegan) {
+	s.steers = ev.Steers
 	switch s.phase {
 	case idle, starting:
 		if s.turn == nil {
@@ -86,22 +86,22 @@ func (s *state) turnBegan(ev turnBegan) {
 
 // promptBack takes back a prompt that the model has not seen. If a turn should
 // have begun with it, none does, or the one that has begun is the agent's own.
-func (s *state) promptBack(ev promptBack) {
-	p, t := s.prompt(ev.key), s.turn
+func (s *State) promptBack(ev PromptBack) {
+	p, t := s.prompt(ev.Key), s.turn
 	switch {
-	case t == nil || s.phase == finishing || !slices.Contains(t.sent, ev.key):
+	case t == nil || s.phase == finishing || !slices.Contains(t.sent, ev.Key):
 		return
 	case p == nil: // a question has ended it before the model saw it
-		t.drop(ev.key)
+		t.drop(ev.Key)
 		if len(t.sent) > 0 || t.begun || t.own {
 			t.own = t.own || len(t.sent) == 0
 			return
 		}
-		s.finishAll(t.prompts(), endedTurn)
+		s.finishAll(t.prompts(), EndedTurn)
 	case p.begun || !slices.Contains(t.prompts(), p.key):
 		return
 	default:
-		p.back, p.refused = true, ev.refused
+		p.back, p.refused = true, ev.Refused
 	}
 	switch {
 	case p == nil:
@@ -118,46 +118,46 @@ func (s *state) promptBack(ev promptBack) {
 		then = leaving
 	}
 	s.goOn(t.prompts(), then)
-	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == t.n })
+	s.withdraw(ErrTurnOver, func(r *request) bool { return r.turn == t.n })
 }
 
 // turnEnded begins to end a turn: what was asked in it is taken back first.
-func (s *state) turnEnded(ev turnEnded) {
+func (s *State) turnEnded(ev TurnEnded) {
 	t := s.turn
 	if t == nil || s.phase == finishing {
-		s.do(passOver{})
+		s.do(PassOver{})
 		return
 	}
-	named := slices.ContainsFunc(t.sent, func(k int) bool { return slices.Contains(ev.answers, k) })
-	if !ev.all && !named && !t.own && (ev.own || len(ev.answers) > 0) {
-		if ev.perhaps {
+	named := slices.ContainsFunc(t.sent, func(k int) bool { return slices.Contains(ev.Answers, k) })
+	if !ev.All && !named && !t.own && (ev.Own || len(ev.Answers) > 0) {
+		if ev.Perhaps {
 			t.perhaps = &ev
 		}
 		t.begun = false
-		s.do(passOver{}) // of a turn that the agent began by itself, or that is over
+		s.do(PassOver{}) // of a turn that the agent began by itself, or that is over
 		return
 	}
 	then := idle
 	if s.phase == leaving || s.phase == starting {
 		then = s.phase
 	}
-	s.end = &turnEnd{turnEnded: ev, then: then}
+	s.end = &turnEnd{TurnEnded: ev, then: then}
 	s.phase = finishing
-	s.withdraw(errTurnOver, func(r *request) bool { return r.turn == t.n })
+	s.withdraw(ErrTurnOver, func(r *request) bool { return r.turn == t.n })
 }
 
 // agentExited ends what the process leaves behind.
-func (s *state) agentExited(ev agentExited) {
-	s.exit = ev.how
-	s.end = &turnEnd{turnEnded: turnEnded{all: true, how: ev.how}, exit: true, then: down}
+func (s *State) agentExited(ev AgentExited) {
+	s.exit = ev.How
+	s.end = &turnEnd{TurnEnded: TurnEnded{All: true, How: ev.How}, exit: true, then: down}
 	s.phase, s.interrupting, s.steers = finishing, 0, false
-	s.leaveUnanswered(ev.how, ev.why)
+	s.leaveUnanswered(ev.How, ev.Why)
 }
 
 // leaveUnanswered takes back all that a process asked that is gone. The prompt
 // that a question waits for is not sent: it is meant as an answer. One that a
 // question has got ends with the process.
-func (s *state) leaveUnanswered(how ending, why error) {
+func (s *State) leaveUnanswered(how Ending, why error) {
 	if s.waitsForWords() {
 		s.lost = &how
 	}
@@ -168,7 +168,7 @@ func (s *state) leaveUnanswered(how ending, why error) {
 }
 
 // finishGiven ends all prompts that a process or its questions have.
-func (s *state) finishGiven(how ending) {
+func (s *State) finishGiven(how Ending) {
 	for _, p := range s.line {
 		if p.state == given {
 			s.finish(p, how)
@@ -178,23 +178,23 @@ func (s *state) finishGiven(how ending) {
 
 // agentIdle ends a prompt that the agent took into a turn of its own: no other
 // end will come.
-func (s *state) agentIdle() {
+func (s *State) agentIdle() {
 	if s.turn == nil || s.turn.perhaps == nil || s.phase == finishing {
-		s.do(passOver{})
+		s.do(PassOver{})
 		return
 	}
 	end := *s.turn.perhaps
-	end.all = true
+	end.All = true
 	s.turnEnded(end)
 }
 
 // waitsForWords reports whether a question stands in the conversation.
-func (s *state) waitsForWords() bool {
+func (s *State) waitsForWords() bool {
 	return s.inState(parked) != nil || s.inState(parking) != nil && !s.turn.inPrompt()
 }
 
 // wrap lets the end of the turn be drawn once nothing of it is asked any more.
-func (s *state) wrap() {
+func (s *State) wrap() {
 	if s.phase != finishing || s.end.wrapping {
 		return
 	}
@@ -204,19 +204,19 @@ func (s *state) wrap() {
 		}
 	}
 	s.end.wrapping = true
-	s.do(wrapUp{s.turn != nil && s.turn.cancelled})
+	s.do(WrapUp{s.turn != nil && s.turn.cancelled})
 }
 
 // turnWrapped ends the prompts of the turn. Those that its end does not name go
 // on: the agent has them in its queue.
-func (s *state) turnWrapped() {
+func (s *State) turnWrapped() {
 	if s.phase != finishing {
 		return
 	}
 	end, t := s.end, s.turn
-	how := end.how
+	how := end.How
 	if t != nil && t.cancelled {
-		how = endedCancelled
+		how = EndedCancelled
 	}
 	var rest []int
 	switch {
@@ -227,7 +227,7 @@ func (s *state) turnWrapped() {
 			p := s.prompt(key)
 			switch {
 			case p == nil:
-			case !end.all && key != t.owner && !p.begun && !slices.Contains(end.answers, key):
+			case !end.All && key != t.owner && !p.begun && !slices.Contains(end.Answers, key):
 				rest = append(rest, key)
 			default:
 				s.finish(p, how)
@@ -240,7 +240,7 @@ func (s *state) turnWrapped() {
 
 // goOn makes the next turn of prompts that the agent still has. Those that it
 // gave back wait again.
-func (s *state) goOn(rest []int, then phase) {
+func (s *State) goOn(rest []int, then phase) {
 	s.turn, s.phase = nil, then
 	var kept []int
 	for _, key := range rest {
@@ -269,9 +269,9 @@ func (s *state) goOn(rest []int, then phase) {
 
 // waitAgain puts a prompt back in line that the agent gave up, unless that was
 // for good.
-func (s *state) waitAgain(p *prompt) {
+func (s *State) waitAgain(p *prompt) {
 	if p.refused != nil {
-		s.finish(p, ending{err: p.refused})
+		s.finish(p, Ending{Err: p.refused})
 		return
 	}
 	p.state, p.begun, p.back = waiting, false, false

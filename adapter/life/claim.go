@@ -1,0 +1,78 @@
+package life
+
+import (
+	"reflect"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Words are what an asking says. They are compared by a [Claim], and identify
+// nothing.
+type Words struct {
+	// Kind is "question", "form", "permission"; Server is the MCP server that
+	// wants to know, and Detail what a permission is for.
+	Kind, Server, Detail string
+	Questions            []convert.Question
+}
+
+// Same reports whether the same is asked, in the same order.
+func (w Words) Same(o Words) bool {
+	if w.Kind != o.Kind || w.Server != o.Server || w.Detail != o.Detail || len(w.Questions) != len(o.Questions) {
+		return false
+	}
+	return len(w.Questions) == 0 || reflect.DeepEqual(w.Questions, o.Questions)
+}
+
+// permission is the kind that is never taken over by its words alone.
+const permission = "permission"
+
+// Left is an asking as a claim sees it.
+type Left struct {
+	// Session is where it was asked, and ID what its agent called it.
+	Session, ID string
+	State       State
+	// Gone says that its asker is gone. Whoever takes it over is its asker from
+	// then on and is there: that is why each is taken over once.
+	Gone bool
+	Words
+}
+
+// Claimant is a process that takes a session up again, and what it asks now.
+type Claimant struct {
+	// Session is by its name. Without one nothing is claimed.
+	Session, ID string
+	// Prompted says that the user has prompted since: what is asked now is new.
+	Prompted bool
+	Words
+}
+
+// Claim finds what a call takes over from a predecessor: the index in left, which
+// is in the order of asking, or -1 if it is asked anew. All of this must hold:
+//
+//	| what      | must be                                                      |
+//	|-----------|--------------------------------------------------------------|
+//	| session   | the same name, and not empty                                 |
+//	| asker     | gone                                                         |
+//	| state     | one that a successor can take over, see the package comment  |
+//	| prompt    | none since the session was taken up                          |
+//	| words     | the same questions in the same order                         |
+//	| id        | the same, for a permission: one call's is not another's      |
+//
+// Of several the one with the call's own id is taken, and else the first. This is
+// the only place where words decide something.
+func Claim(by Claimant, left []Left) int {
+	found := -1
+	for i, l := range left {
+		_, err := l.State.Step(TakeOver)
+		sameID := by.ID != "" && by.ID == l.ID
+		switch {
+		case by.Session == "" || by.Session != l.Session || by.Prompted || !l.Gone || err != nil || !by.Same(l.Words):
+		case by.Kind == permission && !sameID:
+		case sameID:
+			return i
+		case found < 0:
+			found = i
+		}
+	}
+	return found
+}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/adapter/proxy/realtest"
+	"github.com/acp-bridge/acp-bridge/internal/realtest"
 )
 
 func main() {

@@ -11,7 +11,7 @@ type Seen struct {
 	Asked, Several, Own, Dismiss string
 	// Note says what else there is to know.
 	Note string
-	// Runs are those of TestClients in package adapter/claude/agent.
+	// Runs are those of TestClients in package internal/claude/backend.
 	Runs []string
 }
 

@@ -13,8 +13,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
-	"github.com/acp-bridge/acp-bridge/adapter/session"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // Session is a session as its [Conversation] sees it: where its updates, its

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // ErrWithdrawn is the cause with which a request's context ends when the input

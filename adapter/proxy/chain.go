@@ -10,7 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // Chain is one proxy of several that a conductor puts between an editor and an

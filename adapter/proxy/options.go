@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // Options say how the editor is asked. The zero value goes by what the editor

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/internal/drain"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/drain"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/proxy/modeltest"
-	"github.com/acp-bridge/acp-bridge/adapter/proxy/realtest"
+	"github.com/acp-bridge/acp-bridge/internal/modeltest"
+	"github.com/acp-bridge/acp-bridge/internal/realtest"
 )
 
 // TestRealPlan has Grok present a plan, which the user approves.

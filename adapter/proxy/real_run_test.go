@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
-	"github.com/acp-bridge/acp-bridge/adapter/proxy/modeltest"
-	"github.com/acp-bridge/acp-bridge/adapter/proxy/realtest"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/modeltest"
+	"github.com/acp-bridge/acp-bridge/internal/realtest"
 )
 
 // realPatience is how long a real agent may take for anything, on a busy machine.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/proxy/modeltest"
-	"github.com/acp-bridge/acp-bridge/adapter/proxy/realtest"
+	"github.com/acp-bridge/acp-bridge/internal/modeltest"
+	"github.com/acp-bridge/acp-bridge/internal/realtest"
 )
 
 // The real agents, each with a stand-in for its model, behind the proxy. They are

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 // look decides what becomes of a line. It is called as soon as the line is

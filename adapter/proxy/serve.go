@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/adapter/internal/drain"
+	"github.com/acp-bridge/acp-bridge/internal/drain"
 )
 
 // Command is how an agent is started.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/internal/drain"
+	"github.com/acp-bridge/acp-bridge/internal/drain"
 )
 
 // serve runs a shell script as the agent. What it is sent goes to in.

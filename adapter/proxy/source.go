@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 const (

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"github.com/acp-bridge/acp-bridge/adapter/internal/cells"
-	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
-	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
 // TestGolden walks testdata: prose, the call, then any number of steps of keys

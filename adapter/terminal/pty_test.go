@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 // console is a child process that asks on a terminal.

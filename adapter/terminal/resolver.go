@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
-	"github.com/acp-bridge/acp-bridge/adapter/internal/tty"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
 // ErrNoTerminal means that there is neither a terminal to ask on nor an input

@@ -16,10 +16,10 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
-	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 var database = convert.Question{Header: "Database", Text: "Which database?", Options: []convert.Option{

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/internal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 )
 
 // Questions on one terminal wait for each other: two at once would share its

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // burst measures deltas that come as fast as they can.

@@ -41,6 +41,6 @@
 // The minimal adapter is part of the benchmark: the standard library alone, without
 // checks. `--agent NAME=COMMAND` adds any other ACP agent; what it cannot do is left
 // out. `--only questions --rounds 20` measures one thing for longer. What fleet
-// measured is in the documentation of adapter/hub. Processes of
+// measured is in the documentation of internal/hub. Processes of
 // Claude Code are not counted: each is far larger than any adapter.
 package main

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // settle is how long an agent is left alone before its memory is read.

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // limit bounds the whole run, stepLimit one measurement of one agent.

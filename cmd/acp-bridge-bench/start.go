@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
-	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // start measures from the start of a process to its answer to initialize, and

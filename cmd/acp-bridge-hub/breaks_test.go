@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/internal/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // fault is something that breaks, and how it is mended.

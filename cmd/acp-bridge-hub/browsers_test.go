@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // A browser is pushed a new question, and its end under the same name.
@@ -28,7 +28,7 @@ func TestBrowsersAreTold(t *testing.T) {
 		w.WriteHeader(http.StatusCreated)
 	}))
 	t.Cleanup(service.Close)
-	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	board, err := hub.Open(t.Context(), store, hub.Options{})

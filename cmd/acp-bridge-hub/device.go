@@ -17,7 +17,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // runDevice changes who may use the hub: through the hub if it runs, otherwise

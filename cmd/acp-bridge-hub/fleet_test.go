@@ -18,8 +18,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/web"
-	"github.com/acp-bridge/acp-bridge/internal/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // fleet is a cluster of NATS servers, and hubs on it, each in a process of its

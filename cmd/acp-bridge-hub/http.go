@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // endTime is how long the end of the hub waits for requests that are under way. A

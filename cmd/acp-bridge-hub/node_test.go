@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/internal/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // asNode makes the test binary be a NATS server of a cluster. It ends with its

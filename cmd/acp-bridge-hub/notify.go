@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // notice is an address that is told of the questions of one group, and of no

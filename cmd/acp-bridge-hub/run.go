@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/hublink"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // Exit codes, as those of acp-bridge.

@@ -15,10 +15,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/adapter/hublink"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // Files of the data folder.
@@ -85,8 +85,8 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	return serveHTTP(ctx, o, listener, server, board, log)
 }
 
-func openStore(ctx context.Context, o options, log *slog.Logger) (*jetstream.Store, error) {
-	return jetstream.Open(ctx, jetstream.Options{
+func openStore(ctx context.Context, o options, log *slog.Logger) (*hubstore.Store, error) {
+	return hubstore.Open(ctx, hubstore.Options{
 		Dir: filepath.Join(o.data, storeName), URL: o.nats, Creds: o.natsCreds, Replicas: o.replicas, Bucket: o.bucket,
 		Report: func(problem string) { log.Warn(problem) },
 	})
@@ -94,7 +94,7 @@ func openStore(ctx context.Context, o options, log *slog.Logger) (*jetstream.Sto
 
 // openAccess opens who may use the hub: in its folder, or where hubs share what
 // they have.
-func openAccess(ctx context.Context, o options, store *jetstream.Store, token string, log *slog.Logger) (*web.Access, error) {
+func openAccess(ctx context.Context, o options, store *hubstore.Store, token string, log *slog.Logger) (*web.Access, error) {
 	if o.nats == "" {
 		return web.OpenAccess(filepath.Join(o.data, accessName), token)
 	}
@@ -110,7 +110,7 @@ func openAccess(ctx context.Context, o options, store *jetstream.Store, token st
 }
 
 // accessStore is where hubs share who may use them.
-func accessStore(ctx context.Context, store *jetstream.Store) (*jetstream.Store, error) {
+func accessStore(ctx context.Context, store *hubstore.Store) (*hubstore.Store, error) {
 	return store.Beside(ctx, "-access", "who may use acp-bridge hubs")
 }
 
@@ -141,7 +141,7 @@ func shown(o options, address string) string { return cmp.Or(o.publicURL, addres
 
 // startTelling tells browsers and the addresses of --notify of questions, each at
 // its own pace. finish waits for what is on its way.
-func startTelling(ctx context.Context, o options, store *jetstream.Store, board *hub.Board, server *web.Server, click string, log *slog.Logger) (finish func(), err error) {
+func startTelling(ctx context.Context, o options, store *hubstore.Store, board *hub.Board, server *web.Server, click string, log *slog.Logger) (finish func(), err error) {
 	t, err := openTurn(ctx, store, log)
 	if err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // runStatus says how the hub is. That it is not ready is an error, for scripts.
@@ -72,7 +72,7 @@ func statusText(address string, st web.Status, now time.Time) string {
 	return b.String()
 }
 
-func engineText(line func(name, format string, args ...any), e jetstream.Engine) {
+func engineText(line func(name, format string, args ...any), e hubstore.Engine) {
 	switch {
 	case e.Embedded:
 		line("engine", "NATS inside, %d questions, %s", e.Values, size(e.Bytes))

@@ -10,17 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 func TestStatusText(t *testing.T) {
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 	st := web.Status{
 		Version: "v1.2.3", Since: now.Add(-26*time.Hour - 3*time.Minute), Ready: false, Problem: "there is no connection to NATS",
-		Engine: jetstream.Engine{
+		Engine: hubstore.Engine{
 			Server: "n1", Cluster: "hubs", Leader: "n1", Replicas: 3, Values: 12, Bytes: 5 << 20,
-			Peers: []jetstream.Peer{{Name: "n2", Lag: 7}, {Name: "n3", Offline: true}},
+			Peers: []hubstore.Peer{{Name: "n2", Lag: 7}, {Name: "n3", Offline: true}},
 		},
 		Open: 3, Gone: 1, Oldest: now.Add(-72 * time.Hour), Asked: 10, Answered: 6, Ended: 1, Failed: 2, Streams: 4, Devices: 2,
 		Groups: []string{"api", "owner", strings.Repeat("long-", 20)},

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/internal/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // slowly starts a hub whose store can be made slow. What is written there is told.
@@ -29,12 +29,12 @@ func slowly(t *testing.T) (p *process, proxy *netfault.Proxy, written chan struc
 	require.NoError(t, err)
 	t.Cleanup(proxy.Close)
 	p = startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", "nats://"+proxy.Addr())
-	store, err := jetstream.Open(t.Context(), jetstream.Options{URL: n.ClientURL()})
+	store, err := hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	written = make(chan struct{}, 10)
 	go func() {
-		_ = store.Watch(t.Context(), func(jetstream.Entry) { written <- struct{}{} }, func() {})
+		_ = store.Watch(t.Context(), func(hubstore.Entry) { written <- struct{}{} }, func() {})
 	}()
 	return p, proxy, written
 }

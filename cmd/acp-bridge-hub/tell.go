@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // teller tells somebody outside of a question, and takes that back when it is

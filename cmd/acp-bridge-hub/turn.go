@@ -9,13 +9,13 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 // turn says which of several hubs tells an address of a question, and which takes
 // it back: one each. The zero value is that of a hub alone.
 type turn struct {
-	store *jetstream.Store
+	store *hubstore.Store
 	log   *slog.Logger
 }
 
@@ -26,7 +26,7 @@ const toldTime = 90 * 24 * time.Hour
 const over = "over"
 
 // openTurn opens what hubs of one store decide by.
-func openTurn(ctx context.Context, store *jetstream.Store, log *slog.Logger) (turn, error) {
+func openTurn(ctx context.Context, store *hubstore.Store, log *slog.Logger) (turn, error) {
 	if !store.Shared() {
 		return turn{}, nil
 	}
@@ -43,7 +43,7 @@ func (t turn) begin(ctx context.Context, address, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
 	_, err := t.store.Create(ctx, turnKey(address, id), []byte(rand.Text()))
-	if err != nil && !errors.Is(err, jetstream.ErrConflict) {
+	if err != nil && !errors.Is(err, hubstore.ErrConflict) {
 		t.log.Warn("hubs cannot agree who tells of a question", "err", err)
 		return true
 	}
@@ -64,7 +64,7 @@ func (t turn) end(ctx context.Context, address, id string) bool {
 		}
 		_, err = t.store.Update(ctx, e.Key, []byte(over), e.Revision)
 	}
-	if err != nil && !errors.Is(err, jetstream.ErrConflict) && !errors.Is(err, jetstream.ErrNotFound) {
+	if err != nil && !errors.Is(err, hubstore.ErrConflict) && !errors.Is(err, hubstore.ErrNotFound) {
 		t.log.Warn("hubs cannot agree who takes a notification back", "err", err)
 		return true
 	}

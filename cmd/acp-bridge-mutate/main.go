@@ -12,7 +12,7 @@
 // taken out must be there once:
 //
 //	# a dead agent is sent a prompt
-//	adapter/session/machine.go
+//	internal/session/machine.go
 //	-	case s.phase == down:
 //	+	case false:
 //
@@ -20,7 +20,7 @@
 // until one of them fails; a colon and a pattern choose tests, an exclamation mark
 // and a pattern leave tests out. Such a line behind a title is for that mutation:
 //
-//	test: ./adapter/session!TestWalk ./adapter/session:TestWalk ./adapter/claude/agent
+//	test: ./internal/session!TestWalk ./internal/session:TestWalk ./internal/claude/backend
 //
 // The others than those of the set fleet were tried on 2026-11-15: 252 of 267 were
 // noticed at first, 94 %, and each of the other 15 has a test since that notices it.

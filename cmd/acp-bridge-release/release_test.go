@@ -192,7 +192,7 @@ func TestReproducible(t *testing.T) {
 	var sums []map[string]string
 	for range 2 {
 		source, cache := t.TempDir(), t.TempDir()
-		for _, part := range []string{"adapter", "cmd", "convert", "display"} {
+		for _, part := range []string{"adapter", "cmd", "convert", "display", "internal"} {
 			require.NoError(t, os.CopyFS(filepath.Join(source, part), os.DirFS(filepath.Join("../..", part))))
 		}
 		for _, name := range []string{"go.mod", "go.sum", "README.md"} {

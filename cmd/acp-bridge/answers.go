@@ -8,10 +8,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // answerFlags are answers given beforehand.
@@ -151,7 +151,7 @@ func whoAmI() string {
 }
 
 // fromFile is the reply that a person wrote into a file.
-func fromFile(f *files.File, mode string) dialect.Reply {
+func fromFile(f *pending.File, mode string) dialect.Reply {
 	r := answeredNow(f.Answers, mode)
 	if f.Cancelled {
 		r.Outcome = cancelled

@@ -8,11 +8,11 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // Modes that a result names: how its answers were got.
@@ -92,11 +92,11 @@ func (r askResult) print(print func() error, s streams) (again bool, err error) 
 		printed = err == nil
 		return err
 	}
-	store := &files.Store{}
+	store := &pending.Store{}
 	switch {
 	case r.taken:
 		err = store.Take(r.file, once)
-		if !printed && (errors.Is(err, files.ErrGone) || errors.Is(err, files.ErrChanged)) {
+		if !printed && (errors.Is(err, pending.ErrGone) || errors.Is(err, pending.ErrChanged)) {
 			return true, nil
 		}
 	default:
@@ -115,7 +115,7 @@ func (r askResult) print(print func() error, s streams) (again bool, err error) 
 // wait, the command line, the terminal. Without any the questions go into a
 // file.
 func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askResult, err error) {
-	store := &files.Store{Report: func(err error) { fmt.Fprintf(s.err, "acp-bridge ask: %s; it is kept\n", oneLine(err)) }}
+	store := &pending.Store{Report: func(err error) { fmt.Fprintf(s.err, "acp-bridge ask: %s; it is kept\n", oneLine(err)) }}
 	data, given, err := o.answers.read(s)
 	if err != nil {
 		return r, err
@@ -125,14 +125,14 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askR
 		if err != nil {
 			return r, err
 		}
-		file, _ := (&files.Store{}).Find(c)
+		file, _ := (&pending.Store{}).Find(c)
 		return o.own(c, file, outcome, modePrint, o.answers.name()+" is", s), nil
 	}
 	r.file, err = store.Find(c)
 	switch {
-	case errors.Is(err, files.ErrDamaged), errors.Is(err, files.ErrAnswer):
+	case errors.Is(err, pending.ErrDamaged), errors.Is(err, pending.ErrAnswer):
 		return r, usagef("%w; correct it, or remove it with acp-bridge questions clear", err)
-	case err != nil && !errors.Is(err, files.ErrNotFound):
+	case err != nil && !errors.Is(err, pending.ErrNotFound):
 		return r, err
 	case r.file != nil && r.file.Settled():
 		r.reply, r.taken = fromFile(r.file, modePrint), true
@@ -149,7 +149,7 @@ func (o *askOptions) ask(ctx context.Context, c convert.Call, s streams) (r askR
 	}
 	if r.file == nil {
 		// The damaged were reported by Find.
-		if r.file, err = (&files.Store{}).Post(c); err != nil {
+		if r.file, err = (&pending.Store{}).Post(c); err != nil {
 			return r, err
 		}
 		if r.file.Settled() { // by another run of the same call
@@ -183,7 +183,7 @@ func (o *askOptions) askAtHub(ctx context.Context, c convert.Call, r askResult, 
 }
 
 // own is what comes of an outcome that was got here. The first answers stand.
-func (o *askOptions) own(c convert.Call, f *files.File, outcome convert.Outcome, mode, what string, s streams) askResult {
+func (o *askOptions) own(c convert.Call, f *pending.File, outcome convert.Outcome, mode, what string, s streams) askResult {
 	r := askResult{reply: answeredNow(nil, mode), file: f}
 	r.reply.Outcome = outcome
 	return r.settle(c, modePrint, func(err error) {

@@ -7,8 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/acp-bridge/acp-bridge/adapter/client"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
 // chatCommand talks to an ACP agent in the terminal, or runs one turn without one.

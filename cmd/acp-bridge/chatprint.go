@@ -13,13 +13,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/client"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
-	"github.com/acp-bridge/acp-bridge/adapter/hublink"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
 // printOptions are those of a turn without a terminal.
@@ -103,7 +103,7 @@ func printTurn(ctx context.Context, agent []string, o client.Options, p printOpt
 		return err
 	}
 	run := newPrintRun(agent, p.prompt, o.Dir)
-	a := &printAsker{run: run, printOptions: p, s: s, store: files.Store{Dir: o.Dir, Report: func(err error) {
+	a := &printAsker{run: run, printOptions: p, s: s, store: pending.Store{Dir: o.Dir, Report: func(err error) {
 		fmt.Fprintf(s.err, "acp-bridge chat: %s; it is kept\n", oneLine(err))
 	}}}
 	if a.list, err = p.answers.list(s); err != nil {
@@ -152,8 +152,8 @@ type printAsker struct {
 	s       streams
 	list    *answerList
 	desk    *hubDesk
-	store   files.Store
-	pending *files.File
+	store   pending.Store
+	pending *pending.File
 }
 
 // Ask implements [adapter.Resolver].
@@ -168,9 +168,9 @@ func (a *printAsker) Ask(ctx context.Context, c convert.Call) (convert.Outcome, 
 	c.Session, c.ID = a.run.name, ""
 	file, err := a.store.Find(c)
 	switch {
-	case errors.Is(err, files.ErrDamaged), errors.Is(err, files.ErrAnswer):
+	case errors.Is(err, pending.ErrDamaged), errors.Is(err, pending.ErrAnswer):
 		return left(usagef("%w; correct it, or remove it with acp-bridge questions clear", err))
-	case err != nil && !errors.Is(err, files.ErrNotFound):
+	case err != nil && !errors.Is(err, pending.ErrNotFound):
 		return left(err)
 	case file != nil && file.Settled():
 		r := fromFile(file, modePrint)

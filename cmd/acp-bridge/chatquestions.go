@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/adapter/client"
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
 // chatQuestions is /questions in a chat: what waits in files of a directory.
@@ -14,7 +14,7 @@ func chatQuestions(dir string) client.Command {
 		Name: "questions", Description: "questions that wait in files; /questions clear removes them",
 		Run: func(args string) string {
 			var out bytes.Buffer
-			if err := showWaiting(&files.Store{Dir: dir}, strings.Fields(args), streams{out: &out}); err != nil {
+			if err := showWaiting(&pending.Store{Dir: dir}, strings.Fields(args), streams{out: &out}); err != nil {
 				return oneLine(err)
 			}
 			return out.String()
@@ -24,7 +24,7 @@ func chatQuestions(dir string) client.Command {
 
 // showWaiting shows the only one in full and lists several. Answers are not
 // taken: the picker is the agent's.
-func showWaiting(store *files.Store, args []string, s streams) error {
+func showWaiting(store *pending.Store, args []string, s streams) error {
 	action, name := "", ""
 	if len(args) > 0 {
 		action = args[0]

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 // startConsole runs acp-bridge on a terminal.

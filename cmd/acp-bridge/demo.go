@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/client"
-	"github.com/acp-bridge/acp-bridge/adapter/demo"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/demo"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
 type demoOptions struct {

@@ -8,39 +8,39 @@
 //   - A model's text cannot move the cursor, set the title or draw an option of its
 //     own in the picker: `adapter/terminal TestOneRowPerOption`,
 //     `adapter/terminal TestGolden` (the case `hostile`), `display/clean TestProperties`,
-//     `adapter/client TestScreenProperties`, `cmd/acp-bridge TestChatIsClean`.
+//     `internal/terminal/client TestScreenProperties`, `cmd/acp-bridge TestChatIsClean`.
 //   - Nothing is run through a shell: `cmd/acp-bridge TestNothingIsRunThroughAShell`.
 //   - Files are for their owner alone (0600); those with questions are written at once,
-//     and never through a link: `adapter/desk/files TestFileIsAlwaysWhole`,
-//     `adapter/desk/files TestLinks`, `cmd/acp-bridge TestTrace`.
+//     and never through a link: `internal/pending TestFileIsAlwaysWhole`,
+//     `internal/pending TestLinks`, `cmd/acp-bridge TestTrace`.
 //   - No environment value, header or key is in a log, a trace or on a command line:
 //     `cmd/acp-bridge TestTrace`, `cmd/acp-bridge TestHideLine`,
-//     `adapter/claude/agent TestMCPServersAreNotOnTheCommandLine`,
-//     `adapter/claude/agent TestMetaHidesSecrets`.
+//     `internal/claude/backend TestMCPServersAreNotOnTheCommandLine`,
+//     `internal/claude/backend TestMetaHidesSecrets`.
 //   - A running command's output is read from its own file and no other, whatever
 //     the CLI calls it, and of its escape sequences an editor's terminal gets colours
-//     alone: `adapter/claude TestOpenOutputRefuses`, `adapter/claude/agent TestOutputThatIsNotThere`,
+//     alone: `internal/claude TestOpenOutputRefuses`, `internal/claude/backend TestOutputThatIsNotThere`,
 //     `display/clean TestTerminal`, `display/clean TestTerminalProperties`.
 //   - A question cannot be mistaken for a tool permission, and answering one allows
-//     nothing: `adapter/claude/agent TestQuestionIsNoToolPermission`.
+//     nothing: `internal/claude/backend TestQuestionIsNoToolPermission`.
 //   - A form of an MCP server says who asks, and what the server gets fits its schema:
-//     `adapter/claude/agent TestFormSaysWhoAsks`, `convert/ask TestServerFormAccepts`,
+//     `internal/claude/backend TestFormSaysWhoAsks`, `convert/ask TestServerFormAccepts`,
 //     `adapter TestAnyClientAnyForm`.
 //   - An answer belongs to the question that the user saw. Words for a question that
 //     the agent withdrew, or that was answered elsewhere, answer no other one:
-//     `adapter/editor TestWalk` (every order of a few events), `adapter/editor TestSimulation`
+//     `internal/session TestWalk` (every order of a few events), `adapter/editor TestSimulation`
 //     (people who write slowly, lines that cross; each life is given by its seed, CI
 //     plays a million steps: `-sim.steps 1000000`).
 //   - A repository cannot bring answers along: those in `.acp-bridge` count only for
-//     questions that this user's acp-bridge asked: `adapter/desk/files TestForeign`.
+//     questions that this user's acp-bridge asked: `internal/pending TestForeign`.
 //   - No answer is lost or made up when the CLI or the editor dies, freezes, stalls,
 //     closes one pipe or sends garbage, at any step of a question and on every way of
-//     asking: `adapter/claude/agent TestFaults`, `adapter/claude/agent TestSoak`,
-//     `adapter/claude/agent TestPanicIsOfOneSession`. In a run of 100,200 questions with
+//     asking: `internal/claude/backend TestFaults`, `internal/claude/backend TestSoak`,
+//     `internal/claude/backend TestPanicIsOfOneSession`. In a run of 100,200 questions with
 //     31,950 faults (2026-11-15, 6 minutes on a machine with two cores) none was:
-//     `go test ./adapter/claude/agent -run TestSoak -v -soak.questions 100000 -soak.seed 20261115 -timeout 60m`.
+//     `go test ./internal/claude/backend -run TestSoak -v -soak.questions 100000 -soak.seed 20261115 -timeout 60m`.
 //     Ten minutes of it: `-soak 10m -timeout 20m`; each fault ten times, and the heavy
-//     ones at every step: `ACP_BRIDGE_FAULTS=10 go test ./adapter/claude/agent -run TestFaults -timeout 60m`.
+//     ones at every step: `ACP_BRIDGE_FAULTS=10 go test ./internal/claude/backend -run TestFaults -timeout 60m`.
 //   - On a full or read-only disk no answer is said to be saved that is not, what was
 //     there stays whole, and serving goes on without its trace: `cmd/acp-bridge TestDisk`,
 //     `cmd/acp-bridge TestNoRoom`, `cmd/acp-bridge TestTraceOnAFullDisk`.

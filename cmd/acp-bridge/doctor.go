@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/claude"
-	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
 
 // finding is one thing that the doctor looked at.

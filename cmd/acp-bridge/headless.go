@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // instructions tell a person how to answer questions that wait in a file.
-func instructions(f *files.File) string {
+func instructions(f *pending.File) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nobody could be asked. %s in\n  %s\n\n", waiting(f), clean.Line(f.Path))
 	for i, q := range f.Questions {
@@ -30,7 +30,7 @@ Or give them with the command:
 	return b.String()
 }
 
-func waiting(f *files.File) string {
+func waiting(f *pending.File) string {
 	if len(f.Questions) == 1 {
 		return "The question waits"
 	}
@@ -42,7 +42,7 @@ func waiting(f *files.File) string {
 
 // exampleAnswers are answers as they would be typed: the first option of each
 // question.
-func exampleAnswers(f *files.File) string {
+func exampleAnswers(f *pending.File) string {
 	list := make([]any, len(f.Questions))
 	for i, q := range f.Questions {
 		switch {
@@ -59,7 +59,7 @@ func exampleAnswers(f *files.File) string {
 }
 
 // pendingMessage tells the agent the same in a line.
-func pendingMessage(f *files.File) string {
+func pendingMessage(f *pending.File) string {
 	return fmt.Sprintf("The user has not been asked yet: there was no terminal. %s in %s. "+
 		"Do not guess the answer. Tell the user to run `acp-bridge questions answer %s` or to write the answers into that file, "+
 		"and make the same call again afterwards.", waiting(f), f.Path, f.ID)

@@ -114,7 +114,7 @@ func TestEnvironmentIsTold(t *testing.T) {
 		known[v.line] = true
 	}
 	getters := map[string]bool{"Getenv": true, "LookupEnv": true, "getenv": true, "fromEnv": true}
-	for _, root := range []string{".", "../../adapter", "../../convert", "../../display"} {
+	for _, root := range []string{".", "../../adapter", "../../convert", "../../display", "../../internal"} {
 		require.NoError(t, filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") {
 				return err

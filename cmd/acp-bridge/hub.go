@@ -15,7 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // hubFlags say at which hub questions are, too.

@@ -22,11 +22,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/apitest"
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 const hubToken = "the-owner's-token-of-the-tests"
@@ -40,7 +40,7 @@ type testHub struct {
 
 func startTestHub(t *testing.T) *testHub {
 	t.Helper()
-	store, err := jetstream.Open(t.Context(), jetstream.Options{Dir: t.TempDir()})
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	board, err := hub.Open(t.Context(), store, hub.Options{})
 	require.NoError(t, err)

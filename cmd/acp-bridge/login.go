@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude"
-	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 )
 
 // loginFlag, put behind the arguments of an editor's settings, makes a login of
@@ -20,12 +20,12 @@ import (
 const loginFlag = "--login"
 
 // loginOf is the login of a Claude Code that a flag may name.
-func loginOf(explicit string) *agent.Login {
+func loginOf(explicit string) *backend.Login {
 	self, err := os.Executable()
 	if err != nil {
 		return nil
 	}
-	l := &agent.Login{Command: self, Args: []string{"login"}, Append: []string{loginFlag}}
+	l := &backend.Login{Command: self, Args: []string{"login"}, Append: []string{loginFlag}}
 	if explicit != "" {
 		if path, err := claude.Find(explicit, os.Getenv); err == nil {
 			explicit = path // the terminal may be in another folder

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // mcpOptions are how the question tool for MCP clients is served.
@@ -71,7 +71,7 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	files := &fileAsker{store: files.Store{Dir: o.dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
+	files := &fileAsker{store: pending.Store{Dir: o.dir, Report: func(err error) { log.Warn(oneLine(err)) }}, log: log}
 	opts := mcp.Options{
 		Resolver: files, Elicit: o.ask != "hub", Limit: o.limit, Version: version(), Logger: log,
 		Waiting: files.where, Deliver: files.deliver,
@@ -128,7 +128,7 @@ func serveHTTP(ctx context.Context, addr string, h http.Handler, s streams) erro
 
 // fileAsker asks in files, for want of anything better.
 type fileAsker struct {
-	store   files.Store
+	store   pending.Store
 	log     *slog.Logger
 	closing atomic.Bool
 }
@@ -150,12 +150,12 @@ func (a *fileAsker) ask(ctx context.Context, c convert.Call) convert.Outcome {
 			}
 			return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
 		}
-		if errors.Is(err, files.ErrTaken) { // the answers were for another who asked the same
+		if errors.Is(err, pending.ErrTaken) { // the answers were for another who asked the same
 			file, err = a.store.Post(c)
 		}
 	}
 	switch {
-	case errors.Is(err, files.ErrGone), err == nil && file.Cancelled: // a person did that
+	case errors.Is(err, pending.ErrGone), err == nil && file.Cancelled: // a person did that
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	case err != nil:
 		return convert.Outcome{Status: convert.Failed, Reason: err.Error()}
@@ -164,12 +164,12 @@ func (a *fileAsker) ask(ctx context.Context, c convert.Call) convert.Outcome {
 }
 
 // withdraw removes a file that nobody has begun to answer.
-func (a *fileAsker) withdraw(f *files.File) {
+func (a *fileAsker) withdraw(f *pending.File) {
 	now, err := a.store.Open(f.Path)
 	if err == nil && now.Err == nil && now.Left() == len(now.Questions) {
 		err = a.store.Clear(now)
 	}
-	if err != nil && !errors.Is(err, files.ErrNotFound) {
+	if err != nil && !errors.Is(err, pending.ErrNotFound) {
 		a.log.Warn("a question stays in its file", "err", oneLine(err))
 	}
 }
@@ -183,9 +183,9 @@ func (a *fileAsker) deliver(c convert.Call, o convert.Outcome) error {
 	case err == nil && file.Settled() && sameEnd(file, o):
 		err = a.store.Take(file, func() error { used = true; return nil })
 	case err == nil:
-		err = files.ErrGone // it holds another answer, or none yet
+		err = pending.ErrGone // it holds another answer, or none yet
 	}
-	taken := !used && (errors.Is(err, files.ErrGone) || errors.Is(err, files.ErrChanged) || errors.Is(err, files.ErrNotFound))
+	taken := !used && (errors.Is(err, pending.ErrGone) || errors.Is(err, pending.ErrChanged) || errors.Is(err, pending.ErrNotFound))
 	switch {
 	case taken && o.Status == convert.Answered:
 		return fmt.Errorf("%w: %w", mcp.ErrTaken, err)
@@ -196,7 +196,7 @@ func (a *fileAsker) deliver(c convert.Call, o convert.Outcome) error {
 }
 
 // sameEnd reports whether a file has this outcome.
-func sameEnd(f *files.File, o convert.Outcome) bool {
+func sameEnd(f *pending.File, o convert.Outcome) bool {
 	if f.Cancelled {
 		return o.Status == convert.Cancelled
 	}

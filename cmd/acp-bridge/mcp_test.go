@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -85,9 +85,9 @@ func (c *mcpClient) next(meant func(gjson.Result) bool) gjson.Result {
 }
 
 // waitingIn is the question that waits in the store, once one does.
-func waitingIn(t *testing.T, store files.Store) *files.File {
+func waitingIn(t *testing.T, store pending.Store) *pending.File {
 	t.Helper()
-	var list []*files.File
+	var list []*pending.File
 	require.Eventually(t, func() bool {
 		var err error
 		list, err = store.List()
@@ -110,7 +110,7 @@ func TestMCPInFiles(t *testing.T) {
 		return strings.Contains(text, "acp-bridge questions answer")
 	}, patience, time.Millisecond)
 	require.Contains(t, text, "not answered yet")
-	store := files.Store{Dir: dir}
+	store := pending.Store{Dir: dir}
 	files, err := store.List()
 	require.NoError(t, err)
 	require.Len(t, files, 1)
@@ -132,8 +132,8 @@ func TestMCPInFiles(t *testing.T) {
 func TestMCPKeepsOpenQuestions(t *testing.T) {
 	dir := t.TempDir()
 	c := startMCP(t, "--cwd", dir, "--limit", "10ms")
-	store := files.Store{Dir: dir}
-	var files []*files.File
+	store := pending.Store{Dir: dir}
+	var files []*pending.File
 	require.Eventually(t, func() bool {
 		c.call("tools/call", askDatabase)
 		var err error
@@ -153,7 +153,7 @@ func TestMCPCancelled(t *testing.T) {
 	c := startMCP(t, "--cwd", dir, "--limit", patience.String())
 	c.send("tools/call", askDatabase)
 	waiting := func() []string {
-		list, err := filepath.Glob(filepath.Join(dir, files.Folder, "*.json"))
+		list, err := filepath.Glob(filepath.Join(dir, pending.Folder, "*.json"))
 		require.NoError(t, err)
 		return list
 	}
@@ -167,7 +167,7 @@ func TestMCPCancelled(t *testing.T) {
 // other asks again.
 func TestMCPAnswerIsUsedOnce(t *testing.T) {
 	dir := t.TempDir()
-	store := files.Store{Dir: dir}
+	store := pending.Store{Dir: dir}
 	type reply struct {
 		client int
 		text   string
@@ -196,7 +196,7 @@ func TestMCPAnswerIsUsedOnce(t *testing.T) {
 
 // Two have read the same answer: the first who delivers it has it.
 func TestMCPAnswerIsDeliveredOnce(t *testing.T) {
-	store := files.Store{Dir: t.TempDir()}
+	store := pending.Store{Dir: t.TempDir()}
 	call := convert.Call{Questions: []convert.Question{{Text: "Which database?"}}}
 	posted, err := store.Post(call)
 	require.NoError(t, err)
@@ -219,11 +219,11 @@ func TestMCPAnswerIsDeliveredOnce(t *testing.T) {
 // A question that was dismissed is asked again when it is asked again.
 func TestMCPDismissedOnce(t *testing.T) {
 	dir := t.TempDir()
-	store := files.Store{Dir: dir}
+	store := pending.Store{Dir: dir}
 	c := startMCP(t, "--cwd", dir, "--limit", patience.String())
-	for _, end := range []func(*files.File) error{
-		func(f *files.File) error { return store.Dismiss(f, "me") },
-		func(f *files.File) error { return store.Remove(f) },
+	for _, end := range []func(*pending.File) error{
+		func(f *pending.File) error { return store.Dismiss(f, "me") },
+		func(f *pending.File) error { return store.Remove(f) },
 	} {
 		c.send("tools/call", askDatabase)
 		require.NoError(t, end(waitingIn(t, store)))

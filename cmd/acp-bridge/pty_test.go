@@ -18,9 +18,9 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
-	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 // shell is acp-bridge with a controlling terminal beside its pipes.
@@ -194,7 +194,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	} {
 		for _, command := range []string{"ask", "rpc"} {
 			t.Run(command+" "+name, func(t *testing.T) {
-				store := &files.Store{Dir: t.TempDir()}
+				store := &pending.Store{Dir: t.TempDir()}
 				f, err := store.Post(call)
 				require.NoError(t, err)
 				c := startOnTerminal(t, store.Dir, command)
@@ -217,7 +217,7 @@ func TestFirstAnswerStands(t *testing.T) {
 // somebody has begun to answer.
 func TestCancelledAtTheTerminal(t *testing.T) {
 	for _, command := range []string{"ask", "rpc"} {
-		store := &files.Store{Dir: t.TempDir()}
+		store := &pending.Store{Dir: t.TempDir()}
 		f, err := store.Post(convert.Call{Questions: []convert.Question{{Text: "First?"}, {Text: "Second?"}}})
 		require.NoError(t, err)
 		cancel := func() {

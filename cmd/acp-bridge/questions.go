@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 type questionsOptions struct {
@@ -59,7 +59,7 @@ func questionsCommand(fs *flagSet) runner {
 }
 
 func (o questionsOptions) run(ctx context.Context, s streams) error {
-	store := &files.Store{}
+	store := &pending.Store{}
 	switch o.action {
 	case "list":
 		if o.name != "" {
@@ -88,7 +88,7 @@ func (o questionsOptions) unknown() error {
 
 // openQuestions finds what a person named. That it is not there is their
 // mistake.
-func openQuestions(store *files.Store, name string) (*files.File, error) {
+func openQuestions(store *pending.Store, name string) (*pending.File, error) {
 	f, err := store.Open(name)
 	if err != nil {
 		return nil, usageError{err}
@@ -96,7 +96,7 @@ func openQuestions(store *files.Store, name string) (*files.File, error) {
 	return f, nil
 }
 
-func listQuestions(store *files.Store, s streams) error {
+func listQuestions(store *pending.Store, s streams) error {
 	all, err := store.List()
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func listQuestions(store *files.Store, s streams) error {
 		return err
 	}
 	for _, f := range all {
-		if errors.Is(f.Err, files.ErrDamaged) {
+		if errors.Is(f.Err, pending.ErrDamaged) {
 			fmt.Fprintf(s.out, "%-12s  %s\n", "?", clean.Line(f.Err.Error()))
 			continue
 		}
@@ -118,14 +118,14 @@ func listQuestions(store *files.Store, s streams) error {
 	return nil
 }
 
-func asked(f *files.File) string {
+func asked(f *pending.File) string {
 	if f.Asked.IsZero() {
 		return "at an unknown time"
 	}
 	return f.Asked.Local().Format(time.DateTime)
 }
 
-func state(f *files.File) string {
+func state(f *pending.File) string {
 	if f.Err != nil {
 		return "cannot be used"
 	}
@@ -150,7 +150,7 @@ type fileQuestion struct {
 	Problem   string             `json:"problem,omitempty"`
 }
 
-func newFileQuestion(f *files.File) fileQuestion {
+func newFileQuestion(f *pending.File) fileQuestion {
 	q := fileQuestion{ID: f.ID, File: f.Path, Session: f.Session, Asked: f.Asked, Questions: f.Questions, Answers: f.Answers, Settled: f.Err == nil && f.Settled()}
 	if err := errors.Join(f.Err, f.Foreign); err != nil {
 		q.Problem = err.Error()
@@ -158,7 +158,7 @@ func newFileQuestion(f *files.File) fileQuestion {
 	return q
 }
 
-func listJSON(store *files.Store, s streams) error {
+func listJSON(store *pending.Store, s streams) error {
 	all, err := store.List()
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func listJSON(store *files.Store, s streams) error {
 	return printJSON(s, list)
 }
 
-func showJSON(store *files.Store, name string, s streams) error {
+func showJSON(store *pending.Store, name string, s streams) error {
 	f, err := openQuestions(store, name)
 	if err != nil {
 		return err
@@ -178,12 +178,12 @@ func showJSON(store *files.Store, name string, s streams) error {
 	return printJSON(s, newFileQuestion(f))
 }
 
-func showQuestions(store *files.Store, name string, s streams) error {
+func showQuestions(store *pending.Store, name string, s streams) error {
 	f, err := openQuestions(store, name)
 	if err != nil {
 		return err
 	}
-	if errors.Is(f.Err, files.ErrDamaged) {
+	if errors.Is(f.Err, pending.ErrDamaged) {
 		return f.Err
 	}
 	fmt.Fprintf(s.out, "%s\n%s, asked %s", clean.Line(f.Path), clean.Line(f.ID), asked(f))
@@ -230,12 +230,12 @@ func answerText(a convert.Answer) string {
 	return clean.Line(convert.WithNote(convert.Join(a.Items()), a.Note))
 }
 
-func answerQuestions(ctx context.Context, store *files.Store, o questionsOptions, s streams) error {
+func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptions, s streams) error {
 	f, err := openQuestions(store, o.name)
 	if err != nil {
 		return err
 	}
-	if errors.Is(f.Err, files.ErrDamaged) {
+	if errors.Is(f.Err, pending.ErrDamaged) {
 		return usageError{f.Err}
 	}
 	if f.Foreign != nil {
@@ -259,7 +259,7 @@ func answerQuestions(ctx context.Context, store *files.Store, o questionsOptions
 }
 
 // dismiss is what the word cancel does, here as in the file.
-func dismiss(store *files.Store, f *files.File, s streams) error {
+func dismiss(store *pending.Store, f *pending.File, s streams) error {
 	if err := store.Dismiss(f, whoAmI()); err != nil {
 		return fmt.Errorf("not dismissed: %w", err)
 	}
@@ -295,7 +295,7 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 	return outcome.Answers, nil
 }
 
-func clearQuestions(store *files.Store, o questionsOptions, s streams) error {
+func clearQuestions(store *pending.Store, o questionsOptions, s streams) error {
 	if !o.all {
 		f, err := openQuestions(store, o.name)
 		if err != nil {
@@ -316,7 +316,7 @@ func clearQuestions(store *files.Store, o questionsOptions, s streams) error {
 	return err
 }
 
-func clearOne(store *files.Store, f *files.File, s streams) error {
+func clearOne(store *pending.Store, f *pending.File, s streams) error {
 	if err := store.Remove(f); err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/adapter/hublink"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // hubQuestion is a question that waits at a hub, as GET /questions has it.

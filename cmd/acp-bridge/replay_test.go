@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
-	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
-	"github.com/acp-bridge/acp-bridge/adapter/claude/transcript"
-	"github.com/acp-bridge/acp-bridge/adapter/conn"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 const replayedSession = "01234567-89ab-4def-8123-456789abcdef"
@@ -36,7 +36,7 @@ func (g *golden) replay(t *testing.T) {
 	client := &wireClient{}
 	served := make(chan error, 1)
 	go func() {
-		served <- agent.Serve(t.Context(), agentIn, agentOut, agent.Options{
+		served <- backend.Serve(t.Context(), agentIn, agentOut, backend.Options{
 			Claude: cli.Path, Env: append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR="),
 		})
 	}()

@@ -9,9 +9,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/acp-bridge/acp-bridge/adapter/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/pipe/agent"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/pipeagent"
 )
 
 // acpFlags are those of acp-bridge rpc in an editor.
@@ -64,7 +64,7 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	if err != nil {
 		return err
 	}
-	o := agent.Options{First: first, Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err}
+	o := pipeagent.Options{First: first, Command: a.command, Dialect: dialect, Guard: a.guard, Desk: new(desk.Desk), Version: version(), Stderr: s.err}
 	logger, trace, closeLog, err := a.log.open(s)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err = agent.Serve(ctx, s.in, s.out, o)
+	err = pipeagent.Serve(ctx, s.in, s.out, o)
 	if ctx.Err() != nil {
 		return nil
 	}

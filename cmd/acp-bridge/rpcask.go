@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // rpcAsker answers requests: with the answers given, on the terminal, or
@@ -25,7 +25,7 @@ type rpcAsker struct {
 	gone    atomic.Bool // the terminal hung up
 	plain   bool
 	wait    bool // for what is open when the input has ended
-	store   files.Store
+	store   pending.Store
 
 	mu sync.Mutex
 	// waiting has, by id, what is closed when a request that waits in a file
@@ -75,7 +75,7 @@ func (a *rpcAsker) ask(ctx context.Context, c convert.Call) pipe.Reply {
 }
 
 // own replies with an outcome that was got here, but the first answers stand.
-func (a *rpcAsker) own(c convert.Call, f *files.File, outcome convert.Outcome, what string, again func() pipe.Reply) pipe.Reply {
+func (a *rpcAsker) own(c convert.Call, f *pending.File, outcome convert.Outcome, what string, again func() pipe.Reply) pipe.Reply {
 	r := askResult{reply: answeredNow(nil, modeRPC), file: f}
 	r.reply.Outcome = outcome
 	r = r.settle(c, modeRPC, func(err error) {
@@ -124,7 +124,7 @@ func (a *rpcAsker) fromList(c convert.Call) pipe.Reply {
 // inFile has the questions wait in a file, after those of an earlier request
 // that asks the same.
 func (a *rpcAsker) inFile(ctx context.Context, c convert.Call) pipe.Reply {
-	id, mine := files.ID(c), make(chan struct{})
+	id, mine := pending.ID(c), make(chan struct{})
 	a.mu.Lock()
 	earlier := a.waiting[id]
 	if a.waiting == nil {
@@ -167,7 +167,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.R
 	case ctx.Err() != nil:
 		return end(convert.Cancelled, "")
 	case found: // also with an answer that has to be corrected
-	case errors.Is(err, files.ErrNotFound):
+	case errors.Is(err, pending.ErrNotFound):
 		store := a.store
 		store.Report = nil // Find has reported
 		if file, err = store.Post(c); err != nil {
@@ -186,9 +186,9 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.R
 		switch {
 		case err == nil:
 			return a.deliver(fromFile(answered, modeRPC), answered, over, func() pipe.Reply { return a.post(ctx, c, over) })
-		case errors.Is(err, files.ErrTaken) && ctx.Err() == nil: // these were another's answers
+		case errors.Is(err, pending.ErrTaken) && ctx.Err() == nil: // these were another's answers
 			return a.post(ctx, c, over)
-		case errors.Is(err, files.ErrGone): // a person removed it
+		case errors.Is(err, pending.ErrGone): // a person removed it
 			return end(convert.Cancelled, "")
 		case ctx.Err() == nil:
 			return end(convert.Failed, err.Error())
@@ -199,7 +199,7 @@ func (a *rpcAsker) post(ctx context.Context, c convert.Call, over func()) pipe.R
 
 // deliver replies with what a file has, which is removed when the response is
 // written. Should somebody else use that first, it asks again.
-func (a *rpcAsker) deliver(reply dialect.Reply, f *files.File, over func(), again func() pipe.Reply) pipe.Reply {
+func (a *rpcAsker) deliver(reply dialect.Reply, f *pending.File, over func(), again func() pipe.Reply) pipe.Reply {
 	use := func(write func() error) *pipe.Reply {
 		written := false
 		err := a.store.Take(f, func() error {
@@ -208,7 +208,7 @@ func (a *rpcAsker) deliver(reply dialect.Reply, f *files.File, over func(), agai
 			return err
 		})
 		switch {
-		case !written && (errors.Is(err, files.ErrGone) || errors.Is(err, files.ErrChanged)):
+		case !written && (errors.Is(err, pending.ErrGone) || errors.Is(err, pending.ErrChanged)):
 			r := again()
 			return &r
 		case written && err != nil:
@@ -219,7 +219,7 @@ func (a *rpcAsker) deliver(reply dialect.Reply, f *files.File, over func(), agai
 	return pipe.Reply{Reply: reply, Use: use, Done: func(bool) { over() }}
 }
 
-func (a *rpcAsker) clear(f *files.File) func(bool) {
+func (a *rpcAsker) clear(f *pending.File) func(bool) {
 	return func(delivered bool) {
 		if !delivered {
 			return
@@ -232,7 +232,7 @@ func (a *rpcAsker) clear(f *files.File) func(bool) {
 
 // withdraw removes a file of our own that nobody has begun to answer. Without an
 // error it is settled, and its answers are to be used.
-func (a *rpcAsker) withdraw(c convert.Call, why error) (*files.File, error) {
+func (a *rpcAsker) withdraw(c convert.Call, why error) (*pending.File, error) {
 	for {
 		now, err := a.store.Find(c)
 		switch {
@@ -242,9 +242,9 @@ func (a *rpcAsker) withdraw(c convert.Call, why error) (*files.File, error) {
 			err = a.store.Take(now, func() error { return nil })
 		}
 		switch {
-		case errors.Is(err, files.ErrChanged): // in this moment
+		case errors.Is(err, pending.ErrChanged): // in this moment
 			continue
-		case err != nil && !errors.Is(err, files.ErrNotFound) && !errors.Is(err, files.ErrGone):
+		case err != nil && !errors.Is(err, pending.ErrNotFound) && !errors.Is(err, pending.ErrGone):
 			a.say("%s", oneLine(err))
 		}
 		return nil, why

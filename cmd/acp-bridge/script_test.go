@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
 // asBridge makes the test binary be acp-bridge, noRoom one that cannot make

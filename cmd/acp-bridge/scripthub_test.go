@@ -8,10 +8,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/jetstream"
-	"github.com/acp-bridge/acp-bridge/adapter/hub"
-	"github.com/acp-bridge/acp-bridge/adapter/web"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // scriptToken is that of the owner of a script's hub.
@@ -55,7 +55,7 @@ func hubInScript(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func (h *scriptHub) start(ts *testscript.TestScript) error {
-	store, err := jetstream.Open(context.Background(), jetstream.Options{Dir: ts.MkAbs("hub")})
+	store, err := hubstore.Open(context.Background(), hubstore.Options{Dir: ts.MkAbs("hub")})
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,13 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/claude/agent"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 )
 
 // serveOptions are the command line by which an editor starts acp-bridge.
 type serveOptions struct {
-	agent     agent.Options
+	agent     backend.Options
 	ask       string
 	subAgents string
 	log       logOptions
@@ -86,7 +86,7 @@ func serveCommand(fs *flagSet) runner {
 	}
 }
 
-func serve(ctx context.Context, o agent.Options, log logOptions, hub hubFlags, s streams) error {
+func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags, s streams) error {
 	logger, trace, closeLog, err := log.open(s)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func serve(ctx context.Context, o agent.Options, log logOptions, hub hubFlags, s
 		s.out = f
 	}
 	defer releaseWhileAsking(o.Desk)()
-	return agent.Serve(ctx, s.in, s.out, o)
+	return backend.Serve(ctx, s.in, s.out, o)
 }
 
 // terminalHint is for a person who starts what an editor starts.

@@ -3,15 +3,15 @@ package main
 import (
 	"errors"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // askResult is a reply and the file where the questions waited, if there is one.
 type askResult struct {
 	reply dialect.Reply
-	file  *files.File
+	file  *pending.File
 	taken bool // the reply is the one in the file
 }
 
@@ -21,14 +21,14 @@ type askResult struct {
 // told what came of the user's choice. A failure is nobody's choice and is not
 // written.
 func (r askResult) settle(c convert.Call, mode string, unused func(error)) askResult {
-	store := &files.Store{}
+	store := &pending.Store{}
 	for r.file != nil {
 		written, err := r.record(store)
 		now, _ := store.Find(c)
 		switch {
 		case now == nil: // it is gone, or damaged
 			return r
-		case !now.Settled() && errors.Is(err, files.ErrChanged):
+		case !now.Settled() && errors.Is(err, pending.ErrChanged):
 			r.file = now
 			continue
 		case !now.Settled(): // it cannot be written, or is left to others
@@ -53,7 +53,7 @@ func (r askResult) chosen() bool {
 
 // record writes a choice into the file. What somebody has begun to answer is not
 // dismissed.
-func (r askResult) record(store *files.Store) (written bool, err error) {
+func (r askResult) record(store *pending.Store) (written bool, err error) {
 	switch {
 	case !r.chosen():
 		return false, nil

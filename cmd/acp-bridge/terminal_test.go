@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/acp-bridge/acp-bridge/adapter/claude/claudetest"
-	"github.com/acp-bridge/acp-bridge/adapter/terminal/ttytest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk/files"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // headlessRPC is acp-bridge rpc without a terminal, in this process.
@@ -67,14 +67,14 @@ func (c *headlessRPC) line() string {
 
 func (c *headlessRPC) answer(name, text string) {
 	c.t.Helper()
-	store := &files.Store{}
+	store := &pending.Store{}
 	f, err := store.Open(name)
 	require.NoError(c.t, err)
 	require.NoError(c.t, store.Answer(f, []convert.Answer{{Text: text}}, "me"))
 }
 
 func idOf(question string) string {
-	return files.ID(convert.Call{Questions: []convert.Question{{Text: question}}})
+	return pending.ID(convert.Call{Questions: []convert.Question{{Text: question}}})
 }
 
 // Requests wait side by side; each is answered when its file is.
@@ -90,11 +90,11 @@ func TestRPCWaits(t *testing.T) {
 	require.Contains(t, <-c.log, `"Two?" waits in `, "now for c")
 	c.answer(idOf("One?"), "eins")
 	require.Contains(t, c.line(), `"requestId":"a","answered":true`)
-	f, err := (&files.Store{}).Open(idOf("Two?"))
+	f, err := (&pending.Store{}).Open(idOf("Two?"))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(f.Path))
 	require.Contains(t, c.line(), `"requestId":"c","answered":false,"answers":[],"cancelled":true`, "removed by a person")
-	all, err := (&files.Store{}).List()
+	all, err := (&pending.Store{}).List()
 	require.NoError(t, err)
 	require.Empty(t, all)
 	require.NoError(t, c.in.Close())
@@ -110,7 +110,7 @@ func TestRPCWithdraws(t *testing.T) {
 	_, err := io.WriteString(c.in, `{"type":"ask_user_request","requestId":"b","questions":[{"question":"Two?"},{"question":"Three?"}]}`+"\n")
 	require.NoError(t, err)
 	<-c.log
-	store := &files.Store{}
+	store := &pending.Store{}
 	all, err := store.List()
 	require.NoError(t, err)
 	require.Len(t, all, 2)
@@ -139,7 +139,7 @@ func TestRPCAnsweredAtTheEnd(t *testing.T) {
 	require.NoError(t, c.in.Close())
 	require.Contains(t, c.line(), `"requestId":"a","answered":true,"answers":[{"question":"One?","answer":"eins"`)
 	require.Equal(t, 0, <-c.code)
-	all, err := (&files.Store{}).List()
+	all, err := (&pending.Store{}).List()
 	require.NoError(t, err)
 	require.Empty(t, all)
 }
@@ -169,7 +169,7 @@ func TestAskAtOnce(t *testing.T) {
 			t.Errorf("question %d: exit code %d", n, code)
 		}
 	})
-	store := &files.Store{Dir: dir}
+	store := &pending.Store{Dir: dir}
 	waiting, err := store.List()
 	require.NoError(t, err)
 	require.Len(t, waiting, 8)
@@ -191,7 +191,7 @@ func TestAskAtOnce(t *testing.T) {
 // that the question waits, in a file that is there and not damaged.
 func TestAskForOneAnswer(t *testing.T) {
 	dir := t.TempDir()
-	store := &files.Store{Dir: dir}
+	store := &pending.Store{Dir: dir}
 	call := convert.Call{Questions: []convert.Question{{Text: "Go on?"}}}
 	ask := func() (out, errs string, code int) {
 		var stdout, stderr bytes.Buffer

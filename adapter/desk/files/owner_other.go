@@ -1,8 +1,0 @@
-//go:build !unix
-
-package files
-
-import "io/fs"
-
-// stranger knows no owners here: the ticket has to do.
-func stranger(fs.FileInfo) string { return "" }

@@ -1,0 +1,282 @@
+// Package backend is the ACP agent that an editor starts: the user's Claude Code
+// behind the front of package editor.
+//
+//	err := backend.Serve(ctx, os.Stdin, os.Stdout, backend.Options{})
+//
+// Each session has a Claude Code process of its own. What the process writes
+// becomes updates, in order and once; what it asks becomes permission requests,
+// forms or messages.
+//
+// # What an editor may say about a session
+//
+// session/new, load, resume and fork take in _meta: systemPrompt (a text, or an
+// object with append), disableBuiltInTools, additionalRoots, and in
+// claudeCode.options model, effort, agent, agents, systemPrompt, tools,
+// allowedTools, disallowedTools, additionalDirectories, env, mcpServers,
+// strictMcpConfig, settings, settingSources, plugins, betas, fallbackModel,
+// maxTurns, maxBudgetUsd and maxThinkingTokens. Other options are passed over.
+//
+// The mode that asks for nothing is on offer only if [Options.Args] allow it, and
+// neither settings nor sub-agents of the editor's may choose it. What else of these
+// could let Claude Code act without asking is not used without
+// [Options.TrustEditor], and the user is told so in the first turn: allowedTools,
+// plugins, settingSources that leave some of the user's settings out, in settings
+// (an object, its text, or a file) and agents all that is not known to only narrow
+// or tune (hooks, permissions.allow and others), and in env all but models, limits,
+// language and the editor's own key. Folders and MCP servers count either way: ACP
+// itself lets an editor bring them.
+//
+// # Forms of MCP servers
+//
+// An editor with elicitation.form gets the server's schema as Claude Code passes
+// it on (without pattern and other keywords that MCP does not have). Any other
+// gets a question for each field, with the default as an option, Skip where the
+// field is not required, and Decline. A value that does not fit is asked for
+// again; after the third the server gets a cancel. An address goes to an editor
+// with elicitation.url, or is shown in full; it is never opened here. The server
+// gets an accept only with values that fit its schema; dismissing its form is a
+// cancel, and the turn goes on.
+//
+// A form with a field for a secret (format: password, or a text that is named like
+// one) is shown as a form or not at all: without forms the server gets a cancel,
+// and the user reads why. What is written there reaches the server alone.
+//
+// # Beside claude-agent-acp
+//
+// Text, thoughts, tool calls, diffs, plans, permissions, modes, models, effort,
+// slash commands, sessions (list, load, resume, fork, delete, close), MCP servers,
+// images, usage and titles are there as in claude-agent-acp 0.99. What differs, as
+// its documents tell and as the same prompts showed through both (2026-11-15,
+// Claude Code 2.1.325, a scripted model):
+//
+//   - Questions in editors without forms: asked here, switched off there.
+//   - Forms of MCP servers: in every editor here, in editors with forms there.
+//   - Text typed and not saved in the editor: the model is told after each read;
+//     not there.
+//   - The main agent as an option: here until the first prompt, as Claude Code
+//     takes no other later; there it is accepted later, and changes nothing.
+//   - Effort and main agent of a loaded session: as they were picked; there Claude
+//     Code's own.
+//   - Prompts that steer a running turn: a prompt is enough; there a method of its
+//     own.
+//   - A command's output while it runs: here from its third second on, when Claude
+//     Code names it, in a terminal where the editor has them; there when it is done.
+//     Of one in the background: here while a turn runs, and at its end; there a note.
+//   - Sub-agents as sessions of their own, for editors with subagents in their
+//     capabilities (a draft of ACP): both, also when a session is loaded. How one
+//     in the background ended is then not told here, but for one that was stopped.
+//     Without that capability their calls carry their parent's id
+//     (_meta.claudeCode.parentToolUseId), in both.
+//   - A sub-agent in the background: here the turn ends, and its calls follow; there
+//     the turn waits for it.
+//   - Tokens of a turn: here in usage_update; there also in its response.
+//   - JetBrains' AIR extensions, as docs/air-extensions.md there tells them: here how
+//     things look (commandTitle, subagent, skill, is_mcp_tool_call, the permission's
+//     title, the kind of a mode; own words beside a form's options by the older
+//     name of that field). There alone: diffPatch, planFile, sessionFailure, goal,
+//     asyncTasks, recommendedValue, agentFileChangeReport, fork points, quota, and
+//     sub-agents as sessions in AIR's own earlier draft.
+//   - Login from the editor: in a terminal, where the editor opens one; both.
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+)
+
+// Options say how to serve an editor. The zero value finds Claude Code where
+// it usually is.
+type Options struct {
+	// Claude is the CLI's executable; empty looks for it, see [claude.Find].
+	Claude string
+	// Args are passed to the CLI behind the agent's own arguments.
+	Args []string
+	// Env is the CLI's environment; nil is that of this process.
+	Env []string
+	// First is the rung on which questions are asked first; the zero value
+	// goes by what the client has.
+	First adapter.Rung
+	// RefuseSubAgents tells sub-agents that they cannot ask questions. Otherwise
+	// they are asked, and say whose they are.
+	RefuseSubAgents bool
+	// TrustEditor lets options that the editor sends in _meta raise what Claude Code
+	// does without asking: tools that it allows, hooks, plugins, an environment.
+	// Otherwise they are left out, and the user is told. Choosing the mode that asks
+	// for nothing needs leave in Args as well.
+	TrustEditor bool
+	// Guard distrusts answers that come faster than a person can read.
+	Guard bool
+	// GuardPrompts does so for questions in the conversation alone, where the
+	// prompt may have been on its way before the question was there.
+	GuardPrompts bool
+	// Now is the clock by which answers are too fast; nil is [time.Now].
+	Now func() time.Time
+	// CancelGrace is how long a cancelled turn may take to end before its
+	// process is ended; 0 stands for 5 seconds.
+	CancelGrace time.Duration
+	// Desk gets everything that is asked; nil is one of its own.
+	Desk *desk.Desk
+	// Meanwhile finds the outcome that a question got elsewhere while no process
+	// asked it, and who gave it; nil knows of none. What it returns counts as
+	// used. It is called before a question is asked again.
+	Meanwhile func(ctx context.Context, c convert.Call) (o convert.Outcome, by string, ok bool)
+	// Used, if not nil, is told of a session whose Claude Code has got what it
+	// asked for. It must not block.
+	Used func(session string)
+	// Login is how a user logs in in a terminal of the editor; nil leaves it to
+	// the user.
+	Login *Login
+	// Version is what initialize reports.
+	Version string
+	// Logger gets what goes wrong; nil discards it.
+	Logger *slog.Logger
+	// Trace sees every line of both wires: "editor", or the session's id for
+	// what is said to its Claude Code.
+	Trace func(wire string, dir ndjson.Direction, text []byte)
+}
+
+// Serve speaks ACP until the editor closes its end or ctx ends, then ends all
+// sessions and their processes. It returns nil when the editor left.
+func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	o := editor.Options{
+		First: opts.First, Guard: opts.Guard, GuardPrompts: opts.GuardPrompts, Now: opts.Now, CancelGrace: opts.CancelGrace,
+		Desk: opts.Desk, Logger: opts.Logger,
+	}
+	b := &backend{opts: opts, log: opts.Logger}
+	o.Trace = b.trace("editor")
+	return editor.Serve(ctx, r, w, b, &o)
+}
+
+// backend is Claude Code behind the front.
+type backend struct {
+	opts Options
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	client client // as initialize told
+}
+
+// client is what Claude Code needs to know of the editor.
+type client struct {
+	reads    bool   // its buffers out
+	toggles  bool   // it has options that are on or off
+	opensURL bool   // it sends its user to addresses
+	terminal string // see terminalKey
+	parts    bool   // it has sub-agents as sessions
+	air      bool   // it is JetBrains' AIR
+}
+
+func (a *backend) trace(wire string) ndjson.Trace {
+	if a.opts.Trace == nil {
+		return nil
+	}
+	return func(dir ndjson.Direction, text []byte) { a.opts.Trace(wire, dir, text) }
+}
+
+func (a *backend) editor() client {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.client
+}
+
+// Open implements [editor.Backend].
+func (a *backend) Open(ctx context.Context, o editor.Opening) (editor.Conversation, any, error) {
+	var s *conversation
+	var response any
+	var err error
+	switch o.Method {
+	case acp.AgentMethodSessionNew:
+		s, response, err = a.newSession(ctx, o)
+	case acp.AgentMethodSessionLoad:
+		s, response, err = a.loadSession(ctx, o)
+	case acp.AgentMethodSessionResume:
+		s, response, err = a.resumeSession(ctx, o)
+	default:
+		s, response, err = a.forkSession(ctx, o)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, response, nil
+}
+
+// Request answers what is not about an open session. It implements
+// [editor.Backend].
+func (a *backend) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case acp.AgentMethodAuthenticate:
+		return handle(params, func(r acp.AuthenticateRequest) (any, error) { return a.authenticate(ctx, r) })
+	case acp.AgentMethodLogout:
+		return a.logout(ctx)
+	case acp.AgentMethodSessionList:
+		return handle(params, func(r acp.ListSessionsRequest) (any, error) { return a.listSessions(ctx, r) })
+	case acp.AgentMethodSessionDelete:
+		return handle(params, func(r acp.UnstableDeleteSessionRequest) (any, error) {
+			return a.deleteSession(r.SessionId, "", nil)
+		})
+	case acp.AgentMethodSessionSetMode, acp.AgentMethodSessionSetConfigOption, acp.AgentMethodSessionClose:
+		return handle(params, func(r struct {
+			SessionID string `json:"sessionId"`
+		}) (any, error) {
+			return nil, editor.NoSession(r.SessionID)
+		})
+	}
+	return nil, acp.NewMethodNotFound(method)
+}
+
+// Request answers what is about the session. It implements [editor.Conversation].
+func (s *conversation) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case acp.AgentMethodSessionDelete:
+		return s.agent.deleteSession(acp.SessionId(s.id), s.cwd, s.env)
+	case acp.AgentMethodSessionSetMode:
+		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return s.setMode(ctx, r) })
+	case acp.AgentMethodSessionSetConfigOption:
+		return s.requestOption(ctx, params)
+	case WaitMethod:
+		return s.waited(ctx)
+	}
+	return s.agent.Request(ctx, method, params)
+}
+
+// handle decodes parameters and calls the method's function.
+func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) {
+	request, err := editor.Decode[T](params)
+	if err != nil {
+		return nil, err
+	}
+	return f(request)
+}
+
+// cliEnv is the environment of the CLI with what a session adds to it. The CLI
+// is asked to say when it is idle.
+func (a *backend) cliEnv(more []string) []string {
+	env := a.opts.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	return append(slices.Concat(env, more), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
+}
+
+// claudePath finds the CLI, in the environment that it gets.
+func (a *backend) claudePath() (string, error) {
+	return claude.Find(a.opts.Claude, a.getenv)
+}

@@ -1,0 +1,65 @@
+package backend
+
+import (
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display"
+)
+
+// AIR is JetBrains' client. It says so in its capabilities, and then reads what is
+// under _meta.jetbrains.air; no other client gets that. JetBrains' own help does not
+// describe these fields. docs/air-extensions.md of claude-agent-acp does, and this is
+// the part of it that says how something looks.
+
+// isAIR reports whether an editor says that it is AIR.
+func isAIR(capabilities acp.ClientCapabilities) bool {
+	jetBrains, _ := capabilities.Meta["jetbrains"].(map[string]any)
+	_, is := jetBrains["air"].(map[string]any)
+	return is
+}
+
+// forAIR is meta with something for AIR. It must not be shared.
+func forAIR(meta object, name string, value any) object {
+	if meta == nil {
+		meta = object{}
+	}
+	meta["jetbrains"] = object{"air": object{"version": 1, name: value}}
+	return meta
+}
+
+// toolForAIR says of a tool call what AIR shows of it.
+func (p *painter) toolForAIR(t display.Tool, meta object) object {
+	if !p.s.agent.editor().air {
+		return meta
+	}
+	in := gjson.ParseBytes(t.Input)
+	switch {
+	case display.Shell(t.Name) && in.Get("description").String() != "":
+		return forAIR(meta, "commandTitle", in.Get("description").String())
+	case launches(t.Name):
+		return forAIR(meta, "subagent", true)
+	case t.Name == "Skill" && in.Get("skill").String() != "":
+		return forAIR(meta, "skill", object{"name": in.Get("skill").String()})
+	case strings.HasPrefix(t.Name, "mcp__"):
+		meta["is_mcp_tool_call"] = true
+	}
+	return meta
+}
+
+// kindForAIR is what AIR shows a permission mode as.
+func kindForAIR(mode acp.SessionModeId) string {
+	switch mode {
+	case "default", "acceptEdits":
+		return "standard"
+	case "plan":
+		return "plan"
+	case "auto":
+		return "auto_review"
+	case "bypassPermissions":
+		return "full_access"
+	}
+	return ""
+}

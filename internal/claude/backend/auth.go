@@ -1,0 +1,169 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// Login is how an editor lets its user log in in a terminal: it runs a command
+// there and waits for its end.
+type Login struct {
+	// Command and Args are the whole command.
+	Command string
+	Args    []string
+	// Append makes it of the command line by which the editor started this
+	// agent.
+	Append []string
+}
+
+const (
+	loginMethod   = "claude-login" // where no terminal can be opened
+	planMethod    = "claude-ai-login"
+	consoleMethod = "console-login"
+	apiKeyMethod  = "anthropic-api-key"
+)
+
+var authMethodIDs = []string{loginMethod, planMethod, consoleMethod, apiKeyMethod}
+
+// authMethods are the ways to log in for a client. Only one that says that it
+// opens terminals gets those which need one: by its capabilities, or in the way
+// that was there before them.
+func (a *backend) authMethods(client acp.ClientCapabilities) []acp.AuthMethod {
+	apiKey := acp.AuthMethod{Agent: &acp.AuthMethodAgent{Id: apiKeyMethod, Name: "Anthropic API key",
+		Description: acp.Ptr("Set ANTHROPIC_API_KEY in the environment of the editor")}}
+	byMeta, _ := client.Meta[terminalAuth].(bool)
+	if a.opts.Login == nil || !byMeta && !client.Auth.Terminal {
+		return []acp.AuthMethod{{Agent: &acp.AuthMethodAgent{Id: loginMethod, Name: "Claude login",
+			Description: acp.Ptr("Run `claude /login` in a terminal, then come back")}}, apiKey}
+	}
+	method := func(id, name, description string, args ...string) acp.AuthMethod {
+		var meta map[string]any
+		if byMeta {
+			meta = map[string]any{terminalAuth: map[string]any{
+				"command": a.opts.Login.Command, "args": slices.Concat(a.opts.Login.Args, args), "label": name,
+			}}
+		}
+		if !client.Auth.Terminal {
+			return acp.AuthMethod{Agent: &acp.AuthMethodAgent{Id: id, Name: name, Description: &description, Meta: meta}}
+		}
+		return acp.AuthMethod{Terminal: &acp.AuthMethodTerminalInline{Id: id, Name: name, Description: &description,
+			Args: slices.Concat(a.opts.Login.Append, args), Meta: meta}}
+	}
+	return []acp.AuthMethod{
+		method(planMethod, "Claude subscription", "Log in with a Claude plan, in a terminal"),
+		method(consoleMethod, "Anthropic Console", "Log in with an account that is billed for use, in a terminal", "--console"),
+		apiKey,
+	}
+}
+
+// terminalAuth is the key in _meta by which a client says that it opens a
+// terminal for a login, and by which it is told the command.
+const terminalAuth = "terminal-auth"
+
+// authTime bounds how long the CLI may take to say whether it is logged in.
+const authTime = 20 * time.Second
+
+// authenticate cannot log in by itself: it checks that somebody did.
+func (a *backend) authenticate(ctx context.Context, r acp.AuthenticateRequest) (any, error) {
+	if !slices.Contains(authMethodIDs, r.MethodId) {
+		return nil, editor.Invalid("unknown authentication method %q: expected one of %s", r.MethodId, strings.Join(authMethodIDs, ", "))
+	}
+	ok, err := a.loggedIn(ctx)
+	switch {
+	case err != nil:
+		return nil, processError(err)
+	case !ok:
+		return nil, authRequired(loginHelp)
+	}
+	return acp.AuthenticateResponse{}, nil
+}
+
+// logout makes Claude Code forget its login.
+func (a *backend) logout(ctx context.Context) (any, error) {
+	path, err := a.claudePath()
+	if err != nil {
+		return nil, processError(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, authTime)
+	defer cancel()
+	if err := claude.Logout(ctx, path, a.opts.Env); err != nil {
+		return nil, processError(err)
+	}
+	if ok, err := a.loggedIn(ctx); err == nil && ok {
+		return nil, editor.Internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
+	}
+	return acp.LogoutResponse{}, nil
+}
+
+func (a *backend) loggedIn(ctx context.Context) (bool, error) {
+	path, err := a.claudePath()
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, authTime)
+	defer cancel()
+	ok, _, err := claude.LoggedIn(ctx, path, a.opts.Env)
+	if errors.Is(err, claude.ErrNoAuthCommand) {
+		return a.hasCredentials(), nil
+	}
+	return ok, err
+}
+
+// credentialVariables are those that Claude Code takes credentials from.
+var credentialVariables = []string{
+	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
+	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
+}
+
+// hasCredentials looks where Claude Code would, for a version of it that does
+// not tell.
+func (a *backend) hasCredentials() bool {
+	for _, name := range credentialVariables {
+		if a.getenv(name) != "" {
+			return true
+		}
+	}
+	dir := a.getenv("CLAUDE_CONFIG_DIR")
+	if dir == "" {
+		dir = filepath.Join(a.getenv("HOME"), ".claude")
+	}
+	info, err := os.Stat(filepath.Join(dir, ".credentials.json"))
+	return err == nil && info.Size() > 0
+}
+
+// getenv reads the environment that the CLI gets.
+func (a *backend) getenv(name string) string {
+	if a.opts.Env == nil {
+		return os.Getenv(name)
+	}
+	value, _ := lookup(a.opts.Env, name)
+	return value
+}
+
+// getenv reads the environment of the session's CLI.
+func (s *conversation) getenv(name string) string {
+	if value, ok := lookup(s.env, name); ok {
+		return value
+	}
+	return s.agent.getenv(name)
+}
+
+// lookup finds a variable in an environment, where the last one counts.
+func lookup(env []string, name string) (string, bool) {
+	for i := len(env) - 1; i >= 0; i-- {
+		if key, value, _ := strings.Cut(env[i], "="); key == name {
+			return value, true
+		}
+	}
+	return "", false
+}

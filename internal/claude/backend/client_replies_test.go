@@ -1,0 +1,153 @@
+package backend_test
+
+import (
+	"slices"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+)
+
+// What scripted clients do with a permission request. by hand is how long a
+// quick person takes.
+const byHand = 700 * time.Millisecond
+
+type reply func(c *client, r *request)
+
+// titleAndContent is what most clients show of a question.
+func titleAndContent(r *request) string {
+	return r.Get("toolCall.title").Str + "\n" + r.Get("toolCall.content.0.content.text").Str
+}
+
+func titleOnly(r *request) string { return r.Get("toolCall.title").Str }
+
+// inOurs, reversed and alphabetical are orders in which buttons are shown.
+func inOurs([]gjson.Result) {}
+
+func reversed(options []gjson.Result) { slices.Reverse(options) }
+
+func alphabetical(options []gjson.Result) {
+	slices.SortFunc(options, func(a, b gjson.Result) int {
+		if a.Get("name").Str < b.Get("name").Str {
+			return -1
+		}
+		return 1
+	})
+}
+
+// buttons shows one for each option; the id of the one pressed comes back.
+func buttons(order func([]gjson.Result)) reply {
+	return func(c *client, r *request) {
+		id := c.pressed(r, order)
+		c.clock.advance(byHand)
+		r.selects(id)
+	}
+}
+
+// pressed is the id of the button that the user presses.
+func (c *client) pressed(r *request, order func([]gjson.Result)) string {
+	options := r.Get("options").Array()
+	order(options)
+	names := make([]string, len(options))
+	for i, o := range options {
+		names[i] = o.Get("name").Str
+	}
+	w := c.user.wants(c.row.shows(r))
+	return options[c.user.presses(w, names)].Get("optionId").Str
+}
+
+// withoutID shows buttons, and does not say which one was pressed.
+func withoutID(c *client, r *request) {
+	c.pressed(r, alphabetical)
+	c.clock.advance(byHand)
+	r.reply(object{"outcome": "selected"})
+}
+
+// always takes the option at a position (from the end if it is negative),
+// whatever the user wants.
+func always(position int, after time.Duration) reply {
+	return func(c *client, r *request) {
+		options := r.Get("options").Array()
+		c.clock.advance(after)
+		r.selects(options[(position+len(options))%len(options)].Get("optionId").Str)
+	}
+}
+
+// dismissesItself answers cancelled without a user.
+func dismissesItself(after time.Duration) reply {
+	return func(c *client, r *request) {
+		c.clock.advance(after)
+		r.cancels()
+	}
+}
+
+// refuses answers with an error, as to an unknown method.
+func refuses(_ *client, r *request) { r.answer <- acp.NewMethodNotFound(r.method) }
+
+// taught answers in one go, with picks and words together.
+func taught(c *client, r *request) {
+	w := c.user.wants(c.row.shows(r))
+	c.clock.advance(byHand)
+	ids := append([]string{}, w.picks...)
+	outcome := object{"outcome": "selected", "optionId": "__other__"}
+	if len(ids) > 0 {
+		outcome["optionId"] = ids[0]
+	}
+	meta := object{}
+	if r.Get("_meta.claudeCode.multiSelect").Bool() {
+		slices.Reverse(ids)
+		meta["selectedOptionIds"] = ids
+	}
+	if w.text != "" {
+		meta["customText"] = "  " + w.text + "\n"
+	}
+	outcome["_meta"] = meta
+	r.reply(outcome)
+}
+
+// Ways in which the user gets rid of an open request.
+
+// dismissed answers cancelled, as for Esc.
+func dismissed(c *client, r *request) {
+	c.clock.advance(byHand)
+	r.cancels()
+}
+
+// dismissedThenStopped is agent-shell: cancelled comes first, session/cancel,
+// with a field of its own, a few milliseconds later.
+func dismissedThenStopped(c *client, r *request) {
+	dismissed(c, r)
+	require.NoError(c.t, c.e.conn.Notify(c.t.Context(), acp.AgentMethodSessionCancel, object{"sessionId": c.session, "reason": "user"}))
+}
+
+// stopped sends session/cancel and leaves the request open for ever.
+func stopped(c *client, _ *request) { c.e.cancel(c.session) }
+
+// stoppedThenDismissed is what the protocol asks for.
+func stoppedThenDismissed(c *client, r *request) {
+	c.e.cancel(c.session)
+	c.clock.advance(byHand)
+	r.cancels()
+}
+
+// stoppedThenWithoutID is agentic.nvim: session/cancel, then a pick of nothing.
+func stoppedThenWithoutID(c *client, r *request) {
+	c.e.cancel(c.session)
+	c.clock.advance(byHand)
+	r.reply(object{"outcome": "selected"})
+}
+
+// Forms, as Zed shows them.
+
+func form(c *client, r *request) {
+	r.answer <- object{"action": "accept", "content": c.user.fills(r.Result)}
+}
+
+func formCancelled(_ *client, r *request) { r.answer <- object{"action": "cancel"} }
+
+// ownIDs answers with an id that was never offered.
+func ownIDs(c *client, r *request) {
+	c.clock.advance(byHand)
+	r.selects("allow")
+}

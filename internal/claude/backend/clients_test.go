@@ -1,0 +1,309 @@
+package backend_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	editorpkg "github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+)
+
+// row is one client: what it says of itself, what it shows, what it sends. The
+// rows are those of editor.Editors; what they do was seen or read, see clients.go.
+type row struct {
+	name string
+	info string // clientInfo.name; none is sent if it is empty
+	caps string // clientCapabilities
+	opts backend.Options
+	// shows is what the user sees of a permission request.
+	shows func(*request) string
+	// replies is what it does with a question, dismisses how its user gets rid
+	// of one. Without them no question may come as a request.
+	replies, dismisses reply
+	// forms are its replies to a form; without them none may come.
+	forms, formDismissed reply
+	// types is set if a parked question is dismissed by a word; otherwise by
+	// session/cancel.
+	types bool
+	// wraps is set if what is typed comes in a wrapping of the client's own, with
+	// a link and earlier messages.
+	wraps bool
+	// rung is how a pick gets to the agent, words how typed text does.
+	rung, words string
+	// proxied puts the proxy between the client and the agent.
+	proxied bool
+}
+
+var (
+	guarded    = backend.Options{Guard: true}
+	permission = backend.Options{First: adapter.Permission}
+	message    = backend.Options{First: adapter.Conversation}
+)
+
+var rows = []row{
+	{name: "Zed", info: "zed", caps: `{"elicitation":{"form":{},"url":{}},"_meta":{"terminal_output":true,"terminal-auth":true}}`, forms: form, formDismissed: formCancelled, rung: "form"},
+	{name: "Zed, form left open", info: "zed", caps: `{"elicitation":{"form":{}}}`, forms: form, formDismissed: stopped, rung: "form"},
+	{name: "Zed without forms", info: "zed", replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
+	{name: "agent-shell", info: "agent-shell", replies: buttons(inOurs), dismisses: dismissedThenStopped, rung: "permission", words: "message"},
+	{name: "agent-shell, automatic", info: "agent-shell", replies: always(0, 5*time.Millisecond), rung: "message"},
+	{name: "agentic.nvim", info: "Agentic.nvim", replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
+	{name: "CodeCompanion.nvim", info: "CodeCompanion.nvim", rung: "message"},
+	{name: "CodeCompanion.nvim, --ask permission", info: "CodeCompanion.nvim", opts: permission, replies: always(-1, byHand), types: true, rung: "message"},
+	{name: "avante.nvim", opts: message, types: true, wraps: true, rung: "message"},
+	{name: "avante.nvim, inline", opts: guarded, wraps: true, replies: withoutID, dismisses: stopped, rung: "message"},
+	{name: "avante.nvim, popup", opts: guarded, wraps: true, replies: always(-1, byHand), types: true, rung: "message"},
+	{name: "acpx", info: "acpx", types: true, rung: "message"},
+	{name: "acpx, --ask permission, no terminal", info: "acpx", opts: permission, replies: dismissesItself(20 * time.Millisecond), types: true, rung: "message"},
+	{name: "acpx, --ask permission, approve-all", info: "acpx", opts: permission, replies: always(0, 24*time.Millisecond), types: true, rung: "message"},
+	{name: "example client of the Go SDK", shows: titleOnly, replies: buttons(inOurs), dismisses: stopped, types: true, rung: "permission", words: "message"},
+	{name: "acp-factory, acp-ai-provider", opts: guarded, replies: always(0, time.Millisecond), types: true, rung: "message"},
+	{name: "toad", replies: buttons(inOurs), dismisses: stopped, rung: "permission", words: "message"},
+	{name: "vscode-acp", info: "vscode-acp-client", shows: questionInTitle, replies: buttons(inOurs), dismisses: dismissed, types: true, rung: "permission", words: "message"},
+	{name: "vscode-acp, allow all", info: "vscode-acp-client", replies: always(0, time.Millisecond), types: true, rung: "message"},
+	{name: "acp-ui, Obsidian, marimo, AionUi", replies: buttons(inOurs), dismisses: dismissed, types: true, rung: "permission", words: "message"},
+	{name: "Obsidian, automatic", opts: guarded, replies: always(0, 2*time.Millisecond), types: true, rung: "message"},
+	{name: "DeepChat", info: "DeepChat", types: true, rung: "message"},
+	{name: "kandev", info: "kandev-agentctl", types: true, rung: "message"},
+	{name: "Paseo", replies: buttons(inOurs), dismisses: dismissed, types: true, rung: "permission", words: "message"},
+	{name: "OpenHands", opts: guarded, replies: always(0, time.Millisecond), types: true, rung: "message"},
+	{name: "JetBrains", shows: titleOnly, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
+	{name: "a client that was taught", replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
+	{name: "a client that declares it", caps: `{"_meta":{"askUserQuestion":true}}`, replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
+	{name: "ids of its own", replies: ownIDs, dismisses: dismissed, rung: "message"},
+	{name: "forms that fail", caps: `{"elicitation":{"form":{}}}`, forms: refuses, replies: buttons(inOurs), dismisses: dismissed, types: true, rung: "permission", words: "message"},
+	{name: "forms that fail, options unseen", info: "DeepChat", caps: `{"elicitation":{"form":{}}}`, forms: refuses, types: true, rung: "message"},
+	{name: "nothing works but words", caps: `{"elicitation":{"form":{}}}`, forms: refuses, replies: refuses, rung: "message"},
+}
+
+// questionInTitle is a client that shows the title alone and is known for it:
+// the question must stand there.
+func questionInTitle(r *request) string {
+	title := r.Get("toolCall.title").Str
+	if !strings.HasSuffix(title, "?") {
+		return "nothing but " + title
+	}
+	return title
+}
+
+// scenario is a call of the agent and what the user wants to say to it.
+type scenario struct {
+	name      string
+	questions []map[string]any
+	wishes    map[string]wish
+	// want are the answers at the agent; empty if the call is dismissed.
+	want string
+	// words is set if it needs typed text.
+	words bool
+}
+
+var scenarios = []scenario{
+	{name: "single", questions: qs(which), wishes: map[string]wish{"Database": {picks: []string{"SQLite"}}},
+		want: `{"Which database?":"SQLite"}`},
+	{name: "multi", questions: qs(many), wishes: map[string]wish{"Features": {picks: []string{"Logs", "Auth"}}},
+		want: `{"Which features?":"Auth, Logs"}`},
+	{name: "other", questions: qs(which), wishes: map[string]wish{"Database": {text: "Redis, if 2 nodes do"}},
+		want: `{"Which database?":"Redis, if 2 nodes do"}`, words: true},
+	{name: "four", questions: qs(which, many, licence, port), wishes: map[string]wish{
+		"Database": {picks: []string{"PostgreSQL"}}, "Features": {picks: []string{"Cache"}},
+		"Licence": {text: "BSD, please"}, "Port": {picks: []string{"8080"}}},
+		want: `{"Which database?":"PostgreSQL","Which features?":"Cache","Which licence?":"BSD, please","Which port?":"8080"}`},
+	{name: "cancel", questions: qs(which)},
+	{name: "cancel at the second", questions: qs(which, port, licence), wishes: map[string]wish{"Database": {picks: []string{"SQLite"}}, "Licence": {picks: []string{"MIT"}}}},
+}
+
+func qs(list ...map[string]any) []map[string]any { return list }
+
+// Every client gets every kind of answer to the agent, and none that its user
+// did not give.
+func TestClients(t *testing.T) {
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			for _, sc := range scenarios {
+				t.Run(sc.name, func(t *testing.T) { r.run(t, sc) })
+			}
+		})
+	}
+}
+
+// The table of editors that doctor --clients prints names every run, and none
+// that is not there.
+func TestTableNamesTheRuns(t *testing.T) {
+	var named, have []string
+	for _, e := range editorpkg.Editors() {
+		require.NotEmpty(t, e.Runs, e.Editor)
+		named = append(named, e.Runs...)
+	}
+	for _, r := range rows {
+		have = append(have, r.name)
+	}
+	require.ElementsMatch(t, have, named)
+}
+
+// client plays a row in one session.
+type client struct {
+	t       *testing.T
+	row     row
+	e       *editor
+	session string
+	user    *user
+	clock   *clock
+	// dismisses is set if the user dismisses a question of the call.
+	dismisses bool
+	read      int // how much of the conversation the user has read
+}
+
+func (r row) run(t *testing.T, sc scenario) {
+	cli := ct.New(t, ct.Script{Turns: []ct.Turn{
+		{Match: "begin", Steps: steps{ct.Message(ct.TextBlock("Let me ask."), ct.Question("toolu_1", sc.questions...)), ct.Text("Noted.")}},
+		{Match: "more", Steps: steps{ct.Text("Next.")}},
+	}})
+	c := r.connect(t, cli, sc)
+	stop := c.converse(c.e.prompt(c.session, "begin"))
+	c.e.prompt(c.session, "more").ends(acp.StopReasonEndTurn)
+	require.True(t, strings.HasSuffix(c.e.said(c.session), "Next."))
+	require.Empty(t, c.e.requests, "nothing more is asked")
+	if sc.want == "" {
+		c.refused(cli, stop)
+	} else {
+		require.Equal(t, acp.StopReasonEndTurn, stop)
+		require.JSONEq(t, sc.want, answers(cli, "toolu_1"))
+		require.Contains(t, c.e.said(c.session), "Noted.")
+		tool := c.e.tool(c.session, "toolu_1")
+		require.Equal(t, "completed", tool["status"])
+		require.Equal(t, "x", tool["drawn"])
+		rung := r.rung
+		if sc.words && r.words != "" {
+			rung = r.words
+		}
+		if r.proxied { // the agent says form, of its own
+			require.Contains(t, tool["rungs"], rung)
+		} else {
+			require.Equal(t, rung, tool["rung"])
+		}
+	}
+}
+
+// refused checks a call that the user dismissed.
+func (c *client) refused(cli *ct.CLI, stop acp.StopReason) {
+	c.t.Helper()
+	if stop != "" { // else no prompt ran any more
+		require.Equal(c.t, acp.StopReasonCancelled, stop)
+	}
+	got := cli.AwaitReply("toolu_1")
+	require.JSONEq(c.t, `{"behavior":"deny","message":"User cancelled the question","interrupt":true}`, string(got))
+	failed := 0
+	for _, id := range []string{"toolu_1", "toolu_1:2", "toolu_1:3"} {
+		switch c.e.tool(c.session, id)["status"] {
+		case "failed":
+			failed++
+		case "pending":
+			require.Fail(c.t, "still pending", id)
+		}
+	}
+	if c.row.proxied { // behind the proxy the call is one tool call, and the question another
+		require.Positive(c.t, failed)
+	} else {
+		require.Equal(c.t, 1, failed)
+	}
+	require.NotContains(c.t, c.e.said(c.session), "Noted.")
+}
+
+func (r row) connect(t *testing.T, cli *ct.CLI, sc scenario) *client {
+	c := &client{t: t, row: r, user: &user{t, sc.wishes}, clock: &clock{}, dismisses: sc.want == ""}
+	if c.row.shows == nil {
+		c.row.shows = titleAndContent
+	}
+	r.opts.Claude, r.opts.Now = cli.Path, c.clock.Now
+	if r.proxied {
+		c.e = serveWith(t, r.opts, proxied)
+	} else {
+		c.e = serve(t, r.opts)
+	}
+	c.e.watch = newZed(t)
+	params := object{"protocolVersion": 1, "clientCapabilities": gjson.Parse(`{}`).Value()}
+	if r.caps != "" {
+		params["clientCapabilities"] = gjson.Parse(r.caps).Value()
+	}
+	if r.info != "" {
+		params["clientInfo"] = object{"name": r.info, "version": "1"}
+	}
+	c.e.call(acp.AgentMethodInitialize, string(jsonOf(t, params)))
+	c.session = c.e.open(t.TempDir())
+	return c
+}
+
+// converse plays the user until the agent's turn is over. It returns how the
+// last prompt ended, or nothing if it was over when no prompt ran.
+func (c *client) converse(running *turn) acp.StopReason {
+	c.t.Helper()
+	for {
+		select {
+		case r := <-c.e.requests:
+			c.answer(r)
+		case <-running.done:
+			require.NoError(c.t, running.err)
+			if !running.resp.Get("_meta.acp-bridge.waitingFor").Exists() {
+				return acp.StopReason(running.resp.Get("stopReason").Str)
+			}
+			require.Equal(c.t, "end_turn", running.resp.Get("stopReason").Str)
+			shown := c.e.said(c.session)[c.read:]
+			c.read += len(shown)
+			if c.user.wants(shown).dismiss() && !c.row.types {
+				c.e.cancel(c.session)
+				return ""
+			}
+			running = c.types(c.user.writes(shown))
+		case <-time.After(patience):
+			require.Fail(c.t, "nothing happens")
+		}
+	}
+}
+
+// types sends what the user typed as the client does.
+func (c *client) types(text string) *turn {
+	if !c.row.wraps {
+		return c.e.prompt(c.session, text)
+	}
+	wrapped := func(tag, text string) object {
+		return object{"type": "text", "text": "<" + tag + ">" + text + "</" + tag + ">"}
+	}
+	blocks := []object{
+		wrapped("previous_user_message", text), wrapped("previous_user_message", "hi"),
+		wrapped("system_context", "You are helpful."),
+	}
+	if strings.Trim(text, "0123456789, ") == "" || text == "cancel" { // beside own words it stays
+		blocks = slices.Insert(blocks, 0, object{"type": "resource_link", "name": "file.txt", "uri": "file:///src/file.txt"})
+	}
+	return c.e.promptBlocks(c.session, string(jsonOf(c.t, blocks)))
+}
+
+// answer does what the client does with a request.
+func (c *client) answer(r *request) {
+	c.t.Helper()
+	switch r.method {
+	case acp.ClientMethodElicitationCreate:
+		require.NotNil(c.t, c.row.forms, "a form that was not advertised")
+		if c.row.formDismissed != nil && c.dismisses {
+			c.row.formDismissed(c, r)
+			return
+		}
+		c.row.forms(c, r)
+	case acp.ClientMethodSessionRequestPermission:
+		require.NotNil(c.t, c.row.replies, "a permission request for a client that cannot show it")
+		if c.row.dismisses != nil && c.user.wants(c.row.shows(r)).dismiss() {
+			c.row.dismisses(c, r)
+			return
+		}
+		c.row.replies(c, r)
+	default:
+		require.Fail(c.t, "a method that no client knows", r.method)
+	}
+}

@@ -1,0 +1,335 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// Ids of the configuration options of a session.
+const (
+	modeOption  = "mode"
+	modelOption = "model"
+)
+
+// modeNames are the permission modes that the CLI can be switched to.
+var modeNames = []acp.SessionMode{
+	{Id: "default", Name: "Default", Description: acp.Ptr("Asks before it edits files or runs commands")},
+	{Id: "acceptEdits", Name: "Accept Edits", Description: acp.Ptr("Edits files without asking")},
+	{Id: "plan", Name: "Plan", Description: acp.Ptr("Plans and changes nothing")},
+	{Id: "dontAsk", Name: "Don't Ask", Description: acp.Ptr("Refuses what is not allowed already")},
+	{Id: "auto", Name: "Auto", Description: acp.Ptr("Decides by itself what needs asking")},
+	{Id: "bypassPermissions", Name: "Bypass Permissions", Description: acp.Ptr("Does everything without asking")},
+}
+
+// mayBypass reports whether the user started the bridge with leave to do so.
+func (a *backend) mayBypass() bool {
+	return slices.Contains(a.opts.Args, "--dangerously-skip-permissions") ||
+		slices.Contains(a.opts.Args, "--allow-dangerously-skip-permissions")
+}
+
+// trusts reports whether what the editor says about a session may raise what runs
+// without asking. An editor that may choose to ask for nothing can do no more.
+func (a *backend) trusts() bool { return a.opts.TrustEditor || a.mayBypass() }
+
+// modes are the session's modes as ACP modes.
+func (s *conversation) modes() *acp.SessionModeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	current := s.mode
+	if current == "" {
+		current = "default"
+	}
+	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
+	air := s.agent.editor().air
+	for _, m := range modeNames {
+		if kind := kindForAIR(m.Id); air && kind != "" {
+			m.Meta = forAIR(nil, "kind", kind)
+		}
+		if m.Id != "bypassPermissions" || current == "bypassPermissions" || s.agent.mayBypass() {
+			state.AvailableModes = append(state.AvailableModes, m)
+		}
+	}
+	if !slices.ContainsFunc(state.AvailableModes, func(m acp.SessionMode) bool { return m.Id == state.CurrentModeId }) {
+		state.AvailableModes = append(state.AvailableModes, acp.SessionMode{Id: state.CurrentModeId, Name: current})
+	}
+	return state
+}
+
+// options are the session's configuration options.
+func (s *conversation) options() []acp.SessionConfigOption {
+	modes := s.modes()
+	var list []acp.SessionConfigSelectOption
+	for _, m := range modes.AvailableModes {
+		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Id), Name: m.Name, Description: m.Description, Meta: m.Meta})
+	}
+	options := []acp.SessionConfigOption{selectOption(modeOption, "Mode", acp.SessionConfigOptionCategoryMode, string(modes.CurrentModeId), list)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list = nil
+	for _, m := range s.info.Models {
+		o := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Value), Name: m.DisplayName}
+		if m.Description != "" {
+			o.Description = acp.Ptr(m.Description)
+		}
+		list = append(list, o)
+	}
+	if len(list) == 0 {
+		return options
+	}
+	model := s.currentModel()
+	if !s.lists(model.Value) {
+		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(model.Value), Name: model.DisplayName})
+	}
+	options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list))
+	return append(append(options, s.tunings()...), s.agents()...)
+}
+
+// currentModel is the model that is set, if possible as one of those that the
+// CLI lists. mu is held.
+func (s *conversation) currentModel() claude.Model {
+	models := s.info.Models
+	find := func(is func(claude.Model) bool) (claude.Model, bool) {
+		if i := slices.IndexFunc(models, is); i >= 0 {
+			return models[i], true
+		}
+		return claude.Model{}, false
+	}
+	if m, ok := find(func(m claude.Model) bool { return m.Value == s.model }); ok {
+		return m
+	}
+	name := s.settings.Model
+	if m, ok := find(func(m claude.Model) bool { return m.Resolved == name || m.Value == name }); ok {
+		return m
+	}
+	if name != "" {
+		return claude.Model{Value: name, DisplayName: name, Resolved: name}
+	}
+	if len(models) == 0 {
+		return claude.Model{}
+	}
+	return models[0]
+}
+
+// lists reports whether the CLI lists a model. mu is held.
+func (s *conversation) lists(value string) bool {
+	return slices.ContainsFunc(s.info.Models, func(m claude.Model) bool { return m.Value == value })
+}
+
+func selectOption(id, name string, category acp.SessionConfigOptionCategory, current string, list acp.SessionConfigSelectOptionsUngrouped) acp.SessionConfigOption {
+	o := acp.NewSessionConfigOptionSelect(acp.SessionConfigValueId(current), acp.SessionConfigSelectOptions{Ungrouped: &list})
+	o.Select.Id, o.Select.Name, o.Select.Category = acp.SessionConfigId(id), name, &category
+	return o
+}
+
+// setMode answers session/set_mode.
+func (s *conversation) setMode(ctx context.Context, r acp.SetSessionModeRequest) (any, error) {
+	if err := s.changeMode(ctx, string(r.ModeId)); err != nil {
+		return nil, err
+	}
+	s.configChanged()
+	return acp.SetSessionModeResponse{}, nil
+}
+
+// requestOption answers session/set_config_option. The SDK's own type cannot tell
+// its variants apart without a field that clients leave out.
+func (s *conversation) requestOption(ctx context.Context, params json.RawMessage) (any, error) {
+	r, err := editor.Decode[struct {
+		ConfigID string          `json:"configId"`
+		Value    json.RawMessage `json:"value"`
+	}](params)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.setOption(ctx, r.ConfigID, r.Value); err != nil {
+		return nil, err
+	}
+	return acp.SetSessionConfigOptionResponse{ConfigOptions: s.options()}, nil
+}
+
+func (s *conversation) setOption(ctx context.Context, id string, value json.RawMessage) error {
+	switch id {
+	case fastOption, ultracodeOption:
+		on, err := toggled(id, value)
+		if err != nil {
+			return err
+		}
+		if id == fastOption {
+			return s.changeFast(ctx, on)
+		}
+		return s.changeUltracode(ctx, on)
+	case modeOption, modelOption, effortOption, agentOption:
+	default:
+		return editor.Invalid("unknown option %q: expected %s", id, strings.Join(s.optionIDs(), ", "))
+	}
+	var word string
+	if err := json.Unmarshal(value, &word); err != nil {
+		return editor.Invalid("option %q: expected one of its values, got %s", id, value)
+	}
+	switch id {
+	case modelOption:
+		return s.changeModel(ctx, word)
+	case effortOption:
+		return s.changeEffort(ctx, word)
+	case agentOption:
+		return s.changeAgent(ctx, word)
+	}
+	before := s.modes().CurrentModeId
+	if err := s.changeMode(ctx, word); err != nil {
+		return err
+	}
+	if string(before) != word {
+		s.out.UpdateNow(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(word)}})
+	}
+	return nil
+}
+
+// optionIDs are the ids of the options that the session has now.
+func (s *conversation) optionIDs() []string {
+	var ids []string
+	for _, o := range s.options() {
+		if o.Select != nil {
+			ids = append(ids, string(o.Select.Id))
+		} else {
+			ids = append(ids, string(o.Boolean.Id))
+		}
+	}
+	return ids
+}
+
+func (s *conversation) changeMode(ctx context.Context, mode string) error {
+	var names []string
+	for _, m := range s.modes().AvailableModes {
+		names = append(names, string(m.Id))
+	}
+	if !slices.Contains(names, mode) {
+		return editor.Invalid("unknown mode %q: expected %s", mode, strings.Join(names, ", "))
+	}
+	// Noted first: the CLI's own report of the change is then no news.
+	before := s.swapMode(mode)
+	proc, _ := s.process()
+	if proc == nil {
+		return nil
+	}
+	err := s.tell(ctx, func(ctx context.Context) error { return proc.SetMode(ctx, mode) }, func() { s.modeChanged(before) })
+	if err != nil {
+		s.swapMode(before)
+		return processError(fmt.Errorf("the mode was not changed: %w", err))
+	}
+	return nil
+}
+
+// tell sends a request to the CLI and waits for its reply. While too much is
+// held the CLI is not read, and the editor must not wait: its user may be about
+// to answer what holds it up. If the CLI refuses then, undo is called.
+func (s *conversation) tell(ctx context.Context, request func(context.Context) error, undo func()) error {
+	replied := make(chan error, 1)
+	go func() { replied <- request(s.ctx) }()
+	select {
+	case err := <-replied:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.out.Stuck():
+	}
+	go func() {
+		if err := <-replied; err != nil && s.ctx.Err() == nil {
+			s.agent.log.Warn("Claude Code refused a change of its options", "session", s.id, "err", err)
+			undo()
+		}
+	}()
+	return nil
+}
+
+func (s *conversation) swapMode(mode string) (before string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.mode = s.mode, mode
+	return before
+}
+
+func (s *conversation) changeModel(ctx context.Context, model string) error {
+	s.mu.Lock()
+	known := s.lists(model) || model == s.currentModel().Value
+	var names []string
+	for _, m := range s.info.Models {
+		names = append(names, m.Value)
+	}
+	proc := s.proc
+	s.mu.Unlock()
+	if !known {
+		return editor.Invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
+	}
+	before := s.swapModel(model)
+	if proc == nil {
+		return nil
+	}
+	err := s.tell(ctx, func(ctx context.Context) error {
+		if err := proc.SetModel(ctx, model); err != nil {
+			return err
+		}
+		if s.tunes() { // the levels of effort are the model's
+			s.readSettings(ctx, proc)
+			s.swapModel(model)
+		}
+		return nil
+	}, func() {
+		s.swapModel(before)
+		s.configChanged()
+	})
+	if err != nil {
+		s.swapModel(before)
+		return processError(fmt.Errorf("the model was not changed: %w", err))
+	}
+	return nil
+}
+
+func (s *conversation) swapModel(model string) (before string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.model = s.model, model
+	return before
+}
+
+// modeChanged tells the editor about a mode that the CLI changed to by itself.
+func (s *conversation) modeChanged(mode string) {
+	if mode == "" || s.swapMode(mode) == mode {
+		return
+	}
+	s.out.UpdateNow(acp.SessionUpdate{CurrentModeUpdate: &acp.SessionCurrentModeUpdate{CurrentModeId: acp.SessionModeId(mode)}})
+	s.configChanged()
+}
+
+// configChanged tells the editor the options as they are now.
+func (s *conversation) configChanged() {
+	s.out.UpdateNow(acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{ConfigOptions: s.options()}})
+}
+
+// announce tells the editor what it can know of a session once it is open.
+func (s *conversation) announce() {
+	s.announceCommands()
+	s.refresh() // asking for it first would make the editor wait
+}
+
+// announceCommands tells the editor the slash commands of the CLI.
+func (s *conversation) announceCommands() {
+	s.mu.Lock()
+	info := s.info
+	s.mu.Unlock()
+	commands := make([]acp.AvailableCommand, 0, len(info.Commands))
+	for _, c := range info.Commands {
+		command := acp.AvailableCommand{Name: c.Name, Description: c.Description}
+		if c.ArgumentHint != "" {
+			command.Input = &acp.AvailableCommandInput{Unstructured: &acp.UnstructuredCommandInput{Hint: c.ArgumentHint}}
+		}
+		commands = append(commands, command)
+	}
+	s.out.UpdateNow(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{AvailableCommands: commands}})
+}

@@ -1,0 +1,262 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
+)
+
+// conversation is the Claude Code behind one session.
+//
+// The process is read by one goroutine, which also sends the updates. What it
+// shares with others is guarded by mu, which is never held while something is
+// sent or waited for.
+type conversation struct {
+	agent *backend
+	out   *editor.Session
+	id    string
+	ctx   context.Context // the session's
+	setup
+	reasks *reasking     // of a session that was opened again
+	past   []*part       // sub-agents of its transcript, when that was replayed
+	tasks  display.Tasks // of whoever reads the CLI or its transcript
+	// badLogin is of the reader alone: the turn met an API that knows no login.
+	badLogin bool
+	toldLeft bool // of the reader alone: the user knows what of the editor's options is not used
+
+	mu       sync.Mutex
+	proc     *claude.Process // nil when it is not running
+	painter  *painter        // of proc
+	drained  chan struct{}   // closed when proc has ended and been read
+	cliID    string          // the CLI's own id of the conversation
+	prompted bool            // the CLI has something to resume
+	forkOf   string          // the session that this one begins as a copy of
+	title    string          // as the editor knows it
+	mode     string
+	model    string // empty for the CLI's own choice
+	info     *claude.InitInfo
+	tuning
+}
+
+// newSession starts the CLI and waits for its initialize reply and nothing
+// else: models and commands come from it.
+func (a *backend) newSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	r, err := editor.Decode[acp.NewSessionRequest](o.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return a.begin(ctx, o, u, "")
+}
+
+// begin begins a new conversation, or one with all that was said in another.
+func (a *backend) begin(ctx context.Context, o editor.Opening, u setup, forkOf string) (*conversation, any, error) {
+	s := a.prepare(o, claude.NewSessionID(), u)
+	s.forkOf = forkOf
+	if err := s.check(); err != nil {
+		return nil, nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, nil, processError(err)
+	}
+	return s, conn.Then(acp.NewSessionResponse{
+		SessionId: acp.SessionId(s.id), Modes: s.modes(), ConfigOptions: s.options(),
+	}, s.announce), nil
+}
+
+// prepare makes a conversation that has no process yet.
+func (a *backend) prepare(o editor.Opening, id string, u setup) *conversation {
+	out := o.Session(id)
+	return &conversation{
+		agent: a, out: out, id: id, ctx: out.Context(), cliID: id, setup: u,
+		model: u.model, tuning: tuning{effort: u.effort},
+	}
+}
+
+// Read implements [editor.Conversation].
+func (s *conversation) Read(r acp.PromptRequest) (any, error) {
+	blocks, err := promptBlocks(r.Prompt)
+	if err != nil || len(blocks) == 0 {
+		return nil, err
+	}
+	return blocks, nil
+}
+
+// Prompt implements [editor.Conversation].
+func (s *conversation) Prompt(id string, content any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return editor.ErrGone
+	}
+	if err := s.proc.PromptAs(id, content); err != nil {
+		if errors.Is(err, claude.ErrExited) {
+			return editor.ErrGone
+		}
+		return processError(err)
+	}
+	s.prompted = true
+	return nil
+}
+
+// Interrupt implements [editor.Conversation].
+func (s *conversation) Interrupt(ctx context.Context, all bool) error {
+	proc, _ := s.process()
+	switch {
+	case proc == nil:
+		return editor.ErrGone
+	case all:
+		return proc.InterruptAll(ctx)
+	}
+	return proc.Interrupt(ctx)
+}
+
+// Kill implements [editor.Conversation].
+func (s *conversation) Kill() {
+	if proc, _ := s.process(); proc != nil {
+		proc.Kill()
+	}
+}
+
+// Close implements [editor.Conversation].
+func (s *conversation) Close(ctx context.Context) error {
+	proc, drained := s.process()
+	if proc == nil {
+		return nil
+	}
+	err := proc.Close(ctx)
+	<-drained
+	return err
+}
+
+// process returns the running CLI, or nil.
+func (s *conversation) process() (*claude.Process, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc, s.drained
+}
+
+// Start implements [editor.Conversation].
+func (s *conversation) Start(ctx context.Context) error {
+	if err := s.start(ctx); err != nil {
+		return processError(err)
+	}
+	s.refresh()
+	return nil
+}
+
+// start starts the CLI: anew, or where the conversation was.
+func (s *conversation) start(ctx context.Context) error {
+	s.mu.Lock()
+	resume := s.prompted
+	s.mu.Unlock()
+	err := s.launch(ctx, resume)
+	var exit *claude.ExitError
+	if resume && errors.As(err, &exit) && len(exit.Errors) > 0 {
+		// The CLI has nothing under this id: it died before it wrote anything.
+		s.agent.log.Warn("the conversation could not be resumed, a new one begins", "session", s.id, "err", err)
+		if s.launch(ctx, false) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *conversation) launch(ctx context.Context, resume bool) error {
+	path, err := s.agent.claudePath()
+	if err != nil {
+		return err
+	}
+	if what := s.asksNothing; what != "" && !s.agent.mayBypass() {
+		return editor.Invalid("_meta.claudeCode.options.%s lets Claude Code act without asking, which the arguments of acp-bridge do not allow", what)
+	}
+	flags, private, err := s.flags()
+	if err != nil {
+		return err
+	}
+	hooks := s.agent.hooks()
+	s.mu.Lock()
+	o := claude.Options{
+		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags, Private: private,
+		Args: s.agent.opts.Args, Env: s.agent.cliEnv(s.env),
+		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback, claude.Elicitation, claude.UserDialog},
+		Logger: s.agent.log.With("session", s.id),
+		Trace:  s.agent.trace(s.id),
+	}
+	switch {
+	case resume:
+		o.Resume = s.cliID
+	case s.forkOf != "":
+		o.Resume, o.SessionID = s.forkOf, s.cliID
+		o.Flags = append(o.Flags, "--fork-session")
+	default:
+		o.SessionID = s.cliID
+	}
+	s.mu.Unlock()
+	p := &pump{s: s, painter: newPainter(s)}
+	if s.agent.editor().parts {
+		p.painter.haveParts()
+		o.Opening = merged(object{"forwardSubagentText": true, "forwardNestedSubagentToolCalls": true}, o.Opening)
+	}
+	o.OnMessage = p.message
+	o.OnDrained = s.out.Flush
+	proc, err := claude.Start(s.ctx, o)
+	if err != nil {
+		return err
+	}
+	p.use(proc)
+	info, err := proc.Initialize(ctx)
+	if err != nil {
+		_ = proc.Close(context.Background())
+		return err
+	}
+	if err := s.lower(ctx, proc, info); err != nil {
+		_ = proc.Close(context.Background())
+		return err
+	}
+	s.tune(ctx, proc, info)
+	s.mu.Lock()
+	if s.ctx.Err() != nil {
+		s.mu.Unlock()
+		_ = proc.Close(context.Background())
+		return context.Cause(s.ctx)
+	}
+	s.proc, s.painter, s.info, s.drained = proc, p.painter, info, make(chan struct{})
+	if s.mode == "" {
+		s.mode = info.Mode
+	}
+	s.mu.Unlock()
+	go p.drain(proc, s.drained)
+	return nil
+}
+
+// lower takes back the mode that asks for nothing, if what the editor brought
+// along (an environment, settings, plugins) may have chosen it and not the user.
+func (s *conversation) lower(ctx context.Context, proc *claude.Process, info *claude.InitInfo) error {
+	const bypass = "bypassPermissions"
+	brought := len(s.env) > 0 || len(s.args) > 0 || s.settingsFile != nil
+	if info.Mode != bypass || !brought || s.agent.mayBypass() || slices.ContainsFunc(s.agent.opts.Args, func(a string) bool { return strings.Contains(a, bypass) }) {
+		return nil
+	}
+	s.agent.log.Warn("the editor's settings chose a mode that asks for nothing: it is not used", "session", s.id)
+	info.Mode = "default"
+	return proc.SetMode(ctx, info.Mode)
+}
+
+// logPanic is for what ends one session's work and must not end the others'.
+func (s *conversation) logPanic(v any) {
+	s.agent.log.Error("a session's code panicked", "session", s.id, "panic", v, "stack", string(debug.Stack()))
+}

@@ -1,0 +1,34 @@
+package backend
+
+import (
+	"errors"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// codeAuthRequired is ACP's code for an agent without a login.
+const codeAuthRequired = -32000
+
+func authRequired(message string) *acp.RequestError {
+	return &acp.RequestError{Code: codeAuthRequired, Message: clean.Block(message)}
+}
+
+// loginHelp says what to do about a missing login.
+const loginHelp = "Claude Code is not logged in: run `acp-bridge login` or `claude /login` in a terminal, or set ANTHROPIC_API_KEY for the editor"
+
+// processError turns an error of the CLI's process into one for the editor.
+func processError(err error) *acp.RequestError {
+	var re *acp.RequestError
+	if errors.As(err, &re) {
+		return re
+	}
+	var exit *claude.ExitError
+	if errors.As(err, &exit) {
+		return editor.Internal(exit.Error())
+	}
+	return editor.Internal(err.Error())
+}

@@ -1,0 +1,187 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
+)
+
+// configDir is where the CLI keeps its sessions, started with env on top of its
+// environment.
+func (a *backend) configDir(env []string) string {
+	return transcript.ConfigDir(func(name string) string {
+		if value, ok := lookup(env, name); ok {
+			return value
+		}
+		return a.getenv(name)
+	})
+}
+
+// listSessions answers session/list from the CLI's own files, a page at a time,
+// newest first.
+func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest) (any, error) {
+	o := transcript.Options{ConfigDir: a.configDir(nil)}
+	if r.Cwd != nil {
+		o.Cwd = *r.Cwd
+	}
+	if r.Cursor != nil {
+		o.Cursor = *r.Cursor
+	}
+	page, next, err := transcript.List(ctx, o)
+	if err != nil {
+		return nil, editor.Invalid("%s", err)
+	}
+	resp := acp.ListSessionsResponse{Sessions: make([]acp.SessionInfo, 0, len(page))}
+	for _, info := range page {
+		session := acp.SessionInfo{SessionId: acp.SessionId(info.ID), Cwd: info.Cwd, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339))}
+		if info.Title != "" {
+			session.Title = acp.Ptr(info.Title)
+		}
+		resp.Sessions = append(resp.Sessions, session)
+	}
+	if next != "" {
+		resp.NextCursor = &next
+	}
+	return resp, nil
+}
+
+// loadSession answers session/load: it replays what was said and goes on.
+func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	r, err := editor.Decode[acp.LoadSessionRequest](o.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := a.reopen(ctx, o, r.SessionId, u, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, conn.Then(acp.LoadSessionResponse{Modes: s.modes(), ConfigOptions: s.options(), Meta: s.reasks.meta()}, s.goOn), nil
+}
+
+// resumeSession answers session/resume: it goes on without a replay.
+func (a *backend) resumeSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	r, err := editor.Decode[acp.ResumeSessionRequest](o.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := a.reopen(ctx, o, r.SessionId, u, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, conn.Then(acp.ResumeSessionResponse{Modes: s.modes(), ConfigOptions: s.options(), Meta: s.reasks.meta()}, s.goOn), nil
+}
+
+// reopen makes a session of one that the CLI has on disk.
+func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId, u setup, replay bool) (*conversation, error) {
+	path, err := transcriptPath(a.configDir(u.env), id, u.cwd)
+	if err != nil {
+		return nil, err
+	}
+	s := a.prepare(o, string(id), u)
+	s.prompted = true
+	s.recall()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	s.reasks = a.unanswered(ctx, path, s.id, u.env) // before the CLI can write
+	// The CLI starts while its file is read.
+	started := make(chan error, 1)
+	go func() { started <- s.start(ctx) }()
+	if replay {
+		if err := s.replay(ctx, path); err != nil {
+			a.log.Warn("the transcript was not read to its end", "session", s.id, "err", err)
+		}
+	}
+	if err := <-started; err != nil {
+		return nil, processError(err)
+	}
+	return s, nil
+}
+
+// goOn tells the editor what it needs, and asks what is still open.
+func (s *conversation) goOn() {
+	s.tellPastParts()
+	s.announce()
+	s.reask(s.reasks)
+}
+
+func transcriptPath(configDir string, id acp.SessionId, cwd string) (string, error) {
+	path, err := transcript.Find(configDir, string(id), cwd)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", editor.NotFound("there is no session %q in %s", id, cwd)
+	case err != nil:
+		return "", editor.Invalid("%s", err)
+	}
+	return path, nil
+}
+
+// forkSession answers session/fork: a new session that begins with all that was
+// said in another.
+func (a *backend) forkSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
+	r, err := editor.Decode[acp.LoadSessionRequest](o.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := transcriptPath(a.configDir(u.env), r.SessionId, r.Cwd); err != nil {
+		return nil, nil, err
+	}
+	return a.begin(ctx, o, u, string(r.SessionId))
+}
+
+// deleteSession answers session/delete for a session that is not open, or not any
+// more: cwd and env are then what it was opened with.
+func (a *backend) deleteSession(id acp.SessionId, cwd string, env []string) (any, error) {
+	dir := a.configDir(env)
+	path, err := transcriptPath(dir, id, cwd)
+	if err != nil {
+		return nil, err
+	}
+	if err := transcript.Delete(dir, path); err != nil {
+		return nil, editor.Internal("the session was not deleted: " + err.Error())
+	}
+	for _, option := range []string{effortOption, agentOption} {
+		a.notes(env).remove(string(id), optionNote+option)
+	}
+	return acp.UnstableDeleteSessionResponse{}, nil
+}
+
+// titleChanged tells the editor the session's title once it is known or new.
+func (s *conversation) titleChanged() {
+	s.mu.Lock()
+	id, before := s.cliID, s.title
+	s.mu.Unlock()
+	path, err := transcript.Find(s.agent.configDir(s.env), id, s.cwd)
+	if err != nil {
+		return
+	}
+	info, ok := transcript.Stat(path)
+	if !ok || info.Title == "" || info.Title == before {
+		return
+	}
+	s.mu.Lock()
+	s.title = info.Title
+	s.mu.Unlock()
+	s.out.UpdateNow(acp.SessionUpdate{SessionInfoUpdate: &acp.SessionSessionInfoUpdate{
+		Title: &info.Title, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339)),
+	}})
+}

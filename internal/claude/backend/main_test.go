@@ -1,0 +1,50 @@
+package backend_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+)
+
+var soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's first life does, and the steers at random; 0 chooses")
+
+func TestMain(m *testing.M) {
+	claudetest.Main()
+	if os.Getenv(mcpVariable) != "" {
+		playMCP()
+	}
+	state, err := os.MkdirTemp("", "acp-bridge-state-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's
+	}
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(state)
+		os.Exit(code)
+	}))
+}
+
+// scripted joins an editor to a scripted stand-in for the CLI.
+func scripted(t testing.TB, script claudetest.Script) (*editor, *claudetest.CLI) {
+	t.Helper()
+	cli := claudetest.New(t, script)
+	return serve(t, backend.Options{Claude: cli.Path}), cli
+}
+
+// turns is a script with a turn for each list of steps.
+func turns(list ...[]claudetest.Step) claudetest.Script {
+	var s claudetest.Script
+	for _, steps := range list {
+		s.Turns = append(s.Turns, claudetest.Turn{Steps: steps})
+	}
+	return s
+}
+
+type steps = []claudetest.Step

@@ -1,0 +1,447 @@
+package backend
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// painter turns the CLI's messages into updates. Text arrives twice, as deltas
+// and as a whole message: what was streamed is not sent again, what was not is
+// sent then.
+type painter struct {
+	s *conversation
+
+	// Of the reader alone.
+	stream streamed
+	used   gjson.Result // usage of the conversation's last message
+
+	mu       sync.Mutex
+	calls    map[string]*toolCall // tool calls without a result
+	followed map[string]*follower // running commands, by the CLI's task
+	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
+	quiet    bool                 // no turn runs
+
+	past bool // it draws a transcript
+
+	// Sub-agents that the editor has as sessions, by the CLI's id, and by the call
+	// that began them or let them go on. Nil if it has none.
+	parts    map[string]*part
+	launched map[string]*part
+}
+
+// streamed is what came in deltas of the current content block.
+type streamed struct {
+	message string
+	kind    string // "text", "thinking" or "tool_use"
+	text    strings.Builder
+	call    string  // id of the tool call
+	input   partial // of the tool call
+}
+
+// toolCall is a tool call that has no result yet.
+type toolCall struct {
+	tool   display.Tool
+	parent string
+	drawn  bool // the editor knows it
+	title  string
+	asked  bool // a question that the adapter draws
+
+	terminal string // how the editor takes output for a terminal, if it does
+	printed  int    // how often something was appended to it
+}
+
+func newPainter(s *conversation) *painter {
+	return &painter{s: s, calls: map[string]*toolCall{}, followed: map[string]*follower{}, agents: map[string]subAgent{}}
+}
+
+// event takes a stream event of the main conversation.
+func (p *painter) event(m claude.Message) {
+	if m.ParentToolUseID() != "" {
+		return
+	}
+	event := gjson.Parse(m.Event())
+	switch m.Subtype {
+	case "message_start":
+		p.stream = streamed{message: event.Get("message.id").Str}
+	case "content_block_start":
+		b := event.Get("content_block")
+		p.stream = streamed{message: p.stream.message, kind: b.Get("type").Str}
+		if p.stream.kind == "tool_use" {
+			p.stream.call = b.Get("id").Str
+			p.begin(p.stream.call, b.Get("name").Str)
+		}
+	case "content_block_delta":
+		p.delta(event.Get("delta"))
+	}
+}
+
+func (p *painter) delta(d gjson.Result) {
+	switch d.Get("type").Str {
+	case "text_delta":
+		text := d.Get("text").String()
+		p.stream.text.WriteString(text)
+		p.s.out.Stream(editor.MessageChunk, text)
+	case "thinking_delta":
+		text := d.Get("thinking").String()
+		p.stream.text.WriteString(text)
+		p.s.out.Stream(editor.ThoughtChunk, text)
+	case "input_json_delta":
+		if p.stream.input.feed(d.Get("partial_json").String()) {
+			p.grow(p.stream.call, p.stream.input.input())
+		}
+	}
+}
+
+// grow shows what a tool call's unfinished input says about it already.
+func (p *painter) grow(id string, input json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil || !c.drawn {
+		return
+	}
+	info := display.ToolInfo(display.Tool{Name: c.tool.Name, Input: input}, p.s.cwd)
+	if info.Title == c.title {
+		return
+	}
+	c.title = info.Title
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Title: &info.Title, Locations: info.Locations, Meta: c.meta(),
+	}})
+}
+
+// begin draws a tool call as soon as its name is known.
+func (p *painter) begin(id, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.calls[id] != nil || id == "" || p.undrawn(name) {
+		return
+	}
+	c := &toolCall{tool: display.Tool{Name: name}}
+	p.calls[id] = c
+	p.draw(id, c)
+}
+
+// undrawn tools have no tool call of their own: questions are drawn when they
+// are asked, plans as plans, sub-agents as sessions if the editor has them.
+func (p *painter) undrawn(name string) bool {
+	return name == questionTool || display.PlanTool(name) || p.parts != nil && launches(name)
+}
+
+// assistant takes a whole message, which holds one content block.
+func (p *painter) assistant(m claude.Message) {
+	if field(m, "is_api_error_message").Bool() {
+		return // comes again as the turn's error
+	}
+	parent := m.ParentToolUseID()
+	if parent == "" {
+		p.used = field(m, "message.usage")
+	} else {
+		p.partWorks(parent)
+	}
+	for _, b := range field(m, "message.content").Array() {
+		switch b.Get("type").Str {
+		case "text":
+			p.rest(m, parent, "text", editor.MessageChunk, b.Get("text").String())
+		case "thinking":
+			p.rest(m, parent, "thinking", editor.ThoughtChunk, b.Get("thinking").String())
+		case "tool_use", "server_tool_use", "mcp_tool_use":
+			p.toolUse(b, parent)
+		}
+	}
+}
+
+// rest sends what the deltas have not brought of a whole text.
+func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
+	if parent != "" { // a sub-agent's words are for its parent, unless it has a session
+		p.partSpeaks(parent, update, text)
+		return
+	}
+	if p.stream.kind == kind && p.stream.message == field(m, "message.id").Str {
+		sent := p.stream.text.String()
+		p.stream.kind = ""
+		if !strings.HasPrefix(text, sent) {
+			return
+		}
+		text = text[len(sent):]
+	}
+	p.s.out.Stream(update, text)
+}
+
+func (p *painter) toolUse(b gjson.Result, parent string) {
+	id := b.Get("id").Str
+	tool := display.Tool{Name: b.Get("name").Str, Input: json.RawMessage(b.Get("input").Raw)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil {
+		c = &toolCall{}
+		p.calls[id] = c
+	}
+	c.tool, c.parent = tool, parent
+	if begin := p.calls[parent]; begin != nil && !begin.drawn && p.launched[parent] == nil && launches(begin.tool.Name) {
+		p.draw(parent, begin) // the CLI has not said which sub-agent it is
+	}
+	if !p.undrawn(tool.Name) {
+		p.draw(id, c)
+	}
+}
+
+// show sends an update of a tool call, in the session that it belongs to. mu is
+// held.
+func (p *painter) show(c *toolCall, u acp.SessionUpdate) {
+	if id := p.partOf(c.parent); id != "" {
+		p.s.out.UpdateOf(id, u)
+		return
+	}
+	p.s.out.Update(u)
+}
+
+// draw shows a tool call, or what is new about it. mu is held.
+func (p *painter) draw(id string, c *toolCall) {
+	info := display.ToolInfo(c.tool, p.s.cwd)
+	c.title = info.Title
+	if c.drawn {
+		update := acp.SessionToolCallUpdate{
+			ToolCallId: acp.ToolCallId(id), Title: &info.Title, Kind: &info.Kind,
+			Content: info.Content, Locations: info.Locations, RawInput: rawJSON(c.tool.Input),
+			Meta: p.toolForAIR(c.tool, c.meta()),
+		}
+		p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+		return
+	}
+	c.drawn = true
+	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
+		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
+		RawInput: rawJSON(c.tool.Input), Meta: p.announce(id, c, p.toolForAIR(c.tool, c.meta())),
+	}})
+}
+
+func (c *toolCall) meta() map[string]any {
+	claude := map[string]any{"toolName": c.tool.Name}
+	if c.parent != "" {
+		claude["parentToolUseId"] = c.parent
+	}
+	return map[string]any{"claudeCode": claude}
+}
+
+// asked notes that the adapter draws a question call.
+func (p *painter) asked(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil {
+		c = &toolCall{tool: display.Tool{Name: questionTool}}
+		p.calls[id] = c
+	}
+	c.asked = true
+}
+
+// awaiting returns the tool of a call that needs permission. The request's own
+// input counts, unless it lacks what the call had.
+func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[t.ToolUseID]
+	if c == nil { // permission comes before the call: draw it now
+		c = &toolCall{tool: display.Tool{Name: t.ToolName, Input: t.Input}}
+		p.calls[t.ToolUseID] = c
+		if !p.undrawn(t.ToolName) {
+			p.draw(t.ToolUseID, c)
+		}
+	}
+	tool := display.Tool{Name: t.ToolName, Input: t.Input}
+	if string(t.Input) == "{}" && len(c.tool.Input) > 0 {
+		tool.Input = c.tool.Input
+	}
+	return tool
+}
+
+// user takes tool results; what the user typed is known to the editor.
+func (p *painter) user(m claude.Message) {
+	for _, b := range field(m, "message.content").Array() {
+		if b.Get("type").Str == "tool_result" {
+			p.toolResult(b, m)
+		}
+	}
+}
+
+func (p *painter) toolResult(b gjson.Result, m claude.Message) {
+	structured := field(m, "tool_use_result")
+	id := b.Get("tool_use_id").Str
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.calls[id]
+	if c == nil {
+		return
+	}
+	delete(p.calls, id)
+	result := display.Result{Content: json.RawMessage(b.Get("content").Raw), IsError: b.Get("is_error").Bool()}
+	if structured.IsObject() {
+		result.Structured = json.RawMessage(structured.Raw)
+	}
+	x := p.launched[id]
+	switch {
+	case c.asked:
+		return // the adapter has shown how it ended
+	case x != nil && !c.drawn:
+		if !result.IsError && structured.Get("status").Str != "async_launched" {
+			p.handBack(x, id, b.Get("content"), structured.Get("content"))
+		}
+		return
+	case display.PlanTool(c.tool.Name) && !result.IsError:
+		p.plan(c, result)
+		return
+	case c.tool.Name == questionTool && !result.IsError:
+		p.answered(id, c, structured.Get("answers"))
+		return
+	case c.tool.Name == questionTool:
+		p.refused(id, c, brokenOff(m))
+		if brokenOff(m) {
+			result.Content = json.RawMessage(`"Not answered"`) // what stands there is for the model
+		}
+	case brokenOff(m) && p.follower(id) != nil:
+		p.follower(id).stopped(result)
+		return
+	case !c.drawn:
+		p.draw(id, c)
+	}
+	if result.IsError && c.tool.Name != questionTool && forTheModel(b.Get("content").String()) {
+		result.Content = json.RawMessage(`"Cancelled"`)
+	}
+	p.finish(id, c, result)
+}
+
+// plan draws the list that a call has set or changed. One that fails is drawn as a
+// tool call: the list is as it was.
+func (p *painter) plan(c *toolCall, r display.Result) {
+	entries, set := display.Plan(c.tool)
+	if !set {
+		if !p.s.tasks.Apply(c.tool, r) {
+			return
+		}
+		entries = p.s.tasks.Plan()
+	}
+	p.show(c, acp.UpdatePlan(entries...))
+}
+
+// forTheModel reports whether a result is what the CLI tells the model of a call
+// that the user broke off without a word. One with a word has a reader.
+func forTheModel(text string) bool {
+	return strings.HasPrefix(text, "[Request interrupted by user") ||
+		strings.HasPrefix(text, "The user doesn't want to proceed with this tool use.") && !strings.Contains(text, "the user said")
+}
+
+// brokenOff reports whether the user ended a call. Its result is for the model.
+func brokenOff(m claude.Message) bool {
+	kind := field(m, "tool_result_meta.0.non_execution_kind").Str
+	return kind == "user-rejected" || kind == "interrupted"
+}
+
+// refused draws a question call that the CLI turned down without asking.
+func (p *painter) refused(id string, c *toolCall, unanswered bool) {
+	info := display.ToolInfo(c.tool, p.s.cwd)
+	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); unanswered && err == nil {
+		info.Title = *ask.FailAll(call, convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
+	}
+	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
+		Status: acp.ToolCallStatusPending, Content: info.Content, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+	}})
+}
+
+// answered draws a question call of a transcript with the answers it got, under the
+// title that it had when it was answered.
+func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
+	info := display.ToolInfo(c.tool, p.s.cwd)
+	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); err == nil {
+		var given []convert.Answer
+		texts := answers.Map()
+		for _, q := range call.Questions {
+			if answer, ok := texts[q.Text]; ok {
+				given = append(given, convert.Answer{Text: answer.String()})
+			}
+		}
+		if len(given) == len(call.Questions) {
+			info.Title = *ask.CompleteAll(call, given).ToolCallUpdate.Title
+		}
+	}
+	var lines []string
+	answers.ForEach(func(question, answer gjson.Result) bool {
+		lines = append(lines, clean.Line(question.String())+" → "+clean.Line(answer.String()))
+		return true
+	})
+	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
+		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: acp.ToolKindOther,
+		Status: acp.ToolCallStatusCompleted, RawInput: rawJSON(c.tool.Input), Meta: c.meta(),
+		Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock(strings.Join(lines, "\n\n")))},
+	}})
+}
+
+func (p *painter) finish(id string, c *toolCall, result display.Result) {
+	f := p.follower(id)
+	if f != nil {
+		if gjson.GetBytes(result.Structured, "backgroundTaskId").Str == f.task {
+			f.detach()
+		} else {
+			defer f.end()
+		}
+	}
+	if c.terminal != "" {
+		p.finishTerminal(id, c, result, f)
+		return
+	}
+	shown := display.ToolResult(c.tool, result, p.s.cwd)
+	update := acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Status: &shown.Status,
+		Content: shown.Content, Locations: shown.Locations, RawOutput: rawJSON(result.Content), Meta: c.meta(),
+	}
+	if shown.Title != "" {
+		update.Title = &shown.Title
+	}
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+}
+
+// abandon ends the tool calls that will get no result any more.
+func (p *painter) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, c := range p.calls {
+		delete(p.calls, id)
+		if c.tool.Name == questionTool && !c.asked && len(c.tool.Input) > 0 {
+			p.refused(id, c, false) // of a transcript that ends with it
+			c.drawn = true
+		}
+		if c.drawn && !c.asked {
+			p.leave(id, c)
+		}
+	}
+}
+
+// leave ends a tool call without a result.
+func (p *painter) leave(id string, c *toolCall) {
+	if f := p.follower(id); f != nil {
+		f.show()
+		f.end()
+	}
+	meta := c.meta()
+	if c.terminal != "" {
+		meta = c.with(terminalExit, exitStatus(id, nil))
+	}
+	status := acp.ToolCallStatusFailed
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Status: &status, Meta: meta,
+	}})
+}

@@ -1,0 +1,207 @@
+package backend
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// questionTool is the tool by which Claude Code asks questions.
+const questionTool = adapter.ClaudeToolName
+
+// ask takes a can_use_tool request.
+func (p *pump) ask(t claude.ToolRequest) {
+	if t.ToolName == questionTool {
+		p.question(t)
+		return
+	}
+	tool := p.painter.awaiting(t)
+	choices := choicesFor(t, p.s.agent.mayBypass())
+	info := display.ToolInfo(tool, p.s.cwd)
+	status := acp.ToolCallStatusPending
+	request := acp.RequestPermissionRequest{
+		ToolCall: acp.ToolCallUpdate{
+			ToolCallId: acp.ToolCallId(t.ToolUseID),
+			Title:      &info.Title,
+			Kind:       &info.Kind,
+			Status:     &status,
+			Content:    info.Content,
+			Locations:  info.Locations,
+			RawInput:   rawJSON(tool.Input),
+		},
+	}
+	for _, c := range choices {
+		request.Options = append(request.Options, c.option)
+	}
+	who := p.painter.asker(t)
+	markSubAgent(&request, t.ToolName, who)
+	if p.s.agent.editor().air {
+		request.Meta = forAIR(request.Meta, "permission", object{"version": 1, "title": info.Title})
+	}
+	p.painter.partAsks(who.Session, t.RequestID)
+	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
+		p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
+		p.reply(t.RequestID, p.s.decide(t, who.Session, choices, response, err))
+	})
+}
+
+// question takes a question call.
+func (p *pump) question(t claude.ToolRequest) {
+	call, err := convert.Parse(t.Input, convert.Limits{})
+	if err != nil { // the model can correct it
+		p.reply(t.RequestID, claude.Deny("The questions could not be asked: "+err.Error(), false))
+		return
+	}
+	call.ID, call.Name, call.SubAgent = t.ToolUseID, t.ToolName, p.painter.asker(t)
+	if t.AgentID != "" && p.s.agent.opts.RefuseSubAgents {
+		o, _ := adapter.SubAgent(nil).Ask(p.s.ctx, call)
+		p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+		return
+	}
+	p.painter.asked(t.ToolUseID)
+	p.painter.partAsks(call.SubAgent.Session, t.RequestID)
+	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
+		p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
+		if o.Status == convert.Disconnected && t.AgentID == "" {
+			p.s.leaveOpen(t.ToolUseID)
+		}
+		p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+	})
+}
+
+// decide turns the editor's reply into the CLI's. Within is the session of the
+// sub-agent that asks, if it has one.
+func (s *conversation) decide(t claude.ToolRequest, within string, choices []choice, response acp.RequestPermissionResponse, err error) any {
+	outcome := response.Outcome
+	switch {
+	case errors.Is(err, editor.ErrPartStopped):
+		return claude.Deny("The user stopped this sub-agent", false)
+	case errors.Is(err, editor.ErrTakenBack):
+		return claude.Deny("The user cancelled the turn", true)
+	case err != nil:
+		return claude.Deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
+	case outcome.Cancelled != nil:
+		return claude.Deny("The user dismissed the permission request", true)
+	}
+	id := string(outcome.Selected.OptionId)
+	for _, c := range choices {
+		if string(c.option.OptionId) != id {
+			continue
+		}
+		if c.deny {
+			return claude.Deny(cmp.Or(besides(response), "The user rejected this tool use"), false)
+		}
+		if words := besides(response); words != "" { // they may be a condition
+			s.out.Text(editor.MessageChunk, "\n\nClaude Code takes no words with a permission. It has the permission, and these words did not reach it: "+clean.Line(words)+"\n\n")
+		}
+		allow := claude.Allow(t.Input)
+		allow.UpdatedPermissions = c.updates
+		s.out.UpdateOf(within, acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
+		return allow
+	}
+	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
+}
+
+// besides is what the user wrote beside the choice.
+func besides(response acp.RequestPermissionResponse) string {
+	for _, meta := range []map[string]any{response.Outcome.Selected.Meta, response.Meta} {
+		for _, key := range []string{"customText", "notes"} {
+			if words, _ := meta[key].(string); strings.TrimSpace(words) != "" {
+				return strings.TrimSpace(words)
+			}
+		}
+	}
+	return ""
+}
+
+// choice is an option of a permission request and what it does.
+type choice struct {
+	option  acp.PermissionOption
+	deny    bool
+	updates json.RawMessage // for the CLI's updatedPermissions
+}
+
+func newChoice(id, name string, kind acp.PermissionOptionKind, updates ...string) choice {
+	c := choice{option: acp.PermissionOption{OptionId: acp.PermissionOptionId(id), Name: name, Kind: kind}}
+	if len(updates) > 0 {
+		c.updates = json.RawMessage("[" + strings.Join(updates, ",") + "]")
+	}
+	c.deny = kind == acp.PermissionOptionKindRejectOnce
+	return c
+}
+
+func setMode(mode string) string {
+	return `{"type":"setMode","mode":"` + mode + `","destination":"session"}`
+}
+
+// choicesFor lists what a user can say to a request. What "always" would allow
+// is written out; the CLI's other suggestions are not taken along.
+func choicesFor(t claude.ToolRequest, bypass bool) []choice {
+	if t.ToolName == "ExitPlanMode" {
+		return planChoices(bypass)
+	}
+	choices := []choice{newChoice("allow", "Allow", acp.PermissionOptionKindAllowOnce)}
+	rules, names, mode := suggestions(t.Suggestions)
+	switch {
+	case len(rules) > 0:
+		choices = append(choices, newChoice("allow_always", "Always allow "+strings.Join(names, ", "), acp.PermissionOptionKindAllowAlways, rules...))
+	case mode == "acceptEdits":
+		choices = append(choices, newChoice("accept_edits", "Accept all edits in this session", acp.PermissionOptionKindAllowAlways, setMode(mode)))
+	}
+	return append(choices, newChoice("reject", "Reject", acp.PermissionOptionKindRejectOnce))
+}
+
+// planChoices are the modes in which to go on after a plan.
+func planChoices(bypass bool) []choice {
+	choices := []choice{
+		newChoice("acceptEdits", "Yes, and accept all edits", acp.PermissionOptionKindAllowAlways, setMode("acceptEdits")),
+		newChoice("default", "Yes, and ask before edits", acp.PermissionOptionKindAllowOnce, setMode("default")),
+	}
+	if bypass {
+		choices = append(choices, newChoice("bypassPermissions", "Yes, and do everything without asking", acp.PermissionOptionKindAllowAlways, setMode("bypassPermissions")))
+	}
+	return append(choices, newChoice("plan", "No, keep planning", acp.PermissionOptionKindRejectOnce))
+}
+
+// suggestions reads the CLI's proposals: rules to add, with their names for
+// people, and a mode to switch to.
+func suggestions(list json.RawMessage) (rules, names []string, mode string) {
+	for _, s := range gjson.ParseBytes(list).Array() {
+		switch s.Get("type").Str {
+		case "addRules":
+			if s.Get("behavior").Str != "allow" {
+				continue
+			}
+			rules = append(rules, s.Raw)
+			for _, rule := range s.Get("rules").Array() {
+				name := rule.Get("toolName").String()
+				if content := rule.Get("ruleContent").String(); content != "" {
+					name += "(" + content + ")"
+				}
+				names = append(names, clean.Line(clean.Visible(name)))
+			}
+		case "setMode":
+			mode = s.Get("mode").Str
+		}
+	}
+	return rules, names, mode
+}
+
+func rawJSON(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,167 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// pump is what reads one process of the CLI. Its messages are handled on one
+// goroutine, in order: it alone sends the turn's updates and ends turns, so that
+// nothing of a turn comes after its prompt's response.
+type pump struct {
+	s       *conversation
+	painter *painter
+	steers  bool // the CLI says what becomes of prompts that it gets while it works
+
+	mu   sync.Mutex
+	proc *claude.Process
+}
+
+// use says whose messages these are.
+func (p *pump) use(proc *claude.Process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.proc = proc
+}
+
+// reply answers a request of the CLI.
+func (p *pump) reply(id string, result any) {
+	p.mu.Lock()
+	proc := p.proc
+	p.mu.Unlock()
+	if err := proc.Reply(id, result); err != nil {
+		p.s.agent.log.Debug("reply not sent", "session", p.s.id, "err", err)
+		return
+	}
+	if used := p.s.agent.opts.Used; used != nil {
+		used(p.s.id)
+	}
+}
+
+// drain waits for the end of the process and ends what it leaves behind.
+func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
+	defer close(drained)
+	err := proc.Wait(context.Background())
+	defer func() {
+		if v := recover(); v != nil {
+			p.s.logPanic(v)
+		}
+	}()
+	if errors.Is(err, claude.ErrClosed) {
+		if err = context.Cause(p.s.ctx); err == nil {
+			err = editor.ErrSessionClosed
+		}
+	}
+	p.s.mu.Lock()
+	p.s.proc = nil
+	p.s.mu.Unlock()
+	p.s.out.Exited(processError(err), func(bool) {
+		p.painter.closeFollowed()
+		p.painter.abandon()
+		p.painter.endParts()
+		p.painter.sleep()
+		p.painter.unfollow()
+	})
+}
+
+func (p *pump) message(m claude.Message) {
+	switch m.Type {
+	case claude.TypeStreamEvent:
+		p.painter.event(m)
+	case claude.TypeAssistant:
+		if field(m, "error").String() == "authentication_failed" {
+			p.s.badLogin = true
+		}
+		p.painter.assistant(m)
+	case claude.TypeUser:
+		p.painter.user(m)
+	case claude.TypeControlRequest:
+		switch m.Subtype {
+		case hookCallback:
+			p.hook(m)
+		case claude.Elicitation:
+			p.form(m)
+		case claude.UserDialog:
+			p.dialog(m)
+		default:
+			p.ask(m.ToolRequest())
+		}
+	case claude.TypeControlCancel:
+		p.painter.partForgets(m.RequestID())
+		p.s.out.Withdraw(m.RequestID())
+	case claude.TypeSystem:
+		p.system(m)
+	case claude.TypeResult:
+		p.result(m)
+	case "command_lifecycle":
+		p.promptChanged(m)
+	case "conversation_reset":
+		if id := field(m, "new_conversation_id").String(); id != "" {
+			p.s.mu.Lock()
+			p.s.cliID = id
+			p.s.mu.Unlock()
+		}
+	}
+}
+
+func (p *pump) system(m claude.Message) {
+	switch m.Subtype {
+	case "init":
+		p.steers = canSteer(m)
+		p.s.out.Began(p.steers)
+		p.painter.wake()
+		p.s.tellLeft()
+		p.s.modeChanged(field(m, "permissionMode").String())
+	case "status":
+		p.s.modeChanged(field(m, "permissionMode").String())
+	case "elicitation_complete":
+		p.s.formComplete(m)
+	case "task_started":
+		switch field(m, "task_type").Str {
+		case "local_bash":
+			p.painter.follow(m)
+		case "local_agent":
+			p.painter.agentStarted(m)
+		}
+	case "task_notification":
+		p.painter.agentEnded(m)
+		p.painter.taskEnded(field(m, "task_id").Str, field(m, "status").String())
+	case "session_state_changed":
+		if field(m, "state").Str == "idle" {
+			p.s.out.Idle(p.wrapUp)
+		}
+	}
+}
+
+// result ends the turn and the prompts that it belongs to.
+func (p *pump) result(m claude.Message) {
+	end := p.s.resultEnd(m)
+	end.Prompts = answeredBy(m)
+	end.Own = field(m, "origin").IsObject()
+	// A CLI that does not say which prompts it answers may have taken the one
+	// that waits into a turn of its own. It is idle then, and not before.
+	end.Perhaps = end.Own && !p.steers && field(m, "queued_turn_count").Int() == 0
+	p.s.out.EndTurn(end, func(cancelled bool) {
+		p.s.usage(m, p.painter.used)
+		p.s.titleChanged()
+		p.s.fastModeIs(field(m, "fast_mode_state").String(), field(m, "fast_mode_disabled_reason").String())
+		if field(m, "local_command").Exists() {
+			p.s.refresh() // it may have been /model or /effort
+		}
+		p.wrapUp(cancelled || end.Err != nil)
+	})
+}
+
+// wrapUp draws the end of a turn. Calls of one that was broken off get no result
+// any more.
+func (p *pump) wrapUp(brokenOff bool) {
+	p.s.badLogin = false
+	if brokenOff {
+		p.painter.abandon()
+	}
+	p.painter.sleep()
+}

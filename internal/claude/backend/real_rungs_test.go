@@ -1,0 +1,130 @@
+package backend_test
+
+import (
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+)
+
+// initializeAs makes the editor a client of the table.
+func (e *editor) initializeAs(name, caps string) {
+	e.t.Helper()
+	e.call(acp.AgentMethodInitialize, `{"protocolVersion":1,"clientInfo":{"name":"`+name+`","version":"1"},"clientCapabilities":`+caps+`}`)
+}
+
+// Zed's way with the real CLI: one form for the call, values sorted by the
+// client, a note, words, and a question left empty.
+func TestRealForm(t *testing.T) {
+	e, api := real(t, apitest.Use(asks("toolu_1",
+		question("Which database?", "Database", false, "PostgreSQL", "SQLite"),
+		question("Which features?", "Features", true, "Logs, metrics", "Auth", "Cache"),
+		question("Which licence?", "Licence", false, "MIT", "Apache"),
+		question("Which port?", "Port", false, "80", "8080"),
+	)), apitest.Say("Noted."))
+	e.initializeAs("zed", `{"elicitation":{"form":{}}}`)
+	s := e.open(t.TempDir())
+	turn := e.prompt(s, "hello")
+	r := e.asked("requestedSchema")
+	require.Equal(t, "toolu_1", r.Get("toolCallId").Str)
+	r.answer <- object{"action": "accept", "content": object{
+		"question_0": "SQLite", "question_0_custom": "one file",
+		"question_1":        []string{"Auth", "Logs, metrics"},
+		"question_2_custom": "BSD, please",
+	}}
+	turn.ends(acp.StopReasonEndTurn)
+	got := told(t, api, "toolu_1").Text
+	for _, want := range []string{`"Which database?"="SQLite"`, "one file", `"Which licence?"="BSD, please"`, "Logs, metrics"} {
+		require.Contains(t, got, want)
+	}
+	require.NotContains(t, got, "Which port?")
+	tool := e.tool(s, "toolu_1")
+	require.Equal(t, "completed", tool["status"])
+	require.Equal(t, "form", tool["rung"])
+	require.Contains(t, tool["content"], "Which port? → (not answered)")
+}
+
+func TestRealFormDeclinedAndCancelled(t *testing.T) {
+	e, api := real(t, apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("Then I go on."),
+		apitest.Use(asks("toolu_2", question("Which?", "H", false, "a", "b"))), apitest.Say("third turn"))
+	e.initializeAs("zed", `{"elicitation":{"form":{}}}`)
+	s := e.open(t.TempDir())
+	turn := e.prompt(s, "hello")
+	e.asked("requestedSchema").answer <- object{"action": "decline"}
+	turn.ends(acp.StopReasonEndTurn)
+	require.Contains(t, told(t, api, "toolu_1").Text, "User declined to answer")
+	require.Equal(t, "Then I go on.", e.said(s))
+
+	turn = e.prompt(s, "again")
+	e.asked("requestedSchema").answer <- object{"action": "cancel"}
+	turn.ends(acp.StopReasonCancelled)
+	require.Equal(t, "failed", e.tool(s, "toolu_2")["status"])
+	e.prompt(s, "once more").ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.said(s), "third turn")
+}
+
+// CodeCompanion's way with the real CLI: two questions in the conversation,
+// and the turn goes on in the prompt that answers the second.
+func TestRealMessage(t *testing.T) {
+	e, api := real(t, apitest.Use(apitest.Text("Let me ask."), asks("toolu_1",
+		question("Which database?", "Database", false, "PostgreSQL", "SQLite"),
+		question("Which features?", "Features", true, "Auth", "Cache", "Logs"))), apitest.Say("Noted."), apitest.Say(" second turn"))
+	e.initializeAs("CodeCompanion.nvim", `{}`)
+	s := e.open(t.TempDir())
+	turn := e.prompt(s, "hello")
+	turn.ends(acp.StopReasonEndTurn)
+	require.Equal(t, "toolu_1", turn.resp.Get("_meta.acp-bridge.waitingFor").Str)
+	require.Contains(t, e.said(s), "2. SQLite - about SQLite")
+	require.Len(t, api.Main(), 1)
+
+	turn = e.prompt(s, "sqlite")
+	turn.ends(acp.StopReasonEndTurn)
+	require.Equal(t, "toolu_1:2", turn.resp.Get("_meta.acp-bridge.waitingFor").Str)
+	e.prompt(s, "3, 1").ends(acp.StopReasonEndTurn)
+	got := told(t, api, "toolu_1").Text
+	require.Contains(t, got, `"Which database?"="SQLite"`)
+	require.Contains(t, got, `"Which features?"="Auth, Logs"`)
+	require.Equal(t, "message", e.tool(s, "toolu_1:2")["rung"])
+
+	e.prompt(s, "go on").ends(acp.StopReasonEndTurn)
+	require.Contains(t, e.said(s), "Noted. second turn")
+	require.Empty(t, e.requests)
+}
+
+func TestRealMessageCancelled(t *testing.T) {
+	for name, cancel := range map[string]func(*editor, string){
+		"by a word":         func(e *editor, s string) { e.prompt(s, "cancel").ends(acp.StopReasonCancelled) },
+		"by session/cancel": func(e *editor, s string) { e.cancel(s) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, api := real(t, apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("second turn"))
+			e.initializeAs("CodeCompanion.nvim", `{}`)
+			s := e.open(t.TempDir())
+			e.prompt(s, "hello").ends(acp.StopReasonEndTurn)
+			cancel(e, s)
+			e.prompt(s, "a").ends(acp.StopReasonEndTurn)
+			require.Contains(t, e.said(s), "second turn")
+			require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+			require.Len(t, api.Main(), 2, "the prompt behind the cancel is an ordinary one")
+		})
+	}
+}
+
+// A permission that is needed while a question waits comes with the answer.
+func TestRealPermissionWaitsBehindAMessage(t *testing.T) {
+	e, api := real(t, apitest.Use(
+		asks("toolu_1", question("Which?", "H", false, "a", "b")),
+		apitest.ToolUse("toolu_2", "Bash", object{"command": "touch x", "description": "test"}),
+	), apitest.Say("done"))
+	e.initializeAs("CodeCompanion.nvim", `{}`)
+	s := e.open(t.TempDir())
+	e.prompt(s, "hello").ends(acp.StopReasonEndTurn)
+	require.Empty(t, e.requests)
+	turn := e.prompt(s, "b")
+	e.asked("touch x").selects("allow")
+	turn.ends(acp.StopReasonEndTurn)
+	require.Contains(t, told(t, api, "toolu_1").Text, `"Which?"="b"`)
+	require.Equal(t, "completed", e.tool(s, "toolu_2")["status"])
+}

@@ -1,0 +1,162 @@
+package backend
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+)
+
+// WaitMethod is a request of ours about a session: it waits until what was open
+// when the session ended has its answer and the agent is done with that. Its
+// response is that of session/prompt.
+const WaitMethod = "_acp-bridge/wait"
+
+// reasking is what was open when the session ended, and is asked again.
+type reasking struct {
+	calls []convert.Call
+	ended chan struct{} // closed when the agent is done with the answers
+	// reason and err say how, then.
+	reason acp.StopReason
+	err    error
+}
+
+// unanswered finds the questions that a conversation ends with. One that the user
+// has dismissed is none of them.
+func (a *backend) unanswered(ctx context.Context, path, session string, env []string) *reasking {
+	r := &reasking{ended: make(chan struct{}), reason: acp.StopReasonEndTurn}
+	t, err := transcript.Open(ctx, path)
+	if err != nil {
+		return r
+	}
+	defer t.Close()
+	notes := a.notes(env)
+	for _, q := range t.Questions() {
+		note := notes.of(session, q.ToolUseID)
+		if note == dismissed || q.How == transcript.Rejected && note != leftOpen {
+			continue
+		}
+		call, err := convert.Parse(q.Input, convert.Limits{})
+		if err != nil {
+			a.log.Info("a question that was open cannot be asked again", "session", session, "call", q.ToolUseID, "err", err)
+			continue
+		}
+		call.Session, call.ID, call.Name = session, q.ToolUseID, questionTool
+		r.calls = append(r.calls, call)
+	}
+	return r
+}
+
+// meta tells the editor that a question is about to be asked again.
+func (r *reasking) meta() map[string]any {
+	if len(r.calls) == 0 {
+		return nil
+	}
+	return map[string]any{"acp-bridge": map[string]any{"waitingFor": r.calls[0].ID}}
+}
+
+// reask asks what was open once more, from the first question, and gives the
+// answers to the CLI as a prompt: it has closed the calls.
+func (s *conversation) reask(r *reasking) {
+	if len(r.calls) == 0 {
+		close(r.ended)
+		return
+	}
+	go func() {
+		defer close(r.ended)
+		outcomes := make([]convert.Outcome, len(r.calls))
+		var open sync.WaitGroup
+		told := false
+		for i, c := range r.calls {
+			if o, by, ok := s.meanwhile(c); ok {
+				outcomes[i] = o
+				s.out.Text(editor.MessageChunk, "\n\nThis question was "+o.Status.String()+" by "+clean.Line(by)+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
+				continue
+			}
+			if !told {
+				told = true
+				s.out.Text(editor.MessageChunk, "\n\nThis was still open when the session ended, and is asked again.\n\n")
+			}
+			open.Add(1)
+			s.out.AskQuestion("reask:"+c.ID, false, c, func(o convert.Outcome) {
+				outcomes[i] = o
+				open.Done()
+			})
+		}
+		open.Wait()
+		r.reason, r.err = s.conclude(r.calls, outcomes)
+	}()
+}
+
+// leaveOpen notes that a question was not answered because the editor left.
+func (s *conversation) leaveOpen(call string) {
+	s.mu.Lock()
+	id := s.cliID
+	s.mu.Unlock()
+	s.agent.notes(s.env).keep(id, call, leftOpen)
+}
+
+// meanwhile is the outcome that a question got elsewhere while nobody was here.
+func (s *conversation) meanwhile(c convert.Call) (o convert.Outcome, by string, ok bool) {
+	if s.agent.opts.Meanwhile == nil {
+		return o, "", false
+	}
+	return s.agent.opts.Meanwhile(s.ctx, c)
+}
+
+// conclude gives the CLI what was answered, and waits for its turn.
+func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome) (acp.StopReason, error) {
+	notes := s.agent.notes(s.env)
+	var said strings.Builder
+	reason := acp.StopReasonEndTurn
+	for i, c := range calls {
+		switch o := outcomes[i]; o.Status {
+		case convert.Answered:
+			notes.remove(s.id, c.ID)
+			writeAnswers(&said, c, o.Answers)
+		case convert.Cancelled, convert.Declined:
+			notes.keep(s.id, c.ID, dismissed)
+			reason = acp.StopReasonCancelled
+		}
+	}
+	if said.Len() == 0 {
+		return reason, nil
+	}
+	words := "You asked me this before the session was interrupted. My answers:\n\n" + said.String() + "\nGo on with them."
+	s.out.Update(acp.UpdateUserMessageText(words))
+	ended := s.out.Say([]block{text(words)})
+	if used := s.agent.opts.Used; used != nil {
+		used(s.id)
+	}
+	return ended()
+}
+
+// waited answers [WaitMethod].
+func (s *conversation) waited(ctx context.Context) (any, error) {
+	if s.reasks == nil {
+		return acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, nil
+	}
+	select {
+	case <-s.reasks.ended:
+		return acp.PromptResponse{StopReason: s.reasks.reason}, s.reasks.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// writeAnswers says what was asked and what the user said to it.
+func writeAnswers(b *strings.Builder, c convert.Call, answers []convert.Answer) {
+	for i, q := range c.Questions {
+		said := "no answer"
+		if a := answers[i]; !a.Empty() || a.Note != "" {
+			said = convert.WithNote(convert.Join(a.Items()), a.Note)
+		}
+		b.WriteString("- " + clean.Line(q.Text) + "\n  " + strings.ReplaceAll(said, "\n", "\n  ") + "\n")
+	}
+}

@@ -1,0 +1,271 @@
+package backend_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+)
+
+const reopened = "01234567-89ab-4def-8123-456789abcdef"
+
+// saved is a session that the stand-in can resume, of which the CLI wrote this.
+type saved struct {
+	t         *testing.T
+	home, dir string
+	cli       *ct.CLI
+}
+
+func save(t *testing.T, script ct.Script, lines ...string) *saved {
+	s := &saved{t: t, home: t.TempDir(), dir: t.TempDir(), cli: ct.New(t, script)}
+	folder := transcript.Dir(filepath.Join(s.home, ".claude"), s.dir)
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, reopened+".jsonl"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	return s
+}
+
+func (s *saved) options() backend.Options {
+	return backend.Options{Claude: s.cli.Path, Env: append(os.Environ(), "HOME="+s.home, "CLAUDE_CONFIG_DIR=", "XDG_STATE_HOME="+s.home)}
+}
+
+// reopen opens the session in a new process and returns the response.
+func (s *saved) reopen(o backend.Options, method, caps string) (*editor, gjson.Result) {
+	e := serve(s.t, o)
+	e.initialize(caps)
+	return e, e.call(method, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+}
+
+// waits waits for the end of what was asked again.
+func (e *editor) waits() string {
+	return e.call(backend.WaitMethod, `{"sessionId":"`+reopened+`"}`).Get("stopReason").Str
+}
+
+const askLine = `{"parentUuid":"u1","type":"assistant","message":{"id":"msg_1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"AskUserQuestion","input":{"questions":[` +
+	`{"question":"Which database?","header":"DB","multiSelect":false,"options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]},` +
+	`{"question":"Which parts?","header":"Parts","multiSelect":true,"options":[{"label":"Auth","description":"a"},{"label":"Logs","description":"b"}]}]}}]},"uuid":"a1"}`
+
+const (
+	promptLine   = `{"parentUuid":null,"type":"user","message":{"role":"user","content":"ask"},"uuid":"u1"}`
+	rejectedLine = `{"parentUuid":"a1","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"no"}]},"toolUseResult":"User rejected tool use","toolDenialKind":"user-rejected","uuid":"t1"}`
+	lostLine     = `{"parentUuid":"a1","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"no"}]},"toolDenialKind":"interrupted","uuid":"t1"}`
+)
+
+const withForms = `{"elicitation":{"form":{}}}`
+
+// A question that was open when everything was killed is asked again, from its
+// first question, and the answers go to the CLI as a prompt that says what was
+// asked.
+func TestOpenQuestionIsAskedAgain(t *testing.T) {
+	for _, lines := range [][]string{{promptLine, askLine}, {promptLine, askLine, lostLine}} {
+		for _, method := range []string{acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume} {
+			s := save(t, turns(steps{ct.Text("Then SQLite.")}), lines...)
+			e, reply := s.reopen(s.options(), method, `{}`)
+			require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
+			e.asked("Which database?").selects("SQLite")
+			e.next().reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth", "Logs"}}})
+			require.Equal(t, "end_turn", e.waits())
+			prompts := s.cli.Prompts()
+			require.Len(t, prompts, 1)
+			require.Contains(t, prompts[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth, Logs\n")
+			require.Contains(t, e.said(reopened), "asked again")
+			require.Contains(t, e.said(reopened), "Then SQLite.")
+			require.Contains(t, e.text(reopened, "user_message_chunk"), "Which database?", "the editor sees what the agent is told")
+			e.leave()
+		}
+	}
+}
+
+func TestOpenQuestionIsAskedAgainAsAForm(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, withForms)
+	r := e.next()
+	require.Equal(t, acp.ClientMethodElicitationCreate, r.method)
+	r.answer <- map[string]any{"action": "accept", "content": map[string]any{"question_0": "SQLite", "question_1": []string{"Logs"}}}
+	e.waits()
+	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Logs\n")
+}
+
+// In the conversation the user's next messages are the answers.
+func TestOpenQuestionIsAskedAgainAsAMessage(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+	o := s.options()
+	o.First = adapter.Conversation
+	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	e.await(reopened, "the question", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "Which database?") })
+	e.prompt(reopened, "2").ends(acp.StopReasonEndTurn)
+	e.prompt(reopened, "1,2").ends(acp.StopReasonEndTurn)
+	e.waits()
+	require.Len(t, s.cli.Prompts(), 1)
+	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  Auth, Logs\n")
+}
+
+// What the user dismissed is not asked again, when it was asked first or when it
+// was asked again.
+func TestDismissedQuestionIsNotAskedAgain(t *testing.T) {
+	s := save(t, ct.Script{}, promptLine, askLine)
+	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	e.asked("Which database?").cancels()
+	require.Equal(t, "cancelled", e.waits())
+	e.leave()
+	e, reply := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.False(t, reply.Get("_meta.acp-bridge").Exists())
+	require.Equal(t, "end_turn", e.waits())
+	require.Empty(t, s.cli.Prompts())
+	e.leave()
+
+	s = save(t, ct.Script{}, promptLine, askLine, rejectedLine)
+	_, reply = s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.False(t, reply.Get("_meta.acp-bridge").Exists())
+}
+
+// One that nobody answers this time either is asked again the next time.
+func TestQuestionAskedAgainIsLeftOpen(t *testing.T) {
+	s := save(t, ct.Script{}, promptLine, askLine)
+	for range 2 {
+		e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+		e.asked("Which database?")
+		e.leave()
+	}
+	require.Empty(t, s.cli.Prompts())
+}
+
+// Closing a session says no to nothing: what was open is asked again when it is
+// opened again, in the same process or in another. So does opening it anew.
+func TestQuestionOfAClosedSession(t *testing.T) {
+	for _, closes := range []bool{true, false} {
+		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+		e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+		r := e.asked("Which database?")
+		if closes {
+			e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
+			<-r.withdrawn
+		}
+		reply := e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+		require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
+		e.asked("Which database?")
+		e.leave()
+		require.Empty(t, s.cli.Prompts())
+	}
+}
+
+// A prompt takes the place of a question that is asked again.
+func TestPromptInPlaceOfAQuestionAskedAgain(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Something else.")}), promptLine, askLine)
+	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	r := e.asked("Which database?")
+	e.prompt(reopened, "something else").ends(acp.StopReasonEndTurn)
+	<-r.withdrawn
+	e.waits()
+	require.Equal(t, []string{"something else"}, s.cli.Prompts())
+}
+
+// An answer that was given elsewhere meanwhile is taken without asking.
+func TestAnsweredMeanwhile(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+	o := s.options()
+	o.Meanwhile = func(_ context.Context, c convert.Call) (convert.Outcome, string, bool) {
+		require.Equal(t, "toolu_1", c.ID)
+		require.Equal(t, reopened, c.Session)
+		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all", Note: "soon"}}}, "phone", true
+	}
+	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	require.Equal(t, "end_turn", e.waits())
+	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  all")
+	require.Contains(t, e.said(reopened), "answered by phone while the session was closed")
+	require.Empty(t, e.requests)
+}
+
+// The real CLI: the bridge is left while a question is open, and once killed.
+func TestRealOpenQuestionIsAskedAgain(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		home, dir := t.TempDir(), t.TempDir()
+		path, api := realClaude(t), apitest.New(t)
+		ask := asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))
+		api.Script(apitest.Say("Hello."), apitest.Use(ask), apitest.Say("SQLite it is."))
+		o := backend.Options{Claude: path, Env: append(apitest.Env(api, home), "XDG_STATE_HOME="+home)}
+		e := serve(t, o)
+		e.initialize(`{}`)
+		s := e.open(dir)
+		e.prompt(s, "first").ends(acp.StopReasonEndTurn)
+		turn := e.prompt(s, "second")
+		e.asked("Which database?")
+		if killed {
+			awaitLine(t, home, s, dir, "toolu_1")
+			killClaude(t, s)
+			turn.failed()
+		}
+		e.leave()
+
+		e = serve(t, o)
+		e.initialize(`{}`)
+		e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
+		e.asked("Which database?").selects("SQLite")
+		require.Equal(t, "end_turn", e.call(backend.WaitMethod, `{"sessionId":"`+s+`"}`).Get("stopReason").Str)
+		require.Contains(t, e.said(s), "SQLite it is.")
+		all := api.Main()
+		require.Contains(t, string(all[len(all)-1].Body), `- Which database?\n  SQLite`)
+		e.leave()
+
+		// It is answered: nothing is asked any more.
+		e = serve(t, o)
+		e.initialize(`{}`)
+		reply := e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
+		require.False(t, reply.Get("_meta.acp-bridge").Exists())
+		e.leave()
+	}
+}
+
+// The real CLI: a question that the user dismissed is not asked again.
+func TestRealDismissedQuestionIsNotAskedAgain(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	path, api := realClaude(t), apitest.New(t)
+	api.Script(apitest.Say("Hello."), apitest.Use(asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))))
+	o := backend.Options{Claude: path, Env: append(apitest.Env(api, home), "XDG_STATE_HOME="+home)}
+	e := serve(t, o)
+	e.initialize(`{}`)
+	s := e.open(dir)
+	e.prompt(s, "first").ends(acp.StopReasonEndTurn)
+	turn := e.prompt(s, "second")
+	e.asked("Which database?").cancels()
+	turn.ends(acp.StopReasonCancelled)
+	e.leave()
+	e = serve(t, o)
+	e.initialize(`{}`)
+	reply := e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, s, dir))
+	require.False(t, reply.Get("_meta.acp-bridge").Exists())
+	e.leave()
+}
+
+// awaitLine waits until the CLI has written something into its transcript, which
+// it does some time after it has happened.
+func awaitLine(t *testing.T, home, session, dir, what string) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(patience); ; {
+		if path, err := transcript.Find(filepath.Join(home, ".claude"), session, dir); err == nil {
+			if data, _ := os.ReadFile(path); strings.Contains(string(data), what) {
+				return
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			require.Fail(t, "the transcript does not have it", what)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package backend
+
+import (
+	"context"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+)
+
+// replay sends what was said in a session as updates, in order. Only one line
+// of the file is in memory at a time.
+func (s *conversation) replay(ctx context.Context, path string) error {
+	t, err := transcript.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	p := newPainter(s)
+	p.past = true
+	if s.agent.editor().parts {
+		p.haveParts()
+	}
+	defer func() {
+		p.abandon()
+		s.past = p.pastParts()
+	}()
+	for e, err := range t.Entries(ctx) {
+		if err != nil {
+			return err
+		}
+		p.replay(e)
+	}
+	if skipped := t.Skipped(); skipped != (transcript.Skipped{}) {
+		s.agent.log.Info("lines of a transcript were passed over", "session", s.id, "skipped", skipped)
+	}
+	return nil
+}
+
+// replay draws one step of a transcript.
+func (p *painter) replay(e transcript.Entry) {
+	switch e.Kind {
+	case transcript.Prompt:
+		if e.ParentToolUseID == "" {
+			p.prompt(e.Message)
+		}
+	case transcript.Failure:
+		p.s.out.Text(editor.MessageChunk, field(e.Message, "message.content.0.text").String())
+	case transcript.ToolResult:
+		p.partReturned(e)
+		p.user(e.Message)
+	case transcript.Interrupted:
+		p.abandon()
+		p.stopParts()
+	case transcript.Compacted:
+	default:
+		p.assistant(e.Message)
+		p.partBegan(e.ToolUseID, e.Agent)
+	}
+}
+
+// prompt draws what the user once sent.
+func (p *painter) prompt(m claude.Message) {
+	content := field(m, "message.content")
+	if content.Type == gjson.String {
+		p.s.out.Update(acp.UpdateUserMessageText(content.Str))
+		return
+	}
+	for _, b := range content.Array() {
+		switch b.Get("type").Str {
+		case "text":
+			p.s.out.Update(acp.UpdateUserMessageText(b.Get("text").String()))
+		case "image":
+			if data := b.Get("source.data").String(); data != "" {
+				p.s.out.Update(acp.UpdateUserMessage(acp.ImageBlock(data, b.Get("source.media_type").String())))
+			}
+		}
+	}
+}

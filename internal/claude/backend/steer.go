@@ -1,0 +1,48 @@
+package backend
+
+import (
+	"slices"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+)
+
+// A prompt that comes while a turn runs goes to the CLI at once. At the next
+// step of the turn the CLI shows it to the model; if there is none, it makes a
+// turn of its own of it, of all that wait if they are several. Each prompt has
+// an id, and a result names those that it answers.
+
+// canSteer reads in system/init whether the CLI does all that this needs: tell
+// what becomes of a prompt, and take back what it has not begun with.
+func canSteer(init claude.Message) bool {
+	var has []string
+	for _, c := range field(init, "capabilities").Array() {
+		has = append(has, c.Str)
+	}
+	return slices.Contains(has, "msg_lifecycle_v1") && slices.Contains(has, "interrupt_cancel_queued_v1")
+}
+
+// answeredBy are the ids of the prompts that a result answers.
+func answeredBy(result claude.Message) []string {
+	var ids []string
+	for _, id := range field(result, "user_message_uuids").Array() {
+		ids = append(ids, id.Str)
+	}
+	if id := field(result, "user_message_uuid").Str; id != "" && len(ids) == 0 {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// promptChanged takes what the CLI says of a prompt.
+func (p *pump) promptChanged(m claude.Message) {
+	id := field(m, "command_uuid").Str
+	switch field(m, "state").Str {
+	case "started":
+		p.s.out.PromptBegun(id)
+	case "cancelled", "discarded":
+		p.s.out.PromptBack(id, nil)
+	case "refused":
+		p.s.out.PromptBack(id, editor.Internal("Claude Code refused the prompt"))
+	}
+}

@@ -1,0 +1,109 @@
+package backend
+
+import (
+	"maps"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// A client that says so in its capabilities shows commands in terminals: one is
+// announced with a tool call, and what is to be appended to it comes in _meta.
+const (
+	terminalInfo   = "terminal_info"
+	terminalOutput = "terminal_output"
+	terminalDelta  = "terminal_output_delta" // the same under another name
+	terminalExit   = "terminal_exit"
+)
+
+// terminalKey is the name under which a client takes output for a terminal;
+// empty if it has none.
+func terminalKey(capabilities acp.ClientCapabilities) string {
+	for _, key := range []string{terminalDelta, terminalOutput} {
+		if has, _ := capabilities.Meta[key].(bool); has {
+			return key
+		}
+	}
+	return ""
+}
+
+// announce gives a tool call that runs a command a terminal. It is not shown
+// before there is output: it would take the place of the command, which people
+// read before they allow it.
+func (p *painter) announce(id string, c *toolCall, meta map[string]any) map[string]any {
+	if !display.Shell(c.tool.Name) {
+		return meta
+	}
+	c.terminal = p.s.agent.editor().terminal
+	if c.terminal != "" {
+		meta[terminalInfo] = map[string]any{"terminal_id": id}
+	}
+	return meta
+}
+
+// print appends to the terminal of a tool call, and shows it the first time.
+// mu is held.
+func (p *painter) print(id string, c *toolCall, data string, status *acp.ToolCallStatus) {
+	update := acp.SessionToolCallUpdate{ToolCallId: acp.ToolCallId(id), Status: status}
+	switch c.printed++; c.printed {
+	case 1:
+		update.Content = []acp.ToolCallContent{acp.ToolTerminalRef(id)}
+		if command := display.Unseen(c.tool); command != "" {
+			data = "$ " + command + "\n" + data
+		}
+	case 2:
+		update.Title = &c.title // a terminal that was not shown did not get it
+	}
+	update.Meta = c.with(c.terminal, map[string]any{"terminal_id": id, "data": data})
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+}
+
+// with is the call's _meta and one thing more.
+func (c *toolCall) with(key string, value any) map[string]any {
+	meta := maps.Clone(c.meta())
+	meta[key] = value
+	return meta
+}
+
+// exitStatus is how a command ended; nil is not known.
+func exitStatus(id string, code *int) map[string]any {
+	return map[string]any{"terminal_id": id, "exit_code": code, "signal": nil}
+}
+
+// exit ends a terminal whose tool call has had its result.
+func (p *painter) exit(id string, c *toolCall, code *int) {
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Meta: c.with(terminalExit, exitStatus(id, code)),
+	}})
+}
+
+// finishTerminal shows the result of a command: what its terminal lacks, and
+// how it ended.
+func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, f *follower) {
+	shown := display.ToolResult(c.tool, result, p.s.cwd)
+	update := acp.SessionToolCallUpdate{
+		ToolCallId: acp.ToolCallId(id), Title: &c.title, Status: &shown.Status, RawOutput: rawJSON(result.Content),
+	}
+	console, ok := display.ToolConsole(c.tool, result, p.s.cwd)
+	if f != nil {
+		f.print(f.chunk(console.Task == ""))
+	}
+	switch {
+	case !ok:
+		update.Content = shown.Content
+	case c.printed == 0:
+		p.print(id, c, clean.Terminal(console.Output), nil)
+	case f != nil && result.IsError:
+		f.print(f.after(console.Output))
+	}
+	if c.printed > 0 {
+		update.Content = append(append([]acp.ToolCallContent{acp.ToolTerminalRef(id)}, console.Notes...), update.Content...)
+	}
+	update.Meta = c.meta()
+	if console.Task == "" {
+		update.Meta = c.with(terminalExit, exitStatus(id, console.ExitCode))
+	}
+	p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
+}

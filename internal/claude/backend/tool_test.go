@@ -1,0 +1,211 @@
+package backend_test
+
+import (
+	"strings"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+)
+
+func TestToolCallIsDrawnStepByStep(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.Tool("toolu_1", "Bash", object{"command": "echo hi", "description": "greet"}, "hi"))}))
+	s := e.ready()
+	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	var states []string
+	for _, u := range e.updates(s) {
+		if u.Get("toolCallId").Str == "toolu_1" {
+			states = append(states, u.Get("sessionUpdate").Str+" "+u.Get("title").Str+" "+u.Get("status").Str)
+			require.Equal(t, "Bash", u.Get("_meta.claudeCode.toolName").Str)
+		}
+	}
+	require.Equal(t, []string{
+		"tool_call Terminal pending", // its name is known
+		"tool_call_update echo hi ",  // its title, while the input streams
+		"tool_call_update echo hi ",  // its whole input
+		"tool_call_update  completed",
+	}, states)
+	require.Contains(t, e.tool(s, "toolu_1")["content"], "```console\\nhi\\n```")
+}
+
+func TestPermission(t *testing.T) {
+	rules := []object{
+		{"type": "addRules", "rules": []object{{"toolName": "Bash", "ruleContent": "mkdir one *"}}, "behavior": "allow", "destination": "localSettings"},
+		{"type": "addDirectories", "directories": []string{"/x"}, "destination": "session"},
+		{"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+	}
+	mode := []object{{"type": "setMode", "mode": "acceptEdits", "destination": "session"}}
+	bash := object{"command": "mkdir one"}
+	for name, test := range map[string]struct {
+		block   ct.Block
+		options string
+		reply   func(*request)
+		want    string
+		stop    acp.StopReason
+		status  string
+	}{
+		"allow": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
+			func(r *request) { r.selects("allow") }, `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`, acp.StopReasonEndTurn, "completed"},
+		"always": {ct.AskTool("toolu_1", "Bash", bash, "", rules), "allow=Allow|allow_always=Always allow Bash(mkdir one *)|reject=Reject",
+			func(r *request) { r.selects("allow_always") },
+			`{"behavior":"allow","updatedInput":{"command":"mkdir one"},"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"mkdir one *"}],"behavior":"allow","destination":"localSettings"}]}`, acp.StopReasonEndTurn, "completed"},
+		"accept edits": {ct.AskTool("toolu_1", "Write", object{"file_path": "/x", "content": "y"}, "", mode), "allow=Allow|accept_edits=Accept all edits in this session|reject=Reject",
+			func(r *request) { r.selects("accept_edits") },
+			`{"behavior":"allow","updatedInput":{"file_path":"/x","content":"y"},"updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}`, acp.StopReasonEndTurn, "completed"},
+		"reject": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
+			func(r *request) { r.selects("reject") }, `{"behavior":"deny","message":"The user rejected this tool use"}`, acp.StopReasonEndTurn, "failed"},
+		"reject with a reason": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
+			func(r *request) {
+				r.answer <- object{"outcome": object{"outcome": "selected", "optionId": "reject"}, "_meta": object{"customText": " use /tmp "}}
+			}, `{"behavior":"deny","message":"use /tmp"}`, acp.StopReasonEndTurn, "failed"},
+		"not offered": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
+			func(r *request) { r.selects("always") },
+			`{"behavior":"deny","message":"Permission was not given: the editor replied with the option always, which was not offered"}`, acp.StopReasonEndTurn, "failed"},
+		"garbage": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
+			func(r *request) { r.answer <- object{"outcome": object{"outcome": "Selected"}} },
+			`{"behavior":"deny","message":"The user could not be asked for permission: invalid reply: outcome must be \"selected\" or \"cancelled\", not \"Selected\""}`, acp.StopReasonEndTurn, "failed"},
+		"an error": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
+			func(r *request) { r.answer <- &acp.RequestError{Code: -1, Message: "no window"} },
+			`{"behavior":"deny","message":"The user could not be asked for permission: no window"}`, acp.StopReasonEndTurn, "failed"},
+		"cancelled": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
+			func(r *request) { r.cancels() }, `{"behavior":"deny","message":"The user dismissed the permission request","interrupt":true}`, acp.StopReasonCancelled, "failed"},
+		"plan": {ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. x"}, "", nil),
+			"acceptEdits=Yes, and accept all edits|default=Yes, and ask before edits|plan=No, keep planning",
+			func(r *request) { r.selects("default") },
+			`{"behavior":"allow","updatedInput":{"plan":"1. x"},"updatedPermissions":[{"type":"setMode","mode":"default","destination":"session"}]}`, acp.StopReasonEndTurn, "completed"},
+		"keep planning": {ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. x"}, "", nil),
+			"acceptEdits=Yes, and accept all edits|default=Yes, and ask before edits|plan=No, keep planning",
+			func(r *request) { r.selects("plan") }, `{"behavior":"deny","message":"The user rejected this tool use"}`, acp.StopReasonEndTurn, "failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, cli := scripted(t, turns(steps{ct.Message(test.block)}, steps{ct.Text("next")}))
+			s := e.ready()
+			turn := e.prompt(s, "go")
+			r := e.next()
+			require.Equal(t, test.options, r.options())
+			require.Equal(t, "toolu_1", r.Get("toolCall.toolCallId").Str)
+			require.NotEmpty(t, r.Get("toolCall.title").Str)
+			test.reply(r)
+			turn.ends(test.stop)
+			require.JSONEq(t, test.want, string(cli.AwaitReply("toolu_1")))
+			require.Equal(t, test.status, e.tool(s, "toolu_1")["status"])
+			e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+		})
+	}
+}
+
+// Claude Code takes words with a no alone: the user is told that those beside a
+// yes did not reach it.
+func TestWordsBesideAPermission(t *testing.T) {
+	for _, key := range []string{"customText", "notes"} {
+		for option, want := range map[string]string{
+			"allow":  `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`,
+			"reject": `{"behavior":"deny","message":"only in /tmp"}`,
+		} {
+			t.Run(key+" "+option, func(t *testing.T) {
+				ask := ct.AskTool("toolu_1", "Bash", object{"command": "mkdir one"}, "", nil)
+				e, cli := scripted(t, turns(steps{ct.Message(ask)}))
+				s := e.ready()
+				turn := e.prompt(s, "go")
+				e.next().answer <- object{"outcome": object{"outcome": "selected", "optionId": option, "_meta": object{key: " only in /tmp "}}}
+				turn.ends(acp.StopReasonEndTurn)
+				require.JSONEq(t, want, string(cli.AwaitReply("toolu_1")))
+				told := strings.Contains(e.said(s), "these words did not reach it: only in /tmp")
+				require.Equal(t, option == "allow", told, e.said(s))
+			})
+		}
+	}
+}
+
+// A question waits while a permission is asked for, and the other way round.
+func TestQuestionWhileAToolWaits(t *testing.T) {
+	e, cli := scripted(t, turns(steps{ct.Message(
+		ct.Agent("toolu_a", "work", ct.Message(ct.AskTool("toolu_b", "Bash", object{"command": "ls"}, "", nil))),
+		ct.Question("toolu_1", which),
+	)}))
+	s := e.ready()
+	turn := e.prompt(s, "go")
+	for range 2 {
+		r := e.next()
+		require.Empty(t, e.requests, "one request at a time")
+		if strings.Contains(r.Raw, "Which database?") {
+			r.selects("SQLite")
+		} else {
+			r.selects("allow")
+		}
+	}
+	turn.ends(acp.StopReasonEndTurn)
+	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
+	require.Contains(t, string(cli.Reply("toolu_b")), `"allow"`)
+}
+
+func TestSubAgent(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.Agent("toolu_a", "explore", ct.Message(ct.TextBlock("inner words"), ct.Tool("toolu_b", "Read", object{"file_path": "/x.go"}, "package x")))), ct.Text("done")}))
+	s := e.ready()
+	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	require.Equal(t, "done", e.said(s), "a sub-agent's words are for its parent")
+	require.Equal(t, "completed", e.tool(s, "toolu_a")["status"])
+	require.Equal(t, "completed", e.tool(s, "toolu_b")["status"])
+	for _, u := range e.updates(s) {
+		if u.Get("toolCallId").Str == "toolu_b" {
+			require.Equal(t, "toolu_a", u.Get("_meta.claudeCode.parentToolUseId").Str)
+		}
+	}
+}
+
+func TestPlan(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.TodoWrite("toolu_1", "Write it", "in_progress", "Test it", "pending"))}))
+	s := e.ready()
+	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	var plan gjson.Result
+	for _, u := range e.updates(s) {
+		require.NotEqual(t, "toolu_1", u.Get("toolCallId").Str, "a plan is no tool call")
+		if u.Get("sessionUpdate").Str == "plan" {
+			plan = u
+		}
+	}
+	require.Equal(t, "Write it", plan.Get("entries.0.content").Str)
+	require.Equal(t, "in_progress", plan.Get("entries.0.status").Str)
+	require.Equal(t, "pending", plan.Get("entries.1.status").Str)
+}
+
+// A list that was not set is not drawn; what failed is, as a tool call.
+func TestFailedPlan(t *testing.T) {
+	failed := ct.TodoWrite("toolu_1", "Write it", "in_progress")
+	failed.Output, failed.Failed, failed.Detail = "InputValidationError: todos", true, nil
+	e, _ := scripted(t, turns(steps{ct.Message(failed)}))
+	s := e.ready()
+	e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+	for _, u := range e.updates(s) {
+		require.NotEqual(t, "plan", u.Get("sessionUpdate").Str)
+	}
+	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+}
+
+func TestOpenToolCallsEndWithACancelledTurn(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil))}))
+	s := e.ready()
+	turn := e.prompt(s, "go")
+	r := e.next()
+	e.cancel(s)
+	turn.ends(acp.StopReasonCancelled)
+	<-r.withdrawn
+	require.Equal(t, "failed", e.tool(s, "toolu_1")["status"])
+}
+
+// A permission that is open when the user cancels: what the CLI tells the model
+// then is not for the user.
+func TestCancelledPermissionIsDrawnAsCancelled(t *testing.T) {
+	e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "make"}, "", nil))}))
+	s := e.ready()
+	turn := e.prompt(s, "go")
+	e.asked("make")
+	e.cancel(s)
+	turn.ends(acp.StopReasonCancelled)
+	tool := e.tool(s, "toolu_1")
+	require.Equal(t, "failed", tool["status"])
+	require.NotContains(t, tool["content"], "STOP")
+}

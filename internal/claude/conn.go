@@ -1,0 +1,293 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+)
+
+// ControlError is the CLI's refusal of a control request.
+type ControlError struct {
+	Subtype string // of the request
+	Message string // the CLI's own words
+}
+
+func (e *ControlError) Error() string {
+	return fmt.Sprintf("Claude Code refused %s: %s", e.Subtype, e.Message)
+}
+
+// conn is the protocol over a pair of streams, without the process.
+type conn struct {
+	out *outbox
+	log *slog.Logger
+	// surfaced are the inbound control requests that the caller answers.
+	surfaced map[string]bool
+	// deliver takes what is for the caller. It may block.
+	deliver func(Message)
+	// drained, if set, is called before read waits for more.
+	drained func()
+
+	mu      sync.Mutex
+	pending map[string]chan controlReply
+	last    uint64
+	failed  error
+	errors  []string // of the last result
+}
+
+type controlReply struct {
+	response json.RawMessage
+	err      error
+}
+
+func newConn(out *outbox, deliver func(Message), log *slog.Logger, surfaced []string) *conn {
+	c := &conn{out: out, deliver: deliver, log: log, surfaced: map[string]bool{CanUseTool: true}, pending: map[string]chan controlReply{}}
+	for _, s := range surfaced {
+		c.surfaced[s] = true
+	}
+	return c
+}
+
+// read takes lines until the stream ends. It waits for a slow caller.
+func (c *conn) read(lines *ndjson.Reader, trace func([]byte)) error {
+	for {
+		if c.drained != nil && !lines.Ready() {
+			c.drained()
+		}
+		text, err := lines.Next()
+		if err != nil && c.tooLong(err) {
+			continue
+		}
+		if len(text) > 0 && (err == nil || err == io.EOF) {
+			if trace != nil {
+				trace(text)
+			}
+			c.handle(bytes.Clone(text)) // a message keeps its line
+		}
+		if err != nil {
+			if c.drained != nil {
+				c.drained()
+			}
+			return err
+		}
+	}
+}
+
+// tooLong reports whether err is about a line that is too long, which has been
+// skipped then.
+func (c *conn) tooLong(err error) bool {
+	var over *ndjson.TooLong
+	if !errors.As(err, &over) {
+		return false
+	}
+	c.log.Warn("skipped a line of Claude Code that is too long", "bytes", over.Size, "limit", over.Limit)
+	c.unreadable(over.Members, over.Error())
+	return true
+}
+
+func (c *conn) handle(text []byte) {
+	m, ok := ParseMessage(text)
+	if !ok {
+		c.log.Warn("skipped a line of Claude Code that is not a message", "bytes", len(text))
+		c.unreadable(ndjson.Skim(text, skimmed...), "the line is not JSON, or nests too deep")
+		return
+	}
+	switch m.Type {
+	case typeControlResponse:
+		c.resolve(m)
+		return
+	case TypeControlRequest:
+		if !c.surfaced[m.Subtype] {
+			c.log.Debug("refused a control request of Claude Code", "subtype", m.Subtype)
+			if err := c.replyError(m.RequestID(), "acp-bridge does not support the control request "+strconv.Quote(m.Subtype)); err != nil {
+				c.log.Debug("could not refuse a control request", "error", err)
+			}
+			return
+		}
+	case TypeResult:
+		c.noteResult(m)
+	}
+	c.deliver(m)
+}
+
+// skimmed are the members that tell what a line is that cannot be read.
+var skimmed = []string{"type", "request_id", "response.request_id"}
+
+// unreadable answers a request that cannot be read, and ends the one that waits
+// for a reply that cannot be read: nobody waits for ever.
+func (c *conn) unreadable(m ndjson.Members, why string) {
+	text := func(path string) string { return gjson.Parse(m[path]).Str }
+	switch text("type") {
+	case TypeControlRequest:
+		if id := text("request_id"); id != "" {
+			_ = c.replyError(id, "acp-bridge cannot read the request: "+why)
+		}
+	case typeControlResponse:
+		c.settle(text("response.request_id"), controlReply{err: errors.New("the reply cannot be read: " + why)})
+	}
+}
+
+func (c *conn) noteResult(m Message) {
+	var errs []string
+	for _, e := range m.get("errors").Array() {
+		if text := e.String(); !strings.HasPrefix(text, "[ede_diagnostic]") { // the CLI's own notes
+			errs = append(errs, text)
+		}
+	}
+	c.mu.Lock()
+	c.errors = errs
+	c.mu.Unlock()
+}
+
+// forgetErrors is called when a new turn begins: the errors of the last one say
+// nothing about it.
+func (c *conn) forgetErrors() {
+	c.mu.Lock()
+	c.errors = nil
+	c.mu.Unlock()
+}
+
+func (c *conn) lastErrors() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.errors
+}
+
+func (c *conn) resolve(m Message) {
+	r := m.get("response")
+	id := r.Get("request_id").String()
+	if r.Get("subtype").String() != "success" {
+		text := r.Get("error").String()
+		if text == "" {
+			text = "no reason given"
+		}
+		c.settle(id, controlReply{err: errors.New(text)})
+		return
+	}
+	var response json.RawMessage
+	if v := r.Get("response"); v.Exists() {
+		response = json.RawMessage(v.Raw)
+	}
+	c.settle(id, controlReply{response: response})
+}
+
+func (c *conn) settle(id string, reply controlReply) {
+	c.mu.Lock()
+	ch := c.pending[id]
+	delete(c.pending, id)
+	c.mu.Unlock()
+	if ch == nil {
+		c.log.Debug("a control response that nobody waits for", "request_id", id)
+		return
+	}
+	ch <- reply
+}
+
+// control sends a control request and waits for its reply.
+func (c *conn) control(ctx context.Context, subtype string, fields map[string]any) (json.RawMessage, error) {
+	request := maps.Clone(fields)
+	if request == nil {
+		request = map[string]any{}
+	}
+	request["subtype"] = subtype
+
+	ch := make(chan controlReply, 1)
+	c.mu.Lock()
+	if err := c.failed; err != nil {
+		c.mu.Unlock()
+		return nil, err
+	}
+	c.last++
+	id := "acp-bridge-" + strconv.FormatUint(c.last, 10)
+	c.pending[id] = ch
+	c.mu.Unlock()
+
+	err := c.send(map[string]any{"type": TypeControlRequest, "request_id": id, "request": request})
+	if err != nil {
+		c.forget(id)
+		return nil, err
+	}
+	select {
+	case r := <-ch:
+		if r.err != nil && !errors.Is(r.err, ErrExited) {
+			return nil, &ControlError{Subtype: subtype, Message: r.err.Error()}
+		}
+		return r.response, r.err
+	case <-ctx.Done():
+		c.forget(id)
+		return nil, ctx.Err()
+	}
+}
+
+func (c *conn) forget(id string) {
+	c.mu.Lock()
+	delete(c.pending, id)
+	c.mu.Unlock()
+}
+
+// fail ends all pending control requests, and all to come, with err.
+func (c *conn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed != nil {
+		return
+	}
+	c.failed = err
+	for id, ch := range c.pending {
+		delete(c.pending, id)
+		ch <- controlReply{err: err}
+	}
+}
+
+// send queues one message. After fail it returns fail's error, which says
+// more than a broken pipe.
+func (c *conn) send(v any) error {
+	text, err := encodeLine(v)
+	if err != nil {
+		return err
+	}
+	return c.sendLine(text)
+}
+
+func (c *conn) sendLine(text []byte) error {
+	c.mu.Lock()
+	failed := c.failed
+	c.mu.Unlock()
+	if failed != nil {
+		return failed
+	}
+	return c.out.send(text)
+}
+
+// reply answers a request. A result that cannot be encoded is an error for the
+// CLI, too: it must not wait for ever.
+func (c *conn) reply(id string, result any) error {
+	body, err := encodeLine(result)
+	if err != nil {
+		return errors.Join(err, c.replyError(id, "acp-bridge cannot encode the answer: "+err.Error()))
+	}
+	text := make([]byte, 0, len(body)+len(id)+100)
+	text = append(text, `{"type":"`+typeControlResponse+`","response":{"subtype":"success","request_id":`...)
+	text = clean.AppendJSON(text, id)
+	text = append(text, `,"response":`...)
+	text = append(text, body[:len(body)-1]...)
+	return c.sendLine(append(text, "}}\n"...))
+}
+
+func (c *conn) replyError(id, message string) error {
+	return c.send(map[string]any{"type": typeControlResponse, "response": map[string]any{
+		"subtype": "error", "request_id": id, "error": message,
+	}})
+}

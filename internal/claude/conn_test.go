@@ -1,0 +1,197 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+)
+
+func TestEncodeLine(t *testing.T) {
+	line, err := encodeLine(map[string]any{
+		"raw":  json.RawMessage("{\"a\" :\n\r\t\"<\u2028\u2029&\\ud800\" }"),
+		"text": "one\ntwo\r\u2028 \xff",
+	})
+	require.NoError(t, err)
+	require.Equal(t, `{"raw":{"a":"<\u2028\u2029&\ud800"},"text":"one\ntwo\r\u2028 \ufffd"}`+"\n", string(line))
+	_, err = encodeLine(json.RawMessage("{broken"))
+	require.Error(t, err)
+}
+
+func FuzzEncodeLine(f *testing.F) {
+	f.Add([]byte("\xe2\x80\xa8\n\r\x00\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, v := range []any{string(data), map[string]any{"k": json.RawMessage(data)}} {
+			line, err := encodeLine(v)
+			if err != nil {
+				continue
+			}
+			require.True(t, json.Valid(line))
+			require.Equal(t, len(line)-1, bytes.IndexAny(line, "\r\n"))
+		}
+	})
+}
+
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","permission_suggestions":[1]}}`))
+	f.Add([]byte(`{"type":"stream_event","event":7}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if m, ok := ParseMessage(data); ok {
+			require.NotEmpty(t, m.Type)
+			m.ToolRequest()
+			m.ParentToolUseID()
+			parseInit(m.Raw)
+		}
+		cleanLine(string(data))
+	})
+}
+
+// A line of nothing but brackets must not overflow the stack.
+func TestDeepLine(t *testing.T) {
+	for _, n := range []int{20 << 10, 32 << 20} {
+		deep := `{"type":"x","a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
+		_, ok := ParseMessage([]byte(deep))
+		require.Equal(t, len(deep) <= 64<<10, ok)
+	}
+}
+
+func TestCleanLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                             "plain",
+		"\x1b[1;31mred\x1b[0m end":          "red end",
+		"\x1b]0;title\x07after":             "after",
+		"\x1b]8;;http://x\x1b\\link":        "link",
+		"a\tb\x00c\u202ed\u200b":            "a bcd",
+		"\x1b":                              "",
+		"\x1b[":                             "",
+		"  spaces  ":                        "spaces",
+		strings.Repeat("é", stderrWidth+50): strings.Repeat("é", stderrWidth) + "…",
+	} {
+		require.Equal(t, want, cleanLine(in))
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func inGoroutine(write func() error, _ bool) { go write() }
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := newOutbox(nopCloser{io.Discard}, outboxBytes, nil, inGoroutine)
+		c := newConn(out, nil, discard(), nil)
+		defer out.close()
+		got := make([]string, 2)
+		errs := make([]error, 2)
+		for i := range got {
+			go func() {
+				raw, err := c.control(t.Context(), "x", nil)
+				got[i], errs[i] = string(raw), err
+			}()
+			synctest.Wait()
+		}
+		c.handle([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-2","response":{"n":2}}}`))
+		c.handle([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-2","response":{"n":3}}}`))
+		c.handle([]byte(`{"type":"control_response","response":{"subtype":"error","request_id":"acp-bridge-1"}}`))
+		synctest.Wait()
+		require.Equal(t, `{"n":2}`, got[1])
+		require.NoError(t, errs[1])
+		require.EqualError(t, errs[0], "Claude Code refused x: no reason given")
+		require.Empty(t, c.pending, "a call is settled once")
+	})
+}
+
+func TestOutboxNeverBlocksTheSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		out := newOutbox(w, 100, nil, inGoroutine)
+		line := append(bytes.Repeat([]byte("x"), 200), '\n')
+		require.NoError(t, out.send(line), "one is always taken")
+		synctest.Wait()
+		require.ErrorIs(t, out.send(line), ErrNotReading)
+		got := make([]byte, len(line))
+		_, err := io.ReadFull(r, got)
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NoError(t, out.send([]byte("{}\n")))
+		r.Close()
+		synctest.Wait()
+		require.ErrorIs(t, out.send(line), ErrExited)
+	})
+}
+
+// drained comes whenever the reader is about to wait, also behind lines that are
+// for nobody, and with half a line in its buffer.
+func TestDrained(t *testing.T) {
+	var got []string
+	c := newConn(newOutbox(nil, 1, nil, inGoroutine), func(m Message) { got = append(got, m.Type) }, discard(), nil)
+	c.drained = func() { got = append(got, "drained") }
+	pieces := []string{`{"type":"a"}` + "\n" + `{"type":"b"}` + "\n" + `{"ty`, `pe":"c"}` + "\n\nnonsense\n", `{"type":"d"}`}
+	err := c.read(ndjson.NewReader(&inPieces{pieces}, 1000), nil)
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, []string{"drained", "a", "b", "drained", "c", "drained", "d", "drained"}, got)
+}
+
+// inPieces gives one piece to each Read.
+type inPieces struct{ pieces []string }
+
+func (r *inPieces) Read(b []byte) (int, error) {
+	if len(r.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, r.pieces[0])
+	r.pieces = r.pieces[1:]
+	return n, nil
+}
+
+// A request that cannot be read is answered, and a reply that cannot be read ends
+// the call that waits for it.
+func TestUnreadableControlLines(t *testing.T) {
+	deep := strings.Repeat("[", 40_000) + strings.Repeat("]", 40_000)
+	long := `"` + strings.Repeat("x", 200_000) + `"`
+	for name, body := range map[string]string{"too deep": deep, "cut off": `{"a":"b`, "garbage": `{"a" "b"}`, "too long": long} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sent bytes.Buffer
+				out := newOutbox(nopCloser{&sent}, outboxBytes, nil, inGoroutine)
+				c := newConn(out, func(m Message) { t.Error("delivered", m.Type) }, discard(), nil)
+				called := make(chan error, 1)
+				go func() {
+					_, err := c.control(t.Context(), "x", nil)
+					called <- err
+				}()
+				synctest.Wait()
+				sent.Reset()
+				lines := `{"type":"control_request","request_id":"r-1","request":` + body + "}\n" +
+					`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-1","response":` + body + "}}\n" +
+					`{"type":"assistant","message":` + body + "}\n"
+				require.ErrorIs(t, c.read(ndjson.NewReader(strings.NewReader(lines), 100_000, skimmed...), nil), io.EOF)
+				synctest.Wait()
+				require.Contains(t, sent.String(), `"request_id":"r-1","subtype":"error"`)
+				require.Equal(t, 1, strings.Count(sent.String(), "\n"))
+				require.ErrorContains(t, <-called, "the reply cannot be read")
+			})
+		})
+	}
+}
+
+func TestReplyThatCannotBeEncoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent bytes.Buffer
+		c := newConn(newOutbox(nopCloser{&sent}, outboxBytes, nil, inGoroutine), nil, discard(), nil)
+		deep := json.RawMessage(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000))
+		require.Error(t, c.reply("r-1", Allow(deep)))
+		synctest.Wait()
+		require.Contains(t, sent.String(), `"request_id":"r-1","subtype":"error"`)
+	})
+}

@@ -1,0 +1,464 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/drain"
+)
+
+// markVariable tells the processes of one CLI from all others.
+const markVariable = "ACP_BRIDGE_CLI"
+
+// settleGrace is how long Close waits beyond SIGKILL. A busy machine needs some of it.
+const settleGrace = 10 * time.Second
+
+// Process is a running CLI. Its methods may be called from several goroutines.
+// Close must be called, also when the CLI ended by itself.
+type Process struct {
+	opts Options
+	cmd  *exec.Cmd
+	conn *conn
+	tail tail
+
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *os.File
+	private *privateFiles
+	mark    string // in the environment of the CLI and of all that it starts
+	brand   uint64 // among their limits, also of those without an environment; or 0
+
+	exited chan struct{} // closed when the process is reaped and exit is set
+	exit   *ExitError
+	ended  chan struct{} // closed behind the last message, when endErr is set
+	endErr error
+	done   chan struct{} // closed when nothing of it is left
+
+	endOnce    sync.Once
+	supervised chan struct{} // closed when supervise has returned, or never will run
+
+	dropping atomic.Bool // messages are not delivered any more
+
+	mu     sync.Mutex
+	closed bool  // by Close, not by itself
+	broken error // why it was ended if a callback panicked
+
+	signals sync.Mutex // held while a signal is sent or the process is reaped
+	reaped  bool
+}
+
+// Start runs the CLI. ctx bounds the start only; the process lives until
+// Close or Kill, or until this process ends.
+func Start(ctx context.Context, opts Options) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	if err := checkDir(opts.Dir); err != nil {
+		return nil, err
+	}
+	p := &Process{
+		opts: opts, exited: make(chan struct{}), ended: make(chan struct{}),
+		done: make(chan struct{}), supervised: make(chan struct{}),
+	}
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	var streams sync.WaitGroup
+	runWrite := func(write func() error, apart bool) {
+		streams.Add(1)
+		if apart {
+			go p.write(write, streams.Done)
+		} else {
+			p.write(write, streams.Done)
+		}
+	}
+	p.conn = newConn(newOutbox(p.stdin, outboxBytes, p.tracer(ndjson.Out), runWrite), p.deliver, opts.Logger, opts.Surface)
+	p.conn.drained = opts.OnDrained
+
+	errDone := make(chan struct{})
+	readDone := make(chan struct{})
+	go func() {
+		defer close(errDone)
+		p.tail.collect(&drain.Reader{File: p.stderr}, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
+	}()
+	streams.Go(func() { p.read(readDone) })
+	go func() {
+		p.wait(errDone, readDone)
+		streams.Wait() // nothing is written after wait
+		p.endOnce.Do(func() { close(p.supervised) })
+		<-p.supervised
+		close(p.done)
+	}()
+	return p, nil
+}
+
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("claude: the working directory %s does not exist: %w", dir, err)
+	case err != nil:
+		return fmt.Errorf("claude: the working directory: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("claude: the working directory %s is not a directory", dir)
+	}
+	return nil
+}
+
+// start creates the pipes and the process. The pipes are made here and not by
+// os/exec, because os/exec would close them under the reader.
+func (p *Process) start() (err error) {
+	var opened []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range opened {
+				f.Close()
+			}
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				opened = append(opened, r, w)
+			}
+		}
+		return r, w
+	}
+	inR, inW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	if err != nil {
+		return fmt.Errorf("claude: make pipes: %w", err)
+	}
+	p.private = newPrivateFiles(p.opts.Private)
+	defer func() {
+		if err != nil {
+			p.private.forget()
+		}
+	}()
+	if err = p.private.err; err != nil {
+		return fmt.Errorf("claude: make a private file: %w", err)
+	}
+	cmd := exec.Command(p.opts.Path, p.opts.commandLine(p.private.paths)...)
+	cmd.ExtraFiles = p.private.passed
+	cmd.Dir = p.opts.Dir
+	p.mark = markVariable + "=" + NewSessionID()
+	cmd.Env = p.opts.Env
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(slices.Clip(cmd.Env), p.mark)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	setGroup(cmd)
+	if p.brand, err = startTied(cmd); err != nil {
+		return startError(p.opts.Path, err)
+	}
+	inR.Close()
+	outW.Close()
+	errW.Close()
+	p.cmd, p.stdin, p.stdout, p.stderr = cmd, inW, outR, errR
+	return nil
+}
+
+func startError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("claude: start %s: no such program, or its interpreter is missing: %w", path, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("claude: start %s: not executable: %w", path, err)
+	}
+	return fmt.Errorf("claude: start %s: %w", path, err)
+}
+
+func (p *Process) tracer(dir ndjson.Direction) func([]byte) {
+	if p.opts.Trace == nil {
+		return nil
+	}
+	return func(text []byte) { p.opts.Trace(dir, text) }
+}
+
+func (p *Process) deliver(m Message) {
+	if p.opts.OnMessage != nil && !p.dropping.Load() {
+		p.opts.OnMessage(m)
+	}
+}
+
+func (p *Process) write(write func() error, done func()) {
+	defer done()
+	if err := p.guard(write); err != nil {
+		p.opts.Logger.Debug("the input of Claude Code broke", "error", err)
+		p.end() // without its input it is of no use
+	}
+}
+
+// read hands on messages until the output ends, then the exit.
+func (p *Process) read(readDone chan<- struct{}) {
+	err := p.guard(func() error {
+		return p.conn.read(ndjson.NewReader(&drain.Reader{File: p.stdout, Ended: p.exited}, p.opts.MaxLine, skimmed...), p.tracer(ndjson.In))
+	})
+	p.opts.Logger.Debug("the output of Claude Code ended", "reason", err)
+	close(readDone)
+	p.stdout.Close()
+	select {
+	case <-p.exited:
+	default:
+		p.end() // without its output it is of no use
+		<-p.exited
+	}
+	p.endErr = p.exitErr()
+	close(p.ended)
+}
+
+// guard runs f. A panic in it, which is one of the caller's callbacks, ends this
+// process of the CLI and no other.
+func (p *Process) guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.opts.Logger.Error("a callback panicked, Claude Code is ended", "panic", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %v", ErrPanic, v)
+			p.mu.Lock()
+			p.broken = err
+			p.mu.Unlock()
+			p.Kill()
+		}
+	}()
+	return f()
+}
+
+// wait collects the exit, takes the rest of the group along and fails what is
+// pending.
+func (p *Process) wait(errDone, readDone <-chan struct{}) {
+	awaitExit(p.cmd)
+	p.signals.Lock()
+	killGroup(p.cmd) // the process is still a zombie: its group id is its own
+	_ = p.cmd.Wait()
+	p.reaped = true
+	p.signals.Unlock()
+	untie()
+	p.private.forget()
+
+	exit := newExitError(p.cmd.ProcessState)
+	if exit.Signal != "" { // it could not end its commands itself
+		endMarked(p.mark, p.brand)
+	}
+	drain.Bound(p.stderr)
+	<-errDone
+	p.stderr.Close()
+	exit.Stderr = p.tail.last()
+	exit.Errors = p.conn.lastErrors()
+	p.exit = exit
+	close(p.exited)
+	drain.Bound(p.stdout)
+	// A reply may still be in the pipe; a consumer that does not read must not
+	// hold up the failure of what is pending.
+	select {
+	case <-readDone:
+	case <-time.After(drain.Grace):
+	}
+	p.conn.fail(p.exitErr())
+	p.conn.out.close()
+	p.stdin.Close()
+}
+
+func (p *Process) exitErr() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	if p.broken != nil {
+		return p.broken
+	}
+	exit := *p.exit
+	exit.Errors = p.conn.lastErrors()
+	return &exit
+}
+
+// end makes the process end within a bound. It returns at once.
+func (p *Process) end() {
+	p.endOnce.Do(func() { go p.supervise() })
+}
+
+// interruptRequest ends the turn and what waits behind it.
+var interruptRequest = map[string]any{
+	"type": TypeControlRequest, "request_id": "acp-bridge-interrupt",
+	"request": map[string]any{"subtype": "interrupt", "cancel_queued": true},
+}
+
+// supervise ends the process: interrupt and end of input, SIGTERM, SIGKILL.
+func (p *Process) supervise() {
+	defer close(p.supervised)
+	// The end of input alone would let a running turn go on to its end, with
+	// nobody there to see it.
+	if text, err := encodeLine(interruptRequest); err == nil {
+		_ = p.conn.out.send(text)
+	}
+	p.conn.out.close()
+	select {
+	case <-p.exited:
+		return
+	case <-time.After(p.opts.EOFGrace):
+		p.opts.Logger.Debug("Claude Code goes on after the end of its input: SIGTERM")
+		p.signal(termGroup)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(p.opts.TermGrace):
+		p.opts.Logger.Warn("Claude Code did not end: SIGKILL")
+		p.signal(killGroup)
+	}
+}
+
+// signal runs send unless the process was reaped: its id may belong to
+// another one then.
+func (p *Process) signal(send func(*exec.Cmd)) {
+	p.signals.Lock()
+	defer p.signals.Unlock()
+	if !p.reaped {
+		send(p.cmd)
+	}
+}
+
+// Kill ends the process and its group at once, without waiting; on Linux also
+// the commands that it runs, which are in sessions of their own. What the CLI
+// wrote before is still delivered.
+func (p *Process) Kill() { p.signal(killGroup) }
+
+// Close ends the process: it interrupts what runs and ends the input, after a
+// grace it sends SIGTERM to the group, after another SIGKILL. When ctx ends it
+// kills at once. It returns when nothing is left of it. What the CLI still
+// writes is dropped, and Wait returns ErrClosed, or the *ExitError if the CLI
+// had ended before. Close may be called more than once.
+func (p *Process) Close(ctx context.Context) error {
+	p.mu.Lock()
+	select {
+	case <-p.exited:
+	default:
+		p.closed = true
+	}
+	closed := p.closed
+	p.mu.Unlock()
+	p.dropping.Store(true)
+	if closed {
+		p.conn.fail(ErrClosed)
+	}
+	p.end()
+	// A killed process ends unless the kernel holds it.
+	limit := time.NewTimer(p.opts.EOFGrace + p.opts.TermGrace + settleGrace)
+	defer limit.Stop()
+	for cancelled := ctx.Done(); ; {
+		select {
+		case <-p.done:
+			return nil
+		case <-cancelled:
+			p.Kill()
+			cancelled = nil
+		case <-limit.C:
+			return fmt.Errorf("claude: process %d does not end", p.cmd.Process.Pid)
+		}
+	}
+}
+
+// Done is closed when the CLI's process is gone.
+func (p *Process) Done() <-chan struct{} { return p.exited }
+
+// Pid is the CLI's process id, and that of its group.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Wait returns when the CLI has ended and OnMessage has had its last message. The
+// error is ErrExited and says how it ended; if ctx ends before, it is ctx.Err().
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.ended:
+		return p.endErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Prompt sends a user message. content is a string or a list of content
+// blocks of the Messages API. Like all that sends, it queues and never waits
+// for the CLI.
+func (p *Process) Prompt(content any) error { return p.PromptAs("", content) }
+
+// PromptAs is Prompt with an id, a UUID, by which the CLI names the message in
+// the results that answer it.
+func (p *Process) PromptAs(id string, content any) error {
+	p.conn.forgetErrors()
+	if text, ok := content.(string); ok {
+		content = []map[string]string{{"type": "text", "text": text}}
+	}
+	message := map[string]any{
+		"type":               TypeUser,
+		"message":            map[string]any{"role": "user", "content": content},
+		"parent_tool_use_id": nil,
+		"session_id":         "",
+	}
+	if id != "" {
+		message["uuid"] = id
+	}
+	return p.conn.send(message)
+}
+
+// Reply answers an inbound control request.
+func (p *Process) Reply(requestID string, result any) error { return p.conn.reply(requestID, result) }
+
+// ReplyError refuses an inbound control request. For can_use_tool the model
+// reads "Tool permission request failed" and the message.
+func (p *Process) ReplyError(requestID, message string) error {
+	return p.conn.replyError(requestID, message)
+}
+
+// Control sends a control request and waits for the CLI's reply. A refusal is
+// a *ControlError; the end of the process is ErrExited.
+//
+// The reply is read behind the messages before it: while OnMessage blocks, it
+// does not come.
+func (p *Process) Control(ctx context.Context, subtype string, fields map[string]any) (json.RawMessage, error) {
+	return p.conn.control(ctx, subtype, fields)
+}
+
+// Initialize opens the conversation. It is the first request to send, and
+// sent once.
+func (p *Process) Initialize(ctx context.Context) (*InitInfo, error) {
+	hooks := p.opts.Hooks
+	if hooks == nil {
+		hooks = map[string]any{}
+	}
+	fields := map[string]any{"hooks": hooks}
+	maps.Copy(fields, p.opts.Opening)
+	raw, err := p.Control(ctx, "initialize", fields)
+	p.private.forget() // the CLI has read them before it answers
+	if err != nil {
+		return nil, err
+	}
+	return parseInit(raw), nil
+}
+
+// Interrupt ends the running turn. Its result still arrives as a message.
+func (p *Process) Interrupt(ctx context.Context) error {
+	_, err := p.Control(ctx, "interrupt", nil)
+	return err
+}
+
+// InterruptAll ends the running turn and takes the messages back that wait
+// behind it. A command_lifecycle message names each of them.
+func (p *Process) InterruptAll(ctx context.Context) error {
+	_, err := p.Control(ctx, "interrupt", map[string]any{"cancel_queued": true})
+	return err
+}

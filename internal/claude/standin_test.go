@@ -1,0 +1,97 @@
+//go:build unix
+
+package claude_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+)
+
+// What tests above this package rely on and TestTheStandInIsLikeTheRealCLI
+// does not see.
+func TestStandInResults(t *testing.T) {
+	cases := map[string]struct {
+		result *ct.Result
+		want   string // subtype, is_error, stop_reason, terminal_reason
+	}{
+		"success":    {nil, "success false end_turn completed"},
+		"max_tokens": {ct.StopReason("max_tokens"), "success false max_tokens completed"},
+		"refusal":    {ct.StopReason("refusal"), "success false refusal completed"},
+		"max turns":  {ct.MaxTurns(), "error_max_turns true tool_use max_turns"},
+		"execution":  {ct.ExecutionError("broken"), "error_during_execution true  "},
+		"API":        {ct.APIError(529, "server_error", "API Error: 529 Overloaded"), "success true stop_sequence api_error"},
+		"no login":   {ct.AuthError(), "success true stop_sequence api_error"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := run(t, ct.Script{Turns: []ct.Turn{{Result: c.result}}})
+			require.NoError(t, s.Prompt("hi"))
+			all := s.until(claude.TypeResult)
+			m := all[len(all)-1]
+			require.Equal(t, c.want, strings.Join([]string{m.Subtype, field(m, "is_error").String(), field(m, "stop_reason").String(), field(m, "terminal_reason").String()}, " "))
+			if c.result != nil && c.result.Error != "" {
+				synthetic := all[len(all)-2]
+				require.Equal(t, c.result.Error, field(synthetic, "error").String())
+				require.Equal(t, "<synthetic>", field(synthetic, "message.model").String())
+				require.Equal(t, c.result.Text, field(synthetic, "message.content.0.text").String())
+				require.Empty(t, deltas(all))
+			}
+		})
+	}
+}
+
+func TestStandInTurns(t *testing.T) {
+	s := run(t, ct.Script{Turns: []ct.Turn{
+		{Steps: []ct.Step{ct.Text("first")}, After: []ct.Step{ct.Text("by itself")}},
+		{Match: "magic", Steps: []ct.Step{ct.Text("matched")}},
+		{Steps: []ct.Step{ct.Message(ct.TodoWrite("toolu_1", "Do", "in_progress")), ct.Text("second")}},
+	}})
+	require.NoError(t, s.Prompt("a"))
+	all := s.until(claude.TypeResult)
+	require.Equal(t, "first", deltas(all))
+	require.False(t, field(all[len(all)-1], "origin").Exists())
+	all = s.until(claude.TypeResult)
+	require.Equal(t, "by itself", deltas(all))
+	require.Equal(t, "task-notification", field(all[len(all)-1], "origin.kind").String())
+	require.NoError(t, s.Prompt("some magic"))
+	require.Equal(t, "matched", deltas(s.until(claude.TypeResult)))
+	require.NoError(t, s.Prompt("b"))
+	all = s.until(claude.TypeResult)
+	require.Equal(t, "second", deltas(all))
+	require.Equal(t, []string{"toolu_1"}, toolResults(all))
+	require.NoError(t, s.Prompt("c"))
+	require.Equal(t, "(the script has no more turns)", deltas(s.until(claude.TypeResult)))
+}
+
+func TestStandInSessions(t *testing.T) {
+	s := run(t, turns(ct.Text("x")), func(o *claude.Options) { o.SessionID = "s1" })
+	_, err := s.Initialize(s.ctx)
+	require.NoError(t, err)
+	require.NoError(t, s.Close(s.ctx))
+	s.start(func(o *claude.Options) { o.Resume = "s1" })
+	_, err = s.Initialize(s.ctx)
+	require.ErrorContains(t, err, "No conversation found", "no prompt, no session")
+	s.start(func(o *claude.Options) { o.SessionID = "s1" })
+	require.NoError(t, s.Prompt("hi"))
+	s.until(claude.TypeResult)
+	s.start(func(o *claude.Options) { o.SessionID = "s1" })
+	_, err = s.Initialize(s.ctx)
+	require.ErrorContains(t, err, "already in use")
+}
+
+// A session without a prompt cannot be resumed: the same id starts it anew.
+func TestRealSessionWithoutAPrompt(t *testing.T) {
+	id := claude.NewSessionID()
+	r := startReal(t, func(o *claude.Options) { o.SessionID = id })
+	path := r.path
+	require.NoError(t, r.Close(r.ctx))
+	r.open(path, func(o *claude.Options) { o.Resume = id })
+	_, err := r.Initialize(r.ctx)
+	require.ErrorContains(t, err, "No conversation found")
+	r.restart(path, func(o *claude.Options) { o.SessionID = id })
+}

@@ -1,0 +1,234 @@
+package hub
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// Asking is a question that somebody asks.
+type Asking struct {
+	// Group is whose question it is; empty is the owner's own.
+	Group                            string
+	Conversation                     string
+	Kind, Title, Agent, Machine, Dir string
+	Detail                           string
+	// Device is whose credential asks. Asker names the process that asks, or is
+	// empty: nobody else may take back what it asks.
+	Device, Asker string
+	// Alone keeps from the device what others ask: it gets none of their answers,
+	// and the error is [ErrForeign] while one of theirs is open under the same id.
+	Alone    bool
+	Dialect  string
+	Document json.RawMessage
+	// Call is what is asked. Its ID may be empty.
+	Call convert.Call
+}
+
+// Ask keeps a question. The same question again is the record that there is: the
+// same id with the same questions until its result was consumed, and after that
+// for the process that consumed it, whose request is late; or the same
+// questions in the same conversation while they are open or their answer has
+// reached nobody. A process that asks under two ids has two questions, and leave
+// for one call is not leave for another.
+func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
+	r := &Record{
+		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
+		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
+		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call,
+	}
+	if r.Kind == "" {
+		r.Kind = "question"
+	}
+	if !utf8.ValidString(r.Group) || !utf8.ValidString(r.Conversation) || !utf8.ValidString(r.ID) {
+		return nil, fmt.Errorf("%w: expected UTF-8", ErrBadID)
+	}
+	r.Call.Session, r.Call.Input = "", nil
+	r.hash = r.fingerprint()
+	done, err := b.turn(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for caughtUp := !b.store.Shared(); ; {
+		found := b.match(r, a.Alone, caughtUp)
+		if found.foreign {
+			return nil, ErrForeign
+		}
+		if found.unsure {
+			if err := b.CatchUp(ctx); err != nil {
+				return nil, err
+			}
+			caughtUp = true
+			continue
+		}
+		if found.known != nil {
+			b.tellOf(found.known)
+			return found.known, nil
+		}
+		made := *r
+		if made.ID == "" {
+			made.ID = "q_" + rand.Text()[:16]
+		}
+		made.Call.ID = made.ID
+		made.key, made.Asked = keyOf(r.talk(), r.named(), found.generation), found.asked
+		if found.replaced != nil {
+			if err := b.fits(&made, nil, len(made.encode())); err != nil {
+				return nil, err // and the one that is open stays
+			}
+			end := &End{Outcome: convert.Failed.String(), Reason: "The agent asked something else under the same id"}
+			if _, err := b.settle(ctx, found.replaced, end); err != nil && !errors.Is(err, ErrSettled) {
+				return nil, err
+			}
+		}
+		switch written, err := b.write(ctx, &made, nil); {
+		case err == nil:
+			b.count.asked()
+			return written, nil
+		case !errors.Is(err, hubstore.ErrConflict):
+			return nil, err
+		}
+	}
+}
+
+// named is the name by which hubs agree on who is first to ask a call: its id, or
+// without one what it asks.
+func (r *Record) named() string {
+	if r.ID != "" {
+		return r.ID
+	}
+	return "\x00" + r.hash
+}
+
+// turn waits until nobody else asks the same in the same conversation at this hub:
+// what the first one asks is then known to the next, whatever its id.
+func (b *Board) turn(ctx context.Context, r *Record) (done func(), err error) {
+	same := sameAsking{r.talk(), r.hash}
+	for {
+		b.mu.Lock()
+		before := b.asking[same]
+		if before == nil {
+			mine := make(chan struct{})
+			b.asking[same] = mine
+			b.mu.Unlock()
+			return func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				delete(b.asking, same)
+				close(mine)
+			}, nil
+		}
+		b.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// sameAsking is the same for calls that ask the same in the same conversation.
+type sameAsking struct {
+	talk talk
+	hash string
+}
+
+// matched is what a conversation has for a call.
+type matched struct {
+	known    *Record // the same question
+	replaced *Record // open under the same id, with other questions
+	// generation is free under the call's name, and asked is when it is asked:
+	// after all others of the conversation, also when the clock was set back.
+	generation int
+	asked      time.Time
+	foreign    bool // another device waits under the same id
+	unsure     bool // another hub may know better, see [Board.mayDiffer]
+}
+
+// match finds the record that is the same question. Whoever asks is its asker
+// from then on, unless that is unsure.
+func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m.asked = time.Now().Round(0)
+	var same *Record
+	place := placeOf(r.talk(), r.named())
+	for _, o := range b.talks[r.talk()] { // the newest last
+		if !m.asked.After(o.Asked) {
+			m.asked = o.Asked.Add(1)
+		}
+		sameID := r.ID != "" && o.ID == r.ID
+		if sameID || r.ID == "" && strings.HasPrefix(o.key, place) {
+			m.generation = max(m.generation, o.generation()+1)
+		}
+		switch {
+		case alone && !o.Of(r.Device):
+			m.foreign = m.foreign || sameID && o.Open()
+		case !sameID:
+			if b.sameElsewhere(o, r) {
+				same = o
+			}
+		case o.hash == r.hash && o.had(r.Asker):
+			return matched{known: o}
+		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == "" && !o.End.Forgotten):
+			m.known = o
+		case o.Open():
+			m.replaced = o
+		}
+	}
+	if m.known == nil {
+		m.known = same
+	}
+	m.unsure = !caughtUp && b.mayDiffer(m.known, r)
+	if m.known != nil && !m.foreign && !m.unsure {
+		b.join(m.known, r)
+	}
+	return m
+}
+
+// mayDiffer reports whether another hub may know better that a record is the same
+// question as a call: that its outcome was used since, or, of a call without an id,
+// that it was asked already. Whoever waits under its own id comes again and again,
+// and is the one that would know. mu is held.
+func (b *Board) mayDiffer(known, r *Record) bool {
+	if known == nil {
+		return r.ID == ""
+	}
+	return !known.Open() || known.ID != r.ID || r.Asker != "" && r.Asker != b.asker(known)
+}
+
+// sameElsewhere reports whether a call asks what was asked under another id:
+// by a process that is gone, or with no id at all. mu is held.
+func (b *Board) sameElsewhere(o, r *Record) bool {
+	if o.hash != r.hash || !o.Open() && !o.unheard() || r.Kind == "permission" {
+		return false
+	}
+	return r.Asker == "" || r.Asker != b.asker(o)
+}
+
+// unheard reports whether a person has ended the question and no asker knows.
+func (r *Record) unheard() bool {
+	return r.End.By != "" && r.End.Delivered.IsZero() && r.End.Undelivered == ""
+}
+
+// Wait returns the record once it is settled, or as it is when ctx ends. The
+// asker counts as there meanwhile.
+func (b *Board) Wait(ctx context.Context, r *Record) *Record {
+	defer b.listen(r)()
+	for r.Open() && ctx.Err() == nil {
+		next, err := b.await(ctx, r.key, r.Revision+1)
+		if err != nil {
+			break
+		}
+		r = next
+	}
+	return r
+}

@@ -1,0 +1,83 @@
+package hub_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// A hub that is told late what others wrote denies nothing either: also not what
+// was asked before it looked and answered after that, of which the store has only
+// the answer. Here nobody tells hubs anything; they ask from time to time.
+func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
+	url := natsServer(t)
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	js, err := conn.JetStream()
+	require.NoError(t, err)
+	_, err = js.AddStream(&nats.StreamConfig{
+		Name: "KV_questions", Subjects: []string{"$KV.questions.>"}, MaxMsgsPerSubject: 1,
+		AllowDirect: true, AllowRollup: true, DenyDelete: true, MaxConsumers: 2,
+	})
+	require.NoError(t, err)
+	boards := []*hub.Board{boardAt(t, url, hub.Options{}), boardAt(t, url, hub.Options{})}
+	for taken := 0; taken < 2; { // both places
+		for name := range js.ConsumerNames("KV_questions") {
+			if !strings.HasPrefix(name, "other") {
+				_ = js.DeleteConsumer("KV_questions", name) // its owner may be first
+			}
+		}
+		if _, err := js.AddConsumer("KV_questions", &nats.ConsumerConfig{Durable: fmt.Sprint("other", taken)}); err == nil {
+			taken++
+		}
+	}
+	for i := range 8 {
+		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
+		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
+		_, err = boards[0].Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
+		require.NoError(t, err)
+		var both sync.WaitGroup
+		for by, b := range boards {
+			both.Go(func() {
+				_, err := b.Answer(t.Context(), ref, words, fmt.Sprint("hub ", by))
+				assert.NotErrorIs(t, err, hub.ErrNotFound)
+			})
+		}
+		both.Wait()
+	}
+}
+
+// What one hub has told, another one knows: the answer may come in there, and so
+// may what the agent says of it.
+func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
+	left, right := elsewhere(t, hub.Options{})
+	boards := []*hub.Board{left, right}
+	for i := range 200 {
+		one, two := boards[i%2], boards[(i+1)%2]
+		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
+		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
+		_, err := one.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
+		require.NoError(t, err)
+		_, err = two.Answer(t.Context(), ref, words, "me")
+		require.NoError(t, err)
+		_, err = one.Consumed(t.Context(), ref)
+		require.NoError(t, err)
+		done, err := two.ForgetBy(t.Context(), "me", everything)
+		require.NoError(t, err)
+		require.Equal(t, hub.Forgotten{Answers: 1}, done)
+		// The answer was consumed: the same again is another question.
+		_, err = two.Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
+		require.NoError(t, err)
+		_, err = one.TakeBack(t.Context(), ref, convert.Outcome{Status: convert.Cancelled}, "")
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,390 @@
+package hub
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// LeaseTime is how long an asker may be silent before it counts as gone.
+const LeaseTime = 30 * time.Second
+
+// Options of a board. The zero value works.
+type Options struct {
+	// Keep is how long settled questions are kept; 0 is 30 days.
+	Keep time.Duration
+	// Lease is how long an asker may be silent; 0 is [LeaseTime].
+	Lease time.Duration
+	// Logger gets what goes wrong; nil discards it.
+	Logger *slog.Logger
+}
+
+// Board is the questions in a store. Its methods may be called from any
+// goroutine.
+type Board struct {
+	store *hubstore.Store
+	opts  Options
+	log   *slog.Logger
+	own   context.Context // ends with the board
+	stop  context.CancelFunc
+	// unhear ends listening to other hubs; nil if there are none.
+	unhear func()
+	done   sync.WaitGroup
+	ended  chan struct{} // closed when the store is no longer watched
+	count  counter
+
+	mu      sync.Mutex
+	records map[string]*Record // by key
+	talks   map[talk][]*Record // in the order of asking
+	groups  map[string]bool    // that ever had a question
+	open    map[string]*Record // by key
+	sealed  map[string]bool    // keys of what a newer hub wrote, or nobody can read
+	last    uint64             // revision that was seen last
+	skipped uint64             // revision before which others were not seen
+	leases  map[string]*lease  // by key, of what is open or not consumed
+	// catching has the catch-up that has not begun, or nil, and whether there is one
+	// under way.
+	catching struct {
+		next    *catchUp
+		running bool
+	}
+	waiters map[string]chan struct{}
+	writing map[string]*writing          // by key
+	asking  map[sameAsking]chan struct{} // closed when it was asked
+	news    news
+}
+
+// writing is a value on its way to the store. When the store tells of it, it need
+// not be read again.
+type writing struct {
+	record *Record
+	value  []byte
+}
+
+// Open reads all records and follows the store from then on.
+func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err error) {
+	b := &Board{
+		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
+		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]bool{},
+		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{}, asking: map[sameAsking]chan struct{}{},
+	}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	if b.opts.Keep == 0 {
+		b.opts.Keep = 30 * 24 * time.Hour
+	}
+	if b.opts.Lease == 0 {
+		b.opts.Lease = LeaseTime
+	}
+	b.news.wake = make(chan struct{})
+	own, stop := context.WithCancel(context.WithoutCancel(ctx))
+	b.own, b.stop = own, stop
+	ready, failed := make(chan struct{}), make(chan error, 1)
+	b.done.Go(func() {
+		defer close(b.ended)
+		err := store.Watch(own, b.apply, func() { close(ready) })
+		if own.Err() == nil {
+			b.log.Error("the questions are no longer followed", "err", err)
+		}
+		failed <- err
+	})
+	select {
+	case <-ready:
+	case err := <-failed:
+		b.Close()
+		return nil, err
+	case <-ctx.Done():
+		b.Close()
+		return nil, ctx.Err()
+	}
+	if store.Shared() {
+		if b.unhear, err = store.Hear(b.told); err != nil {
+			b.Close()
+			return nil, err
+		}
+	}
+	b.done.Go(func() { b.tidy(own) })
+	return b, nil
+}
+
+// Close ends the board. The store stays open.
+func (b *Board) Close() {
+	if b.unhear != nil {
+		b.unhear()
+	}
+	b.mu.Lock() // from now on nothing begins
+	b.stop()
+	b.mu.Unlock()
+	b.done.Wait()
+}
+
+// Done is closed when the board no longer follows its store.
+func (b *Board) Done() <-chan struct{} { return b.ended }
+
+// apply takes a change of the store. It is called for one at a time, in order.
+func (b *Board) apply(e hubstore.Entry) {
+	r := b.read(e)
+	if r != nil {
+		r.known = time.Now()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.Revision != b.last+1 {
+		b.skipped = e.Revision
+	}
+	b.last = e.Revision
+	if old := b.records[e.Key]; old != nil {
+		b.drop(old)
+	}
+	delete(b.sealed, e.Key)
+	switch {
+	case r != nil:
+		b.put(r)
+		b.news.add(r)
+	case e.Value != nil:
+		b.sealed[e.Key] = true
+		fallthrough
+	default:
+		delete(b.leases, e.Key)
+	}
+	for _, key := range []string{e.Key, anyKey} {
+		if c := b.waiters[key]; c != nil {
+			delete(b.waiters, key)
+			close(c)
+		}
+	}
+}
+
+// read returns the record that is in a store, or nil if there is none.
+func (b *Board) read(e hubstore.Entry) *Record {
+	if e.Value == nil {
+		return nil
+	}
+	b.mu.Lock()
+	w, old := b.writing[e.Key], b.records[e.Key]
+	b.mu.Unlock()
+	if w != nil && bytes.Equal(w.value, e.Value) {
+		r := *w.record
+		r.Revision, r.Gone = e.Revision, false
+		return &r
+	}
+	r, err := decode(e.Key, e.Value, e.Revision)
+	switch {
+	case err != nil:
+		b.log.Error("a question cannot be read and is left alone", "err", err)
+		return nil
+	case old != nil:
+		r.hash = old.hash // what is asked under a key stays the same
+	default:
+		r.hash = r.fingerprint()
+	}
+	return r
+}
+
+func (b *Board) put(r *Record) {
+	b.records[r.key] = r
+	b.groups[r.Group] = true
+	talk := b.talks[r.talk()]
+	i, _ := slices.BinarySearchFunc(talk, r, byAsked)
+	b.talks[r.talk()] = slices.Insert(talk, i, r)
+	if r.Open() {
+		b.open[r.key] = r
+	}
+	if l := b.leases[r.key]; l != nil {
+		r.Gone = l.gone
+	} else if r.Open() {
+		b.leases[r.key] = &lease{until: time.Now().Add(b.opts.Lease)}
+	}
+}
+
+func (b *Board) drop(r *Record) {
+	delete(b.records, r.key)
+	delete(b.open, r.key)
+	talk := slices.DeleteFunc(b.talks[r.talk()], func(o *Record) bool { return o.key == r.key })
+	if len(talk) == 0 {
+		delete(b.talks, r.talk())
+	} else {
+		b.talks[r.talk()] = talk
+	}
+}
+
+func byAsked(a, b *Record) int {
+	return cmp.Or(a.Asked.Compare(b.Asked), strings.Compare(a.key, b.key))
+}
+
+// tidy drops what was settled long ago, and notices askers that are gone.
+func (b *Board) tidy(ctx context.Context) {
+	leases, old := time.NewTicker(min(b.opts.Lease/4, 2*time.Second)), time.NewTicker(min(b.opts.Keep, knownTime))
+	defer leases.Stop()
+	defer old.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-leases.C:
+			b.expire(now)
+			if b.store.Shared() {
+				b.tellAskers()
+			}
+		case now := <-old.C:
+			b.forget(ctx, now)
+		}
+	}
+}
+
+// knownTime is how long this board has to know an outcome before it drops it,
+// unless all are dropped earlier. The clock of another machine said when it was
+// settled: one that is behind must not cost an agent its answer.
+const knownTime = time.Hour
+
+func (b *Board) forget(ctx context.Context, now time.Time) {
+	before, known := now.Add(-b.opts.Keep), now.Add(-min(b.opts.Keep, knownTime))
+	b.mu.Lock()
+	var old []*Record
+	for _, r := range b.records {
+		if !r.Open() && r.End.At.Before(before) && !r.known.After(known) {
+			old = append(old, r)
+		}
+	}
+	b.mu.Unlock()
+	for _, r := range old {
+		if err := b.store.Delete(ctx, r.key, r.Revision); err != nil && !errors.Is(err, hubstore.ErrConflict) {
+			b.log.Warn("an old question could not be removed", "err", err)
+			return
+		}
+	}
+}
+
+// writeTime bounds a write: an embedded store needs less than a millisecond, a
+// cluster that elects a leader some seconds.
+const writeTime = 20 * time.Second
+
+// write replaces old, or creates the record if old is nil, and waits until the
+// board has seen it. A caller that hangs up does not leave it half done.
+func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	w := &writing{r, r.encode()}
+	if err := b.fits(r, old, len(w.value)); err != nil {
+		return nil, err
+	}
+	b.writes(r.key, w, true)
+	defer b.writes(r.key, w, false)
+	var revision uint64
+	var err error
+	if old == nil {
+		revision, err = b.store.Create(ctx, r.key, w.value)
+	} else {
+		revision, err = b.store.Update(ctx, r.key, w.value, old.Revision)
+	}
+	switch {
+	case errors.Is(err, hubstore.ErrConflict):
+		known := uint64(0)
+		if old != nil {
+			known = old.Revision
+		}
+		if _, waited := b.await(ctx, r.key, known+1); waited != nil { // who was first is about to be seen
+			return nil, waited
+		}
+		return nil, err
+	case err != nil:
+		b.count.failed()
+		return nil, err
+	}
+	return b.written(ctx, r, revision)
+}
+
+const (
+	// answerRoom is what a question leaves for its answer: one that nobody could
+	// answer is not taken.
+	answerRoom = 128 << 10
+	// receiptRoom is what an answer leaves for its receipts.
+	receiptRoom = 32 << 10
+)
+
+// fits returns a [SizeError] for a question or an answer that the store cannot
+// take, with what comes later.
+func (b *Board) fits(r, old *Record, size int) error {
+	limit := b.store.Limit()
+	var what string
+	switch {
+	case r.Open():
+		what, limit = "question", limit-min(answerRoom, limit/4)
+	case old.Open():
+		what, limit = "answer", limit-min(receiptRoom, limit/8)
+	}
+	if what == "" || size <= limit {
+		return nil
+	}
+	return &SizeError{What: what, Limit: limit, Got: size}
+}
+
+// written returns a record as it was written, once the board has seen it. What
+// others have made of it by then is not what the writer did.
+func (b *Board) written(ctx context.Context, r *Record, revision uint64) (*Record, error) {
+	seen, err := b.await(ctx, r.key, revision)
+	if err != nil || seen.Revision == revision {
+		return seen, err
+	}
+	own := *r
+	own.Revision = revision
+	return &own, nil
+}
+
+// writes notes that a value is on its way, or no longer. Of two for one key, the
+// store takes one, and the other is read when it comes.
+func (b *Board) writes(key string, w *writing, begins bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if begins {
+		b.writing[key] = w
+	} else if b.writing[key] == w {
+		delete(b.writing, key)
+	}
+}
+
+// await waits until the board has seen a write of a record.
+func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record, error) {
+	for {
+		b.mu.Lock()
+		r := b.records[key]
+		if r != nil && r.Revision >= revision {
+			b.mu.Unlock()
+			return r, nil
+		}
+		sealed, changed := b.sealed[key], b.changed(key)
+		b.mu.Unlock()
+		if sealed {
+			return nil, errSealed
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-b.ended:
+			return nil, errClosing
+		}
+	}
+}
+
+// errSealed means that another hub may do what this one cannot.
+var errSealed = errors.New("the question is kept in a way that this hub cannot read")
+
+// changed is closed with the next change of a record. mu is held.
+func (b *Board) changed(key string) <-chan struct{} {
+	c := b.waiters[key]
+	if c == nil {
+		c = make(chan struct{})
+		b.waiters[key] = c
+	}
+	return c
+}

@@ -1,0 +1,290 @@
+package hub_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
+}
+
+// open opens a board over a folder.
+func open(t *testing.T, dir string, o hub.Options) *hub.Board {
+	t.Helper()
+	b, _ := openWithStore(t, dir, o)
+	return b
+}
+
+// openWithStore is open, and what the board keeps its questions in.
+func openWithStore(t *testing.T, dir string, o hub.Options) (*hub.Board, *hubstore.Store) {
+	t.Helper()
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
+	require.NoError(t, err)
+	b, err := hub.Open(t.Context(), store, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Close(); store.Close() })
+	return b, store
+}
+
+func asking(conversation, id, text string) hub.Asking {
+	return hub.Asking{Conversation: conversation, Agent: "a", Call: convert.Call{ID: id, Questions: []convert.Question{
+		{Text: text, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}}
+}
+
+func ask(t *testing.T, b *hub.Board, conversation, id, text string) *hub.Record {
+	t.Helper()
+	r, err := b.Ask(t.Context(), asking(conversation, id, text))
+	require.NoError(t, err)
+	return r
+}
+
+func says(labels ...string) func(*hub.Record) ([]convert.Answer, error) {
+	return func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Selected: labels}}, nil }
+}
+
+func ref(r *hub.Record) hub.Ref { return hub.Ref{Conversation: r.Conversation, ID: r.ID} }
+
+func answer(t *testing.T, b *hub.Board, r *hub.Record, label, by string) *hub.Record {
+	t.Helper()
+	r, err := b.Answer(t.Context(), ref(r), says(label), by)
+	require.NoError(t, err)
+	return r
+}
+
+// The same call again is the same question.
+func TestSameQuestion(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	first := ask(t, b, "c", "id1", "Go?")
+	require.Equal(t, first, ask(t, b, "c", "id1", "Go?"), "the same id")
+	require.Equal(t, first, ask(t, b, "c", "", "Go?"), "the same questions, while they are open")
+	require.Equal(t, first, ask(t, b, "c", "id2", "Go?"), "also under another id")
+	require.NotEqual(t, first.ID, ask(t, b, "c", "id3", "Stop?").ID, "other questions")
+	other := ask(t, b, "d", "id1", "Go?")
+	require.Equal(t, "d", other.Conversation)
+	require.NotEqual(t, first.Revision, other.Revision, "in another conversation it is another one")
+	_, total := b.Waiting(10)
+	require.Equal(t, 3, total)
+
+	// An answer that nobody has heard is there for whoever asks again.
+	answer(t, b, first, "Yes", "phone")
+	again := ask(t, b, "c", "id9", "Go?")
+	require.False(t, again.Open())
+	require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
+	_, err := b.Consumed(t.Context(), ref(first))
+	require.NoError(t, err)
+	require.True(t, ask(t, b, "c", "id9", "Go?").Open(), "once it was used it is asked anew")
+	require.True(t, ask(t, b, "c", "id1", "Go?").Open(), "also under the same id")
+}
+
+// An id that comes with other questions ends what was open under it.
+func TestOtherQuestionUnderTheSameID(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	old := ask(t, b, "c", "id", "Go?")
+	next := ask(t, b, "c", "id", "Stop?")
+	require.True(t, next.Open())
+	_, err := b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "id", Revision: old.Revision}, says("Yes"), "phone")
+	require.ErrorIs(t, err, hub.ErrRevision, "what was seen is not what would be answered")
+	list, total := b.Waiting(10)
+	require.Equal(t, 1, total)
+	require.Equal(t, "Stop?", list[0].Call.Questions[0].Text)
+	require.Equal(t, "failed", b.Settled("Go?", 10)[0].End.Outcome)
+}
+
+func TestFirstAnswerStands(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	r := ask(t, b, "c", "id", "Go?")
+	_, err := b.Answer(t.Context(), ref(r), says("Maybe"), "phone")
+	require.ErrorIs(t, err, convert.ErrBadAnswer)
+	answer(t, b, r, "Yes", "phone")
+	answer(t, b, r, "Yes", "phone") // the same again, by the same
+	for label, by := range map[string]string{"Yes": "laptop", "No": "phone"} {
+		_, err := b.Answer(t.Context(), ref(r), says(label), by)
+		var settled *hub.SettledError
+		require.ErrorAs(t, err, &settled)
+		require.Equal(t, "phone", settled.By)
+	}
+	_, err = b.Cancel(t.Context(), ref(r), "phone")
+	require.ErrorIs(t, err, hub.ErrSettled)
+	for _, unknown := range []hub.Ref{{Conversation: "x"}, {Conversation: "c", ID: "i"}, {Conversation: "c", ID: "id2"}} {
+		_, err := b.Cancel(t.Context(), unknown, "phone")
+		require.ErrorIs(t, err, hub.ErrNotFound, "an id is matched whole")
+	}
+}
+
+func TestManyAnswerAtOnce(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	r := ask(t, b, "c", "id", "Go?")
+	won := make(chan string, 20)
+	done := make(chan struct{})
+	for i := range 20 {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			by := fmt.Sprint("device", i)
+			if _, err := b.Answer(context.Background(), ref(r), says("Yes"), by); err == nil {
+				won <- by
+			}
+		}()
+	}
+	for range 20 {
+		<-done
+	}
+	require.Len(t, won, 1)
+	now, err := b.Find("c", "id")
+	require.NoError(t, err)
+	require.Equal(t, <-won, now.End.By)
+}
+
+func TestReceipts(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	r := answer(t, b, ask(t, b, "c", "id", "Go?"), "Yes", "phone")
+	require.Equal(t, "accepted", r.End.Receipt())
+	for _, step := range []struct {
+		do   func(context.Context, hub.Ref) (*hub.Record, error)
+		want string
+	}{{b.Delivered, "delivered"}, {b.Consumed, "consumed"}, {b.Delivered, "consumed"}} {
+		now, err := step.do(t.Context(), ref(r))
+		require.NoError(t, err)
+		require.Equal(t, step.want, now.End.Receipt())
+	}
+	now, err := b.Refuse(t.Context(), ref(r), "too late")
+	require.NoError(t, err)
+	require.Equal(t, "consumed", now.End.Receipt(), "what was used cannot be refused")
+
+	// An asker that has an outcome from elsewhere.
+	r = ask(t, b, "d", "id", "Go?")
+	now, err = b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"No"}}}}, "editor")
+	require.NoError(t, err)
+	require.Equal(t, "consumed", now.End.Receipt())
+	require.Equal(t, "editor", now.End.By)
+	r = answer(t, b, ask(t, b, "e", "id", "Go?"), "Yes", "phone")
+	_, err = b.TakeBack(t.Context(), ref(r), convert.Outcome{Status: convert.Cancelled}, "editor")
+	require.ErrorIs(t, err, hub.ErrSettled)
+	now, err = b.Find("e", "id")
+	require.NoError(t, err)
+	require.Equal(t, "undeliverable", now.End.Receipt())
+	require.Equal(t, "Yes", now.End.Answers[0].Selected[0], "the answer is kept, and is not delivered")
+	require.True(t, ask(t, b, "e", "id", "Go?").Open())
+}
+
+func TestAskerIsGoneAndComesBack(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{Lease: 40 * time.Millisecond})
+	reader := b.Read(0)
+	reader.Next()
+	r := ask(t, b, "c", "id", "Go?")
+	await := func(gone bool) {
+		t.Helper()
+		for {
+			changes, more := reader.Next()
+			for _, c := range changes {
+				if c.Gone == gone {
+					return
+				}
+			}
+			<-more
+		}
+	}
+	await(false)
+	await(true)
+	answerable, err := b.Find("c", "id")
+	require.NoError(t, err)
+	require.True(t, answerable.Open())
+	ctx, cancel := context.WithCancel(t.Context())
+	waited := make(chan *hub.Record)
+	go func() { waited <- b.Wait(ctx, r) }()
+	await(false)
+	answer(t, b, r, "Yes", "phone")
+	require.Equal(t, "Yes", (<-waited).End.Answers[0].Selected[0])
+	cancel()
+}
+
+// All that was written is there again, and what is old goes.
+func TestRestartAndKeep(t *testing.T) {
+	dir := t.TempDir()
+	during := func(o hub.Options, do func(b *hub.Board)) {
+		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
+		require.NoError(t, err)
+		defer store.Close()
+		b, err := hub.Open(t.Context(), store, o)
+		require.NoError(t, err)
+		defer b.Close()
+		do(b)
+	}
+	during(hub.Options{}, func(b *hub.Board) {
+		ask(t, b, "c", "open", "Go?")
+		answer(t, b, ask(t, b, "c", "answered", "Stop?"), "No", "phone")
+	})
+	during(hub.Options{}, func(b *hub.Board) {
+		r, err := b.Find("c", "open")
+		require.NoError(t, err)
+		require.True(t, r.Open())
+		require.Equal(t, "No", b.Settled("stop no phone", 10)[0].End.Answers[0].Selected[0])
+		require.Empty(t, b.Settled("stop yes", 10))
+	})
+	during(hub.Options{Keep: 30 * time.Millisecond}, func(b *hub.Board) {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for len(b.Settled("", 10)) > 0 {
+			<-tick.C
+		}
+		_, total := b.Waiting(10)
+		require.Equal(t, 1, total, "what is open stays, however old")
+	})
+}
+
+// An outcome that came from a machine whose clock is far behind is not old because
+// of that: its agent may not have it yet.
+func TestKeepWithAWrongClock(t *testing.T) {
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	b, err := hub.Open(t.Context(), store, hub.Options{Keep: 24 * time.Hour})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	settled := answer(t, b, ask(t, b, "c", "q", "Go?"), "Yes", "phone")
+	e, err := store.Get(t.Context(), settled.Key())
+	require.NoError(t, err)
+	var all map[string]any
+	require.NoError(t, json.Unmarshal(e.Value, &all))
+	all["end"].(map[string]any)["at"] = time.Now().AddDate(0, 0, -2)
+	value, err := json.Marshal(all)
+	require.NoError(t, err)
+	_, err = store.Update(t.Context(), e.Key, value, e.Revision)
+	require.NoError(t, err)
+	is := func() *hub.Record { r, _ := b.FindKey(t.Context(), e.Key); return r }
+	require.Eventually(t, func() bool { return time.Since(is().End.At) > 24*time.Hour }, time.Minute, time.Millisecond)
+	b.Tidy(time.Now())
+	require.NoError(t, b.CatchUp(t.Context()))
+	_, err = store.Get(t.Context(), e.Key)
+	require.NoError(t, err, "it was just settled")
+	b.Tidy(time.Now().Add(2 * time.Hour))
+	_, err = store.Get(t.Context(), e.Key)
+	require.ErrorIs(t, err, hubstore.ErrNotFound)
+}
+
+// A reader that comes late gets what waits; one that was away what has changed.
+func TestReaders(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	one := ask(t, b, "c", "id1", "Go?")
+	two := ask(t, b, "c", "id2", "Stop?")
+	changes, _ := b.Read(0).Next()
+	require.Equal(t, []*hub.Record{one, two}, changes)
+	settled := answer(t, b, one, "Yes", "phone")
+	changes, _ = b.Read(two.Revision).Next()
+	require.Equal(t, []*hub.Record{settled}, changes)
+	changes, _ = b.Read(settled.Revision + 1000).Next()
+	require.Equal(t, []*hub.Record{two}, changes, "a revision of another store")
+}

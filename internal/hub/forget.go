@@ -1,0 +1,90 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// Forgotten says what became of one person's answers.
+type Forgotten struct {
+	// Answers counts those without words now, and Left those that their asker
+	// has not had yet: they stay whole until then.
+	Answers int `json:"forgotten"`
+	Left    int `json:"left"`
+}
+
+// ForgetBy removes what a person said from the records that sees shows: answers,
+// notes and the name. That the question was settled, how and when stays. What is
+// open or on its way to its asker is not touched.
+//
+// No client of the store can read what was removed, earlier values included. In
+// the server's files its bytes may stay until JetStream writes them anew, as after
+// every change; logs and the counts of a running hub keep the name.
+func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool) (done Forgotten, err error) {
+	if by == "" {
+		return done, nil
+	}
+	if err := b.CatchUp(ctx); err != nil {
+		return done, err
+	}
+	b.mu.Lock()
+	var keys []string
+	for key, r := range b.records {
+		if r.names(by) && sees(r) {
+			keys = append(keys, key)
+		}
+	}
+	b.mu.Unlock()
+	for _, key := range keys {
+		forgotten, left, err := b.forgetOne(ctx, key, by)
+		if err != nil {
+			return done, err
+		}
+		if forgotten {
+			done.Answers++
+		}
+		if left {
+			done.Left++
+		}
+	}
+	return done, nil
+}
+
+// names reports whether a settled record says what somebody did.
+func (r *Record) names(by string) bool {
+	return !r.Open() && (r.End.By == by || strings.HasSuffix(r.End.Undelivered, refusedBy(by)))
+}
+
+// refusedBy is how a refusal ends that says who was first, an asker's own too.
+func refusedBy(who string) string { return " by " + who }
+
+func (b *Board) forgetOne(ctx context.Context, key, by string) (forgotten, left bool, err error) {
+	for {
+		b.mu.Lock()
+		r := b.records[key]
+		b.mu.Unlock()
+		if r == nil || !r.names(by) { // others were at it meanwhile
+			return forgotten, false, nil
+		}
+		if r.End.Receipt() == "accepted" {
+			return false, true, nil
+		}
+		next, end := *r, *r.End
+		end.Undelivered = strings.TrimSuffix(strings.TrimSuffix(end.Undelivered, refusedBy(by)), ",")
+		if end.By == by {
+			end.Answers, end.Reason, end.By, end.Forgotten = nil, "", "", true
+			end.rest = nil // what a newer hub noted may be words, too
+			next.Version = max(next.Version, forgottenVersion)
+		}
+		next.End = &end
+		switch _, err := b.write(ctx, &next, r); {
+		case err == nil:
+			return end.Forgotten, false, b.store.Trim(ctx, key)
+		case !errors.Is(err, hubstore.ErrConflict):
+			return false, false, err
+		}
+	}
+}

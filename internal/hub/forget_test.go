@@ -1,0 +1,175 @@
+package hub_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+func everything(*hub.Record) bool { return true }
+
+// own is an answer in somebody's words, with a note.
+func own(*hub.Record) ([]convert.Answer, error) {
+	return []convert.Answer{{Text: "the purple one", Note: "my aunt says so"}}, nil
+}
+
+func TestForgetBy(t *testing.T) {
+	dir := t.TempDir()
+	b, store := openWithStore(t, dir, hub.Options{})
+	settle := func(id, by string) *hub.Record {
+		r, err := b.Answer(t.Context(), ref(ask(t, b, "c", id, "Which "+id+"?")), own, by)
+		require.NoError(t, err)
+		return r
+	}
+	consumed, delivered, waits, others := settle("consumed", "anna"), settle("delivered", "anna"), settle("waits", "anna"), settle("others", "bert")
+	for _, r := range []*hub.Record{consumed, others} {
+		_, err := b.Consumed(t.Context(), r.Ref())
+		require.NoError(t, err)
+	}
+	_, err := b.Delivered(t.Context(), delivered.Ref())
+	require.NoError(t, err)
+	// An editor's user was first; the answer of the hub can never be delivered.
+	late := settle("late", "bert")
+	_, err = b.TakeBack(t.Context(), late.Ref(), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "x"}}}, "anna")
+	require.ErrorIs(t, err, hub.ErrSettled)
+	refused := settle("refused", "bert") // by the asker's process, in its words
+	_, err = b.Refuse(t.Context(), refused.Ref(), "it was answered before by anna")
+	require.NoError(t, err)
+	still := ask(t, b, "c", "open", "Which open?")
+
+	done, err := b.ForgetBy(t.Context(), "anna", everything)
+	require.NoError(t, err)
+	require.Equal(t, hub.Forgotten{Answers: 2, Left: 1}, done)
+	check := func(b *hub.Board) {
+		for _, r := range []*hub.Record{consumed, delivered} {
+			now, err := b.Find("c", r.ID)
+			require.NoError(t, err)
+			require.Equal(t, "answered", now.End.Outcome, "it was settled")
+			require.True(t, now.End.At.Equal(r.End.At))
+			require.True(t, now.End.Forgotten)
+			require.Empty(t, now.End.Answers)
+			require.Empty(t, now.End.By)
+			require.Equal(t, convert.Failed, now.End.Result().Status, "nothing is told as the person's answer")
+		}
+		for _, id := range []string{"late", "refused"} {
+			now, err := b.Find("c", id)
+			require.NoError(t, err)
+			require.Equal(t, "bert", now.End.By)
+			require.NotContains(t, now.End.Undelivered, "anna")
+		}
+		now, err := b.Find("c", "open")
+		require.NoError(t, err)
+		require.Equal(t, still.Revision, now.Revision)
+		for _, r := range []*hub.Record{waits, others} {
+			now, err := b.Find("c", r.ID)
+			require.NoError(t, err)
+			require.Equal(t, "the purple one", now.End.Answers[0].Text, r.ID)
+			require.Equal(t, r.End.By, now.End.By)
+		}
+		list, _ := b.Search(hub.Search{Text: "purple anna"})
+		require.Len(t, list, 1, "only what waits for its agent")
+	}
+	check(b)
+	b.Close()
+	store.Close()
+	b = open(t, dir, hub.Options{})
+	check(b)
+	// Who asks again for what was forgotten is asked anew; what waits gets there.
+	require.True(t, ask(t, b, "c", "delivered", "Which delivered?").Open())
+	again := ask(t, b, "c", "waits", "Which waits?")
+	require.Equal(t, "the purple one", again.End.Answers[0].Text)
+	_, err = b.Consumed(t.Context(), again.Ref())
+	require.NoError(t, err)
+	done, err = b.ForgetBy(t.Context(), "anna", everything)
+	require.NoError(t, err)
+	require.Equal(t, hub.Forgotten{Answers: 1}, done)
+	done, err = b.ForgetBy(t.Context(), "anna", everything)
+	require.NoError(t, err)
+	require.Zero(t, done)
+}
+
+// Hubs that share a bucket which keeps earlier values, as an operator made it:
+// after forgetting, none of them has a word of it, and nor has the bucket.
+func TestForgetByWithSeveralHubs(t *testing.T) {
+	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	require.NoError(t, err)
+	n.Start()
+	defer func() { n.Shutdown(); n.WaitForShutdown() }()
+	require.True(t, n.ReadyForConnections(time.Minute))
+	operator, err := nats.Connect(n.ClientURL())
+	require.NoError(t, err)
+	defer operator.Close()
+	js, err := natsjs.New(operator)
+	require.NoError(t, err)
+	_, err = js.CreateKeyValue(t.Context(), natsjs.KeyValueConfig{Bucket: "questions", History: 5})
+	require.NoError(t, err)
+	boards := make([]*hub.Board, 2)
+	for i := range boards {
+		store, err := hubstore.Open(t.Context(), hubstore.Options{URL: n.ClientURL()})
+		require.NoError(t, err)
+		defer store.Close()
+		boards[i], err = hub.Open(t.Context(), store, hub.Options{})
+		require.NoError(t, err)
+		defer boards[i].Close()
+	}
+	const many = 20
+	for i := range many {
+		r, err := boards[0].Answer(t.Context(), ref(ask(t, boards[0], "c", fmt.Sprint("q", i), "Go?"+fmt.Sprint(i))), own, "anna")
+		require.NoError(t, err)
+		_, err = boards[0].Delivered(t.Context(), r.Ref())
+		require.NoError(t, err)
+	}
+	last, err := boards[0].Find("c", fmt.Sprint("q", many-1))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		r, err := boards[1].Find("c", last.ID)
+		return err == nil && r.Revision == last.Revision
+	}, patience, time.Millisecond)
+	// Both forget, while the agent notes that it has used the answers.
+	var all sync.WaitGroup
+	for _, b := range boards {
+		all.Go(func() {
+			done, err := b.ForgetBy(t.Context(), "anna", everything)
+			require.NoError(t, err)
+			require.Zero(t, done.Left)
+		})
+		all.Go(func() {
+			for i := range many {
+				_, err := b.Consumed(t.Context(), hub.Ref{Conversation: "c", ID: fmt.Sprint("q", i)})
+				require.NoError(t, err)
+			}
+		})
+	}
+	all.Wait()
+	for _, b := range boards {
+		require.Eventually(t, func() bool {
+			list, _ := b.Search(hub.Search{})
+			for _, r := range list {
+				if !r.End.Forgotten || r.End.Receipt() != "consumed" || r.End.By != "" || len(r.End.Answers) > 0 {
+					return false
+				}
+			}
+			return len(list) == many
+		}, patience, time.Millisecond)
+	}
+	stream, err := js.Stream(t.Context(), "KV_questions")
+	require.NoError(t, err)
+	info, err := stream.Info(t.Context())
+	require.NoError(t, err)
+	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
+		if m, err := stream.GetMsg(t.Context(), seq); err == nil {
+			require.NotContains(t, string(m.Data), "purple")
+			require.NotContains(t, string(m.Data), "anna")
+		}
+	}
+}

@@ -1,0 +1,499 @@
+package hublink_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
+const token = "the-owner's-token-of-the-tests"
+
+// hubs is an address behind which there is a hub, or none.
+type hubs struct {
+	t       *testing.T
+	url     *url.URL
+	current atomic.Pointer[oneHub]
+}
+
+type oneHub struct {
+	board  *hub.Board
+	access *web.Access
+	server *web.Server
+	close  func()
+}
+
+func newHubs(t *testing.T) *hubs {
+	h := &hubs{t: t}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if one := h.current.Load(); one != nil {
+			one.server.ServeHTTP(w, r)
+			return
+		}
+		panic(http.ErrAbortHandler) // nobody there
+	}))
+	t.Cleanup(s.Close)
+	t.Cleanup(h.stop)
+	h.url, _ = url.Parse(s.URL)
+	return h
+}
+
+func (h *hubs) start(dir string) *hub.Board { return h.startAt(hubstore.Options{Dir: dir}) }
+
+func (h *hubs) startAt(kept hubstore.Options) *hub.Board {
+	store, err := hubstore.Open(h.t.Context(), kept)
+	require.NoError(h.t, err)
+	board, err := hub.Open(h.t.Context(), store, hub.Options{})
+	require.NoError(h.t, err)
+	access, err := web.OpenAccess(filepath.Join(h.t.TempDir(), "access"), token)
+	require.NoError(h.t, err)
+	server := web.New(board, access, web.Options{})
+	h.current.Store(&oneHub{board, access, server, func() { server.Close(); board.Close(); store.Close() }})
+	return board
+}
+
+func (h *hubs) stop() {
+	if one := h.current.Swap(nil); one != nil {
+		one.close()
+	}
+}
+
+func (h *hubs) link(d *desk.Desk, log io.Writer, token string) *hublink.Link {
+	l := hublink.Start(d, hublink.Options{
+		URL: h.url, Token: func() (string, error) { return token, nil }, Agent: "tester",
+		Logger: slog.New(slog.NewTextHandler(log, nil)), Wait: 2 * time.Second,
+	})
+	h.t.Cleanup(l.Close)
+	return l
+}
+
+// logs counts what was warned about.
+type logs struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logs) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logs) count(s string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), s)
+}
+
+const session = "0199a1b2-0000-7000-8000-00000000abcd"
+
+func ask(t *testing.T, d *desk.Desk, id string) *desk.Ticket {
+	t.Helper()
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Dir: "/src", Call: convert.Call{
+		Session: session, ID: id,
+		Questions: []convert.Question{{Text: "Which database?", Header: "DB", Options: []convert.Option{{Label: "PostgreSQL"}, {Label: "SQLite"}}}},
+	}})
+	require.NoError(t, err)
+	t.Cleanup(ticket.Leave)
+	require.NoError(t, ticket.Turn())
+	return ticket
+}
+
+// await waits for a record of the board.
+func await(t *testing.T, b *hub.Board, what func(*hub.Record) bool) *hub.Record {
+	t.Helper()
+	reader := b.Read(1)
+	timeout := time.After(patience)
+	for {
+		changes, more := reader.Next()
+		for _, r := range changes {
+			if what(r) {
+				return r
+			}
+		}
+		for _, r := range append(b.Settled("", 10), first(b)...) {
+			if what(r) {
+				return r
+			}
+		}
+		select {
+		case <-more:
+		case <-timeout:
+			t.Fatal("it did not come")
+		}
+	}
+}
+
+func first(b *hub.Board) []*hub.Record { list, _ := b.Waiting(10); return list }
+
+func isOpen(r *hub.Record) bool { return r.Open() }
+
+func answer(b *hub.Board, r *hub.Record, label, by string) error {
+	_, err := b.Answer(context.Background(), hub.Ref{Conversation: r.Conversation, ID: r.ID, Revision: r.Revision},
+		func(*hub.Record) ([]convert.Answer, error) {
+			return []convert.Answer{{Selected: []string{label}}}, nil
+		}, by)
+	return err
+}
+
+func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	require.Equal(t, session, r.Conversation)
+	require.Equal(t, "toolu_abc", r.ID)
+	require.Equal(t, "tester", r.Agent)
+	require.Equal(t, "/src", r.Dir)
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	<-ticket.Context().Done()
+	require.ErrorIs(t, context.Cause(ticket.Context()), desk.ErrSettled)
+	o, first := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}, "editor")
+	require.False(t, first)
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
+	ticket.Leave()
+	// The agent goes on: it has used the answer.
+	ask(t, d, "toolu_def")
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
+}
+
+func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	_, err := board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation, ID: r.ID}, "phone")
+	require.NoError(t, err)
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	require.Equal(t, convert.Cancelled, o.Status)
+}
+
+func TestTheEditorsAnswerTakesTheHubsQuestionBack(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	open := await(t, board, isOpen)
+	ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	r := await(t, board, func(r *hub.Record) bool { return !r.Open() })
+	require.Equal(t, "editor", r.End.By)
+	require.Equal(t, "SQLite", r.End.Answers[0].Selected[0])
+	var late *hub.SettledError
+	require.True(t, errors.As(answer(board, open, "PostgreSQL", "phone"), &late))
+	require.Equal(t, "editor", late.By)
+}
+
+func TestAnAnswerThatCameTooLateIsUndeliverable(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	dir := t.TempDir()
+	board := h.start(dir)
+	l := h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	one := h.current.Swap(nil) // the link is cut
+	one.server.Close()
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}, "editor")
+	one.board.Close()
+	one.close()
+	board = h.start(dir)
+	r = await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "undeliverable" })
+	require.Contains(t, r.End.Undelivered, "editor")
+	l.Close()
+}
+
+func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	h.link(d, out, token)
+	first := ask(t, d, "toolu_1")
+	require.Eventually(t, func() bool { return out.count("cannot be used") == 1 }, patience, time.Millisecond)
+	begin := time.Now()
+	first.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	first.Leave()
+	second := ask(t, d, "toolu_2")
+	require.Less(t, time.Since(begin), patience, "the editor does not wait")
+
+	dir := t.TempDir()
+	board := h.start(dir)
+	await(t, board, isOpen)
+	require.Eventually(t, func() bool { return out.count("works again") == 1 }, patience, time.Millisecond)
+	require.Equal(t, 1, out.count("cannot be used"))
+
+	// Reinstalled, with an empty disk: the question is there again.
+	h.stop()
+	board = h.start(t.TempDir())
+	r := await(t, board, isOpen)
+	require.NoError(t, answer(board, r, "PostgreSQL", "phone"))
+	<-second.Context().Done()
+	o, _ := second.Settle(convert.Outcome{}, "")
+	require.Equal(t, "PostgreSQL", o.Answers[0].Selected[0])
+}
+
+// askIn asks in another session.
+func askIn(t *testing.T, d *desk.Desk, session, id string) {
+	t.Helper()
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: id, Questions: []convert.Question{{Text: "Q?"}}}})
+	require.NoError(t, err)
+	t.Cleanup(ticket.Leave)
+}
+
+func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	l := h.link(d, out, "wrong")
+	ask(t, d, "toolu_1")
+	askIn(t, d, "other", "toolu_2")
+	require.Eventually(t, func() bool { return out.count("401") > 0 }, patience, time.Millisecond)
+	require.NoError(t, d.Answer(desk.Ref{Session: "other", ID: "toolu_2"}, []convert.Answer{{Text: "x"}}, "editor"))
+	l.Close()
+	require.Equal(t, 1, out.count("level=WARN"))
+	require.NotContains(t, out.b.String(), "wrong")
+	require.Empty(t, first(board))
+}
+
+// A credential that may not ask is told as that, once, and not as a hub that is
+// down. The editor goes on.
+func TestACredentialThatMayNotAsk(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	phone, err := h.current.Load().access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	l := h.link(d, out, phone)
+	ticket := ask(t, d, "toolu_1")
+	askIn(t, d, "other", "toolu_2")
+	require.Eventually(t, func() bool { return out.count("may not ask") > 0 }, patience, time.Millisecond)
+	o, here := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	require.True(t, here)
+	require.Equal(t, convert.Answered, o.Status)
+	l.Close()
+	require.Equal(t, 1, out.count("level=WARN"), out.b.String())
+	require.Contains(t, out.b.String(), "may not do this: it can answer")
+	require.Zero(t, out.count("cannot be used"))
+	require.Empty(t, first(board))
+}
+
+// What another device asks under the same name is about that question alone.
+func TestAQuestionOfAnotherDevice(t *testing.T) {
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	bot, err := h.current.Load().access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	_, err = board.Ask(t.Context(), hub.Asking{Conversation: session, Device: "other", Dialect: hublink.Dialect, Call: convert.Call{ID: "toolu_1a", Questions: []convert.Question{{Text: "Theirs?"}}}})
+	require.NoError(t, err)
+	l := h.link(d, out, bot)
+	ask(t, d, "toolu_1a")
+	require.Eventually(t, func() bool { return out.count("does not take") == 1 }, patience, time.Millisecond)
+	askIn(t, d, "conversation-of-mine", "toolu_2b")
+	await(t, board, func(r *hub.Record) bool { return r.Conversation == "conversation-of-mine" })
+	l.Close()
+	require.Equal(t, 1, out.count("level=WARN"), out.b.String())
+}
+
+// A session that is closed leaves its question at the hub. When the agent asks it
+// again, whatever id it has then, it is the same question.
+func TestAClosedSessionFindsItsAnswer(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_01AbCdEf")
+	r := await(t, board, isOpen)
+	ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
+	ticket.Leave()
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+
+	again := ask(t, d, "toolu_02GhIjKl")
+	<-again.Context().Done()
+	o, _ := again.Settle(convert.Outcome{}, "")
+	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+	again.Leave()
+
+	third := ask(t, d, "toolu_03MnOpQr")
+	next := await(t, board, func(o *hub.Record) bool { return o.ID == "toolu_03MnOpQr" })
+	require.True(t, next.Open(), "one answer is for one question")
+	third.Leave()
+}
+
+func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
+	h := newHubs(t)
+	board := h.start(t.TempDir())
+	one := new(desk.Desk)
+	l := h.link(one, io.Discard, token)
+	ask(t, one, "toolu_01AbCdEf")
+	r := await(t, board, isOpen)
+	l.Close() // the process ends; its question stays
+	require.Len(t, first(board), 1)
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+
+	two := new(desk.Desk)
+	h.link(two, io.Discard, token)
+	ticket := ask(t, two, "toolu_01AbCdEf")
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+}
+
+func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
+	h := newHubs(t)
+	board := h.start(t.TempDir())
+	for range 2 {
+		d := new(desk.Desk)
+		h.link(d, io.Discard, token)
+		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: "demo-1", ID: "question_1", Questions: []convert.Question{{Text: "Go on?"}}}})
+		require.NoError(t, err)
+		t.Cleanup(ticket.Leave)
+	}
+	require.Eventually(t, func() bool { return len(first(board)) == 2 }, patience, time.Millisecond)
+}
+
+func TestAPermissionShowsWhatItIsFor(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	post := func(id string, input string) {
+		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Permission, Call: convert.Call{Session: session, ID: id, Input: json.RawMessage(input),
+			Questions: []convert.Question{{Text: "Run a command", Closed: true, Options: []convert.Option{{Label: "Allow"}, {Label: "Reject"}}}}}})
+		require.NoError(t, err)
+		t.Cleanup(ticket.Leave)
+	}
+	post("toolu_long", `{"command":"`+strings.Repeat("x", 30<<10)+`"}`)
+	post("toolu_short", `{"command":"rm -rf /"}`)
+	r := await(t, board, isOpen)
+	require.Equal(t, "toolu_short", r.ID, "what cannot be shown whole is not approved there")
+	require.Contains(t, r.Detail, `"command": "rm -rf /"`)
+}
+
+func TestParseURL(t *testing.T) {
+	for s, ok := range map[string]bool{
+		"http://127.0.0.1:7717": true, "http://localhost:7717/": true, "https://hub.example": true,
+		"http://hub.example": false, "hub.example": false, "ftp://x": false, "https://a:b@hub.example": false, "": false,
+	} {
+		_, err := hublink.ParseURL(s)
+		require.Equal(t, ok, err == nil, s)
+	}
+}
+
+// What was answered while nobody asked is found, once.
+func TestAnsweredMeanwhile(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	first := h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	r := await(t, board, isOpen)
+	first.Close() // the process is gone
+	call := ticket.Item().Call
+	l := h.link(new(desk.Desk), io.Discard, token)
+	_, _, ok := l.Meanwhile(t.Context(), call)
+	require.False(t, ok, "it is open")
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	other := call
+	other.Questions = []convert.Question{{Text: "Another one?", Options: []convert.Option{{Label: "x"}}}}
+	_, _, ok = l.Meanwhile(t.Context(), other)
+	require.False(t, ok, "the answer does not fit")
+	o, by, ok := l.Meanwhile(t.Context(), call)
+	require.True(t, ok)
+	require.Equal(t, "phone", by)
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
+	_, _, ok = l.Meanwhile(t.Context(), call)
+	require.False(t, ok, "it was used")
+	call.ID = "7"
+	_, _, ok = l.Meanwhile(t.Context(), call)
+	require.False(t, ok, "a number means nothing in another process")
+	h.stop()
+	_, _, ok = l.Meanwhile(t.Context(), call)
+	require.False(t, ok)
+}
+
+// The agent has what it was told: nobody has to ask first.
+func TestUsed(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	l := h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
+	<-ticket.Context().Done()
+	await(t, board, func(r *hub.Record) bool {
+		l.Used(session)
+		return !r.Open() && r.End.Receipt() == "consumed"
+	})
+}
+
+// A hub that was installed anew knows nothing, and is asked all that is open.
+func TestAHubWithAnEmptyDisk(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	await(t, board, isOpen)
+	h.stop()
+	board = h.start(t.TempDir())
+	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
+	<-ticket.Context().Done()
+	o, _ := ticket.Settle(convert.Outcome{}, "")
+	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+	_, total := board.Waiting(10)
+	require.Zero(t, total, "it is asked once")
+}
+
+// A hub that never replies keeps nobody waiting.
+func TestASlowHub(t *testing.T) {
+	release := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer s.Close()
+	defer close(release)
+	at, err := url.Parse(s.URL)
+	require.NoError(t, err)
+	d := new(desk.Desk)
+	l := hublink.Start(d, hublink.Options{URL: at, Token: func() (string, error) { return token, nil }})
+	begin := time.Now()
+	ticket := ask(t, d, "toolu_abc")
+	_, first := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+	require.True(t, first)
+	require.Less(t, time.Since(begin), patience)
+	l.Close()
+	require.Less(t, time.Since(begin), time.Minute)
+}
+
+// A hub keeps what it is told, and gets no question whose answer is a secret.
+func TestNoSecretForTheHub(t *testing.T) {
+	h, d := newHubs(t), &desk.Desk{}
+	board := h.start(t.TempDir())
+	link := h.link(d, io.Discard, token)
+	secret, err := d.Post(t.Context(), desk.Item{Kind: desk.Form, Secret: true, Call: convert.Call{Session: session, ID: "pw", Questions: []convert.Question{{Text: "Password?"}}}})
+	require.NoError(t, err)
+	_, first := secret.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "hunter2"}}}, "editor")
+	require.True(t, first)
+	ask(t, d, "toolu_after")
+	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_after" })
+	link.Close() // what was settled is told before
+	_, open := board.Waiting(10)
+	require.Equal(t, 1, open)
+	require.Empty(t, board.Settled("", 10))
+}

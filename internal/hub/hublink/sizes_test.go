@@ -1,0 +1,92 @@
+package hublink_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// smallStore is a server elsewhere that takes short messages only.
+func smallStore(t *testing.T) hubstore.Options {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), MaxPayload: 64 << 10})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(time.Minute))
+	return hubstore.Options{URL: s.ClientURL()}
+}
+
+func askSized(t *testing.T, d *desk.Desk, id, text string) *desk.Ticket {
+	t.Helper()
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{
+		Session: session, ID: id, Questions: []convert.Question{{Text: text}},
+	}})
+	require.NoError(t, err)
+	t.Cleanup(ticket.Leave)
+	require.NoError(t, ticket.Turn())
+	return ticket
+}
+
+// A question that the hub cannot take stays with the editor, with one warning,
+// and the next one is asked at both.
+func TestAQuestionThatIsTooLarge(t *testing.T) {
+	for name, text := range map[string]string{
+		"for any hub":    strings.Repeat("x", 1<<20),
+		"for this store": strings.Repeat("x", 100<<10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, d, log := newHubs(t), new(desk.Desk), new(logs)
+			board := h.startAt(smallStore(t))
+			h.link(d, log, token)
+			large := askSized(t, d, "toolu_large", text)
+			require.Eventually(t, func() bool { return log.count("level=WARN") == 1 }, patience, time.Millisecond)
+			require.Equal(t, 1, log.count("asked here only"))
+			require.NoError(t, large.Context().Err())
+			_, first := large.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "yes"}}}, "editor")
+			require.True(t, first)
+			large.Leave()
+			ask(t, d, "toolu_next")
+			require.Equal(t, "toolu_next", await(t, board, isOpen).ID)
+			require.Empty(t, board.Settled("", 10))
+			require.Equal(t, 1, log.count("level=WARN"))
+		})
+	}
+}
+
+// Signs that a page would read as markup are one byte each on their way.
+func TestMarkupIsNotLonger(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, new(logs), token)
+	askSized(t, d, "toolu_markup", strings.Repeat("<", 500<<10))
+	require.Equal(t, "toolu_markup", await(t, board, isOpen).ID)
+}
+
+// An answer of the editor that the hub cannot keep ends the question there all
+// the same.
+func TestAnAnswerElsewhereThatIsTooLarge(t *testing.T) {
+	for name, size := range map[string]int{"for any hub": 1 << 20, "for this store": 100 << 10} {
+		t.Run(name, func(t *testing.T) {
+			h, d, log := newHubs(t), new(desk.Desk), new(logs)
+			board := h.startAt(smallStore(t))
+			h.link(d, log, token)
+			ticket := ask(t, d, "toolu_abc")
+			await(t, board, isOpen)
+			ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: strings.Repeat("x", size)}}}, "editor")
+			r := await(t, board, func(r *hub.Record) bool { return !r.Open() })
+			require.Equal(t, "editor", r.End.By)
+			require.Empty(t, r.End.Answers)
+			require.Equal(t, "What was answered is too large for the hub", r.End.Reason)
+			require.Zero(t, log.count("level=WARN"))
+		})
+	}
+}

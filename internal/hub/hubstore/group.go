@@ -1,0 +1,232 @@
+package hubstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// group joins writes that come at the same time. A server that is alone makes the
+// disk keep each write before the next one, and a cluster agrees on each: of many
+// at once, that is most of the work. Together they are one batch, which a server
+// takes or refuses as a whole. The zero value works.
+type group struct {
+	mu     sync.Mutex
+	flying map[string]int // writes under way, by key
+	alone  int            // of them, those that are no part of a batch
+	queue  []*joined
+	drains bool // a goroutine takes what is in the queue
+	asked  time.Time
+}
+
+// joined is a write in the queue.
+type joined struct {
+	key   string
+	value []byte
+	old   uint64
+	done  chan wrote
+}
+
+type wrote struct {
+	revision uint64
+	err      error
+}
+
+const (
+	// fewAlone is how many writes go one by one: below it a batch costs more, as
+	// the server puts it on the disk first. Servers of a cluster do not.
+	fewAlone, fewInCluster = 24, 4
+	// mostJoined bounds a batch, and so do mostBytes: nobody waits for long.
+	mostJoined, mostBytes = 500, 1 << 20
+	// askAgain is how often a server is asked whether it takes batches by now.
+	askAgain = 30 * time.Second
+)
+
+// errAlone means that a batch was refused: each write has to be made by itself.
+var errAlone = errors.New("the batch was refused")
+
+// write makes a write by itself, or together with others.
+func (s *Store) write(ctx context.Context, key string, value []byte, old uint64, alone func(context.Context) (uint64, error)) (uint64, error) {
+	j := s.join(key, value, old)
+	if j == nil {
+		defer s.left(key)
+		return alone(ctx)
+	}
+	select {
+	case w := <-j.done:
+		if errors.Is(w.err, errAlone) {
+			return alone(ctx)
+		}
+		return w.revision, w.err
+	case <-ctx.Done():
+		s.unjoin(j)
+		return 0, ctx.Err()
+	}
+}
+
+// join puts a write into the queue, or returns nil if it is made by itself: few
+// are under way, or another one of the same key, and of these one will fail.
+func (s *Store) join(key string, value []byte, old uint64) *joined {
+	g := &s.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.flying == nil {
+		g.flying = map[string]int{}
+	}
+	g.flying[key]++
+	if g.flying[key] > 1 || !g.drains && g.alone < s.few() || !plain(key) || !s.takesBatches() {
+		g.alone++
+		return nil
+	}
+	j := &joined{key, value, old, make(chan wrote, 1)}
+	g.queue = append(g.queue, j)
+	if !g.drains {
+		g.drains = true
+		go s.drain()
+	}
+	return j
+}
+
+func (s *Store) few() int {
+	if s.replicas > 1 {
+		return fewInCluster
+	}
+	return fewAlone
+}
+
+// plain reports whether a key is what it is in a subject, too.
+func plain(key string) bool {
+	return key != "" && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == "" && key[0] != '.' && key[len(key)-1] != '.'
+}
+
+// takesBatches reports whether the bucket takes batches. One that an operator made
+// may not, and another hub that made it may not be done yet. mu is held.
+func (s *Store) takesBatches() bool {
+	if !s.batches.Load() && time.Since(s.group.asked) > askAgain {
+		s.group.asked = time.Now()
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), attemptTime)
+			defer cancel()
+			if stream, err := s.js.Stream(ctx, s.stream()); err == nil && stream.CachedInfo().Config.AllowAtomicPublish {
+				s.batches.Store(true)
+			}
+		}()
+	}
+	return s.batches.Load()
+}
+
+// left notes that a write by itself has ended.
+func (s *Store) left(key string) {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	s.group.alone--
+	s.group.landed(key)
+}
+
+// landed notes that a write has ended. mu is held.
+func (g *group) landed(key string) {
+	if g.flying[key]--; g.flying[key] == 0 {
+		delete(g.flying, key)
+	}
+}
+
+// unjoin takes a write out of the queue, if it is still there.
+func (s *Store) unjoin(j *joined) {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	if i := slices.Index(s.group.queue, j); i >= 0 {
+		s.group.queue = slices.Delete(s.group.queue, i, i+1)
+		s.group.landed(j.key)
+	}
+}
+
+// drain makes the writes of the queue, one batch after another, until there are
+// none.
+func (s *Store) drain() {
+	g := &s.group
+	for {
+		g.mu.Lock()
+		n := g.next()
+		batch := slices.Clone(g.queue[:n])
+		if g.queue = slices.Delete(g.queue, 0, n); n == 0 {
+			g.queue, g.drains = nil, false
+			g.mu.Unlock()
+			return
+		}
+		g.mu.Unlock()
+		first, err := uint64(0), errAlone
+		if n > 1 && n >= s.few() {
+			first, err = s.publish(batch)
+		}
+		g.mu.Lock()
+		for _, j := range batch {
+			g.landed(j.key)
+		}
+		g.mu.Unlock()
+		for i, j := range batch {
+			j.done <- wrote{first + uint64(i), err}
+		}
+	}
+}
+
+// next is how many of the queue make a batch. mu is held.
+func (g *group) next() (n int) {
+	for size := 0; n < min(len(g.queue), mostJoined); n++ {
+		if size += len(g.queue[n].value); size > mostBytes && n > 0 {
+			break
+		}
+	}
+	return n
+}
+
+// publish writes a batch and returns the revision of its first value. The others
+// have the next ones.
+func (s *Store) publish(batch []*joined) (first uint64, err error) {
+	wait := readyTime
+	if s.shared {
+		wait = attemptTime
+	}
+	id := rand.Text()
+	for i, j := range batch {
+		m := nats.NewMsg(s.subjectOf(j.key))
+		m.Data = j.value
+		m.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(j.old, 10))
+		m.Header.Set("Nats-Batch-Id", id)
+		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))
+		if i < len(batch)-1 {
+			if err := s.conn.PublishMsg(m); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		m.Header.Set("Nats-Batch-Commit", "1")
+		reply, err := s.conn.RequestMsg(m, wait)
+		if err != nil {
+			return 0, err
+		}
+		var ack struct {
+			Seq   uint64
+			Count int
+			Error *struct{ Description string }
+		}
+		switch err := json.Unmarshal(reply.Data, &ack); {
+		case err != nil:
+			return 0, fmt.Errorf("the reply to a batch: %w", err)
+		case ack.Error != nil:
+			return 0, errAlone
+		case ack.Count != len(batch):
+			return 0, fmt.Errorf("the reply to a batch: expected %d writes, got %d", len(batch), ack.Count)
+		}
+		first = ack.Seq + 1 - uint64(len(batch))
+	}
+	return first, nil
+}

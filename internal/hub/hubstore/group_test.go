@@ -1,0 +1,226 @@
+package hubstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+)
+
+func openEmbedded(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Hold keeps writes in the queue until what it returns is called.
+func (s *Store) Hold() (release func()) {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	s.group.drains = true
+	return s.drain
+}
+
+// Queued is how many writes are in the queue.
+func (s *Store) Queued() int {
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	return len(s.group.queue)
+}
+
+// made reports whether a value was written by a batch.
+func (s *Store) made(t *testing.T, key string) (batch bool) {
+	t.Helper()
+	m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(t.Context()))
+	require.NoError(t, err)
+	return m.Header.Get("Nats-Batch-Id") != ""
+}
+
+// Writes of one moment are one batch, and each has the revision that it is kept
+// with.
+func TestWritesTogether(t *testing.T) {
+	s := openEmbedded(t)
+	first, err := s.Create(t.Context(), "old", []byte("1"))
+	require.NoError(t, err)
+	for _, n := range []int{1, fewAlone - 1, fewAlone, mostJoined, mostJoined + fewAlone} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			release := s.Hold()
+			revisions := make([]uint64, n)
+			key := func(i int) string { return fmt.Sprintf("k%d.%d", n, i) }
+			var all sync.WaitGroup
+			for i := range n {
+				all.Go(func() {
+					var err error
+					if i == n/2 {
+						revisions[i], err = s.Update(t.Context(), "old", []byte(key(i)), first)
+						first = revisions[i]
+					} else {
+						revisions[i], err = s.Create(t.Context(), key(i), []byte(key(i)))
+					}
+					require.NoError(t, err)
+				})
+			}
+			require.Eventually(t, func() bool { return s.Queued() == n }, time.Minute, time.Millisecond)
+			release()
+			all.Wait()
+			batches := 0
+			for i := range n {
+				at := key(i)
+				if i == n/2 {
+					at = "old"
+				}
+				e, err := s.Get(t.Context(), at)
+				require.NoError(t, err)
+				require.Equal(t, Entry{at, []byte(key(i)), revisions[i]}, e)
+				if s.made(t, at) {
+					batches++
+				}
+			}
+			if n < fewAlone {
+				require.Zero(t, batches)
+			} else {
+				require.Equal(t, n, batches)
+			}
+			require.Empty(t, s.group.flying)
+			require.Zero(t, s.group.alone)
+		})
+	}
+}
+
+// A write that comes too late spoils a batch for nobody else.
+func TestABatchWithAConflict(t *testing.T) {
+	s := openEmbedded(t)
+	stale, err := s.Create(t.Context(), "late", []byte("1"))
+	require.NoError(t, err)
+	_, err = s.Update(t.Context(), "late", []byte("2"), stale)
+	require.NoError(t, err)
+	release := s.Hold()
+	var all sync.WaitGroup
+	for i := range fewAlone {
+		all.Go(func() {
+			_, err := s.Create(t.Context(), fmt.Sprint("k", i), []byte("v"))
+			require.NoError(t, err)
+		})
+	}
+	all.Go(func() {
+		_, err := s.Update(t.Context(), "late", []byte("3"), stale)
+		require.ErrorIs(t, err, ErrConflict)
+	})
+	all.Go(func() {
+		_, err := s.Create(t.Context(), "k.0", []byte("v"))
+		require.NoError(t, err)
+	})
+	require.Eventually(t, func() bool { return s.Queued() == fewAlone+2 }, time.Minute, time.Millisecond)
+	release()
+	all.Wait()
+	e, err := s.Get(t.Context(), "late")
+	require.NoError(t, err)
+	require.Equal(t, "2", string(e.Value))
+	require.Empty(t, s.group.flying)
+}
+
+// Of two writes of one key one goes by itself, so that a batch has no two of them.
+func TestTwoOfAKeyAreNotJoined(t *testing.T) {
+	s := openEmbedded(t)
+	release := s.Hold()
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.Create(t.Context(), "k", []byte("1"))
+		first <- err
+	}()
+	require.Eventually(t, func() bool { return s.Queued() == 1 }, time.Minute, time.Millisecond)
+	_, err := s.Create(t.Context(), "k", []byte("2"))
+	require.NoError(t, err)
+	release()
+	require.ErrorIs(t, <-first, ErrConflict)
+}
+
+// A write whose caller has given up is not made later, if it was not sent.
+func TestAWriteIsTakenOutOfTheQueue(t *testing.T) {
+	s := openEmbedded(t)
+	release := s.Hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Create(ctx, "k", []byte("1"))
+		done <- err
+	}()
+	require.Eventually(t, func() bool { return s.Queued() == 1 }, time.Minute, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.Empty(t, s.group.flying)
+	release()
+	_, err := s.Get(t.Context(), "k")
+	require.ErrorIs(t, err, ErrNotFound)
+}
+
+// Whatever goes together, of several writers of a revision one wins, and who was
+// told so is the one whose value is there.
+func TestManyWritersOfFewKeys(t *testing.T) {
+	s := openEmbedded(t)
+	const keys, writers, rounds = 40, 3, 10
+	var all sync.WaitGroup
+	for k := range keys {
+		all.Go(func() {
+			key, revision := fmt.Sprint("k", k), uint64(0)
+			for round := range rounds {
+				var same sync.WaitGroup
+				results, errs := make([]uint64, writers), make([]error, writers)
+				for w := range writers {
+					same.Go(func() {
+						value := fmt.Appendf(nil, "%d of %d", w, round)
+						if revision == 0 {
+							results[w], errs[w] = s.Create(t.Context(), key, value)
+						} else {
+							results[w], errs[w] = s.Update(t.Context(), key, value, revision)
+						}
+					})
+				}
+				same.Wait()
+				won := -1
+				for w, err := range errs {
+					if err == nil {
+						require.Equal(t, -1, won, "two won")
+						won = w
+					} else if !errors.Is(err, ErrConflict) {
+						require.NoError(t, err)
+					}
+				}
+				require.GreaterOrEqual(t, won, 0, "nobody won")
+				e, err := s.Get(t.Context(), key)
+				require.NoError(t, err)
+				require.Equal(t, Entry{key, fmt.Appendf(nil, "%d of %d", won, round), results[won]}, e)
+				revision = e.Revision
+			}
+		})
+	}
+	all.Wait()
+	require.Empty(t, s.group.flying)
+	require.Zero(t, s.group.alone)
+}
+
+// Long values do not make one long batch.
+func TestABatchIsBounded(t *testing.T) {
+	g := &group{}
+	for range 3 {
+		g.queue = append(g.queue, &joined{value: make([]byte, mostBytes/2)})
+	}
+	require.Equal(t, 2, g.next())
+	g.queue = g.queue[:1]
+	g.queue[0].value = make([]byte, 2*mostBytes)
+	require.Equal(t, 1, g.next())
+	for range mostJoined {
+		g.queue = append(g.queue, &joined{})
+	}
+	g.queue[0].value = nil
+	require.Equal(t, mostJoined, g.next())
+	g.queue = nil
+	require.Zero(t, g.next())
+}

@@ -1,0 +1,210 @@
+package hubstore_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+func open(t testing.TB, dir string) *hubstore.Store {
+	t.Helper()
+	s, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestOneOfManyWritersWins(t *testing.T) {
+	s := open(t, t.TempDir())
+	rev, err := s.Create(t.Context(), "a", []byte("open"))
+	require.NoError(t, err)
+	_, err = s.Create(t.Context(), "a", []byte("again"))
+	require.ErrorIs(t, err, hubstore.ErrConflict)
+
+	var won atomic.Int32
+	var winner atomic.Value
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			value := strconv.Itoa(i)
+			switch _, err := s.Update(t.Context(), "a", []byte(value), rev); {
+			case err == nil:
+				won.Add(1)
+				winner.Store(value)
+			default:
+				require.ErrorIs(t, err, hubstore.ErrConflict)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 1, won.Load())
+	e, err := s.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, winner.Load(), string(e.Value))
+	require.Greater(t, e.Revision, rev)
+}
+
+func TestValuesOutliveTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	rev, err := s.Create(t.Context(), "a", []byte("1"))
+	require.NoError(t, err)
+	gone, err := s.Create(t.Context(), "b", []byte("2"))
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), "b", gone))
+	s.Close()
+
+	s = open(t, dir)
+	e, err := s.Get(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, hubstore.Entry{Key: "a", Value: []byte("1"), Revision: rev}, e)
+	_, err = s.Get(t.Context(), "b")
+	require.ErrorIs(t, err, hubstore.ErrNotFound)
+	later, err := s.Create(t.Context(), "c", []byte("3"))
+	require.NoError(t, err)
+	require.Greater(t, later, gone, "revisions go on")
+}
+
+func TestWatchTellsWhatIsAndThenWhatChangesInOrder(t *testing.T) {
+	s := open(t, t.TempDir())
+	_, err := s.Create(t.Context(), "a", []byte("1"))
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ready, entries, ended := make(chan struct{}), make(chan hubstore.Entry, 100), make(chan error, 1)
+	go func() {
+		ended <- s.Watch(ctx, func(e hubstore.Entry) { entries <- e }, func() { close(ready) })
+	}()
+	<-ready
+	require.Equal(t, "a", (<-entries).Key)
+	last := uint64(0)
+	for i := range 20 {
+		_, err := s.Create(t.Context(), fmt.Sprintf("k.%d", i), []byte("x"))
+		require.NoError(t, err)
+		e := <-entries
+		require.Greater(t, e.Revision, last)
+		last = e.Revision
+	}
+	require.NoError(t, s.Delete(t.Context(), "k.19", last))
+	require.Nil(t, (<-entries).Value)
+	stop()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+// The embedded server has no socket of any kind: what can be reached can be
+// attacked.
+func TestListensNowhere(t *testing.T) {
+	if _, err := os.Stat("/proc/net/tcp"); err != nil {
+		t.Skip("sockets are counted on Linux")
+	}
+	if dir := os.Getenv("JETSTREAM_TEST_DIR"); dir != "" {
+		open(t, dir)
+		fmt.Println("sockets:", ownSockets(t))
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestListensNowhere$", "-test.v")
+	cmd.Env = append(os.Environ(), "JETSTREAM_TEST_DIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "sockets: 0\n")
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the count can see one
+	require.NoError(t, err)
+	defer l.Close()
+	require.Positive(t, ownSockets(t))
+}
+
+func ownSockets(t *testing.T) (n int) {
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	require.NoError(t, err)
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNeedsAPlace(t *testing.T) {
+	_, err := hubstore.Open(t.Context(), hubstore.Options{})
+	require.ErrorContains(t, err, "expected a folder or an address")
+}
+
+// A password in an address is in no error, also where the address is wrong.
+func TestErrorsHaveNoPassword(t *testing.T) {
+	for _, url := range []string{
+		"nats://u:secret@127.0.0.1:1", "u:secret@127.0.0.1:1", "nats://secret@127.0.0.1:1",
+		"nats://u:%zzsecret@127.0.0.1:1", "nats://u: secret@127.0.0.1:1", "nats://u:secret#@127.0.0.1:1", "nats://u:secret@[::1",
+		"nats://u:secret,secret@127.0.0.1:1", "nats://u:secret@127.0.0.1:x", "nats://127.0.0.1:1,nats://u:secret@127.0.0.1:x",
+		"ws://u:secret@127.0.0.1:1,nats://127.0.0.1:1",
+	} {
+		_, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
+		require.ErrorContains(t, err, "NATS", url)
+		require.NotContains(t, err.Error(), "secret", url)
+	}
+}
+
+// BenchmarkRoundTrip is the floor of the hub: a question is written, a watcher
+// sees it, it is answered, the watcher sees that.
+func BenchmarkRoundTrip(b *testing.B) {
+	s := open(b, b.TempDir())
+	seen := make(chan uint64, 10)
+	ready := make(chan struct{})
+	ctx, stop := context.WithCancel(b.Context())
+	defer stop()
+	go func() {
+		_ = s.Watch(ctx, func(e hubstore.Entry) { seen <- e.Revision }, func() { close(ready) })
+	}()
+	<-ready
+	value := []byte(strings.Repeat("x", 600))
+	i := 0
+	for b.Loop() {
+		key := "k." + strconv.Itoa(i)
+		i++
+		rev, err := s.Create(ctx, key, value)
+		require.NoError(b, err)
+		<-seen
+		_, err = s.Update(ctx, key, value, rev)
+		require.NoError(b, err)
+		<-seen
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	for b.Loop() {
+		s := open(b, dir)
+		s.Close()
+	}
+}
+
+// Whoever has seen a mark has seen what was written before it. It is no value.
+func TestMark(t *testing.T) {
+	s := open(t, t.TempDir())
+	written, err := s.Create(t.Context(), "a", []byte("1"))
+	require.NoError(t, err)
+	var seen []hubstore.Entry
+	ctx, cancel := context.WithCancel(t.Context())
+	marks := []uint64{0, 0}
+	for i := range marks {
+		marks[i], err = s.Mark(t.Context())
+		require.NoError(t, err)
+	}
+	require.Less(t, written, marks[0])
+	require.Less(t, marks[0], marks[1])
+	err = s.Watch(ctx, func(e hubstore.Entry) { seen = append(seen, e) }, cancel)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, seen, 2, "the first mark is gone")
+	require.Regexp(t, "^mark.$", seen[1].Key)
+	require.Equal(t, hubstore.Entry{Key: seen[1].Key, Revision: marks[1]}, seen[1])
+}

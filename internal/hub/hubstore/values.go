@@ -1,0 +1,171 @@
+package hubstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Create writes a value under a key that has none, or fails with [ErrConflict].
+func (s *Store) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+	return s.put(ctx, "create", key, value, 0, func(ctx context.Context) (uint64, error) {
+		return s.kv.Create(ctx, key, value)
+	})
+}
+
+// Update replaces the value that has this revision, or fails with
+// [ErrConflict].
+func (s *Store) Update(ctx context.Context, key string, value []byte, old uint64) (revision uint64, err error) {
+	return s.put(ctx, "update", key, value, old, func(ctx context.Context) (uint64, error) {
+		return s.kv.Update(ctx, key, value, old)
+	})
+}
+
+// Delete removes the value that has this revision, or fails with
+// [ErrConflict].
+func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
+	return s.wrap("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(old)))
+}
+
+// Trim removes the values that a key had before, where the bucket keeps any: one
+// that an operator made may.
+func (s *Store) Trim(ctx context.Context, key string) error {
+	status, err := s.kv.Status(ctx)
+	if err != nil || status.History() <= 1 {
+		return s.wrap("trim", key, err)
+	}
+	stream, err := s.js.Stream(ctx, "KV_"+s.kv.Bucket())
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+s.kv.Bucket()+"."+key), jetstream.WithPurgeKeep(1))
+	}
+	return s.wrap("trim", key, err)
+}
+
+// Get returns a value, or [ErrNotFound]. Where servers are elsewhere, it tries
+// until ctx ends: a bucket that another process has made a moment ago has nobody
+// yet who can tell.
+func (s *Store) Get(ctx context.Context, key string) (Entry, error) {
+	for {
+		e, err := attempt(ctx, s.shared, attemptTime, func(ctx context.Context) (jetstream.KeyValueEntry, error) { return s.kv.Get(ctx, key) })
+		if err == nil {
+			return Entry{key, e.Value(), e.Revision()}, nil
+		}
+		if !s.shared || !passes(err) {
+			return Entry{}, s.wrap("get", key, err)
+		}
+		if pause(ctx, retryPause); ctx.Err() != nil {
+			return Entry{}, s.wrap("get", key, err)
+		}
+	}
+}
+
+const (
+	// attemptTime is how long a server elsewhere may take for a request before
+	// it is made again: what was sent to one that died gets no reply, ever. For a
+	// write it is firstTime at first, as a server that has just begun to lead may
+	// drop what it gets; one that is slow gets no more of them for that.
+	attemptTime = 2 * time.Second
+	firstTime   = time.Second
+	// retryPause is between two attempts.
+	retryPause = 100 * time.Millisecond
+)
+
+// put writes a value. Where servers are elsewhere, it tries until ctx ends: a
+// cluster that has lost its leader has another one in some seconds.
+func (s *Store) put(ctx context.Context, what, key string, value []byte, old uint64, write func(context.Context) (uint64, error)) (uint64, error) {
+	if limit := s.Limit(); len(value) > limit {
+		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, key, ErrTooLarge, limit, len(value))
+	}
+	most := firstTime
+	for unsure := false; ; unsure = true {
+		revision, err := attempt(ctx, s.shared, most, func(ctx context.Context) (uint64, error) {
+			return s.write(ctx, key, value, old, write)
+		})
+		if errors.Is(err, context.DeadlineExceeded) {
+			most = attemptTime
+		}
+		if err = s.wrap(what, key, err); err == nil || !s.shared {
+			return revision, err
+		}
+		if unsure && errors.Is(err, ErrConflict) {
+			// An attempt without a reply may be the one that was first.
+			last, known := s.lastOf(ctx, key)
+			switch {
+			case known && last.Revision > old && bytes.Equal(last.Value, value):
+				return last.Revision, nil
+			case known && last.Revision > old:
+				return 0, err
+			}
+		} else if !passes(err) {
+			return 0, err
+		}
+		if pause(ctx, retryPause); ctx.Err() != nil {
+			return 0, err
+		}
+	}
+}
+
+func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do func(context.Context) (T, error)) (T, error) {
+	if bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
+	return do(ctx)
+}
+
+// lastOf returns what the leader has under a key. Others may be behind.
+func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(ctx))
+	if err != nil {
+		return Entry{}, false
+	}
+	return Entry{key, m.Data, m.Sequence}, true
+}
+
+// Mark writes a mark and returns its revision: whoever has seen it has seen all
+// that anybody wrote before. A mark is no value, and one takes the place of
+// another of this process. To ask for the last revision instead is not enough: a
+// server that was cut off may believe for seconds that it still leads. Where
+// servers are elsewhere, Mark tries until ctx ends.
+func (s *Store) Mark(ctx context.Context) (uint64, error) {
+	mark := nats.NewMsg(s.subjectOf(s.mark))
+	mark.Header.Set("KV-Operation", "DEL")
+	for most := firstTime; ; {
+		one, cancel := context.WithTimeout(ctx, most)
+		ack, err := s.direct.PublishMsg(mark, nats.Context(one))
+		cancel()
+		if err == nil {
+			return ack.Sequence, nil
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			most = attemptTime
+		}
+		if pause(ctx, retryPause); ctx.Err() != nil {
+			return 0, fmt.Errorf("mark: %w", err)
+		}
+	}
+}
+
+// stream is the stream below the bucket, and subjectOf where it has a key.
+func (s *Store) stream() string              { return "KV_" + s.kv.Bucket() }
+func (s *Store) subjectOf(key string) string { return "$KV." + s.kv.Bucket() + "." + key }
+
+func (s *Store) wrap(what, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
+		err = ErrConflict
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		err = ErrNotFound
+	}
+	return fmt.Errorf("%s %q: %w", what, key, err)
+}

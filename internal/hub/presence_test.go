@@ -1,0 +1,81 @@
+package hub_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// natsServer is one that several hubs may use.
+func natsServer(t *testing.T) (url string) {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), NoSystemAccount: true})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(patience))
+	return s.ClientURL()
+}
+
+func boardAt(t *testing.T, url string, o hub.Options) *hub.Board {
+	t.Helper()
+	store, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
+	require.NoError(t, err)
+	b, err := hub.Open(t.Context(), store, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Close(); store.Close() })
+	return b
+}
+
+// elsewhere opens boards on one server that others may use.
+func elsewhere(t *testing.T, o hub.Options) (one, two *hub.Board) {
+	t.Helper()
+	url := natsServer(t)
+	return boardAt(t, url, o), boardAt(t, url, o)
+}
+
+func until(t *testing.T, b *hub.Board, id string, ok func(*hub.Record) bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		r, err := b.Find("c", id)
+		return err == nil && ok(r)
+	}, patience, time.Millisecond)
+}
+
+// An asker that is at one hub is not gone at another.
+func TestAnAskerAtAnotherHub(t *testing.T) {
+	one, two := elsewhere(t, hub.Options{Lease: 300 * time.Millisecond})
+	r := ask(t, one, "c", "id", "Go on?")
+	for _, b := range []*hub.Board{one, two} {
+		until(t, b, "id", func(r *hub.Record) bool { return r.Gone })
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan *hub.Record, 1)
+	go func() { left <- one.Wait(ctx, r) }()
+	until(t, two, "id", func(r *hub.Record) bool { return !r.Gone })
+	leave()
+	<-left
+	until(t, two, "id", func(r *hub.Record) bool { return r.Gone })
+}
+
+// A process that came back at one hub takes its question back at another.
+func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
+	one, two := elsewhere(t, hub.Options{Lease: time.Hour})
+	askBy(t, one, "p", "old", "Go on?")
+	until(t, two, "old", (*hub.Record).Open)
+	askBy(t, one, "q", "new", "Go on?")
+	until(t, two, "new", (*hub.Record).Open)
+	cancelled := convert.Outcome{Status: convert.Cancelled}
+	_, err := two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "p"}, cancelled, "editor")
+	require.ErrorIs(t, err, hub.ErrNotAsker)
+	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "q"}, cancelled, "editor")
+	require.NoError(t, err)
+	until(t, one, "old", func(r *hub.Record) bool { return !r.Open() })
+}

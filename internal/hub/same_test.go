@@ -1,0 +1,209 @@
+package hub_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// askBy asks as a process.
+func askBy(t *testing.T, b *hub.Board, process, id, text string) *hub.Record {
+	t.Helper()
+	a := asking("c", id, text)
+	a.Asker = process
+	r, err := b.Ask(t.Context(), a)
+	require.NoError(t, err)
+	return r
+}
+
+// Leave for one thing is no leave for another, and leave for one call none for
+// the next, whatever the words are.
+func TestPermissionsAreNotShared(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	permission := func(id, detail string) *hub.Record {
+		a := asking("c", id, "Write notes.txt")
+		a.Kind, a.Detail = "permission", detail
+		r, err := b.Ask(t.Context(), a)
+		require.NoError(t, err)
+		return r
+	}
+	first := permission("t1", `{"content":"hello"}`)
+	require.Equal(t, first, permission("t1", `{"content":"hello"}`))
+	require.NotEqual(t, first.ID, permission("t2", `{"content":"rm -rf /"}`).ID, "it is for something else")
+	require.NotEqual(t, first.ID, permission("t3", `{"content":"hello"}`).ID, "it is another call")
+	answer(t, b, first, "Yes", "phone")
+	require.True(t, permission("t4", `{"content":"hello"}`).Open(), "nobody was asked about this one")
+	require.True(t, permission("t1", `{"content":"other"}`).Open(), "nor about this")
+}
+
+// A process that asks under two ids has two questions. One that came back has
+// the question of the one that is gone.
+func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	first, second := askBy(t, b, "p", "id1", "Go on?"), askBy(t, b, "p", "id2", "Go on?")
+	require.NotEqual(t, first.ID, second.ID)
+	require.Equal(t, first, askBy(t, b, "p", "id1", "Go on?"), "its own id counts first")
+	require.Equal(t, second, askBy(t, b, "p", "id2", "Go on?"))
+
+	_, err := b.TakeBack(t.Context(), ref(first), convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "editor")
+	require.NoError(t, err)
+	require.True(t, askBy(t, b, "p", "id2", "Go on?").Open(), "the editor answered the other one")
+	answer(t, b, second, "No", "phone")
+	third := askBy(t, b, "p", "id3", "Go on?")
+	require.True(t, third.Open(), "an answer on its way to another call")
+	require.Equal(t, third.ID, askBy(t, b, "q", "id4", "Go on?").ID, "a process that came back")
+}
+
+// A process that is late takes nothing back that another one asks.
+func TestOnlyTheAskerTakesBack(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	askBy(t, b, "p", "id", "First?")
+	second := askBy(t, b, "q", "id", "Second?")
+	settle := func(process string) error {
+		_, err := b.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "id", Asker: process},
+			convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "editor")
+		return err
+	}
+	require.ErrorIs(t, settle("p"), hub.ErrNotAsker)
+	now, err := b.Find("c", "id")
+	require.NoError(t, err)
+	require.True(t, now.Open())
+	require.Equal(t, second.Revision, now.Revision)
+	require.NoError(t, settle("q"))
+}
+
+// A process that came back under another id takes its question back.
+func TestTheOtherIDOfAQuestion(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	old := askBy(t, b, "p", "old", "Go on?")
+	require.Equal(t, old.ID, askBy(t, b, "q", "new", "Go on?").ID)
+	_, err := b.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "q"}, convert.Outcome{Status: convert.Cancelled}, "editor")
+	require.NoError(t, err)
+	_, total := b.Waiting(1)
+	require.Zero(t, total)
+}
+
+// What was seen is what is answered, also at a store whose revisions began anew.
+func TestTheFingerprintIsThatOfWhatWasSeen(t *testing.T) {
+	seen := ask(t, open(t, t.TempDir(), hub.Options{}), "c", "1", "Keep it?")
+	b := open(t, t.TempDir(), hub.Options{})
+	now := ask(t, b, "c", "1", "Delete it?")
+	require.Equal(t, seen.Revision, now.Revision)
+	r := hub.Ref{Conversation: "c", ID: "1", Revision: seen.Revision, Fingerprint: seen.Fingerprint()}
+	_, err := b.Answer(t.Context(), r, says("Yes"), "phone")
+	require.ErrorIs(t, err, hub.ErrRevision)
+	_, err = b.Cancel(t.Context(), r, "phone")
+	require.ErrorIs(t, err, hub.ErrRevision)
+}
+
+func TestIDsThatCannotBeKept(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	for range 2 {
+		_, err := b.Ask(t.Context(), asking("\xff", "id", "Go?"))
+		require.ErrorIs(t, err, hub.ErrBadID)
+		_, err = b.Ask(t.Context(), asking("c", "\xff", "Go?"))
+		require.ErrorIs(t, err, hub.ErrBadID)
+	}
+}
+
+// entries are what a store has.
+func entries(t *testing.T, s *hubstore.Store) (list []hubstore.Entry) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	_ = s.Watch(ctx, func(e hubstore.Entry) { list = append(list, e) }, stop)
+	return list
+}
+
+// An id is used again and again, and what was asked under it is forgotten one by
+// one.
+func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
+	for _, text := range []string{"First?", "Second?"} {
+		answer(t, b, ask(t, b, "c", "id", text), "Yes", "phone")
+	}
+	for _, e := range entries(t, store) {
+		if strings.HasSuffix(e.Key, ".0") {
+			require.NoError(t, store.Delete(t.Context(), e.Key, e.Revision))
+		}
+	}
+	require.Eventually(t, func() bool { return len(b.Settled("", 10)) == 1 }, patience, time.Millisecond)
+	asked := make(chan *hub.Record, 1)
+	go func() {
+		if r, err := b.Ask(context.Background(), asking("c", "id", "Third?")); err == nil {
+			asked <- r
+		}
+	}()
+	select {
+	case r := <-asked:
+		require.True(t, r.Open())
+	case <-time.After(patience):
+		t.Fatal("it was not asked")
+	}
+}
+
+// The order of questions is that of asking, not that of a clock that was set
+// back.
+func TestAClockThatWasSetBack(t *testing.T) {
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
+	first := ask(t, b, "c", "id", "First?")
+	e := entries(t, store)[0]
+	future := first.Asked.Add(time.Hour).Format(time.RFC3339Nano)
+	_, err := store.Update(t.Context(), e.Key, []byte(strings.Replace(string(e.Value), first.Asked.Format(time.RFC3339Nano), future, 1)), e.Revision)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		r, err := b.Find("c", "id")
+		return err == nil && r.Asked.After(first.Asked)
+	}, patience, time.Millisecond)
+	other := ask(t, b, "c", "other", "Other?")
+	now, err := b.Find("c", "")
+	require.NoError(t, err)
+	require.Equal(t, "id", now.ID, "it was asked first")
+	answer(t, b, first, "Yes", "phone")
+	second := ask(t, b, "c", "id", "Second?")
+	now, err = b.Find("c", "id")
+	require.NoError(t, err)
+	require.Equal(t, second.Revision, now.Revision, "the newest of that id")
+	require.True(t, now.Asked.After(other.Asked))
+}
+
+// Calls that ask the same at the same moment are one question, with no id or
+// with one for each.
+func TestTheSameAtOnce(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	for _, prefix := range []string{"", "toolu_"} {
+		conversation := "c" + prefix
+		const n = 16
+		ids := make(chan string, n)
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() {
+				a := asking(conversation, prefix, "Go on?")
+				if prefix != "" {
+					a.Call.ID += strconv.Itoa(i)
+				}
+				r, err := b.Ask(t.Context(), a)
+				if assert.NoError(t, err) {
+					ids <- r.ID
+				}
+			})
+		}
+		all.Wait()
+		require.Len(t, ids, n)
+		first := <-ids
+		for range n - 1 {
+			require.Equal(t, first, <-ids)
+		}
+	}
+	_, open := b.Waiting(10)
+	require.Equal(t, 2, open)
+}

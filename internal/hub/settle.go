@@ -1,0 +1,228 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// Answer settles an open question with what read makes of it. Errors of read
+// leave the question open and are returned. The same answer by the same person
+// again is no error; anything else for a settled question is a [SettledError].
+func (b *Board) Answer(ctx context.Context, ref Ref, read func(*Record) ([]convert.Answer, error), by string) (*Record, error) {
+	return b.end(ctx, ref, func(r *Record) (*End, error) {
+		answers, err := read(r)
+		if err != nil {
+			return nil, err
+		}
+		o := convert.Outcome{Status: convert.Answered, Answers: answers}
+		if err := o.Check(r.Call); err != nil {
+			return nil, fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
+		}
+		return &End{Outcome: o.Status.String(), Answers: o.InOrder(r.Call).Answers, By: by}, nil
+	})
+}
+
+// Cancel settles an open question as if the user had dismissed it.
+func (b *Board) Cancel(ctx context.Context, ref Ref, by string) (*Record, error) {
+	return b.end(ctx, ref, func(*Record) (*End, error) {
+		return &End{Outcome: convert.Cancelled.String(), Reason: convert.CancelMessage, By: by}, nil
+	})
+}
+
+// TakeBack settles a question for its asker, who has an outcome from elsewhere.
+// An answer that the hub had accepted before becomes undeliverable, and the
+// error is its [SettledError].
+func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by string) (*Record, error) {
+	now, by := time.Now(), clean.Truncate(by, maxName)
+	r, err := b.current(ctx, ref, (*Record).Open)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Asker != "" && !b.asks(r, ref.Asker) {
+		return nil, ErrNotAsker
+	}
+	asker := ref.Asker
+	ref = r.Ref()
+	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}}
+	settled, err := b.settle(ctx, r, end)
+	var late *SettledError
+	if errors.As(err, &late) {
+		who := by
+		if who == "" {
+			who = "nobody"
+		}
+		_, refused := b.Refuse(ctx, ref, fmt.Sprintf("it was %s elsewhere before,%s", o.Status, refusedBy(who)))
+		return nil, errors.Join(err, refused)
+	}
+	return settled, err
+}
+
+// asks reports whether it is this process that asks a question, as far as known.
+func (b *Board) asks(r *Record, asker string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.asker(r)
+	return now == "" || now == asker
+}
+
+// asker is the process that asked a question last, or empty. mu is held.
+func (b *Board) asker(r *Record) string {
+	if l := b.leases[r.key]; l != nil && l.asker != "" {
+		return l.asker
+	}
+	return r.Asker
+}
+
+// askers are the processes that asked a question after the first one, as far as
+// known, and those that say so.
+func (b *Board) askers(r *Record, too ...string) (all []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known := slices.Clone(too)
+	if r.End != nil {
+		known = append(known, r.End.Askers...)
+	}
+	if l := b.leases[r.key]; l != nil {
+		known = append(known, l.askers...)
+	}
+	for _, a := range known {
+		if a != "" && a != r.Asker && !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// had reports whether a process has asked the question and has its outcome. A
+// request of it that comes now was under way for long: it asks nothing new.
+func (r *Record) had(asker string) bool {
+	return asker != "" && !r.Open() && !r.End.Consumed.IsZero() && (asker == r.Asker || slices.Contains(r.End.Askers, asker))
+}
+
+// Delivered notes that the asker's process has the outcome, Consumed that its
+// result went back to the agent, and Refuse that it never will. Each is noted
+// once; a later one does not undo an earlier one.
+func (b *Board) Delivered(ctx context.Context, ref Ref) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, now time.Time) bool {
+		if !e.Delivered.IsZero() || e.Undelivered != "" {
+			return false
+		}
+		e.Delivered = now
+		return true
+	})
+}
+
+// Consumed is described at [Board.Delivered].
+func (b *Board) Consumed(ctx context.Context, ref Ref) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, now time.Time) bool {
+		if !e.Consumed.IsZero() || e.Undelivered != "" {
+			return false
+		}
+		if e.Consumed = now; e.Delivered.IsZero() {
+			e.Delivered = now
+		}
+		return true
+	})
+}
+
+// Refuse is described at [Board.Delivered].
+func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, _ time.Time) bool {
+		if !e.Consumed.IsZero() || e.Undelivered != "" {
+			return false
+		}
+		e.Undelivered = clean.Truncate(why, maxWhy)
+		return true
+	})
+}
+
+const (
+	// maxWhy is how much is kept of why an outcome was refused.
+	maxWhy = 300
+	// maxName is how much is kept of a name that an asker says: it is in the
+	// record, and in what is counted.
+	maxName = 100
+)
+
+func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time) bool) (*Record, error) {
+	for {
+		r, err := b.current(ctx, ref, func(r *Record) bool { return !r.Open() })
+		if err != nil {
+			return nil, err
+		}
+		if r.Open() {
+			return nil, fmt.Errorf("%w: the question is open", ErrNotFound)
+		}
+		end := *r.End
+		if !note(&end, time.Now()) {
+			return r, nil
+		}
+		next := *r
+		end.Askers = b.askers(r, ref.Asker)
+		next.End = &end
+		written, err := b.write(ctx, &next, r)
+		if !errors.Is(err, hubstore.ErrConflict) {
+			return written, err
+		}
+	}
+}
+
+// end settles the question that ref names.
+func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, error)) (*Record, error) {
+	seen := func(r *Record) bool {
+		return (ref.Revision == 0 || ref.Revision == r.Revision) && (ref.Fingerprint == "" || ref.Fingerprint == r.hash)
+	}
+	r, err := b.current(ctx, ref, func(r *Record) bool { return r.Open() && seen(r) })
+	if err != nil {
+		return nil, err
+	}
+	if r.Open() && !seen(r) {
+		return nil, ErrRevision
+	}
+	end, err := make(r)
+	if err != nil {
+		if !r.Open() {
+			err = &SettledError{r.End}
+		}
+		return nil, err
+	}
+	written, err := b.settle(ctx, r, end)
+	var late *SettledError
+	if errors.As(err, &late) && end.same(late.End) {
+		return r, nil
+	}
+	return written, err
+}
+
+// settle gives an open record its end. If somebody was first, the error is a
+// [SettledError].
+func (b *Board) settle(ctx context.Context, r *Record, end *End) (*Record, error) {
+	for r.Open() {
+		next := *r
+		end.At, end.Askers = time.Now(), b.askers(r, end.Askers...)
+		next.End = end
+		written, err := b.write(ctx, &next, r)
+		if err == nil {
+			b.count.ended(&next)
+			b.log.Info("question is settled", "conversation", r.Conversation, "question", r.ID, "outcome", end.Outcome, "by", end.By)
+			return written, nil
+		}
+		if !errors.Is(err, hubstore.ErrConflict) {
+			return nil, err
+		}
+		b.mu.Lock()
+		r = b.records[r.key]
+		b.mu.Unlock()
+		if r == nil {
+			return nil, ErrNotFound
+		}
+	}
+	return nil, &SettledError{r.End}
+}

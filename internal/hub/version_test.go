@@ -1,0 +1,112 @@
+package hub_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// An older hub beside a newer one answers what the newer one was asked, and
+// keeps what it does not know; what it cannot read it says and leaves alone.
+func TestOlderAndNewerHub(t *testing.T) {
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	const newer = `{"conversation":"c","id":"q1","kind":"question","mood":"calm","call":{"ID":"q1","Tone":"soft","Questions":[{"Text":"Go?","Options":[{"Label":"Yes","Icon":"y"}],"Shape":"round"}]},"asked":"2026-11-15T20:00:00Z"}`
+	_, err = store.Create(t.Context(), "a.b.0", []byte(newer))
+	require.NoError(t, err)
+	const newest = `{"version":3,"conversation":"c","id":"q2","kind":"question","call":{"ID":"q2","Questions":[{"Text":"Stop?"}]},"asked":"2026-11-15T20:00:00Z"}`
+	left, err := store.Create(t.Context(), "a.c.0", []byte(newest))
+	require.NoError(t, err)
+	var log bytes.Buffer
+	b, err := hub.Open(t.Context(), store, hub.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	require.Contains(t, log.String(), "expected version 2 at most, got 3")
+	require.NotContains(t, log.String(), "Stop?", "a log has no text of a question")
+	_, err = b.Find("c", "q2")
+	require.ErrorIs(t, err, hub.ErrNotFound)
+
+	r, err := b.Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q1"}, func(*hub.Record) ([]convert.Answer, error) {
+		return []convert.Answer{{Selected: []string{"Yes"}}}, nil
+	}, "phone")
+	require.NoError(t, err)
+	e, err := store.Get(t.Context(), "a.b.0")
+	require.NoError(t, err)
+	kept := func(value []byte) {
+		for path, want := range map[string]string{
+			"mood": "calm", "call.Tone": "soft", "call.Questions.0.Shape": "round", "call.Questions.0.Options.0.Icon": "y",
+			"end.outcome": "answered", "end.by": "phone",
+		} {
+			require.Equal(t, want, gjson.GetBytes(value, path).String(), path)
+		}
+	}
+	kept(e.Value)
+	// The newer one notes something about the end, and this one goes on with it.
+	var all map[string]any
+	require.NoError(t, json.Unmarshal(e.Value, &all))
+	all["end"].(map[string]any)["seal"] = "wax"
+	value, err := json.Marshal(all)
+	require.NoError(t, err)
+	sealed, err := store.Update(t.Context(), "a.b.0", value, e.Revision)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { now, err := b.Find("c", "q1"); return err == nil && now.Revision == sealed }, time.Minute, time.Millisecond)
+	_, err = b.Consumed(t.Context(), r.Ref())
+	require.NoError(t, err)
+	e, err = store.Get(t.Context(), "a.b.0")
+	require.NoError(t, err)
+	kept(e.Value)
+	require.Equal(t, "wax", gjson.GetBytes(e.Value, "end.seal").String())
+	require.True(t, gjson.GetBytes(e.Value, "end.consumed").Exists())
+	// What is forgotten may be in the newer one's notes, and an even older hub must
+	// not take the rest for an answer.
+	done, err := b.ForgetBy(t.Context(), "phone", everything)
+	require.NoError(t, err)
+	require.Equal(t, hub.Forgotten{Answers: 1}, done)
+	e, err = store.Get(t.Context(), "a.b.0")
+	require.NoError(t, err)
+	require.False(t, gjson.GetBytes(e.Value, "end.seal").Exists())
+	require.EqualValues(t, 2, gjson.GetBytes(e.Value, "version").Int())
+	require.Equal(t, "calm", gjson.GetBytes(e.Value, "mood").String())
+	e, err = store.Get(t.Context(), "a.c.0")
+	require.NoError(t, err)
+	require.Equal(t, hubstore.Entry{Key: "a.c.0", Value: []byte(newest), Revision: left}, e)
+}
+
+// Who asks under an id that is taken by what this hub cannot read is told so, and
+// asks another hub: it does not wait for ever.
+func TestAskWhereANewerHubWrote(t *testing.T) {
+	dir := t.TempDir()
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	b, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	for c, open := range map[string]bool{"open": true, "settled": false} {
+		r, err := b.Ask(t.Context(), asking(c, "q", "Go?"))
+		require.NoError(t, err)
+		if !open {
+			r, err = b.Cancel(t.Context(), r.Ref(), "me")
+			require.NoError(t, err)
+		}
+		e, err := store.Get(t.Context(), r.Key())
+		require.NoError(t, err)
+		newer, err := store.Update(t.Context(), r.Key(), []byte(`{"version":3,`+string(e.Value[1:])), e.Revision)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { _, err := b.Find(c, "q"); return err != nil }, time.Minute, time.Millisecond)
+		_, err = b.Ask(t.Context(), asking(c, "q", "Stop?"))
+		require.ErrorContains(t, err, "cannot read")
+		require.NoError(t, store.Delete(t.Context(), r.Key(), newer))
+		require.Eventually(t, func() bool { _, err := b.Ask(t.Context(), asking(c, "q", "Stop?")); return err == nil }, time.Minute, time.Millisecond)
+	}
+}

@@ -1,0 +1,416 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+)
+
+// maxID bounds ids, which come from agents.
+const maxID = 512
+
+// maxWait is how long a request may wait for an answer. Who wants to wait longer
+// asks again.
+const maxWait = 10 * time.Minute
+
+func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := seen(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	list := []conversation{}
+	for _, r := range only(s.board.Conversations(), sees) {
+		list = append(list, conversationOf(r))
+	}
+	reply(w, http.StatusOK, map[string]any{"conversations": list})
+}
+
+// waiting is an open question as GET /questions shows it.
+type waiting struct {
+	Question string `json:"question"`
+	Kind     string `json:"kind"`
+	Detail   string `json:"detail,omitempty"`
+	conversation
+	// ID is that of the conversation, which has a name of its own here.
+	ID           string `json:"id,omitempty"`
+	Conversation string `json:"conversation"`
+}
+
+// listQuestions lists everything that is open, the newest first.
+func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := seen(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	open, _ := s.board.Waiting(math.MaxInt)
+	open = only(open, sees)
+	list := make([]waiting, len(open))
+	for i, r := range open {
+		list[i] = waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
+	}
+	reply(w, http.StatusOK, map[string]any{"questions": list})
+}
+
+// asked finds the question that a request is about.
+func (s *Server) asked(r *http.Request, d Device) (*hub.Record, error) {
+	group, err := s.groupOf(r, d)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(d, group, r.PathValue("id"), r.PathValue("question"))
+}
+
+// askedBy is asked for whoever asks: without a name for it, it is the group in
+// which it asks.
+func (s *Server) askedBy(r *http.Request, d Device) (*hub.Record, error) {
+	group, err := asksIn(r, d)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(d, group, r.PathValue("id"), r.PathValue("question"))
+}
+
+func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) {
+	rec, err := s.asked(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	reply(w, http.StatusOK, conversationOf(rec))
+}
+
+// limits are those that every answer needs: without them it could not be told
+// which question is meant.
+var limits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
+	wait, err := waitOf(r)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	name := r.Form.Get("dialect")
+	a, err := readAsking(r.PathValue("id"), name, body)
+	if err != nil {
+		s.refused(w, name, body, err)
+		return
+	}
+	if a.Group, err = asksIn(r, d); err != nil {
+		s.failed(w, err)
+		return
+	}
+	a.Device, a.Alone = d.Name, d.Can == CanAsk
+	rec, err := s.board.Ask(r.Context(), a)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	rec, ok = s.wait(r.Context(), rec, wait, d)
+	if !ok {
+		s.unknown(w, r)
+		return
+	}
+	if rec.Open() {
+		reply(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
+		return
+	}
+	if r.Context().Err() != nil {
+		return // nobody is there to get it
+	}
+	if a.Asker == "" {
+		if err := s.delivered(r, rec); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
+	if wait == 0 {
+		reply(w, http.StatusAccepted, questionOf(rec))
+		return
+	}
+	if replyResult(w, rec) == nil && a.Asker != "" {
+		_ = s.delivered(r, rec) // it asks again, and is known
+	}
+}
+
+// replyResult writes the result of a call in its dialect, and returns when the
+// asker has it all.
+func replyResult(w http.ResponseWriter, rec *hub.Record) error {
+	result := resultOf(rec)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if json.Valid(result.Body) {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.Header().Set("Acp-Bridge-Outcome", rec.End.Outcome)
+	w.Header().Set("Content-Length", strconv.Itoa(len(result.Body)))
+	if err := send(w, result.Body); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+// readAsking reads a call in any dialect, or in our own.
+func readAsking(conversation, name string, body []byte) (a hub.Asking, err error) {
+	if conversation == "" || len(conversation) > maxID {
+		return a, badf("expected the id of a conversation with 1 to %d bytes", maxID)
+	}
+	a = hub.Asking{Conversation: conversation, Dialect: name}
+	if name == hublink.Dialect {
+		var own hublink.Asking
+		if err := json.Unmarshal(body, &own); err != nil {
+			return a, badf("%w", err)
+		}
+		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.Asker, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.Asker, own.Call
+	} else {
+		req, err := dialect.Decode(body, name)
+		if err != nil {
+			return a, badf("%w", err)
+		}
+		if asksSecret(body) {
+			return a, badf("a secret cannot be asked for here: what is answered at a hub is kept")
+		}
+		a.Dialect, a.Document, a.Call = req.Dialect, body, req.Call
+		var who struct{ Title, Agent, Machine, Cwd string }
+		if json.Unmarshal(body, &who) == nil {
+			a.Title, a.Agent, a.Machine, a.Dir = who.Title, who.Agent, who.Machine, who.Cwd
+		}
+	}
+	if len(a.Call.ID) > maxID {
+		return a, badf("the id of the question is longer than %d bytes", maxID)
+	}
+	if err := checkAsker(a.Asker); err != nil {
+		return a, badf("%w", err)
+	}
+	if err := a.Call.Validate(limits); err != nil {
+		return a, badf("%w", err)
+	}
+	return a, nil
+}
+
+// checkAsker bounds the name of a process: hubs tell it to each other again and
+// again.
+func checkAsker(asker string) error {
+	if len(asker) > maxID {
+		return fmt.Errorf("asker: expected at most %d bytes, got %d", maxID, len(asker))
+	}
+	return nil
+}
+
+// questionReply is a question with its state, and its result once there is one.
+type questionReply struct {
+	Conversation string `json:"conversation"`
+	Question     string `json:"question"`
+	State        state  `json:"state"`
+	*ending
+	Result  json.RawMessage `json:"result,omitempty"`
+	IsError bool            `json:"isError,omitempty"`
+}
+
+func questionOf(r *hub.Record) questionReply {
+	q := questionReply{Conversation: r.Conversation, Question: r.ID, State: stateOf(r), ending: endingOf(r)}
+	if !r.Open() {
+		result := resultOf(r)
+		q.Result, q.IsError = asJSON(result), result.IsError
+	}
+	return q
+}
+
+func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
+	wait, err := waitOf(r)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	rec, err := s.asked(r, d)
+	if err == nil {
+		rec, err = s.askedLast(r, d, rec)
+	}
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	rec, ok := s.wait(r.Context(), rec, wait, d)
+	if !ok {
+		s.unknown(w, r)
+		return
+	}
+	if !rec.Open() && rec.End.By == "" {
+		if rec, err = s.askedLast(r, d, rec); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
+	asks := d.Can != CanAnswer && r.Method == http.MethodGet // others only look
+	if !rec.Open() && asks {
+		if err := s.delivered(r, rec); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
+	reply(w, http.StatusOK, questionOf(rec))
+}
+
+// askedLast returns what was asked last under the id of a record. If that is
+// settled, another hub may know of something else that was asked since, and its
+// outcome is not the outcome of that.
+func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Record, error) {
+	if rec.Open() {
+		return rec, nil
+	}
+	if err := s.board.CatchUp(r.Context()); err != nil {
+		return nil, err
+	}
+	return s.asked(r, d)
+}
+
+// wait waits for a question to be settled. The asker counts as there. It returns
+// false if the device was removed meanwhile: then it gets nothing.
+func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, d Device) (*hub.Record, bool) {
+	if wait == 0 || !rec.Open() {
+		return rec, true
+	}
+	device := s.access.being(d)
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	defer context.AfterFunc(device, cancel)()
+	defer context.AfterFunc(s.serving, cancel)()
+	rec = s.board.Wait(ctx, rec)
+	return rec, device.Err() == nil
+}
+
+// delivered notes that whoever asks has the outcome: what is asked in the same words
+// after that is another question. An asker with a name is known by that, and this is
+// noted once it has the outcome. One without could ask the next question before it
+// is noted, and would get this outcome for it: there it is noted first.
+func (s *Server) delivered(r *http.Request, rec *hub.Record) error {
+	_, err := s.board.Delivered(r.Context(), rec.Ref())
+	if err != nil {
+		s.log.Warn("a delivery could not be noted", "err", err)
+	}
+	return err
+}
+
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device) {
+	ref, err := s.refOf(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	var given struct{ Answers json.RawMessage }
+	if err := json.Unmarshal(body, &given); err != nil || given.Answers == nil {
+		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
+		return
+	}
+	_, err = s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
+		return readAnswers(rec.Call, given.Answers)
+	}, d.Name)
+	if err != nil {
+		s.failed(w, err)
+	}
+}
+
+func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device) {
+	ref, err := s.refOf(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	if r.ContentLength != 0 {
+		if _, ok := s.readJSON(w, r); !ok {
+			return
+		}
+	}
+	if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
+		s.failed(w, err)
+	}
+}
+
+func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device) {
+	rec, err := s.askedBy(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	var given hublink.Settling
+	err = json.Unmarshal(body, &given)
+	o, bad := given.Result()
+	if err = errors.Join(err, bad, checkAsker(given.Asker)); err != nil {
+		s.failed(w, badf("%w", err))
+		return
+	}
+	ref := rec.Ref()
+	ref.Asker = given.Asker
+	if _, err := s.board.TakeBack(r.Context(), ref, o, given.By); err != nil {
+		s.failed(w, err)
+	}
+}
+
+func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
+	rec, err := s.askedBy(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	body, ok := s.readJSON(w, r)
+	if !ok {
+		return
+	}
+	var given hublink.Received
+	if err := errors.Join(json.Unmarshal(body, &given), checkAsker(given.Asker)); err != nil {
+		s.failed(w, badf("%w", err))
+		return
+	}
+	ref := rec.Ref()
+	ref.Asker = given.Asker
+	switch {
+	case given.Refused != "":
+		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
+	case given.Consumed:
+		_, err = s.board.Consumed(r.Context(), ref)
+	default:
+		_, err = s.board.Delivered(r.Context(), ref)
+	}
+	if err != nil {
+		s.failed(w, err)
+	}
+}
+
+// refOf reads which question is meant.
+func (s *Server) refOf(r *http.Request, d Device) (hub.Ref, error) {
+	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.Form.Get("question")}
+	var err error
+	if ref.Group, err = s.groupOf(r, d); err != nil {
+		return ref, err
+	}
+	if v := r.Form.Get("revision"); v != "" {
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil || n == 0 {
+			return ref, badf("revision: expected a positive number, got %q", v)
+		}
+		ref.Revision = n
+	}
+	return ref, nil
+}

@@ -1,0 +1,154 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+func openInside(t *testing.T) *Access {
+	t.Helper()
+	a, err := OpenAccess(filepath.Join(t.TempDir(), "access.json"), "the-token-of-the-owner")
+	require.NoError(t, err)
+	return a
+}
+
+// What is asked about a device ends with it: also if one of its name is there
+// again before the hub has seen that it was gone, or if it is gone already. What
+// is told late undoes nothing.
+func TestBeing(t *testing.T) {
+	a := openInside(t)
+	require.Error(t, a.being(Device{Name: "phone"}).Err(), "there is none")
+	_, err := a.Add("phone", CanAnswer)
+	require.NoError(t, err)
+	phone := a.being(Device{Name: "phone"})
+	require.NoError(t, phone.Err())
+	require.NoError(t, a.change(func(k *kept) error { k.Devices[0].Added = time.Now(); return nil }))
+	require.NoError(t, phone.Err(), "it is the same one")
+	before, err := json.Marshal(a.kept)
+	require.NoError(t, err)
+	next := a.kept
+	next.Devices = []keptDevice{{Device: a.kept.Devices[0].Device, Hash: []byte("another")}}
+	data, err := json.Marshal(next)
+	require.NoError(t, err)
+	require.NoError(t, a.take(data, a.revision+1))
+	require.Error(t, phone.Err(), "it is another one")
+	require.NoError(t, a.take(before, a.revision-1))
+	require.Equal(t, []byte("another"), a.kept.Devices[0].Hash)
+}
+
+// A login link, a login and its pushes end with their time, with their device and
+// with the logout.
+func TestLoginsEnd(t *testing.T) {
+	a := openInside(t)
+	_, err := a.pushKey()
+	require.NoError(t, err)
+	login := func(code string) (string, bool) {
+		t.Helper()
+		session, ok, err := a.login(code, "")
+		require.NoError(t, err)
+		return session, ok
+	}
+	add := func() (code string) {
+		t.Helper()
+		_, err := a.Add("phone", CanAnswer)
+		require.NoError(t, err)
+		code, err = a.Code("phone")
+		require.NoError(t, err)
+		return code
+	}
+	code := add()
+	require.NoError(t, a.Remove("phone"))
+	late := add()
+	_, ok := login(code)
+	require.False(t, ok, "that was another device")
+	require.NoError(t, a.change(func(k *kept) error { k.Codes[0].Until = time.Now().Add(-time.Second); return nil }))
+	_, ok = login(late)
+	require.False(t, ok)
+	code, err = a.Code("phone")
+	require.NoError(t, err)
+	session, ok := login(code)
+	require.True(t, ok)
+	_, ok = login(code)
+	require.False(t, ok, "once")
+	require.NoError(t, a.change(func(k *kept) error {
+		k.Pushes = []subscription{{Device: "phone", Session: k.Sessions[0].Hash, Endpoint: "https://push.example/x"}}
+		return nil
+	}))
+	since := func(d time.Duration) {
+		require.NoError(t, a.change(func(k *kept) error { k.Sessions[0].Since = time.Now().Add(-d); return nil }))
+	}
+	for ago, holds := range map[time.Duration]bool{0: true, sessionTime - time.Hour: true, sessionTime: false} {
+		since(ago)
+		_, ok = a.bySession(session)
+		require.Equal(t, holds, ok, ago)
+		list, _ := a.pushes(&hub.Record{})
+		require.Equal(t, holds, len(list) == 1, ago)
+	}
+	since(0)
+	require.NoError(t, a.logout(session))
+	_, ok = a.bySession(session)
+	require.False(t, ok)
+	require.Empty(t, a.kept.Pushes, "where a browser is told is a secret")
+}
+
+// A device has as many browsers as it may, and no more; one more of another may.
+func TestManyBrowsers(t *testing.T) {
+	a := openInside(t)
+	_, err := a.Add("phone", CanAnswer)
+	require.NoError(t, err)
+	for i := range maxPushesOf {
+		require.NoError(t, a.addPush(subscription{Device: "phone", Endpoint: "https://push.example/" + string(rune('a'+i))}))
+	}
+	require.ErrorContains(t, a.addPush(subscription{Device: "phone", Endpoint: "https://push.example/more"}), "too many")
+	require.NoError(t, a.addPush(subscription{Device: "phone", Endpoint: "https://push.example/a"}), "the same one")
+	require.NoError(t, a.addPush(subscription{Device: Owner, Endpoint: "https://push.example/more"}))
+	require.ErrorIs(t, a.addPush(subscription{Device: "nobody"}), ErrNoDevice)
+	require.NoError(t, a.SetOwner("another-token-of-the-owner"))
+	require.Len(t, a.kept.Pushes, maxPushesOf, "the owner's ended")
+}
+
+// A stream that rests goes on after it.
+func TestAStreamGoesOnAfterItsRest(t *testing.T) {
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	board, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(board.Close)
+	s := New(board, openInside(t), Options{})
+	t.Cleanup(s.Close)
+	s.pace = pace{since: time.Now().Add(time.Hour), count: most} // busy, for a long time
+	ctx, stop := context.WithCancel(t.Context())
+	seen, ended := make(chan string, 10), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.follow(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", nil), Device{Name: Owner}, feed{
+			reader: board.Read(0), beat: time.Hour,
+			begin: func(*stream) {}, change: func(_ *stream, r *hub.Record) { seen <- r.ID },
+			still: func(*stream) {}, end: func(*stream) {},
+		})
+	}()
+	for _, id := range []string{"a", "b", "c"} {
+		_, err := board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go " + id + "?"}}}})
+		require.NoError(t, err)
+		select {
+		case got := <-seen:
+			require.Equal(t, id, got)
+		case <-time.After(time.Minute):
+			t.Fatal("nothing was told")
+		}
+	}
+	stop()
+	<-ended
+}

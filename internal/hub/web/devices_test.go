@@ -1,0 +1,107 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// A device that can ask sees and takes back what it asked, and nothing else.
+func TestAnAskersQuestionsAreItsOwn(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	bearer := func(name string) string {
+		token, err := s.access.Add(name, web.CanAsk)
+		require.NoError(t, err)
+		return "Bearer " + token
+	}
+	bot, other := bearer("bot"), bearer("other")
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	s.expect(202, "POST", "/conversations/c2/ask", database, "Authorization", bot)
+	const settled = `{"outcome":"answered","answers":[{"Selected":["SQLite"]}],"by":"owner"}`
+	for _, c := range []struct{ method, path, body string }{
+		{"GET", "", ""},
+		{"GET", "/events", ""},
+		{"GET", "/questions/toolu_1", ""},
+		{"POST", "/ask", database},
+		{"POST", "/questions/toolu_1/settle", settled},
+		{"POST", "/questions/toolu_1/received", `{"refused":"no"}`},
+	} {
+		for _, path := range []string{"/conversations/c1" + c.path, "/conversations/c2" + c.path} {
+			s.expect(403, c.method, path, c.body, "Authorization", other)
+		}
+		s.expect(403, c.method, "/conversations/c1"+c.path, c.body, "Authorization", bot)
+	}
+	// What others asked there keeps nobody from asking something else.
+	s.expect(202, "POST", "/conversations/c1/ask", features, "Authorization", bot)
+	s.expect(200, "POST", "/conversations/c1/questions/toolu_2/settle", `{"outcome":"cancelled"}`, "Authorization", bot)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", other)
+	s.expect(200, "GET", "/conversations/c1/questions/toolu_1", "", "Authorization", other)
+	s.expect(200, "GET", "/conversations/c2", "", "Authorization", bot)
+	s.expect(202, "POST", "/conversations/c2/ask", database, "Authorization", bot)
+	s.expect(200, "POST", "/conversations/c2/questions/toolu_1/settle", settled, "Authorization", bot)
+	open, total := s.board.Waiting(10)
+	require.Equal(t, 1, total)
+	require.Equal(t, "c1", open[0].Conversation)
+}
+
+// A device that was removed gets no answer any more, also where it waits for one.
+func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
+	for path, method := range map[string]string{"/ask?wait=5m": "POST", "/questions/toolu_1?wait=5m": "GET"} {
+		t.Run(method, func(t *testing.T) {
+			s := newSite(t, hub.Options{Lease: time.Hour})
+			token, err := s.access.Add("bot", web.CanAsk)
+			require.NoError(t, err)
+			s.expect(202, "POST", "/conversations/c/ask", database, "Authorization", "Bearer "+token)
+			waiting := make(chan *http.Response, 1)
+			go func() {
+				reply, _ := s.request(method, "/conversations/c"+path, database, "Authorization", "Bearer "+token)
+				waiting <- reply
+			}()
+			require.Eventually(t, func() bool { return s.access.Watched("bot") }, patience, time.Millisecond)
+			require.NoError(t, s.access.Remove("bot"))
+			require.Equal(t, http.StatusUnauthorized, (<-waiting).StatusCode)
+			s.expect(200, "POST", "/conversations/c/respond", `{"answers":{"Which database?":"SQLite"}}`)
+			r, err := s.board.Find("c", "")
+			require.NoError(t, err)
+			require.Equal(t, "accepted", r.End.Receipt())
+		})
+	}
+}
+
+// Who has answered, as an asker says it, is told apart from what the hub knows, and
+// is no longer than a name.
+func TestAnAskersWordOnWhoAnswered(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	bot, err := s.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	as := []string{"Authorization", "Bearer " + bot}
+	settle := func(conversation, by string) gjson.Result {
+		s.expect(202, "POST", "/conversations/"+conversation+"/ask", database, as...)
+		s.expect(200, "POST", "/conversations/"+conversation+"/questions/toolu_1/settle", `{"outcome":"answered","answers":[{"Selected":["SQLite"]}],"by":"`+by+`"}`, as...)
+		return gjson.Get(s.expect(200, "GET", "/history?limit=1", ""), "history.0")
+	}
+	said := settle("c1", "owner")
+	require.Equal(t, "owner", said.Get("by").Str)
+	require.True(t, said.Get("elsewhere").Bool())
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered by owner, as the agent&#39;s machine says.")
+	require.Less(t, len(settle("c2", strings.Repeat("long ", 1000)).Get("by").Str), 200)
+	require.Less(t, len(s.expect(200, "GET", "/metrics", "")), 5000)
+	s.expect(202, "POST", "/conversations/c3/ask", database)
+	s.expect(200, "POST", "/conversations/c3/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	require.False(t, gjson.Get(s.expect(200, "GET", "/history?limit=1", ""), "history.0.elsewhere").Exists())
+	for path, body := range map[string]string{
+		"/conversations/c4/ask?dialect=bridge":         `{"kind":"question","asker":"%s","call":{"ID":"x","Questions":[{"Text":"Go?"}]}}`,
+		"/conversations/c1/questions/toolu_1/settle":   `{"outcome":"answered","asker":"%s"}`,
+		"/conversations/c1/questions/toolu_1/received": `{"consumed":true,"asker":"%s"}`,
+	} {
+		s.expect(400, "POST", path, strings.Replace(body, "%s", strings.Repeat("x", 513), 1), as...)
+	}
+}

@@ -1,0 +1,229 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// beatTime is how often a stream that has nothing to say says so.
+const beatTime = 15 * time.Second
+
+// events streams changes: what waits now first, then everything that changes, or
+// what has changed since the event that the client saw last.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := s.streamed(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	after, _ := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
+	s.follow(w, r, d, feed{
+		reader: s.board.Read(after),
+		beat:   beatTime,
+		begin:  func(out *stream) { fmt.Fprintf(&out.buf, "retry: %d\n\n", retryTime) },
+		change: func(out *stream, c *hub.Record) {
+			if sees(c) {
+				out.buf.Write(s.frames.event(c, s.then(c, d)))
+			}
+		},
+		still: func(out *stream) { out.buf.WriteString(": still here\n\n") },
+		end:   (*stream).closing,
+	})
+}
+
+// feed is what a stream of changes says.
+type feed struct {
+	reader *hub.Reader
+	beat   time.Duration
+	begin  func(*stream)
+	change func(*stream, *hub.Record)
+	still  func(*stream) // with every beat
+	end    func(*stream) // when the hub ends the stream
+}
+
+// follow streams changes until the client, the device or the hub is gone.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed) {
+	if !s.enter() {
+		fail(w, http.StatusServiceUnavailable, "too many streams are open")
+		return
+	}
+	defer s.leave()
+	device := s.access.being(d)
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := stream{w: w, control: http.NewResponseController(w)}
+	f.begin(&out)
+	beat := time.NewTicker(f.beat)
+	defer beat.Stop()
+	for {
+		changes, more := f.reader.Next()
+		for _, c := range changes {
+			if f.change(&out, c); out.buf.Len() >= maxChunk && out.flush() != nil {
+				return
+			}
+		}
+		if out.flush() != nil {
+			return
+		}
+		var rest <-chan time.Time
+		if s.pace.busy(time.Now()) {
+			rest = time.After(restTime)
+		}
+		for waiting := true; waiting; {
+			look := more
+			if rest != nil {
+				look = nil
+			}
+			select {
+			case <-look:
+				waiting = false
+			case <-rest:
+				rest = nil
+			case <-beat.C:
+				f.still(&out)
+				waiting = false
+			case <-r.Context().Done():
+				return
+			case <-device.Done():
+				return
+			case <-s.serving.Done():
+				f.end(&out)
+				return
+			case <-s.board.Done():
+				f.end(&out)
+				return
+			}
+		}
+	}
+}
+
+// pace counts how often streams look for changes. To wake each of them for each
+// change is most of the work when there are many of both: then a stream rests
+// after it has looked, and tells what has come meanwhile at once. The zero value
+// works.
+type pace struct {
+	mu    sync.Mutex
+	since time.Time
+	count int
+	rests bool
+}
+
+const (
+	restTime = 50 * time.Millisecond
+	// paceTime and most say how often is often: a hundred changes a second told
+	// to fifty streams.
+	paceTime = 100 * time.Millisecond
+	most     = 500
+)
+
+// busy counts one time, and reports whether there were many of late.
+func (p *pace) busy(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.since) > paceTime {
+		p.rests = p.count > most && now.Sub(p.since) < 2*paceTime
+		p.since, p.count = now, 0
+	}
+	p.count++
+	return p.rests || p.count > most
+}
+
+// streamed says what a stream tells: of one conversation, or of all that the
+// device may see.
+func (s *Server) streamed(r *http.Request, d Device) (func(*hub.Record) bool, error) {
+	id := r.PathValue("id")
+	if id == "" {
+		return seen(r, d)
+	}
+	group, err := s.groupOf(r, d)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.find(d, group, id, ""); err != nil {
+		return nil, err
+	}
+	return func(c *hub.Record) bool { return c.Group == group && c.Conversation == id && d.sees(c) }, nil
+}
+
+// closing tells a client that the stream ends here, and when to come back: not
+// all at the same moment. It goes on after the event that it saw last.
+func (st *stream) closing() {
+	fmt.Fprintf(&st.buf, "retry: %d\nevent: closing\ndata: {}\n\n", retryTime/2+rand.Int64N(retryTime))
+	_ = st.flush() // who does not take it comes back, too
+}
+
+// retryTime is after how many milliseconds a client comes back, about.
+const retryTime = 1000
+
+// maxChunk is how much is written at a time: what waits may be a lot, and each
+// of many streams would keep room for all of it.
+const maxChunk = 16 << 10
+
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buf     bytes.Buffer
+}
+
+// then is the question that waits in a conversation after another one ended, or
+// nil.
+func (s *Server) then(r *hub.Record, d Device) *hub.Record {
+	if r.Open() {
+		return nil
+	}
+	if next, err := s.find(d, r.Group, r.Conversation, ""); err == nil && next.Open() {
+		return next
+	}
+	return nil
+}
+
+// flush sends what there is. A client that takes nothing is given up.
+func (st *stream) flush() error {
+	if st.buf.Len() == 0 {
+		return nil
+	}
+	err := send(st.w, st.buf.Bytes())
+	if st.buf.Reset(); st.buf.Cap() > 4*maxChunk { // one that was long
+		st.buf = bytes.Buffer{}
+	}
+	if err != nil {
+		return err
+	}
+	return st.control.Flush()
+}
+
+// send writes a body. A client that takes nothing of it is given up, however long
+// the body is: it would be kept for ever.
+func send(w http.ResponseWriter, body []byte) error {
+	control := http.NewResponseController(w)
+	for part := range slices.Chunk(body, maxChunk) {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams >= maxStreams {
+		return false
+	}
+	s.streams++
+	return true
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams--
+}

@@ -1,0 +1,212 @@
+package web
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+const (
+	// pageSize is how many settled questions a reply has that names no limit,
+	// and maxPage how many it can name.
+	pageSize = 100
+	maxPage  = 1000
+)
+
+// nextHeader says where to go on, see [Server.history].
+const nextHeader = "Acp-Bridge-Next"
+
+const ndjson = "application/x-ndjson"
+
+// settled is a question that was settled, as GET /history shows it.
+type settled struct {
+	Group        string `json:"group,omitempty"`
+	Conversation string `json:"conversation"`
+	Question     string `json:"question"`
+	Kind         string `json:"kind"`
+	Title        string `json:"title"`
+	Agent        string `json:"agent,omitempty"`
+	Machine      string `json:"machine,omitempty"`
+	Cwd          string `json:"cwd,omitempty"`
+	Detail       string `json:"detail,omitempty"`
+	// Questions have their answers with them.
+	Questions []answeredQuestion `json:"questions"`
+	Asked     time.Time          `json:"asked"`
+	ending
+	// Seconds is how long it took from the question to its end.
+	Seconds float64 `json:"seconds"`
+	Reason  string  `json:"reason,omitempty"`
+	// Forgotten says that the answers, and by whom they were, were removed.
+	Forgotten bool `json:"forgotten,omitempty"`
+}
+
+type answeredQuestion struct {
+	question
+	Answer *givenAnswer `json:"answer,omitempty"`
+}
+
+type givenAnswer struct {
+	Selected []string `json:"selected,omitempty"`
+	Text     string   `json:"text,omitempty"`
+	Note     string   `json:"note,omitempty"`
+}
+
+func settledOf(r *hub.Record) settled {
+	s := settled{
+		Group: shownGroup(r), Conversation: r.Conversation, Question: r.ID, Kind: r.Kind, Title: titleOf(r),
+		Agent: r.Agent, Machine: r.Machine, Cwd: r.Dir, Detail: r.Detail, Asked: r.Asked.UTC(), ending: *endingOf(r),
+		Seconds: max(0, r.End.At.Round(0).Sub(r.Asked.Round(0))).Seconds(), Reason: r.End.Reason, Forgotten: r.End.Forgotten,
+	}
+	for i, q := range questionsOf(r) {
+		a := answeredQuestion{question: q}
+		if i < len(r.End.Answers) && !r.End.Answers[i].Empty() {
+			given := r.End.Answers[i]
+			a.Answer = &givenAnswer{given.Selected, given.Text, given.Note}
+		}
+		s.Questions = append(s.Questions, a)
+	}
+	return s
+}
+
+// history lists what was settled, the last settled first: a page for browsers,
+// JSON a page at a time, or everything as NDJSON.
+func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
+	search, err := searchOf(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	accept := r.Header.Get("Accept")
+	switch {
+	case strings.Contains(accept, "text/html"):
+		s.showHistory(w, search)
+	case strings.Contains(accept, ndjson):
+		s.export(w, search)
+	default:
+		if search.Limit == 0 {
+			search.Limit = pageSize
+		}
+		records, more := s.board.Search(search)
+		list := make([]settled, len(records))
+		for i, rec := range records {
+			list[i] = settledOf(rec)
+		}
+		out := map[string]any{"history": list}
+		if more {
+			out["next"] = nextOf(records)
+		}
+		reply(w, http.StatusOK, out)
+	}
+}
+
+func (s *Server) showHistory(w http.ResponseWriter, search hub.Search) {
+	if search.Limit == 0 {
+		search.Limit = pageSize
+	}
+	records, _ := s.board.Search(search)
+	var cards []card
+	for _, rec := range records {
+		cards = append(cards, cardOf(rec))
+	}
+	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Records": cards})
+}
+
+// export writes one object a line. A client that takes nothing is given up, and
+// sees that the body has no end.
+func (s *Server) export(w http.ResponseWriter, search hub.Search) {
+	records, more := s.board.Search(search)
+	w.Header().Set("Content-Type", ndjson)
+	if more {
+		w.Header().Set(nextHeader, nextOf(records))
+	}
+	out := stream{w: w, control: http.NewResponseController(w)}
+	for i, rec := range records {
+		out.buf.Write(append(clean.JSON(settledOf(rec)), '\n'))
+		if (out.buf.Len() >= maxChunk || i == len(records)-1) && out.flush() != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// forget removes the words of one person's answers, see [hub.Board.ForgetBy].
+func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := seen(r, d)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	by := r.Form.Get("by")
+	if by == "" {
+		fail(w, http.StatusBadRequest, "by: expected the name of who answered, as GET /history shows it")
+		return
+	}
+	done, err := s.board.ForgetBy(r.Context(), by, sees)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	reply(w, http.StatusOK, done)
+}
+
+// searchOf reads what a request wants of the history.
+func searchOf(r *http.Request, d Device) (search hub.Search, err error) {
+	if search.Sees, err = seen(r, d); err != nil {
+		return search, err
+	}
+	query := r.Form
+	search.Text = cmp.Or(query.Get("text"), query.Get("q")) // q is what the page says
+	if search.Since, err = sinceOf(query.Get("since"), time.Now()); err != nil {
+		return search, err
+	}
+	if search.After, err = placeNamed(query.Get("after")); err != nil {
+		return search, err
+	}
+	if v := query.Get("limit"); v != "" {
+		if search.Limit, err = strconv.Atoi(v); err != nil || search.Limit < 1 || search.Limit > maxPage {
+			return search, badf("limit: expected a number from 1 to %d, got %q", maxPage, clean.Truncate(clean.Line(v), 80))
+		}
+	}
+	return search, nil
+}
+
+// sinceOf reads a time: RFC 3339, a day, or how long ago it was.
+func sinceOf(v string, now time.Time) (time.Time, error) {
+	if v == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, v); err == nil {
+			return at, nil
+		}
+	}
+	if ago, err := time.ParseDuration(v); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	return time.Time{}, badf("since: expected a time such as 2026-11-15T08:00:00Z, a day such as 2026-11-15, or how long ago, such as 24h; got %q", clean.Truncate(clean.Line(v), 80))
+}
+
+// nextOf names the place of the last one, from where the next page goes on.
+func nextOf(list []*hub.Record) string {
+	p := list[len(list)-1].Place()
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", p.At.UnixNano(), p.Key))
+}
+
+func placeNamed(v string) (p hub.Place, err error) {
+	if v == "" {
+		return p, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(v)
+	at, key, _ := strings.Cut(string(data), " ")
+	nanos, bad := strconv.ParseInt(at, 10, 64)
+	if err != nil || bad != nil || key == "" {
+		return p, badf("after: expected the next of the page before, got %q", clean.Truncate(clean.Line(v), 80))
+	}
+	return hub.Place{At: time.Unix(0, nanos), Key: key}, nil
+}

@@ -1,0 +1,160 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// asNDJSON asks for an export.
+var asNDJSON = []string{"Accept", "application/x-ndjson"}
+
+func TestHistory(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	require.JSONEq(t, `{"history":[]}`, s.expect(200, "GET", "/history", ""), "what is open is at /questions")
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":{"selected":["SQLite"],"note":"for now"}}}`, "Authorization", "Bearer "+phone)
+	s.expect(202, "POST", "/conversations/c2/ask", features)
+	s.expect(200, "POST", "/conversations/c2/cancel", "")
+
+	list := gjson.Get(s.expect(200, "GET", "/history", ""), "history").Array()
+	require.Len(t, list, 2)
+	require.Equal(t, "c2", list[0].Get("conversation").Str, "the last settled first")
+	require.Equal(t, "cancelled", list[0].Get("outcome").Str)
+	require.False(t, list[0].Get("questions.0.answer").Exists())
+	one := list[1]
+	for path, want := range map[string]string{
+		"conversation": "c1", "question": "toolu_1", "kind": "question", "outcome": "answered", "by": "phone", "receipt": "accepted",
+		"questions.0.question": "Which database?", "questions.0.header": "DB", "questions.0.options.#": "2",
+		"questions.0.answer": `{"selected":["SQLite"],"note":"for now"}`,
+	} {
+		require.Equal(t, want, one.Get(path).String(), path)
+	}
+	asked, err := time.Parse(time.RFC3339Nano, one.Get("asked").Str)
+	require.NoError(t, err)
+	at, err := time.Parse(time.RFC3339Nano, one.Get("at").Str)
+	require.NoError(t, err)
+	require.InDelta(t, at.Sub(asked).Seconds(), one.Get("seconds").Num, 1e-6)
+
+	// The same as NDJSON, one a line.
+	lines := strings.Split(strings.TrimSuffix(s.expect(200, "GET", "/history", "", asNDJSON...), "\n"), "\n")
+	require.Len(t, lines, 2)
+	for i, line := range lines {
+		require.JSONEq(t, list[i].Raw, line)
+	}
+	require.Empty(t, s.expect(200, "GET", "/history?text=nothing-like-this", "", asNDJSON...))
+
+	for query, want := range map[string]int{
+		"text=sqlite+phone": 1, "text=SQLITE": 1, "text=which": 2, "text=sqlite+features": 0,
+		"since=1h": 2, "since=2000-01-01": 2, "since=2999-01-01T00:00:00%2B01:00": 0,
+		"since=" + url.QueryEscape(one.Get("at").Str): 2, // that one, too
+		"group=owner": 2, "limit=1": 1, "text=phone&since=1h&group=owner&limit=1000": 1,
+	} {
+		require.EqualValues(t, want, gjson.Get(s.expect(200, "GET", "/history?"+query, ""), "history.#").Int(), query)
+	}
+	for query, says := range map[string]string{
+		"since=yesterday": "24h", "since=-1h": "how long ago", "limit=0": "from 1 to 1000", "limit=x": "number", "limit=1001": "1000",
+		"after=x": "next of the page before", "after=" + inForm("1"): "next", "after=" + inForm("x y"): "next", "group=a+b": "letters",
+	} {
+		require.Contains(t, s.expect(400, "GET", "/history?"+query, ""), says, query)
+		s.expect(400, "GET", "/history?"+query, "", asNDJSON...)
+	}
+}
+
+// Page by page, everything that was there is seen once, also when more is settled
+// meanwhile.
+func TestHistoryPageByPage(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	settle := func(n int) {
+		id := fmt.Sprintf("/conversations/c%d", n)
+		s.expect(202, "POST", id+"/ask", database)
+		s.expect(200, "POST", id+"/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	}
+	for n := range 7 {
+		settle(n)
+	}
+	var seen []string
+	after, pages := "", 0
+	for {
+		page := gjson.Parse(s.expect(200, "GET", "/history?limit=3&after="+after, ""))
+		for _, r := range page.Get("history").Array() {
+			seen = append(seen, r.Get("conversation").Str)
+		}
+		settle(100 + pages)
+		pages++
+		if after = page.Get("next").Str; after == "" {
+			break
+		}
+	}
+	require.Equal(t, []string{"c6", "c5", "c4", "c3", "c2", "c1", "c0"}, seen)
+	require.Equal(t, 3, pages)
+	// An export has no limit but a given one, and then says where it goes on.
+	reply, body := s.request("GET", "/history", "", asNDJSON...)
+	require.Equal(t, 10, strings.Count(body, "\n"))
+	require.Empty(t, reply.Header.Get("Acp-Bridge-Next"))
+	reply, first := s.request("GET", "/history?limit=4", "", asNDJSON...)
+	_, rest := s.request("GET", "/history?after="+reply.Header.Get("Acp-Bridge-Next"), "", asNDJSON...)
+	require.Equal(t, body, first+rest)
+	for line := range strings.Lines(body) {
+		require.True(t, json.Valid([]byte(line)))
+	}
+}
+
+// What is answered at a hub is kept: a secret is not asked for there.
+func TestNoSecretAtAHub(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	for name, call := range map[string]string{
+		"an MCP form":     `{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`,
+		"as a request":    `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"x":{"type":"string","format":"password"}}}}}`,
+		"an interrupt":    `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"input_required","message":"Log in","responseSchema":{"type":"object","properties":{"token":{"type":"string"}}}}]}}`,
+		"Codex' question": `{"threadId":"t","turnId":"u","itemId":"i","questions":[{"id":"pw","header":"Password","question":"Which?","isOther":true,"isSecret":true,"options":[]}]}`,
+	} {
+		require.Contains(t, s.expect(400, "POST", "/conversations/c1/ask", call), "secret", name)
+	}
+	_, open := s.board.Waiting(1)
+	require.Zero(t, open)
+	s.expect(202, "POST", "/conversations/c1/ask", `{"mode":"form","message":"Which port?","requestedSchema":{"type":"object","properties":{"port":{"type":"integer"}}}}`)
+}
+
+// Forgetting takes away what one person said, and nothing else.
+func TestForget(t *testing.T) {
+	s, as := groupsSite(t)
+	for query, status := range map[string]int{"": 400, "?by=": 400, "?by=blue-phone&group=a+b": 400} {
+		s.expect(status, "DELETE", "/history"+query, "")
+	}
+	for who := range as {
+		if who != "owner" {
+			s.expect(403, "DELETE", "/history?by=blue-phone", "", "Authorization", as[who])
+		}
+	}
+	require.JSONEq(t, `{"forgotten":0,"left":0}`, s.expect(200, "DELETE", "/history?by=nobody", ""))
+	require.JSONEq(t, `{"forgotten":0,"left":1}`, s.expect(200, "DELETE", "/history?by=blue-phone", ""), "its agent does not have it")
+	require.Contains(t, s.expect(200, "POST", "/conversations/c2/ask?wait=1m", blueCall, "Authorization", as["blue-bot"]), "Postgres")
+	s.expect(200, "POST", "/conversations/c2/questions/toolu_1/received", `{"consumed":true}`, "Authorization", as["blue-bot"])
+	require.JSONEq(t, `{"forgotten":0,"left":0}`, s.expect(200, "DELETE", "/history?by=blue-phone&group=red", ""))
+	require.JSONEq(t, `{"forgotten":1,"left":0}`, s.expect(200, "DELETE", "/history?by=blue-phone&group=blue", ""))
+
+	one := gjson.Get(s.expect(200, "GET", "/history", "", "Authorization", as["blue-phone"]), "history.0")
+	require.True(t, one.Get("forgotten").Bool())
+	require.Equal(t, "answered", one.Get("outcome").Str)
+	require.Equal(t, "Which azure database?", one.Get("questions.0.question").Str)
+	require.False(t, one.Get("questions.0.answer").Exists())
+	require.False(t, one.Get("by").Exists())
+	for _, path := range []string{"/history", "/conversations/c2", "/conversations/c2/questions/toolu_1"} {
+		require.NotContains(t, s.expect(200, "GET", path, ""), "blue-phone", path)
+	}
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered. What was said, and by whom, was removed.")
+	require.NotContains(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "result").Raw, "Postgres")
+	require.True(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "isError").Bool())
+}

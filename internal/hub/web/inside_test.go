@@ -1,0 +1,50 @@
+package web
+
+import (
+	"encoding/base64"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// A page goes on at the very moment of the last record.
+func TestNextIsExact(t *testing.T) {
+	at := time.Unix(1000, 123456789)
+	next, err := base64.RawURLEncoding.DecodeString(nextOf([]*hub.Record{{End: &hub.End{At: at}}}))
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprint(at.UnixNano(), " "), string(next))
+	p, err := placeNamed(base64.RawURLEncoding.EncodeToString(append(next, "key"...)))
+	require.NoError(t, err)
+	require.True(t, p.At.Equal(at))
+	require.Equal(t, "key", p.Key)
+}
+
+func TestBounds(t *testing.T) {
+	groups := make([]string, maxGroups+1)
+	for i := range groups {
+		groups[i] = fmt.Sprint("g", i)
+	}
+	require.NoError(t, checkGroups(groups[:maxGroups]))
+	require.ErrorContains(t, checkGroups(groups), "at most")
+	s := &Server{streams: maxStreams - 1}
+	require.True(t, s.enter())
+	require.False(t, s.enter(), "one too many")
+	s.leave()
+	require.True(t, s.enter())
+}
+
+// A conversation of OpenCode's keeps its name in the owner's group only: another
+// group may have one of the same name.
+func TestSessionsOfOpenCode(t *testing.T) {
+	session := func(group, conversation string) string {
+		return openCodeSession(&hub.Record{Group: group, Conversation: conversation})
+	}
+	require.Equal(t, "ses_1", session("", "ses_1"))
+	require.Regexp(t, "^ses_", session("", "c"))
+	require.NotEqual(t, "ses_1", session("red", "ses_1"))
+	require.NotEqual(t, session("blue", "ses_1"), session("red", "ses_1"))
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+var errClosing = errors.New("the hub is closing")
+
+// ready says whether this hub can be used now: whoever spreads requests over
+// several leaves one out that cannot.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.isReady(); err != nil {
+		fail(w, http.StatusServiceUnavailable, "%s", err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintln(w, "ready")
+}
+
+// isReady says why the hub cannot be used now, or nil.
+func (s *Server) isReady() error {
+	select {
+	case <-s.serving.Done():
+		return errClosing
+	default:
+		return s.board.Ready()
+	}
+}
+
+// metrics writes what is counted in the text format of Prometheus. There is no
+// word of a question in it.
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) {
+	var b bytes.Buffer
+	stats := s.board.Stats()
+	open, _ := s.board.Waiting(math.MaxInt)
+	byGroup, gone := map[string]int{}, 0
+	for _, r := range open {
+		byGroup[groupName(r.Group)]++
+		if r.Gone {
+			gone++
+		}
+	}
+	metric(&b, "open", "gauge", "Questions that wait now, at all hubs of the store.")
+	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
+		fmt.Fprintf(&b, "acp_bridge_hub_open{group=%s} %d\n", label(group), byGroup[group])
+	}
+	metric(&b, "open_without_asker", "gauge", "Questions that wait and whose asker is gone.")
+	fmt.Fprintf(&b, "acp_bridge_hub_open_without_asker %d\n", gone)
+	metric(&b, "asked_total", "counter", "Questions that were asked at this hub.")
+	fmt.Fprintf(&b, "acp_bridge_hub_asked_total %d\n", stats.Asked)
+	metric(&b, "ended_total", "counter", "Questions that ended at this hub, by outcome and by who ended them.")
+	order := func(x, y hub.Ending) int {
+		return cmp.Or(strings.Compare(x.Outcome, y.Outcome), strings.Compare(x.By, y.By))
+	}
+	for _, e := range slices.SortedFunc(maps.Keys(stats.Ended), order) {
+		fmt.Fprintf(&b, "acp_bridge_hub_ended_total{outcome=%s,by=%s} %d\n", label(e.Outcome), label(e.By), stats.Ended[e])
+	}
+	metric(&b, "answer_seconds", "histogram", "How long questions waited for their answers.")
+	all := uint64(0)
+	for i, n := range stats.Waited {
+		bound := "+Inf"
+		if bounds := hub.WaitBounds(); i < len(bounds) {
+			bound = strconv.FormatFloat(bounds[i], 'g', -1, 64)
+		}
+		fmt.Fprintf(&b, "acp_bridge_hub_answer_seconds_bucket{le=%q} %d\n", bound, n)
+		all = n
+	}
+	fmt.Fprintf(&b, "acp_bridge_hub_answer_seconds_sum %g\nacp_bridge_hub_answer_seconds_count %d\n", stats.WaitedSeconds, all)
+	s.mu.Lock()
+	streams := s.streams
+	s.mu.Unlock()
+	metric(&b, "streams", "gauge", "Event streams that are open at this hub.")
+	fmt.Fprintf(&b, "acp_bridge_hub_streams %d\n", streams)
+	metric(&b, "store_errors_total", "counter", "Writes of this hub that the store did not take.")
+	fmt.Fprintf(&b, "acp_bridge_hub_store_errors_total %d\n", stats.Failed)
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_ = send(w, b.Bytes())
+}
+
+func metric(b *bytes.Buffer, name, kind, help string) {
+	fmt.Fprintf(b, "# HELP acp_bridge_hub_%s %s\n# TYPE acp_bridge_hub_%s %s\n", name, help, name, kind)
+}
+
+var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// label is a value of a label, whatever it holds.
+func label(s string) string {
+	return `"` + labelEscapes.Replace(strings.ToValidUTF8(s, "\uFFFD")) + `"`
+}

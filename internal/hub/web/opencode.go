@@ -1,0 +1,269 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"math"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// These are the question routes of OpenCode's server, so that its clients can
+// answer what waits at a hub. Permissions are not among them: OpenCode asks for
+// those elsewhere, and a question has no place for what they are for.
+
+// openCode is the name of the dialect, and the user of its basic authentication.
+const openCode = "opencode"
+
+// openCodeBeat is how often OpenCode's streams have a heartbeat.
+const openCodeBeat = 10 * time.Second
+
+// openCodeRequest is a question as OpenCode lists it.
+type openCodeRequest struct {
+	ID        string          `json:"id"`
+	SessionID string          `json:"sessionID"`
+	Questions json.RawMessage `json:"questions"`
+}
+
+// openCodeOf returns a record as a request of OpenCode, and as a call of its
+// dialect; ok is false if that has no place for it.
+func openCodeOf(r *hub.Record) (request openCodeRequest, call dialect.Request, ok bool) {
+	if r.Kind == "permission" {
+		return request, call, false
+	}
+	document, _, err := dialect.WriteCall(openCode, r.Call)
+	if err == nil {
+		call, err = dialect.Decode(document, openCode)
+	}
+	var written struct {
+		Input struct{ Questions json.RawMessage }
+	}
+	if err != nil || json.Unmarshal(document, &written) != nil {
+		return request, call, false
+	}
+	return openCodeRequest{openCodeID(r), openCodeSession(r), written.Input.Questions}, call, true
+}
+
+// openCodeID names one record, and no other that is asked under the same id.
+func openCodeID(r *hub.Record) string { return "que_" + strings.ReplaceAll(r.Key(), ".", "_") }
+
+// openCodeSession is a conversation as OpenCode names them.
+func openCodeSession(r *hub.Record) string {
+	if strings.HasPrefix(r.Conversation, "ses") && r.Group == "" {
+		return r.Conversation
+	}
+	sum := sha256.Sum256([]byte(r.Group + "\x00" + r.Conversation))
+	return "ses_" + hex.EncodeToString(sum[:12])
+}
+
+// openCodeSees is what a request of OpenCode's clients is about: of one folder if
+// it names one.
+func openCodeSees(r *http.Request, d Device) (func(*hub.Record) bool, error) {
+	sees, err := seen(r, d)
+	dir := r.Form.Get("directory")
+	return func(rec *hub.Record) bool { return sees(rec) && (dir == "" || rec.Dir == dir) }, err
+}
+
+// openCodeList lists what waits, the first asked first.
+func (s *Server) openCodeList(w http.ResponseWriter, r *http.Request, d Device) {
+	sees, err := openCodeSees(r, d)
+	if err != nil {
+		s.openCodeFailed(w, "", err)
+		return
+	}
+	list := []openCodeRequest{}
+	open, _ := s.board.Waiting(math.MaxInt)
+	for i := len(open) - 1; i >= 0; i-- {
+		if !sees(open[i]) {
+			continue
+		}
+		if request, _, ok := openCodeOf(open[i]); ok {
+			list = append(list, request)
+		}
+	}
+	reply(w, http.StatusOK, list)
+}
+
+// openCodeFind finds the open question that a request names. One that is settled
+// is not there any more.
+func (s *Server) openCodeFind(r *http.Request, d Device) (*hub.Record, dialect.Request, error) {
+	id := r.PathValue("request")
+	key, ok := strings.CutPrefix(id, "que")
+	if !ok {
+		return nil, dialect.Request{}, badf("requestID: expected an id that begins with que, got %q", clean.Truncate(clean.Line(id), 80))
+	}
+	rec, err := s.board.FindKey(r.Context(), strings.ReplaceAll(strings.TrimPrefix(key, "_"), "_", "."))
+	if err != nil {
+		return nil, dialect.Request{}, err
+	}
+	_, call, ok := openCodeOf(rec)
+	if !ok || !rec.Open() || !d.sees(rec) || openCodeID(rec) != id {
+		return nil, dialect.Request{}, hub.ErrNotFound
+	}
+	return rec, call, nil
+}
+
+func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device) {
+	id := r.PathValue("request")
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, "expected Content-Type: application/json")
+		return
+	}
+	body, ok := s.readBody(w, r)
+	if !ok {
+		return
+	}
+	rec, call, err := s.openCodeFind(r, d)
+	if err != nil {
+		s.openCodeFailed(w, id, err)
+		return
+	}
+	answers, err := readOpenCode(call, body)
+	if err == nil {
+		_, err = s.board.Answer(r.Context(), rec.Ref(), func(*hub.Record) ([]convert.Answer, error) { return answers, nil }, d.Name)
+	}
+	s.openCodeDone(w, id, err)
+}
+
+// readOpenCode reads a list of labels and words for each question.
+func readOpenCode(call dialect.Request, body []byte) ([]convert.Answer, error) {
+	var given struct{ Answers [][]string }
+	if err := json.Unmarshal(body, &given); err != nil || given.Answers == nil {
+		return nil, badf(`expected {"answers":[["<label>"],…]}, one list a question`)
+	}
+	o, err := dialect.ReadResult(call, clean.JSON(map[string]any{"answers": given.Answers}))
+	switch {
+	case err != nil:
+		return nil, badf("%w", err)
+	case o.Status != convert.Answered:
+		return nil, convert.ErrNoAnswer
+	}
+	for i, q := range call.Call.Questions {
+		if err := checkAnswer(q, o.Answers[i]); err != nil {
+			return nil, err
+		}
+	}
+	return o.Answers, nil
+}
+
+func (s *Server) openCodeReject(w http.ResponseWriter, r *http.Request, d Device) {
+	id := r.PathValue("request")
+	rec, _, err := s.openCodeFind(r, d)
+	if err == nil {
+		_, err = s.board.Cancel(r.Context(), rec.Ref(), d.Name)
+	}
+	s.openCodeDone(w, id, err)
+}
+
+func (s *Server) openCodeDone(w http.ResponseWriter, id string, err error) {
+	if err != nil {
+		s.openCodeFailed(w, id, err)
+		return
+	}
+	reply(w, http.StatusOK, true)
+}
+
+// openCodeFailed writes an error as OpenCode's server does, where it has one.
+func (s *Server) openCodeFailed(w http.ResponseWriter, id string, err error) {
+	code, text := s.problem(err)
+	switch {
+	case errors.Is(err, hub.ErrNotFound), errors.Is(err, hub.ErrSettled):
+		id = clean.Truncate(clean.Line(id), maxID)
+		reply(w, http.StatusNotFound, map[string]string{"_tag": "QuestionNotFoundError", "requestID": id, "message": "Question request not found: " + id})
+	case code == http.StatusBadRequest:
+		reply(w, code, map[string]string{"_tag": "InvalidRequestError", "message": text})
+	default:
+		fail(w, code, "%s", text)
+	}
+}
+
+// openCodeEvent is an event of OpenCode's streams.
+type openCodeEvent struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	Properties any    `json:"properties"`
+}
+
+// openCodeEnd is how a question ended. Answers are nil where it has none.
+type openCodeEnd struct {
+	SessionID string          `json:"sessionID"`
+	RequestID string          `json:"requestID"`
+	Answers   json.RawMessage `json:"answers,omitempty"`
+}
+
+// openCodeStream writes events for one client.
+type openCodeStream struct {
+	sees   func(*hub.Record) bool
+	global bool            // each event says of which folder it is
+	told   map[string]bool // by key, what the client knows to be open
+}
+
+// openCodeEvents streams changes: what waits first, then every change.
+func (s *Server) openCodeEvents(global bool) func(http.ResponseWriter, *http.Request, Device) {
+	return func(w http.ResponseWriter, r *http.Request, d Device) {
+		sees, err := openCodeSees(r, d)
+		if err != nil {
+			s.openCodeFailed(w, "", err)
+			return
+		}
+		o := &openCodeStream{sees: sees, global: global, told: map[string]bool{}}
+		s.follow(w, r, d, feed{
+			reader: s.board.Read(0),
+			beat:   openCodeBeat,
+			begin:  func(out *stream) { o.write(out, "", "server.connected", struct{}{}) },
+			change: o.change,
+			still:  func(out *stream) { o.write(out, "", "server.heartbeat", struct{}{}) },
+			end:    func(*stream) {}, // its clients come back by themselves
+		})
+	}
+}
+
+// change tells of a record: once that it waits, and once that it does not.
+func (o *openCodeStream) change(out *stream, r *hub.Record) {
+	if !o.sees(r) || r.Open() == o.told[r.Key()] {
+		return
+	}
+	request, call, ok := openCodeOf(r)
+	switch {
+	case !ok:
+	case r.Open():
+		o.told[r.Key()] = true
+		o.write(out, r.Dir, "question.asked", request)
+	default:
+		delete(o.told, r.Key())
+		end := openCodeEnd{SessionID: request.SessionID, RequestID: request.ID}
+		if result := r.End.Result(); result.Status == convert.Answered {
+			var given struct{ Answers json.RawMessage }
+			_ = json.Unmarshal(dialect.Encode(call, dialect.Reply{Outcome: result}).Body, &given) // none is a rejection
+			end.Answers = given.Answers
+		}
+		if end.Answers == nil {
+			o.write(out, r.Dir, "question.rejected", end)
+		} else {
+			o.write(out, r.Dir, "question.replied", end)
+		}
+	}
+}
+
+func (o *openCodeStream) write(out *stream, dir, kind string, properties any) {
+	var event any = openCodeEvent{"evt_" + rand.Text(), kind, properties}
+	if o.global {
+		if dir == "" {
+			dir = "global"
+		}
+		event = map[string]any{"directory": dir, "payload": event}
+	}
+	out.buf.WriteString("data: ")
+	out.buf.Write(clean.JSON(event))
+	out.buf.WriteString("\n\n")
+}

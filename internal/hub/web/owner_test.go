@@ -1,0 +1,106 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+const otherToken = "another-owner-of-these-hubs"
+
+// Hubs of one store have one owner: the first brings it, also where an older hub
+// was there before, and one with another token is not opened. Of the token there
+// is a hash.
+func TestOneOwner(t *testing.T) {
+	for name, before := range map[string]string{"new": "", "of an older hub": `{"instance":"abcdefgh"}`} {
+		t.Run(name, func(t *testing.T) {
+			store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+			require.NoError(t, err)
+			t.Cleanup(store.Close)
+			if before != "" {
+				_, err := store.Create(t.Context(), "access", []byte(before))
+				require.NoError(t, err)
+			}
+			one, err := web.OpenShared(t.Context(), store, token, nil)
+			require.NoError(t, err)
+			t.Cleanup(one.Close)
+			_, err = web.OpenShared(t.Context(), store, otherToken, nil)
+			require.ErrorIs(t, err, web.ErrOtherOwner)
+			_, err = web.OpenShared(t.Context(), store, "", nil)
+			require.ErrorContains(t, err, "too short")
+			two, err := web.OpenShared(t.Context(), store, token, nil)
+			require.NoError(t, err)
+			t.Cleanup(two.Close)
+			e, err := store.Get(t.Context(), "access")
+			require.NoError(t, err)
+			require.NotContains(t, string(e.Value), token)
+			require.NotEmpty(t, gjson.GetBytes(e.Value, "owner").String())
+		})
+	}
+}
+
+// A command opens what hubs share without being an owner, and brings none.
+func TestStoredHasNoOwner(t *testing.T) {
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	stored, err := web.OpenStored(t.Context(), store)
+	require.NoError(t, err)
+	_, err = stored.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	var log safeBuffer
+	access, err := web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	t.Cleanup(access.Close)
+	require.Len(t, access.List(), 1)
+	require.ErrorContains(t, stored.SetOwner("short"), "too short")
+	require.NoError(t, stored.SetOwner(otherToken))
+	require.Eventually(t, func() bool { return bytes.Contains(log.Bytes(), []byte("the owner has a new token")) }, time.Minute, time.Millisecond)
+}
+
+// A new token of the owner holds at all hubs at once, and ends what was begun with
+// the old one. Devices stay as they are.
+func TestNewOwner(t *testing.T) {
+	one, two := twoSites(t)
+	phone, err := one.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	reply, _ := one.request("POST", "/login", "token="+token, "Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", one.url)
+	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
+	cookie := []string{"Authorization", "", "Cookie", reply.Cookies()[0].Name + "=" + reply.Cookies()[0].Value}
+	two.eventually(200, "GET", "/conversations", "", cookie...)
+	code, err := two.access.Code(web.Owner)
+	require.NoError(t, err)
+	req, err := http.NewRequest(http.MethodGet, two.url+"/events", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	stream, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	require.Equal(t, http.StatusOK, stream.StatusCode)
+	require.NotContains(t, one.expect(200, "GET", "/status", ""), "problem")
+
+	require.NoError(t, one.access.SetOwner(otherToken))
+	fresh := []string{"Authorization", "Bearer " + otherToken}
+	for _, s := range []*site{one, two} {
+		s.eventually(200, "GET", "/devices", "", fresh...)
+		s.expect(401, "GET", "/devices", "")
+		s.expect(401, "GET", "/conversations", "", cookie...)
+		s.expect(200, "GET", "/conversations", "", "Authorization", "Bearer "+phone)
+		require.Contains(t, s.expect(200, "GET", "/status", "", fresh...), `"ready":true,"problem":"the owner has a new token: put it into this hub's token file"`)
+	}
+	reply, _ = one.request("POST", "/login", "code="+code, "Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", one.url)
+	require.Equal(t, http.StatusUnauthorized, reply.StatusCode)
+	var said strings.Builder
+	_, err = bufio.NewReader(stream.Body).WriteTo(&said) // it ends
+	require.NoError(t, err)
+}

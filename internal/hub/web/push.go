@@ -1,0 +1,243 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdh"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/SherClockHolmes/webpush-go"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// pushKey signs what hubs push, so that a browser's service knows who they are.
+type pushKey struct {
+	Private string `json:"private"`
+	Public  string `json:"public"`
+}
+
+// subscription is a browser that wants to be told of questions. It ends with its
+// device, and with its login.
+type subscription struct {
+	Device   string    `json:"device"`
+	Session  []byte    `json:"session,omitempty"` // hash of its cookie
+	Endpoint string    `json:"endpoint"`
+	Key      string    `json:"key"`
+	Auth     string    `json:"auth"`
+	Added    time.Time `json:"added"`
+}
+
+const (
+	// maxPushes is how many browsers are told, maxPushesOf those of a device.
+	maxPushes   = 1000
+	maxPushesOf = 20
+	// pushTime bounds a push, pushKeep is for how long a service keeps one whose
+	// browser is away.
+	pushTime = 10 * time.Second
+	pushKeep = 24 * time.Hour
+	// pushesAtOnce is how many are under way.
+	pushesAtOnce = 8
+)
+
+// showPushKey tells a browser whose pushes it will get.
+func (s *Server) showPushKey(w http.ResponseWriter, _ *http.Request, _ Device) {
+	key, err := s.access.pushKey()
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	reply(w, http.StatusOK, map[string]string{"key": key.Public})
+}
+
+// addPush takes a subscription as browsers write it.
+func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device) {
+	var given webpush.Subscription
+	if !s.readInto(w, r, &given) {
+		return
+	}
+	p := subscription{Device: d.Name, Endpoint: given.Endpoint, Key: given.Keys.P256dh, Auth: given.Keys.Auth, Added: time.Now().UTC().Truncate(time.Second)}
+	if c, err := r.Cookie(s.access.cookie()); err == nil && r.Header.Get("Authorization") == "" {
+		hash := sha256.Sum256([]byte(c.Value))
+		p.Session = hash[:]
+	}
+	err := p.check()
+	if err == nil && s.opts.PushClient == nil {
+		err = publicEndpoint(p.Endpoint)
+	}
+	if err == nil {
+		err = s.access.addPush(p)
+	}
+	if err != nil {
+		s.failed(w, err)
+	}
+}
+
+// removePush ends a subscription. One that is not there is no error.
+func (s *Server) removePush(w http.ResponseWriter, r *http.Request, d Device) {
+	var given webpush.Subscription
+	if !s.readInto(w, r, &given) {
+		return
+	}
+	err := s.access.dropPush(func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })
+	if err != nil {
+		s.failed(w, err)
+	}
+}
+
+// check reads what a browser said. Nobody else's words get into an error.
+func (p subscription) check() error {
+	u, err := url.Parse(p.Endpoint)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(p.Endpoint) > 2000 {
+		return badf("endpoint: expected an https URL of at most 2000 bytes")
+	}
+	key, err := base64.RawURLEncoding.DecodeString(p.Key)
+	if err == nil {
+		_, err = ecdh.P256().NewPublicKey(key)
+	}
+	if err != nil {
+		return badf("keys.p256dh: expected a key of the curve P-256 in base64url")
+	}
+	if auth, err := base64.RawURLEncoding.DecodeString(p.Auth); err != nil || len(auth) != 16 {
+		return badf("keys.auth: expected 16 bytes in base64url")
+	}
+	return nil
+}
+
+func (a *Access) addPush(p subscription) error {
+	return a.change(func(k *kept) error {
+		if _, ok := k.device(p.Device); !ok {
+			return fmt.Errorf("%w: %q", ErrNoDevice, p.Device)
+		}
+		k.Pushes = slices.DeleteFunc(k.Pushes, func(o subscription) bool { return o.Endpoint == p.Endpoint })
+		of := 0
+		for _, o := range k.Pushes {
+			if o.Device == p.Device {
+				of++
+			}
+		}
+		if of >= maxPushesOf || len(k.Pushes) >= maxPushes {
+			return badf("too many browsers are told already: %d of this device, %d in all", of, len(k.Pushes))
+		}
+		k.Pushes = append(k.Pushes, p)
+		return nil
+	})
+}
+
+func (a *Access) dropPush(which func(subscription) bool) error {
+	return a.change(func(k *kept) error {
+		before := len(k.Pushes)
+		if k.Pushes = slices.DeleteFunc(k.Pushes, which); len(k.Pushes) == before {
+			return errUnchanged
+		}
+		return nil
+	})
+}
+
+// pushKey returns the key of this hub, and makes it if there is none.
+func (a *Access) pushKey() (key pushKey, err error) {
+	err = a.change(func(k *kept) error {
+		if k.Push != nil {
+			key = *k.Push
+			return errUnchanged
+		}
+		private, public, err := webpush.GenerateVAPIDKeys()
+		key = pushKey{private, public}
+		k.Push = &key
+		return err
+	})
+	return key, err
+}
+
+// pushes returns the browsers of devices that may see a question and answer it,
+// and whose login holds.
+func (a *Access) pushes(r *hub.Record) (list []subscription, key pushKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.kept.Push == nil {
+		return nil, key
+	}
+	for _, p := range a.kept.Pushes {
+		d, ok := a.kept.device(p.Device)
+		if !ok || d.Can != CanAnswer && d.Can != CanAdmin || !d.sees(r) {
+			continue
+		}
+		live := func(s loginSession) bool {
+			return s.Device == p.Device && bytes.Equal(s.Hash, p.Session) && time.Since(s.Since) < sessionTime
+		}
+		if p.Session == nil || slices.ContainsFunc(a.kept.Sessions, live) {
+			list = append(list, p)
+		}
+	}
+	return list, *a.kept.Push
+}
+
+// Pushes reports whether any browser is told of a question.
+func (s *Server) Pushes(r *hub.Record) bool {
+	list, _ := s.access.pushes(r)
+	return len(list) > 0
+}
+
+// Push tells the browsers of those who may answer a question of it. id names it:
+// a later push of the same one takes the place of the first. over says that
+// nothing waits any longer.
+func (s *Server) Push(ctx context.Context, r *hub.Record, id, message string, over bool) {
+	list, key := s.access.pushes(r)
+	body := clean.JSON(map[string]any{"id": id, "text": message, "over": over})
+	var all sync.WaitGroup
+	free := make(chan struct{}, pushesAtOnce)
+	for _, p := range list {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			s.push(ctx, p, key, id, bytes.Clone(body))
+		})
+	}
+	all.Wait()
+}
+
+// push tells one browser. One that is no longer there is forgotten. Its endpoint
+// is a secret, and stays out of the log.
+func (s *Server) push(ctx context.Context, p subscription, key pushKey, id string, body []byte) {
+	ctx, cancel := context.WithTimeout(ctx, pushTime)
+	defer cancel()
+	client := s.opts.PushClient
+	if client == nil {
+		client = publicClient
+	}
+	got, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
+		Endpoint: p.Endpoint, Keys: webpush.Keys{P256dh: p.Key, Auth: p.Auth},
+	}, &webpush.Options{
+		HTTPClient: client, Subscriber: s.subject(), Topic: id, TTL: int(pushKeep.Seconds()), Urgency: webpush.UrgencyHigh,
+		VAPIDPublicKey: key.Public, VAPIDPrivateKey: key.Private,
+	})
+	if err != nil {
+		s.log.Warn("a push was not sent", "device", p.Device, "err", withoutURL(err))
+		return
+	}
+	defer got.Body.Close()
+	switch {
+	case got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusGone:
+		if err := s.access.dropPush(func(o subscription) bool { return o.Endpoint == p.Endpoint }); err != nil {
+			s.log.Warn("a browser that is gone could not be forgotten", "device", p.Device, "err", err)
+		}
+	case got.StatusCode >= 300:
+		s.log.Warn("a push was not taken", "device", p.Device, "status", got.StatusCode)
+	}
+}
+
+// subject is whom a push service may turn to.
+func (s *Server) subject() string {
+	if s.opts.URL != "" {
+		return s.opts.URL
+	}
+	return "https://github.com/acp-bridge/acp-bridge"
+}

@@ -1,0 +1,451 @@
+package web_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// routes are all that a hub serves.
+var routes = []struct{ method, path, body string }{
+	{"GET", "/healthz", ""}, {"GET", "/login", ""}, {"POST", "/login", "code=x"},
+	{"GET", "/style.css", ""}, {"GET", "/page.js", ""},
+	{"GET", "/", ""}, {"GET", "/cards", ""}, {"GET", "/history", ""},
+	{"POST", "/answer", "x=y"}, {"POST", "/logout", ""},
+	{"GET", "/conversations", ""}, {"GET", "/conversations/c1", ""},
+	{"GET", "/questions", ""},
+	{"GET", "/events", ""}, {"GET", "/conversations/c1/events", ""},
+	{"POST", "/conversations/c1/ask", database},
+	{"POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`},
+	{"POST", "/conversations/c1/cancel", ""},
+	{"GET", "/conversations/c1/questions/toolu_1", ""},
+	{"POST", "/conversations/c1/questions/toolu_1/settle", `{"outcome":"answered"}`},
+	{"POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`},
+	{"DELETE", "/history?by=owner", ""},
+	{"GET", "/question", ""}, {"POST", "/question/que_x/reply", `{"answers":[["SQLite"]]}`}, {"POST", "/question/que_x/reject", ""},
+	{"GET", "/event", ""}, {"GET", "/global/event", ""},
+	{"GET", "/devices", ""}, {"POST", "/devices", `{"name":"x","can":"admin"}`}, {"DELETE", "/devices/x", ""},
+	{"POST", "/codes", `{"name":"owner"}`},
+}
+
+func (s *site) stillOpen(t *testing.T) {
+	t.Helper()
+	r, err := s.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	require.True(t, r.Open())
+}
+
+func TestForeignHostOnEveryRoute(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	for _, r := range routes {
+		for _, host := range []string{"evil.example", "evil.example:80", "hub.example.evil", "127.0.0.1.evil.example", "8.8.8.8"} {
+			s.expect(421, r.method, r.path, r.body, "Host", host)
+		}
+	}
+	s.stillOpen(t)
+	for _, host := range []string{"hub.example", "HUB.example:7717", "localhost:1", "127.0.0.1", "[::1]:80"} {
+		s.expect(200, "GET", "/healthz", "", "Host", host)
+	}
+}
+
+func TestOtherOriginsChangeNothing(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	cookie := s.logIn(t, web.Owner)
+	for _, r := range routes {
+		if r.method == "GET" {
+			continue
+		}
+		for _, headers := range [][]string{
+			{"Origin", "http://evil.example"}, {"Origin", "null"}, {"Origin", s.url + ".evil.example"},
+			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"},
+			{"Origin", s.url, "Sec-Fetch-Site", "cross-site"}, {"Origin", "null", "Sec-Fetch-Site", "cross-site"},
+		} {
+			s.expect(403, r.method, r.path, r.body, headers...)
+			s.expect(403, r.method, r.path, r.body, append(headers, "Authorization", "", "Cookie", cookie)...)
+		}
+		if r.path != "/login" {
+			// A cookie alone, without the browser's word where it comes from.
+			s.expect(403, r.method, r.path, r.body, "Authorization", "", "Cookie", cookie)
+		}
+	}
+	s.stillOpen(t)
+	s.expect(200, "POST", "/conversations/c1/cancel", "", "Origin", s.url, "Sec-Fetch-Site", "same-origin", "Authorization", "", "Cookie", cookie)
+}
+
+func TestNoCredential(t *testing.T) {
+	open := map[string]bool{"/healthz": true, "/login": true, "/style.css": true, "/page.js": true}
+	var s *site
+	for i, r := range routes {
+		if i%15 == 0 { // more wrong tokens are too many
+			s = newSite(t, hub.Options{})
+			s.expect(202, "POST", "/conversations/c1/ask", database)
+			defer s.stillOpen(t)
+		}
+		if open[r.path] {
+			continue
+		}
+		s.expect(401, r.method, r.path, r.body, "Authorization", "")
+		s.expect(401, r.method, r.path+"?token="+token+"&access_token="+token, r.body, "Authorization", "")
+		s.expect(401, r.method, r.path, r.body, "Authorization", "", "Cookie", "acp_bridge_hub_x="+token)
+		s.expect(401, r.method, r.path, r.body, "Authorization", "Basic "+token)
+	}
+}
+
+func TestWrongTokensAreThrottledAndRightOnesWork(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	codes := map[int]int{}
+	for i := range 50 {
+		reply, _ := s.request("GET", "/conversations", "", "Authorization", fmt.Sprintf("Bearer %s%d", token, i))
+		codes[reply.StatusCode]++
+	}
+	require.Equal(t, map[int]int{401: 20, 429: 30}, codes)
+	s.expect(200, "GET", "/conversations", "")
+	reply, _ := s.request("POST", "/login", "code=wrong", "Content-Type", "application/x-www-form-urlencoded", "Origin", s.url)
+	require.Equal(t, 429, reply.StatusCode)
+}
+
+// logIn opens a login link as a browser does, and returns the cookie.
+func (s *site) logIn(t *testing.T, device string) string {
+	t.Helper()
+	code, err := s.access.Code(device)
+	require.NoError(t, err)
+	form := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", "null", "Sec-Fetch-Site", "same-origin", "Authorization", ""}
+	s.expect(200, "GET", "/login?code="+code, "", "Authorization", "") // uses nothing up
+	reply, _ := s.request("POST", "/login", url.Values{"code": {code}}.Encode(), form...)
+	require.Equal(t, 303, reply.StatusCode)
+	require.Equal(t, "/", reply.Header.Get("Location"))
+	require.Len(t, reply.Cookies(), 1)
+	c := reply.Cookies()[0]
+	require.True(t, c.HttpOnly)
+	require.Equal(t, http.SameSiteStrictMode, c.SameSite)
+	require.True(t, strings.HasPrefix(c.Name, "acp_bridge_hub_") && len(c.Name) > len("acp_bridge_hub_"))
+	require.NotContains(t, c.Value, token)
+	reply, _ = s.request("POST", "/login", url.Values{"code": {code}}.Encode(), form...)
+	require.Equal(t, 401, reply.StatusCode, "a code works once")
+	return c.Name + "=" + c.Value
+}
+
+func TestWhatADeviceMayDo(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	bot, err := s.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	as := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
+	for _, r := range routes {
+		switch {
+		case strings.HasSuffix(r.path, "/ask"), strings.HasSuffix(r.path, "/settle"), strings.HasSuffix(r.path, "/received"),
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.method == "DELETE":
+			s.expect(403, r.method, r.path, r.body, as(phone)...)
+		}
+		switch {
+		case strings.HasSuffix(r.path, "/respond"), strings.HasSuffix(r.path, "/cancel"), r.path == "/answer", r.path == "/",
+			r.path == "/events", r.path == "/questions", r.path == "/conversations", r.path == "/history", r.path == "/cards",
+			strings.HasPrefix(r.path, "/question/"), r.path == "/question", strings.HasSuffix(r.path, "/event"),
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.method == "DELETE":
+			s.expect(403, r.method, r.path, r.body, as(bot)...)
+		}
+	}
+	s.stillOpen(t)
+	s.expect(202, "POST", "/conversations/c2/ask", features, as(bot)...)
+	s.expect(200, "POST", "/conversations/c1/cancel", "", as(phone)...)
+}
+
+func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	cookie := s.logIn(t, "phone")
+	next, _ := s.stream("/events", "Authorization", "Bearer "+phone)
+	_, ok := next()
+	require.True(t, ok)
+	require.NoError(t, s.access.Remove("phone"))
+	_, ok = next()
+	require.False(t, ok)
+	s.expect(401, "GET", "/events", "", "Authorization", "Bearer "+phone)
+	s.expect(401, "GET", "/cards", "", "Authorization", "", "Cookie", cookie)
+}
+
+func TestHeadersOfEveryReply(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	for _, r := range routes {
+		if strings.HasSuffix(r.path, "/events") || strings.HasSuffix(r.path, "/event") {
+			continue
+		}
+		reply, _ := s.request(r.method, r.path, r.body)
+		h := reply.Header
+		csp := h.Get("Content-Security-Policy")
+		require.Contains(t, csp, "default-src 'none'")
+		require.Contains(t, csp, "frame-ancestors 'none'")
+		require.NotContains(t, csp, "unsafe")
+		require.Equal(t, "no-referrer", h.Get("Referrer-Policy"))
+		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"))
+		for name := range h {
+			require.False(t, strings.HasPrefix(name, "Access-Control-"), name)
+		}
+	}
+}
+
+func TestScriptInEveryFieldIsText(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	const x = `</textarea><script>alert(1)</script>\" onload=alert(1) x=\"<img src=x onerror=alert(1)>\u202e\u001b[31m`
+	call := fmt.Sprintf(`{"kind":"question","title":"%[1]s","agent":"%[1]s","machine":"%[1]s","dir":"%[1]s","call":{"ID":"%[1]s","Server":"%[1]s","Questions":[{"Text":"%[1]s","Header":"%[1]s","Options":[{"Label":"%[1]s","Description":"%[1]s","Preview":"%[1]s"},{"Label":"b"}]}]}}`, x)
+	s.expect(202, "POST", "/conversations/"+url.PathEscape(`<script>"`)+"/ask?dialect=bridge", call)
+	list, _ := s.board.Waiting(1)
+	page := s.expect(200, "GET", "/", "")
+	checkPage(t, page)
+	require.Contains(t, page, "&lt;script&gt;alert(1)")
+	form := url.Values{"conversation": {inForm(list[0].Conversation)}, "question": {inForm(list[0].ID)}, "revision": {fmt.Sprint(list[0].Revision)}, "asked": {list[0].Fingerprint()}, "a0": {"0"}, "t0": {"</textarea><script>"}, "n0": {"</textarea><script>"}}
+	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", s.url}
+	problem := s.expect(400, "POST", "/answer", form.Encode(), post...)
+	checkPage(t, problem)
+	require.Contains(t, problem, "&lt;/textarea&gt;&lt;script&gt;", "what was filled in is still there")
+	form.Set("a0", "other")
+	s.expect(303, "POST", "/answer", form.Encode(), post...)
+	checkPage(t, s.expect(200, "GET", "/history?q="+url.QueryEscape("<script>"), "", "Accept", "text/html"))
+	checkPage(t, s.expect(200, "GET", "/login?code="+url.QueryEscape(`"><script>`), ""))
+}
+
+func inForm(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
+
+func checkPage(t *testing.T, page string) {
+	t.Helper()
+	page = strings.ReplaceAll(page, `<script src="/page.js"></script>`, "")
+	require.NotContains(t, page, "<script")
+	require.NotContains(t, page, "<img")
+	require.NotContains(t, page, "\u202e")
+	require.NotContains(t, page, "\x1b")
+	require.NotContains(t, page, `onload=alert(1) x="`)
+}
+
+func TestPathTricksInIDs(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	for i, id := range []string{"a/b", "a%2fb", "../../etc/passwd", "a b", "é", "*", ">", "a.*.b", "\x01", "?x=1", "#", strings.Repeat("x", 512)} {
+		call := fmt.Sprintf(`{"questions":[{"question":"Q%d?","header":"h","multiSelect":false,"options":[{"label":"a","description":""},{"label":"b","description":""}]}]}`, i)
+		path := "/conversations/" + url.PathEscape(id)
+		s.expect(202, "POST", path+"/ask", call)
+		s.expect(200, "POST", path+"/respond", fmt.Sprintf(`{"answers":{"Q%d?":"a"}}`, i))
+		r, err := s.board.Find(id, "")
+		require.NoError(t, err, id)
+		require.False(t, r.Open())
+	}
+	require.Len(t, s.board.Conversations(), 12)
+	s.expect(400, "POST", "/conversations/"+strings.Repeat("x", 513)+"/ask", database)
+}
+
+func TestSlowClientsEnd(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	h := &http.Server{Handler: s.server, ReadHeaderTimeout: 50 * time.Millisecond}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = h.Serve(l) }()
+	defer h.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "))
+	require.NoError(t, err)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	if _, err = io.ReadAll(c); !errors.Is(err, syscall.ECONNRESET) { // that comes if the hub had not read all of it
+		require.NoError(t, err, "the hub hangs up")
+	}
+}
+
+// A thousand streams on which nothing happens keep nobody from asking and
+// answering, and each of them is told.
+func TestAThousandIdleStreams(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	transport := &http.Transport{MaxIdleConnsPerHost: 1}
+	defer transport.CloseIdleConnections()
+	var bodies []io.ReadCloser
+	for range 1000 {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/events", nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		reply, err := transport.RoundTrip(req)
+		require.NoError(t, err)
+		require.Equal(t, 200, reply.StatusCode)
+		bodies = append(bodies, reply.Body)
+	}
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	for _, b := range bodies {
+		lines := bufio.NewScanner(b)
+		told := false
+		for !told && lines.Scan() {
+			told = strings.Contains(lines.Text(), `"outcome":"answered"`)
+		}
+		require.True(t, told)
+		b.Close()
+	}
+}
+
+// A form of another page cannot say that it is JSON.
+func TestFormPostsAreNoJSON(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	for _, r := range routes {
+		if r.method != "POST" || !strings.HasPrefix(r.body, "{") {
+			continue
+		}
+		for _, kind := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", ""} {
+			s.expect(415, r.method, r.path, r.body, "Content-Type", kind)
+		}
+	}
+	s.stillOpen(t)
+}
+
+// zeros is a body that never ends, of which only so much was read.
+type zeros struct{ read atomic.Int64 }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	clear(p)
+	if z.read.Add(int64(len(p))) > 100<<20 {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}
+
+// A body of 100 MB is refused after the first.
+func TestHugeBodies(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	for _, r := range routes {
+		if r.method != "POST" || r.body == "" {
+			continue
+		}
+		body := &zeros{}
+		req, err := http.NewRequestWithContext(t.Context(), r.method, s.url+r.path, body)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		if !strings.HasPrefix(r.body, "{") {
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		reply, err := http.DefaultTransport.RoundTrip(req)
+		if err == nil { // else the hub hung up
+			require.Contains(t, []int{400, 401, 403, 413}, reply.StatusCode, r.path)
+			reply.Body.Close()
+		}
+		require.Less(t, body.read.Load(), int64(20<<20), "%s: what the hub does not want is not sent", r.path)
+	}
+	s.stillOpen(t)
+}
+
+// A body that trickles is given up.
+func TestSlowBodiesEnd(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.server.SetBodyTime(50 * time.Millisecond)
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = fmt.Fprintf(c, "POST /conversations/c1/ask HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", token)
+	require.NoError(t, err)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	answer, err := io.ReadAll(c)
+	require.NoError(t, err, "the hub hangs up")
+	require.Contains(t, string(answer), " 400 ")
+}
+
+// Nor is a body waited for that nobody wants: on no route, and from nobody.
+func TestUnwantedBodiesEnd(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.server.SetBodyTime(50 * time.Millisecond)
+	begin := func(method, path, host, length string) net.Conn {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		require.NoError(t, err)
+		t.Cleanup(func() { c.Close() })
+		_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", method, path, host, length)
+		require.NoError(t, err)
+		return c
+	}
+	var conns []net.Conn
+	for _, r := range routes {
+		conns = append(conns, begin(r.method, r.path, "localhost", "Content-Length: 100"))
+	}
+	conns = append(conns,
+		begin("POST", "/conversations/c1/ask", "evil.example", "Content-Length: 100"),
+		begin("POST", "/conversations/c1/ask", "localhost", "Transfer-Encoding: chunked"),
+		begin("PUT", "/nowhere", "localhost", "Content-Length: 100"),
+	)
+	for _, c := range conns {
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+		reply, err := io.ReadAll(c)
+		require.NoError(t, err)
+		require.Regexp(t, `^HTTP/1.1 4\d\d `, string(reply))
+	}
+}
+
+// deadlines notes until when a body may come, and be taken.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set     []time.Time
+	bounded bool // what is written now
+	parts   []int
+	without int // parts that were written without a deadline
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.bounded = !t.IsZero()
+	return nil
+}
+
+func (d *deadlines) Write(p []byte) (int, error) {
+	if !d.bounded {
+		d.without++
+	}
+	d.parts, d.bounded = append(d.parts, len(p)), false
+	return d.ResponseRecorder.Write(p)
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.set = append(d.set, t)
+	return nil
+}
+
+// Who sends a body that nobody needs, and waits for an answer, may do so for long.
+func TestNoDeadlineAfterABody(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	s.server.ServeHTTP(d, httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/healthz", strings.NewReader("null")))
+	require.Equal(t, 200, d.Code)
+	require.Len(t, d.set, 2)
+	require.False(t, d.set[0].IsZero())
+	require.True(t, d.set[1].IsZero())
+}
+
+// Who takes nothing of a long reply is given up, part by part, so that who takes it
+// slowly is not.
+func TestRepliesThatNobodyTakes(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", strings.Replace(database, "a server", strings.Repeat("a server ", 20<<10), 1))
+	for _, path := range []string{"/", "/questions", "/conversations", "/conversations/c1", "/question", "/conversations/c1/questions/toolu_1"} {
+		d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		req := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		s.server.ServeHTTP(d, req)
+		require.Equal(t, 200, d.Code)
+		require.Greater(t, len(d.parts), 5, path)
+		require.Zero(t, d.without, path)
+	}
+}

@@ -1,0 +1,419 @@
+// Package web serves the questions of a hub over HTTP: JSON, server-sent events
+// and a page. Everything but GET /healthz, GET /readyz and the login
+// needs a credential.
+//
+// GET /history lists what was settled, the last settled first: of one group
+// (?group=), since a time, a day or so long ago (?since=24h), with words in it
+// (?text=). A reply has up to 100 (?limit=), and "next" where there are more:
+// ?after= goes on from there. With Accept: application/x-ndjson it is everything,
+// one object a line; with Accept: text/html it is a page. DELETE /history?by=NAME
+// makes the hub forget what one person said, see [hub.Board.ForgetBy].
+//
+// GET /question, POST /question/{id}/reply and reject, GET /event and
+// /global/event are those of OpenCode's server (its first version), for its
+// clients: the user is opencode, the password a token. Streams begin with what
+// waits. Requests for leave are not there.
+//
+//	access, err := web.OpenAccess(filepath.Join(dir, "access.json"), token)
+//	server := web.New(board, access, web.Options{Hosts: []string{"127.0.0.1"}})
+//	err = (&http.Server{Handler: server, ReadHeaderTimeout: web.HeaderTime}).Serve(listener)
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+)
+
+// HeaderTime is how long a client may take to send its headers, bodyTime its
+// body, and writeTime to take what it is sent.
+const (
+	HeaderTime = 10 * time.Second
+	bodyTime   = 20 * time.Second
+	writeTime  = 15 * time.Second
+)
+
+// maxBody is the largest body that is read.
+const maxBody = 1 << 20
+
+// maxStreams is how many event streams are open at a time.
+const maxStreams = 4096
+
+// Options of a server. The zero value serves localhost.
+type Options struct {
+	// Hosts are names and addresses, without a port, by which the hub may be
+	// called, beside localhost.
+	Hosts []string
+	// Secure is set where the hub is reached by https.
+	Secure bool
+	// URL is the https address that people use, if there is one.
+	URL string
+	// PushClient sends pushes to the services of browsers, wherever they are; nil
+	// is one that reaches no private address.
+	PushClient *http.Client
+	// Version is that of the program, for its operator.
+	Version string
+	// Logger gets what goes wrong; nil discards it.
+	Logger *slog.Logger
+}
+
+// Server is the HTTP side of a hub.
+type Server struct {
+	board  *hub.Board
+	access *Access
+	opts   Options
+	hosts  map[string]bool
+	log    *slog.Logger
+	mux    *http.ServeMux
+	body   time.Duration // how long a body may take
+	// serving ends with Close.
+	serving context.Context
+	close   context.CancelFunc
+	frames  frames
+	pace    pace
+	since   time.Time // it was made
+
+	mu       sync.Mutex
+	streams  int
+	failures map[string]*failure // by address
+}
+
+// New makes a server for a board.
+func New(board *hub.Board, access *Access, o Options) *Server {
+	s := &Server{
+		board: board, access: access, opts: o, log: o.Logger, mux: http.NewServeMux(),
+		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, body: bodyTime,
+		since: time.Now().UTC().Truncate(time.Second),
+	}
+	s.serving, s.close = context.WithCancel(context.Background())
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	for _, h := range o.Hosts {
+		s.hosts[strings.ToLower(h)] = true
+	}
+	s.routes()
+	return s
+}
+
+// Close ends all streams, whose clients are told to come back, and all waiting, so
+// that the HTTP server can end.
+func (s *Server) Close() { s.close() }
+
+func (s *Server) routes() {
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintln(w, "ok")
+	})
+	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET /login", s.showLogin)
+	s.mux.HandleFunc("POST /login", s.login)
+	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
+	s.mux.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
+
+	s.mux.HandleFunc("GET /worker.js", asset("worker.js", "text/javascript; charset=utf-8"))
+
+	read := []Can{CanAnswer}
+	both := []Can{CanAnswer, CanAsk}
+	ask := []Can{CanAsk}
+	for pattern, r := range map[string]struct {
+		can    []Can
+		handle func(http.ResponseWriter, *http.Request, Device)
+	}{
+		"GET /{$}":                                     {read, s.showPage},
+		"GET /cards":                                   {read, s.showCards},
+		"GET /history":                                 {read, s.history},
+		"POST /answer":                                 {read, s.answerForm},
+		"POST /logout":                                 {both, s.logout},
+		"GET /conversations":                           {read, s.listConversations},
+		"GET /conversations/{id}":                      {both, s.getConversation},
+		"GET /questions":                               {read, s.listQuestions},
+		"GET /events":                                  {read, s.events},
+		"GET /conversations/{id}/events":               {both, s.events},
+		"POST /conversations/{id}/ask":                 {ask, s.ask},
+		"POST /conversations/{id}/respond":             {read, s.respond},
+		"POST /conversations/{id}/cancel":              {read, s.cancel},
+		"GET /conversations/{id}/questions/{question}": {both, s.getQuestion},
+		"POST /conversations/{id}/questions/{question}/settle":   {ask, s.takeBack},
+		"POST /conversations/{id}/questions/{question}/received": {ask, s.received},
+		"GET /push":                       {read, s.showPushKey},
+		"POST /push":                      {read, s.addPush},
+		"DELETE /push":                    {read, s.removePush},
+		"GET /question":                   {read, s.openCodeList},
+		"POST /question/{request}/reply":  {read, s.openCodeReply},
+		"POST /question/{request}/reject": {read, s.openCodeReject},
+		"GET /event":                      {read, s.openCodeEvents(false)},
+		"GET /global/event":               {read, s.openCodeEvents(true)},
+		"GET /metrics":                    {[]Can{CanMeasure}, s.metrics},
+		"GET /status":                     {[]Can{CanMeasure}, s.status},
+		"DELETE /history":                 {nil, s.forget},
+		"GET /devices":                    {nil, s.listDevices},
+		"POST /devices":                   {nil, s.addDevice},
+		"DELETE /devices/{name}":          {nil, s.removeDevice},
+		"POST /codes":                     {nil, s.addCode},
+	} {
+		s.mux.HandleFunc(pattern, s.guard(r.can, r.handle))
+	}
+	s.mux.HandleFunc("/", s.guard(both, s.noSuchPage))
+}
+
+// noSuchPage answers what no route is for.
+func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		other := *r
+		other.Method = method
+		if _, pattern := s.mux.Handler(&other); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		fail(w, http.StatusNotFound, "there is nothing at this address")
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	fail(w, http.StatusMethodNotAllowed, "this address takes %s, not %s", strings.Join(allowed, " or "), clean.Truncate(clean.Line(r.Method), 40))
+}
+
+// headers are those of every reply. Their values are shared, and never changed.
+var headers = http.Header{
+	"Content-Security-Policy":      {"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+	"Referrer-Policy":              {"no-referrer"},
+	"X-Content-Type-Options":       {"nosniff"},
+	"X-Frame-Options":              {"DENY"},
+	"Cross-Origin-Opener-Policy":   {"same-origin"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Cache-Control":                {"no-store"},
+}
+
+// ServeHTTP checks what holds for every request, and then serves it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	maps.Copy(w.Header(), headers)
+	if !s.bounded(w, r) {
+		return
+	}
+	if !s.knownHost(r.Host) {
+		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
+		return
+	}
+	if !reads(r) && !sameOrigin(r) {
+		fail(w, http.StatusForbidden, "this request comes from another site")
+		return
+	}
+	if p := r.URL.EscapedPath(); p != path.Clean(p) { // an id is matched as it is written
+		s.guard([]Can{CanAnswer, CanAsk}, func(w http.ResponseWriter, _ *http.Request, _ Device) {
+			fail(w, http.StatusNotFound, "there is nothing at this address")
+		})(w, r)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// knownHost reports whether the client meant this hub: a page whose name was
+// made to point here did not.
+func (s *Server) knownHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if s.hosts[name] {
+		return true
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}
+
+// reads reports whether a request changes nothing.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// sameOrigin reports whether a request that changes something comes from a page
+// of this hub, or from no page at all. A page without referrers sends "null" as
+// its origin, and then the browser's own word counts.
+func sameOrigin(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site != "" && site != "same-origin" {
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	switch origin {
+	case "":
+		return true
+	case "null":
+		return site == "same-origin"
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// guard lets those through who may do this. Nobody but an admin may where can is
+// empty.
+func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, Device)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d, cookie, ok := s.who(r)
+		if !ok {
+			s.unknown(w, r)
+			return
+		}
+		if cookie && !reads(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+			fail(w, http.StatusForbidden, "this request does not say where it comes from")
+			return
+		}
+		if !d.may(can) {
+			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
+			return
+		}
+		var err error
+		if r.Form, err = readQuery(r.URL.RawQuery); err != nil {
+			s.failed(w, err)
+			return
+		}
+		if err := s.catchUp(r, d); err != nil {
+			s.failed(w, err)
+			return
+		}
+		next(w, r, d)
+	}
+}
+
+// catchUp waits for what other hubs have seen already, if a request is about
+// something that this one has not. Who asks may be the first to name it.
+func (s *Server) catchUp(r *http.Request, d Device) error {
+	id, question := r.PathValue("id"), cmp.Or(r.PathValue("question"), r.Form.Get("question"))
+	if id == "" || strings.HasSuffix(r.URL.Path, "/ask") || s.knows(r, d, id, question) {
+		return nil
+	}
+	return s.board.CatchUp(r.Context())
+}
+
+// who returns whose request it is. A token that is given counts alone, right or
+// wrong. OpenCode's clients give it as a password.
+func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		scheme, token, _ := strings.Cut(auth, " ")
+		if user, password, ok := r.BasicAuth(); ok && user == openCode {
+			token = password
+		} else if !strings.EqualFold(scheme, "Bearer") {
+			return Device{}, false, false
+		}
+		d, ok = s.access.byToken(strings.TrimSpace(token))
+		return d, false, ok
+	}
+	c, err := r.Cookie(s.access.cookie())
+	if err != nil {
+		return Device{}, false, false
+	}
+	d, ok = s.access.bySession(c.Value)
+	return d, true, ok
+}
+
+// unknown answers a request without a credential, or with a wrong one.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "" && s.throttled(r) {
+		tooMany(w)
+		return
+	}
+	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.loginPage(w, http.StatusUnauthorized, "", "")
+		return
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="acp-bridge-hub"`)
+	fail(w, http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN")
+}
+
+// failure counts wrong tokens and codes of an address.
+type failure struct {
+	count int
+	since time.Time
+}
+
+const (
+	failureTime = time.Minute
+	maxFailures = 20
+)
+
+// throttled counts a wrong token or code and reports whether there were too many
+// from this address. Right ones always work: they cannot be guessed in any
+// number of tries.
+func (s *Server) throttled(r *http.Request) bool {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.failures[host]
+	if f == nil || time.Since(f.since) > failureTime {
+		if len(s.failures) > 10_000 {
+			clear(s.failures)
+		}
+		f = &failure{since: time.Now()}
+		s.failures[host] = f
+	}
+	f.count++
+	return f.count > maxFailures
+}
+
+func tooMany(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "60")
+	fail(w, http.StatusTooManyRequests, "too many wrong tokens or codes; try again in a minute")
+}
+
+// fail writes an error as one clear sentence.
+func fail(w http.ResponseWriter, code int, format string, args ...any) {
+	reply(w, code, map[string]string{"error": fmt.Sprintf(format, args...)})
+}
+
+func reply(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = send(w, append(clean.JSON(v), '\n'))
+}
+
+// failed writes what went wrong at the board.
+func (s *Server) failed(w http.ResponseWriter, err error) {
+	code, text := s.problem(err)
+	if errors.Is(err, hub.ErrForeign) {
+		reply(w, code, map[string]string{"error": text, "about": hublink.AboutQuestion})
+		return
+	}
+	fail(w, code, "%s", text)
+}
+
+func (s *Server) problem(err error) (code int, text string) {
+	var settled *hub.SettledError
+	var large *hub.SizeError
+	switch {
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, large.Error()
+	case errors.As(err, &settled):
+		return http.StatusConflict, settled.Error()
+	case errors.Is(err, hub.ErrSettled):
+		return http.StatusConflict, err.Error()
+	case errors.Is(err, hub.ErrNotFound):
+		return http.StatusNotFound, clean.Line(err.Error())
+	case errors.Is(err, hub.ErrRevision):
+		return http.StatusPreconditionFailed, err.Error()
+	case errors.Is(err, hub.ErrForeign), errors.Is(err, errGroup):
+		return http.StatusForbidden, err.Error()
+	case errors.Is(err, hub.ErrNotAsker):
+		return http.StatusConflict, err.Error()
+	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), badAnswer(err):
+		return http.StatusBadRequest, clean.Line(err.Error())
+	case errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable, "the hub is closing"
+	}
+	s.log.Error("a request failed", "err", err)
+	return http.StatusServiceUnavailable, "the hub cannot keep this now; try again"
+}

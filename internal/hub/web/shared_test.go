@@ -1,0 +1,151 @@
+package web_test
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// twoSites are two hubs on one NATS server.
+func twoSites(t *testing.T) (one, two *site) {
+	t.Helper()
+	one, two, _ = twoSitesApart(t)
+	return one, two
+}
+
+// twoSitesApart are two hubs on one NATS server, and what is between the second one
+// and the server.
+func twoSitesApart(t *testing.T) (one, two *site, between *netfault.Proxy) {
+	t.Helper()
+	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
+	require.NoError(t, err)
+	n.Start()
+	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
+	require.True(t, n.ReadyForConnections(time.Minute))
+	between, err = netfault.Listen(strings.TrimPrefix(n.ClientURL(), "nats://"))
+	require.NoError(t, err)
+	t.Cleanup(between.Close)
+	start := func(url string) *site {
+		store, err := hubstore.Open(t.Context(), hubstore.Options{URL: url})
+		require.NoError(t, err)
+		t.Cleanup(store.Close)
+		board, err := hub.Open(t.Context(), store, hub.Options{})
+		require.NoError(t, err)
+		t.Cleanup(board.Close)
+		beside, err := store.Beside(t.Context(), "-access", "")
+		require.NoError(t, err)
+		access, err := web.OpenShared(t.Context(), beside, token, nil)
+		require.NoError(t, err)
+		t.Cleanup(access.Close)
+		server := web.New(board, access, web.Options{})
+		h := httptest.NewServer(server)
+		t.Cleanup(h.Close)
+		t.Cleanup(server.Close)
+		return &site{t, h.URL, board, access, server}
+	}
+	return start(n.ClientURL()), start("nats://" + between.Addr()), between
+}
+
+// eventually asks until the status is that one.
+func (s *site) eventually(status int, method, path, body string, headers ...string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		reply, _ := s.request(method, path, body, headers...)
+		return reply.StatusCode == status
+	}, time.Minute, 5*time.Millisecond)
+}
+
+// A device of one hub is a device of all, and so is its end: its streams and
+// what it waits for end everywhere.
+func TestDevicesOfSharedHubs(t *testing.T) {
+	one, two := twoSites(t)
+	phone, err := one.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	bearer := "Bearer " + phone
+	one.expect(200, "GET", "/questions", "", "Authorization", bearer)
+	two.eventually(200, "GET", "/questions", "", "Authorization", bearer)
+	_, err = two.access.Add("phone", web.CanAnswer)
+	require.ErrorContains(t, err, "is there already")
+
+	req, err := http.NewRequestWithContext(t.Context(), "GET", two.url+"/events", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", bearer)
+	stream, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	require.True(t, lines.Scan()) // it has begun
+	require.NoError(t, one.access.Remove("phone"))
+	for lines.Scan() {
+	}
+	require.NoError(t, lines.Err(), "the stream has an end")
+	two.expect(401, "GET", "/questions", "", "Authorization", bearer)
+	one.expect(401, "GET", "/questions", "", "Authorization", bearer)
+}
+
+// A link that one hub printed logs in at another, once in all; the cookie works
+// at both until the browser logs out.
+func TestLoginsOfSharedHubs(t *testing.T) {
+	one, two := twoSites(t)
+	code, err := one.access.Code(web.Owner)
+	require.NoError(t, err)
+	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	login := func(s *site, code string) *http.Response {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/login", strings.NewReader("code="+code))
+		require.NoError(t, err)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", s.url)
+		reply, err := plain.Do(req)
+		require.NoError(t, err)
+		reply.Body.Close()
+		return reply
+	}
+	// The second hub hears of the code in a moment.
+	var in *http.Response
+	require.Eventually(t, func() bool { in = login(two, code); return in.StatusCode == http.StatusSeeOther }, time.Minute, 50*time.Millisecond)
+	require.Equal(t, http.StatusUnauthorized, login(one, code).StatusCode, "a code works once")
+	cookie := in.Cookies()[0]
+	pair := cookie.Name + "=" + cookie.Value
+	two.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", pair)
+	one.eventually(200, "GET", "/questions", "", "Authorization", "", "Cookie", pair)
+	one.expect(303, "POST", "/logout", "{}", "Authorization", "", "Cookie", pair, "Origin", one.url)
+	two.eventually(401, "GET", "/questions", "", "Authorization", "", "Cookie", pair)
+}
+
+// Of hubs that change devices at the same time none undoes what another did.
+func TestSharedHubsUndoNothing(t *testing.T) {
+	one, two := twoSites(t)
+	var wg sync.WaitGroup
+	var both atomic.Int32
+	for i, s := range []*site{one, two} {
+		wg.Go(func() {
+			for j := range 5 {
+				_, err := s.access.Add(string(rune('a'+i))+string(rune('0'+j)), web.CanAsk)
+				require.NoError(t, err)
+			}
+		})
+		wg.Go(func() {
+			if _, err := s.access.Add("same", web.CanAsk); err == nil {
+				both.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 1, both.Load(), "one name is given once")
+	for _, s := range []*site{one, two} {
+		require.Eventually(t, func() bool { return len(s.access.List()) == 11 }, time.Minute, time.Millisecond)
+	}
+}

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+)
+
+// state is where a conversation stands.
+type state struct {
+	Type      string     `json:"type"`
+	ToolUseID string     `json:"tool_use_id,omitempty"`
+	Revision  uint64     `json:"revision,omitempty"`
+	Questions []question `json:"questions,omitempty"`
+	// Gone says that the asker has not been heard of for a while.
+	Gone bool `json:"asker_gone,omitempty"`
+}
+
+type question struct {
+	Question    string   `json:"question"`
+	Header      string   `json:"header,omitempty"`
+	Options     []option `json:"options"`
+	MultiSelect bool     `json:"multiSelect"`
+	Closed      bool     `json:"closed,omitempty"`
+}
+
+type option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+	Preview     string `json:"preview,omitempty"`
+}
+
+const (
+	awaiting = "awaiting_user_response"
+	working  = "working"
+	idle     = "idle"
+)
+
+// stateOf is the state that a question gives its conversation.
+func stateOf(r *hub.Record) state {
+	if !r.Open() {
+		switch r.End.Status() {
+		case convert.Answered, convert.Declined:
+			return state{Type: working}
+		}
+		return state{Type: idle}
+	}
+	st := state{Type: awaiting, ToolUseID: r.ID, Revision: r.Revision, Gone: r.Gone}
+	st.Questions = questionsOf(r)
+	return st
+}
+
+func questionsOf(r *hub.Record) []question {
+	list := make([]question, len(r.Call.Questions))
+	for i, q := range r.Call.Questions {
+		list[i] = question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Closed: q.Closed, Options: []option{}}
+		for _, o := range q.Options {
+			list[i].Options = append(list[i].Options, option{o.Label, o.Description, o.Preview})
+		}
+	}
+	return list
+}
+
+// conversation is one as GET /conversations shows it.
+type conversation struct {
+	ID      string    `json:"id"`
+	Group   string    `json:"group,omitempty"`
+	Title   string    `json:"title"`
+	Agent   string    `json:"agent"`
+	Machine string    `json:"machine,omitempty"`
+	Cwd     string    `json:"cwd"`
+	State   state     `json:"state"`
+	Asked   time.Time `json:"asked"`
+}
+
+func conversationOf(r *hub.Record) conversation {
+	return conversation{r.Conversation, shownGroup(r), titleOf(r), r.Agent, r.Machine, r.Dir, stateOf(r), r.Asked.UTC()}
+}
+
+func titleOf(r *hub.Record) string {
+	if r.Title != "" {
+		return r.Title
+	}
+	if q := r.Call.Questions[0]; q.Header != "" {
+		return q.Header
+	}
+	return r.Call.Questions[0].Text
+}
+
+// change is the data of a state_change event.
+type change struct {
+	Group        string `json:"group,omitempty"`
+	Conversation string `json:"conversation"`
+	Question     string `json:"question"`
+	// Card is the id of the question's card on the page.
+	Card string `json:"card"`
+	state
+	*ending
+}
+
+// ending is how a question ended, as events and replies say it.
+type ending struct {
+	Outcome string `json:"outcome"`
+	By      string `json:"by,omitempty"`
+	// Elsewhere says that who it was is the asker's word, see [hub.End].
+	Elsewhere   bool       `json:"elsewhere,omitempty"`
+	At          *time.Time `json:"at,omitempty"`
+	Receipt     string     `json:"receipt,omitempty"`
+	Undelivered string     `json:"undelivered,omitempty"`
+}
+
+func endingOf(r *hub.Record) *ending {
+	if r.Open() {
+		return nil
+	}
+	at := r.End.At.UTC()
+	return &ending{r.End.Outcome, r.End.By, r.End.Elsewhere, &at, r.End.Receipt(), r.End.Undelivered}
+}
+
+func changeOf(r *hub.Record) change {
+	return change{shownGroup(r), r.Conversation, r.ID, cardID(r), stateOf(r), endingOf(r)}
+}
+
+// resultOf is the call's result in its dialect.
+func resultOf(r *hub.Record) dialect.Result {
+	o := r.End.Result()
+	if r.Dialect != hublink.Dialect {
+		req, err := dialect.Decode(r.Document, r.Dialect)
+		if err == nil {
+			return dialect.Encode(req, dialect.Reply{Outcome: o, AnsweredAt: r.End.At, Mode: "rpc"})
+		}
+		o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+	}
+	return dialect.Result{Body: hublink.EncodeOutcome(o, r.ID, r.End.By), IsError: o.Status != convert.Answered}
+}
+
+// asJSON is a result as a JSON value, a string where it is text.
+func asJSON(r dialect.Result) json.RawMessage {
+	if json.Valid(r.Body) {
+		return r.Body
+	}
+	b, _ := json.Marshal(string(r.Body)) // a string always encodes
+	return b
+}

@@ -1,0 +1,69 @@
+package web_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// standIn takes the place of the browser's push service, which is not on this
+// machine. What it is asked is real.
+const standIn = `(() => {
+  const key = "acp-bridge test subscription";
+  const made = () => ({
+    toJSON: () => JSON.parse(localStorage.getItem(key)),
+    unsubscribe: async () => { localStorage.removeItem(key); return true; },
+  });
+  PushManager.prototype.subscribe = async () => { localStorage.setItem(key, %q); return made(); };
+  PushManager.prototype.getSubscription = async () => localStorage.getItem(key) ? made() : null;
+})();`
+
+// Pushes are asked for with a button and stopped with it, in the browser and at the
+// hub, and it stays so when the page is opened again.
+func TestPageStopsPushes(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	rec := s.ask("c1", db)
+	p := s.visit(b, 400, false)
+	b.call("", "Browser.setPermission", map[string]any{"origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": "granted"}, nil)
+	p.eval(`localStorage.setItem("acp-bridge told", "no")`)
+	p.call("Page.enable", nil)
+	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": fmt.Sprintf(standIn, newBrowser(t, "https://push.example/x").subscription())})
+	const button = "#ask-notify button"
+	shows := func(label string) {
+		t.Helper()
+		p.until(fmt.Sprintf(`document.readyState === "complete" && document.querySelector(%q)?.textContent === %q && !document.querySelector("#ask-notify").hidden`, button, label))
+	}
+	hubTells := func(want bool) {
+		t.Helper()
+		require.Eventually(t, func() bool { return s.server.Pushes(rec) == want }, patience, time.Millisecond)
+	}
+	subscribed := func() string { return p.eval(`localStorage.getItem("acp-bridge test subscription") !== null`) }
+	p.open(s.url + "/?1")
+	shows("Tell me when there is a question")
+	require.Equal(t, "false", subscribed(), "it was stopped once")
+
+	p.click(button)
+	shows("Stop telling me of questions")
+	p.until(`document.querySelector("#news").textContent === "You are told of questions, also when this page is closed."`)
+	hubTells(true)
+	p.open(s.url + "/?2")
+	shows("Stop telling me of questions")
+	hubTells(true)
+	require.Equal(t, "true", subscribed())
+
+	p.tabTo(`document.activeElement === document.querySelector("#ask-notify button")`)
+	p.key("Enter")
+	shows("Tell me when there is a question")
+	require.Equal(t, `"You are no longer told of questions."`, p.eval(`document.querySelector("#news").textContent`))
+	require.Equal(t, "true", p.eval(`document.activeElement === document.querySelector("#ask-notify button")`))
+	hubTells(false)
+	require.Equal(t, "false", subscribed())
+	p.open(s.url + "/?3")
+	shows("Tell me when there is a question")
+	hubTells(false)
+	require.Equal(t, "false", subscribed())
+}

@@ -1,0 +1,243 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// vault keeps who may use a hub, as one value.
+type vault interface {
+	// load returns the value and its revision; 0 means that there is none.
+	load(context.Context) (data []byte, revision uint64, err error)
+	// save replaces the value that has the revision old, or fails with
+	// [hubstore.ErrConflict].
+	save(ctx context.Context, data []byte, old uint64) (revision uint64, err error)
+}
+
+// changeTime bounds a change: a cluster may have no leader for some seconds.
+const changeTime = 20 * time.Second
+
+// OpenAccess reads who may use a hub from a file, which is made if it is not
+// there. token is the owner's.
+func OpenAccess(path, token string) (*Access, error) {
+	return open(context.Background(), &file{path: path}, token)
+}
+
+// OpenShared reads who may use hubs from a store that they share. What one of
+// them changes holds at all of them, the owner's token too: the first hub brings
+// it, and one with another fails with [ErrOtherOwner]. A nil logger discards.
+func OpenShared(ctx context.Context, store *hubstore.Store, token string, log *slog.Logger) (*Access, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	a, err := open(ctx, bucket{store}, token)
+	if err == nil {
+		err = a.joinOwner()
+	}
+	if err != nil {
+		return nil, err
+	}
+	told := false
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		err := store.Watch(own, func(e hubstore.Entry) {
+			if e.Key != accessKey {
+				return
+			}
+			if err := a.take(e.Value, e.Revision); err != nil {
+				log.Error("who may use the hub cannot be read, and stays as it was", "err", err)
+			}
+			if !told && a.ownerChanged() {
+				told = true
+				log.Warn(newOwnerText)
+			}
+		}, func() {})
+		if own.Err() == nil {
+			log.Error("changes of who may use the hub are no longer followed", "err", err)
+		}
+	})
+	a.stop = func() { cancel(); watching.Wait() }
+	return a, nil
+}
+
+// OpenStored reads the same for a command that changes it: no hub is there for
+// anybody.
+func OpenStored(ctx context.Context, store *hubstore.Store) (*Access, error) {
+	return open(ctx, bucket{store}, NewToken())
+}
+
+// Close ends following the store.
+func (a *Access) Close() { a.stop() }
+
+func open(ctx context.Context, v vault, token string) (*Access, error) {
+	if len(token) < minOwnerToken {
+		return nil, errShortToken
+	}
+	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[login]being{}, stop: func() {}}
+	ctx, cancel := context.WithTimeout(ctx, changeTime)
+	defer cancel()
+	for {
+		data, revision, err := v.load(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case revision != 0:
+			err := a.take(data, revision)
+			a.instance = a.kept.Instance
+			return a, err
+		}
+		first, err := json.Marshal(kept{Instance: NewToken()[:8]})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := v.save(ctx, first, 0); err != nil && !errors.Is(err, hubstore.ErrConflict) { // another hub is as new
+			return nil, err
+		}
+	}
+}
+
+// take takes a value of the vault, unless a later one is known.
+func (a *Access) take(data []byte, revision uint64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if revision <= a.revision {
+		return nil
+	}
+	var k kept
+	err := json.Unmarshal(data, &k)
+	if err == nil && k.Version > accessVersion {
+		return fmt.Errorf("the list of devices: expected version %d at most, got %d: a newer hub wrote it", accessVersion, k.Version)
+	}
+	if err == nil && k.Instance == "" {
+		err = errors.New("expected the name of an instance")
+	}
+	if err != nil {
+		return fmt.Errorf("the list of devices is damaged: remove it to start with none: %w", err)
+	}
+	before := a.kept
+	a.kept, a.revision = k, revision
+	for l, b := range a.there {
+		was := before.hash(l.device)
+		if !k.holds(l) || was != nil && !slices.Equal(was, k.hash(l.device)) { // or it is another of that name
+			delete(a.there, l)
+			b.end()
+		}
+	}
+	return nil
+}
+
+// errUnchanged ends a change that is none.
+var errUnchanged = errors.New("unchanged")
+
+// change edits a copy of what is kept and saves it, again if another hub was
+// first.
+func (a *Access) change(edit func(*kept) error) error {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), changeTime)
+	defer cancel()
+	for {
+		a.mu.Lock()
+		next, old := a.kept, a.revision
+		a.mu.Unlock()
+		next.Devices, next.Sessions, next.Codes = slices.Clone(next.Devices), slices.Clone(next.Sessions), slices.Clone(next.Codes)
+		next.Pushes = slices.Clone(next.Pushes)
+		if err := edit(&next); errors.Is(err, errUnchanged) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		data, err := json.MarshalIndent(next, "", "  ")
+		if err != nil {
+			return err
+		}
+		revision, err := a.vault.save(ctx, data, old)
+		switch {
+		case err == nil:
+			return a.take(data, revision)
+		case !errors.Is(err, hubstore.ErrConflict):
+			return err
+		}
+		if data, revision, err = a.vault.load(ctx); err != nil {
+			return err
+		}
+		if err := a.take(data, revision); err != nil {
+			return err
+		}
+	}
+}
+
+// file is a vault that only one process uses at a time.
+type file struct {
+	path     string
+	revision uint64
+}
+
+func (f *file) load(context.Context) ([]byte, uint64, error) {
+	data, err := os.ReadFile(f.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	case !json.Valid(data):
+		return nil, 0, fmt.Errorf("%s is damaged: remove it to start with no devices", f.path)
+	}
+	f.revision = max(f.revision, 1)
+	return data, f.revision, nil
+}
+
+// save writes the file whole or not at all.
+func (f *file) save(_ context.Context, data []byte, _ uint64) (uint64, error) {
+	t, err := os.CreateTemp(filepath.Dir(f.path), ".access-*") // 0600
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(t.Name())
+	if _, err = t.Write(append(slices.Clip(data), '\n')); err == nil {
+		err = t.Sync()
+	}
+	if closed := t.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(t.Name(), f.path)
+	}
+	if err != nil {
+		return 0, err
+	}
+	f.revision++
+	return f.revision, nil
+}
+
+// bucket is a vault that hubs share.
+type bucket struct{ store *hubstore.Store }
+
+const accessKey = "access"
+
+func (b bucket) load(ctx context.Context) ([]byte, uint64, error) {
+	e, err := b.store.Get(ctx, accessKey)
+	if errors.Is(err, hubstore.ErrNotFound) {
+		return nil, 0, nil
+	}
+	return e.Value, e.Revision, err
+}
+
+func (b bucket) save(ctx context.Context, data []byte, old uint64) (uint64, error) {
+	if old == 0 {
+		return b.store.Create(ctx, accessKey, data)
+	}
+	return b.store.Update(ctx, accessKey, data, old)
+}

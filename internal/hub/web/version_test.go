@@ -1,0 +1,87 @@
+package web_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// An older hub beside a newer one changes devices and logins, and keeps what it
+// does not know.
+func TestAccessOfANewerHub(t *testing.T) {
+	const newer = `{"instance":"abcdefgh","mood":"calm","devices":[{"name":"phone","can":"answer","added":"2026-11-15T20:00:00Z","hash":"aGFzaA==","colour":"red"}],"sessions":[{"device":"phone","hash":"aGFzaA==","since":"2026-11-15T20:00:00Z","agent":"browser"}]}`
+	name := filepath.Join(t.TempDir(), "access.json")
+	require.NoError(t, os.WriteFile(name, []byte(newer), 0o600))
+	access, err := web.OpenAccess(name, token)
+	require.NoError(t, err)
+	_, err = access.Add("laptop", web.CanAsk)
+	require.NoError(t, err)
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	for path, want := range map[string]string{
+		"mood": "calm", "devices.0.name": "phone", "devices.0.colour": "red", "devices.1.name": "laptop", "sessions.0.agent": "browser",
+	} {
+		require.Equal(t, want, gjson.GetBytes(data, path).String(), path)
+	}
+	// A version that must not be passed over is left alone.
+	const newest = `{"version":2,"instance":"abcdefgh"}`
+	require.NoError(t, os.WriteFile(name, []byte(newest), 0o600))
+	_, err = web.OpenAccess(name, token)
+	require.ErrorContains(t, err, "expected version 1 at most, got 2: a newer hub wrote it")
+	data, err = os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, newest, string(data))
+}
+
+// A hub that runs when a newer one has written what it cannot read goes on with
+// what it knows, says so, and overwrites nothing.
+func TestAccessBecomesNewer(t *testing.T) {
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	var log safeBuffer
+	access, err := web.OpenShared(t.Context(), store, token, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	t.Cleanup(access.Close)
+	_, err = access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	e, err := store.Get(t.Context(), "access")
+	require.NoError(t, err)
+	_, err = store.Update(t.Context(), "access", []byte(`{"version":2,"instance":"abcdefgh"}`), e.Revision)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return bytes.Contains(log.Bytes(), []byte("a newer hub wrote it")) }, time.Minute, time.Millisecond)
+	require.Len(t, access.List(), 1)
+	_, err = access.Add("laptop", web.CanAsk)
+	require.ErrorContains(t, err, "a newer hub wrote it")
+	e, err = store.Get(t.Context(), "access")
+	require.NoError(t, err)
+	require.Equal(t, `{"version":2,"instance":"abcdefgh"}`, string(e.Value))
+}
+
+// safeBuffer is a log that is read while it is written.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) Bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.buf.Bytes())
+}

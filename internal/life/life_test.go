@@ -1,0 +1,248 @@
+package life_test
+
+import (
+	"errors"
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
+)
+
+var (
+	states = []life.State{life.Asked, life.Shown, life.Settled, life.Taken, life.Used, life.Withdrawn}
+	events = []life.Event{life.Show, life.Settle, life.Take, life.Use, life.TakeOver, life.Withdraw}
+)
+
+// table reads the table of transitions out of the package comment.
+func table(t *testing.T) (cells map[string]map[string]string) {
+	f, err := parser.ParseFile(token.NewFileSet(), "life.go", nil, parser.ParseComments|parser.PackageClauseOnly)
+	require.NoError(t, err)
+	var head []string
+	cells = map[string]map[string]string{}
+	for line := range strings.Lines(f.Doc.Text()) {
+		row := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
+		}
+		switch {
+		case len(row) < 3 || strings.HasPrefix(row[0], "-"):
+		case head == nil:
+			head = row
+		default:
+			cells[row[0]] = map[string]string{}
+			for i, cell := range row[1:] {
+				cells[row[0]][head[i+1]] = cell
+			}
+		}
+	}
+	return cells
+}
+
+// The table in the package comment and the code say the same: every cell is what
+// Step does, and there is no state and no event that the table lacks.
+func TestTableOfTransitions(t *testing.T) {
+	refused := map[string]error{"[not yet]": life.ErrNotYet, "[settled]": life.ErrSettled, "[taken]": life.ErrTaken, "[gone]": life.ErrGone}
+	cells := table(t)
+	require.Len(t, cells, len(states))
+	for _, s := range states {
+		require.Len(t, cells[s.String()], len(events), s)
+		for _, e := range events {
+			cell := cells[s.String()][e.String()]
+			next, err := s.Step(e)
+			if want, ok := refused[cell]; ok {
+				require.ErrorIs(t, err, want, "%v: %v", s, e)
+				require.Equal(t, s, next, "%v: %v", s, e)
+				continue
+			}
+			require.NoError(t, err, "%v: %v", s, e)
+			require.Equal(t, cell, next.String(), "%v: %v", s, e)
+		}
+	}
+	_, err := life.Asked.Step(life.Withdraw + 1)
+	require.Error(t, err)
+	_, err = (life.Withdrawn + 1).Step(life.Show)
+	require.Error(t, err)
+}
+
+// Whatever happens in whatever order: one reply at most stands, nobody takes what
+// nobody said, nothing is used twice, and an end is an end.
+func TestLifeHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s life.State
+		var settled, used int
+		for _, e := range rapid.SliceOf(rapid.SampledFrom(events)).Draw(t, "events") {
+			before := s
+			next, err := s.Step(e)
+			s = next
+			if err != nil {
+				require.Equal(t, before, next)
+				continue
+			}
+			switch e {
+			case life.Settle:
+				settled++
+				require.True(t, before.Open())
+			case life.Take:
+				require.Equal(t, 1, settled)
+			case life.Use:
+				used++
+				require.Equal(t, life.Taken, before)
+			}
+			require.NotContains(t, []life.State{life.Used, life.Withdrawn}, before, "%v after the end", e)
+		}
+		require.LessOrEqual(t, settled, 1)
+		require.LessOrEqual(t, used, 1)
+		require.Equal(t, s == life.Used, used == 1)
+	})
+}
+
+// Names are made of nothing.
+func TestRule1NamesAreMinted(t *testing.T) {
+	seen := map[string]bool{}
+	for range 1000 {
+		name := life.Mint()
+		require.GreaterOrEqual(t, len(name), 26)
+		require.False(t, seen[name])
+		seen[name] = true
+	}
+}
+
+// What belongs to a turn ends with it, also an answer that nobody has fetched.
+// What the asker has stays its own.
+func TestRule4TurnsEndWhatIsTheirs(t *testing.T) {
+	for _, s := range []life.State{life.Asked, life.Shown, life.Settled} {
+		ended, err := s.Step(life.Withdraw)
+		require.NoError(t, err)
+		for _, e := range events {
+			_, err := ended.Step(e)
+			require.ErrorIs(t, err, life.ErrGone, "%v: %v", s, e)
+		}
+	}
+	for _, s := range []life.State{life.Taken, life.Used} {
+		_, err := s.Step(life.Withdraw)
+		require.ErrorIs(t, err, life.ErrTaken)
+	}
+}
+
+func words(texts ...string) life.Words {
+	w := life.Words{Kind: "question"}
+	for _, text := range texts {
+		w.Questions = append(w.Questions, convert.Question{Text: text, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}})
+	}
+	return w
+}
+
+func TestRule5Claim(t *testing.T) {
+	left := life.Left{Session: "s1", ID: "a", Gone: true, Words: words("Which?", "Why?")}
+	by := life.Claimant{Session: "s1", ID: "b", Words: words("Which?", "Why?")}
+	for name, c := range map[string]struct {
+		change func(*life.Claimant, *life.Left)
+		want   int
+	}{
+		"left by a predecessor":   {func(*life.Claimant, *life.Left) {}, 0},
+		"shown":                   {func(_ *life.Claimant, l *life.Left) { l.State = life.Shown }, 0},
+		"answered":                {func(_ *life.Claimant, l *life.Left) { l.State = life.Settled }, 0},
+		"taken and not used":      {func(_ *life.Claimant, l *life.Left) { l.State = life.Taken }, 0},
+		"used":                    {func(_ *life.Claimant, l *life.Left) { l.State = life.Used }, -1},
+		"withdrawn":               {func(_ *life.Claimant, l *life.Left) { l.State = life.Withdrawn }, -1},
+		"its asker is there":      {func(_ *life.Claimant, l *life.Left) { l.Gone = false }, -1},
+		"another session":         {func(_ *life.Claimant, l *life.Left) { l.Session = "s2" }, -1},
+		"no session":              {func(c *life.Claimant, l *life.Left) { c.Session, l.Session = "", "" }, -1},
+		"the user has prompted":   {func(c *life.Claimant, _ *life.Left) { c.Prompted = true }, -1},
+		"other words":             {func(c *life.Claimant, _ *life.Left) { c.Words = words("Which?", "Who?") }, -1},
+		"another order":           {func(c *life.Claimant, _ *life.Left) { c.Words = words("Why?", "Which?") }, -1},
+		"fewer":                   {func(c *life.Claimant, _ *life.Left) { c.Words = words("Which?") }, -1},
+		"another kind":            {func(c *life.Claimant, _ *life.Left) { c.Kind = "form" }, -1},
+		"another server":          {func(c *life.Claimant, _ *life.Left) { c.Server = "db" }, -1},
+		"for something else":      {func(c *life.Claimant, _ *life.Left) { c.Detail = "rm" }, -1},
+		"other options":           {func(c *life.Claimant, _ *life.Left) { c.Questions[1].Options[0].Description = "sure" }, -1},
+		"permission, another id":  {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind = "permission", "permission" }, -1},
+		"permission, the same id": {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind, c.ID = "permission", "permission", "a" }, 0},
+		"permission, no id":       {func(c *life.Claimant, l *life.Left) { c.Kind, l.Kind, c.ID, l.ID = "permission", "permission", "", "" }, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, b := left, by
+			b.Words = words("Which?", "Why?")
+			c.change(&b, &l)
+			require.Equal(t, c.want, life.Claim(b, []life.Left{l}))
+		})
+	}
+	t.Run("the first of several, unless one has its id", func(t *testing.T) {
+		first, second := left, left
+		second.ID = "b2"
+		require.Equal(t, 0, life.Claim(by, []life.Left{first, second}))
+		again := by
+		again.ID = "b2"
+		require.Equal(t, 1, life.Claim(again, []life.Left{first, second}))
+		first.Gone = false // taken over
+		require.Equal(t, 1, life.Claim(by, []life.Left{first, second}))
+	})
+}
+
+// kept is an owner in memory.
+type kept struct {
+	state life.State
+	held  bool
+	full  error
+}
+
+func (k *kept) Hold() (func(), error) {
+	if k.held {
+		return nil, life.ErrTaken
+	}
+	if _, err := k.state.Step(life.Take); err != nil {
+		return nil, err
+	}
+	k.held = true
+	return func() { k.held = false }, nil
+}
+
+func (k *kept) Keep(e life.Event) (err error) {
+	if k.full != nil {
+		return k.full
+	}
+	k.state, err = k.state.Step(e)
+	return err
+}
+
+func TestRule6Deliver(t *testing.T) {
+	none := func() error { return errors.New("called") }
+	for _, s := range []life.State{life.Asked, life.Shown, life.Taken, life.Used, life.Withdrawn} {
+		k := &kept{state: s}
+		require.NotContains(t, life.Deliver(k, none).Error(), "called", "%v is not handed over", s)
+		require.Equal(t, s, k.state)
+	}
+	k := &kept{state: life.Settled}
+	broken := errors.New("broken pipe")
+	require.ErrorIs(t, life.Deliver(k, func() error { return broken }), broken)
+	require.Equal(t, life.Settled, k.state, "it is there as before")
+	require.Panics(t, func() { _ = life.Deliver(k, func() error { panic("use") }) })
+	require.False(t, k.held)
+	require.NoError(t, life.Deliver(k, func() error {
+		require.Equal(t, life.Settled, k.state, "to look is not to take")
+		require.ErrorIs(t, life.Deliver(k, none), life.ErrTaken, "nobody else takes it meanwhile")
+		return nil
+	}))
+	require.Equal(t, life.Taken, k.state)
+	require.ErrorIs(t, life.Deliver(k, none), life.ErrTaken)
+	k = &kept{state: life.Settled, full: errors.New("disk full")}
+	err := life.Deliver(k, func() error { return nil })
+	require.ErrorIs(t, err, life.ErrNotKept)
+	require.ErrorIs(t, err, k.full)
+}
+
+func TestRule7OnlyAPersonSettles(t *testing.T) {
+	for _, status := range []convert.Status{convert.Answered, convert.Declined, convert.Cancelled} {
+		require.Equal(t, life.Settle, life.Ends(convert.Outcome{Status: status}, "phone"))
+		require.Equal(t, life.Withdraw, life.Ends(convert.Outcome{Status: status}, ""))
+	}
+	for _, status := range []convert.Status{convert.Failed, convert.Disconnected} {
+		require.Equal(t, life.Withdraw, life.Ends(convert.Outcome{Status: status}, "phone"))
+	}
+}

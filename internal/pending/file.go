@@ -1,0 +1,122 @@
+package pending
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// What can be wrong with a file. Errors that wrap these name the file, and the
+// question where it is one.
+var (
+	// ErrDamaged means that a file does not hold questions. It is left as it
+	// is, for the person who edited it last.
+	ErrDamaged = errors.New("damaged")
+	// ErrAnswer means that an answer in a file does not fit its question.
+	ErrAnswer = errors.New("an answer cannot be used")
+	// ErrNotFound means that no file has the questions that were looked for.
+	ErrNotFound = errors.New("no such questions are waiting")
+	// ErrAmbiguous means that several files fit.
+	ErrAmbiguous = errors.New("several questions are waiting")
+	// ErrForeign means that answers in a file do not count: it was not posted by
+	// this user's acp-bridge.
+	ErrForeign = errors.New("answers that are not used")
+	// ErrChanged means that somebody else changed a file meanwhile.
+	ErrChanged = errors.New("somebody else has changed it meanwhile")
+	// ErrGone means that a file was removed, or now holds other questions.
+	ErrGone = errors.New("the questions are no longer waiting")
+	// ErrTaken means that another program has used what was in a file, or has
+	// withdrawn the questions: no person did that.
+	ErrTaken = errors.New("another program has taken the questions away")
+)
+
+// File is a call whose questions wait in a file.
+type File struct {
+	// Path is where the file is, relative to the working directory if the
+	// store's Dir is.
+	Path string
+	// ID is made of the questions and the session.
+	ID      string
+	Session string
+	// Asked is when the file was written, Changed when it was last changed.
+	Asked, Changed time.Time
+	Questions      []convert.Question
+	// Answers has one entry per question; one that is not answered yet is the
+	// zero Answer.
+	Answers []convert.Answer
+	// Cancelled means that a person wrote `cancel` for an answer, or dismissed
+	// the questions with [Store.Dismiss]: all of them are dismissed.
+	Cancelled bool
+	// By says who gave the answers, where that is known.
+	By string
+	// Foreign says why the answers do not count, whatever they are: an error
+	// that wraps [ErrForeign]. It is nil for a file that was posted by this
+	// user's acp-bridge and is this user's.
+	Foreign error
+	// Err says why the file cannot be used: [ErrDamaged] or [ErrAnswer].
+	Err error
+
+	content string // the hash of what was read
+}
+
+// Answered reports whether every question has an answer.
+func (f *File) Answered() bool { return f.Err == nil && !f.Cancelled && f.Left() == 0 }
+
+// Settled reports whether a person has answered every question, or dismissed
+// them.
+func (f *File) Settled() bool { return f.Cancelled || f.Answered() }
+
+// Untouched reports whether nobody has begun to answer.
+func (f *File) Untouched() bool { return f.Err == nil && !f.Cancelled && f.Left() == len(f.Questions) }
+
+// SettledError says how the questions ended, to those who want to answer, too.
+func (f *File) SettledError() error { return &desk.SettledError{Settlement: f.settlement()} }
+
+// settlement is how the questions ended, by whom and when.
+func (f *File) settlement() desk.Settlement {
+	s := desk.Settlement{Outcome: convert.Outcome{Status: convert.Answered, Answers: f.Answers}, By: f.By, At: f.Changed}
+	if f.Cancelled {
+		s.Outcome = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	}
+	if s.By == "" {
+		s.By = "hand"
+	}
+	return s
+}
+
+// Left is how many questions have no answer yet.
+func (f *File) Left() int {
+	n := len(f.Questions) - len(f.Answers)
+	for _, a := range f.Answers {
+		if a.Empty() {
+			n++
+		}
+	}
+	return n
+}
+
+// Call is the call that waits, without the input it came in.
+func (f *File) Call() convert.Call {
+	return convert.Call{Session: f.Session, ID: f.ID, Questions: f.Questions}
+}
+
+// ID identifies the questions of a call, with its session. Two calls that ask
+// the same in one session have the same.
+func ID(c convert.Call) string {
+	data, err := json.Marshal([]any{c.Session, c.Questions})
+	if err != nil {
+		panic(err) // strings and booleans always encode
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}
+
+func damaged(path string, err error) error {
+	return fmt.Errorf("%s is %w: %w", path, ErrDamaged, err)
+}

@@ -1,0 +1,51 @@
+package pending_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
+)
+
+// asPoster makes the test binary a program that posts many questions.
+const asPoster = "PENDING_TEST_POST"
+
+func TestMain(m *testing.M) {
+	if who := os.Getenv(asPoster); who != "" {
+		os.Exit(poster(who))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// perPoster is how many calls each program posts.
+const perPoster = 20
+
+// shared is a call that all of them make.
+var shared = convert.Call{Questions: []convert.Question{{Text: "All ask this"}}}
+
+func poster(who string) int {
+	store := &pending.Store{}
+	if _, err := store.Post(shared); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for n := range perPoster {
+		c := convert.Call{Questions: []convert.Question{{Text: fmt.Sprintf("%s asks %d", who, n)}}}
+		f, err := store.Post(c)
+		if err == nil {
+			err = store.Answer(f, []convert.Answer{{Text: who}}, who)
+		}
+		if err == nil && n%4 == 3 { // some are delivered meanwhile
+			err = store.Clear(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,553 @@
+package pending_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
+)
+
+var service = convert.Call{
+	Session: "abc123",
+	Questions: []convert.Question{
+		{Header: "Database", Text: "Which database should we use?", Options: []convert.Option{
+			{Label: "PostgreSQL (Recommended)", Description: "Battle-tested <relational> DB"},
+			{Label: "SQLite", Preview: "app.db"}, {Label: "MongoDB"}}},
+		{Text: "Which features?", MultiSelect: true, Options: []convert.Option{{Label: "Auth"}, {Label: "API"}}},
+		{Text: "What should we name this service?"},
+	},
+}
+
+var other = convert.Call{Questions: []convert.Question{{Text: "Go on?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
+
+func newStore(t *testing.T) *pending.Store {
+	t.Helper()
+	return &pending.Store{
+		Dir:    t.TempDir(),
+		State:  t.TempDir(),
+		Now:    func() time.Time { return time.Date(2026, 2, 4, 23, 16, 32, 5, time.FixedZone("", 3600)) },
+		Report: func(err error) { t.Errorf("reported: %v", err) },
+	}
+}
+
+func path(s *pending.Store, name string) string { return filepath.Join(s.Dir, pending.Folder, name) }
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}
+
+func edit(t *testing.T, path string, oldNew ...string) {
+	t.Helper()
+	text := read(t, path)
+	for i := 0; i < len(oldNew); i += 2 {
+		require.Contains(t, text, oldNew[i])
+		text = strings.Replace(text, oldNew[i], oldNew[i+1], 1)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func TestPost(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	require.Equal(t, path(s, "pending-questions.json"), f.Path)
+	require.Equal(t, 3, f.Left())
+	ticket := gjson.Get(read(t, f.Path), "ticket").Str
+	require.NotEmpty(t, ticket)
+	require.Equal(t, `{
+  "sessionId": "abc123",
+  "timestamp": "2026-02-04T22:16:32Z",
+  "id": "`+pending.ID(service)+`",
+  "ticket": "`+ticket+`",
+  "help": "Write an answer where null stands: in quotes a label, your own words, or cancel; without quotes the number of an option; a list of them where multiSelect is true. Save, and run the same command again.",
+  "questions": [
+    {
+      "header": "Database",
+      "question": "Which database should we use?",
+      "options": ["PostgreSQL (Recommended)", "SQLite", "MongoDB"],
+      "descriptions": {
+        "PostgreSQL (Recommended)": "Battle-tested <relational> DB"
+      },
+      "previews": {
+        "SQLite": "app.db"
+      },
+      "multiSelect": false,
+      "answer": null
+    },
+    {
+      "question": "Which features?",
+      "options": ["Auth", "API"],
+      "multiSelect": true,
+      "answer": null
+    },
+    {
+      "question": "What should we name this service?",
+      "answer": null
+    }
+  ]
+}
+`, read(t, f.Path))
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(f.Path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		info, err = os.Stat(filepath.Dir(f.Path))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	}
+
+	again, err := s.Post(service)
+	require.NoError(t, err)
+	require.Equal(t, f, again, "the same call waits in the same file")
+
+	second, err := s.Post(other)
+	require.NoError(t, err)
+	require.Equal(t, path(s, "pending-questions-"+pending.ID(other)+".json"), second.Path)
+	inOtherSession := service
+	inOtherSession.Session = "s2"
+	third, err := s.Post(inOtherSession)
+	require.NoError(t, err)
+	require.NotEqual(t, f.Path, third.Path)
+
+	entries, err := os.ReadDir(filepath.Dir(f.Path))
+	require.NoError(t, err)
+	require.Len(t, entries, 4, "three files and the one that keeps them out of git")
+	require.Equal(t, "*\n", read(t, path(s, ".gitignore")))
+
+	_, err = s.Post(convert.Call{})
+	require.ErrorIs(t, err, convert.ErrNoQuestions)
+}
+
+func TestAnsweredByHand(t *testing.T) {
+	s := newStore(t)
+	_, err := s.Find(service)
+	require.ErrorIs(t, err, pending.ErrNotFound)
+	posted, err := s.Post(service)
+	require.NoError(t, err)
+	edit(t, posted.Path, `"answer": null`, `"answer": "sqlite"`, `"answer": null`, `"answer": ["api", "and logs"]`)
+	f, err := s.Find(service)
+	require.NoError(t, err)
+	require.False(t, f.Answered())
+	require.Equal(t, 1, f.Left())
+	edit(t, posted.Path, `"answer": null`, `"answer": "order-processor"`)
+	f, err = s.Find(service)
+	require.NoError(t, err)
+	require.True(t, f.Answered())
+	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"API"}, Text: "and logs"}, {Text: "order-processor"}}, f.Answers)
+	require.NoError(t, s.Clear(f))
+	require.NoFileExists(t, f.Path)
+	require.NoError(t, s.Clear(f), "twice is no error")
+}
+
+// Answers count only in files that this user's acp-bridge posted: a project that
+// brings them along answers nothing.
+func TestForeign(t *testing.T) {
+	s := newStore(t)
+	mine, err := s.Post(service)
+	require.NoError(t, err)
+	ticket := gjson.Get(read(t, mine.Path), "ticket").Str
+	for name, content := range map[string]string{
+		"in the shortest form":    `{"questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"with the id":             `{"id":"` + pending.ID(other) + `","questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"with a ticket":           `{"id":"` + pending.ID(other) + `","ticket":"AAAA","questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"with a ticket of others": `{"id":"` + pending.ID(other) + `","ticket":"` + ticket + `","questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"dismissed":               `{"questions":[{"question":"Go on?","answer":"cancel"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var reports []error
+			s := &pending.Store{Dir: t.TempDir(), State: s.State, Report: func(err error) { reports = append(reports, err) }}
+			require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o755))
+			brought := path(s, "pending-questions.json")
+			require.NoError(t, os.WriteFile(brought, []byte(content), 0o644))
+			_, err := s.Find(other)
+			require.ErrorIs(t, err, pending.ErrNotFound)
+			require.Len(t, reports, 1)
+			require.ErrorIs(t, reports[0], pending.ErrForeign)
+			require.ErrorContains(t, reports[0], "your acp-bridge did not ask the questions in "+brought)
+			f, err := s.Post(other)
+			require.NoError(t, err)
+			require.NotEqual(t, brought, f.Path)
+			require.Equal(t, 1, f.Left())
+			require.Equal(t, content, read(t, brought))
+			byName, err := s.Open(brought)
+			require.NoError(t, err)
+			require.ErrorIs(t, byName.Foreign, pending.ErrForeign)
+			require.ErrorIs(t, s.Take(byName, func() error { return errors.New("used") }), pending.ErrForeign)
+		})
+	}
+	// A copy of the folder, or an answer that was used, has the ticket but no
+	// record.
+	edit(t, mine.Path, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": "x"`)
+	answered := read(t, mine.Path)
+	copied := &pending.Store{Dir: t.TempDir(), State: s.State}
+	require.NoError(t, os.Mkdir(filepath.Join(copied.Dir, pending.Folder), 0o755))
+	require.NoError(t, os.WriteFile(path(copied, "pending-questions.json"), []byte(answered), 0o600))
+	_, err = copied.Find(service)
+	require.ErrorIs(t, err, pending.ErrNotFound)
+	f, err := s.Find(service)
+	require.NoError(t, err)
+	require.NoError(t, s.Take(f, func() error { return nil }))
+	require.NoError(t, os.WriteFile(f.Path, []byte(answered), 0o600))
+	s.Report = nil
+	_, err = s.Find(service)
+	require.ErrorIs(t, err, pending.ErrNotFound, "an answer is used once")
+}
+
+// Of several who answer all but one are told who was first, and when.
+func TestFirstAnswerStands(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(other)
+	require.NoError(t, err)
+	var told []error
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, who := range []string{"Ann", "Bob", "Cid", "Dan"} {
+		all.Go(func() {
+			if err := s.Answer(f, []convert.Answer{{Text: who}}, who); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, err)
+			}
+		})
+	}
+	all.Wait()
+	now, err := s.Find(other)
+	require.NoError(t, err)
+	require.Equal(t, now.By, now.Answers[0].Text)
+	require.Len(t, told, 3)
+	for _, err := range told {
+		require.ErrorIs(t, err, desk.ErrSettled)
+		require.ErrorContains(t, err, "answered by "+now.By+" at 2026-02-04T22:16:32Z")
+	}
+	edit(t, f.Path, now.By, "mine")
+	now, err = s.Find(other)
+	require.NoError(t, err)
+	require.Empty(t, now.By, "a hand has changed it")
+	require.ErrorContains(t, s.Answer(now, []convert.Answer{{Text: "x"}}, "Eve"), "answered by hand at")
+}
+
+// A dismissal is no answer, even where an option has the name of the word that
+// dismisses, and it stands like one.
+func TestDismiss(t *testing.T) {
+	s := newStore(t)
+	c := convert.Call{Questions: []convert.Question{{Text: "And the order?", Options: []convert.Option{{Label: "Cancel"}, {Label: "Keep"}}}}}
+	f, err := s.Post(c)
+	require.NoError(t, err)
+	require.True(t, f.Untouched())
+	require.NoError(t, s.Dismiss(f, "Ann"))
+	now, err := s.Find(c)
+	require.NoError(t, err)
+	require.True(t, now.Cancelled)
+	require.False(t, now.Answered())
+	require.False(t, now.Untouched())
+	require.Equal(t, "Ann", now.By)
+	require.ErrorIs(t, s.Answer(now, []convert.Answer{{Selected: []string{"Keep"}}}, "Bob"), desk.ErrSettled)
+	require.ErrorContains(t, s.Dismiss(f, "Bob"), "cancelled by Ann")
+	require.NoError(t, s.Take(now, func() error { return nil }))
+
+	f, err = s.Post(c)
+	require.NoError(t, err)
+	require.NoError(t, s.Answer(f, []convert.Answer{{Selected: []string{"Keep"}}}, "Bob"))
+	require.ErrorContains(t, s.Dismiss(f, "Ann"), "answered by Bob")
+}
+
+// What was seen is what is answered: a part that a hand has filled in meanwhile
+// is not lost.
+func TestChangedMeanwhile(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	edit(t, f.Path, `"answer": null`, `"answer": "SQLite"`)
+	require.ErrorIs(t, s.Answer(f, []convert.Answer{{Text: "a"}, {Text: "b"}, {Text: "c"}}, "me"), pending.ErrChanged)
+	require.ErrorIs(t, s.Take(f, func() error { return errors.New("used") }), pending.ErrChanged)
+	require.Contains(t, read(t, f.Path), `"answer": "SQLite"`)
+}
+
+// Many want one answer at once: one gets it. If it cannot be used, it stays. A
+// correction that comes meanwhile is too late, and that is told.
+func TestTake(t *testing.T) {
+	s := newStore(t)
+	for range 10 {
+		f, err := s.Post(other)
+		require.NoError(t, err)
+		require.NoError(t, s.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
+		f, err = s.Find(other)
+		require.NoError(t, err)
+		full := errors.New("disk full")
+		require.ErrorIs(t, s.Take(f, func() error { return full }), full)
+		require.FileExists(t, f.Path)
+
+		var used atomic.Int32
+		var all sync.WaitGroup
+		corrected := make(chan error, 1)
+		for range 8 {
+			all.Go(func() {
+				err := s.Take(f, func() error {
+					used.Add(1)
+					go func() { corrected <- s.Answer(f, []convert.Answer{{Text: "no"}}, "late") }()
+					return nil
+				})
+				if err != nil && !errors.Is(err, pending.ErrGone) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 1, used.Load())
+		require.ErrorIs(t, <-corrected, pending.ErrGone)
+		require.NoFileExists(t, f.Path)
+		_, err = s.Find(other)
+		require.ErrorIs(t, err, pending.ErrNotFound)
+	}
+}
+
+func TestBadAnswers(t *testing.T) {
+	for _, tc := range []struct{ old, new, want string }{
+		{`"answer": null`, `"answer": true`, "an answer cannot be used: question 1: wrong type: answer must be"},
+		{`"answer": null`, `"answer": 9`, "an answer cannot be used: question 1: the answer does not fit: there is no option 9"},
+		{`"answer": null`, `"answer": ["SQLite", "MongoDB"]`, "takes one answer, got 2"},
+		{`"question": "Which features?"`, `"question": "Which?"`, `an answer cannot be used: question 2 is not the one that was asked: "Which?"`},
+	} {
+		s := newStore(t)
+		f, err := s.Post(service)
+		require.NoError(t, err)
+		edit(t, f.Path, tc.old, tc.new)
+		before := read(t, f.Path)
+		_, err = s.Find(service)
+		require.ErrorIs(t, err, pending.ErrAnswer)
+		require.ErrorContains(t, err, f.Path+": ")
+		require.ErrorContains(t, err, tc.want)
+		_, err = s.Post(service)
+		require.ErrorIs(t, err, pending.ErrAnswer, "it is not asked a second time")
+		require.Equal(t, before, read(t, f.Path))
+	}
+}
+
+// A damaged file stays, whosever it was.
+func TestDamaged(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	edit(t, f.Path, `"answer": null`, `"answer": "SQLite",`)
+	before := read(t, f.Path)
+
+	_, err = s.Post(service)
+	require.ErrorIs(t, err, pending.ErrDamaged)
+	require.ErrorContains(t, err, f.Path+" is damaged: line 20: ")
+
+	var reports []string
+	s.Report = func(err error) { reports = append(reports, err.Error()) }
+	second, err := s.Post(other)
+	require.NoError(t, err)
+	require.Equal(t, path(s, "pending-questions-"+pending.ID(other)+".json"), second.Path)
+	require.Len(t, reports, 1)
+	require.Contains(t, reports[0], f.Path+" is damaged")
+	require.Equal(t, before, read(t, f.Path))
+
+	for _, content := range []string{"", "[]", "{}", `{"questions":[]}`, `{"questions":"[{\"question\":\"a\"}]"}`,
+		`{"sessionId":7,"questions":[{"question":"a"}]}`, `{"questions":[{"question":7}]}`} {
+		require.NoError(t, os.WriteFile(f.Path, []byte(content), 0o600))
+		all, err := s.List()
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		require.ErrorIs(t, all[0].Err, pending.ErrDamaged, content)
+		require.Equal(t, content, read(t, f.Path))
+	}
+	damaged, err := s.Open(f.Path)
+	require.NoError(t, err)
+	require.NoError(t, s.Clear(damaged), "by name it can be removed")
+	require.NoFileExists(t, f.Path)
+}
+
+// Answer keeps what is not its own, down to the white space.
+func TestAnswer(t *testing.T) {
+	s := newStore(t)
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o755))
+	name := path(s, "pending-questions.json")
+	const before = `{"mine": {"a" : 1},
+	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": null},
+		{"question": "Two?", "options": ["a", "1"], "multiSelect": true },{"question":"Three?"}], "z": "answer"}`
+	require.NoError(t, os.WriteFile(name, []byte(before), 0o644))
+	f, err := s.Open("")
+	require.NoError(t, err)
+	require.NoError(t, f.Err)
+	answers := []convert.Answer{{Text: "uno"}, {Selected: []string{"a"}, Text: "1"}, {Text: "tres", Note: "n"}}
+	require.NoError(t, s.Answer(f, answers, "me"))
+	require.Equal(t, `{"mine": {"a" : 1},
+	"questions": [ {"answer": 7, "question": "One?", "x": [null], "answer": "uno"},
+		{"answer": {"selected":["a"],"text":"1"}, "question": "Two?", "options": ["a", "1"], "multiSelect": true },{"answer": {"text":"tres","note":"n"}, "question":"Three?"}], "z": "answer"}`, read(t, name))
+	f, err = s.Open(name)
+	require.NoError(t, err)
+	require.Equal(t, answers, f.Answers)
+
+	require.Error(t, s.Answer(f, answers[:1], "me"))
+	require.NoError(t, os.WriteFile(name, []byte(`{"questions":[{"question":"Else?"}]}`), 0o644))
+	require.ErrorIs(t, s.Answer(f, answers, "me"), pending.ErrGone)
+	require.NoError(t, s.Clear(f))
+	require.FileExists(t, name, "it holds other questions now")
+	require.NoError(t, os.Remove(name))
+	require.ErrorIs(t, s.Answer(f, answers, "me"), pending.ErrGone)
+	require.NoFileExists(t, name, "what was removed does not come back")
+}
+
+func TestOpen(t *testing.T) {
+	s := newStore(t)
+	all, err := s.List()
+	require.NoError(t, err)
+	require.Empty(t, all)
+	_, err = s.Open("")
+	require.EqualError(t, err, "no questions are waiting")
+	require.NoDirExists(t, filepath.Join(s.Dir, pending.Folder), "looking makes nothing")
+
+	first, err := s.Post(service)
+	require.NoError(t, err)
+	f, err := s.Open("")
+	require.NoError(t, err)
+	require.Equal(t, first, f, "all of the questions is in the file")
+	_, err = s.Post(other)
+	require.NoError(t, err)
+	_, err = s.Open("")
+	require.ErrorIs(t, err, pending.ErrAmbiguous)
+	require.ErrorContains(t, err, first.ID)
+	f, err = s.Open(pending.ID(other)[:4])
+	require.NoError(t, err)
+	require.Equal(t, other.Questions, f.Questions)
+	for _, name := range []string{"zz", "no.json", "/no/such/file"} {
+		_, err = s.Open(name)
+		require.ErrorIs(t, err, pending.ErrNotFound)
+		require.ErrorContains(t, err, fmt.Sprintf("%q", name))
+	}
+}
+
+// Nothing is written outside the folder, whatever links there are.
+func TestLinks(t *testing.T) {
+	outside := t.TempDir()
+	target := filepath.Join(outside, "target")
+	require.NoError(t, os.WriteFile(target, []byte("precious"), 0o600))
+
+	s := newStore(t)
+	if err := os.Symlink(outside, filepath.Join(s.Dir, pending.Folder)); err != nil {
+		t.Skip("SKIPPED: no links here:", err)
+	}
+	_, err := s.Post(service)
+	require.ErrorContains(t, err, pending.Folder+" cannot be used")
+
+	s = newStore(t)
+	s.Report = nil
+	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, pending.Folder), 0o700))
+	require.NoError(t, os.Symlink(target, path(s, "pending-questions.json")))
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	require.NotEqual(t, path(s, "pending-questions.json"), f.Path)
+	all, err := s.List()
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.ErrorIs(t, all[0].Err, pending.ErrDamaged)
+
+	posted := path(s, filepath.Base(f.Path))
+	require.NoError(t, os.Rename(posted, posted+"~"))
+	require.NoError(t, os.Symlink(filepath.Base(posted)+"~", posted))
+	edit(t, posted, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": 1`, `"answer": null`, `"answer": "x"`)
+	f, err = s.Find(service)
+	require.ErrorIs(t, err, pending.ErrNotFound, "one that is a link is not read: %v", f)
+
+	entries, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, "precious", read(t, target))
+}
+
+// Programs that post, answer and clear at once do not lose a question.
+func TestManyPrograms(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	const programs = 6
+	var cmds []*exec.Cmd
+	for n := range programs {
+		cmd := exec.Command(os.Args[0])
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=program %d", asPoster, n), "XDG_STATE_HOME="+state)
+		cmd.Stderr = os.Stderr
+		require.NoError(t, cmd.Start())
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		require.NoError(t, cmd.Wait())
+	}
+	store := &pending.Store{Dir: dir, State: filepath.Join(state, "acp-bridge")}
+	all, err := store.List()
+	require.NoError(t, err)
+	got := map[string]string{}
+	sharedFiles := 0
+	for _, f := range all {
+		require.NoError(t, f.Err)
+		require.NoError(t, f.Foreign)
+		if f.ID == pending.ID(shared) {
+			sharedFiles++
+			continue
+		}
+		require.True(t, f.Answered())
+		got[f.Questions[0].Text] = f.Answers[0].Text
+	}
+	want := map[string]string{}
+	for n := range programs {
+		for i := range perPoster {
+			if who := fmt.Sprintf("program %d", n); i%4 != 3 {
+				want[fmt.Sprintf("%s asks %d", who, i)] = who
+			}
+		}
+	}
+	require.Equal(t, want, got)
+	require.Equal(t, 1, sharedFiles, "one call, one file")
+}
+
+// A file is replaced at once: whoever reads it finds the old content or the
+// new, and nobody else can read it.
+func TestFileIsAlwaysWhole(t *testing.T) {
+	s := newStore(t)
+	f, err := s.Post(service)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < 60 && err == nil; i++ {
+			long := convert.Answer{Text: strings.Repeat("x", i*2000+1)}
+			now, openErr := s.Open(f.Path)
+			if err = openErr; err == nil {
+				err = s.Answer(now, []convert.Answer{{Text: "y"}, {}, long}, "me") // one is left open
+			}
+		}
+		done <- err
+	}()
+	for reads := 0; ; reads++ {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			require.NotZero(t, reads)
+			return
+		default:
+		}
+		require.True(t, json.Valid([]byte(read(t, f.Path))), "half a file")
+		if info, err := os.Stat(f.Path); runtime.GOOS != "windows" {
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		}
+	}
+}

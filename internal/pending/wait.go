@@ -1,0 +1,122 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// defaultInterval is short for a person and long for a disk.
+	defaultInterval = 250 * time.Millisecond
+	// absence is how long a file has to be gone to be gone. Editors move a
+	// file away before they write it anew.
+	absence = 2 * time.Second
+)
+
+// Wait waits until the file is settled, see [File.Settled], and returns it. It
+// returns [ErrGone] when a person has removed the file, [ErrTaken] when a program
+// has, and the cause of ctx when that ends, after a last look. What is wrong with
+// the file in the meantime goes to Report, once for each change.
+func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
+	interval := s.Interval
+	if interval == 0 {
+		interval = defaultInterval
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	w := watch{wanted: wanted{f.Call(), f.ID}, store: s, path: f.Path, report: s.Report}
+	for {
+		now, err := w.look()
+		if now != nil || err != nil {
+			return now, err
+		}
+		select {
+		case <-ctx.Done(): // it may have been settled since the last look
+			if now, err := w.look(); now != nil || err != nil {
+				return now, err
+			}
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// watch is what is known of a file that is waited for.
+type watch struct {
+	wanted
+	store  *Store
+	path   string
+	report func(error)
+
+	seen    string // the hash of what was read last
+	problem error  // to be reported if the file stays as it is
+	missing time.Time
+}
+
+// look returns the file when it is answered. It reads the file each time: size
+// and time may stay the same when it changes.
+func (w *watch) look() (*File, error) {
+	d, err := w.store.openDir(filepath.Dir(w.path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, w.absent()
+	case err != nil:
+		return nil, err
+	}
+	defer d.close()
+	name := filepath.Base(w.path)
+	data, _, err := d.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, w.absent()
+	}
+	w.missing = time.Time{}
+	if now := hash(data) + fmt.Sprint(err); now == w.seen {
+		if w.problem != nil && w.report != nil { // an editor may have been at work
+			w.report(w.problem)
+		}
+		w.problem = nil
+		return nil, nil
+	} else {
+		w.seen = now
+	}
+	f := d.load(name, &w.wanted)
+	switch {
+	case errors.Is(f.Err, ErrGone):
+		return nil, w.gone()
+	case f.Err == nil && f.Foreign != nil && f.Left() < len(f.Questions):
+		w.problem = f.Foreign
+	default:
+		w.problem = f.Err
+	}
+	if f.Settled() && f.Foreign == nil {
+		return f, nil
+	}
+	return nil, nil
+}
+
+func (w *watch) absent() error {
+	w.seen = ""
+	if w.missing.IsZero() {
+		w.missing = time.Now()
+	}
+	if time.Since(w.missing) >= absence {
+		return w.gone()
+	}
+	return nil
+}
+
+// gone says who has removed the file. A program removes the record, too, or has
+// posted the questions elsewhere.
+func (w *watch) gone() error {
+	why := ErrGone
+	if r, err := w.store.records(filepath.Dir(w.path)); err == nil {
+		if rec, err := r.load(w.id); err == nil && (rec == nil || rec.File != filepath.Base(w.path)) {
+			why = ErrTaken
+		}
+	}
+	return fmt.Errorf("%s: %w", w.path, why)
+}

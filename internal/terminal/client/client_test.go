@@ -1,0 +1,310 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/demo"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
+)
+
+func TestMain(m *testing.M) {
+	ct.Main()
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
+}
+
+const patience = time.Minute
+
+// chat is a client in lines, joined to an agent by a real connection.
+type chat struct {
+	t    *testing.T
+	in   *io.PipeWriter
+	done chan error
+
+	mu      sync.Mutex
+	out     bytes.Buffer
+	changed chan struct{}
+}
+
+func (c *chat) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+	return c.out.Write(b)
+}
+
+// talk starts an agent and a client.
+func talk(t *testing.T, serve func(context.Context, io.Reader, io.Writer) error, o client.Options) *chat {
+	agentIn, toAgent := io.Pipe()
+	fromAgent, agentOut := io.Pipe()
+	in, typed := io.Pipe()
+	c := &chat{t: t, in: typed, done: make(chan error, 1), changed: make(chan struct{})}
+	o.In, o.Out, o.Environ = in, c, func(string) string { return "" }
+	served := make(chan error, 1)
+	go func() {
+		served <- serve(context.Background(), agentIn, agentOut)
+		agentOut.Close()
+	}()
+	go func() { c.done <- client.Run(context.Background(), fromAgent, toAgent, o) }()
+	t.Cleanup(func() {
+		typed.Close()
+		toAgent.Close()
+		<-served
+		fromAgent.Close()
+	})
+	return c
+}
+
+func scripted(t *testing.T, script ct.Script, first ...adapter.Rung) (func(context.Context, io.Reader, io.Writer) error, *ct.CLI) {
+	cli := ct.New(t, script)
+	o := backend.Options{Claude: cli.Path}
+	if len(first) > 0 {
+		o.First = first[0]
+	}
+	return func(ctx context.Context, r io.Reader, w io.Writer) error { return backend.Serve(ctx, r, w, o) }, cli
+}
+
+func demoAgent(ctx context.Context, r io.Reader, w io.Writer) error {
+	return demo.Serve(ctx, r, w, demo.Options{Version: "test"})
+}
+
+func (c *chat) types(lines ...string) {
+	for _, l := range lines {
+		_, err := io.WriteString(c.in, l+"\n")
+		require.NoError(c.t, err)
+	}
+}
+
+// sees waits until the text was written.
+func (c *chat) sees(text string) {
+	c.t.Helper()
+	deadline := time.After(patience)
+	for {
+		c.mu.Lock()
+		out, changed := c.out.String(), c.changed
+		c.mu.Unlock()
+		if strings.Contains(out, text) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			require.Fail(c.t, "not seen", "%q in\n%s", text, out)
+		}
+	}
+}
+
+// ends waits for the client to leave and returns all that it wrote.
+func (c *chat) ends() (string, error) {
+	c.t.Helper()
+	select {
+	case err := <-c.done:
+		require.NotContains(c.t, c.out.String(), "\x1b", "lines hold no escapes")
+		return c.out.String(), err
+	case <-time.After(patience):
+		require.Fail(c.t, "the client did not end", c.out.String())
+		return "", nil
+	}
+}
+
+var (
+	which = ct.Q("Which database?", "Database", false, "PostgreSQL", "SQLite")
+	many  = ct.Q("Which features?", "Features", true, "Auth", "Cache", "Logs")
+)
+
+func turns(list ...[]ct.Step) (s ct.Script) {
+	for _, steps := range list {
+		s.Turns = append(s.Turns, ct.Turn{Steps: steps})
+	}
+	return s
+}
+
+type steps = []ct.Step
+
+// The whole bridge: Claude Code's stand-in, the agent, the connection, the
+// client.
+func TestChatWithTheBridge(t *testing.T) {
+	serve, cli := scripted(t, turns(
+		steps{ct.Message(ct.TextBlock("Let me \x1b[31mask.\n"), ct.Question("toolu_1", which, many)), ct.Text("Noted.")},
+		steps{ct.Text("Bye.")}))
+	c := talk(t, serve, client.Options{Plain: true})
+	c.types("hi", "sqlite", "1, other Metrics")
+	c.sees("Noted.")
+	c.types("", "and now?")
+	c.sees("Bye.")
+	c.types("/quit")
+	out, err := c.ends()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Auth, Metrics"}`,
+		gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
+	require.Contains(t, out, "> hi\n\nLet me ask.\n")
+	require.Contains(t, out, "✓ Database → SQLite; Features → Auth, Metrics\n  Which database? → SQLite\n  Which features? → Auth, Metrics\n\nNoted.\n\n> and now?\n\nBye.\n")
+}
+
+// However the agent asks, the answer is the same.
+func TestEveryRung(t *testing.T) {
+	for first, lines := range map[adapter.Rung][]string{
+		adapter.Form:         {"sqlite", "1,3"},
+		adapter.Permission:   {"2", "auth, logs"},
+		adapter.Conversation: {"2", "1,3"},
+	} {
+		t.Run(first.String(), func(t *testing.T) {
+			serve, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which, many)), ct.Text("Noted.")}), first)
+			c := talk(t, serve, client.Options{Plain: true})
+			c.types(append([]string{"hi"}, lines...)...)
+			require.JSONEq(t, `{"Which database?":"SQLite","Which features?":"Auth, Logs"}`,
+				gjson.GetBytes(cli.AwaitReply("toolu_1"), "updatedInput.answers").Raw)
+			c.sees("Noted.")
+			c.types("/quit")
+			_, err := c.ends()
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestPermissionRequest(t *testing.T) {
+	for answer, want := range map[string]string{"1": "allow", "2": "deny"} {
+		serve, cli := scripted(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
+			Input: []byte(`{"command":"make test"}`), Ask: &ct.Ask{}, Output: "ok"})}))
+		c := talk(t, serve, client.Options{Plain: true})
+		c.types("hi")
+		c.sees("The word cancel cancels.")
+		c.types(answer)
+		reply := cli.AwaitReply("toolu_1")
+		require.Equal(t, want, gjson.GetBytes(reply, "behavior").Str, answer)
+		c.in.Close()
+		out, err := c.ends()
+		require.NoError(t, err)
+		require.Contains(t, out, "Permission\nmake test\n1. ")
+	}
+}
+
+// In lines, too, all of what is approved is there.
+func TestPermissionRequestShowsAll(t *testing.T) {
+	command := "set -e\n" + strings.Repeat("echo step\n", 30) + "rm -rf ~/"
+	input, err := json.Marshal(map[string]any{"command": command})
+	require.NoError(t, err)
+	serve, cli := scripted(t, turns(steps{ct.Message(ct.Block{Type: "tool_use", ID: "toolu_1", Name: "Bash",
+		Input: input, Ask: &ct.Ask{}, Output: "ok"})}))
+	c := talk(t, serve, client.Options{Plain: true})
+	c.types("hi")
+	c.sees("The word cancel cancels.")
+	c.types("2")
+	require.Equal(t, "deny", gjson.GetBytes(cli.AwaitReply("toolu_1"), "behavior").Str)
+	c.in.Close()
+	out, err := c.ends()
+	require.NoError(t, err)
+	require.Contains(t, out, "\n"+command+"\n1. ")
+}
+
+// The agent takes its question back; the next one is asked as usual.
+func TestWithdrawn(t *testing.T) {
+	c := talk(t, demoAgent, client.Options{Plain: true})
+	c.types("go")
+	c.sees("question 1 of 3")
+	c.types("cancel")
+	c.sees("Cancelled.")
+	c.types("again")
+	c.sees("> again")
+	c.types("1", "auth", "shop")
+	c.sees("- Service name: shop")
+	c.in.Close()
+	_, err := c.ends()
+	require.NoError(t, err)
+}
+
+// The end of the input is no answer.
+func TestInputEndsInAQuestion(t *testing.T) {
+	c := talk(t, demoAgent, client.Options{Plain: true})
+	c.types("go", "1")
+	c.sees("question 2 of 3")
+	c.in.Close()
+	out, err := c.ends()
+	require.EqualError(t, err, "the input ended before the question was answered")
+	require.NotContains(t, out, "ancelled", "it is no choice of the user's")
+}
+
+func TestAnswersGiven(t *testing.T) {
+	answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth", "Cache"}}, {Text: "shop"}}
+	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Wire: true,
+		Resolver: adapter.Static{Answers: answers}})
+	out, err := c.ends()
+	require.NoError(t, err)
+	require.Contains(t, out, "- Database: SQLite\n- Features: Auth, Cache\n- Service name: shop\n")
+	require.Contains(t, out, "\n← #1 elicitation/create {")
+	require.Contains(t, out, "\n→ #1 elicitation/create result {")
+	for l := range strings.Lines(out) {
+		require.LessOrEqual(t, client.Columns(strings.TrimSpace(l)), 160)
+	}
+}
+
+func TestOnceCancelled(t *testing.T) {
+	c := talk(t, demoAgent, client.Options{Prompt: "go", Once: true, Resolver: adapter.Static{Err: convert.ErrCancelled}})
+	_, err := c.ends()
+	require.ErrorIs(t, err, client.ErrCancelled)
+}
+
+// The agent dies while its question is open.
+func TestConnectionEnds(t *testing.T) {
+	ctx, kill := context.WithCancel(context.Background())
+	c := talk(t, func(_ context.Context, r io.Reader, w io.Writer) error {
+		return demo.Serve(ctx, r, w, demo.Options{Version: "test"})
+	}, client.Options{Plain: true})
+	c.types("go")
+	c.sees("question 1 of 3")
+	kill()
+	out, err := c.ends()
+	require.EqualError(t, err, "the agent ended the connection")
+	require.Contains(t, out, "The agent withdrew its question.")
+}
+
+func TestLoginNeeded(t *testing.T) {
+	serve := func(_ context.Context, r io.Reader, w io.Writer) error {
+		return answer(r, w, map[string]string{
+			"initialize":  `"result":{"protocolVersion":1,"authMethods":[{"id":"a","name":"Claude login","description":"Run \u001b[1mclaude /login"}]}`,
+			"session/new": `"error":{"code":-32000,"message":"Authentication required","data":{"details":"not logged in"}}`,
+		})
+	}
+	_, err := talk(t, serve, client.Options{Plain: true}).ends()
+	require.EqualError(t, err, "the agent needs a login: Authentication required: not logged in\nIt offers:\n  Claude login (Run claude /login)")
+}
+
+func TestOtherVersion(t *testing.T) {
+	serve := func(_ context.Context, r io.Reader, w io.Writer) error {
+		return answer(r, w, map[string]string{"initialize": `"result":{"protocolVersion":2}`})
+	}
+	_, err := talk(t, serve, client.Options{Plain: true}).ends()
+	require.EqualError(t, err, "the agent speaks version 2 of ACP, this client version 1")
+}
+
+// answer is an agent that has its answers written down.
+func answer(r io.Reader, w io.Writer, answers map[string]string) error {
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := r.Read(buf)
+		if err != nil {
+			return nil
+		}
+		for line := range strings.Lines(string(buf[:n])) {
+			m := gjson.Parse(line)
+			if a := answers[m.Get("method").Str]; a != "" {
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+m.Get("id").Raw+`,`+a+"}\n")
+			}
+		}
+	}
+}

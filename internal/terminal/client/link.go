@@ -1,0 +1,262 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+)
+
+// Name is what the client calls itself.
+const Name = "acp-bridge-chat"
+
+// link is the connection to an agent. What comes over it is put into a box in
+// the order of its arrival.
+type link struct {
+	conn    *conn.Conn
+	box     *box
+	desk    *desk.Desk // nil if nobody else is asked
+	dir     string
+	session acp.SessionId
+	agent   string // its name, cleaned
+	auth    []acp.AuthMethod
+	// left is the tool call of a question that the agent asks again, of a session
+	// that was resumed.
+	left string
+}
+
+// What a box holds.
+type (
+	// opened says that the session is there, or why not.
+	opened struct{ err error }
+	// updated holds the update of a session/update.
+	updated struct{ update gjson.Result }
+	// turned says that a prompt has ended.
+	turned struct {
+		reason acp.StopReason
+		// waiting is the tool call of a question that the next prompt answers.
+		waiting string
+		err     error
+		// again says that it was the answer to what was asked again, and no prompt.
+		again bool
+	}
+	// gone says that the connection has ended.
+	gone struct{ err error }
+	// traced is a line of the wire.
+	traced struct {
+		dir  ndjson.Direction
+		line string
+	}
+	// asked is a [waiting] that is new, withdrawn one that the agent gave up.
+	asked     struct{ *waiting }
+	withdrawn struct{ *waiting }
+)
+
+// waiting is a request of the agent that waits for the user.
+type waiting struct {
+	*request
+	ctx    context.Context // ends when the agent gives the request up, or somebody else has answered it
+	cancel context.CancelCauseFunc
+	once   sync.Once
+	done   chan any             // holds one: the reply
+	ended  chan convert.Outcome // holds one: the outcome that the reply stands for
+}
+
+func newWaiting(ctx context.Context, r *request) *waiting {
+	a := &waiting{request: r, done: make(chan any, 1), ended: make(chan convert.Outcome, 1)}
+	a.ctx, a.cancel = context.WithCancelCause(ctx)
+	return a
+}
+
+// answer sends the reply for an outcome. An error says what to answer instead;
+// the ask stays open then.
+func (a *waiting) answer(o convert.Outcome, index int) error { return a.settle(o, index, nil) }
+
+// settle is answer; why, if set, is the reason that nobody is asked here any more.
+// It must stand before the reply is sent: that ends the ask, too.
+func (a *waiting) settle(o convert.Outcome, index int, why error) error {
+	reply, err := a.reply(o, index)
+	if err != nil {
+		return err
+	}
+	a.once.Do(func() {
+		if why != nil {
+			a.cancel(why)
+		}
+		a.done <- reply
+		a.ended <- o
+	})
+	return nil
+}
+
+// dismiss sends the reply of a user who does not answer.
+func (a *waiting) dismiss() { _ = a.answer(convert.Outcome{Status: convert.Cancelled}, -1) }
+
+// dial starts the connection.
+func dial(r io.Reader, w io.Writer, o *Options) *link {
+	l := &link{box: newBox(), desk: o.Desk, dir: o.Dir}
+	opts := &conn.Options{Logger: slog.New(slog.DiscardHandler)}
+	if o.Wire {
+		opts.Trace = func(dir ndjson.Direction, text []byte) { l.box.put(traced{dir, string(text)}) }
+	}
+	l.conn = conn.New(r, w, (*handler)(l), opts)
+	return l
+}
+
+// open starts a session and says so in the box.
+func (l *link) open(ctx context.Context, o *Options) {
+	l.box.put(opened{l.openSession(ctx, o)})
+	<-l.conn.Done()
+	l.box.put(gone{l.conn.Err()})
+}
+
+func (l *link) openSession(ctx context.Context, o *Options) error {
+	init, err := l.conn.Initialize(ctx, acp.InitializeRequest{
+		ProtocolVersion: acp.ProtocolVersionNumber,
+		ClientInfo:      &acp.Implementation{Name: Name, Title: acp.Ptr("acp-bridge chat"), Version: o.Version},
+		ClientCapabilities: acp.ClientCapabilities{
+			Elicitation: &acp.ElicitationCapabilities{Form: &acp.ElicitationFormCapabilities{}, Url: &acp.ElicitationUrlCapabilities{}},
+			Meta:        map[string]any{"askUserQuestion": true},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if v := init.ProtocolVersion; v != acp.ProtocolVersionNumber {
+		return fmt.Errorf("the agent speaks version %d of ACP, this client version %d", v, acp.ProtocolVersionNumber)
+	}
+	l.auth = init.AuthMethods
+	l.agent = agentName(init.AgentInfo)
+	if o.replays() {
+		err := l.resume(ctx, init.AgentCapabilities, o)
+		if !o.Rest || err == nil && l.left != "" {
+			return err
+		}
+	}
+	s, err := l.conn.NewSession(ctx, acp.NewSessionRequest{Cwd: o.Dir, McpServers: []acp.McpServer{}})
+	if err != nil {
+		return err
+	}
+	if s.SessionId == "" {
+		return errors.New("the agent gave the session no id")
+	}
+	l.session = s.SessionId
+	return nil
+}
+
+// agentName is what an agent calls itself.
+func agentName(info *acp.Implementation) string {
+	if info == nil {
+		return "the agent"
+	}
+	name := info.Name
+	if info.Title != nil && clean.Line(*info.Title) != "" {
+		name = *info.Title
+	}
+	return firstOf(clean.Line(name+" "+info.Version), "the agent")
+}
+
+// waitMethod is acp-bridge's: it ends when what the agent asked again is answered
+// and the agent is done with that.
+const waitMethod = "_acp-bridge/wait"
+
+// wait waits for the end of what is asked again; it comes in the box.
+func (l *link) wait(ctx context.Context) {
+	resp, err := conn.CallFor[acp.PromptResponse](ctx, l.conn, waitMethod, map[string]any{"sessionId": l.session})
+	l.box.put(turned{reason: resp.StopReason, err: err, again: true})
+}
+
+// prompt sends a prompt; its end comes in the box.
+func (l *link) prompt(ctx context.Context, words string) {
+	resp, err := l.conn.Prompt(ctx, acp.PromptRequest{SessionId: l.session, Prompt: []acp.ContentBlock{acp.TextBlock(words)}})
+	l.box.put(turned{reason: resp.StopReason, waiting: waitingFor(resp.Meta), err: err})
+}
+
+// cancel asks the agent to end the turn.
+func (l *link) cancel(ctx context.Context) {
+	_ = l.conn.Cancel(ctx, acp.CancelNotification{SessionId: l.session})
+}
+
+// handler takes what the agent sends.
+type handler link
+
+func (h *handler) Notify(_ context.Context, method string, params json.RawMessage) {
+	if method == acp.ClientMethodSessionUpdate {
+		h.box.put(updated{gjson.GetBytes(params, "update")})
+	}
+}
+
+// Accept puts a request into the box, behind the updates before it.
+func (h *handler) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
+	r, err := parseRequest(method, params)
+	if err != nil {
+		return func() (any, error) { return nil, err }
+	}
+	a := newWaiting(ctx, r)
+	h.box.put(asked{a})
+	if h.desk != nil {
+		go (*link)(h).post(a)
+	}
+	return func() (any, error) {
+		defer a.cancel(nil)
+		select {
+		case reply := <-a.done:
+			return reply, nil
+		case <-ctx.Done():
+			h.box.put(withdrawn{a})
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (h *handler) Request(_ context.Context, method string, _ json.RawMessage) (any, error) {
+	return nil, acp.NewMethodNotFound(method)
+}
+
+// box is a queue that takes everything at once: the connection must not wait
+// for a terminal.
+type box struct {
+	mu    sync.Mutex
+	held  []any
+	ready chan struct{} // holds one while something is held
+}
+
+func newBox() *box { return &box{ready: make(chan struct{}, 1)} }
+
+func (b *box) put(v any) {
+	b.mu.Lock()
+	b.held = append(b.held, v)
+	b.mu.Unlock()
+	select {
+	case b.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is held. After a receive from ready there is something.
+func (b *box) take() []any {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	held := b.held
+	b.held = nil
+	return held
+}
+
+// waitingFor names the tool call that a response says is open.
+func waitingFor(meta map[string]any) string {
+	bridge, _ := meta["acp-bridge"].(map[string]any)
+	id, _ := bridge["waitingFor"].(string)
+	return id
+}

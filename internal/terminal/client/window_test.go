@@ -1,0 +1,630 @@
+//go:build unix
+
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
+)
+
+// window is a client on a terminal, in this process, whose agent is the test.
+type window struct {
+	t    *testing.T
+	ptmx *os.File
+	conn *conn.Conn
+	done chan error
+	hang func() // closes the agent's end
+
+	prompts chan *prompt
+	cancels chan struct{}
+	agent   func(method string, params json.RawMessage) any // answers first, if not nil
+
+	mu      sync.Mutex
+	changed chan struct{}
+	out     strings.Builder
+	mark    int // how much of it the test has seen
+}
+
+type prompt struct {
+	words  string
+	answer chan any // a stop reason, or an error
+}
+
+func openWindow(t *testing.T, o client.Options) *window { return openWith(t, o, nil) }
+
+func openWith(t *testing.T, o client.Options, agent func(method string, params json.RawMessage) any) *window {
+	ptmx, tty, err := pty.Open()
+	require.NoError(t, err)
+	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
+	w := &window{t: t, agent: agent, ptmx: ttytest.Pollable(t, ptmx), done: make(chan error, 1),
+		prompts: make(chan *prompt, 10), cancels: make(chan struct{}, 10), changed: make(chan struct{})}
+	agentIn, toAgent := io.Pipe()
+	fromAgent, agentOut := io.Pipe()
+	w.hang = func() { agentOut.Close() }
+	w.conn = conn.New(agentIn, agentOut, w, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
+	o.In, o.Out = tty, tty
+	o.Environ = func(name string) string { return map[string]string{"TERM": "xterm", "XTERM_VERSION": "1"}[name] }
+	read := make(chan struct{})
+	go w.read(read)
+	go func() { w.done <- client.Run(context.Background(), fromAgent, toAgent, o) }()
+	t.Cleanup(func() {
+		toAgent.Close()
+		agentOut.Close()
+		w.conn.Close()
+		tty.Close()
+		w.ptmx.Close()
+		<-read
+	})
+	return w
+}
+
+func (w *window) read(done chan<- struct{}) {
+	defer close(done)
+	buf := make([]byte, 4096)
+	for {
+		n, err := w.ptmx.Read(buf)
+		if err != nil {
+			return
+		}
+		w.mu.Lock()
+		w.out.Write(buf[:n])
+		close(w.changed)
+		w.changed = make(chan struct{})
+		w.mu.Unlock()
+	}
+}
+
+func (w *window) Notify(_ context.Context, method string, _ json.RawMessage) {
+	if method == acp.AgentMethodSessionCancel {
+		w.cancels <- struct{}{}
+	}
+}
+
+func (w *window) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if w.agent != nil {
+		if reply := w.agent(method, params); reply != nil {
+			return reply, nil
+		}
+	}
+	switch method {
+	case acp.AgentMethodInitialize:
+		return json.RawMessage(`{"protocolVersion":1}`), nil
+	case acp.AgentMethodSessionNew:
+		return json.RawMessage(`{"sessionId":"s"}`), nil
+	}
+	var r acp.PromptRequest
+	if err := json.Unmarshal(params, &r); err != nil {
+		return nil, err
+	}
+	p := &prompt{r.Prompt[0].Text.Text, make(chan any, 1)}
+	w.prompts <- p
+	select {
+	case v := <-p.answer:
+		if err, ok := v.(error); ok {
+			return nil, err
+		}
+		return map[string]any{"stopReason": v}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sees waits until something new holds the text.
+func (w *window) sees(text string) {
+	w.t.Helper()
+	deadline := time.After(patience)
+	for {
+		w.mu.Lock()
+		out, changed := w.out.String()[w.mark:], w.changed
+		if i := strings.Index(out, text); i >= 0 {
+			w.mark += i + len(text)
+			w.mu.Unlock()
+			return
+		}
+		w.mu.Unlock()
+		select {
+		case <-changed:
+		case <-deadline:
+			require.Fail(w.t, "not seen", "%q in\n%q", text, out)
+		}
+	}
+}
+
+func (w *window) types(keys string) {
+	w.t.Helper()
+	_, err := io.WriteString(w.ptmx, keys)
+	require.NoError(w.t, err)
+}
+
+// asks sends a request as the agent.
+func (w *window) asks(ctx context.Context, method, params string) <-chan string {
+	reply := make(chan string, 1)
+	go func() {
+		raw, err := w.conn.Call(ctx, method, json.RawMessage(params))
+		if err != nil {
+			raw = []byte(err.Error())
+		}
+		reply <- string(raw)
+	}()
+	return reply
+}
+
+func (w *window) prompted() *prompt {
+	w.t.Helper()
+	w.types("go\r")
+	return await(w.t, w.prompts)
+}
+
+func await[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(patience):
+		require.Fail(t, "nothing came")
+	}
+	return v
+}
+
+// insists types a key until there is a reply, with time enough between that it
+// can be meant for the picker.
+func (w *window) insists(key string, reply <-chan string) string {
+	w.t.Helper()
+	for range 20 {
+		select {
+		case r := <-reply:
+			return r
+		case <-time.After(500 * time.Millisecond):
+			w.types(key)
+		}
+	}
+	require.Fail(w.t, "no reply")
+	return ""
+}
+
+// leaves with Ctrl+D. A key right after a question was withdrawn was meant for
+// that.
+func (w *window) leaves() error {
+	w.t.Helper()
+	for range 20 {
+		w.types("\x04")
+		select {
+		case err := <-w.done:
+			return err
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	require.Fail(w.t, "it did not leave")
+	return nil
+}
+
+const (
+	permission = `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"make test"},"options":[
+		{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}`
+	form = `{"mode":"form","sessionId":"s","message":"How many?","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`
+)
+
+func TestWindowPermission(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	first := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("make test")
+	w.sees("2. Reject")
+	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.ReplaceAll(permission, "make test", "make clean"))
+	w.types("2")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, first))
+	w.sees("✓ Permission: make test → Reject")
+	w.sees("make clean") // one at a time
+	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, w.insists("\x1b", second))
+	p.answer <- "end_turn"
+	w.sees("> ")
+	require.NoError(t, w.leaves())
+}
+
+// A command of 27 lines: its last line is there, and v shows all of it.
+func TestWindowPermissionShowsAll(t *testing.T) {
+	command := "set -e\\n" + strings.Repeat("echo step\\n", 25) + "rm -rf ~/"
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(permission, `"make test"`,
+		`"Run it","content":[{"type":"content","content":{"type":"text","text":"`+command+`"}}]`, 1))
+	w.sees("set -e")
+	w.sees("more lines: v shows all")
+	w.sees("rm -rf ~/")
+	w.sees("2. Reject")
+	w.types("v\x1b[F") // End
+	w.sees("of 28")
+	w.types("\x0f") // Ctrl+O
+	w.sees("2. Reject")
+	w.types("2")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+// A reason goes with a no, and with nothing else.
+func TestWindowRejectsWithAReason(t *testing.T) {
+	for keys, want := range map[string]string{
+		"\x1b[Bnuse make check\r\r":       `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"use make check"}}}`,
+		"\x1b[Bnuse make check\r\x1b[A\r": `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
+		"n1":                              `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
+	} {
+		w := openWindow(t, client.Options{})
+		w.sees(">")
+		w.prompted()
+		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+		w.sees("2. Reject")
+		w.types(keys)
+		require.JSONEq(t, want, await(t, reply), "%q", keys)
+		w.types("\x03\x03")
+		require.NoError(t, await(t, w.done))
+	}
+}
+
+// An answer that does not fit its field is asked for again.
+func TestWindowAsksAgain(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, form)
+	w.sees("How many?")
+	w.types("many\r")
+	w.sees(`✗ question 1: the answer does not fit: expected a whole number, got "many"`)
+	w.sees("many")          // it is there to be changed
+	w.types("\x15" + "3\r") // Ctrl+U
+	require.JSONEq(t, `{"action":"accept","content":{"n":3}}`, await(t, reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+func TestWindowKeepsWhatFits(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, twoFields)
+	w.sees("Your name?")
+	w.types("Ann\r")
+	w.sees("How old?")
+	w.types("old\r")
+	w.sees("Review")
+	w.types("\r")
+	w.sees(`expected a whole number, got "old"`)
+	w.sees("Review")
+	w.types("\x1b[Z") // Shift+Tab, to the age
+	w.sees("How old?")
+	w.types("\x15" + "41\r")
+	w.sees("Review")
+	w.types("\r")
+	require.JSONEq(t, `{"action":"accept","content":{"name":"Ann","age":41}}`, await(t, reply), "what fits is not asked for again")
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+const twoFields = `{"sessionId":"s","mode":"form","message":"Who?","requestedSchema":{"type":"object",
+	"properties":{"name":{"type":"string","title":"Your name?"},"age":{"type":"integer","title":"How old?"}},"required":["name","age"]}}`
+
+// $/cancel_request closes the picker; what is typed then is a prompt again.
+func TestWindowWithdrawn(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	ctx, withdraw := context.WithCancel(t.Context())
+	reply := w.asks(ctx, acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	withdraw()
+	require.Contains(t, await(t, reply), "canceled")
+	w.sees("The agent withdrew its question: make test")
+	w.sees("Working")
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// A key that was meant for a question that is gone does not answer the one that
+// takes its place, however long the user had not typed before.
+func TestWindowNextAfterWithdrawn(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	ctx, withdraw := context.WithCancel(t.Context())
+	w.asks(ctx, acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.ReplaceAll(permission, "make test", "make clean"))
+	withdraw()
+	w.sees("The agent withdrew its question: make test")
+	w.sees("make clean")
+	w.sees("Press Enter to answer this one")
+	w.types("1\r1")
+	w.ptmx.Close()
+	await(t, w.done)
+	require.NotContains(t, await(t, second), "selected")
+}
+
+// Ctrl+C answers what is open, and tells the agent; a second one does not wait
+// for it.
+func TestWindowCtrlC(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	w.types("\x03")
+	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, await(t, reply))
+	await(t, w.cancels)
+	w.sees("Cancelling: Ctrl+C again leaves")
+	w.types("\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+// A picker that opens under typing hands takes none of it for an answer. If the
+// machine is slower than hands that rest, this is tried again.
+func TestWindowTypingIsNoAnswer(t *testing.T) {
+	for kept := false; !kept; {
+		w := openWindow(t, client.Options{})
+		w.sees(">")
+		w.prompted()
+		w.sees("Working")
+		began := time.Now()
+		w.types("1") // what the user is about to say next
+		w.sees("> 1")
+		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+		w.sees("2. Reject")
+		w.types("2")
+		said := w.insists("1", reply)
+		if kept = strings.Contains(said, "yes"); kept {
+			require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, said)
+		} else {
+			require.GreaterOrEqual(t, time.Since(began), picker.HandsOff, "%s, by a key that was meant for something else", said)
+		}
+		w.types("\x03\x03")
+		require.NoError(t, await(t, w.done))
+	}
+}
+
+func TestWindowErrors(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	p.answer <- &acp.RequestError{Code: -32000, Message: "Authentication required"}
+	w.sees("✗ the agent needs a login: Authentication required")
+	p = w.prompted()
+	p.answer <- "max_tokens"
+	w.sees("it reached the limit of tokens")
+	w.hang()
+	require.EqualError(t, await(t, w.done), "the agent ended the connection")
+}
+
+// The terminal hangs up.
+func TestWindowHangup(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("2. Reject")
+	w.ptmx.Close()
+	require.EqualError(t, await(t, w.done), "the terminal hung up")
+	require.NotContains(t, await(t, reply), "selected")
+}
+
+func (w *window) updates(updates ...string) {
+	w.t.Helper()
+	for _, u := range updates {
+		require.NoError(w.t, w.conn.Notify(w.t.Context(), acp.ClientMethodSessionUpdate, json.RawMessage(`{"sessionId":"s","update":`+u+`}`)))
+	}
+}
+
+// What the agent does is seen while it does it.
+func TestWindowShowsWork(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	p := w.prompted()
+	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I will"}}`)
+	w.sees("I will")
+	w.sees("Working: Ctrl+C cancels")
+	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":" look."}}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"1","title":"Read a.go","status":"in_progress"}`,
+		`{"sessionUpdate":"plan","entries":[{"content":"Look","status":"in_progress","priority":"high"}]}`)
+	w.sees("I will look.")
+	w.sees("… Read a.go")
+	w.sees("▸ Look")
+	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed"}`)
+	w.sees("✓ Read a.go")
+	w.sees("⠙") // the spinner turns
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// The first line says who is there, where, and what to press.
+func TestWindowGreeting(t *testing.T) {
+	w := openWindow(t, client.Options{Dir: "/srv/shop"})
+	w.sees("the agent")
+	w.sees("in /srv/shop")
+	w.sees("Enter sends • Ctrl+C cancels • /help")
+	w.sees(">")
+	w.types("/help\r")
+	w.sees("/quit")
+	w.sees("Ctrl+C      cancel the turn, twice: leave")
+	require.NoError(t, w.leaves())
+}
+
+// Commands of the program around the client are its own: the agent does not see
+// them.
+func TestWindowOwnCommand(t *testing.T) {
+	w := openWindow(t, client.Options{Commands: []client.Command{{Name: "questions", Description: "what waits", Run: func(args string) string {
+		return "asked for \x1b[2J" + args + "\n\nand more\n"
+	}}}})
+	w.sees(">")
+	w.types("/qu")
+	w.sees("what waits")
+	w.types("e\t")
+	w.sees("> /questions")
+	w.types("clear\r")
+	w.sees("asked for clear")
+	w.sees("and more")
+	w.types("/questions\r")
+	w.types("on\r")
+	p := await(t, w.prompts)
+	require.Equal(t, "on", p.words)
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// Commands that the agent announced are shown and completed.
+func TestWindowCommands(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.updates(`{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"Look at changes"},
+		{"name":"release","description":"Cut a release"},{"name":"init","description":"Write \u001b[2Ja file"},{"name":"bad name"}]}`)
+	w.types("/re")
+	w.sees("/review")
+	w.sees("Cut a release")
+	w.types("v\t")
+	w.sees("> /review")
+	w.types("now\r")
+	p := await(t, w.prompts)
+	require.Equal(t, "/review now", p.words)
+	p.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// A prompt that comes while the agent works is sent at once; the turn is over
+// when all are.
+func TestWindowSteers(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	first := w.prompted()
+	w.sees("Working")
+	w.types("and this\r")
+	second := await(t, w.prompts)
+	require.Equal(t, "and this", second.words)
+	second.answer <- "end_turn"
+	w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"still at it\n"}}`)
+	w.sees("still at it")
+	w.sees("Working")
+	first.answer <- "end_turn"
+	w.types("next\r")
+	third := await(t, w.prompts)
+	third.answer <- "end_turn"
+	require.NoError(t, w.leaves())
+}
+
+// Ctrl+O shows all of what tools put out. A question that comes meanwhile waits
+// for the reader.
+func TestWindowOutputs(t *testing.T) {
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.types("\x0f")
+	w.sees("No tool has put anything out yet")
+	w.prompted()
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"make","status":"completed","content":[{"type":"content","content":{"type":"text","text":"` +
+		strings.Repeat(`a line\n`, 50) + `the last line"}}]}`)
+	w.sees("… 48 more lines")
+	w.types("\x0f")
+	w.sees("the last line")
+	w.sees("of 52")
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	w.sees("A question waits: Esc shows it")
+	w.types("\r \x1b[Hg")
+	w.sees("── make ──")
+	w.types("q")
+	w.sees("2. Reject")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("2", reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+// A session is chosen from a list, told again, and goes on; its prompts can be
+// recalled.
+func TestWindowResumes(t *testing.T) {
+	loaded := make(chan string, 1)
+	var w *window
+	agent := func(method string, params json.RawMessage) any {
+		switch method {
+		case acp.AgentMethodInitialize:
+			return json.RawMessage(`{"protocolVersion":1,"agentInfo":{"name":"bot","version":"7"},"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"list":{}}}}`)
+		case acp.AgentMethodSessionList:
+			if !strings.Contains(string(params), "cursor") {
+				return json.RawMessage(`{"sessions":[{"sessionId":"a","cwd":"/","title":"Fix the \u001b[2Jbuild"}],"nextCursor":"2"}`)
+			}
+			return json.RawMessage(`{"sessions":[{"sessionId":"b","cwd":"/","updatedAt":"2020-01-02T03:04:05Z"}]}`)
+		case acp.AgentMethodSessionLoad:
+			loaded <- string(params)
+			w.updates(`{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"what I said"}}`,
+				`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"what it said"}}`)
+			return json.RawMessage(`{}`)
+		}
+		return nil
+	}
+	w = openWith(t, client.Options{Resume: true, Dir: "/srv"}, agent)
+	w.sees("Which session do you want to go on with?")
+	w.sees("1. Fix the build")
+	w.sees("2. b")
+	w.sees("2020")
+	w.types("2")
+	require.JSONEq(t, `{"sessionId":"b","cwd":"/srv","mcpServers":[]}`, await(t, loaded))
+	w.sees("> what I said")
+	w.sees("what it said")
+	w.sees("bot 7")
+	w.types("\x1b[A\r")
+	require.Equal(t, "what I said", await(t, w.prompts).words)
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+
+	w = openWith(t, client.Options{Resume: true}, agent)
+	w.sees("Which session")
+	w.types("\x1b")
+	require.ErrorIs(t, await(t, w.done), client.ErrCancelled)
+
+	w = openWindow(t, client.Options{Resume: true})
+	require.ErrorContains(t, await(t, w.done), "the agent cannot list its sessions")
+}
+
+// What is sent before the session is there goes out when it is there; what was
+// changed after that waits for its Enter.
+func TestPromptBeforeTheSession(t *testing.T) {
+	for name, changed := range map[string]bool{"sent": false, "changed": true} {
+		t.Run(name, func(t *testing.T) {
+			ready := make(chan struct{})
+			w := openWith(t, client.Options{}, func(method string, _ json.RawMessage) any {
+				if method == acp.AgentMethodSessionNew {
+					<-ready
+				}
+				return nil
+			})
+			w.sees("Starting")
+			w.types("go\r")
+			w.sees("as soon as the agent is there")
+			want := "go"
+			if changed {
+				w.types("\x7f\x0f") // Ctrl+O: its hint says that the key before it was seen
+				w.sees("No tool has put anything out yet")
+				want = "git"
+			}
+			close(ready)
+			w.sees("Enter sends")
+			if changed {
+				w.types("it\r")
+			}
+			p := await(t, w.prompts)
+			require.Equal(t, want, p.words)
+			p.answer <- "end_turn"
+			require.NoError(t, w.leaves())
+		})
+	}
+}

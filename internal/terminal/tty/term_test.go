@@ -1,0 +1,121 @@
+//go:build unix
+
+package tty_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
+}
+
+// open is a terminal in this process, and its other end.
+func open(t *testing.T) (*tty.Device, *os.File) {
+	t.Helper()
+	d, master, _ := openBoth(t)
+	return d, master
+}
+
+func openBoth(t *testing.T) (d *tty.Device, master, slave *os.File) {
+	t.Helper()
+	master, slave, err := pty.Open()
+	require.NoError(t, err)
+	require.NoError(t, pty.Setsize(master, &pty.Winsize{Cols: 80, Rows: 24}))
+	master = ttytest.Pollable(t, master)
+	d, err = tty.Open(tty.Options{In: slave, Out: slave, Environ: func(k string) string {
+		return map[string]string{"TERM": "xterm"}[k]
+	}})
+	require.NoError(t, err)
+	require.True(t, d.Drawable)
+	t.Cleanup(func() {
+		d.Close()
+		_ = master.Close()
+		_ = slave.Close()
+	})
+	return d, master, slave
+}
+
+// until reads from the terminal until text has come.
+func until(t *testing.T, r io.Reader, text string) string {
+	t.Helper()
+	var all []byte
+	buf := make([]byte, 4096)
+	for !strings.Contains(string(all), text) {
+		n, err := r.Read(buf)
+		require.NoError(t, err, "waiting for %q in %q", text, all)
+		all = append(all, buf[:n]...)
+	}
+	return string(all)
+}
+
+func TestTerm(t *testing.T) {
+	d, master := open(t)
+	term, err := d.Start(t.Context())
+	require.NoError(t, err)
+	term.Draw([]string{"frame"}, -1, 0)
+	until(t, master, "frame")
+	term.Print("above", "all")
+	term.Draw([]string{"frame"}, -1, 0)
+	require.Contains(t, until(t, master, "frame"), "above\r\nall\r\n")
+	_, err = io.WriteString(master, "x\x1b[A")
+	require.NoError(t, err)
+	require.Equal(t, "x", (<-term.Events()).(tty.Key).Text)
+	require.Equal(t, "up", (<-term.Events()).(tty.Key).Name)
+	_, err = io.WriteString(master, "\x1b") // nothing follows
+	require.NoError(t, err)
+	require.Equal(t, "esc", (<-term.Events()).(tty.Key).Name)
+	_, err = io.WriteString(master, "left unread")
+	require.NoError(t, err)
+	term.Close()
+	require.Contains(t, until(t, master, "\x1b[?25h"), "\x1b[?2004l")
+}
+
+func TestTermEnds(t *testing.T) {
+	d, master := open(t)
+	term, err := d.Start(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, master.Close())
+	require.Equal(t, tty.End{Gone: true, Reason: "the terminal hung up"}, <-term.Events())
+	term.Close()
+
+	d, _ = open(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	term, err = d.Start(ctx)
+	require.NoError(t, err)
+	cancel(errors.New("the turn is over"))
+	require.Equal(t, tty.End{Reason: "the turn is over"}, <-term.Events())
+	term.Close()
+}
+
+// A fault does not leave the terminal as nobody can use it.
+func TestTermPanic(t *testing.T) {
+	d, master := open(t)
+	func() {
+		defer func() { require.Equal(t, "a fault", recover()) }()
+		term, err := d.Start(t.Context())
+		require.NoError(t, err)
+		defer term.Close()
+		panic("a fault")
+	}()
+	until(t, master, "\x1b[?25h")
+}
+
+func TestNoTerminal(t *testing.T) {
+	d, err := tty.Open(tty.Options{In: strings.NewReader(""), Out: io.Discard})
+	require.NoError(t, err)
+	defer d.Close()
+	require.False(t, d.Drawable)
+}

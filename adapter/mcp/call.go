@@ -29,7 +29,7 @@ func withTicket(schema json.RawMessage) json.RawMessage {
 func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	input := r.Params.Arguments
 	if name := gjson.GetBytes(input, "ticket").String(); name != "" {
-		t := s.find(name)
+		t := s.find(r.Session, name)
 		if t == nil {
 			return failure("There is no such ticket: the question was answered already, or is no longer open. Ask again without a ticket if you still need to know."), nil
 		}
@@ -39,14 +39,14 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	if err != nil {
 		return failure(err.Error()), nil
 	}
-	call.Session, call.ID, call.Name = s.opts.Session, callID(r.Params.Meta), ToolName
+	call.Session, call.ID, call.Name = s.sessionOf(r.Session), callID(r.Params.Meta), ToolName
 	if s.opts.Elicit && elicits(r.Session) {
 		return s.elicit(ctx, r, call)
 	}
 	if s.opts.Resolver == nil {
 		return failure("The user cannot be asked: this client has no elicitation."), nil
 	}
-	return s.wait(ctx, r, s.ask(r.Session.ID(), call)), nil
+	return s.wait(ctx, r, s.ask(r.Session, call)), nil
 }
 
 // callID is the agent's id of the tool call, as far as it says so.
@@ -75,7 +75,7 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 			if text, isError, err := s.fetch(t); err == nil {
 				return result(text, isError)
 			}
-			t = s.ask(t.session, t.call)
+			t = s.ask(t.from, t.call)
 		case <-limit:
 			s.leave(t)
 			return result(s.later(t), false)

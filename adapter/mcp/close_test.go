@@ -18,7 +18,7 @@ func (nobody) Ask(context.Context, convert.Call) (convert.Outcome, error) { pani
 func TestNothingIsAskedBehindClose(t *testing.T) {
 	s := New(Options{Resolver: nobody{}})
 	s.Close()
-	ticket := s.ask("s1", convert.Call{Questions: []convert.Question{{Text: "Go?"}}})
+	ticket := s.ask(nil, convert.Call{Questions: []convert.Question{{Text: "Go?"}}})
 	<-ticket.done
 	require.Equal(t, convert.Disconnected, ticket.outcome.Status)
 }

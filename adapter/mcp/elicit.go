@@ -38,7 +38,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	defer stop()
 	var beside *ticket
 	if s.opts.Alongside && s.opts.Resolver != nil {
-		beside = s.ask(r.Session.ID(), call)
+		beside = s.ask(r.Session, call)
 		go func() {
 			select {
 			case <-beside.done:
@@ -71,7 +71,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	}
 	s.log.Warn("the client did not show a form; the question is asked elsewhere", "err", err)
 	if beside == nil {
-		beside = s.ask(r.Session.ID(), call)
+		beside = s.ask(r.Session, call)
 	}
 	return s.wait(ctx, r, beside), nil
 }

@@ -62,7 +62,8 @@ type Options struct {
 	// Alongside asks the Resolver also while the client shows a form. The first
 	// answer wins: the Resolver is told of the form's with [Given].
 	Alongside bool
-	// Session is where the questions belong, for the Resolver.
+	// Session is where the questions belong, for the Resolver. Without one each
+	// connection has its own, by a name that is minted: MCP names none.
 	Session string
 	// Limit is how long a call waits before it returns a ticket; 0 stands for
 	// [DefaultLimit], a negative number for no limit.
@@ -92,13 +93,14 @@ type Server struct {
 	mu      sync.Mutex
 	http    bool // sessions have no stream whose end ends them
 	open    map[string]*ticket
-	order   []string // of the tickets, the oldest first
+	order   []string              // of the tickets, the oldest first
+	clients map[connection]string // their sessions
 	running sync.WaitGroup
 }
 
 // New makes a server. Close must be called.
 func New(o Options) *Server {
-	s := &Server{opts: o, log: o.Logger, open: map[string]*ticket{}}
+	s := &Server{opts: o, log: o.Logger, open: map[string]*ticket{}, clients: map[connection]string{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -127,64 +127,6 @@ func TestBadInput(t *testing.T) {
 	require.True(t, isError)
 }
 
-// A call that waits too long ends with a ticket. The question is not asked again,
-// and its answer is there for the next call.
-func TestTicket(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAsks()
-		delivered := 0
-		s := mcp.New(mcp.Options{
-			Resolver: a,
-			Waiting:  func(c convert.Call) string { return "look at " + c.Questions[0].Header },
-			Deliver:  func(convert.Call, convert.Outcome) error { delivered++; return nil },
-		})
-		c := connect(t, s, nil)
-		began := time.Now()
-		text, isError, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
-		require.False(t, isError)
-		require.Equal(t, mcp.DefaultLimit, time.Since(began))
-		ticket := strings.Split(text, `"ticket": "`)[1][:12]
-		require.Contains(t, text, "look at Database")
-		<-a.calls
-		require.Zero(t, delivered)
-
-		withTicket := strings.TrimSuffix(questions, "}") + `,"ticket":"` + ticket + `"}`
-		go func() {
-			time.Sleep(10 * time.Second)
-			a.answer <- convert.Answer{Text: "DuckDB"}
-		}()
-		text, _, err = call(t.Context(), c, withTicket)
-		require.NoError(t, err)
-		require.Contains(t, text, "DuckDB")
-		require.Empty(t, a.calls, "asked once")
-		require.Equal(t, 1, delivered)
-	})
-}
-
-// An answer that another has used is not delivered: the question is asked again.
-func TestTaken(t *testing.T) {
-	a := newAsks()
-	tries := 0
-	c := connect(t, mcp.New(mcp.Options{Resolver: a, Deliver: func(_ convert.Call, o convert.Outcome) error {
-		if tries++; tries == 1 {
-			require.Equal(t, "SQLite", o.Answers[0].Selected[0])
-			return mcp.ErrTaken
-		}
-		return nil
-	}}), nil)
-	go func() {
-		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
-	}()
-	text, isError, err := call(t.Context(), c, questions)
-	require.NoError(t, err)
-	require.False(t, isError)
-	require.Contains(t, text, "PostgreSQL")
-	require.Equal(t, 2, tries)
-	require.Len(t, a.calls, 2)
-}
-
 // A question that ends by itself was not dismissed by anybody.
 func TestWithdrawnIsNotDismissed(t *testing.T) {
 	c := connect(t, mcp.New(mcp.Options{Resolver: withdraws{}}), nil)
@@ -200,26 +142,6 @@ type withdraws struct{}
 func (withdraws) Ask(context.Context, convert.Call) (convert.Outcome, error) {
 	o := convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}
 	return o, o.Err()
-}
-
-func TestAnswerMeanwhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAsks()
-		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
-		text, _, err := call(t.Context(), c, questions)
-		require.NoError(t, err)
-		require.Contains(t, text, "not answered yet")
-		<-a.calls
-		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-		// A model that lost its ticket asks the same again, written otherwise.
-		text, _, err = call(t.Context(), c, strings.Replace(questions, `{"question":"Which database?","header":"Database",`, `{"header":"Database", "question":"Which database?",`, 1))
-		require.NoError(t, err)
-		require.Contains(t, text, "SQLite")
-		require.Empty(t, a.calls)
-		_, isError, err := call(t.Context(), c, `{"ticket":"`+"000000000000"+`"}`)
-		require.NoError(t, err)
-		require.True(t, isError)
-	})
 }
 
 func TestProgress(t *testing.T) {
@@ -256,58 +178,6 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	require.Error(t, <-done)
 	require.Error(t, <-a.ended)
-}
-
-// Of two calls that ask the same, one is taken back: the other one waits on.
-func TestOneOfTwoCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAsks()
-		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: -1}), nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		first, second := make(chan error, 1), make(chan string, 1)
-		go func() {
-			_, _, err := call(ctx, c, questions)
-			first <- err
-		}()
-		<-a.calls
-		go func() {
-			text, _, _ := call(t.Context(), c, questions)
-			second <- text
-		}()
-		synctest.Wait()
-		cancel()
-		require.Error(t, <-first)
-		synctest.Wait()
-		require.Empty(t, second, "nobody has answered")
-		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-		require.Contains(t, <-second, "SQLite")
-		require.Empty(t, a.calls, "asked once")
-	})
-}
-
-// A question that ended while no call waited has an end for its ticket alone. A
-// model that asks anew asks the user.
-func TestAskedAnew(t *testing.T) {
-	for name, end := range map[string]error{"failed": io.ErrUnexpectedEOF, "cancelled with its turn": convert.ErrCancelled} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := newAsks()
-				c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
-				_, _, err := call(t.Context(), c, questions)
-				require.NoError(t, err)
-				<-a.calls
-				a.fail <- end
-				synctest.Wait()
-				go func() {
-					<-a.calls
-					a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-				}()
-				text, _, err := call(t.Context(), c, questions)
-				require.NoError(t, err)
-				require.Contains(t, text, "SQLite")
-			})
-		})
-	}
 }
 
 // What one client's user answers is no answer to another client's question.

@@ -1,22 +1,24 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
-// ticket is a question that is open, or has an answer that nobody has fetched.
+// ticket is the hold of a call on what it asks: the question is open, or has an
+// answer that nobody has fetched.
 type ticket struct {
-	name    string
-	session string
+	name    string     // minted: two calls with the same words are two questions
+	from    connection // which alone may wait for it
 	call    convert.Call
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed when outcome is set
@@ -27,48 +29,46 @@ type ticket struct {
 	taken   error // what [Options.Deliver] said
 }
 
+// connection is a client's, or nil in tests.
+type connection = *sdk.ServerSession
+
 // Why questions end that nobody has answered, nor dismissed.
 var (
-	errClosed  = fmt.Errorf("the question tool was closed: %w", convert.ErrDisconnected)
-	errDropped = errors.New("too many questions are open")
+	errClosed   = fmt.Errorf("the question tool was closed: %w", convert.ErrDisconnected)
+	errGone     = fmt.Errorf("the agent has closed the connection: %w", convert.ErrDisconnected)
+	errDropped  = errors.New("too many questions are open")
+	errTurnOver = errors.New("the turn is over")
 )
 
 // maxTickets bounds what is kept for agents that never come back.
 const maxTickets = 100
 
-// find returns the ticket of this name. The caller waits for it.
-func (s *Server) find(name string) *ticket {
+// find returns the ticket of this name, which was given to this connection. The
+// caller waits for it.
+func (s *Server) find(from connection, name string) *ticket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.open[name]
-	if t != nil {
-		t.waiting++
+	if t == nil || t.from != from {
+		return nil
 	}
+	t.waiting++
 	return t
 }
 
-// ask asks the questions of a call of a session. If they are open already, as
-// they are when a model lost its ticket, they are not asked twice; an answer that
-// nobody has fetched counts, but no other end: the model asks anew. The caller
-// waits for the ticket.
-func (s *Server) ask(session string, c convert.Call) *ticket {
-	name := ticketName(session, c)
+// ask asks the questions of a call. The caller waits for the ticket.
+func (s *Server) ask(from connection, c convert.Call) *ticket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.open[name]; t != nil && !t.failed() {
-		t.waiting++
-		return t
-	}
-	s.forget(name)
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	t := &ticket{name: name, session: session, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
+	t := &ticket{name: life.Mint(), from: from, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
 	if s.ctx.Err() != nil { // Close waits for what was asked before it
 		t.outcome = convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 		close(t.done)
 		return t
 	}
-	s.open[name] = t
-	s.order = append(s.order, name)
+	s.open[t.name] = t
+	s.order = append(s.order, t.name)
 	s.drop()
 	s.running.Go(func() {
 		defer cancel(nil)
@@ -78,8 +78,47 @@ func (s *Server) ask(session string, c convert.Call) *ticket {
 	return t
 }
 
-// failed reports whether the question has ended without an answer.
-func (t *ticket) failed() bool { return t.ended() && t.outcome.Status != convert.Answered }
+// sessionOf is the session of a connection, which is known until it ends.
+func (s *Server) sessionOf(from connection) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name, known := s.clients[from]
+	if !known {
+		name = cmp.Or(s.opts.Session, life.Mint())
+		s.clients[from] = name
+		go s.await(from)
+	}
+	return name
+}
+
+// await ends what a connection has asked when it is gone: nobody can fetch it.
+func (s *Server) await(from connection) {
+	_ = from.Wait() // however it ended
+	s.endAll(errGone, func(t *ticket) bool { return t.from == from })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.clients, from)
+}
+
+// EndTurn ends what belongs to the agent's turn, which is over: questions that no
+// call waits for, and answers that nobody has fetched. Without it they end with
+// their connection. A call that still waits is of something that outlives the
+// turn.
+func (s *Server) EndTurn() {
+	s.endAll(errTurnOver, func(t *ticket) bool { return t.waiting == 0 })
+}
+
+// endAll withdraws what is open and drops answers that were not fetched.
+func (s *Server) endAll(why error, which func(*ticket) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.open {
+		if which(t) {
+			t.cancel(why)
+			s.forget(t)
+		}
+	}
+}
 
 // decided reports whether the question has ended as the user wanted it.
 func (t *ticket) decided() bool {
@@ -103,19 +142,19 @@ func (s *Server) leave(t *ticket) {
 }
 
 // takeBack ends the wait of a call that its agent does not want any more. The
-// question ends with it, unless another call waits for the same.
+// question ends with it, unless another call waits with the same ticket.
 func (s *Server) takeBack(t *ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.waiting--; t.waiting == 0 {
 		t.cancel(nil)
-		s.forgets(t)
+		s.forget(t)
 	}
 }
 
 // fetch takes the answer of a ticket, for the model. The error is [ErrTaken].
-// Calls of one session that wait for a ticket at once all get its answer: one of
-// them may be a call that the client gave up.
+// Calls that wait for one ticket at once, which only its own connection can, all
+// get its answer: one of them may be a call that the client gave up.
 func (s *Server) fetch(t *ticket) (text string, isError bool, err error) {
 	s.end(t)
 	t.fetched.Do(func() {
@@ -162,26 +201,11 @@ func (s *Server) end(t *ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.waiting--
-	s.forgets(t)
+	s.forget(t)
 }
 
-// forgets forgets a ticket that is over; its name may be that of another one by
-// now. mu is held.
-func (s *Server) forgets(t *ticket) {
-	if s.open[t.name] == t {
-		s.forget(t.name)
-	}
-}
-
-// forget takes a name off the list. mu is held.
-func (s *Server) forget(name string) {
-	delete(s.open, name)
-	s.order = slices.DeleteFunc(s.order, func(n string) bool { return n == name })
-}
-
-// ticketName is the same for the same questions of a session.
-func ticketName(session string, c convert.Call) string {
-	hash := sha256.New()
-	_ = json.NewEncoder(hash).Encode([]any{session, c.Questions})
-	return hex.EncodeToString(hash.Sum(nil)[:6])
+// forget takes a ticket off the list. mu is held.
+func (s *Server) forget(t *ticket) {
+	delete(s.open, t.name)
+	s.order = slices.DeleteFunc(s.order, func(n string) bool { return n == t.name })
 }

@@ -1,0 +1,286 @@
+package mcp_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// ticketIn is the ticket that a result tells the model.
+func ticketIn(t *testing.T, text string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, `"ticket": "`)
+	require.True(t, ok, text)
+	name, _, _ := strings.Cut(rest, `"`)
+	return name
+}
+
+// A call that waits too long ends with a ticket. The question is not asked again,
+// and its answer is there for the next call.
+func TestTicket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		delivered := 0
+		s := mcp.New(mcp.Options{
+			Resolver: a,
+			Waiting:  func(c convert.Call) string { return "look at " + c.Questions[0].Header },
+			Deliver:  func(convert.Call, convert.Outcome) error { delivered++; return nil },
+		})
+		c := connect(t, s, nil)
+		began := time.Now()
+		text, isError, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		require.False(t, isError)
+		require.Equal(t, mcp.DefaultLimit, time.Since(began))
+		ticket := ticketIn(t, text)
+		require.Contains(t, text, "look at Database")
+		<-a.calls
+		require.Zero(t, delivered)
+
+		withTicket := strings.TrimSuffix(questions, "}") + `,"ticket":"` + ticket + `"}`
+		go func() {
+			time.Sleep(10 * time.Second)
+			a.answer <- convert.Answer{Text: "DuckDB"}
+		}()
+		text, _, err = call(t.Context(), c, withTicket)
+		require.NoError(t, err)
+		require.Contains(t, text, "DuckDB")
+		require.Empty(t, a.calls, "asked once")
+		require.Equal(t, 1, delivered)
+	})
+}
+
+// An answer that another has used is not delivered: the question is asked again.
+func TestTaken(t *testing.T) {
+	a := newAsks()
+	tries := 0
+	c := connect(t, mcp.New(mcp.Options{Resolver: a, Deliver: func(_ convert.Call, o convert.Outcome) error {
+		if tries++; tries == 1 {
+			require.Equal(t, "SQLite", o.Answers[0].Selected[0])
+			return mcp.ErrTaken
+		}
+		return nil
+	}}), nil)
+	go func() {
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
+	}()
+	text, isError, err := call(t.Context(), c, questions)
+	require.NoError(t, err)
+	require.False(t, isError)
+	require.Contains(t, text, "PostgreSQL")
+	require.Equal(t, 2, tries)
+	require.Len(t, a.calls, 2)
+}
+
+// An answer that came meanwhile is there for its ticket, once. The same words are
+// another question: words identify nothing.
+func TestAnswerMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
+		text, _, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		require.Contains(t, text, "not answered yet")
+		<-a.calls
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		synctest.Wait()
+		anew, _, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		require.Contains(t, anew, "not answered yet")
+		<-a.calls
+		require.NotEqual(t, ticketIn(t, text), ticketIn(t, anew))
+		got, _, err := call(t.Context(), c, `{"ticket":"`+ticketIn(t, text)+`"}`)
+		require.NoError(t, err)
+		require.Contains(t, got, "SQLite")
+		for _, ticket := range []string{ticketIn(t, text), "000000000000"} {
+			_, isError, err := call(t.Context(), c, `{"ticket":"`+ticket+`"}`)
+			require.NoError(t, err)
+			require.True(t, isError)
+		}
+	})
+}
+
+// Rule 1: two calls at once with the same words are two questions, each with its
+// own answer.
+func TestRule1TwoCallsAreTwoQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: -1}), nil)
+		got := make(chan string, 2)
+		for range 2 {
+			go func() {
+				text, _, _ := call(t.Context(), c, questions)
+				got <- text
+			}()
+			<-a.calls
+		}
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		synctest.Wait()
+		require.Len(t, got, 1, "one has an answer")
+		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
+		require.NotEqual(t, <-got, <-got)
+	})
+}
+
+// Rule 4: what belongs to a turn ends with it, waiting with a ticket or answered
+// and not fetched. A call that waits outlives it.
+func TestRule4TicketsEndWithTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		s := mcp.New(mcp.Options{Resolver: a, Limit: time.Second})
+		c := connect(t, s, nil)
+		answered, _, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		<-a.calls
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		open, _, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		<-a.calls
+		waits := make(chan string, 1)
+		go func() {
+			text, _, _ := call(t.Context(), c, questions)
+			waits <- text
+		}()
+		<-a.calls
+		s.EndTurn()
+		require.Error(t, <-a.ended, "it is no longer asked")
+		for _, text := range []string{answered, open} {
+			got, isError, err := call(t.Context(), c, `{"ticket":"`+ticketIn(t, text)+`"}`)
+			require.NoError(t, err)
+			require.True(t, isError)
+			require.NotContains(t, got, "SQLite")
+		}
+		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
+		require.Contains(t, <-waits, "PostgreSQL")
+		require.Empty(t, a.ended)
+	})
+}
+
+// A ticket is for the connection that got it.
+func TestTicketOfAnotherConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		s := mcp.New(mcp.Options{Resolver: a, Limit: time.Second})
+		first, second := connect(t, s, nil), connect(t, s, nil)
+		text, _, err := call(t.Context(), first, questions)
+		require.NoError(t, err)
+		<-a.calls
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		got, isError, err := call(t.Context(), second, `{"ticket":"`+ticketIn(t, text)+`"}`)
+		require.NoError(t, err)
+		require.True(t, isError)
+		require.NotContains(t, got, "SQLite")
+		got, _, err = call(t.Context(), first, `{"ticket":"`+ticketIn(t, text)+`"}`)
+		require.NoError(t, err)
+		require.Contains(t, got, "SQLite")
+	})
+}
+
+// Connections have sessions of their own. What one has asked ends with it.
+func TestConnectionsAreSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		s := mcp.New(mcp.Options{Resolver: a, Limit: time.Second})
+		sessions := map[string]int{}
+		var first *sdk.ClientSession
+		for range 2 {
+			c := connect(t, s, nil)
+			for range 2 {
+				_, _, err := call(t.Context(), c, questions)
+				require.NoError(t, err)
+				sessions[(<-a.calls).Session]++
+			}
+			if first == nil {
+				first = c
+			}
+		}
+		require.Len(t, sessions, 2)
+		require.NotContains(t, sessions, "")
+		require.NoError(t, first.Close())
+		synctest.Wait()
+		require.Len(t, a.ended, 2, "its two questions")
+	})
+}
+
+// An agent that asks and asks and never comes back: the oldest end.
+func TestTooManyTickets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		a.calls = make(chan convert.Call, 200)
+		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
+		for range 101 {
+			_, _, err := call(t.Context(), c, questions)
+			require.NoError(t, err)
+		}
+		require.Error(t, <-a.ended)
+		synctest.Wait()
+		require.Empty(t, a.ended, "one was too many")
+		a.ended = make(chan error, 200)
+	})
+}
+
+// Of two calls that wait with one ticket, one is taken back: the other one waits
+// on.
+func TestOneOfTwoCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Minute}), nil)
+		text, _, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		<-a.calls
+		again := `{"ticket":"` + ticketIn(t, text) + `"}`
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := make(chan error, 1), make(chan string, 1)
+		go func() {
+			_, _, err := call(ctx, c, again)
+			first <- err
+		}()
+		go func() {
+			text, _, _ := call(t.Context(), c, again)
+			second <- text
+		}()
+		synctest.Wait()
+		cancel()
+		require.Error(t, <-first)
+		synctest.Wait()
+		require.Empty(t, second, "nobody has answered")
+		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+		require.Contains(t, <-second, "SQLite")
+		require.Empty(t, a.calls, "asked once")
+	})
+}
+
+// A question that ended while no call waited has an end for its ticket alone. A
+// model that asks anew asks the user.
+func TestAskedAnew(t *testing.T) {
+	for name, end := range map[string]error{"failed": io.ErrUnexpectedEOF, "cancelled with its turn": convert.ErrCancelled} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAsks()
+				c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
+				_, _, err := call(t.Context(), c, questions)
+				require.NoError(t, err)
+				<-a.calls
+				a.fail <- end
+				synctest.Wait()
+				go func() {
+					<-a.calls
+					a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+				}()
+				text, _, err := call(t.Context(), c, questions)
+				require.NoError(t, err)
+				require.Contains(t, text, "SQLite")
+			})
+		})
+	}
+}

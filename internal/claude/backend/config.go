@@ -315,6 +315,7 @@ func (s *conversation) configChanged() {
 // announce tells the editor what it can know of a session once it is open.
 func (s *conversation) announce() {
 	s.announceCommands()
+	s.hear()
 	s.refresh() // asking for it first would make the editor wait
 }
 

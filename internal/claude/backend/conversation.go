@@ -36,7 +36,7 @@ type conversation struct {
 
 	mu       sync.Mutex
 	proc     *claude.Process // nil when it is not running
-	painter  *painter        // of proc
+	pump     *pump           // of proc
 	drained  chan struct{}   // closed when proc has ended and been read
 	cliID    string          // the CLI's own id of the conversation
 	prompted bool            // the CLI has something to resume
@@ -154,8 +154,17 @@ func (s *conversation) Start(ctx context.Context) error {
 	if err := s.start(ctx); err != nil {
 		return processError(err)
 	}
+	s.hear()
 	s.refresh()
 	return nil
+}
+
+// hear begins to handle what the CLI says.
+func (s *conversation) hear() {
+	s.mu.Lock()
+	p := s.pump
+	s.mu.Unlock()
+	p.open()
 }
 
 // start starts the CLI: anew, or where the conversation was.
@@ -234,7 +243,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	s.proc, s.painter, s.info, s.drained = proc, p.painter, info, make(chan struct{})
+	s.proc, s.pump, s.info, s.drained = proc, p, info, make(chan struct{})
 	if s.mode == "" {
 		s.mode = info.Mode
 	}

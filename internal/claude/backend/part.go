@@ -227,9 +227,9 @@ const stopGrace = time.Minute
 // StopPart implements [editor.Parts].
 func (s *conversation) StopPart(id string) bool {
 	s.mu.Lock()
-	proc, painter := s.proc, s.painter
+	proc, p := s.proc, s.pump
 	s.mu.Unlock()
-	if proc == nil || !painter.hasPart(id) {
+	if proc == nil || !p.painter.hasPart(id) {
 		return false
 	}
 	go func() {

@@ -19,6 +19,38 @@ type pump struct {
 
 	mu   sync.Mutex
 	proc *claude.Process
+
+	// What the CLI says before its session is open waits in early, whatever it is:
+	// until then the editor does not know the session, launch has not noted what
+	// the CLI can do, and a transcript may still be replayed.
+	opening sync.Mutex
+	opened  bool
+	early   []claude.Message
+}
+
+// open lets messages through, first those that came early.
+func (p *pump) open() {
+	p.opening.Lock()
+	defer p.opening.Unlock()
+	early := p.early
+	p.opened, p.early = true, nil
+	for _, m := range early {
+		p.handle(m)
+	}
+	p.s.out.Flush() // the reader may have nothing more to read
+}
+
+// message takes a message of the CLI.
+func (p *pump) message(m claude.Message) {
+	p.opening.Lock()
+	if !p.opened {
+		p.early = append(p.early, m)
+	}
+	opened := p.opened
+	p.opening.Unlock()
+	if opened {
+		p.handle(m)
+	}
 }
 
 // use says whose messages these are.
@@ -51,6 +83,7 @@ func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
 			p.s.logPanic(v)
 		}
 	}()
+	p.open() // nothing of it comes behind its end
 	if errors.Is(err, claude.ErrClosed) {
 		if err = context.Cause(p.s.ctx); err == nil {
 			err = editor.ErrSessionClosed
@@ -68,7 +101,7 @@ func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
 	})
 }
 
-func (p *pump) message(m claude.Message) {
+func (p *pump) handle(m claude.Message) {
 	switch m.Type {
 	case claude.TypeStreamEvent:
 		p.painter.event(m)

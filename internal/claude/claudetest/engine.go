@@ -227,6 +227,7 @@ func (e *engine) control(id string, r gjson.Result) {
 	case "initialize":
 		e.tells.Store(r.Get("forwardSubagentText").Bool())
 		e.respond(id, e.initReply())
+		_ = e.steps(context.Background(), e.script.Opened, "")
 	case "stop_task": // the script says what comes of it
 		e.respond(id, object{})
 	case "interrupt":

@@ -15,6 +15,8 @@ type Script struct {
 
 	// Start is done before anything is read: Sleep, Stderr, Die, Raw, Wait.
 	Start []Step
+	// Opened is done right behind the initialize reply.
+	Opened []Step
 	// Init replaces fields of the initialize reply; a null takes one away.
 	Init map[string]any
 

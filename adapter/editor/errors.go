@@ -111,8 +111,12 @@ var ErrTakenBack = errors.New("the request was taken back")
 var (
 	ErrSessionClosed  error = ended{"the session was closed", convert.ErrDisconnected}
 	ErrEditorGone     error = ended{"the editor closed the connection", convert.ErrDisconnected}
+	errStopped        error = ended{"acp-bridge was stopped", convert.ErrDisconnected}
 	errSessionDeleted error = ended{"the session was deleted", convert.ErrCancelled}
 )
+
+// unattended reports whether all sessions are over with this one: nobody is told.
+func unattended(why error) bool { return why == ErrEditorGone || why == errStopped }
 
 // endOf is why a session is over after a request.
 func endOf(method string) error {

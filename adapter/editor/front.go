@@ -84,7 +84,8 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 		f.opts.Desk = &desk.Desk{}
 	}
 	defer f.opts.Desk.Watch(f.logQuestion)()
-	f.ctx, f.cancel = context.WithCancelCause(ctx)
+	// What ends because this ends has no answer: nobody cancelled it.
+	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	// Handlers may run before New returns: they wait for the connection here.
 	f.mu.Lock()
 	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
@@ -92,9 +93,10 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	f.mu.Unlock()
 	select {
 	case <-f.conn.Done():
+		f.shutDown(ErrEditorGone)
 	case <-ctx.Done():
+		f.shutDown(errStopped)
 	}
-	f.shutDown()
 	return nil
 }
 
@@ -105,16 +107,16 @@ func (f *front) logQuestion(e desk.Entry) {
 	}
 }
 
-func (f *front) shutDown() {
+func (f *front) shutDown(why error) {
 	f.mu.Lock()
 	sessions := make([]*Session, 0, len(f.sessions))
 	for _, s := range f.sessions {
 		sessions = append(sessions, s)
 	}
-	f.cancel(ErrEditorGone) // from here on nothing is started
+	f.cancel(why) // from here on nothing is started
 	f.mu.Unlock()
 	for _, s := range sessions {
-		f.end(s, ErrEditorGone)
+		f.end(s, why)
 	}
 	f.busy.Wait()
 	if err := f.conn.Close(); err != nil {
@@ -263,7 +265,7 @@ func (f *front) starting(ctx context.Context, start func(context.Context) error)
 	f.mu.Lock()
 	if f.ctx.Err() != nil {
 		f.mu.Unlock()
-		return Internal(ErrEditorGone.Error())
+		return Internal(context.Cause(f.ctx).Error())
 	}
 	f.busy.Add(1)
 	f.mu.Unlock()
@@ -312,8 +314,9 @@ func (f *front) add(s *Session) error {
 	}
 	f.mu.Unlock()
 	if gone {
-		f.end(s, ErrEditorGone)
-		return Internal(ErrEditorGone.Error())
+		why := context.Cause(f.ctx)
+		f.end(s, why)
+		return Internal(why.Error())
 	}
 	return nil
 }
@@ -323,7 +326,7 @@ func (f *front) add(s *Session) error {
 func (f *front) end(s *Session, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if why == ErrEditorGone {
+	if unattended(why) {
 		s.cancel(why) // nobody is there to be told
 	}
 	if s.closing {
@@ -345,7 +348,7 @@ func (f *front) end(s *Session, why error) {
 // end closes the session.
 func (s *Session) end(why error) {
 	how := session.EndedCancelled
-	if why == ErrEditorGone {
+	if unattended(why) {
 		how = session.Ending{Err: Internal(adapter.Words(why))}
 		s.apply(session.CloseCame{How: how, Why: why})
 	} else {

@@ -33,11 +33,18 @@ type bridge struct {
 }
 
 func startBridge(t *testing.T, script claudetest.Script, args ...string) *bridge {
+	return joinBridge(t, claudetest.New(t, script), nil, nil, args...)
+}
+
+// joinBridge is startBridge with an editor that takes requests, and more of an
+// environment.
+func joinBridge(t *testing.T, cli *claudetest.CLI, editor conn.Handler, env []string, args ...string) *bridge {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	b := &bridge{t: t, cli: claudetest.New(t, script)}
+	b := &bridge{t: t, cli: cli}
 	b.cmd = exec.Command(self, append([]string{"--claude", b.cli.Path}, args...)...)
 	b.cmd.Env = append(os.Environ(), asBridge+"=1", "ANTHROPIC_API_KEY=sk-very-secret-key")
+	b.cmd.Env = append(b.cmd.Env, env...)
 	b.cmd.Stderr = &b.stderr
 	in, err := b.cmd.StdinPipe()
 	require.NoError(t, err)
@@ -45,7 +52,7 @@ func startBridge(t *testing.T, script claudetest.Script, args ...string) *bridge
 	require.NoError(t, err)
 	require.NoError(t, b.cmd.Start())
 	b.stdin = in
-	b.conn = conn.New(out, in, nil, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
+	b.conn = conn.New(out, in, editor, &conn.Options{Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
 		_ = b.cmd.Process.Kill()
 		_ = b.cmd.Wait()

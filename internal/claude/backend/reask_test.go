@@ -3,6 +3,7 @@ package backend_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,24 +190,30 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	require.Empty(t, e.requests)
 }
 
-// The real CLI: the bridge is left while a question is open, and once killed.
+// The real CLI, with a question that is open at each of these ends.
 func TestRealOpenQuestionIsAskedAgain(t *testing.T) {
-	for _, killed := range []bool{false, true} {
+	for _, end := range []string{"the editor leaves", "the CLI is killed", "acp-bridge is stopped"} {
 		home, dir := t.TempDir(), t.TempDir()
 		path, api := realClaude(t), apitest.New(t)
 		ask := asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))
 		api.Script(apitest.Say("Hello."), apitest.Use(ask), apitest.Say("SQLite it is."))
 		o := backend.Options{Claude: path, Env: append(apitest.Env(api, home), "XDG_STATE_HOME="+home)}
-		e := serve(t, o)
+		ctx, stop := contextWithCancel(t)
+		e := serveWith(t, o, func(_ context.Context, r io.Reader, w io.Writer, o backend.Options) error {
+			return backend.Serve(ctx, r, w, o)
+		})
 		e.initialize(`{}`)
 		s := e.open(dir)
 		e.prompt(s, "first").ends(acp.StopReasonEndTurn)
 		turn := e.prompt(s, "second")
 		e.asked("Which database?")
-		if killed {
+		switch end {
+		case "the CLI is killed":
 			awaitLine(t, home, s, dir, "toolu_1")
 			killClaude(t, s)
 			turn.failed()
+		case "acp-bridge is stopped":
+			stop()
 		}
 		e.leave()
 

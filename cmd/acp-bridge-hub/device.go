@@ -80,7 +80,7 @@ func runLogin(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	var reply struct{ Code string }
-	if err := c.call(ctx, http.MethodPost, "/codes", web.Device{Name: o.device}, &reply); err != nil {
+	if err := c.call(ctx, http.MethodPost, "/codes", map[string]string{"name": o.device}, &reply); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, loginLink(c.shown, reply.Code))
@@ -226,7 +226,7 @@ func newCaller(o options) (*caller, error) {
 
 func (c *caller) add(ctx context.Context, d web.Device) (string, error) {
 	var reply struct{ Token string }
-	err := c.call(ctx, http.MethodPost, "/devices", d, &reply)
+	err := c.call(ctx, http.MethodPost, "/devices", map[string]any{"name": d.Name, "can": d.Can, "groups": d.Groups}, &reply)
 	return reply.Token, err
 }
 

@@ -13,8 +13,11 @@ import (
 func (b *Board) find(ref Ref) (*Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r := b.records[ref.key]; r != nil {
-		return r, nil
+	if ref.key != "" { // this one or none
+		if r := b.records[ref.key]; r != nil {
+			return r, nil
+		}
+		return nil, fmt.Errorf("question %q of conversation %q: %w", ref.ID, ref.Conversation, ErrNotFound)
 	}
 	talk := b.talks[talk{ref.Group, ref.Conversation}]
 	if len(talk) == 0 {

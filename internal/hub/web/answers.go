@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,6 +68,9 @@ func readAnswers(c convert.Call, data json.RawMessage) ([]convert.Answer, error)
 	var byText map[string]json.RawMessage
 	switch {
 	case json.Unmarshal(data, &byText) == nil && byText != nil:
+		if err := checkMembers(data, anyName); err != nil {
+			return nil, err
+		}
 		for i, q := range c.Questions {
 			v, ok := byText[q.Text]
 			if slices.ContainsFunc(c.Questions[:i], func(o convert.Question) bool { return o.Text == q.Text }) {
@@ -146,9 +148,7 @@ type exactAnswer struct {
 // read takes none but its own fields: an answer in a field that is not known
 // would be thrown away.
 func (a *exactAnswer) read(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(a)
+	return errors.Join(checkMembers(data, "selected text note"), json.Unmarshal(data, a))
 }
 
 // readText takes a label for a pick, labels as a result writes them for several,

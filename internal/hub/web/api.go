@@ -95,20 +95,16 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 // which question is meant.
 var limits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
 
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	wait, err := waitOf(r)
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	body, ok := s.readJSON(w, r)
-	if !ok {
-		return
-	}
 	name := r.Form.Get("dialect")
-	a, err := readAsking(r.PathValue("id"), name, body)
+	a, err := readAsking(r.PathValue("id"), name, g)
 	if err != nil {
-		s.refused(w, name, body, err)
+		s.refused(w, name, g.json, err)
 		return
 	}
 	if a.Group, err = asksIn(r, d); err != nil {
@@ -121,7 +117,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	rec, ok = s.wait(r.Context(), rec, wait, d)
+	rec, ok := s.wait(r.Context(), rec, wait, d)
 	if !ok {
 		s.unknown(w, r)
 		return
@@ -164,16 +160,20 @@ func replyResult(w http.ResponseWriter, rec *hub.Record) error {
 	return http.NewResponseController(w).Flush()
 }
 
+// askingNames are the members of a call in our own dialect.
+const askingNames = "kind title agent machine dir detail asker call"
+
 // readAsking reads a call in any dialect, or in our own.
-func readAsking(conversation, name string, body []byte) (a hub.Asking, err error) {
+func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
+	body := g.json
 	if conversation == "" || len(conversation) > maxID {
 		return a, badf("expected the id of a conversation with 1 to %d bytes", maxID)
 	}
 	a = hub.Asking{Conversation: conversation, Dialect: name}
 	if name == hublink.Dialect {
 		var own hublink.Asking
-		if err := json.Unmarshal(body, &own); err != nil {
-			return a, badf("%w", err)
+		if err := errors.Join(checkMembers(body, askingNames), g.into(&own)); err != nil {
+			return a, err
 		}
 		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.Asker, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.Asker, own.Call
 	} else {
@@ -305,18 +305,14 @@ func (s *Server) delivered(r *http.Request, rec *hub.Record) error {
 	return err
 }
 
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	ref, err := s.refOf(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	body, ok := s.readJSON(w, r)
-	if !ok {
-		return
-	}
 	var given struct{ Answers json.RawMessage }
-	if err := json.Unmarshal(body, &given); err != nil || given.Answers == nil {
+	if g.into(&given) != nil || given.Answers == nil {
 		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
 		return
 	}
@@ -328,34 +324,25 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 }
 
-func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device, _ given) {
 	ref, err := s.refOf(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
-	}
-	if r.ContentLength != 0 {
-		if _, ok := s.readJSON(w, r); !ok {
-			return
-		}
 	}
 	if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
 		s.failed(w, err)
 	}
 }
 
-func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	rec, err := s.askedBy(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	body, ok := s.readJSON(w, r)
-	if !ok {
-		return
-	}
 	var given hublink.Settling
-	err = json.Unmarshal(body, &given)
+	err = g.into(&given)
 	o, bad := given.Result()
 	if err = errors.Join(err, bad, checkAsker(given.Asker)); err != nil {
 		s.failed(w, badf("%w", err))
@@ -368,18 +355,14 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 }
 
-func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	rec, err := s.askedBy(r, d)
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	body, ok := s.readJSON(w, r)
-	if !ok {
-		return
-	}
 	var given hublink.Received
-	if err := errors.Join(json.Unmarshal(body, &given), checkAsker(given.Asker)); err != nil {
+	if err := errors.Join(g.into(&given), checkAsker(given.Asker)); err != nil {
 		s.failed(w, badf("%w", err))
 		return
 	}

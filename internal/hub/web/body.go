@@ -1,11 +1,9 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"time"
 )
@@ -22,43 +20,28 @@ func waitOf(r *http.Request) (time.Duration, error) {
 	return min(d, maxWait), nil
 }
 
-// readJSON reads a body. If it is none that can be taken, it says why.
-func (s *Server) readJSON(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
-		fail(w, http.StatusUnsupportedMediaType, "expected Content-Type: application/json")
-		return nil, false
-	}
-	if body, ok = s.readBody(w, r); !ok {
-		return nil, false
-	}
-	if !json.Valid(body) {
-		fail(w, http.StatusBadRequest, "the body is not JSON")
-		return nil, false
-	}
-	return body, true
-}
-
-// bounded sees to it that nobody waits for a body that does not come. What no
-// handler reads is read before the reply is sent: a client of which nothing is
-// known could hold its connection for ever. A request that changes nothing needs
-// none, and may be under way for long: its body is read first.
-func (s *Server) bounded(w http.ResponseWriter, r *http.Request) (ok bool) {
-	switch {
-	case r.ContentLength == 0:
-		return true
-	case reads(r):
-		_, ok = s.readBody(w, r)
-		return ok
+// bound sees to it that nobody waits for a body that does not come, or that nobody
+// wants. A request that changes nothing needs none: whatever it has is left, and
+// the connection ends with the reply.
+func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 {
+		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.body))
-	return true
+	if reads(r) {
+		w.Header().Set("Connection", "close")
+	}
 }
 
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+// readBody reads a body of up to maxBody bytes.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return s.readUpTo(w, r, maxBody)
+}
+
+func (s *Server) readUpTo(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.body))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if err == nil {
 		_ = control.SetReadDeadline(time.Time{})
 	} else { // with no deadline the rest would be waited for
@@ -67,15 +50,16 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, 
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		got := "more"
+		got, unit := "more", "1 MiB"
+		if most < maxBody {
+			unit = fmt.Sprintf("%d KiB", most>>10)
+		}
 		if r.ContentLength > 0 {
 			got = fmt.Sprintf("%d bytes", r.ContentLength)
 		}
-		fail(w, http.StatusRequestEntityTooLarge, "the body is too large: expected at most %d bytes (1 MiB), got %s", maxBody, got)
-		return nil, false
+		return nil, statusf(http.StatusRequestEntityTooLarge, "the body is too large: expected at most %d bytes (%s), got %s", most, unit, got)
 	case err != nil:
-		fail(w, http.StatusBadRequest, "the body did not come whole")
-		return nil, false
+		return nil, statusf(http.StatusBadRequest, "the body did not come whole")
 	}
-	return body, true
+	return body, nil
 }

@@ -19,3 +19,14 @@ func (a *Access) Watched(device string) bool {
 
 // May reports whether a device may do what those can.
 func (d Device) May(can ...Can) bool { return d.may(can) }
+
+// Changing are the patterns of all that changes something.
+func (s *Server) Changing() []string {
+	all := []string{"POST /login"}
+	for pattern, r := range s.table() {
+		if r.change != nil {
+			all = append(all, pattern)
+		}
+	}
+	return all
+}

@@ -136,7 +136,7 @@ func (s *Server) export(w http.ResponseWriter, search hub.Search) {
 }
 
 // forget removes the words of one person's answers, see [hub.Board.ForgetBy].
-func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device, _ given) {
 	sees, err := seen(r, d)
 	if err != nil {
 		s.failed(w, err)

@@ -1,11 +1,11 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
-	"mime"
 	"net/http"
 	"net/url"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // showLogin shows the form that logs a browser in. Reading it uses no code up:
@@ -24,8 +24,9 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, "this request does not say where it comes from")
 		return
 	}
-	form, ok := s.readForm(w, r)
-	if !ok {
+	form, err := s.loginForm(w, r)
+	if err != nil {
+		s.failed(w, err)
 		return
 	}
 	session, ok, err := s.access.login(form.Get("code"), form.Get("token"))
@@ -45,7 +46,24 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) logout(w http.ResponseWriter, r *http.Request, _ Device) {
+// maxLogin is more than the form of a login has: it is read before anybody is known.
+const maxLogin = 4 << 10
+
+func (s *Server) loginForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	if r.URL.RawQuery != "" {
+		return nil, badf("unknown parameter %q: expected none", clean.Truncate(clean.Line(r.URL.RawQuery), 80))
+	}
+	if _, err := formBody.kind(r); err != nil {
+		return nil, err
+	}
+	data, err := s.readUpTo(w, r, maxLogin)
+	if err != nil {
+		return nil, err
+	}
+	return readForm(data, "code token")
+}
+
+func (s *Server) logout(w http.ResponseWriter, r *http.Request, _ Device, _ given) {
 	if c, err := r.Cookie(s.access.cookie()); err == nil {
 		if err := s.access.logout(c.Value); err != nil {
 			s.failed(w, err)
@@ -56,32 +74,18 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request, _ Device) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// readForm reads the body of an HTML form.
-func (s *Server) readForm(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/x-www-form-urlencoded" {
-		fail(w, http.StatusUnsupportedMediaType, "expected a form")
-		return nil, false
-	}
-	body, ok := s.readBody(w, r)
-	if !ok {
-		return nil, false
-	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil {
-		fail(w, http.StatusBadRequest, "the form cannot be read")
-		return nil, false
-	}
-	return form, true
-}
-
 func (s *Server) listDevices(w http.ResponseWriter, _ *http.Request, _ Device) {
 	reply(w, http.StatusOK, map[string]any{"devices": s.access.List()})
 }
 
-func (s *Server) addDevice(w http.ResponseWriter, r *http.Request, _ Device) {
-	var d Device
-	if !s.readInto(w, r, &d) {
+func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, _ Device, g given) {
+	var d struct {
+		Name   string
+		Can    Can
+		Groups []string
+	}
+	if err := g.into(&d); err != nil {
+		s.failed(w, err)
 		return
 	}
 	token, err := s.access.Add(d.Name, d.Can, d.Groups...)
@@ -92,7 +96,7 @@ func (s *Server) addDevice(w http.ResponseWriter, r *http.Request, _ Device) {
 	reply(w, http.StatusOK, map[string]string{"token": token})
 }
 
-func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, _ Device) {
+func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, _ Device, _ given) {
 	switch err := s.access.Remove(r.PathValue("name")); {
 	case errors.Is(err, ErrNoDevice):
 		fail(w, http.StatusNotFound, "%s", err)
@@ -101,9 +105,10 @@ func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, _ Device) 
 	}
 }
 
-func (s *Server) addCode(w http.ResponseWriter, r *http.Request, _ Device) {
-	var d Device
-	if !s.readInto(w, r, &d) {
+func (s *Server) addCode(w http.ResponseWriter, _ *http.Request, _ Device, g given) {
+	var d struct{ Name string }
+	if err := g.into(&d); err != nil {
+		s.failed(w, err)
 		return
 	}
 	code, err := s.access.Code(d.Name)
@@ -116,16 +121,4 @@ func (s *Server) addCode(w http.ResponseWriter, r *http.Request, _ Device) {
 		return
 	}
 	reply(w, http.StatusOK, map[string]string{"code": code})
-}
-
-func (s *Server) readInto(w http.ResponseWriter, r *http.Request, v any) bool {
-	body, ok := s.readJSON(w, r)
-	if !ok {
-		return false
-	}
-	if err := json.Unmarshal(body, v); err != nil {
-		s.failed(w, badf("%w", err))
-		return false
-	}
-	return true
 }

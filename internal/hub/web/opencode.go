@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -106,29 +105,25 @@ func (s *Server) openCodeFind(r *http.Request, d Device) (*hub.Record, dialect.R
 	if err != nil {
 		return nil, dialect.Request{}, err
 	}
+	sees, err := openCodeSees(r, d)
+	if err != nil {
+		return nil, dialect.Request{}, err
+	}
 	_, call, ok := openCodeOf(rec)
-	if !ok || !rec.Open() || !d.sees(rec) || openCodeID(rec) != id {
+	if !ok || !rec.Open() || !sees(rec) || openCodeID(rec) != id {
 		return nil, dialect.Request{}, hub.ErrNotFound
 	}
 	return rec, call, nil
 }
 
-func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	id := r.PathValue("request")
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		fail(w, http.StatusUnsupportedMediaType, "expected Content-Type: application/json")
-		return
-	}
-	body, ok := s.readBody(w, r)
-	if !ok {
-		return
-	}
 	rec, call, err := s.openCodeFind(r, d)
 	if err != nil {
 		s.openCodeFailed(w, id, err)
 		return
 	}
-	answers, err := readOpenCode(call, body)
+	answers, err := readOpenCode(call, g)
 	if err == nil {
 		_, err = s.board.Answer(r.Context(), rec.Ref(), func(*hub.Record) ([]convert.Answer, error) { return answers, nil }, d.Name)
 	}
@@ -136,9 +131,9 @@ func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device)
 }
 
 // readOpenCode reads a list of labels and words for each question.
-func readOpenCode(call dialect.Request, body []byte) ([]convert.Answer, error) {
+func readOpenCode(call dialect.Request, g given) ([]convert.Answer, error) {
 	var given struct{ Answers [][]string }
-	if err := json.Unmarshal(body, &given); err != nil || given.Answers == nil {
+	if g.into(&given) != nil || given.Answers == nil {
 		return nil, badf(`expected {"answers":[["<label>"],…]}, one list a question`)
 	}
 	o, err := dialect.ReadResult(call, clean.JSON(map[string]any{"answers": given.Answers}))
@@ -156,7 +151,7 @@ func readOpenCode(call dialect.Request, body []byte) ([]convert.Answer, error) {
 	return o.Answers, nil
 }
 
-func (s *Server) openCodeReject(w http.ResponseWriter, r *http.Request, d Device) {
+func (s *Server) openCodeReject(w http.ResponseWriter, r *http.Request, d Device, _ given) {
 	id := r.PathValue("request")
 	rec, _, err := s.openCodeFind(r, d)
 	if err == nil {
@@ -171,6 +166,10 @@ func (s *Server) openCodeDone(w http.ResponseWriter, id string, err error) {
 		return
 	}
 	reply(w, http.StatusOK, true)
+}
+
+func (s *Server) openCodeError(w http.ResponseWriter, r *http.Request, err error) {
+	s.openCodeFailed(w, r.PathValue("request"), err)
 }
 
 // openCodeFailed writes an error as OpenCode's server does, where it has one.

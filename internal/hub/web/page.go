@@ -219,15 +219,16 @@ func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
 
 // answerForm takes the page's form. Options are named by their place, which the
 // revision pins down.
-func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device) {
-	form, ok := s.readForm(w, r)
-	if !ok {
-		return
-	}
+func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	form := g.form
 	revision, err := strconv.ParseUint(form.Get("revision"), 10, 64)
 	ref := hub.Ref{Group: form.Get("group"), Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked")}
 	if err != nil || revision == 0 || ref.ID == "" || ref.Fingerprint == "" {
 		fail(w, http.StatusBadRequest, "the form does not say which question it answers")
+		return
+	}
+	if do := form.Get("do"); do != "" && do != "answer" && do != "cancel" {
+		fail(w, http.StatusBadRequest, "do: expected answer or cancel")
 		return
 	}
 	if _, err = s.find(d, ref.Group, ref.Conversation, ref.ID); errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
@@ -286,6 +287,11 @@ func (c *card) fill(form url.Values) {
 // formAnswers reads the fields of the page's form. A text without Other picked
 // is not thrown away and not taken for an answer: it is asked about.
 func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
+	for name := range form {
+		if n, err := strconv.Atoi(name[1:]); numbered.MatchString(name) && (err != nil || n >= len(c.Questions)) {
+			return nil, badf("field %q: there are %d questions", name, len(c.Questions))
+		}
+	}
 	answers := make([]convert.Answer, len(c.Questions))
 	for i, q := range c.Questions {
 		n := strconv.Itoa(i)

@@ -58,10 +58,17 @@ func (s *Server) showPushKey(w http.ResponseWriter, _ *http.Request, _ Device) {
 	reply(w, http.StatusOK, map[string]string{"key": key.Public})
 }
 
+// browserPush is a subscription as browsers write it.
+type browserPush struct {
+	webpush.Subscription
+	ExpirationTime any
+}
+
 // addPush takes a subscription as browsers write it.
-func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device) {
-	var given webpush.Subscription
-	if !s.readInto(w, r, &given) {
+func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	var given browserPush
+	if err := g.into(&given); err != nil {
+		s.failed(w, err)
 		return
 	}
 	p := subscription{Device: d.Name, Endpoint: given.Endpoint, Key: given.Keys.P256dh, Auth: given.Keys.Auth, Added: time.Now().UTC().Truncate(time.Second)}
@@ -82,9 +89,10 @@ func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device) {
 }
 
 // removePush ends a subscription. One that is not there is no error.
-func (s *Server) removePush(w http.ResponseWriter, r *http.Request, d Device) {
-	var given webpush.Subscription
-	if !s.readInto(w, r, &given) {
+func (s *Server) removePush(w http.ResponseWriter, _ *http.Request, d Device, g given) {
+	var given browserPush
+	if err := g.into(&given); err != nil {
+		s.failed(w, err)
 		return
 	}
 	err := s.access.dropPush(func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })

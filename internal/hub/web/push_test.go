@@ -222,7 +222,7 @@ func TestPushEnds(t *testing.T) {
 	cookie := []string{"Authorization", "", "Origin", s.url, "Cookie", reply.Cookies()[0].Name + "=" + reply.Cookies()[0].Value}
 	s.expect(200, "POST", "/push", b.subscription(), cookie...)
 	require.True(t, s.server.Pushes(rec))
-	s.expect(303, "POST", "/logout", "{}", cookie...)
+	s.expect(303, "POST", "/logout", "", cookie...)
 	require.False(t, s.server.Pushes(rec))
 }
 

@@ -127,48 +127,10 @@ func (s *Server) routes() {
 
 	s.mux.HandleFunc("GET /worker.js", asset("worker.js", "text/javascript; charset=utf-8"))
 
-	read := []Can{CanAnswer}
-	both := []Can{CanAnswer, CanAsk}
-	ask := []Can{CanAsk}
-	for pattern, r := range map[string]struct {
-		can    []Can
-		handle func(http.ResponseWriter, *http.Request, Device)
-	}{
-		"GET /{$}":                                     {read, s.showPage},
-		"GET /cards":                                   {read, s.showCards},
-		"GET /history":                                 {read, s.history},
-		"POST /answer":                                 {read, s.answerForm},
-		"POST /logout":                                 {both, s.logout},
-		"GET /conversations":                           {read, s.listConversations},
-		"GET /conversations/{id}":                      {both, s.getConversation},
-		"GET /questions":                               {read, s.listQuestions},
-		"GET /events":                                  {read, s.events},
-		"GET /conversations/{id}/events":               {both, s.events},
-		"POST /conversations/{id}/ask":                 {ask, s.ask},
-		"POST /conversations/{id}/respond":             {read, s.respond},
-		"POST /conversations/{id}/cancel":              {read, s.cancel},
-		"GET /conversations/{id}/questions/{question}": {both, s.getQuestion},
-		"POST /conversations/{id}/questions/{question}/settle":   {ask, s.takeBack},
-		"POST /conversations/{id}/questions/{question}/received": {ask, s.received},
-		"GET /push":                       {read, s.showPushKey},
-		"POST /push":                      {read, s.addPush},
-		"DELETE /push":                    {read, s.removePush},
-		"GET /question":                   {read, s.openCodeList},
-		"POST /question/{request}/reply":  {read, s.openCodeReply},
-		"POST /question/{request}/reject": {read, s.openCodeReject},
-		"GET /event":                      {read, s.openCodeEvents(false)},
-		"GET /global/event":               {read, s.openCodeEvents(true)},
-		"GET /metrics":                    {[]Can{CanMeasure}, s.metrics},
-		"GET /status":                     {[]Can{CanMeasure}, s.status},
-		"DELETE /history":                 {nil, s.forget},
-		"GET /devices":                    {nil, s.listDevices},
-		"POST /devices":                   {nil, s.addDevice},
-		"DELETE /devices/{name}":          {nil, s.removeDevice},
-		"POST /codes":                     {nil, s.addCode},
-	} {
-		s.mux.HandleFunc(pattern, s.guard(r.can, r.handle))
+	for pattern, r := range s.table() {
+		s.mux.HandleFunc(pattern, s.guard(r))
 	}
-	s.mux.HandleFunc("/", s.guard(both, s.noSuchPage))
+	s.mux.HandleFunc("/", s.guard(route{can: []Can{CanAnswer, CanAsk}, look: s.noSuchPage}))
 }
 
 // noSuchPage answers what no route is for.
@@ -203,9 +165,7 @@ var headers = http.Header{
 // ServeHTTP checks what holds for every request, and then serves it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), headers)
-	if !s.bounded(w, r) {
-		return
-	}
+	s.bound(w, r)
 	if !s.knownHost(r.Host) {
 		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
 		return
@@ -215,9 +175,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p := r.URL.EscapedPath(); p != path.Clean(p) { // an id is matched as it is written
-		s.guard([]Can{CanAnswer, CanAsk}, func(w http.ResponseWriter, _ *http.Request, _ Device) {
+		s.guard(route{can: []Can{CanAnswer, CanAsk}, look: func(w http.ResponseWriter, _ *http.Request, _ Device) {
 			fail(w, http.StatusNotFound, "there is nothing at this address")
-		})(w, r)
+		}})(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -261,8 +221,12 @@ func sameOrigin(r *http.Request) bool {
 }
 
 // guard lets those through who may do this. Nobody but an admin may where can is
-// empty.
-func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, Device)) http.HandlerFunc {
+// empty. A body is read when it is known whose it is.
+func (s *Server) guard(to route) http.HandlerFunc {
+	failed := to.failed
+	if failed == nil {
+		failed = func(w http.ResponseWriter, _ *http.Request, err error) { s.failed(w, err) }
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		d, cookie, ok := s.who(r)
 		if !ok {
@@ -273,20 +237,31 @@ func (s *Server) guard(can []Can, next func(http.ResponseWriter, *http.Request, 
 			fail(w, http.StatusForbidden, "this request does not say where it comes from")
 			return
 		}
-		if !d.may(can) {
+		if !d.may(to.can) {
 			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
 			return
 		}
 		var err error
 		if r.Form, err = readQuery(r.URL.RawQuery); err != nil {
-			s.failed(w, err)
+			failed(w, r, err)
 			return
+		}
+		var g given
+		if to.change != nil {
+			if g, err = s.give(w, r, to.takes); err != nil {
+				failed(w, r, err)
+				return
+			}
 		}
 		if err := s.catchUp(r, d); err != nil {
-			s.failed(w, err)
+			failed(w, r, err)
 			return
 		}
-		next(w, r, d)
+		if to.change != nil {
+			to.change(w, r, d, g)
+		} else {
+			to.look(w, r, d)
+		}
 	}
 }
 
@@ -394,7 +369,10 @@ func (s *Server) failed(w http.ResponseWriter, err error) {
 func (s *Server) problem(err error) (code int, text string) {
 	var settled *hub.SettledError
 	var large *hub.SizeError
+	var status statusError
 	switch {
+	case errors.As(err, &status):
+		return status.code, status.text
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge, large.Error()
 	case errors.As(err, &settled):

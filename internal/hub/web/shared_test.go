@@ -121,7 +121,7 @@ func TestLoginsOfSharedHubs(t *testing.T) {
 	pair := cookie.Name + "=" + cookie.Value
 	two.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", pair)
 	one.eventually(200, "GET", "/questions", "", "Authorization", "", "Cookie", pair)
-	one.expect(303, "POST", "/logout", "{}", "Authorization", "", "Cookie", pair, "Origin", one.url)
+	one.expect(303, "POST", "/logout", "", "Authorization", "", "Cookie", pair, "Origin", one.url)
 	two.eventually(401, "GET", "/questions", "", "Authorization", "", "Cookie", pair)
 }
 

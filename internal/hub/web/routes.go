@@ -1,0 +1,227 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// route is one request that needs a credential. It has one of look, which changes
+// nothing, and change.
+type route struct {
+	can    []Can
+	look   func(http.ResponseWriter, *http.Request, Device)
+	change func(http.ResponseWriter, *http.Request, Device, given)
+	takes  takes
+	// failed writes errors where they have another form.
+	failed func(http.ResponseWriter, *http.Request, error)
+}
+
+// takes are the names that a change knows. Anything else is refused: what is passed
+// over may be the name of the question that was meant.
+type takes struct {
+	query string // names, with spaces between them
+	body  body
+	names string // members of an object, or fields of a form
+}
+
+// body is the kind of body that a change takes.
+type body int
+
+const (
+	nothing  body = iota // or an object without members
+	object               // JSON with members that the route knows
+	document             // JSON of a dialect, which says what it takes
+	formBody             // an HTML form
+)
+
+// given is the body of a change.
+type given struct {
+	json []byte
+	form url.Values
+}
+
+// table is every request that needs a credential.
+func (s *Server) table() map[string]route {
+	read, ask, both := []Can{CanAnswer}, []Can{CanAsk}, []Can{CanAnswer, CanAsk}
+	measure, admin := []Can{CanMeasure}, []Can(nil)
+	openCodes := s.openCodeError
+	return map[string]route{
+		"GET /{$}":                       {can: read, look: s.showPage},
+		"GET /cards":                     {can: read, look: s.showCards},
+		"GET /history":                   {can: read, look: s.history},
+		"GET /conversations":             {can: read, look: s.listConversations},
+		"GET /conversations/{id}":        {can: both, look: s.getConversation},
+		"GET /questions":                 {can: read, look: s.listQuestions},
+		"GET /events":                    {can: read, look: s.events},
+		"GET /conversations/{id}/events": {can: both, look: s.events},
+		"GET /conversations/{id}/questions/{question}": {can: both, look: s.getQuestion},
+		"GET /push":         {can: read, look: s.showPushKey},
+		"GET /question":     {can: read, look: s.openCodeList},
+		"GET /event":        {can: read, look: s.openCodeEvents(false)},
+		"GET /global/event": {can: read, look: s.openCodeEvents(true)},
+		"GET /metrics":      {can: measure, look: s.metrics},
+		"GET /status":       {can: measure, look: s.status},
+		"GET /devices":      {can: admin, look: s.listDevices},
+
+		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: "group conversation question revision asked do a* t* n*"}},
+		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody}},
+		"POST /conversations/{id}/ask":     {can: ask, change: s.ask, takes: takes{query: "group dialect wait", body: document}},
+		"POST /conversations/{id}/respond": {can: read, change: s.respond, takes: takes{query: "group question revision", body: object, names: "answers"}},
+		"POST /conversations/{id}/cancel":  {can: read, change: s.cancel, takes: takes{query: "group question revision"}},
+		"POST /conversations/{id}/questions/{question}/settle": {can: ask, change: s.takeBack,
+			takes: takes{query: "group", body: object, names: "outcome answers reason by asker"}},
+		"POST /conversations/{id}/questions/{question}/received": {can: ask, change: s.received,
+			takes: takes{query: "group", body: object, names: "consumed refused asker"}},
+		"POST /push":   {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
+		"DELETE /push": {can: read, change: s.removePush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
+		"POST /question/{request}/reply": {can: read, change: s.openCodeReply, failed: openCodes,
+			takes: takes{query: "directory workspace", body: object, names: "answers"}},
+		"POST /question/{request}/reject": {can: read, change: s.openCodeReject, failed: openCodes, takes: takes{query: "directory workspace"}},
+		"DELETE /history":                 {can: admin, change: s.forget, takes: takes{query: "by group"}},
+		"POST /devices":                   {can: admin, change: s.addDevice, takes: takes{body: object, names: "name can groups"}},
+		"DELETE /devices/{name}":          {can: admin, change: s.removeDevice},
+		"POST /codes":                     {can: admin, change: s.addCode, takes: takes{body: object, names: "name"}},
+	}
+}
+
+// give reads the names and the body of a change. It is the one way to them.
+func (s *Server) give(w http.ResponseWriter, r *http.Request, t takes) (g given, err error) {
+	for name := range r.Form {
+		if !known(t.query, name) {
+			return g, unknownName("parameter", name, t.query)
+		}
+	}
+	kind, err := t.body.kind(r)
+	if err != nil {
+		return g, err
+	}
+	data, err := s.readBody(w, r)
+	if err != nil {
+		return g, err
+	}
+	if kind == formKind {
+		g.form, err = readForm(data, t.names)
+		return g, err
+	}
+	if g.json = data; t.body == nothing && len(bytes.TrimSpace(data)) == 0 {
+		return g, nil
+	}
+	if !json.Valid(data) {
+		return g, badf("the body is not JSON")
+	}
+	if t.body == document || t.body == nothing && string(bytes.TrimSpace(data)) == "null" {
+		return g, nil
+	}
+	return g, checkMembers(data, t.names)
+}
+
+const jsonKind, formKind = "application/json", "application/x-www-form-urlencoded"
+
+// kind is the media type of a body, which has to be one that the route takes.
+func (b body) kind(r *http.Request) (string, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case b == formBody && (err != nil || kind != formKind) && r.ContentLength != 0:
+		return "", statusError{http.StatusUnsupportedMediaType, "expected a form"}
+	case b == formBody:
+		return formKind, nil
+	case b == nothing && r.ContentLength == 0, err == nil && kind == jsonKind:
+		return jsonKind, nil
+	}
+	return "", statusError{http.StatusUnsupportedMediaType, "expected Content-Type: application/json"}
+}
+
+// checkMembers refuses an object with a member that is not known, or there twice:
+// of two, one would be passed over.
+func checkMembers(data []byte, names string) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return badf("expected an object")
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		name, _ := t.(string)
+		switch {
+		case err != nil:
+			return badf("%w", err)
+		case names != anyName && !known(names, name):
+			return unknownName("member", name, names)
+		case seen[name]:
+			return badf("%s: expected one value, got two", clean.Truncate(clean.Line(name), 80))
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return badf("%w", err)
+		}
+	}
+	return nil
+}
+
+// anyName is in the place of names where all are known.
+const anyName = "*"
+
+// numbered is the name of a field for one of several questions.
+var numbered = regexp.MustCompile(`^[atn][0-9]{1,4}$`)
+
+func known(names, name string) bool {
+	list := strings.Fields(names)
+	return slices.Contains(list, name) && !strings.HasSuffix(name, "*") || numbered.MatchString(name) && slices.Contains(list, name[:1]+"*")
+}
+
+func unknownName(what, name, names string) error {
+	expected := "none"
+	if names != "" {
+		expected = strings.Join(strings.Fields(names), ", ")
+	}
+	return badf("unknown %s %q: expected %s", what, clean.Truncate(clean.Line(name), 80), expected)
+}
+
+// readForm reads an HTML form. Only picks may be there more than once.
+func readForm(data []byte, names string) (url.Values, error) {
+	form, err := url.ParseQuery(string(data))
+	if err != nil {
+		return nil, badf("the form cannot be read")
+	}
+	for name, values := range form {
+		switch {
+		case !known(names, name):
+			return nil, unknownName("field", name, names)
+		case len(values) > 1 && !(name[0] == 'a' && numbered.MatchString(name)):
+			return nil, badf("%s: expected one value, got %d", name, len(values))
+		}
+	}
+	return form, nil
+}
+
+// into reads the body into v, which has a field for all that it knows.
+func (g given) into(v any) error {
+	d := json.NewDecoder(bytes.NewReader(g.json))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return badf("%w", err)
+	}
+	return nil
+}
+
+// statusError is an error with a status of its own.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e statusError) Error() string { return e.text }
+
+func statusf(code int, format string, args ...any) error {
+	return statusError{code, fmt.Sprintf(format, args...)}
+}

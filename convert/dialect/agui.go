@@ -111,6 +111,16 @@ func (agUI) encode(d document, _ convert.Call, r Reply) Result {
 	return d.respond(resume)
 }
 
+func (agUI) fits(d document, o convert.Outcome) error {
+	list, err := interrupts(d)
+	for _, i := range list {
+		if err == nil {
+			_, err = i.resolve(o.Answers)
+		}
+	}
+	return err
+}
+
 // resolve is the part of a resume that answers the interrupt.
 func (i interrupt) resolve(answers []convert.Answer) (agUIAnswer, error) {
 	mine := answers[min(i.first, len(answers)):min(i.last, len(answers))]

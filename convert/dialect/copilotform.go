@@ -18,6 +18,17 @@ func copilotForm(d document) (ask.FormCall, error) {
 	return ask.AgentForm{Params: json.RawMessage(d.input.Raw)}.Call()
 }
 
+func (copilot) fits(d document, o convert.Outcome) error {
+	if !isCopilotForm(d) {
+		return nil
+	}
+	form, err := copilotForm(d)
+	if err == nil {
+		_, err = form.Reply(o)
+	}
+	return err
+}
+
 // copilotFormResult is the value of a form's only field, or all of them by
 // their keys.
 func copilotFormResult(d document, o convert.Outcome) Result {

@@ -170,6 +170,23 @@ func Encode(r Request, reply Reply) Result {
 	return find(r.Dialect).encode(r.document, r.Call, reply)
 }
 
+// Fits reports answers for which the result of a request has no place, such as a
+// form's required field that was left out: the agent would get an error in place of
+// them. The error is in words for whoever gave them.
+func Fits(r Request, answers []convert.Answer) error {
+	o := convert.Outcome{Status: convert.Answered, Answers: answers}
+	d := find(r.Dialect)
+	if f, ok := d.(interface {
+		fits(document, convert.Outcome) error
+	}); ok {
+		return f.fits(r.document, o)
+	}
+	if d.encode(r.document, r.Call, Reply{Outcome: o}).IsError {
+		return errors.New("the agent has no place for this answer")
+	}
+	return nil
+}
+
 func unrecognised(doc document) error {
 	if doc.tool != "" {
 		return fmt.Errorf("%w: %q is not a question tool (expected AskUserQuestion, ask_user_question or ask_user)", ErrUnknown, doc.tool)

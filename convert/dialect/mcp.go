@@ -47,6 +47,14 @@ func (mcp) encode(d document, _ convert.Call, r Reply) Result {
 	return d.respond(reply)
 }
 
+func (mcp) fits(d document, o convert.Outcome) error {
+	form, err := mcpForm(d)
+	if err == nil {
+		_, err = form.Reply(o)
+	}
+	return err
+}
+
 // holds has a place for descriptions, which ACP's forms know and MCP's clients may
 // show, and for previews in _meta.
 func (mcp) holds() holds {

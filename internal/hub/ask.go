@@ -24,21 +24,25 @@ type Asking struct {
 	// Device is whose credential asks. Asker names the process that asks, or is
 	// empty: nobody else may take back what it asks.
 	Device, Asker string
-	// Alone keeps from the device what others ask: it gets none of their answers,
-	// and the error is [ErrForeign] while one of theirs is open under the same id.
-	Alone    bool
-	Dialect  string
-	Document json.RawMessage
+	Dialect       string
+	Document      json.RawMessage
 	// Call is what is asked. Its ID may be empty.
 	Call convert.Call
 }
 
-// Ask keeps a question. The same question again is the record that there is: the
-// same id with the same questions until its result was consumed, and after that
-// for the process that consumed it, whose request is late; or the same
-// questions in the same conversation while they are open or their answer has
-// reached nobody. A process that asks under two ids has two questions, and leave
-// for one call is not leave for another.
+// Ask keeps a question, or returns the record that is the same question. Only
+// records of the same device in the same conversation can be:
+//
+//	| the call has | the record | it is the same |
+//	|---|---|---|
+//	| its id, and asks the same | is open, or was not consumed yet | yes |
+//	| its id, and asks the same | was consumed by the same asker | yes: the request is late |
+//	| its id, and asks the same | was consumed, and the asker is another or has no name | no |
+//	| its id, and asks something else | is open | no: that one failed |
+//	| another id, or none | is a permission | no: permission for one call does not extend to another |
+//	| another id, or none, and asks the same | is of the same named asker | no: it has two questions |
+//	| another id, or none, and asks the same | is open, or a person ended it and no asker has that | yes |
+//	| another id, or none, and asks the same | its asker has the outcome | no |
 func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
@@ -59,10 +63,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	}
 	defer done()
 	for caughtUp := !b.store.Shared(); ; {
-		found := b.match(r, a.Alone, caughtUp)
-		if found.foreign {
-			return nil, ErrForeign
-		}
+		found := b.match(r, caughtUp)
 		if found.unsure {
 			if err := b.CatchUp(ctx); err != nil {
 				return nil, err
@@ -149,13 +150,12 @@ type matched struct {
 	// after all others of the conversation, also when the clock was set back.
 	generation int
 	asked      time.Time
-	foreign    bool // another device waits under the same id
 	unsure     bool // another hub may know better, see [Board.mayDiffer]
 }
 
 // match finds the record that is the same question. Whoever asks is its asker
 // from then on, unless that is unsure.
-func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
+func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m.asked = time.Now().Round(0)
@@ -170,8 +170,7 @@ func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
 			m.generation = max(m.generation, o.generation()+1)
 		}
 		switch {
-		case alone && !o.Of(r.Device):
-			m.foreign = m.foreign || sameID && o.Open()
+		case !o.Of(r.Device): // two devices have two questions
 		case !sameID:
 			if b.sameElsewhere(o, r) {
 				same = o
@@ -188,7 +187,7 @@ func (b *Board) match(r *Record, alone, caughtUp bool) (m matched) {
 		m.known = same
 	}
 	m.unsure = !caughtUp && b.mayDiffer(m.known, r)
-	if m.known != nil && !m.foreign && !m.unsure {
+	if m.known != nil && !m.unsure {
 		b.join(m.known, r)
 	}
 	return m

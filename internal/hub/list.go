@@ -7,19 +7,29 @@ import (
 	"time"
 )
 
-// find returns the record that ref names: of several with the same id the
-// newest, or the one that was asked under that id again; without an id the open one that was asked first, or the last one if
-// none is open.
+// find returns the record that ref names:
+//
+//	| ref has | it is |
+//	|---|---|
+//	| the key of a record | that one, or none |
+//	| an id, and the revision of a record with it | that one |
+//	| an id | the newest with it, or the one that was asked under it again |
+//	| no id | the open one that was asked first, or the last one if none is open |
+//
+// With a device it is one of that device's.
 func (b *Board) find(ref Ref) (*Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if ref.key != "" { // this one or none
+	if ref.key != "" {
 		if r := b.records[ref.key]; r != nil {
 			return r, nil
 		}
-		return nil, fmt.Errorf("question %q of conversation %q: %w", ref.ID, ref.Conversation, ErrNotFound)
+		return nil, ref.notFound()
 	}
 	talk := b.talks[talk{ref.Group, ref.Conversation}]
+	if ref.Device != "" {
+		talk = slices.DeleteFunc(slices.Clone(talk), func(r *Record) bool { return !r.Of(ref.Device) })
+	}
 	if len(talk) == 0 {
 		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
 	}
@@ -31,17 +41,36 @@ func (b *Board) find(ref Ref) (*Record, error) {
 		}
 		return talk[len(talk)-1], nil
 	}
-	for i := len(talk) - 1; i >= 0; i-- {
-		if talk[i].ID == ref.ID {
-			return talk[i], nil
+	var found *Record
+	for _, r := range slices.Backward(talk) {
+		switch {
+		case r.ID != ref.ID:
+		case ref.Revision != 0 && r.Revision == ref.Revision:
+			return r, nil
+		case found == nil:
+			found = r
 		}
 	}
-	for i := len(talk) - 1; i >= 0; i-- {
-		if l := b.leases[talk[i].key]; l != nil && l.also[ref.ID] {
-			return talk[i], nil
+	if found != nil {
+		return found, nil
+	}
+	for _, r := range slices.Backward(talk) {
+		if l := b.leases[r.key]; l != nil && l.also[ref.ID] {
+			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("question %q of conversation %q: %w", ref.ID, ref.Conversation, ErrNotFound)
+	return nil, ref.notFound()
+}
+
+func (r Ref) notFound() error {
+	return fmt.Errorf("question %q of conversation %q: %w", r.ID, r.Conversation, ErrNotFound)
+}
+
+// several reports whether more than one question is open under the id of a record.
+func (b *Board) several(r *Record) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.talks[r.talk()], func(o *Record) bool { return o.ID == r.ID && o.key != r.key && o.Open() })
 }
 
 // Find returns a record of the owner's group, see [Board.FindIn].
@@ -54,6 +83,9 @@ func (b *Board) Find(conversation, id string) (*Record, error) {
 func (b *Board) FindIn(group, conversation, id string) (*Record, error) {
 	return b.find(Ref{Group: group, Conversation: conversation, ID: id})
 }
+
+// FindRef returns the record that ref names.
+func (b *Board) FindRef(ref Ref) (*Record, error) { return b.find(ref) }
 
 // Groups are those that have a conversation of this name.
 func (b *Board) Groups(conversation string) (groups []string) {

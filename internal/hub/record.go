@@ -142,6 +142,9 @@ type Ref struct {
 	Conversation string
 	// ID may be empty for the open question that was asked first.
 	ID string
+	// Device, if it is not empty, is whose question it is: two devices may ask
+	// under one id, and each finds its own.
+	Device string
 	// Revision and Fingerprint, if they are not zero, must be those of the open
 	// question: what is answered is what was seen. Revisions alone do not tell
 	// the questions of two stores apart.
@@ -163,8 +166,8 @@ var (
 	ErrBadID = errors.New("bad id")
 	// ErrNotAsker means that somebody else asks the question.
 	ErrNotAsker = errors.New("another process asks this question now")
-	// ErrForeign means that the question is of another device.
-	ErrForeign = errors.New("another device asks there")
+	// ErrSeveral means that several devices ask under one id.
+	ErrSeveral = errors.New("several devices ask under this id: say which revision is meant")
 	// ErrSettled means that there is nothing to answer. The error is a
 	// [SettledError] if the question had its answer.
 	ErrSettled = errors.New("nothing waits for an answer")

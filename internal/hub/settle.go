@@ -186,6 +186,9 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 	if r.Open() && !seen(r) {
 		return nil, ErrRevision
 	}
+	if r.Open() && ref.ID != "" && ref.Revision == 0 && ref.key == "" && b.several(r) {
+		return nil, ErrSeveral
+	}
 	end, err := make(r)
 	if err != nil {
 		if !r.Open() {

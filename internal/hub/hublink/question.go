@@ -69,10 +69,10 @@ func (q *question) run() {
 			if time.Since(began) >= q.link.opts.Wait/2 {
 				continue // it waited
 			}
-		case status == http.StatusForbidden && !aboutQuestion(data):
+		case status == http.StatusForbidden:
 			q.link.is(barred, problem(status, data))
 			pause = lastPause // until it has another one
-		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge, status == http.StatusForbidden:
+		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
 			q.link.log.Warn("the hub does not take a question: it is asked here only", "call", q.entry.Call.ID, "why", problem(status, data))
 			return
@@ -238,13 +238,6 @@ func (q *question) send(ctx context.Context, method, path string, body []byte) (
 	defer reply.Body.Close()
 	data, err = io.ReadAll(io.LimitReader(reply.Body, maxReply))
 	return reply.StatusCode, data, err
-}
-
-// aboutQuestion reports whether an error is about one question, not about who
-// asks it.
-func aboutQuestion(data []byte) bool {
-	var said struct{ About string }
-	return json.Unmarshal(data, &said) == nil && said.About == AboutQuestion
 }
 
 // problem is what the hub said, in words.

@@ -12,10 +12,6 @@ import (
 // carries every call without loss, whatever agent it came from.
 const Dialect = "bridge"
 
-// AboutQuestion is the member "about" of an error that says nothing about other
-// questions of the same asker.
-const AboutQuestion = "question"
-
 // Asking is a call in our own way, with who asks it.
 type Asking struct {
 	Kind    string `json:"kind"`

@@ -69,17 +69,17 @@ func (s *Server) asked(r *http.Request, d Device) (*hub.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.find(d, group, r.PathValue("id"), r.PathValue("question"))
+	return s.find(d, hub.Ref{Group: group, Conversation: r.PathValue("id"), ID: r.PathValue("question")})
 }
 
-// askedBy is asked for whoever asks: without a name for it, it is the group in
-// which it asks.
+// askedBy is asked for whoever asked: with the credential that did. Without a name
+// for it, it is the group in which it asks.
 func (s *Server) askedBy(r *http.Request, d Device) (*hub.Record, error) {
 	group, err := asksIn(r, d)
 	if err != nil {
 		return nil, err
 	}
-	return s.find(d, group, r.PathValue("id"), r.PathValue("question"))
+	return s.find(d, hub.Ref{Group: group, Conversation: r.PathValue("id"), ID: r.PathValue("question"), Device: d.Name})
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) {
@@ -111,7 +111,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		s.failed(w, err)
 		return
 	}
-	a.Device, a.Alone = d.Name, d.Can == CanAsk
+	a.Device = d.Name
 	rec, err := s.board.Ask(r.Context(), a)
 	if err != nil {
 		s.failed(w, err)
@@ -255,13 +255,6 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 			return
 		}
 	}
-	asks := d.Can != CanAnswer && r.Method == http.MethodGet // others only look
-	if !rec.Open() && asks {
-		if err := s.delivered(r, rec); err != nil {
-			s.failed(w, err)
-			return
-		}
-	}
 	reply(w, http.StatusOK, questionOf(rec))
 }
 
@@ -316,12 +309,40 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g giv
 		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
 		return
 	}
-	_, err = s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
+	err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
 		return readAnswers(rec.Call, given.Answers)
-	}, d.Name)
+	})
 	if err != nil {
 		s.failed(w, err)
 	}
+}
+
+// answer settles a question with what read makes of it. Answers that the asker could
+// not have leave it open.
+func (s *Server) answer(r *http.Request, ref hub.Ref, d Device, read func(*hub.Record) ([]convert.Answer, error)) error {
+	_, err := s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
+		answers, err := read(rec)
+		if err == nil {
+			err = fits(rec, answers)
+		}
+		return answers, err
+	}, d.Name)
+	return err
+}
+
+// fits reports answers that cannot be written for their asker, in its dialect.
+func fits(rec *hub.Record, answers []convert.Answer) error {
+	if rec.Dialect == hublink.Dialect {
+		return nil // its process looks at them, and asks again
+	}
+	req, err := dialect.Decode(rec.Document, rec.Dialect)
+	if err == nil {
+		err = dialect.Fits(req, answers)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
+	}
+	return nil
 }
 
 func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device, _ given) {

@@ -13,7 +13,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
-// A device that can ask sees and takes back what it asked, and nothing else.
+// A device that can ask sees and takes back what it asked, and nothing else: what
+// others ask is not there for it, whatever it is called.
 func TestAnAskersQuestionsAreItsOwn(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	bearer := func(name string) string {
@@ -27,29 +28,59 @@ func TestAnAskersQuestionsAreItsOwn(t *testing.T) {
 	const settled = `{"outcome":"answered","answers":[{"Selected":["SQLite"]}],"by":"owner"}`
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "", ""},
-		{"GET", "/events", ""},
 		{"GET", "/questions/toolu_1", ""},
-		{"POST", "/ask", database},
 		{"POST", "/questions/toolu_1/settle", settled},
 		{"POST", "/questions/toolu_1/received", `{"refused":"no"}`},
 	} {
 		for _, path := range []string{"/conversations/c1" + c.path, "/conversations/c2" + c.path} {
-			s.expect(403, c.method, path, c.body, "Authorization", other)
+			s.expect(404, c.method, path, c.body, "Authorization", other)
 		}
-		s.expect(403, c.method, "/conversations/c1"+c.path, c.body, "Authorization", bot)
+		s.expect(404, c.method, "/conversations/c1"+c.path, c.body, "Authorization", bot)
 	}
-	// What others asked there keeps nobody from asking something else.
+	// Nor does an admin take what another device asked.
+	s.expect(404, "POST", "/conversations/c2/questions/toolu_1/settle", settled)
+	s.expect(404, "POST", "/conversations/c2/questions/toolu_1/received", `{"consumed":true}`)
 	s.expect(202, "POST", "/conversations/c1/ask", features, "Authorization", bot)
 	s.expect(200, "POST", "/conversations/c1/questions/toolu_2/settle", `{"outcome":"cancelled"}`, "Authorization", bot)
-	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
-	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", other)
-	s.expect(200, "GET", "/conversations/c1/questions/toolu_1", "", "Authorization", other)
 	s.expect(200, "GET", "/conversations/c2", "", "Authorization", bot)
-	s.expect(202, "POST", "/conversations/c2/ask", database, "Authorization", bot)
 	s.expect(200, "POST", "/conversations/c2/questions/toolu_1/settle", settled, "Authorization", bot)
 	open, total := s.board.Waiting(10)
 	require.Equal(t, 1, total)
 	require.Equal(t, "c1", open[0].Conversation)
+}
+
+// Two devices that use one conversation and one id have two questions. Each gets its
+// own answer, and who answers says which is meant.
+func TestEachDeviceFindsItsOwn(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	var as [2][]string
+	for i, name := range []string{"a", "b"} {
+		token, err := s.access.Add(name, web.CanAsk)
+		require.NoError(t, err)
+		as[i] = []string{"Authorization", "Bearer " + token}
+	}
+	const path, question = "/conversations/c1", "/conversations/c1/questions/toolu_1"
+	revision := func(said string) string { return gjson.Get(said, "state.revision").Raw }
+	first := revision(s.expect(202, "POST", path+"/ask", database, as[0]...))
+	s.expect(200, "POST", path+"/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
+	second := revision(s.expect(202, "POST", path+"/ask", database, as[1]...))
+	require.NotEqual(t, first, second)
+	// A's answer is there, however it looks for it.
+	require.Contains(t, s.expect(200, "GET", question, "", as[0]...), "SQLite")
+	require.Contains(t, s.expect(200, "POST", path+"/ask?wait=1m", database, as[0]...), "SQLite")
+	s.expect(200, "POST", question+"/received", `{"consumed":true}`, as[0]...)
+	require.Contains(t, s.expect(200, "GET", question, "", as[1]...), "awaiting")
+	// Both wait now, and the owner's own does too.
+	third := revision(s.expect(202, "POST", path+"/ask", database, as[0]...))
+	s.expect(202, "POST", path+"/ask", database)
+	for _, do := range []struct{ what, body string }{{"respond", `{"answers":{"Which database?":"PostgreSQL"}}`}, {"cancel", ""}} {
+		require.Contains(t, s.expect(400, "POST", path+"/"+do.what+"?question=toolu_1", do.body), "several devices")
+	}
+	s.expect(200, "POST", path+"/respond?question=toolu_1&revision="+second, `{"answers":{"Which database?":"PostgreSQL"}}`)
+	s.expect(200, "POST", path+"/cancel?question=toolu_1&revision="+third, "")
+	require.Contains(t, s.expect(200, "POST", path+"/ask?wait=1m", database, as[1]...), "PostgreSQL")
+	require.Contains(t, s.expect(200, "POST", path+"/ask?wait=1m", database, as[0]...), "deny")
+	require.Contains(t, s.expect(200, "GET", question, ""), "awaiting", "that is the owner's")
 }
 
 // A device that was removed gets no answer any more, also where it waits for one.

@@ -107,7 +107,7 @@ func TestErrorTable(t *testing.T) {
 		{400, "POST", "/answer", "a0=0", []string{"Content-Type", urlencoded, "Accept", json}},
 		{403, "POST", "/conversations/c1/ask", database, []string{"Authorization", "Bearer " + phone}},
 		{403, "POST", "/conversations/c1/respond", good, []string{"Authorization", "Bearer " + bot}},
-		{403, "GET", "/conversations/c1/questions/toolu_1", "", []string{"Authorization", "Bearer " + bot}},
+		{404, "GET", "/conversations/c1/questions/toolu_1", "", []string{"Authorization", "Bearer " + bot}},
 		{404, "GET", "/conversations/c", "", nil},
 		{404, "GET", "/conversations/c/events", "", nil},
 		{404, "POST", "/conversations/c/respond", good, nil},

@@ -146,7 +146,7 @@ func (s *Server) streamed(r *http.Request, d Device) (func(*hub.Record) bool, er
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.find(d, group, id, ""); err != nil {
+	if _, err := s.find(d, hub.Ref{Group: group, Conversation: id}); err != nil {
 		return nil, err
 	}
 	return func(c *hub.Record) bool { return c.Group == group && c.Conversation == id && d.sees(c) }, nil
@@ -178,7 +178,7 @@ func (s *Server) then(r *hub.Record, d Device) *hub.Record {
 	if r.Open() {
 		return nil
 	}
-	if next, err := s.find(d, r.Group, r.Conversation, ""); err == nil && next.Open() {
+	if next, err := s.find(d, hub.Ref{Group: r.Group, Conversation: r.Conversation}); err == nil && next.Open() {
 		return next
 	}
 	return nil

@@ -30,3 +30,13 @@ func (s *Server) Changing() []string {
 	}
 	return all
 }
+
+// Looking are the patterns of all that changes nothing.
+func (s *Server) Looking() (all []string) {
+	for pattern, r := range s.table() {
+		if r.look != nil {
+			all = append(all, pattern)
+		}
+	}
+	return all
+}

@@ -118,7 +118,7 @@ func (s *Server) knows(r *http.Request, d Device, conversation, question string)
 	default:
 		return false
 	}
-	_, err = s.board.FindIn(group, conversation, question)
+	_, err = s.find(d, hub.Ref{Group: group, Conversation: conversation, ID: question})
 	return err == nil
 }
 
@@ -156,14 +156,21 @@ func checkGroups(groups []string) error {
 // maxGroups is how many groups a device may be in.
 const maxGroups = 100
 
-// find finds a question for a device; one that can only ask finds its own.
-func (s *Server) find(d Device, group, conversation, id string) (*hub.Record, error) {
-	if !d.in(group) {
-		return nil, fmt.Errorf("conversation %q: %w", conversation, hub.ErrNotFound)
+// find finds a question for a device. One that can only ask finds its own alone,
+// another its own first, if it names one.
+func (s *Server) find(d Device, ref hub.Ref) (*hub.Record, error) {
+	if !d.in(ref.Group) {
+		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, hub.ErrNotFound)
 	}
-	rec, err := s.board.FindIn(group, conversation, id)
-	if err == nil && !d.sees(rec) {
-		return nil, hub.ErrForeign
+	own := ref
+	own.Device = d.Name
+	if d.Can == CanAsk || ref.Device != "" {
+		return s.board.FindRef(own)
 	}
-	return rec, err
+	if ref.ID != "" && ref.Revision == 0 {
+		if rec, err := s.board.FindRef(own); err == nil {
+			return rec, nil
+		}
+	}
+	return s.board.FindRef(ref)
 }

@@ -125,7 +125,7 @@ func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device,
 	}
 	answers, err := readOpenCode(call, g)
 	if err == nil {
-		_, err = s.board.Answer(r.Context(), rec.Ref(), func(*hub.Record) ([]convert.Answer, error) { return answers, nil }, d.Name)
+		err = s.answer(r, rec.Ref(), d, func(*hub.Record) ([]convert.Answer, error) { return answers, nil })
 	}
 	s.openCodeDone(w, id, err)
 }

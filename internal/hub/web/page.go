@@ -231,9 +231,9 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 		fail(w, http.StatusBadRequest, "do: expected answer or cancel")
 		return
 	}
-	if _, err = s.find(d, ref.Group, ref.Conversation, ref.ID); errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
+	if _, err = s.find(d, ref); errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
 		if err = s.board.CatchUp(r.Context()); err == nil {
-			_, err = s.find(d, ref.Group, ref.Conversation, ref.ID)
+			_, err = s.find(d, ref)
 		}
 	}
 	switch {
@@ -241,9 +241,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	case form.Get("do") == "cancel":
 		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	default:
-		_, err = s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
-			return formAnswers(rec.Call, form)
-		}, d.Name)
+		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return formAnswers(rec.Call, form) })
 	}
 	asJSON := strings.Contains(r.Header.Get("Accept"), "application/json")
 	switch {
@@ -262,7 +260,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form url.Values, err error) {
 	code, text := s.problem(err)
 	data := map[string]any{"Problem": text, "Card": nil}
-	if rec, err := s.find(d, ref.Group, ref.Conversation, ref.ID); err == nil && rec.Open() {
+	if rec, err := s.find(d, ref); err == nil && rec.Open() {
 		c := cardOf(rec)
 		if rec.Revision == ref.Revision && rec.Fingerprint() == ref.Fingerprint {
 			c.fill(form)

@@ -12,7 +12,20 @@
 // GET /question, POST /question/{id}/reply and reject, GET /event and
 // /global/event are those of OpenCode's server (its first version), for its
 // clients: the user is opencode, the password a token. Streams begin with what
-// waits. Requests for leave are not there.
+// waits. Permissions are not there.
+//
+// # Who has an answer
+//
+// To look is not to take. An answer is taken with the credential that asked, by an
+// act of its own; until then the question stays as it is for whoever asked it:
+//
+//	| request | the answer is then |
+//	|---|---|
+//	| GET of anything, with any credential | as it was |
+//	| POST …/ask that returns the outcome | delivered |
+//	| POST …/received {} | delivered |
+//	| POST …/received {"consumed":true} | consumed: the agent went on with it |
+//	| POST …/received {"refused":"why"} | undeliverable |
 //
 //	access, err := web.OpenAccess(filepath.Join(dir, "access.json"), token)
 //	server := web.New(board, access, web.Options{Hosts: []string{"127.0.0.1"}})
@@ -36,7 +49,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
-	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // HeaderTime is how long a client may take to send its headers, bodyTime its
@@ -359,10 +371,6 @@ func reply(w http.ResponseWriter, code int, v any) {
 // failed writes what went wrong at the board.
 func (s *Server) failed(w http.ResponseWriter, err error) {
 	code, text := s.problem(err)
-	if errors.Is(err, hub.ErrForeign) {
-		reply(w, code, map[string]string{"error": text, "about": hublink.AboutQuestion})
-		return
-	}
 	fail(w, code, "%s", text)
 }
 
@@ -383,11 +391,11 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusNotFound, clean.Line(err.Error())
 	case errors.Is(err, hub.ErrRevision):
 		return http.StatusPreconditionFailed, err.Error()
-	case errors.Is(err, hub.ErrForeign), errors.Is(err, errGroup):
+	case errors.Is(err, errGroup):
 		return http.StatusForbidden, err.Error()
 	case errors.Is(err, hub.ErrNotAsker):
 		return http.StatusConflict, err.Error()
-	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), badAnswer(err):
+	case errors.Is(err, errBadRequest), errors.Is(err, hub.ErrBadID), errors.Is(err, hub.ErrSeveral), badAnswer(err):
 		return http.StatusBadRequest, clean.Line(err.Error())
 	case errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable, "the hub is closing"

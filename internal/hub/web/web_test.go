@@ -98,6 +98,21 @@ func (s *site) expect(code int, method, path, body string, headers ...string) st
 	return data
 }
 
+// requestStatus expects a status, whatever the body is.
+func (s *site) requestStatus(code int, method, path, body string, headers ...string) string {
+	s.t.Helper()
+	reply, data := s.request(method, path, body, headers...)
+	require.Equal(s.t, code, reply.StatusCode, "%s %s: %s", method, path, data)
+	return data
+}
+
+func jsonOf(t testing.TB, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(data)
+}
+
 const (
 	database = `{"id":"toolu_1","name":"AskUserQuestion","input":{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,"options":[{"label":"PostgreSQL","description":"a server"},{"label":"SQLite","description":"a file"}]}]}}`
 	features = `{"id":"toolu_2","name":"AskUserQuestion","input":{"questions":[{"question":"Which features?","header":"Features","multiSelect":true,"options":[{"label":"Auth","description":""},{"label":"Logs, all","description":""},{"label":"Mail","description":""}]},{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":""},{"label":"Blue","description":""}]}]}}`
@@ -258,6 +273,7 @@ func TestTheSameWordsAfterTheAnswer(t *testing.T) {
 			},
 			"polled": func(path string) {
 				require.Contains(t, s.expect(200, "GET", path+"/questions/toolu_1?wait=1m", "", "Authorization", "Bearer "+asker), `"outcome":"answered"`)
+				s.expect(200, "POST", path+"/questions/toolu_1/received", "{}", "Authorization", "Bearer "+asker)
 			},
 		} {
 			path := fmt.Sprintf("/conversations/%s-%d", strings.ReplaceAll(name, " ", "-"), n)
@@ -266,6 +282,7 @@ func TestTheSameWordsAfterTheAnswer(t *testing.T) {
 			// Neither who looks nor who asks for the headers alone has it for the agent.
 			s.expect(200, "GET", path+"/questions/toolu_1", "", "Authorization", "Bearer "+phone)
 			s.expect(200, "HEAD", path+"/questions/toolu_1", "", "Authorization", "Bearer "+asker)
+			s.expect(200, "GET", path+"/questions/toolu_1?wait=1m", "", "Authorization", "Bearer "+asker)
 			require.Contains(t, s.expect(200, "GET", path+"/questions/toolu_1", "", "Authorization", "Bearer "+phone), `"receipt":"accepted"`)
 			get(path)
 			require.Eventually(t, func() bool {
@@ -296,7 +313,7 @@ func (w *atFirst) Write(p []byte) (int, error) {
 func TestAnswerIsUsedUpBeforeItIsThere(t *testing.T) {
 	s := newSite(t, hub.Options{})
 	for i, at := range []struct{ method, path, body string }{
-		{"POST", "/ask?wait=1m", database}, {"POST", "/ask", database}, {"GET", "/questions/toolu_1", ""},
+		{"POST", "/ask?wait=1m", database}, {"POST", "/ask", database},
 	} {
 		conversation := fmt.Sprint("c", i)
 		s.expect(202, "POST", "/conversations/"+conversation+"/ask", database)

@@ -1,0 +1,106 @@
+package web_test
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// To look is not to take: whatever is read, by whomever, an answer stays for whoever
+// asked.
+func TestToLookIsNotToTake(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	bot, err := s.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	as := []string{"Authorization", "Bearer " + bot}
+	s.expect(202, "POST", "/conversations/c1/ask", database, as...)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	cookie := []string{"Authorization", "", "Cookie", s.logIn(t, web.Owner), "Sec-Fetch-Site", "cross-site"}
+	answered, err := s.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	for _, pattern := range s.server.Looking() {
+		path := strings.NewReplacer("{id}", "c1", "{question}", "toolu_1", "{$}", "").Replace(strings.TrimPrefix(pattern, "GET "))
+		for _, who := range [][]string{nil, as, cookie} {
+			if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/event") {
+				continue // below
+			}
+			s.request("GET", path, "", who...)
+			s.request("GET", path+"?wait=1m", "", who...)
+			s.request("HEAD", path, "", who...)
+		}
+	}
+	for path, who := range map[string][]string{"/events": nil, "/conversations/c1/events": as, "/event": nil} {
+		_, stop := s.stream(path, who...)
+		stop()
+	}
+	now, err := s.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	require.Equal(t, answered, now)
+	// The agent that comes back under another id has it.
+	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=1m", strings.ReplaceAll(database, "toolu_1", "toolu_2"), as...), "SQLite")
+}
+
+// An answer that its asker could not have is not accepted, and the question stays
+// open: by the API, by the page and by OpenCode's clients.
+func TestAnswersThatDoNotFit(t *testing.T) {
+	const form = `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"form","message":"Deploy","requestedSchema":{"type":"object","required":["count"],"properties":{"count":{"type":"integer","title":"How many?"},"where":{"type":"array","title":"Where?","items":{"type":"string","enum":["EU","US"]}}}}}}`
+	s := newSite(t, hub.Options{})
+	asked := gjson.Parse(s.expect(202, "POST", "/conversations/c1/ask", form))
+	rec, err := s.board.Find("c1", asked.Get("question").Str)
+	require.NoError(t, err)
+	texts := asked.Get("state.questions.#.question").Array()
+	require.Len(t, texts, 2)
+	open := func() {
+		t.Helper()
+		now, err := s.board.Find("c1", rec.ID)
+		require.NoError(t, err)
+		require.True(t, now.Open())
+	}
+	none := -1
+	for i, o := range rec.Call.Questions[1].Options {
+		if o.Effect != 0 {
+			none = i
+		}
+	}
+	for name, c := range map[string][2]any{
+		"a word for a number":     {"many", []string{"EU"}},
+		"a number that is no one": {"1.5", []string{"EU"}},
+		"required, and left out":  {nil, []string{"EU"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.t = t
+			body := jsonOf(t, map[string]any{"answers": c[:]})
+			said := s.expect(400, "POST", "/conversations/c1/respond", body)
+			require.NotContains(t, said, "-32603")
+			open()
+		})
+	}
+	s.t = t
+	if none >= 0 {
+		body := jsonOf(t, map[string]any{"answers": []any{"3", []string{"EU", rec.Call.Questions[1].Options[none].Label}}})
+		s.expect(400, "POST", "/conversations/c1/respond", body)
+		open()
+	}
+	fields := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()},
+		"a0": {"other"}, "t0": {"many"}, "a1": {"0"}}
+	if len(rec.Call.Questions[0].Options) == 0 {
+		fields.Del("a0")
+	}
+	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Origin", s.url, "Accept", "application/json"}
+	s.expect(400, "POST", "/answer", fields.Encode(), post...)
+	open()
+	if list := gjson.Parse(s.expect(200, "GET", "/question", "")); len(list.Array()) > 0 {
+		s.requestStatus(400, "POST", "/question/"+list.Get("0.id").Str+"/reply", `{"answers":[["many"],["EU"]]}`)
+		open()
+	}
+	fields.Set("t0", "3")
+	s.expect(200, "POST", "/answer", fields.Encode(), post...)
+	require.JSONEq(t, `{"count":3,"where":["EU"]}`, gjson.Get(s.expect(200, "POST", "/conversations/c1/ask?wait=1m", form), "result.content").Raw)
+}

@@ -35,8 +35,6 @@ var rooms = []struct {
 	{"internal/session", nil},
 	{"internal/seen", nil},
 	{"internal/child", nil},
-	{"internal/drain", nil},
-	{"internal/group", nil},
 	{"internal/conn", []string{"internal/conn/..."}},
 	{"internal/conn/...", nil},
 
@@ -57,9 +55,9 @@ var rooms = []struct {
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
 	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/life"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
-	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/group", "internal/seen"}},
-	{"adapter/proxy", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/drain", "internal/life", "internal/seen", "internal/session"}},
-	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/drain"}},
+	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen"}},
+	{"adapter/proxy", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session"}},
+	{"internal/claude", []string{"internal/child", "internal/conn/..."}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/..."}},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
 	{"internal/modeltest", nil},
@@ -67,7 +65,7 @@ var rooms = []struct {
 
 	// Towards a terminal.
 	{"adapter/terminal", []string{"adapter", "internal/seen", "internal/terminal/..."}},
-	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/child", "internal/conn", "internal/conn/...", "internal/group", "internal/seen", "internal/terminal/..."}},
+	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/child", "internal/conn", "internal/conn/...", "internal/seen", "internal/terminal/..."}},
 	{"internal/terminal/...", []string{"internal/seen", "internal/terminal/..."}},
 
 	// Many processes, many people.

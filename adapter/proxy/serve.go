@@ -3,12 +3,13 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/internal/drain"
+	"github.com/acp-bridge/acp-bridge/internal/child"
 )
 
 // Command is how an agent is started.
@@ -39,13 +40,23 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Command, o Option
 	if c, started.side, err = started.profile.launch(c); err != nil {
 		return err
 	}
-	p, err := startProcess(c)
+	p, err := child.Start(child.Options{Args: c.Args, Env: c.Env, Dir: c.Dir, Stderr: c.Stderr})
 	if err != nil {
-		return err
+		return fmt.Errorf("the agent could not be started: %w", err)
 	}
-	defer p.end()
-	started.explain = p.explain
-	return relay(ctx, Stream{in, out}, Stream{&drain.Reader{File: p.stdout, Ended: p.exited}, p.stdin}, o, started)
+	defer p.Stdout.Close()
+	defer p.End(context.Background())
+	started.explain = func(why error) error { return explain(p, why) }
+	return relay(ctx, Stream{in, out}, Stream{p.Stdout, p.Stdin}, o, started)
+}
+
+// explain says how an agent ended that closed its output.
+func explain(p *child.Process, why error) error {
+	err := fmt.Errorf("%w: %s", why, p.Ending())
+	if last := p.LastWords(3); len(last) > 0 {
+		err = fmt.Errorf("%w; its last words: %s", err, strings.Join(last, " | "))
+	}
+	return err
 }
 
 // profileOf is that of an agent that is started by this program.

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/child"
 )
 
 // ErrNoAuthCommand means that this version of the CLI cannot say whether
@@ -37,14 +40,14 @@ func LoggedIn(ctx context.Context, path string, env []string) (loggedIn bool, me
 func Logout(ctx context.Context, path string, env []string) error {
 	out, err := authCommand(ctx, path, env, "logout")
 	if err != nil {
-		return fmt.Errorf("claude auth logout: %w: %s", err, cleanLine(out))
+		return fmt.Errorf("claude auth logout: %w: %s", err, clean.Truncate(clean.Line(out), stderrWidth))
 	}
 	return nil
 }
 
 func authCommand(ctx context.Context, path string, env []string, what string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, "auth", what)
-	cmd.Env = env
+	cmd.Env = child.Environ(env)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

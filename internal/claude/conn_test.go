@@ -49,7 +49,6 @@ func FuzzMessage(f *testing.F) {
 			m.ParentToolUseID()
 			parseInit(m.Raw)
 		}
-		cleanLine(string(data))
 	})
 }
 
@@ -59,22 +58,6 @@ func TestDeepLine(t *testing.T) {
 		deep := `{"type":"x","a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
 		_, ok := ParseMessage([]byte(deep))
 		require.Equal(t, len(deep) <= 64<<10, ok)
-	}
-}
-
-func TestCleanLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":                             "plain",
-		"\x1b[1;31mred\x1b[0m end":          "red end",
-		"\x1b]0;title\x07after":             "after",
-		"\x1b]8;;http://x\x1b\\link":        "link",
-		"a\tb\x00c\u202ed\u200b":            "a bcd",
-		"\x1b":                              "",
-		"\x1b[":                             "",
-		"  spaces  ":                        "spaces",
-		strings.Repeat("é", stderrWidth+50): strings.Repeat("é", stderrWidth) + "…",
-	} {
-		require.Equal(t, want, cleanLine(in))
 	}
 }
 

@@ -3,8 +3,14 @@ package claude
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+const (
+	stderrLines = 20  // of the CLI that an error shows
+	stderrWidth = 500 // of an error that the CLI reported
 )
 
 var (
@@ -43,7 +49,7 @@ func (e *ExitError) Error() string {
 	}
 	lines := e.Stderr
 	for _, s := range e.Errors {
-		if s = cleanLine(s); s != "" && !contains(lines, s) {
+		if s = clean.Truncate(clean.Line(s), stderrWidth); s != "" && !contains(lines, s) {
 			lines = append(lines[:len(lines):len(lines)], s)
 		}
 	}
@@ -67,10 +73,4 @@ func contains(lines []string, s string) bool {
 		}
 	}
 	return false
-}
-
-func newExitError(state *os.ProcessState) *ExitError {
-	e := &ExitError{Code: state.ExitCode()}
-	e.Signal = exitSignal(state)
-	return e
 }

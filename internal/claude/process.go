@@ -8,55 +8,35 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
-	"github.com/acp-bridge/acp-bridge/internal/drain"
 )
 
-// markVariable tells the processes of one CLI from all others.
-const markVariable = "ACP_BRIDGE_CLI"
-
-// settleGrace is how long Close waits beyond SIGKILL. A busy machine needs some of it.
+// settleGrace is how long Close waits for a callback when the CLI is gone.
 const settleGrace = 10 * time.Second
 
 // Process is a running CLI. Its methods may be called from several goroutines.
 // Close must be called, also when the CLI ended by itself.
 type Process struct {
-	opts Options
-	cmd  *exec.Cmd
-	conn *conn
-	tail tail
-
-	stdin   *os.File
-	stdout  *os.File
-	stderr  *os.File
+	opts    Options
+	child   *child.Process
+	conn    *conn
 	private *privateFiles
-	mark    string // in the environment of the CLI and of all that it starts
-	brand   uint64 // among their limits, also of those without an environment; or 0
 
-	exited chan struct{} // closed when the process is reaped and exit is set
-	exit   *ExitError
 	ended  chan struct{} // closed behind the last message, when endErr is set
 	endErr error
 	done   chan struct{} // closed when nothing of it is left
-
-	endOnce    sync.Once
-	supervised chan struct{} // closed when supervise has returned, or never will run
 
 	dropping atomic.Bool // messages are not delivered any more
 
 	mu     sync.Mutex
 	closed bool  // by Close, not by itself
 	broken error // why it was ended if a callback panicked
-
-	signals sync.Mutex // held while a signal is sent or the process is reaped
-	reaped  bool
 }
 
 // Start runs the CLI. ctx bounds the start only; the process lives until
@@ -69,10 +49,7 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 	if err := checkDir(opts.Dir); err != nil {
 		return nil, err
 	}
-	p := &Process{
-		opts: opts, exited: make(chan struct{}), ended: make(chan struct{}),
-		done: make(chan struct{}), supervised: make(chan struct{}),
-	}
+	p := &Process{opts: opts, ended: make(chan struct{}), done: make(chan struct{})}
 	if err := p.start(); err != nil {
 		return nil, err
 	}
@@ -85,21 +62,15 @@ func Start(ctx context.Context, opts Options) (*Process, error) {
 			p.write(write, streams.Done)
 		}
 	}
-	p.conn = newConn(newOutbox(p.stdin, outboxBytes, p.tracer(ndjson.Out), runWrite), p.deliver, opts.Logger, opts.Surface)
+	p.conn = newConn(newOutbox(p.child.Stdin, outboxBytes, p.tracer(ndjson.Out), runWrite), p.deliver, opts.Logger, opts.Surface)
 	p.conn.drained = opts.OnDrained
 
-	errDone := make(chan struct{})
 	readDone := make(chan struct{})
-	go func() {
-		defer close(errDone)
-		p.tail.collect(&drain.Reader{File: p.stderr}, func(s string) { opts.Logger.Debug("claude stderr", "line", s) })
-	}()
 	streams.Go(func() { p.read(readDone) })
 	go func() {
-		p.wait(errDone, readDone)
+		p.wait(readDone)
 		streams.Wait() // nothing is written after wait
-		p.endOnce.Do(func() { close(p.supervised) })
-		<-p.supervised
+		_ = p.child.End(context.Background())
 		close(p.done)
 	}()
 	return p, nil
@@ -120,31 +91,7 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// start creates the pipes and the process. The pipes are made here and not by
-// os/exec, because os/exec would close them under the reader.
 func (p *Process) start() (err error) {
-	var opened []*os.File
-	defer func() {
-		if err != nil {
-			for _, f := range opened {
-				f.Close()
-			}
-		}
-	}()
-	pipe := func() (r, w *os.File) {
-		if err == nil {
-			if r, w, err = os.Pipe(); err == nil {
-				opened = append(opened, r, w)
-			}
-		}
-		return r, w
-	}
-	inR, inW := pipe()
-	outR, outW := pipe()
-	errR, errW := pipe()
-	if err != nil {
-		return fmt.Errorf("claude: make pipes: %w", err)
-	}
 	p.private = newPrivateFiles(p.opts.Private)
 	defer func() {
 		if err != nil {
@@ -154,24 +101,16 @@ func (p *Process) start() (err error) {
 	if err = p.private.err; err != nil {
 		return fmt.Errorf("claude: make a private file: %w", err)
 	}
-	cmd := exec.Command(p.opts.Path, p.opts.commandLine(p.private.paths)...)
-	cmd.ExtraFiles = p.private.passed
-	cmd.Dir = p.opts.Dir
-	p.mark = markVariable + "=" + NewSessionID()
-	cmd.Env = p.opts.Env
-	if cmd.Env == nil {
-		cmd.Env = os.Environ()
-	}
-	cmd.Env = append(slices.Clip(cmd.Env), p.mark)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
-	setGroup(cmd)
-	if p.brand, err = startTied(cmd); err != nil {
+	p.child, err = child.Start(child.Options{
+		Args: append([]string{p.opts.Path}, p.opts.commandLine(p.private.paths)...),
+		Dir:  p.opts.Dir, Env: p.opts.Env, Files: p.private.passed,
+		Said:   func(line string) { p.opts.Logger.Debug("claude stderr", "line", line) },
+		Logger: p.opts.Logger,
+		HangUp: p.hangUp, EOFGrace: p.opts.EOFGrace, TermGrace: p.opts.TermGrace,
+	})
+	if err != nil {
 		return startError(p.opts.Path, err)
 	}
-	inR.Close()
-	outW.Close()
-	errW.Close()
-	p.cmd, p.stdin, p.stdout, p.stderr = cmd, inW, outR, errR
 	return nil
 }
 
@@ -202,23 +141,23 @@ func (p *Process) write(write func() error, done func()) {
 	defer done()
 	if err := p.guard(write); err != nil {
 		p.opts.Logger.Debug("the input of Claude Code broke", "error", err)
-		p.end() // without its input it is of no use
+		p.child.Finish() // without its input it is of no use
 	}
 }
 
 // read hands on messages until the output ends, then the exit.
 func (p *Process) read(readDone chan<- struct{}) {
 	err := p.guard(func() error {
-		return p.conn.read(ndjson.NewReader(&drain.Reader{File: p.stdout, Ended: p.exited}, p.opts.MaxLine, skimmed...), p.tracer(ndjson.In))
+		return p.conn.read(ndjson.NewReader(p.child.Stdout, p.opts.MaxLine, skimmed...), p.tracer(ndjson.In))
 	})
 	p.opts.Logger.Debug("the output of Claude Code ended", "reason", err)
 	close(readDone)
-	p.stdout.Close()
+	p.child.Stdout.Close()
 	select {
-	case <-p.exited:
+	case <-p.child.Exited():
 	default:
-		p.end() // without its output it is of no use
-		<-p.exited
+		p.child.Finish() // without its output it is of no use
+		<-p.child.Exited()
 	}
 	p.endErr = p.exitErr()
 	close(p.ended)
@@ -240,39 +179,18 @@ func (p *Process) guard(f func() error) (err error) {
 	return f()
 }
 
-// wait collects the exit, takes the rest of the group along and fails what is
-// pending.
-func (p *Process) wait(errDone, readDone <-chan struct{}) {
-	awaitExit(p.cmd)
-	p.signals.Lock()
-	killGroup(p.cmd) // the process is still a zombie: its group id is its own
-	_ = p.cmd.Wait()
-	p.reaped = true
-	p.signals.Unlock()
-	untie()
+// wait fails what is pending when the CLI is gone.
+func (p *Process) wait(readDone <-chan struct{}) {
+	<-p.child.Exited()
 	p.private.forget()
-
-	exit := newExitError(p.cmd.ProcessState)
-	if exit.Signal != "" { // it could not end its commands itself
-		endMarked(p.mark, p.brand)
-	}
-	drain.Bound(p.stderr)
-	<-errDone
-	p.stderr.Close()
-	exit.Stderr = p.tail.last()
-	exit.Errors = p.conn.lastErrors()
-	p.exit = exit
-	close(p.exited)
-	drain.Bound(p.stdout)
 	// A reply may still be in the pipe; a consumer that does not read must not
 	// hold up the failure of what is pending.
 	select {
 	case <-readDone:
-	case <-time.After(drain.Grace):
+	case <-time.After(child.Grace):
 	}
 	p.conn.fail(p.exitErr())
 	p.conn.out.close()
-	p.stdin.Close()
 }
 
 func (p *Process) exitErr() error {
@@ -284,14 +202,10 @@ func (p *Process) exitErr() error {
 	if p.broken != nil {
 		return p.broken
 	}
-	exit := *p.exit
-	exit.Errors = p.conn.lastErrors()
-	return &exit
-}
-
-// end makes the process end within a bound. It returns at once.
-func (p *Process) end() {
-	p.endOnce.Do(func() { go p.supervise() })
+	return &ExitError{
+		Code: p.child.State().ExitCode(), Signal: p.child.Signal(),
+		Stderr: p.child.LastWords(stderrLines), Errors: p.conn.lastErrors(),
+	}
 }
 
 // interruptRequest ends the turn and what waits behind it.
@@ -300,44 +214,19 @@ var interruptRequest = map[string]any{
 	"request": map[string]any{"subtype": "interrupt", "cancel_queued": true},
 }
 
-// supervise ends the process: interrupt and end of input, SIGTERM, SIGKILL.
-func (p *Process) supervise() {
-	defer close(p.supervised)
-	// The end of input alone would let a running turn go on to its end, with
-	// nobody there to see it.
+// hangUp interrupts what runs and ends the input. The end of input alone would let
+// a running turn go on to its end, with nobody there to see it.
+func (p *Process) hangUp() {
 	if text, err := encodeLine(interruptRequest); err == nil {
 		_ = p.conn.out.send(text)
 	}
 	p.conn.out.close()
-	select {
-	case <-p.exited:
-		return
-	case <-time.After(p.opts.EOFGrace):
-		p.opts.Logger.Debug("Claude Code goes on after the end of its input: SIGTERM")
-		p.signal(termGroup)
-	}
-	select {
-	case <-p.exited:
-	case <-time.After(p.opts.TermGrace):
-		p.opts.Logger.Warn("Claude Code did not end: SIGKILL")
-		p.signal(killGroup)
-	}
-}
-
-// signal runs send unless the process was reaped: its id may belong to
-// another one then.
-func (p *Process) signal(send func(*exec.Cmd)) {
-	p.signals.Lock()
-	defer p.signals.Unlock()
-	if !p.reaped {
-		send(p.cmd)
-	}
 }
 
 // Kill ends the process and its group at once, without waiting; on Linux also
 // the commands that it runs, which are in sessions of their own. What the CLI
 // wrote before is still delivered.
-func (p *Process) Kill() { p.signal(killGroup) }
+func (p *Process) Kill() { p.child.Kill() }
 
 // Close ends the process: it interrupts what runs and ends the input, after a
 // grace it sends SIGTERM to the group, after another SIGKILL. When ctx ends it
@@ -347,7 +236,7 @@ func (p *Process) Kill() { p.signal(killGroup) }
 func (p *Process) Close(ctx context.Context) error {
 	p.mu.Lock()
 	select {
-	case <-p.exited:
+	case <-p.child.Exited():
 	default:
 		p.closed = true
 	}
@@ -357,28 +246,24 @@ func (p *Process) Close(ctx context.Context) error {
 	if closed {
 		p.conn.fail(ErrClosed)
 	}
-	p.end()
-	// A killed process ends unless the kernel holds it.
-	limit := time.NewTimer(p.opts.EOFGrace + p.opts.TermGrace + settleGrace)
+	if err := p.child.End(ctx); err != nil {
+		return fmt.Errorf("claude: %w", err)
+	}
+	limit := time.NewTimer(settleGrace)
 	defer limit.Stop()
-	for cancelled := ctx.Done(); ; {
-		select {
-		case <-p.done:
-			return nil
-		case <-cancelled:
-			p.Kill()
-			cancelled = nil
-		case <-limit.C:
-			return fmt.Errorf("claude: process %d does not end", p.cmd.Process.Pid)
-		}
+	select {
+	case <-p.done:
+		return nil
+	case <-limit.C:
+		return errors.New("claude: a callback does not return")
 	}
 }
 
 // Done is closed when the CLI's process is gone.
-func (p *Process) Done() <-chan struct{} { return p.exited }
+func (p *Process) Done() <-chan struct{} { return p.child.Exited() }
 
 // Pid is the CLI's process id, and that of its group.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
+func (p *Process) Pid() int { return p.child.Pid() }
 
 // Wait returns when the CLI has ended and OnMessage has had its last message. The
 // error is ErrExited and says how it ended; if ctx ends before, it is ctx.Err().

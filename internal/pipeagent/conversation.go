@@ -7,18 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/group"
+	"github.com/acp-bridge/acp-bridge/internal/child"
 )
 
 // conversation runs the commands of one session, one for each prompt.
@@ -116,55 +114,34 @@ func (c *conversation) play(ctx context.Context, prompt string) error {
 
 func (c *conversation) say(text string) { c.out.Text(editor.MessageChunk, text) }
 
-// endGrace is how long a command may take to end when it is told to.
-const endGrace = 2 * time.Second
-
-// run runs the command until it has ended.
+// run runs the command until it has ended. A turn that is over ends it.
 func (c *conversation) run(ctx context.Context, prompt string) error {
 	argv := append(slices.Clone(c.backend.opts.Command), prompt)
-	name := clean.Line(filepath.Base(argv[0]))
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	group.Set(cmd)
-	var kill *time.Timer
-	cmd.Cancel = func() error {
-		group.Term(cmd)
-		kill = time.AfterFunc(endGrace, func() { group.Kill(cmd) })
-		return nil
-	}
-	cmd.WaitDelay = 2 * endGrace // of what it left running
-	last := &tail{}
-	cmd.Dir, cmd.Stderr = c.dir, io.MultiWriter(c.backend.opts.Stderr, last)
-	in, err := cmd.StdinPipe()
+	p, err := child.Start(child.Options{Args: argv, Dir: c.dir, Stderr: c.backend.opts.Stderr, EOFGrace: -1})
 	if err != nil {
-		return editor.Internal(err.Error())
+		return editor.Internal(fmt.Sprintf("%s could not be started: %s", clean.Line(filepath.Base(argv[0])), err))
 	}
-	out, w := io.Pipe()
-	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		return editor.Internal(fmt.Sprintf("%s could not be started: %s", name, err))
-	}
-	exited := make(chan error, 1)
-	go func() {
-		err := cmd.Wait()
-		if kill != nil {
-			kill.Stop()
-		}
-		_ = w.Close()
-		exited <- err
-	}()
+	defer p.Stdout.Close()
+	defer p.End(context.Background())
+	defer context.AfterFunc(ctx, p.Finish)()
 	server := c.backend.server(c.out)
 	server.Else = c.line
-	served := server.Serve(ctx, out, in)
-	_ = in.Close()
-	if served != nil && ctx.Err() == nil {
-		c.backend.log.Debug("the command's pipe broke", "session", c.out.ID(), "err", served)
+	if err := server.Serve(ctx, p.Stdout, p.Stdin); err != nil && ctx.Err() == nil {
+		c.backend.log.Debug("the command's pipe broke", "session", c.out.ID(), "err", err)
 	}
-	_, _ = io.Copy(io.Discard, out) // it may write on until it ends
-	if err := <-exited; err != nil {
-		return editor.Internal(strings.TrimSuffix(fmt.Sprintf("%s ended: %s: %s", name, err, last), ": "))
+	_ = p.Stdin.Close()
+	_, _ = io.Copy(io.Discard, p.Stdout) // it may write on until it ends
+	<-p.Exited()
+	if p.State().Success() {
+		return nil
 	}
-	return nil
+	said := strings.Join(p.LastWords(lastLines), " | ")
+	return editor.Internal(strings.TrimSuffix(p.Ending()+": "+said, ": "))
 }
+
+// lastLines is how much of what a command said on its standard error is shown
+// when it fails.
+const lastLines = 3
 
 // line takes a line that is no request. What is JSON is not for people.
 func (c *conversation) line(line []byte) {
@@ -173,27 +150,4 @@ func (c *conversation) line(line []byte) {
 		return
 	}
 	c.say(string(line) + "\n")
-}
-
-// tail keeps the end of what a command wrote.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-const keepTail = 512
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, b...)
-	t.kept = t.kept[max(0, len(t.kept)-keepTail):]
-	return len(b), nil
-}
-
-// String is the end in one line.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return clean.Line(strings.ToValidUTF8(strings.ReplaceAll(strings.TrimSpace(string(t.kept)), "\n", " | "), ""))
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package drain
+package child
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func TestReadsWhatIsInThePipe(t *testing.T) {
 	_, err = io.WriteString(w, text)
 	require.NoError(t, err)
 	require.NoError(t, r.SetReadDeadline(time.Unix(1, 0)), "the machine stood still meanwhile")
-	got, err := io.ReadAll(&Reader{File: r})
+	got, err := io.ReadAll(&Output{file: r})
 	require.True(t, errors.Is(err, os.ErrDeadlineExceeded), "and a pipe that stays open holds nothing up")
 	require.Equal(t, text, string(got))
 }

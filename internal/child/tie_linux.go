@@ -1,62 +1,46 @@
-package claude
+package child
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
-	"sync"
 	"syscall"
 	"unsafe"
 )
 
-// The kernel sends the parent-death signal when the thread that started the
-// child ends, not the process, and Go ends threads as it likes. So all CLIs
-// are started from one thread that lives as long as any of them.
-var starter struct {
-	sync.Mutex
-	users int
-	jobs  chan func()
-}
+// starter is one thread that starts all children and lives as long as any of
+// them: the kernel sends the parent-death signal when the thread that started the
+// child ends, not the process, and Go ends threads as it likes.
+type starter struct{ jobs chan func() }
 
-// startTied starts cmd so that it does not outlive this process, however that
-// ends, and brands it. untie must follow when the process is reaped.
-func startTied(cmd *exec.Cmd) (own uint64, err error) {
-	// SIGTERM, not SIGKILL: the CLI's commands run in sessions of their own and
-	// only the CLI itself can end them all.
+// start starts cmd so that it ends with this process, and brands it.
+func (s *starter) start(cmd *exec.Cmd, t *tie) error {
+	// SIGTERM, not SIGKILL: a child that can end its own commands does it best.
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
-	starter.Lock()
-	defer starter.Unlock()
-	if starter.users == 0 {
-		starter.jobs = make(chan func())
-		go runStarter(starter.jobs)
+	if s.jobs == nil {
+		s.jobs = make(chan func())
+		go runStarter(s.jobs)
 	}
 	result := make(chan error)
-	starter.jobs <- func() {
+	s.jobs <- func() {
 		err := cmd.Start()
 		if err == nil {
-			own = brand(cmd.Process.Pid) // before it has read its first line
+			t.brand = brand(cmd.Process.Pid, t.mark) // before it has read its first line
 		}
 		result <- err
 	}
-	err = <-result
-	if err == nil {
-		starter.users++
-	} else if starter.users == 0 {
-		close(starter.jobs)
+	err := <-result
+	if err != nil && ties.users == 0 {
+		s.stop()
 	}
-	return own, err
+	return err
 }
 
-func untie() {
-	starter.Lock()
-	defer starter.Unlock()
-	starter.users--
-	if starter.users == 0 {
-		close(starter.jobs)
-	}
+func (s *starter) stop() {
+	close(s.jobs)
+	s.jobs = nil
 }
 
 func runStarter(jobs <-chan func()) {
@@ -71,25 +55,28 @@ func runStarter(jobs <-chan func()) {
 // still hands down to all that it starts, also to those without an environment.
 const rlimitLocks = 10
 
-// brand gives a process a limit that nobody else has, 0 if it cannot be given.
-func brand(pid int) uint64 {
+// brand gives a process a limit that nobody else has, and reports whether that
+// could be done.
+func brand(pid int, mark uint64) bool {
 	var old syscall.Rlimit
 	_, _, errno := syscall.Syscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitLocks, 0, uintptr(unsafe.Pointer(&old)), 0, 0)
-	own := syscall.Rlimit{Cur: 1<<62 + rand.Uint64N(1<<62), Max: old.Max}
+	own := syscall.Rlimit{Cur: mark, Max: old.Max}
 	if errno != 0 || own.Cur > own.Max {
-		return 0
+		return false
 	}
 	_, _, errno = syscall.Syscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitLocks, uintptr(unsafe.Pointer(&own)), 0, 0, 0)
-	if errno != 0 {
-		return 0
-	}
-	return own.Cur
+	return errno == 0
 }
 
-// endMarked ends every process of this user that has mark in its environment, or
-// brand among its limits: what a CLI that was killed leaves behind, also in
-// sessions of their own.
-func endMarked(mark string, brand uint64) {
+// unbrand takes the limit away that a process has inherited, if this process is
+// itself a child of another acp-bridge.
+func unbrand(pid int) { brand(pid, ^uint64(0)) }
+
+// endMarked ends every process of this user that has the mark in its environment
+// or among its limits: what the child leaves behind, also in sessions of their
+// own.
+func (t *tie) endMarked() {
+	mark := []byte(strconv.FormatUint(t.mark, 10))
 	const rounds = 10 // one may start another meanwhile
 	for range rounds {
 		found := false
@@ -99,7 +86,7 @@ func endMarked(mark string, brand uint64) {
 			if err != nil || pid == os.Getpid() {
 				continue
 			}
-			if hasMark("/proc/"+e.Name(), mark) || brand != 0 && hasBrand("/proc/"+e.Name(), brand) {
+			if hasMark("/proc/"+e.Name(), mark) || t.brand && hasBrand("/proc/"+e.Name(), mark) {
 				found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
 			}
 		}
@@ -109,20 +96,22 @@ func endMarked(mark string, brand uint64) {
 	}
 }
 
-func hasMark(proc, mark string) bool {
+func hasMark(proc string, mark []byte) bool {
 	environ, _ := os.ReadFile(proc + "/environ")
-	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+mark+"\x00"))
+	_, after, ok := bytes.Cut(append([]byte{0}, environ...), []byte("\x00"+markVariable+"="))
+	marks, _, _ := bytes.Cut(after, []byte{0})
+	return ok && bytes.Contains(marks, mark)
 }
 
-func hasBrand(proc string, brand uint64) bool {
+func hasBrand(proc string, mark []byte) bool {
 	limits, _ := os.ReadFile(proc + "/limits")
 	_, after, _ := bytes.Cut(limits, []byte("\nMax file locks "))
 	fields := bytes.Fields(after)
-	return len(fields) > 0 && string(fields[0]) == strconv.FormatUint(brand, 10)
+	return len(fields) > 0 && bytes.Equal(fields[0], mark)
 }
 
 // awaitExit returns when the process has ended, without reaping it. It waits
-// in the poller: a blocked thread for each of many CLIs costs more than all
+// in the poller: a blocked thread for each of many children costs more than all
 // else of a session.
 func awaitExit(cmd *exec.Cmd) {
 	pid := cmd.Process.Pid

@@ -13,9 +13,7 @@ import (
 
 // structural are limits that hold for every dialect: without them a reply
 // could not be told apart.
-var structural = convert.Limits{
-	MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true,
-}
+var structural = convert.NoLimits
 
 // Ask asks all questions of the call and returns how it ended. It blocks until
 // then. When ctx ends, the open question is withdrawn. The outcome is Cancelled

@@ -35,16 +35,18 @@ var rooms = []struct {
 	{"internal/session", nil},
 	{"internal/seen", nil},
 	{"internal/child", nil},
+	{"internal/filelock", nil},
+	{"internal/uuid", nil},
 	{"internal/conn", []string{"internal/conn/..."}},
 	{"internal/conn/...", nil},
 
 	// Asking.
 	{"adapter/desk", []string{"internal/life"}},
 	{"adapter", []string{"adapter/desk", "internal/life", "internal/seen"}},
-	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/hub/hublink", "internal/life"}},
+	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/filelock", "internal/hub/hublink", "internal/life"}},
 
 	// Towards editors. The front knows no agent.
-	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/conn/...", "internal/seen", "internal/session"}},
+	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/conn/...", "internal/seen", "internal/session", "internal/uuid"}},
 	{"internal/scripted", []string{"adapter/editor"}},
 	{"internal/clientcheck", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn/...", "internal/scripted"}},
 	{"internal/demo", []string{"adapter/desk", "adapter/editor", "internal/scripted"}},
@@ -57,7 +59,7 @@ var rooms = []struct {
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen"}},
 	{"adapter/proxy", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session"}},
-	{"internal/claude", []string{"internal/child", "internal/conn/..."}},
+	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/uuid"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/..."}},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
 	{"internal/modeltest", nil},

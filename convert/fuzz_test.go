@@ -13,7 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-var loose = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+var loose = convert.NoLimits
 
 func FuzzSplit(f *testing.F) {
 	f.Add(`Auth, "Logs, metrics", x`)

@@ -27,6 +27,10 @@ type Limits struct {
 	RepeatQuestions bool
 }
 
+// NoLimits let everything through that can be asked: for calls that somebody else
+// has checked, and where positions tell the questions apart.
+var NoLimits = Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+
 // Claude's limits, the default.
 const (
 	MaxQuestions = 4

@@ -65,7 +65,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	anything := convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+	anything := convert.NoLimits
 	for name, input := range map[string]string{
 		"no options":      `{"questions":[{"question":"a?"}]}`,
 		"one option":      `{"questions":[{"question":"a?","options":["x"]}]}`,

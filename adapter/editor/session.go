@@ -2,10 +2,8 @@ package editor
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // Session is a session as its [Conversation] sees it: where its updates, its
@@ -182,7 +181,7 @@ func (s *Session) start() {
 
 func (s *Session) send(key int) session.Event {
 	p := s.prompts[key]
-	id := newID()
+	id := uuid.New() // agents take nothing else for the id of a prompt
 	s.byID[id] = key
 	err := s.conv.Prompt(id, p.content)
 	if err == nil {
@@ -206,14 +205,6 @@ func (s *Session) finish(e session.Finish) {
 	p := s.prompts[e.Key]
 	delete(s.prompts, e.Key)
 	p.done <- e.How
-}
-
-// newID is a random UUID: agents take nothing else for the id of a prompt.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // nextKey names a prompt or a request. mu is held.

@@ -60,6 +60,7 @@ func (p *process) look(path string) (int, string) {
 // Two hubs on one cluster have the same questions: asked at one, seen and
 // answered at the other, also when a server is gone.
 func TestTwoHubsOnACluster(t *testing.T) {
+	t.Parallel() // servers that elect take seconds, and no CPU
 	servers, addresses := cluster(t)
 	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
 	two := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")

@@ -42,6 +42,7 @@ func machines(t *testing.T) (byName map[string]string) {
 // What operators are told to write for three machines makes a cluster that wants
 // a password, and hubs on it: what is asked at one is answered at another.
 func TestOperateThreeMachines(t *testing.T) {
+	t.Parallel() // servers that elect take seconds, and no CPU
 	at := machines(t)
 	host := regexp.MustCompile(`([/@])([abc]):`)
 	onThis := func(text string) string {

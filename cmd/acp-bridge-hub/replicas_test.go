@@ -14,6 +14,7 @@ import (
 // stay: with --replicas 3 all that hubs keep is on three servers, also what was
 // kept on one. A hub that is told less takes nothing away.
 func TestReplicasAreRaised(t *testing.T) {
+	t.Parallel() // servers that elect take seconds, and no CPU
 	_, addresses := cluster(t)
 	conn, err := nats.Connect(addresses, nats.MaxReconnects(-1))
 	require.NoError(t, err)

@@ -46,6 +46,7 @@ groups    api, owner, long-long-long-long-long-long-long-long-long-long-long-loâ
 
 // The hub of a cluster tells of its servers.
 func TestStatusOfACluster(t *testing.T) {
+	t.Parallel() // servers that elect take seconds, and no CPU
 	servers, addresses := cluster(t)
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
 	status := func() (st web.Status) {

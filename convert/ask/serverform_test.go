@@ -320,7 +320,7 @@ func TestServerFormAccepts(t *testing.T) {
 		raw, err := json.Marshal(schema)
 		require.NoError(t, err)
 		f := formCall(t, string(raw))
-		require.NoError(t, f.Validate(convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}))
+		require.NoError(t, f.Validate(convert.NoLimits))
 
 		// A user who picks and types.
 		answers := make([]convert.Answer, len(f.Questions))

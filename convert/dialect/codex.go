@@ -33,7 +33,7 @@ func (codex) recognises(d document) bool { return d.tool == codexTool || d.isMet
 
 // codexLimits let texts come twice: ids tell the questions apart. What Codex
 // tells its model (3 questions, 3 options) it does not check.
-var codexLimits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+var codexLimits = convert.NoLimits
 
 func (codex) decode(d document) (convert.Call, error) {
 	params := d.params()

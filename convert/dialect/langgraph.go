@@ -22,7 +22,7 @@ func (langGraph) recognises(d document) bool {
 const langAccept, langIgnore = "Accept", "Ignore"
 
 // langLimits let texts come twice: answers are in the order of the questions.
-var langLimits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+var langLimits = convert.NoLimits
 
 func (langGraph) decode(d document) (convert.Call, error) {
 	request, config := d.root.Get("action_request"), d.root.Get("config")

@@ -23,7 +23,7 @@ func (openCode) recognises(d document) bool {
 
 // openCodeLimits are none: OpenCode checks no counts, and positions tell the
 // questions apart.
-var openCodeLimits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+var openCodeLimits = convert.NoLimits
 
 func (openCode) decode(d document) (convert.Call, error) {
 	call, err := convert.Parse(renamed(d.input, questionNames{multi: "multiple"}), openCodeLimits)

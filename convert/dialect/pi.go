@@ -55,9 +55,7 @@ func (pi) decode(d document) (convert.Call, error) {
 	return call, nil
 }
 
-var piLimits = convert.Limits{
-	MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true,
-}
+var piLimits = convert.NoLimits
 
 // piInput is the input with suggestions made options.
 func piInput(d document) []byte {

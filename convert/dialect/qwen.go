@@ -29,7 +29,7 @@ func isQwen(toolCall gjson.Result) bool {
 }
 
 // qwenLimits let texts come twice: numbers tell the questions apart.
-var qwenLimits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+var qwenLimits = convert.NoLimits
 
 func (qwen) decode(d document) (convert.Call, error) {
 	if !d.isRPC() {

@@ -1,12 +1,11 @@
 package claude
 
 import (
-	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // Options say which CLI to start and how.
@@ -129,10 +128,4 @@ func (o Options) commandLine(files []string) []string {
 }
 
 // NewSessionID returns a random UUID, the form that --session-id takes.
-func NewSessionID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
+func NewSessionID() string { return uuid.New() }

@@ -6,12 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/filelock"
 )
 
 const lockName = "lock"
-
-// errLocked means that another program holds the lock.
-var errLocked = errors.New("locked")
 
 // lockPatience is more than any holder needs: it reads and writes a few files.
 const lockPatience = 10 * time.Second
@@ -29,11 +28,11 @@ func (d *dir) lock() (unlock func(), err error) {
 		return nil, fmt.Errorf("%s cannot be locked: %w", d.name, err)
 	}
 	for end := time.Now().Add(lockPatience); ; {
-		err := tryLock(f)
+		err := filelock.Try(f)
 		switch {
 		case err == nil:
 			return func() { _ = f.Close() }, nil // which unlocks
-		case !errors.Is(err, errLocked), time.Now().After(end):
+		case !errors.Is(err, filelock.ErrLocked), time.Now().After(end):
 			_ = f.Close()
 			return nil, fmt.Errorf("%s cannot be locked: %s: %w", d.name, path, err)
 		}

@@ -35,7 +35,7 @@ type slot struct {
 }
 
 // anything allows every call: it was checked when it was asked.
-var anything = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+var anything = convert.NoLimits
 
 var bom = []byte("\xef\xbb\xbf") // some editors put it in front
 

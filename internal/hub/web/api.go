@@ -93,7 +93,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 
 // limits are those that every answer needs: without them it could not be told
 // which question is meant.
-var limits = convert.Limits{MaxQuestions: -1, MinOptions: -1, MaxOptions: -1, FreeText: true, RepeatQuestions: true}
+var limits = convert.NoLimits
 
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	wait, err := waitOf(r)

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package main
+package filelock
 
 import (
 	"errors"
@@ -8,17 +8,18 @@ import (
 	"syscall"
 )
 
-func tryLock(f *os.File) error {
+// Try locks a file, or returns [ErrLocked] if another process has done so. A file
+// system without locks is taken as it is: then nobody is kept out.
+func Try(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 			continue
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errLocked
+			return ErrLocked
 		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
-			// A file system without locks.
-			return nil
+			return nil // a file system without locks
 		}
 		return err
 	}

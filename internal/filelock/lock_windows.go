@@ -1,4 +1,4 @@
-package main
+package filelock
 
 import (
 	"errors"
@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func tryLock(f *os.File) error {
+// Try locks a file, or returns [ErrLocked] if another process has done so.
+func Try(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

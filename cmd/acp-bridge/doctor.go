@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 )
@@ -139,7 +140,9 @@ func notFound(err error) string {
 }
 
 func examineVersion(ctx context.Context, path string) finding {
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = child.Environ(nil)
+	out, err := cmd.Output()
 	text := clean.Line(string(out))
 	switch {
 	case err == nil && text == "":

@@ -85,13 +85,13 @@ func (h *testHub) answer(r *hub.Record, answers ...convert.Answer) {
 	require.NoError(h.t, err)
 }
 
-// child is acp-bridge in a process of its own, without a terminal.
-type child struct {
+// bridgeProcess is acp-bridge in a process of its own, without a terminal.
+type bridgeProcess struct {
 	*exec.Cmd
 	out, err output
 }
 
-// output is what a child has written so far.
+// output is what a process has written so far.
 type output struct {
 	mu   sync.Mutex
 	text string
@@ -137,14 +137,14 @@ func (o *output) until(t *testing.T, text string) {
 	}
 }
 
-func (h *testHub) run(stdin string, args ...string) *child {
+func (h *testHub) run(stdin string, args ...string) *bridgeProcess {
 	h.t.Helper()
 	return h.runOn(strings.NewReader(stdin), args...)
 }
 
-func (h *testHub) runOn(stdin io.Reader, args ...string) *child {
+func (h *testHub) runOn(stdin io.Reader, args ...string) *bridgeProcess {
 	h.t.Helper()
-	b := &child{Cmd: exec.Command(os.Args[0], args...)}
+	b := &bridgeProcess{Cmd: exec.Command(os.Args[0], args...)}
 	b.Env = append(os.Environ(), asBridge+"=1")
 	b.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	b.Stdin, b.Stdout, b.Stderr = stdin, &b.out, &b.err
@@ -153,7 +153,7 @@ func (h *testHub) runOn(stdin io.Reader, args ...string) *child {
 	return b
 }
 
-func (b *child) ends(t *testing.T, code int) string {
+func (b *bridgeProcess) ends(t *testing.T, code int) string {
 	t.Helper()
 	_ = b.Wait()
 	require.Equal(t, code, b.ProcessState.ExitCode(), "%s\n%s", b.out.String(), b.err.String())

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 )
@@ -104,6 +105,7 @@ func handOver(ctx context.Context, path string, args []string, s streams) error 
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = child.Environ(nil)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
 	err := cmd.Run()
 	var exit *exec.ExitError

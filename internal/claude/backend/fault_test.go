@@ -3,7 +3,9 @@
 package backend_test
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,18 +51,21 @@ const call1, call2 = "toolu_1", "toolu_1:2"
 
 // Whatever goes wrong, and whenever: no answer is lost or invented, nothing
 // hangs, no process is left, and the next prompt works where there is an
-// editor. ACP_BRIDGE_FAULTS=N does all of it N times.
+// editor. Every fault happens on every rung, each time at another moment.
+// ACP_BRIDGE_FAULTS=0 goes through all moments, N through all of it N times, the
+// heavy faults included.
 func TestFaults(t *testing.T) { testFaults(t, backend.Serve) }
 
 // The same with the proxy between the editor and the agent.
 func TestFaultsProxied(t *testing.T) { testFaults(t, proxied) }
 
 func testFaults(t *testing.T, serve serving) {
-	times, all := 1, false
-	if text := os.Getenv("ACP_BRIDGE_FAULTS"); text != "" {
-		n, err := strconv.Atoi(text)
+	text, all := os.LookupEnv("ACP_BRIDGE_FAULTS")
+	times := 0
+	if all {
+		var err error
+		times, err = strconv.Atoi(text)
 		require.NoError(t, err, "ACP_BRIDGE_FAULTS")
-		times, all = n, true
 	}
 	type one struct {
 		fault
@@ -72,28 +77,40 @@ func testFaults(t *testing.T, serve serving) {
 		workers.Go(func() {
 			for c := range cases {
 				t.Run(c.name+"/"+c.rung+"/"+c.moment, func(t *testing.T) {
-					for range times {
+					for range max(times, 1) {
 						newFaulty(t, c.rung, c.moment, c.fault, serve).run()
 					}
 				})
 			}
 		})
 	}
-	for _, f := range faults {
-		for rung, r := range faultRungs {
-			for _, moment := range moments {
-				switch {
-				case f.heavy && !all && (moment != "open" || rung != "permission"),
-					moment == "mid" && r.mid == 0,
-					f.moments != "" && !strings.Contains(f.moments, moment):
-					continue
-				}
+	for i, f := range faults {
+		for j, rung := range slices.Sorted(maps.Keys(faultRungs)) {
+			at := f.momentsOn(rung, times > 0)
+			if !all && len(at) > 0 {
+				at = at[(i+j)%len(at):][:1]
+			}
+			for _, moment := range at {
 				cases <- one{f, rung, moment}
 			}
 		}
 	}
 	close(cases)
 	workers.Wait()
+}
+
+// momentsOn are those at which the fault can happen on a rung.
+func (f fault) momentsOn(rung string, heavy bool) (at []string) {
+	for _, moment := range moments {
+		switch {
+		case f.heavy && !heavy && (moment != "open" || rung != "permission"),
+			moment == "mid" && faultRungs[rung].mid == 0,
+			f.moments != "" && !strings.Contains(f.moments, moment):
+			continue
+		}
+		at = append(at, moment)
+	}
+	return at
 }
 
 // faulty is one call with a fault.

@@ -3,6 +3,8 @@ package backend_test
 import (
 	"fmt"
 	"log/slog"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -398,6 +400,9 @@ func TestModesAndCommands(t *testing.T) {
 // An editor that does not read slows the CLI down: nothing is lost, and memory
 // does not grow with what the CLI has to say.
 func TestSlowEditor(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	const n = 30_000 // some 10 MB of lines
 	cli := ct.New(t, turns(steps{ct.Burst(n)}))
 	pause := make(chan struct{})
@@ -424,6 +429,21 @@ func TestSlowEditor(t *testing.T) {
 	said := e.said(s)
 	require.True(t, strings.HasPrefix(said, "0 1 2 ") && strings.HasSuffix(said, fmt.Sprintf(" %d ", n-1)))
 	require.Equal(t, n, strings.Count(said, " "))
+}
+
+// alone reports whether a test has a process of its own. Where it has not, it is
+// run in one: what other tests keep in memory is none of its business.
+func alone(t *testing.T) bool {
+	const variable = "ACP_BRIDGE_TEST_ALONE"
+	if os.Getenv(variable) != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), variable+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: "+t.Name())
+	return false
 }
 
 func heapInUse() int64 {

@@ -40,7 +40,7 @@ const (
 	Question Kind = iota + 1
 	// Form is what an MCP server wants to know.
 	Form
-	// Permission is leave to use a tool. Its call has one question, whose
+	// Permission is the permission to use a tool. Its call has one question, whose
 	// options are the choices.
 	Permission
 )

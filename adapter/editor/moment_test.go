@@ -46,7 +46,7 @@ func TestPermissionAtTheMomentOfACancel(t *testing.T) {
 		s, o := scene(t)
 		var got error
 		o.agent.out.AskPermission("p", false, convert.SubAgent{}, acp.RequestPermissionRequest{
-			ToolCall: acp.ToolCallUpdate{ToolCallId: "p", Title: acp.Ptr("leave r1")},
+			ToolCall: acp.ToolCallUpdate{ToolCallId: "p", Title: acp.Ptr("permission r1")},
 			Options:  []acp.PermissionOption{{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce}},
 		}, func(_ acp.RequestPermissionResponse, err error) { got = err })
 		s.carryAll()

@@ -270,7 +270,7 @@ func (c *simConversation) withdraw(a *simAsked) {
 	c.out.Withdraw(a.id)
 }
 
-// ask asks one or two questions, for leave, or with a form.
+// ask asks one or two questions, for a permission, or with a form.
 func (c *simConversation) ask() {
 	s := c.sim
 	s.serial++
@@ -280,15 +280,15 @@ func (c *simConversation) ask() {
 	apart := s.rng.IntN(3) == 0
 	switch s.rng.IntN(6) {
 	case 0:
-		c.note("asks leave %s, apart %v", a.id, apart)
+		c.note("asks permission %s, apart %v", a.id, apart)
 		r := acp.RequestPermissionRequest{
-			ToolCall: acp.ToolCallUpdate{ToolCallId: acp.ToolCallId(a.id), Title: acp.Ptr("leave " + a.id)},
+			ToolCall: acp.ToolCallUpdate{ToolCallId: acp.ToolCallId(a.id), Title: acp.Ptr("permission " + a.id)},
 			Options: []acp.PermissionOption{
 				{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce},
 				{OptionId: "reject", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
 			},
 		}
-		a.questions = []string{"leave " + a.id}
+		a.questions = []string{"permission " + a.id}
 		c.out.AskPermission(a.id, apart, convert.SubAgent{}, r, func(resp acp.RequestPermissionResponse, err error) { c.leaveGiven(a, resp, err) })
 	case 1:
 		c.note("asks with the form %s", a.id)
@@ -361,9 +361,9 @@ func (c *simConversation) leaveGiven(a *simAsked, resp acp.RequestPermissionResp
 	defer c.sim.mu.Unlock()
 	c.settle(a)
 	if err != nil || resp.Outcome.Selected == nil {
-		c.note("gets no leave for %s", a.id)
+		c.note("gets no permission for %s", a.id)
 		if !a.excuse && !c.person.broken {
-			c.sim.wrong("%s: no leave is told, nobody said no: %v", a.questions[0], err)
+			c.sim.wrong("%s: a refusal is told, nobody said no: %v", a.questions[0], err)
 		}
 		c.excused = c.excused || c.runs // perhaps with its turn
 		return

@@ -70,7 +70,7 @@ func (o *simSession) reads(text string) {
 	}
 }
 
-var questionName = regexp.MustCompile(`question r\d+\.\d\?|field r\d+|leave r\d+`)
+var questionName = regexp.MustCompile(`question r\d+\.\d\?|field r\d+|permission r\d+`)
 
 // nameOf is the question in a text: the last one, which is the one that is asked.
 func nameOf(text string) string {
@@ -110,8 +110,8 @@ func (s *sim) shows(m gjson.Result) {
 	if r.text == "" {
 		r.text = nameOf(r.params.Get("toolCall.title").Str)
 	}
-	leave := strings.HasPrefix(r.text, "leave")
-	r.guarded = s.guard && !leave && r.params.Get("_meta.acp-bridge.round").Int() < 2
+	permission := strings.HasPrefix(r.text, "permission")
+	r.guarded = s.guard && !permission && r.params.Get("_meta.acp-bridge.round").Int() < 2
 	s.requests = append(s.requests, r)
 }
 
@@ -225,7 +225,7 @@ func (r *simRequest) picks() {
 	if pick != "__other__" && pick != "__done__" && r.counts() {
 		r.session.give(r.text, pick)
 	}
-	if pick == "__other__" && !strings.HasPrefix(r.text, "leave") && r.counts() {
+	if pick == "__other__" && !strings.HasPrefix(r.text, "permission") && r.counts() {
 		r.session.give(r.text, "Other") // where the editor has no way for words
 	}
 	if pick == "Decline" { // of a form

@@ -114,7 +114,7 @@ func New(o Options) *Server {
 	s.sdk.AddTool(&sdk.Tool{
 		Name: ToolName, Title: "Ask the user", Description: tool.Description + ticketDescription,
 		InputSchema: withTicket(tool.Schema),
-		// It changes nothing, and may be used without leave: the user sees the
+		// It changes nothing, and needs no permission: the user sees the
 		// question anyhow.
 		Annotations: &sdk.ToolAnnotations{Title: "Ask the user", ReadOnlyHint: true},
 		// Claude Code keeps tools out of sight until they are searched for.

@@ -82,7 +82,7 @@ func TestQuestionTool(t *testing.T) {
 	require.Contains(t, await(t, got), "SQLite")
 }
 
-// The agent's leave to use the tool is not the user's business; its tool call is
+// The agent's permission to use the tool is not the user's business; its tool call is
 // the question.
 func TestToolIsAllowed(t *testing.T) {
 	a := withTool(t)

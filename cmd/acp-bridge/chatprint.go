@@ -230,7 +230,7 @@ func (a approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, err
 	if o, ok := a.live(ctx, desk.Permission, c); ok {
 		return finished(o)
 	}
-	return left(fmt.Errorf("the agent asks for leave, and nobody can be asked for it: %s (use --hub or a terminal, or allow it in the agent's settings)", what))
+	return left(fmt.Errorf("the agent needs permission, and nobody can be asked for it: %s (use --hub or a terminal, or allow it in the agent's settings)", what))
 }
 
 // finished is an outcome that people gave, or the end of the connection to them.

@@ -205,7 +205,7 @@ func (e *End) same(o *End) bool {
 	return e.Outcome == o.Outcome && e.By == o.By && e.By != "" && reflect.DeepEqual(e.Answers, o.Answers)
 }
 
-// fingerprint covers all that is asked. Leave for one thing is no leave for
+// fingerprint covers all that is asked. Permission for one thing is none for
 // another, even if the words of the question are the same.
 func (r *Record) fingerprint() string {
 	sum := sha256.Sum256(clean.JSON(struct {

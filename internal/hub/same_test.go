@@ -26,7 +26,7 @@ func askBy(t *testing.T, b *hub.Board, process, id, text string) *hub.Record {
 	return r
 }
 
-// Leave for one thing is no leave for another, and leave for one call none for
+// Permission for one thing does not extend to another, nor that for one call to
 // the next, whatever the words are.
 func TestPermissionsAreNotShared(t *testing.T) {
 	b := open(t, t.TempDir(), hub.Options{})

@@ -200,7 +200,7 @@ func (w *world) finishes(ev Event, e Finish) {
 // Nothing that is over is shown or put into the conversation.
 func (w *world) admits(e Admit) {
 	if w.wants.key != e.Key {
-		w.breaks("nobody waits for leave to go on with request %d", e.Key)
+		w.breaks("nobody waits to go on with request %d", e.Key)
 		return
 	}
 	w.wants.answers++

@@ -96,7 +96,7 @@ func (w *world) goes(key int, ev Event, to place) {
 	w.wants = leave{key: key, to: to}
 	w.step(ev)
 	if w.wants.answers != 1 {
-		w.breaks("a request that waits for leave to go on gets one answer, not %d", w.wants.answers)
+		w.breaks("a request that waits to go on gets one answer, not %d", w.wants.answers)
 	}
 	w.wants = leave{}
 }

@@ -117,7 +117,7 @@ type Options struct {
 	// TrustEditor lets options that the editor sends in _meta raise what Claude Code
 	// does without asking: tools that it allows, hooks, plugins, an environment.
 	// Otherwise they are left out, and the user is told. Choosing the mode that asks
-	// for nothing needs leave in Args as well.
+	// for nothing must be allowed in Args as well.
 	TrustEditor bool
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool

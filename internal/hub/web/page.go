@@ -100,7 +100,7 @@ func cardOf(r *hub.Record) card {
 	case ask.Whose(r.Call) != "":
 		c.Who += " · " + ask.Whose(r.Call)
 	case r.Kind == "permission":
-		c.Who += " · asks for leave"
+		c.Who += " · needs permission"
 	}
 	for i, q := range r.Call.Questions {
 		v := cardQuestion{N: i, Header: clean.Line(q.Header), Text: clean.Block(q.Text), Input: "radio", Closed: q.Closed, Long: len(q.Text) > longText}

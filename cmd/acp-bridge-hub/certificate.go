@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // fingerprint names the certificate that a hub shows, or is empty without one.
@@ -27,10 +29,13 @@ func hashOf(der []byte) string {
 }
 
 // clientFor calls a hub that shows this certificate and no other: then it need
-// not be one for the name 127.0.0.1.
-func clientFor(certificate string) *http.Client {
+// not be one for the name 127.0.0.1. A hub without one has to prove that it has
+// the token: somebody else may listen where it did.
+func clientFor(certificate, token string) *http.Client {
 	if certificate == "" {
-		return http.DefaultClient
+		t := &http.Transport{DisableKeepAlives: true}
+		hublink.Prove(t, func() (string, error) { return token, nil })
+		return &http.Client{Transport: t}
 	}
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
 		MinVersion:         tls.VersionTLS12,

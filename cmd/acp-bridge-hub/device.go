@@ -17,6 +17,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
@@ -203,7 +204,7 @@ func (f folder) remove(_ context.Context, name string) error { return f.access.R
 func (f folder) list(context.Context) ([]web.Device, error)  { return f.access.List(), nil }
 
 // caller is a hub that runs. It is known by its certificate, whose names are those
-// by which others call it.
+// by which others call it, or by its token.
 type caller struct {
 	address, shown, token string
 	client                *http.Client
@@ -217,11 +218,12 @@ func newCaller(o options) (*caller, error) {
 	}
 	// Its address, its certificate, what people call it, and where its owner's token is.
 	said := append(strings.Split(string(data), "\n"), "", "", "")
-	token, err := os.ReadFile(cmp.Or(o.tokenFile, said[3], tokenPath(o)))
+	o.tokenFile = cmp.Or(o.tokenFile, said[3])
+	token, err := readToken(o)
 	if err != nil {
 		return nil, err
 	}
-	return &caller{said[0], cmp.Or(said[2], said[0]), strings.TrimSpace(string(token)), clientFor(said[1])}, nil
+	return &caller{said[0], cmp.Or(said[2], said[0]), token, clientFor(said[1], token)}, nil
 }
 
 func (c *caller) add(ctx context.Context, d web.Device) (string, error) {
@@ -254,7 +256,10 @@ func (c *caller) call(ctx context.Context, method, path string, body, into any) 
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
 	reply, err := c.client.Do(req)
-	if err != nil {
+	switch {
+	case errors.Is(err, hublink.ErrNotProven):
+		return fmt.Errorf("the hub at %s does not know this token: it was started with another --token-file, or something else listens there", c.address)
+	case err != nil:
 		return fmt.Errorf("the hub at %s cannot be reached: %w", c.address, reason(err))
 	}
 	defer reply.Body.Close()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
@@ -25,7 +26,7 @@ const beginTime = time.Second
 // serveHTTP serves until ctx ends. Then streams are told to come back, requests
 // that wait are told that they still do, and what was begun is finished.
 func serveHTTP(ctx context.Context, o options, l net.Listener, server *web.Server, board *hub.Board, log *slog.Logger) error {
-	serving := &serving{next: server, conns: map[net.Conn]bool{}}
+	serving := &serving{next: hublink.Prover(func() (string, error) { return readToken(o) }, server), conns: map[net.Conn]bool{}}
 	h := &http.Server{
 		Handler: serving, ConnContext: withConn, ConnState: serving.state,
 		ReadHeaderTimeout: web.HeaderTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,

@@ -200,21 +200,23 @@ func tokenPath(o options) string {
 	return cmp.Or(o.tokenFile, filepath.Join(o.data, hublink.TokenName))
 }
 
+// readToken reads the owner's token.
+func readToken(o options) (string, error) {
+	data, err := os.ReadFile(tokenPath(o))
+	return strings.TrimSpace(string(data)), err
+}
+
 // ownerToken reads the owner's token, and makes one on first start.
 func ownerToken(o options) (string, error) {
-	name := tokenPath(o)
-	data, err := os.ReadFile(name)
-	switch {
-	case err == nil:
-		return strings.TrimSpace(string(data)), nil
-	case !errors.Is(err, os.ErrNotExist):
-		return "", err
+	token, err := readToken(o)
+	if err == nil || !errors.Is(err, os.ErrNotExist) {
+		return token, err
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(tokenPath(o), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", err
 	}
-	token := web.NewToken()
+	token = web.NewToken()
 	_, err = f.WriteString(token + "\n")
 	return token, errors.Join(err, f.Sync(), f.Close())
 }

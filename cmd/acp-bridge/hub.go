@@ -68,9 +68,12 @@ func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger) *hublink.
 	if h.url == nil {
 		return nil
 	}
-	token := func() (string, error) { return hublink.TokenOf(h.all(), h.tokenFile) }
-	return hublink.Start(d, hublink.Options{URL: h.url, Others: h.others, Group: h.group, Token: token, Agent: agent, Logger: log})
+	return hublink.Start(d, hublink.Options{
+		URL: h.url, Others: h.others, Group: h.group, Token: h.token, Prove: !hublink.Named(h.tokenFile), Agent: agent, Logger: log,
+	})
 }
+
+func (h *hubFlags) token() (string, error) { return hublink.TokenOf(h.all(), h.tokenFile) }
 
 func hubLogger(s streams) *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))

@@ -472,3 +472,31 @@ func TestRealPrint(t *testing.T) {
 	all = api.Main()
 	require.True(t, all[len(all)-1].Contains("Set it up"), "the last session was resumed")
 }
+
+// The token in a hub's folder goes to no other program that listens on this
+// machine: not from a command, not from a link.
+func TestFolderTokenGoesToNobodyElse(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	dir := filepath.Join(state, "acp-bridge", "hub")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "token"), []byte("in-the-folder\n"), 0o600))
+	called := make(chan struct{}, 99)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		called <- struct{}{}
+		if r.Header.Get("Authorization") != "" {
+			t.Errorf("somebody got %q", r.Header.Get("Authorization"))
+		}
+	}))
+	defer s.Close()
+	call := `{"questions":[{"question":"Which?","options":["a","b"]}]}`
+	for _, args := range [][]string{{"questions", "--hub", s.URL}, {"ask", "--hub", s.URL, "--headless"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan int)
+		var out strings.Builder
+		go func() { ended <- run(ctx, args, strings.NewReader(call), &out, &out) }()
+		<-called
+		cancel() // a hub that cannot be reached is waited for
+		require.NotZero(t, <-ended, out.String())
+	}
+}

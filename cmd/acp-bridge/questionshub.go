@@ -253,7 +253,7 @@ const maxHubReply = 256 << 20
 
 // call makes one request to the hub. Its error is what the hub said.
 func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
-	token, err := hublink.TokenOf(h.all(), h.tokenFile)
+	token, err := h.token()
 	if err != nil {
 		return usageError{err}
 	}
@@ -271,7 +271,14 @@ func (h *hubFlags) call(ctx context.Context, method, path string, body, into any
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{Transport: hublink.Transport(http.DefaultTransport, h.all()), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	base := http.DefaultTransport
+	if !hublink.Named(h.tokenFile) {
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		defer own.CloseIdleConnections()
+		hublink.Prove(own, h.token)
+		base = own
+	}
+	client := http.Client{Transport: hublink.Transport(base, h.all()), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	reply, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("the hub cannot be reached: %w", err)

@@ -28,10 +28,11 @@ const TokenName = "token"
 
 // Token finds the token for a hub: in a file if one is named, in
 // ACP_BRIDGE_HUB_TOKEN, or in the folder of a hub of this user, if the address
-// is one of this machine. It goes to no other machine.
+// is one of this machine. That one goes to no other machine, and to nobody who has
+// not proven to be this hub: see [Prove].
 func Token(hub *url.URL, file string) (string, error) {
 	if file == "" {
-		if token := strings.TrimSpace(os.Getenv("ACP_BRIDGE_HUB_TOKEN")); token != "" {
+		if token := strings.TrimSpace(os.Getenv(tokenVariable)); token != "" {
 			return token, nil
 		}
 		if !loopback(hub.Hostname()) {

@@ -29,6 +29,8 @@ type Options struct {
 	// Token returns the credential. It is called for every request: the hub may
 	// be started, and its token made, after this process.
 	Token func() (string, error)
+	// Prove has the hub prove that it has the token before it gets it.
+	Prove bool
 	// Group is whose questions they are; empty is the first group of the
 	// credential.
 	Group string
@@ -95,11 +97,15 @@ func Start(d *desk.Desk, o Options) *Link {
 		l.opts.Wait = 25 * time.Second
 	}
 	l.machine, _ = os.Hostname()
+	base := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+		DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
+	}
+	if o.Prove {
+		Prove(base, o.Token)
+	}
 	l.client = &http.Client{
-		Transport: Transport(&http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-			DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
-		}, append([]*url.URL{o.URL}, o.Others...)),
+		Transport:     Transport(base, append([]*url.URL{o.URL}, o.Others...)),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())

@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -83,6 +84,35 @@ func TestAnswerAtTheMomentOfACancel(t *testing.T) {
 		s.carryAll()
 		require.Equal(t, convert.Answered, got.Status)
 		require.Equal(t, []string{"r1.0-B"}, got.Answers[0].Selected)
+		s.finish()
+	})
+}
+
+// A question that is not shown, because words for another one that is gone were
+// there before, is not told as the user's no.
+func TestNotAskedIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simOf(t, rand.New(rand.NewPCG(1, 1)), nature{caps: "{}", first: adapter.Conversation})
+		s.newSession()
+		o := s.sessions[0]
+		o.prompt("do something")
+		s.carryAll()
+		o.agent.begin()
+		got := map[string]convert.Outcome{}
+		ask := func(id string) {
+			o.agent.out.AskQuestion(id, false, convert.Call{ID: id, Questions: []convert.Question{{
+				Text: "question " + id + ".0?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}},
+			}}}, func(o convert.Outcome) { got[id] = o })
+			s.carryAll()
+		}
+		ask("r1")
+		o.agent.out.Withdraw("r1")
+		s.carryAll()
+		o.prompt("Yes")
+		s.carryAll()
+		ask("r2")
+		require.Equal(t, convert.Failed, got["r2"].Status, got["r2"].Reason)
+		require.Contains(t, got["r2"].Reason, "not asked")
 		s.finish()
 	})
 }

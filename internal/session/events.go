@@ -13,6 +13,8 @@ type (
 		Empty bool
 		Own   bool
 	}
+	// PromptTaken means that the editor takes a prompt back and nothing else.
+	PromptTaken struct{ Key int }
 	// CancelCame is a session/cancel. With why it is for another reason, and what
 	// is asked is taken back for that one.
 	CancelCame struct{ Why error }
@@ -46,6 +48,12 @@ type (
 	PromptBack struct {
 		Key     int
 		Refused error
+	}
+	// PromptEnded is the word of a relayed agent that it is through with a prompt.
+	// The turn ends with the last of those that it has.
+	PromptEnded struct {
+		Key int
+		How Ending
 	}
 	// TurnEnded is the agent's word that a turn is over. Answers are the prompts
 	// that it names, nil where it names none; own means that it says that it
@@ -93,8 +101,12 @@ type (
 	}
 	// RequestWithdrawn: the agent does not wait for it any more.
 	RequestWithdrawn struct{ Key int }
-	// PartStopped: the user has stopped the sub-agent that makes these requests.
-	PartStopped struct{ Keys []int }
+	// PartStopped: the user has stopped the sub-agent that makes these requests,
+	// why is [ErrPartStopped] if it is nil.
+	PartStopped struct {
+		Keys []int
+		Why  error
+	}
 	// RequestSettled: it has an outcome. Dismissed means that the user said no to
 	// the work, not to the question alone.
 	RequestSettled struct {
@@ -134,6 +146,12 @@ type (
 	RepeatSoon struct{ Turn int }
 	// Kill ends the process; AgentExited follows.
 	Kill struct{}
+	// GiveUp says that a relayed agent did not end what was cancelled: its prompts
+	// end without it, and it gets the next one.
+	GiveUp struct{}
+	// TakeBack tells a relayed agent that the editor does not wait any more for the
+	// end of a prompt, by the one under which the agent has it.
+	TakeBack struct{ Key int }
 	// Finish ends a prompt.
 	Finish struct {
 		Key int

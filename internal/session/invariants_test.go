@@ -217,6 +217,7 @@ func (w *world) admits(e Admit) {
 		w.breaks("nothing is asked after a cancel: request %d goes on", e.Key)
 	}
 	r.at = w.wants.to
+	r.seen = r.seen || r.at == onScreen || r.at == readable
 }
 
 // Words go to a question that can be read, if they were written after it, and
@@ -253,6 +254,10 @@ func (w *world) withdraws(ev Event, e Withdraw) {
 		w.breaks("request %d is taken back, but it is not asked any more", e.Key)
 	}
 	switch ev.(type) {
+	case PromptCame, RequestParks, RequestParked, PromptBack:
+		if !r.seen && errors.Is(e.Why, convert.ErrCancelled) {
+			w.breaks("request %d was never shown, and is told as cancelled by the user", e.Key)
+		}
 	case TurnEnded, AgentIdle:
 		if !r.inTurn {
 			w.breaks("request %d outlives the turn, and is taken back with it", e.Key)

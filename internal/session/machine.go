@@ -20,6 +20,8 @@ type State struct {
 	end      *turnEnd   // how it ends, in the phase finishing
 	requests []*request // in order of arrival, until the agent has its reply
 	steers   bool       // the agent takes prompts while it works
+	relayed  bool       // see NewRelayed
+	fresh    int        // the prompt that comes in this step
 	// stale is set when a question in the conversation went away without a reply:
 	// the user may be writing one. The next prompt that comes is not taken for the
 	// reply to another question.
@@ -43,6 +45,11 @@ type State struct {
 
 // New is the state of a session whose agent runs and works on nothing.
 func New() State { return State{phase: idle} }
+
+// NewRelayed is New for an agent that somebody else runs: an editor's prompts go
+// on to it whenever they come, and it ends each by itself, in any order, as it
+// says. No reply to a request ends its turn, and its process is not ended here.
+func NewRelayed() State { return State{phase: idle, steers: true, relayed: true} }
 
 // Working reports whether the agent has a turn.
 func (s *State) Working() bool { return s.turn != nil }
@@ -118,6 +125,9 @@ var (
 	// ErrEmptyPrompt is the answer to a prompt with nothing in it.
 	ErrEmptyPrompt = &acp.RequestError{Code: -32602, Message: "the prompt is empty"}
 
+	// ErrNotAsked is why a question goes that the user has not seen, or just now,
+	// because a prompt that was sent before it has its place.
+	ErrNotAsked = errors.New("it was not asked, because the user had already sent another message")
 	// ErrTurnOver is why a request goes with its turn, ErrWithdrawn why it goes when
 	// the agent takes it back.
 	ErrTurnOver  = errors.New("the agent's turn ended")
@@ -142,7 +152,7 @@ func (s *State) Step(ev Event) []Effect {
 	case CancelCame:
 		s.lost = nil // what was lost is not waited for any more
 		if ev.Why != nil {
-			s.withdraw(ev.Why, func(*request) bool { return true })
+			s.withdrawAll(func(*request) error { return ev.Why })
 		}
 		s.cancelAll()
 	case CloseCame:
@@ -159,6 +169,10 @@ func (s *State) Step(ev Event) []Effect {
 		}
 	case PromptBack:
 		s.promptBack(ev)
+	case PromptTaken:
+		s.promptTaken(ev.Key)
+	case PromptEnded:
+		s.promptEnded(ev)
 	case TurnEnded:
 		s.turnEnded(ev)
 	case AgentIdle:
@@ -175,8 +189,7 @@ func (s *State) Step(ev Event) []Effect {
 		}
 	case GraceOver:
 		if s.phase == cancelling && s.turn.n == ev.Turn {
-			s.phase = leaving
-			s.do(Kill{})
+			s.graceOver()
 		}
 	default:
 		s.stepRequest(ev)
@@ -184,6 +197,7 @@ func (s *State) Step(ev Event) []Effect {
 	s.wrap()
 	s.advance()
 	s.flush()
+	s.fresh = 0
 	return s.effects
 }
 
@@ -208,12 +222,13 @@ func (s *State) promptCame(ev PromptCame) {
 		return
 	}
 	p.stale = s.stale
-	s.stale = false
+	s.stale, s.fresh = false, p.key
 	switch r := s.inState(parking); {
 	case slices.ContainsFunc(s.requests, s.superseded):
-		s.cancelAll()
+		s.cancelPrompts()
+		s.makeWay()
 	case r != nil: // typed before the question was there: no answer to it
-		s.cancelTurn(s.workGoesOn(r))
+		s.makeWay()
 	}
 	s.line, s.newest = append(s.line, p), p.key
 }
@@ -224,10 +239,15 @@ func (s *State) superseded(r *request) bool {
 	return r.state == shown && (r.kind != Permission || s.turn == nil)
 }
 
-// workGoesOn reports whether the agent works on when a request is taken back. A
-// question of the turn ends it; a form does not, nor does what was asked apart.
-func (s *State) workGoesOn(r *request) bool {
-	return r.kind == Form || s.turn != nil && r.turn != s.turn.n
+// makeWay cancels the turn for a prompt, and takes back what is asked. Only what
+// the user has seen can have been dismissed with that prompt.
+func (s *State) makeWay() {
+	s.cancelTurn(true, func(r *request) error {
+		if r.state == shown || r.state == heard {
+			return convert.ErrCancelled
+		}
+		return ErrNotAsked
+	})
 }
 
 // inState finds the request that is in a state.
@@ -243,6 +263,14 @@ func (s *State) inState(in requestState) *request {
 // cancelAll cancels the turn, what is asked, and every prompt whose response is
 // not out.
 func (s *State) cancelAll() {
+	s.cancelPrompts()
+	s.cancelTurn(true, cancelledByUser)
+}
+
+func cancelledByUser(*request) error { return convert.ErrCancelled }
+
+// cancelPrompts cancels every prompt whose response is not out.
+func (s *State) cancelPrompts() {
 	for _, p := range s.line {
 		p.cancelled = true
 		if p.state != given {
@@ -258,18 +286,17 @@ func (s *State) cancelAll() {
 			s.turn.cancelled = true
 		}
 	}
-	s.cancelTurn(true)
 }
 
 // cancelTurn cancels the turn, if there is one, and takes back all that is
 // asked, sub-agents' requests too. Without tell a reply tells the agent.
-func (s *State) cancelTurn(tell bool) {
+func (s *State) cancelTurn(tell bool, why func(*request) error) {
 	cancels := s.phase == sent || s.phase == running
 	if cancels {
 		s.phase = cancelling
 		s.turn.cancelled, s.turn.repeat = true, tell
 	}
-	s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
+	s.withdrawAll(why)
 	if cancels && tell && s.interrupting == 0 { // else that one is repeated
 		s.interrupt()
 	}
@@ -311,8 +338,18 @@ func (s *State) finishAll(keys []int, how Ending) {
 	}
 }
 
-// flush sends the responses whose turn it is.
+// flush sends the responses whose turn it is. Those of a relayed agent come as it
+// sends them.
 func (s *State) flush() {
+	if s.relayed {
+		s.line = slices.DeleteFunc(s.line, func(p *prompt) bool {
+			if p.state == over {
+				s.do(Finish{p.key, p.how})
+			}
+			return p.state == over
+		})
+		return
+	}
 	for len(s.line) > 0 && s.line[0].state == over {
 		s.do(Finish{s.line[0].key, s.line[0].how})
 		s.line = s.line[1:]
@@ -346,7 +383,7 @@ func (s *State) advance() {
 		case p.cancelled:
 			s.finish(p, EndedCancelled)
 		case q != nil && p.key <= q.after: // the agent gave it back: no answer, it takes the question's place
-			s.cancelTurn(s.workGoesOn(q))
+			s.makeWay()
 		case q != nil:
 			s.answer(q, p)
 		case s.lost != nil && !p.own:
@@ -380,7 +417,7 @@ func (s *State) give(p *prompt) bool {
 		s.phase = sent
 		s.turn = s.newTurn()
 		s.turn.owner = p.key
-	case s.phase == running && s.steers && s.inState(parking) == nil:
+	case s.phase == running && s.steers && s.inState(parking) == nil && s.mayJoin(p):
 		s.turn.steered = append(s.turn.steered, p.key)
 		s.turn.queued = true
 	default:
@@ -388,8 +425,18 @@ func (s *State) give(p *prompt) bool {
 	}
 	p.state = given
 	s.turn.sent = append(s.turn.sent, p.key)
+	if s.relayed { // it says nothing of its beginning
+		s.phase, s.turn.begun, p.begun = running, true, true
+	}
 	s.do(Send{p.key})
 	return true
+}
+
+// mayJoin reports whether a prompt may go to an agent that works. A relayed one
+// gets what comes while the editor, too, sees it work. What had to wait goes when
+// the agent has ended what it has.
+func (s *State) mayJoin(p *prompt) bool {
+	return !s.relayed || p.key == s.fresh && s.turn.inPrompt()
 }
 
 // owesReply reports whether the agent has not been told yet what became of a
@@ -417,7 +464,7 @@ func (t *turn) prompts() []int {
 // close ends the session.
 func (s *State) close(ev CloseCame) {
 	how := ev.How
-	s.withdraw(ev.Why, func(*request) bool { return true })
+	s.withdrawAll(func(*request) error { return ev.Why })
 	for _, p := range s.line {
 		if p.state != over {
 			s.finish(p, how)

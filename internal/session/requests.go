@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -20,7 +21,7 @@ func (s *State) stepRequest(ev Event) {
 	case RequestWithdrawn:
 		s.withdraw(ErrWithdrawn, func(r *request) bool { return r.key == ev.Key })
 	case PartStopped:
-		s.withdraw(ErrPartStopped, func(r *request) bool { return slices.Contains(ev.Keys, r.key) })
+		s.withdraw(cmp.Or(ev.Why, ErrPartStopped), func(r *request) bool { return slices.Contains(ev.Keys, r.key) })
 	case RequestSettled:
 		s.requestSettled(ev)
 	case RequestReplied:
@@ -40,12 +41,16 @@ func (s *State) request(key int) *request {
 // requestCame takes a request of the agent. After a cancel nothing is asked.
 func (s *State) requestCame(ev RequestCame) {
 	r := &request{key: ev.Key, kind: ev.Kind}
-	if s.turn != nil && !ev.Apart {
+	phase := s.phase
+	if s.relayed && phase == finishing { // it has ended that turn, and is read on
+		phase = idle
+	}
+	if s.turn != nil && !ev.Apart && phase != idle {
 		r.turn = s.turn.n
 	}
 	s.requests = append(s.requests, r)
 	s.do(Post{r.key})
-	switch s.phase {
+	switch phase {
 	case closed:
 		s.withdraw(s.why, func(o *request) bool { return o == r })
 	case cancelling, finishing, leaving:
@@ -53,15 +58,31 @@ func (s *State) requestCame(ev RequestCame) {
 	}
 }
 
-// withdraw takes back those requests that are still asked.
+// withdraw takes back those of some requests that are still asked.
 func (s *State) withdraw(why error, which func(*request) bool) {
-	for _, r := range s.requests {
-		if r.state == withdrawn || r.state == settled || !which(r) {
-			continue
+	s.withdrawAll(func(r *request) error {
+		if which(r) {
+			return why
 		}
-		s.leaveConversation(r)
-		r.state = withdrawn
-		s.do(Withdraw{r.key, why})
+		return nil
+	})
+}
+
+// withdrawAll takes back the requests that are still asked, each for its reason;
+// those without one stay. What waits goes first: at the desk it would go along
+// with what is shown, and not for its own reason.
+func (s *State) withdrawAll(reason func(*request) error) {
+	for _, waiting := range []bool{true, false} {
+		for _, r := range s.requests {
+			if r.state == withdrawn || r.state == settled || (r.state == queued) != waiting {
+				continue
+			}
+			if why := reason(r); why != nil {
+				s.leaveConversation(r)
+				r.state = withdrawn
+				s.do(Withdraw{r.key, why})
+			}
+		}
 	}
 }
 
@@ -91,10 +112,10 @@ func (s *State) requestParks(key int) {
 	switch {
 	case !ok:
 	case s.phase == sent: // the agent has not begun with it
-		s.withdraw(convert.ErrCancelled, func(*request) bool { return true })
+		s.withdrawAll(func(*request) error { return ErrNotAsked })
 		ok = false
 	case s.promptWaits():
-		s.cancelTurn(s.workGoesOn(r))
+		s.makeWay()
 		ok = false
 	default:
 		r.state = parking
@@ -170,8 +191,8 @@ func (s *State) requestSettled(ev RequestSettled) {
 	was := r.state
 	r.state = settled
 	if ev.Dismissed && was != withdrawn && r.kind != Form && (was != queued || r.kind == Question) {
-		s.withdraw(ErrWithAnother, func(*request) bool { return true })
-		s.cancelTurn(false)
+		s.withdrawAll(func(*request) error { return ErrWithAnother })
+		s.cancelTurn(false, cancelledByUser)
 	}
 }
 

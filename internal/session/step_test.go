@@ -58,13 +58,23 @@ func effectWords(list []Effect) string {
 		case Hear:
 			name += fmt.Sprintf(" %d from %d%s", e.Key, e.Prompt, map[bool]string{true: " stale"}[e.Stale])
 		case Withdraw:
-			name += fmt.Sprintf(" %d: %v", e.Key, map[bool]any{true: "cancelled", false: e.Why}[errors.Is(e.Why, convert.ErrCancelled)])
+			name += fmt.Sprintf(" %d: %s", e.Key, reasonWords(e.Why))
 		case WrapUp:
 			name += map[bool]string{true: " cancelled"}[e.Cancelled]
 		}
 		words = append(words, name)
 	}
 	return strings.Join(words, ", ")
+}
+
+func reasonWords(why error) string {
+	switch {
+	case why == ErrNotAsked:
+		return "not asked"
+	case errors.Is(why, convert.ErrCancelled):
+		return "cancelled"
+	}
+	return why.Error()
 }
 
 func endingWords(how Ending) string {

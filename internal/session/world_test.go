@@ -89,6 +89,7 @@ type askView struct {
 	askPlan
 	at          place
 	prompt      int8 // whose words it has
+	seen        bool // the user can have seen it
 	inTurn      bool // it has to be gone when the agent's turn is over
 	ending      bool // that turn is over
 	withdrawn   bool // the session took it back

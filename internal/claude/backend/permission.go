@@ -88,8 +88,10 @@ func (s *conversation) decide(t claude.ToolRequest, within string, choices []cho
 	switch {
 	case errors.Is(err, editor.ErrPartStopped):
 		return claude.Deny("The user stopped this sub-agent", false)
-	case errors.Is(err, editor.ErrTakenBack):
+	case errors.Is(err, editor.ErrTakenBack) && errors.Is(err, convert.ErrCancelled):
 		return claude.Deny("The user cancelled the turn", true)
+	case errors.Is(err, editor.ErrTakenBack):
+		return claude.Deny("Permission was not given: "+clean.Line(adapter.Words(err)), true)
 	case err != nil:
 		return claude.Deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
 	case outcome.Cancelled != nil:

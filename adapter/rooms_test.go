@@ -32,7 +32,7 @@ var rooms = []struct {
 
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
-	{"internal/session", nil},
+	{"internal/session", []string{"adapter/desk"}},
 	{"internal/seen", nil},
 	{"internal/child", nil},
 	{"internal/filelock", nil},

@@ -18,6 +18,9 @@ type (
 	// CancelCame is a session/cancel. With why it is for another reason, and what
 	// is asked is taken back for that one.
 	CancelCame struct{ Why error }
+	// LeaveCame means that the editor is about to close the session of a relayed
+	// agent: what is asked is taken back for that reason.
+	LeaveCame struct{ Why error }
 	// CloseCame ends the session: prompts that still wait end so, and what is
 	// asked is taken back for that reason.
 	CloseCame struct {

@@ -40,7 +40,12 @@ func (w *world) perform(ev Event, e Effect) Event {
 	case Send:
 		return w.sends(e.Key)
 	case Interrupt:
+		if w.relayed {
+			return w.tells(e)
+		}
 		w.interrupts(e)
+	case GiveUp, TakeBack:
+		w.lets(e)
 	case StartGrace:
 		put(w, &w.graces, e.Turn)
 	case RepeatSoon:
@@ -65,6 +70,9 @@ func (w *world) perform(ev Event, e Effect) Event {
 	case Withdraw:
 		w.withdraws(ev, e)
 	case WrapUp, PassOver:
+		if w.relayed {
+			return w.endsRelayed(e)
+		}
 		w.wraps(e)
 	default:
 		w.breaks("unknown effect %T", e)
@@ -164,7 +172,7 @@ func (w *world) finishes(ev Event, e Finish) {
 		w.breaks("prompt %d ends twice", e.Key)
 	}
 	for i := range w.prompts[:e.Key-1] {
-		if !w.prompts[i].ended {
+		if !w.prompts[i].ended && !w.relayed {
 			w.breaks("prompt %d ends before prompt %d", e.Key, i+1)
 		}
 	}
@@ -177,7 +185,7 @@ func (w *world) finishes(ev Event, e Finish) {
 		w.breaks("prompt %d ends with a start that was given up before it came", e.Key)
 	case p.died && e.How.Err == nil && !cancelled:
 		w.breaks("the agent died before it had the words of prompt %d, which ends with %v", e.Key, e.How)
-	case p.cancel && !cancelled:
+	case p.cancel && !cancelled && e.How.Raw == "":
 		w.breaks("prompt %d was cancelled and ends so, not %v", e.Key, e.How)
 	case cancelled && !p.cancel && !p.breakOff:
 		w.breaks("nobody has cancelled prompt %d, and it ends so", e.Key)
@@ -213,7 +221,7 @@ func (w *world) admits(e Admit) {
 		w.breaks("request %d was cancelled or its agent is dead, and it goes on", e.Key)
 	case r.withdrawn:
 		w.breaks("request %d was taken back, and it goes on", e.Key)
-	case w.quiet:
+	case w.quiet && !w.relayed: // a relayed agent may have a turn beside the cancelled one
 		w.breaks("nothing is asked after a cancel: request %d goes on", e.Key)
 	}
 	r.at = w.wants.to
@@ -305,7 +313,7 @@ func (w *world) checkAfter(ev Event) {
 			w.breaks("the prompt takes the place of request %d, which stays open", firstAsk+i)
 		}
 	}
-	if w.state.phase == idle && (w.agent.turn || w.agent.queue.n+w.agent.taken.n+w.agent.backs.n > 0) {
+	if w.state.phase == idle && !w.relayed && (w.agent.turn || w.agent.queue.n+w.agent.taken.n+w.agent.backs.n > 0) {
 		w.breaks("the agent works, and the session takes it for idle")
 	}
 }
@@ -333,6 +341,9 @@ func (w *world) checkRest() {
 	}
 	if w.state.phase != want {
 		w.breaks("nothing is owed any more, and the session is %v, not %v", w.state.phase, want)
+	}
+	if len(w.state.past) > 0 {
+		w.breaks("nothing is owed any more, and a cancelled turn is remembered")
 	}
 	if len(w.state.line) > 0 {
 		w.breaks("nothing is owed any more, and the line is not empty: %v", fmt.Sprint(w.state.line))

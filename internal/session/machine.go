@@ -22,6 +22,7 @@ type State struct {
 	steers   bool       // the agent takes prompts while it works
 	relayed  bool       // see NewRelayed
 	fresh    int        // the prompt that comes in this step
+	past     []*turn    // cancelled ones that a relayed agent has not ended
 	// stale is set when a question in the conversation went away without a reply:
 	// the user may be writing one. The next prompt that comes is not taken for the
 	// reply to another question.
@@ -46,10 +47,8 @@ type State struct {
 // New is the state of a session whose agent runs and works on nothing.
 func New() State { return State{phase: idle} }
 
-// NewRelayed is New for an agent that somebody else runs: an editor's prompts go
-// on to it whenever they come, and it ends each by itself, in any order, as it
-// says. No reply to a request ends its turn, and its process is not ended here.
-func NewRelayed() State { return State{phase: idle, steers: true, relayed: true} }
+// Parked reports whether the next prompt answers a question in the conversation.
+func (s *State) Parked() bool { return s.inState(parked) != nil }
 
 // Working reports whether the agent has a turn.
 func (s *State) Working() bool { return s.turn != nil }
@@ -109,6 +108,8 @@ type Ending struct {
 	Err    error
 	// waitingFor is the tool call of a question that waits for the next prompt.
 	WaitingFor string
+	// Raw is the response of a relayed agent, as it came.
+	Raw string
 }
 
 var (
@@ -155,6 +156,9 @@ func (s *State) Step(ev Event) []Effect {
 			s.withdrawAll(func(*request) error { return ev.Why })
 		}
 		s.cancelAll()
+		s.letGo()
+	case LeaveCame:
+		s.leave(ev.Why)
 	case CloseCame:
 		s.close(ev)
 	case StartDone:
@@ -188,9 +192,7 @@ func (s *State) Step(ev Event) []Effect {
 			s.interrupt()
 		}
 	case GraceOver:
-		if s.phase == cancelling && s.turn.n == ev.Turn {
-			s.graceOver()
-		}
+		s.graceOver(ev.Turn)
 	default:
 		s.stepRequest(ev)
 	}
@@ -432,13 +434,6 @@ func (s *State) give(p *prompt) bool {
 	return true
 }
 
-// mayJoin reports whether a prompt may go to an agent that works. A relayed one
-// gets what comes while the editor, too, sees it work. What had to wait goes when
-// the agent has ended what it has.
-func (s *State) mayJoin(p *prompt) bool {
-	return !s.relayed || p.key == s.fresh && s.turn.inPrompt()
-}
-
 // owesReply reports whether the agent has not been told yet what became of a
 // request: that it was taken back, or dismissed, would hit the next prompt.
 func (s *State) owesReply() bool {
@@ -476,7 +471,7 @@ func (s *State) close(ev CloseCame) {
 	if s.end != nil && !s.end.wrapping {
 		s.do(WrapUp{true})
 	}
-	s.phase, s.turn, s.end = closed, nil, nil
+	s.phase, s.turn, s.end, s.past = closed, nil, nil, nil
 	s.lost, s.why = &how, ev.Why
 	s.flush()
 }

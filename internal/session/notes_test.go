@@ -55,7 +55,7 @@ func (w *world) noteBrokenOff() {
 		p := &w.prompts[i]
 		p.breakOff = p.breakOff || p.atAgent || p.words || w.perhaps
 	}
-	w.quiet = w.quiet || w.working() && w.agent.alive && w.agent.start == 0
+	w.quiet = w.quiet || !w.relayed && w.working() && w.agent.alive && w.agent.start == 0
 }
 
 // noteDismissed notes that the user says no to the work.
@@ -76,6 +76,10 @@ func (w *world) settleQuiet() {
 		return
 	}
 	w.quiet = false
+	if w.relayed {
+		w.quiet = w.quietRelayed()
+		return
+	}
 	for _, p := range w.prompts {
 		w.quiet = w.quiet || p.atAgent && p.cancel
 	}
@@ -143,6 +147,14 @@ func (w *world) noteTurn(before int) {
 			w.asks[i].inTurn = false
 		}
 	}
+}
+
+// inTurn reports whether what the agent asks now belongs to a turn.
+func (w *world) inTurn() bool {
+	if w.relayed {
+		return w.state.turn != nil && w.state.phase != finishing
+	}
+	return w.working() || w.perhaps
 }
 
 func (w *world) turnNumber() int {

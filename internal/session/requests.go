@@ -45,7 +45,10 @@ func (s *State) requestCame(ev RequestCame) {
 	if s.relayed && phase == finishing { // it has ended that turn, and is read on
 		phase = idle
 	}
-	if s.turn != nil && !ev.Apart && phase != idle {
+	if phase == idle && len(s.past) > 0 { // it can only be of what was cancelled
+		phase = cancelling
+	}
+	if s.turn != nil && !ev.Apart && phase == s.phase {
 		r.turn = s.turn.n
 	}
 	s.requests = append(s.requests, r)

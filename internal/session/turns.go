@@ -1,10 +1,6 @@
 package session
 
-import (
-	"slices"
-
-	"github.com/acp-bridge/acp-bridge/convert"
-)
+import "slices"
 
 // startDone goes on with the prompt that the agent was started for.
 func (s *State) startDone(ev StartDone) {
@@ -125,64 +121,6 @@ func (s *State) promptBack(ev PromptBack) {
 	s.withdraw(ErrTurnOver, func(r *request) bool { return r.turn == t.n })
 }
 
-// promptEnded takes a relayed agent's end of a prompt. The last one ends the turn,
-// whichever prompt it runs in by then. An error that no prompt would show is that
-// of the next one: the user may have meant it for a question of this turn.
-func (s *State) promptEnded(ev PromptEnded) {
-	t := s.turn
-	if t == nil || s.phase == finishing || !slices.Contains(t.sent, ev.Key) {
-		s.do(PassOver{}) // it was given up
-		return
-	}
-	if len(t.sent) == 1 {
-		if ev.How.Err != nil && !t.inPrompt() && !t.cancelled {
-			s.lost = &ev.How
-			s.withdrawAll(func(*request) error { return ErrTurnOver })
-		}
-		s.turnEnded(TurnEnded{All: true, How: ev.How})
-		return
-	}
-	live := slices.Contains(t.prompts(), ev.Key)
-	t.drop(ev.Key)
-	if p := s.prompt(ev.Key); p != nil && live {
-		p.state, p.how = over, ev.How
-	}
-	if !live {
-		s.do(PassOver{})
-	}
-}
-
-// graceOver ends what was cancelled without the agent: its process is ended, or a
-// relayed one left with what it has.
-func (s *State) graceOver() {
-	if !s.relayed {
-		s.phase = leaving
-		s.do(Kill{})
-		return
-	}
-	s.do(GiveUp{})
-	s.finishAll(s.turn.prompts(), EndedCancelled)
-	s.turn, s.phase = nil, idle
-}
-
-// promptTaken ends a prompt that the editor takes back, as far as that is ours to
-// do: one that the agent has is the agent's to end.
-func (s *State) promptTaken(key int) {
-	p := s.prompt(key)
-	switch t := s.turn; {
-	case p == nil:
-	case p.state == waiting:
-		s.finish(p, EndedCancelled)
-	case t != nil && slices.Contains(t.sent, key):
-		s.do(TakeBack{key})
-	case t != nil && slices.Contains(t.prompts(), key):
-		s.do(TakeBack{t.sent[len(t.sent)-1]})
-	default: // it answers a question
-		s.withdraw(convert.ErrCancelled, func(r *request) bool { return r.prompt == key })
-		s.finish(p, EndedCancelled)
-	}
-}
-
 // turnEnded begins to end a turn: what was asked in it is taken back first.
 func (s *State) turnEnded(ev TurnEnded) {
 	t := s.turn
@@ -285,11 +223,7 @@ func (s *State) turnWrapped() {
 	case end.exit:
 		s.finishGiven(how)
 	case s.relayed:
-		for _, key := range t.prompts() {
-			if p := s.prompt(key); p != nil {
-				p.state, p.how = over, how
-			}
-		}
+		s.endAs(how, t.prompts()...)
 	case t != nil:
 		for _, key := range t.prompts() {
 			p := s.prompt(key)

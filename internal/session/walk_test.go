@@ -160,7 +160,7 @@ func (s *search) story(first *world, n int32) string {
 		w.try(m)
 		fmt.Fprintf(&b, "  %-44s → %-10v", strings.Replace(m.name, "#", fmt.Sprint(m.key), 1), w.state.phase)
 		for _, e := range w.did {
-			fmt.Fprintf(&b, " %s%+v", strings.TrimPrefix(fmt.Sprintf("%T", e), "editor."), e)
+			fmt.Fprintf(&b, " %s%+v", strings.TrimPrefix(fmt.Sprintf("%T", e), "session."), e)
 		}
 		b.WriteString("\n")
 	}
@@ -187,6 +187,13 @@ func (w *world) clone() *world {
 		copied.sent = append([]int(nil), s.turn.sent...)
 		s.turn = &copied
 	}
+	s.past = nil
+	for _, t := range w.state.past {
+		copied := *t
+		copied.steered = append([]int(nil), t.steered...)
+		copied.sent = append([]int(nil), t.sent...)
+		s.past = append(s.past, &copied)
+	}
 	if s.end != nil {
 		copied := *s.end
 		s.end = &copied
@@ -202,6 +209,7 @@ type fingerprint struct {
 	line                [maxPrompts]prompt
 	requests            [maxAsks]request
 	turn                turnPrint
+	past                [maxPrompts]turnPrint
 	end                 endPrint
 	steers, stale, lost bool
 	launching, stopped  bool
@@ -222,6 +230,10 @@ type endPrint struct {
 	then                         phase
 }
 
+func printOf(t *turn) turnPrint {
+	return turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.owner, keysOf(t.steered), keysOf(t.sent)}
+}
+
 func keysOf(list []int) (k keys) {
 	for _, key := range list {
 		k.add(key)
@@ -237,7 +249,11 @@ func (w *world) hash() [2]uint64 {
 	now := -1
 	if t := s.turn; t != nil {
 		now = t.n
-		p.turn = turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.owner, keysOf(t.steered), keysOf(t.sent)}
+		p.turn = printOf(t)
+	}
+	past := map[int]int{}
+	for i, t := range s.past {
+		p.past[i], past[t.n] = printOf(t), 3+i
 	}
 	if e := s.end; e != nil {
 		p.end = endPrint{true, e.Own, e.All, e.exit, e.wrapping, keysOf(e.Answers), e.How, e.then}
@@ -253,7 +269,12 @@ func (w *world) hash() [2]uint64 {
 		p.flights[i].n = current(f.n, s.interrupting)
 	}
 	for i := range p.graces {
-		p.graces[i], p.agains[i] = current(p.graces[i], now), current(p.agains[i], now)
+		if of, ok := past[p.graces[i]]; ok {
+			p.graces[i] = of
+		} else {
+			p.graces[i] = current(p.graces[i], now)
+		}
+		p.agains[i] = current(p.agains[i], now)
 	}
 	return [2]uint64{maphash.Comparable(seeds[0], p), maphash.Comparable(seeds[1], p)}
 }

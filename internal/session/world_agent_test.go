@@ -122,8 +122,9 @@ func (w *world) askingMoves(list []move) []move {
 		list = append(list, move{"the agent asks #", firstAsk + int(w.asked), false, func(w *world) {
 			key := firstAsk + int(w.asked)
 			p := w.plan[w.asked]
-			w.asks[w.asked] = askView{askPlan: p, at: inLine, inTurn: (w.working() || w.perhaps) && !p.apart, banned: w.closed}
+			w.asks[w.asked] = askView{askPlan: p, at: inLine, inTurn: w.inTurn() && !p.apart, banned: w.closed || w.relayed && w.quiet}
 			w.asked++
+			w.everAsked = true
 			w.step(RequestCame{key, p.kind, p.apart})
 		}})
 	}

@@ -116,7 +116,7 @@ func (w *world) settles(i int, dismissed bool) {
 	if r.at != left {
 		w.noteGone(i)
 		r.no = dismissed
-		if dismissed && !r.withdrawn && !r.cut && r.kind != Form {
+		if dismissed && !r.withdrawn && !r.cut && r.kind != Form && !w.relayed {
 			r.dismissed = true
 			w.noteMaybeBrokenOff() // the session does not know yet
 		}
@@ -134,7 +134,7 @@ func (w *world) settles(i int, dismissed bool) {
 		w.noteDismissed(r)
 	}
 	r.at = done
-	w.step(RequestSettled{firstAsk + i, r.no})
+	w.step(RequestSettled{firstAsk + i, r.no && !w.relayed})
 }
 
 // hasNext reports whether another request waits for this one.

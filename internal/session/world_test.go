@@ -28,6 +28,7 @@ type limits struct {
 	withdrawals                       int8 // requests that the agent takes back
 	elsewhere                         int8 // requests that are settled at the desk
 	rounds                            int8 // requests that are asked once more
+	failures, takes, leaves           int8 // of a relayed agent and its editor
 }
 
 const (
@@ -44,9 +45,10 @@ type askPlan struct {
 // env is all but the state. It has no pointers: it is copied by assignment.
 type env struct {
 	limits
-	steers bool
-	plan   [maxAsks]askPlan
-	plans  int8
+	relayed bool
+	steers  bool
+	plan    [maxAsks]askPlan
+	plans   int8
 
 	prompts [maxPrompts]promptView
 	came    int8 // prompts so far
@@ -68,6 +70,9 @@ type env struct {
 	gone bool
 	// lost: the agent died while a question waited for the next prompt.
 	lost bool
+	// everAsked: something was asked. Until then nothing stands between an editor and a
+	// relayed agent.
+	everAsked bool
 }
 
 // promptView is a prompt as those around the session know it.
@@ -224,9 +229,13 @@ type move struct {
 // moves are all that can happen now.
 func (w *world) moves() []move {
 	list := w.editorMoves(nil)
-	list = w.startMoves(list)
-	list = w.agentMoves(list)
-	list = w.processMoves(list)
+	if w.relayed {
+		list = w.relayedMoves(w.askingMoves(list))
+	} else {
+		list = w.startMoves(list)
+		list = w.agentMoves(list)
+		list = w.processMoves(list)
+	}
 	for i := range w.asks[:w.asked] {
 		list = w.askMoves(list, i)
 	}
@@ -242,6 +251,7 @@ func (w *world) editorMoves(list []move) []move {
 			key := int(w.came)
 			w.notePrompt(key, empty)
 			w.step(PromptCame{Key: key, Empty: empty})
+			w.checkPassed(key)
 		}
 	}
 	if w.limits.prompts > 0 {

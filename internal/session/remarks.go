@@ -1,0 +1,30 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+)
+
+// GoneRemark tells the user why a question in the conversation needs no answer
+// any more, whoever put it there. One that the user cancelled needs no remark.
+func GoneRemark(why error) string {
+	for _, r := range []struct {
+		why    error
+		remark string
+	}{
+		{ErrWithdrawn, "The agent has withdrawn this question. It needs no answer."},
+		{ErrTurnOver, "The agent has gone on without an answer to this question. It needs no answer."},
+		{ErrWithAnother, "This question was cancelled with another one. It needs no answer."},
+		{ErrNotAsked, "Your earlier message comes first. This question needs no answer."},
+		{desk.ErrSettled, "This question was answered elsewhere. It needs no answer here."},
+	} {
+		if errors.Is(why, r.why) {
+			return "\n\n" + r.remark + "\n\n"
+		}
+	}
+	return ""
+}
+
+// StaleRemark stands before a question whose reply was not taken for an answer.
+const StaleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:\n\n"

@@ -75,10 +75,10 @@ type (
 	ReadTimer interface {
 		TimeReads(ctx context.Context) (context.Context, func() time.Duration)
 	}
-	// Settler hears how a request ended, with the context that it was asked
-	// with, before the next one of its session has its turn. It must not block.
+	// Settler hears how a request ended, before the next one of its session has
+	// its turn. It must not block. See [Adapter.With] for which request it was.
 	Settler interface {
-		Settled(ctx context.Context, o convert.Outcome)
+		Settled(o convert.Outcome)
 	}
 	// Declarer says what the client declared of itself; ok is false while that
 	// is not known. It is used if no [Options] were given.
@@ -155,7 +155,11 @@ type Adapter struct {
 	ownClock bool
 	// declared is nil if options say what the client can do.
 	declared Declarer
+	*memory
+}
 
+// memory is what an adapter has learned of its client.
+type memory struct {
 	mu sync.Mutex
 	// broken are, by session, rungs on which the client gave no valid reply.
 	broken map[string]map[Rung]bool
@@ -165,7 +169,7 @@ type Adapter struct {
 // New makes an adapter for a connection. With nil opts it goes by what the client
 // declared, if it is a [Declarer]; else they are the zero Options.
 func New(client Client, opts *Options) *Adapter {
-	a := &Adapter{client: client, broken: map[string]map[Rung]bool{}}
+	a := &Adapter{client: client, memory: &memory{broken: map[string]map[Rung]bool{}}}
 	if opts != nil {
 		a.opts = *opts
 	} else {
@@ -182,6 +186,14 @@ func New(client Client, opts *Options) *Adapter {
 		a.desk = new(desk.Desk)
 	}
 	return a
+}
+
+// With is the adapter with another client in the place of its own, the same one
+// as one request sees it: what is asked with it knows what it is asked for.
+func (a *Adapter) With(client Client) *Adapter {
+	one := *a
+	one.client = client
+	return &one
 }
 
 // Desk is where everything is that the adapter asks and that is open: list,

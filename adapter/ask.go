@@ -147,13 +147,13 @@ func (a *Adapter) wait(e *entry) (o convert.Outcome, first bool) {
 	} else {
 		o, first = a.ask(e)
 	}
-	a.tellSettled(e.ctx, o)
+	a.tellSettled(o)
 	return o, first
 }
 
-func (a *Adapter) tellSettled(ctx context.Context, o convert.Outcome) {
+func (a *Adapter) tellSettled(o convert.Outcome) {
 	if s, ok := a.client.(Settler); ok {
-		s.Settled(ctx, o)
+		s.Settled(o)
 	}
 }
 

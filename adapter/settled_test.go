@@ -15,18 +15,20 @@ import (
 
 // hears is a client whose user says no to everything, and that takes its time to
 // hear how a request ended.
-type hears struct{ log *[]string }
+type hears struct {
+	log *[]string
+	id  string
+}
 
 func (h hears) RequestPermission(_ context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	*h.log = append(*h.log, "shows "+string(r.ToolCall.ToolCallId))
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
-func (h hears) Settled(ctx context.Context, o convert.Outcome) {
-	id := ctx.Value(hears{}).(string)
-	*h.log = append(*h.log, "hears of "+id)
+func (h hears) Settled(o convert.Outcome) {
+	*h.log = append(*h.log, "hears of "+h.id)
 	time.Sleep(time.Second)
-	*h.log = append(*h.log, "knows of "+id+": "+o.Status.String())
+	*h.log = append(*h.log, "knows of "+h.id+": "+o.Status.String())
 }
 
 // Whoever hears how a request ended knows it before the next one is shown: after a
@@ -34,11 +36,11 @@ func (h hears) Settled(ctx context.Context, o convert.Outcome) {
 func TestSettledBeforeTheNextIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string
-		a := adapter.New(hears{&log}, nil)
-		named := func(id string) context.Context { return context.WithValue(t.Context(), hears{}, id) }
-		first := a.PostPermission(named("a"), convert.SubAgent{}, mayRun("a"))
-		second := a.PostPermission(named("b"), convert.SubAgent{}, mayRun("b"))
-		third := a.PostForm(named("c"), formOf(t, "c", size))
+		a := adapter.New(hears{}, nil)
+		named := func(id string) *adapter.Adapter { return a.With(hears{&log, id}) }
+		first := named("a").PostPermission(t.Context(), convert.SubAgent{}, mayRun("a"))
+		second := named("b").PostPermission(t.Context(), convert.SubAgent{}, mayRun("b"))
+		third := named("c").PostForm(t.Context(), formOf(t, "c", size))
 		go func() { _, _ = first() }()
 		go func() { _, _ = second() }()
 		third()

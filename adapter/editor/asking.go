@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/session"
@@ -37,8 +37,6 @@ type heardWords struct {
 	stale bool
 }
 
-type askedKey struct{}
-
 // answer waits for a request's outcome and returns what tells the agent. The
 // session hears of the outcome before, see [client.Settled].
 type answer func() (reply func())
@@ -48,8 +46,7 @@ type answer func() (reply func())
 // Fault tells the agent of a panic.
 func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asked) answer, fault func()) {
 	a := &asked{s: s, within: within, admitted: make(chan bool, 1), heard: make(chan heardWords, 1)}
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	a.ctx, a.cancel = context.WithValue(ctx, askedKey{}, a), cancel
+	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	var wait answer
 	a.post = func() { wait = post(a) }
 	s.mu.Lock()
@@ -106,7 +103,7 @@ func touch(room *[12 << 10]byte) { room[0] = 1 }
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome)) {
 	c.Session = s.id
 	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asked) answer {
-		wait := s.front.asker().Post(a.ctx, c)
+		wait := a.asker().Post(a.ctx, c)
 		return func() func() {
 			o, _ := wait()
 			if o.Status == convert.Cancelled && errors.Is(context.Cause(a.ctx), session.ErrPartStopped) {
@@ -130,7 +127,7 @@ var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not
 func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome)) {
 	f.Session = s.id
 	s.ask(id, session.Form, false, "", func(a *asked) answer {
-		wait := s.front.asker().PostForm(a.ctx, f)
+		wait := a.asker().PostForm(a.ctx, f)
 		return func() func() {
 			raw, o := wait()
 			return func() { reply(raw, o) }
@@ -145,7 +142,7 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error)) {
 	r.SessionId = acp.SessionId(s.id)
 	s.ask(id, session.Permission, apart, who.Session, func(a *asked) answer {
-		wait := s.front.asker().PostPermission(a.ctx, who, r)
+		wait := a.asker().PostPermission(a.ctx, who, r)
 		return func() func() {
 			response, err := wait()
 			return func() {
@@ -228,39 +225,24 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 			if !heard.stale {
 				return heard.answer(m.Means), nil
 			}
-			text = staleRemark + "\n\n" + m.Text
+			text = session.StaleRemark + m.Text
 		case <-ctx.Done():
 			a.s.release()
-			if remark := goneRemark(context.Cause(ctx)); remark != "" {
-				a.s.Text(MessageChunk, "\n\n"+remark+"\n\n")
-			}
+			a.s.Text(MessageChunk, session.GoneRemark(context.Cause(ctx)))
 			return "", withdrawnCause(ctx)
 		}
 	}
 }
 
-// goneRemark tells the user why a question in the conversation needs no answer
-// any more. One that the user cancelled needs no remark.
-func goneRemark(why error) string {
-	switch {
-	case errors.Is(why, session.ErrWithdrawn):
-		return "The agent has withdrawn this question. It needs no answer."
-	case errors.Is(why, session.ErrTurnOver):
-		return "The agent has gone on without an answer to this question. It needs no answer."
-	case errors.Is(why, session.ErrWithAnother):
-		return "This question was cancelled with another one. It needs no answer."
-	case errors.Is(why, desk.ErrSettled):
-		return "This question was answered elsewhere. It needs no answer here."
-	}
-	return ""
+// asker asks the editor's user for this request.
+func (a *asked) asker() *adapter.Adapter { return a.s.front.asker().With(client{a.s.front, a}) }
+
+// client is the editor as package adapter sees it for one request of the agent:
+// requests go over the connection, updates through the session's outlet.
+type client struct {
+	front *front
+	*asked
 }
-
-// staleRemark says why words were not taken for an answer.
-const staleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:"
-
-// client is the editor as package adapter sees it: requests go over the
-// connection, updates through the session's outlet.
-type client struct{ front *front }
 
 var _ interface {
 	adapter.Client
@@ -275,10 +257,8 @@ var _ interface {
 
 // Settled implements [adapter.Settler]: the session knows of a no before anything
 // else is shown.
-func (c client) Settled(ctx context.Context, o convert.Outcome) {
-	if a, ok := ctx.Value(askedKey{}).(*asked); ok {
-		a.s.apply(session.RequestSettled{Key: a.key, Dismissed: dismisses(o)})
-	}
+func (c client) Settled(o convert.Outcome) {
+	c.s.apply(session.RequestSettled{Key: c.key, Dismissed: dismisses(o)})
 }
 
 // TimeReads implements [adapter.ReadTimer].
@@ -286,67 +266,53 @@ func (c client) TimeReads(ctx context.Context) (context.Context, func() time.Dur
 	return c.front.connection().TimeReads(ctx)
 }
 
-// within is the session in which the editor shows a request: its own, or that of
+// place is the session in which the editor shows the request: its own, or that of
 // the sub-agent that asks.
-func within(ctx context.Context, session string) string {
-	if a, ok := ctx.Value(askedKey{}).(*asked); ok && a.within != "" {
-		return a.within
-	}
-	return session
-}
+func (a *asked) place() string { return cmp.Or(a.within, a.s.id) }
 
-// show asks the session whether a request may be shown.
-func show(ctx context.Context) error {
-	a, ok := ctx.Value(askedKey{}).(*asked)
-	if ok && !a.admit(session.RequestShown{Key: a.key}) {
+// show asks the session whether the request may be shown.
+func (a *asked) show(ctx context.Context) error {
+	if !a.admit(session.RequestShown{Key: a.key}) {
 		return withdrawnCause(ctx)
 	}
 	return nil
 }
 
 func (c client) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	if err := show(ctx); err != nil {
+	if err := c.show(ctx); err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
-	r.SessionId = acp.SessionId(within(ctx, string(r.SessionId)))
+	r.SessionId = acp.SessionId(c.place())
 	return c.front.connection().RequestPermission(ctx, r)
 }
 
 func (c client) CreateElicitation(ctx context.Context, r any) (json.RawMessage, error) {
-	if err := show(ctx); err != nil {
+	if err := c.show(ctx); err != nil {
 		return nil, err
 	}
 	if form, ok := r.(ask.FormRequest); ok {
-		form.SessionID = within(ctx, form.SessionID)
+		form.SessionID = c.place()
 		r = form
 	}
 	return c.front.connection().CreateElicitation(ctx, r)
 }
 
-func (c client) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {
-	return c.update(ctx, n, true)
+func (c client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	return c.update(n, true)
 }
 
-func (c client) QueueUpdate(ctx context.Context, n acp.SessionNotification) error {
-	return c.update(ctx, n, false)
+func (c client) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
+	return c.update(n, false)
 }
 
-func (c client) update(ctx context.Context, n acp.SessionNotification, urgent bool) error {
-	s := c.front.known(string(n.SessionId))
-	if s == nil {
-		return ErrSessionClosed
-	}
-	n.SessionId = acp.SessionId(within(ctx, string(n.SessionId)))
-	s.put(n, urgent)
+func (c client) update(n acp.SessionNotification, urgent bool) error {
+	n.SessionId = acp.SessionId(c.place())
+	c.s.put(n, urgent)
 	return nil
 }
 
 func (c client) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
-	a, ok := ctx.Value(askedKey{}).(*asked)
-	if !ok {
-		return "", errors.New("the question was not asked by the session's agent")
-	}
-	return a.park(ctx, m)
+	return c.park(ctx, m)
 }
 
 func (c client) Done() <-chan struct{} { return c.front.connection().Done() }

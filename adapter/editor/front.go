@@ -89,7 +89,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	// Handlers may run before New returns: they wait for the connection here.
 	f.mu.Lock()
 	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
-	f.ask = adapter.New(client{f}, f.askOptions(acp.InitializeRequest{}))
+	f.ask = adapter.New(client{front: f}, f.askOptions(acp.InitializeRequest{}))
 	f.mu.Unlock()
 	select {
 	case <-f.conn.Done():
@@ -147,13 +147,6 @@ func (f *front) session(id string) (*Session, error) {
 		return nil, NoSession(id)
 	}
 	return s, nil
-}
-
-// known is session for what still has to be said about one that is being closed.
-func (f *front) known(id string) *Session {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.sessions[id]
 }
 
 // Accept takes prompts in the order in which they arrive, so that a cancel that

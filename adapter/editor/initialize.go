@@ -13,7 +13,7 @@ import (
 func (f *front) initialize(ctx context.Context, params json.RawMessage) (any, error) {
 	r := f.readInitialize(params)
 	f.mu.Lock()
-	f.ask = adapter.New(client{f}, f.askOptions(r))
+	f.ask = adapter.New(client{front: f}, f.askOptions(r))
 	f.mu.Unlock()
 	return f.backend.Initialize(ctx, r, params)
 }

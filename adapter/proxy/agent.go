@@ -19,16 +19,14 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		}
 		return nil
 	case method == acp.ClientMethodElicitationComplete:
-		if !p.opensURLs() { // it was asked in another way
+		if !p.urls { // it was asked in another way
 			return drop
 		}
 	case m.isRequest():
 		if asked := p.asked(line, m, method); asked != nil {
 			return asked
 		}
-		p.mu.Lock()
 		p.passed.add(m.id)
-		p.mu.Unlock()
 	}
 	if p.holds.Load() > 0 && p.keep(line, gjson.GetBytes(line, "params")) {
 		return drop
@@ -38,24 +36,17 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 
 // answered takes note of what the agent answers.
 func (p *proxy) answered(line []byte, m *message) act {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.over {
 		return drop // it has an answer
 	}
 	key := idKey(m.id)
+	if _, r := p.given(key); r != nil {
+		return p.promptEnded(line, m)
+	}
 	r := p.awaited[key]
 	delete(p.awaited, key)
 	switch {
 	case r == nil:
-		// A prompt that the editor does not wait for any more.
-		for id, s := range p.sessions {
-			if s.has(key) {
-				return p.promptEnded(line, m, id)
-			}
-		}
-	case r.method == acp.AgentMethodSessionPrompt:
-		return p.promptEnded(line, m, r.session)
 	case r.method == acp.AgentMethodSessionClose, r.method == acp.AgentMethodSessionDelete:
 		if m.result != nil {
 			p.closed(r.session)
@@ -69,10 +60,4 @@ func (p *proxy) answered(line []byte, m *message) act {
 		}
 	}
 	return nil
-}
-
-func (p *proxy) opensURLs() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.urls
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
-// calls are requests of our own to a peer.
+// calls are requests of our own to a peer. All but call is for whoever holds mu.
 type calls struct {
 	to     *outlet
 	prefix string
 
-	mu      sync.Mutex
+	mu      *sync.Mutex
 	last    int
 	pending map[string]*pending
 	closed  error
@@ -36,8 +36,8 @@ type reply struct {
 	err    error
 }
 
-func (c *calls) init(to *outlet) {
-	c.to, c.prefix, c.pending = to, unique(), map[string]*pending{}
+func (c *calls) init(to *outlet, mu *sync.Mutex) {
+	c.to, c.mu, c.prefix, c.pending = to, mu, unique(), map[string]*pending{}
 }
 
 // call sends a request and waits for its answer. When ctx ends before, the peer
@@ -47,7 +47,9 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode params: %w", method, err)
 	}
-	id, answer, err := c.send(ctx, method, body)
+	c.mu.Lock()
+	answer, err := c.send(ctx, method, body)
+	c.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -56,18 +58,15 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 		return r.result, r.err
 	case <-ctx.Done():
 	}
-	if c.take(id) == nil { // answered at the same moment
-		r := <-answer
-		return r.result, r.err
-	}
-	c.to.post(cancelLine(id))
-	return nil, fmt.Errorf("%s: %w", method, ctx.Err())
+	c.mu.Lock()
+	c.giveUp()
+	c.mu.Unlock()
+	r := <-answer // also one that came at the same moment
+	return r.result, r.err
 }
 
 // giveUp tells the peer, before it returns, of all calls whose contexts have ended.
 func (c *calls) giveUp() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for id, p := range c.pending {
 		if p.ctx.Err() != nil {
 			delete(c.pending, id)
@@ -84,23 +83,19 @@ func cancelLine(id string) []byte {
 	return notificationLine(cancelMethod, []byte(`{"requestId":"`+id+`"}`))
 }
 
-// send posts a request. It does so under mu, so that giveUp cannot come between.
-func (c *calls) send(ctx context.Context, method string, params []byte) (id string, answer chan reply, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// send posts a request.
+func (c *calls) send(ctx context.Context, method string, params []byte) (answer chan reply, err error) {
 	if err := cmp.Or(c.closed, ctx.Err()); err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	c.last++
-	id, answer = c.prefix+strconv.Itoa(c.last), make(chan reply, 1)
+	id, answer := c.prefix+strconv.Itoa(c.last), make(chan reply, 1)
 	c.pending[id] = &pending{ctx, method, answer}
 	c.to.post(requestLine(id, method, params))
-	return id, answer, nil
+	return answer, nil
 }
 
 func (c *calls) take(id string) *pending {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	p := c.pending[id]
 	delete(c.pending, id)
 	return p
@@ -131,8 +126,6 @@ func (c *calls) settle(m *message) bool {
 
 // close fails all calls, also those to come.
 func (c *calls) close(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed != nil {
 		return
 	}

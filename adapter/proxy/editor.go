@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // fromEditor looks at a line of the editor.
@@ -21,8 +22,6 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 		if p.calls.settle(m) {
 			return drop
 		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
 		if !p.passed.take(m.id) {
 			p.log.Warn("an answer to a request that was not made was left out")
 			return drop
@@ -51,15 +50,13 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 	case acp.AgentMethodSessionClose:
 		p.leaveSession(gjson.GetBytes(m.params, "sessionId").String(), errSessionClosed)
 	case acp.AgentMethodSessionDelete:
-		p.leaveSession(gjson.GetBytes(m.params, "sessionId").String(), convert.ErrCancelled)
+		p.leaveSession(gjson.GetBytes(m.params, "sessionId").String(), errSessionDeleted)
 	}
 	return nil
 }
 
 // await remembers a request that the agent has to answer.
 func (p *proxy) await(m *message, method string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.awaited[idKey(m.id)] = &request{
 		method: method, session: gjson.GetBytes(m.params, "sessionId").String(), dir: gjson.GetBytes(m.params, "cwd").String(),
 	}
@@ -100,18 +97,33 @@ func (p *proxy) setClient(params []byte) {
 		o.First, why = p.opts.First, "--ask"
 	}
 	p.log.Debug("how questions are asked", "why", why, "forms", o.Forms, "unseen", o.Unseen, "guard", o.Guard)
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.forms, p.urls = o.Forms && o.First <= adapter.Form, o.URLs
-	p.asker = adapter.New(&editor{p}, &o)
+	p.asker = adapter.New(&editor{p: p}, &o)
 }
 
-// editor is the editor as the adapter sees it.
-type editor struct{ p *proxy }
+// editor is the editor as the adapter sees it for one question.
+type editor struct {
+	p *proxy
+	q *asked
+}
+
+// Settled implements [adapter.Settler]: the session knows before the next question
+// has its turn. A no is for the agent to hear, and ends no turn here.
+func (e *editor) Settled(convert.Outcome) {
+	e.p.happens(e.q.in, machine.RequestSettled{Key: e.q.key})
+}
+
+// call asks the editor, if the question may still be shown.
+func (e *editor) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	if !e.q.admit(machine.RequestShown{Key: e.q.key}) {
+		return nil, withdrawnCause(ctx)
+	}
+	return e.p.calls.call(ctx, method, params)
+}
 
 func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	r.SessionId = acp.SessionId(asksIn(ctx).session)
-	raw, err := e.p.calls.call(ctx, acp.ClientMethodSessionRequestPermission, r)
+	r.SessionId = acp.SessionId(e.q.session)
+	raw, err := e.call(ctx, acp.ClientMethodSessionRequestPermission, r)
 	if err != nil {
 		return acp.RequestPermissionResponse{}, err
 	}
@@ -120,17 +132,17 @@ func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionR
 
 func (e *editor) CreateElicitation(ctx context.Context, request any) (json.RawMessage, error) {
 	if form, ok := request.(ask.FormRequest); ok {
-		form.SessionID = asksIn(ctx).session
+		form.SessionID = e.q.session
 		request = form
 	}
-	return e.p.calls.call(ctx, acp.ClientMethodElicitationCreate, request)
+	return e.call(ctx, acp.ClientMethodElicitationCreate, request)
 }
 
 // SessionUpdate shows a question. Where the agent has shown its tool call
 // already, the question is that tool call.
-func (e *editor) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {
-	n.SessionId = acp.SessionId(asksIn(ctx).session)
-	if t := n.Update.ToolCall; t != nil && e.p.shows(string(n.SessionId), string(t.ToolCallId)) {
+func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	n.SessionId = acp.SessionId(e.q.session)
+	if t := n.Update.ToolCall; t != nil && e.knows(string(t.ToolCallId)) {
 		n.Update = acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{
 			Meta: t.Meta, Content: t.Content, Kind: &t.Kind, Locations: t.Locations,
 			RawInput: t.RawInput, Status: &t.Status, Title: &t.Title, ToolCallId: t.ToolCallId,
@@ -142,6 +154,13 @@ func (e *editor) SessionUpdate(ctx context.Context, n acp.SessionNotification) e
 	}
 	e.p.editor.post(notificationLine(acp.ClientMethodSessionUpdate, body))
 	return nil
+}
+
+// knows reports whether the agent has shown a tool call.
+func (e *editor) knows(tool string) bool {
+	e.p.mu.Lock()
+	defer e.p.mu.Unlock()
+	return e.p.shows(e.q.session, tool)
 }
 
 func (e *editor) Done() <-chan struct{} { return e.p.ctx.Done() }

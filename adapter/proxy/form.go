@@ -2,13 +2,11 @@ package proxy
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -29,8 +27,6 @@ func (p *proxy) form(m *message) asking {
 // something before there is one), or has fields that are not known here.
 func (p *proxy) passesForm(params []byte, session string, err error) bool {
 	unread := errors.Is(err, convert.ErrWrongType) || errors.Is(err, convert.ErrTooManyQuestions) || errors.Is(err, convert.ErrOptionCount)
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if gjson.GetBytes(params, "mode").Str == "url" {
 		return p.urls && err == nil && session == ""
 	}
@@ -51,12 +47,12 @@ func (p *proxy) grokForm(m *message) asking {
 // askForm asks a form; key is the member of the reply that says how it ended. A
 // failure is an error: decline and cancel are the user's.
 func askForm(form ask.FormCall, err error, id, key string) asking {
-	return func(ctx context.Context, a *adapter.Adapter) func() []byte {
+	return func(q *asked) func() []byte {
 		if err != nil {
 			return refusal(id, err)
 		}
-		form.Session = asksIn(ctx).typed
-		wait := a.PostForm(ctx, form)
+		form.Session = q.in.id
+		wait := q.asker.PostForm(q.ctx, form)
 		return func() []byte {
 			reply, outcome := wait()
 			if outcome.Status == convert.Failed || outcome.Status == convert.Disconnected {

@@ -157,10 +157,3 @@ func profileNamed(name string) Profile {
 	}
 	return Profile{}
 }
-
-// knows is what is known of the agent now.
-func (p *proxy) knows() Profile {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.profile
-}

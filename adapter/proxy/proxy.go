@@ -61,6 +61,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // Stream is one end of a connection: what comes from it, and what goes to it.
@@ -80,14 +81,16 @@ type proxy struct {
 	tools  tools
 	side   *side // nil for an agent that asks over ACP
 
-	// mu guards all that follows, and what belongs to the sessions.
+	// mu guards all that follows, what belongs to the sessions, and calls. It is
+	// held while a line is looked at and while something happens to a session:
+	// functions that do not take it are called with it.
 	mu       sync.Mutex
 	asker    *adapter.Adapter
 	forms    bool // the editor shows forms
 	urls     bool // the editor opens addresses
 	sessions map[string]*session
-	awaited  map[string]*request  // requests of the editor that the agent has
-	open     map[string]*question // requests of the agent that are answered here
+	awaited  map[string]*request // requests of the editor that the agent has
+	open     map[string]*asked   // requests of the agent that are answered here
 	passed   passed
 	profile  Profile
 	overHTTP bool // the agent says that it takes MCP servers over HTTP
@@ -165,13 +168,13 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		opts: o, log: o.Logger, ctx: ctx,
 		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),
 		sessions: map[string]*session{}, awaited: map[string]*request{},
-		open: map[string]*question{}, passed: passed{},
+		open: map[string]*asked{}, passed: passed{},
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.tools.p = p
-	p.calls.init(p.editor)
+	p.calls.init(p.editor, &p.mu)
 	return p
 }
 
@@ -184,21 +187,18 @@ var (
 // end answers what is open on both sides, as far as there is somebody to hear
 // it.
 func (p *proxy) end(why error) {
+	p.mu.Lock()
 	if errors.Is(why, errEditorGone) {
 		p.calls.close(why)
 	}
-	p.mu.Lock()
-	for _, q := range p.open {
-		q.cancel(cause(why))
+	for _, s := range p.sessions {
+		p.apply(s, machine.CloseCame{How: machine.Ending{Err: errors.New(adapter.Words(why))}, Why: cause(why)}, nil)
 	}
 	for id := range p.awaited {
 		p.editor.post(errorLine(id, codeInternal, adapter.Words(why)))
 	}
 	clear(p.awaited)
 	p.over = true
-	for _, s := range p.sessions {
-		p.release(s)
-	}
 	p.mu.Unlock()
 	p.tools.close()
 	done := make(chan struct{})

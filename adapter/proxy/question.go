@@ -2,54 +2,18 @@ package proxy
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
-// question is a request of the agent that is answered here.
-type question struct {
-	where
-	cancel    context.CancelCauseFunc
-	withdrawn bool // by the agent
-}
-
-// where is the place of a question. The editor shows it in session. A person types
-// the answer in typed, which is another one for a sub-agent's: among its questions
-// it has its turn, and it ends with them.
-type where struct{ session, typed string }
-
-// of reports whether it is a question of a session, or of a sub-agent's that works
-// for it.
-func (w where) of(session string) bool { return w.session == session || w.typed == session }
-
-type whereKey struct{}
-
-// asksIn is the place of the question that a context is of.
-func asksIn(ctx context.Context) where {
-	w, _ := ctx.Value(whereKey{}).(where)
-	return w
-}
-
-// maxOpen is how many questions may be open at a time; further ones are refused.
-const maxOpen = 1000
-
-const codeCancelled = -32800
-
-// errWithdrawn is why a question ends that the agent takes back.
-var errWithdrawn = errors.New("the agent withdrew it")
-
 // asking puts a question into its session's queue, at once. The function that
-// it returns waits for the user and returns the line for the agent. ctx ends
-// with the question.
-type asking func(ctx context.Context, a *adapter.Adapter) (wait func() []byte)
+// it returns waits for the user and returns the line for the agent.
+type asking func(q *asked) (wait func() []byte)
 
 // asked looks at a request of the agent. If it is a question, it goes no
 // further.
@@ -59,19 +23,18 @@ func (p *proxy) asked(line []byte, m *message, method string) act {
 		return nil
 	}
 	id, session := string(m.id), p.sessionOf(m)
-	if p.opts.RefuseSubAgents && p.asksForAnother(session, m) {
-		ask = func(context.Context, *adapter.Adapter) func() []byte {
-			return func() []byte { return errorLine(id, codeInternal, refusedSubAgent) }
-		}
+	subAgent := p.asksForAnother(session, m)
+	if p.opts.RefuseSubAgents && subAgent {
+		ask = answersWith(errorLine(id, codeInternal, refusedSubAgent))
 	}
-	return func(func([]byte) error) error {
+	return p.acting(func() []byte {
 		if session == "" { // an editor shows nothing outside of one
 			p.agent.post(errorLine(id, codeInvalidParams, errNoSession.Error()))
 			return nil
 		}
-		p.start(id, session, ask)
+		p.start(id, session, subAgent, ask)
 		return nil
-	}
+	})
 }
 
 // parentMeta is where an agent says of a tool call, or of a request, in which
@@ -88,14 +51,6 @@ func (p *proxy) asksForAnother(session string, m *message) bool {
 		tool = gjson.GetBytes(m.params, "toolCall.toolCallId").String()
 	}
 	return gjson.GetBytes(m.params, parentMeta).Str != "" || p.subAgentIn(session, tool)
-}
-
-// subAgentIn reports whether a sub-agent works in a tool call.
-func (p *proxy) subAgentIn(session, tool string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.sessions[session]
-	return s != nil && s.subAgents[tool]
 }
 
 // question returns how a request is answered here, nil for one that is not.
@@ -122,10 +77,10 @@ func (p *proxy) question(line []byte, m *message, method string) asking {
 // to ask so.
 func (p *proxy) permission(line []byte, m *message) asking {
 	if line := p.allowed(m); line != nil {
-		return func(context.Context, *adapter.Adapter) func() []byte { return func() []byte { return line } }
+		return answersWith(line)
 	}
 	name, err := dialect.Recognise(line)
-	if err != nil || name == "choice" && !p.knows().Choices {
+	if err != nil || name == "choice" && !p.profile.Choices {
 		return nil
 	}
 	return p.inDialect(name, line, m)
@@ -136,18 +91,23 @@ func (p *proxy) permission(line []byte, m *message) asking {
 func (p *proxy) inDialect(name string, line []byte, m *message) asking {
 	id := string(m.id)
 	req, err := dialect.Decode(bytes.Clone(line), name)
-	return func(ctx context.Context, a *adapter.Adapter) func() []byte {
+	return func(q *asked) func() []byte {
 		if err != nil {
 			return refusal(id, err)
 		}
 		call := req.Call
-		call.Session = asksIn(ctx).typed
-		wait := a.Post(ctx, call)
+		call.Session = q.in.id
+		wait := q.asker.Post(q.ctx, call)
 		return func() []byte {
 			outcome, _ := wait()
 			return dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body
 		}
 	}
+}
+
+// answersWith asks nobody.
+func answersWith(line []byte) asking {
+	return func(*asked) func() []byte { return func() []byte { return line } }
 }
 
 // refusal answers a request that cannot be read.
@@ -166,8 +126,6 @@ func (p *proxy) sessionOf(m *message) string {
 	if id := gjson.GetBytes(m.params, "sessionId"); id.Type == gjson.String {
 		return id.Str
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if r := p.awaited[idKey([]byte(gjson.GetBytes(m.params, "requestId").Raw))]; r != nil {
 		return r.session
 	}
@@ -188,20 +146,13 @@ func (p *proxy) sessionOf(m *message) string {
 	return ""
 }
 
-// start asks, in a goroutine of its own, and answers the agent.
-func (p *proxy) start(id, session string, ask asking) {
-	ctx, asker, leave, err := p.enter(p.ctx, id, session)
-	if err != nil {
+// start asks a question, and refuses one that cannot be asked.
+func (p *proxy) start(id, session string, apart bool, ask asking) {
+	p.tellNoWords(p.typedIn(session))
+	if _, err := p.enter(id, session, apart, ask); err != nil {
 		p.log.Warn("a question of the agent was refused", "err", err)
 		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: "+adapter.Words(err)))
-		return
 	}
-	p.tellNoWords(asksIn(ctx).typed)
-	wait := ask(ctx, asker)
-	go func() {
-		line := p.wait(id, wait)
-		leave(line)
-	}()
 }
 
 // noWordsRemark says why a question has no place for own words.
@@ -209,63 +160,10 @@ const noWordsRemark = "\n\nThis agent takes none but the answers that it offers.
 
 // tellNoWords says so once in a session of an agent that is like that.
 func (p *proxy) tellNoWords(session string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if s := p.session(session); p.profile.NoWords && !s.told {
 		s.told = true
 		p.say(session, noWordsRemark)
 	}
-}
-
-// enter makes a question one of those that are open. Its context ends with ctx,
-// when it is cancelled, and with the proxy. Leave takes it off the list, and
-// tells the agent.
-func (p *proxy) enter(ctx context.Context, id, session string) (_ context.Context, a *adapter.Adapter, leave func(line []byte), err error) {
-	key := idKey([]byte(id))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.asker == nil:
-		return nil, nil, nil, errors.New("the editor has not said yet what it can do")
-	case p.open[key] != nil:
-		return nil, nil, nil, fmt.Errorf("request %s is open already", id)
-	case len(p.open) >= maxOpen:
-		return nil, nil, nil, fmt.Errorf("%d questions are open", maxOpen)
-	case p.over, p.ctx.Err() != nil: // nobody waits for one more at the end
-		return nil, nil, nil, errStopped
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })
-	at := where{session, p.typedIn(session)}
-	ctx = context.WithValue(ctx, whereKey{}, at)
-	q := &question{where: at, cancel: func(cause error) {
-		cancel(cause)
-		p.calls.giveUp() // the editor knows before the agent says anything about it
-	}}
-	p.open[key] = q
-	p.asking.Add(1)
-	return ctx, p.asker, func(line []byte) {
-		defer p.asking.Done()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		stop()
-		cancel(nil)
-		delete(p.open, key)
-		if q.withdrawn {
-			line = errorLine(id, codeCancelled, "Cancelled")
-		}
-		if line != nil {
-			p.agent.post(line)
-		}
-		if s := p.sessions[at.typed]; s != nil { // not closed meanwhile
-			p.endPrompt(s.answering, `{"stopReason":"end_turn"}`)
-			s.answering = ""
-			p.advance(s)
-		}
-		if s := p.sessions[session]; s != nil && session != at.typed {
-			p.advance(s)
-		}
-	}, nil
 }
 
 // wait waits for an answer. A panic there is of one question.
@@ -277,27 +175,4 @@ func (p *proxy) wait(id string, wait func() []byte) (line []byte) {
 		}
 	}()
 	return wait()
-}
-
-// withdrawAll is withdraw for all questions of a session. mu is held.
-func (p *proxy) withdrawAll(s *session) {
-	for _, q := range p.open {
-		if q.of(s.id) {
-			q.withdraw()
-		}
-	}
-}
-
-func (q *question) withdraw() {
-	q.withdrawn = true
-	q.cancel(fmt.Errorf("%w: %w", convert.ErrCancelled, errWithdrawn))
-}
-
-// cancelQuestions ends the open questions of a session. mu is held.
-func (p *proxy) cancelQuestions(session string, cause error) {
-	for _, q := range p.open {
-		if q.of(session) {
-			q.cancel(cause)
-		}
-	}
 }

@@ -341,6 +341,6 @@ func TestNothingIsAskedBehindTheEnd(t *testing.T) {
 	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
 	p.asker = new(adapter.Adapter)
 	p.end(errEditorGone)
-	_, _, _, err := p.enter(p.ctx, "1", "s1")
+	_, err := p.enter("1", "s1", false, nil)
 	require.ErrorIs(t, err, errStopped)
 }

@@ -87,12 +87,28 @@ func (p *proxy) judge(line []byte, from string, to *outlet, look look) act {
 			return drop
 		}
 		m, _ = scan(line)
-		if act := look(line, &m); act != nil {
+		if act := p.looks(look, line, &m); act != nil {
 			return act
 		}
 		return func(pass func([]byte) error) error { return pass(line) }
 	}
-	return look(line, &m)
+	return p.looks(look, line, &m)
+}
+
+func (p *proxy) looks(look look, line []byte, m *message) act {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return look(line, m)
+}
+
+// acting is an act that passes on what do returns.
+func (p *proxy) acting(do func() (lines []byte)) act {
+	return func(pass func([]byte) error) error {
+		p.mu.Lock()
+		lines := do()
+		p.mu.Unlock()
+		return pass(lines)
+	}
 }
 
 // isText reports whether a line is an update that is none of a tool call or of a

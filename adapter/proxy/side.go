@@ -12,7 +12,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
@@ -43,16 +42,14 @@ func (p *proxy) asksAside(session, tool, status string, input gjson.Result) {
 	if p.side == nil || status != "in_progress" || !input.Get("questions").IsArray() {
 		return
 	}
-	p.mu.Lock()
 	dir := p.session(session).dir
-	p.mu.Unlock()
-	ctx, asker, leave, err := p.enter(p.ctx, asideID(session, tool), session)
+	q, err := p.enter(asideID(session, tool), session, p.subAgentIn(session, tool), nil)
 	if err != nil {
 		return // it is asked already
 	}
 	go func() {
-		defer leave(nil)
-		if err := p.side.ask(ctx, asker, tool, dir); err != nil && ctx.Err() == nil {
+		defer q.leave(nil)
+		if err := p.side.ask(q, tool, dir); err != nil && q.ctx.Err() == nil {
 			p.log.Warn("a question of the agent got no answer", "session", session, "err", err)
 			p.say(session, notTakenRemark)
 		}
@@ -66,7 +63,8 @@ const notTakenRemark = "\n\nThe agent waits for the answer to a question, and it
 func asideID(session, tool string) string { return "side " + session + " " + tool }
 
 // ask finds the question of a tool call, asks it, and tells the agent.
-func (s *side) ask(ctx context.Context, a *adapter.Adapter, tool, dir string) error {
+func (s *side) ask(q *asked, tool, dir string) error {
+	ctx := q.ctx
 	item, err := s.find(ctx, tool, dir)
 	if err != nil {
 		return err
@@ -76,8 +74,8 @@ func (s *side) ask(ctx context.Context, a *adapter.Adapter, tool, dir string) er
 		return s.reject(gjson.GetBytes(item, "id").Str, dir, err)
 	}
 	call := req.Call
-	call.Session, call.ID = asksIn(ctx).typed, tool
-	outcome, _ := a.Ask(ctx, call)
+	call.Session, call.ID = q.in.id, tool
+	outcome, _ := q.asker.Ask(ctx, call)
 	if ctx.Err() != nil {
 		return nil // the agent has cancelled it itself, and a rejection would end its turn otherwise
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // tools are the question tools of the sessions of an agent that has none of its
@@ -49,7 +50,7 @@ type tool struct {
 
 // opens takes a request that opens a session, and adds the tool to it.
 func (p *proxy) opens(line []byte, m *message) act {
-	profile := p.knows()
+	profile := p.profile
 	if !p.opts.addsTool(profile) {
 		return nil
 	}
@@ -58,11 +59,9 @@ func (p *proxy) opens(line []byte, m *message) act {
 		p.log.Warn("the agent gets no question tool", "err", err)
 		return nil
 	}
-	p.mu.Lock()
 	if r := p.awaited[idKey(m.id)]; r != nil { // an agent may answer what it did not get yet
 		r.tool = token
 	}
-	p.mu.Unlock()
 	name := mcp.ServerName
 	if n := p.tools.number(token); profile.ServerNames && n > 1 {
 		name += "-" + strconv.Itoa(n)
@@ -75,8 +74,6 @@ func (p *proxy) opens(line []byte, m *message) act {
 // toolEntry is the tool among the MCP servers of a session. Agents that are known
 // to need it take HTTP, whether they say so or not; any agent takes stdio.
 func (p *proxy) toolEntry(name, url string, profile Profile) []byte {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if relay := p.opts.Relay; len(relay) > 0 && !p.overHTTP && !profile.Tool {
 		return clean.JSON(map[string]any{
 			"name": name, "command": relay[0], "args": append([]string{}, relay[1:]...),
@@ -96,7 +93,7 @@ func appended(list, element []byte) []byte {
 	return []byte(string(list[:end]) + "," + string(element) + "]")
 }
 
-// opened takes the agent's answer to such a request. mu is held.
+// opened takes the agent's answer to such a request.
 func (p *proxy) opened(r *request, m *message) {
 	if m.result == nil {
 		p.tools.remove(r.tool)
@@ -241,28 +238,23 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 	t.calls++
 	session, n := t.session, t.calls
 	t.mu.Unlock()
-	if c.ID == "" {
-		session, c.ID = t.p.toolCall(session, c.Input)
-	}
-	if t.p.opts.RefuseSubAgents && t.p.subAgentIn(session, c.ID) {
+	q, err := t.p.asksByTool(fmt.Sprintf("mcp %d %d", t.number, n), session, &c)
+	if errors.Is(err, errSubAgent) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
 	}
-	called := ctx
-	// It counts as a question of the agent: a cancel or a prompt ends it.
-	ctx, asker, leave, err := t.p.enter(ctx, fmt.Sprintf("mcp %d %d", t.number, n), session)
 	if err != nil {
 		o := convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 		return o, o.Err()
 	}
-	c.Session = asksIn(ctx).typed
-	o, err := asker.Ask(ctx, c)
-	stopped := errors.Is(context.Cause(ctx), errTurnCancelled)
-	leave(nil)
+	defer context.AfterFunc(ctx, func() { t.p.happens(q.in, machine.RequestWithdrawn{Key: q.key}) })()
+	o, err := q.asker.Ask(q.ctx, c)
+	stopped := errors.Is(context.Cause(q.ctx), errTurnCancelled)
+	q.leave(nil)
 	if stopped {
 		// The agent takes its call back, or ends its turn: with a result that came
 		// before that it would go on. Some do neither.
 		select {
-		case <-called.Done():
+		case <-ctx.Done():
 		case <-t.p.ctx.Done():
 		case <-time.After(takeBackGrace):
 		}
@@ -274,13 +266,31 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 // turn that was cancelled.
 const takeBackGrace = 2 * time.Second
 
+var errSubAgent = errors.New(refusedSubAgent)
+
+// asksByTool enters a question that a model asks with a tool. It counts as one of
+// the agent: a cancel or a prompt ends it.
+func (p *proxy) asksByTool(id, session string, c *convert.Call) (q *asked, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.ID == "" {
+		session, c.ID = p.toolCall(session, c.Input)
+	}
+	subAgent := p.subAgentIn(session, c.ID)
+	if subAgent && p.opts.RefuseSubAgents {
+		return nil, errSubAgent
+	}
+	if q, err = p.enter(id, session, subAgent, nil); err == nil {
+		c.Session = q.in.id
+	}
+	return q, err
+}
+
 // toolCall finds the agent's tool call that has this input, in the session to
 // which the tool belongs. OpenCode and Kilo call one session's tool from another:
 // then it is the only other session with such a call.
 func (p *proxy) toolCall(session string, input json.RawMessage) (of, id string) {
 	want := sameJSON(gjson.GetBytes(input, "questions").Raw)
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if id := p.sessions[session].asking(want); id != "" {
 		return session, id
 	}
@@ -336,8 +346,6 @@ func (p *proxy) allowed(m *message) []byte {
 		if o.Get("kind").Str != string(acp.PermissionOptionKindAllowOnce) {
 			continue
 		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
 		if s := p.session(session); len(s.inputs) < maxTools {
 			s.inputs[call.Get("toolCallId").String()] = input
 		}

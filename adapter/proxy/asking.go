@@ -1,0 +1,173 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	front "github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
+)
+
+// asked is a request of the agent that is answered here.
+type asked struct {
+	p  *proxy
+	id string // as the agent knows it
+	// in is the session in which a person types the answer: among its questions it
+	// has its turn. The editor shows it in session, which is another one for a
+	// sub-agent's.
+	in      *session
+	session string
+	key     int
+	// ctx ends with the question, and with the proxy.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	asker  *adapter.Adapter
+	post   func() // takes its place at the desk
+
+	admitted chan bool  // holds one
+	heard    chan heard // holds one
+}
+
+// heard is a prompt that answers a question. Stale means that it may have been
+// meant for another one, which is gone.
+type heard struct {
+	said  []acp.ContentBlock
+	stale bool
+}
+
+// errTurnCancelled is why questions end with a session/cancel.
+var errTurnCancelled = fmt.Errorf("the turn was cancelled: %w", convert.ErrCancelled)
+
+// maxOpen is how many questions may be open at a time; further ones are refused.
+const maxOpen = 1000
+
+const codeCancelled = -32800
+
+// enter makes a question one of those that are open. What is entered must be left.
+func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
+	key := idKey([]byte(id))
+	switch {
+	case p.asker == nil:
+		return nil, errors.New("the editor has not said yet what it can do")
+	case p.open[key] != nil:
+		return nil, fmt.Errorf("request %s is open already", id)
+	case len(p.open) >= maxOpen:
+		return nil, fmt.Errorf("%d questions are open", maxOpen)
+	case p.over, p.ctx.Err() != nil: // nobody waits for one more at the end
+		return nil, errStopped
+	}
+	q := &asked{p: p, id: id, in: p.session(p.typedIn(name)), session: name, admitted: make(chan bool, 1), heard: make(chan heard, 1)}
+	q.ctx, q.cancel = context.WithCancelCause(p.ctx)
+	q.asker = p.asker.With(&editor{p, q})
+	q.key = q.in.nextKey()
+	q.post = func() {}
+	if ask != nil {
+		q.post = func() { q.asks(ask) }
+	}
+	p.open[key], q.in.asked[q.key] = q, q
+	p.asking.Add(1)
+	p.apply(q.in, machine.RequestCame{Key: q.key, Apart: apart || q.in.id != name}, nil)
+	return q, nil
+}
+
+// asks puts the question into its session's queue, and asks it in a goroutine of
+// its own.
+func (q *asked) asks(ask asking) {
+	wait := ask(q)
+	go func() { q.leave(q.p.wait(q.id, wait)) }()
+}
+
+// leave takes a question off the list, and tells the agent, if there is something
+// to tell.
+func (q *asked) leave(line []byte) {
+	p := q.p
+	defer p.asking.Done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.apply(q.in, machine.RequestSettled{Key: q.key}, nil)
+	if line != nil && errors.Is(context.Cause(q.ctx), machine.ErrWithdrawn) {
+		line = errorLine(q.id, codeCancelled, "Cancelled")
+	}
+	q.cancel(nil)
+	delete(p.open, idKey([]byte(q.id)))
+	if line != nil {
+		p.agent.post(line)
+	}
+	p.apply(q.in, machine.RequestReplied{Key: q.key}, nil)
+	delete(q.in.asked, q.key)
+}
+
+// admit asks whether the question may go on.
+func (q *asked) admit(ev machine.Event) bool {
+	q.p.happens(q.in, ev)
+	return <-q.admitted
+}
+
+// withdrawnCause is why a question may not go on.
+func withdrawnCause(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return convert.ErrCancelled
+}
+
+// AskInConversation shows a question in the conversation, ends the prompt that
+// runs, and waits for the words of the next one.
+func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
+	text := m.Text
+	for {
+		if !e.q.park(m.ToolCallID, text) {
+			return "", withdrawnCause(ctx)
+		}
+		select {
+		case h := <-e.q.heard:
+			if !h.stale {
+				return front.PromptWords(h.said, m.Means), nil
+			}
+			text = machine.StaleRemark + m.Text
+		case <-ctx.Done():
+			if remark := machine.GoneRemark(context.Cause(ctx)); remark != "" {
+				e.p.say(e.q.in.id, remark)
+			}
+			return "", withdrawnCause(ctx)
+		}
+	}
+}
+
+// park makes a question the one that the next prompt answers, behind all that the
+// agent has said so far.
+func (q *asked) park(toolCall, text string) bool {
+	p := q.p
+	p.passing.Lock()
+	defer p.passing.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.apply(q.in, machine.RequestParks{Key: q.key}, nil)
+	if !<-q.admitted {
+		return false
+	}
+	p.say(q.in.id, "\n\n"+text)
+	p.hold(q.in)
+	p.apply(q.in, machine.RequestParked{Key: q.key, ToolCall: toolCall}, nil)
+	return <-q.admitted
+}
+
+// say puts a text of ours into the conversation.
+func (p *proxy) say(session, text string) {
+	p.editor.post(notificationLine(acp.ClientMethodSessionUpdate, clean.JSON(map[string]any{
+		"sessionId": session,
+		"update": map[string]any{
+			"sessionUpdate": "agent_message_chunk",
+			"content":       map[string]any{"type": "text", "text": text},
+		},
+	})))
+}
+
+// quote is s as a JSON string.
+func quote(s string) []byte { return clean.JSON(s) }

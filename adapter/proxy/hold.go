@@ -1,0 +1,91 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
+)
+
+// maxHeld is how much is held of what an agent says in a session while no prompt
+// runs. What is more goes to the editor at once: an agent that is not read any
+// more would stop its other sessions, too.
+const maxHeld = 8 << 20
+
+// hold begins to keep back what the agent says.
+func (p *proxy) hold(s *session) {
+	if !s.holding {
+		s.holding = true
+		p.holds.Add(1)
+	}
+}
+
+// release sends what was kept back.
+func (p *proxy) release(s *session) {
+	if s.holding {
+		s.holding = false
+		p.holds.Add(-1)
+		p.editor.postLines(s.held)
+		s.held = nil
+	}
+}
+
+// keep keeps a line of the agent back if its session is held, and reports
+// whether it did. What does not belong to a turn is not kept.
+func (p *proxy) keep(line []byte, params gjson.Result) bool {
+	switch params.Get("update.sessionUpdate").Str {
+	case "current_mode_update", "config_option_update", "available_commands_update", "session_info_update":
+		return false
+	}
+	s := p.sessions[params.Get("sessionId").Str]
+	if s == nil || !s.holding {
+		return false
+	}
+	if len(s.held)+len(line) > maxHeld {
+		p.log.Warn("the agent says a lot while a question waits: the editor gets it outside of a turn", "session", s.id)
+		p.release(s)
+		return false
+	}
+	s.held = append(s.held, line...)
+	return true
+}
+
+// cancelMethod takes a request back, in either direction.
+const cancelMethod = "$/cancel_request"
+
+// withdraw ends a request that the agent takes back, and reports whether it is
+// one that the editor knows nothing of: a question that is answered here, or a
+// request that is held. The agent gets an answer all the same.
+func (p *proxy) withdraw(id []byte) bool {
+	key := idKey(id)
+	if q := p.open[key]; q != nil {
+		p.apply(q.in, machine.RequestWithdrawn{Key: q.key}, nil)
+		return true
+	}
+	for _, s := range p.sessions {
+		if raw := s.unhold(key); raw != nil {
+			p.passed.take(raw)
+			p.agent.post(errorLine(string(raw), codeCancelled, "Cancelled"))
+			return true
+		}
+	}
+	return false
+}
+
+// unhold takes a request out of what is held, and returns its id; nil if it is not
+// there.
+func (s *session) unhold(key string) (id []byte) {
+	var rest []byte
+	for line := range bytes.Lines(s.held) {
+		if m, ok := scan(line); ok && id == nil && m.isRequest() && idKey(m.id) == key {
+			id = bytes.Clone(m.id)
+			continue
+		}
+		rest = append(rest, line...)
+	}
+	if id != nil {
+		s.held = rest
+	}
+	return id
+}

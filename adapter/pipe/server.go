@@ -18,6 +18,8 @@ import (
 // ends.
 var ErrWithdrawn = errors.New("the input ended before the question was answered")
 
+var errNobody = errors.New("pipe: a Server needs a Resolver, or Ask: nobody would answer")
+
 // Server answers requests. Resolver or Ask is needed, the rest is not.
 type Server struct {
 	// Resolver answers requests: one at a time, in order of arrival, and a
@@ -71,6 +73,9 @@ type Reply struct {
 // in both cases after a response to everything that was open, see Wait. When ctx ends, a
 // Read of in may be left behind.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	if s.Resolver == nil && s.Ask == nil {
+		return errNobody
+	}
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	c := &session{Server: s, out: out, queue: newQueue(), end: end, open: map[string]bool{}}

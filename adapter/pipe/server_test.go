@@ -285,3 +285,9 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+// A server with nobody to ask says so at once, and does not fall over later.
+func TestServerWithoutAResolver(t *testing.T) {
+	err := new(pipe.Server).Serve(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"question":"Which?"}}`+"\n"), io.Discard)
+	require.EqualError(t, err, "pipe: a Server needs a Resolver, or Ask: nobody would answer")
+}

@@ -53,41 +53,25 @@ func SecretFields(schema json.RawMessage) (keys []string) {
 }
 
 // isSecret reports whether the field, or that for own words beside it, says that
-// it takes a secret: by its format, or, where any text can be written, by its
-// name. A description is a name where there is no title.
+// it takes a secret: by its format, or, where anything can be written, by its
+// name. A description is a name where there is no title, and else a sentence.
 func (t *formField) isSecret() bool {
 	if marksSecret(t.schema) || marksSecret(t.words) {
 		return true
 	}
+	title := read.Field(t.schema, "title").String()
+	if t.kind == "integer" || t.kind == "number" {
+		return secretWord(t.key, numberWords) || secretWord(firstNonEmpty(title, t.about), numberWords)
+	}
 	if options, _ := t.choices(); t.kind != "string" || t.custom != "" || len(options) > 0 {
 		return false
 	}
-	return secretName(t.key) || secretName(firstNonEmpty(read.Field(t.schema, "title").String(), t.about))
+	return secretName(t.key) || secretName(firstNonEmpty(title, t.about)) || secretStem(t.about)
 }
 
 func marksSecret(schema gjson.Result) bool {
-	return read.Field(schema, "format").Str == "password" || read.Field(schema, "writeOnly").Bool() ||
+	return strings.EqualFold(read.Field(schema, "format").Str, "password") || read.Field(schema, "writeOnly").Bool() ||
 		read.Field(read.Field(schema, "_meta"), "codex").Get("isSecret").Bool()
-}
-
-// secretWords are words of which one in a name says that a secret is meant, and
-// keyWords those that do so before "key".
-var (
-	secretWords = []string{"password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "credential", "credentials", "pin", "otp", "cvv", "cvc"}
-	keyWords    = []string{"api", "access", "private", "secret", "auth", "encryption", "signing", "license", "licence"}
-)
-
-func secretName(name string) bool {
-	words := nameWords(name)
-	for i, word := range words {
-		if slices.Contains(secretWords, word) || slices.Contains([]string{"apikey", "accesskey", "privatekey"}, word) {
-			return true
-		}
-		if word == "key" && i > 0 && slices.Contains(keyWords, words[i-1]) {
-			return true
-		}
-	}
-	return false
 }
 
 // nameWords splits api_key, API key and apiKey alike.

@@ -99,7 +99,8 @@ func touch(room *[12 << 10]byte) { room[0] = 1 }
 
 // AskQuestion asks a question call. The id is that of the agent's request, for
 // [Session.Withdraw]; apart says that a sub-agent asks, which may work on after
-// the turn. Reply tells the agent, once, unless it withdraws the request.
+// the turn. Reply tells the agent, once, unless it withdraws the request; it must
+// not end the turn, which waits for it.
 func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome)) {
 	c.Session = s.id
 	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asked) answer {

@@ -78,6 +78,14 @@ func (s *Server) ask(from connection, c convert.Call) *ticket {
 	return t
 }
 
+// Waits reports whether a ticket is one to wait with: its question is open, or has
+// an answer that was not fetched.
+func (s *Server) Waits(ticket string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[ticket] != nil
+}
+
 // sessionOf is the session of a connection, which is known until it ends.
 func (s *Server) sessionOf(from connection) string {
 	s.mu.Lock()

@@ -30,6 +30,9 @@ type Profile struct {
 	// ServerNames is set for an agent that mixes up MCP servers of one name in
 	// several sessions: each session's has a name of its own.
 	ServerNames bool
+	// MixesServers is set for an agent that calls the MCP server of one session
+	// from another, and shows its tool calls where they belong.
+	MixesServers bool
 	// ToolLimit is how long it waits for a tool over MCP, less a margin; 0 is not
 	// known.
 	ToolLimit time.Duration
@@ -96,8 +99,8 @@ func Profiles() []Profile {
 		{
 			Name: "kilo", Title: "Kilo",
 			Says: []string{"Kilo"}, Programs: []string{"kilo", "kilocode"}, Start: []string{"kilo", "acp"},
-			SidePassword: "KILO_SERVER_PASSWORD",
-			Note:         "is answered over its HTTP API",
+			SidePassword: "KILO_SERVER_PASSWORD", MixesServers: true,
+			Note: "is answered over its HTTP API",
 		},
 		{
 			Name: "kimi", Title: "Kimi Code",
@@ -116,7 +119,7 @@ func Profiles() []Profile {
 		{
 			Name: "opencode", Title: "OpenCode",
 			Says: []string{"OpenCode"}, Programs: []string{"opencode"}, Start: []string{"opencode", "acp"},
-			SidePassword: "OPENCODE_SERVER_PASSWORD", Env: []string{"OPENCODE_ENABLE_QUESTION_TOOL=1"},
+			SidePassword: "OPENCODE_SERVER_PASSWORD", MixesServers: true, Env: []string{"OPENCODE_ENABLE_QUESTION_TOOL=1"},
 			Note: "is answered over its HTTP API",
 		},
 		{

@@ -86,6 +86,7 @@ func (p *proxy) promptEnded(line []byte, m *message) act {
 		}
 		r.given = false
 		s.drop(r)
+		p.turnOver(s)
 		pass := p.apply(s, machine.PromptEnded{Key: r.key, How: how}, line)
 		p.forget(s)
 		return pass

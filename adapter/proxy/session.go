@@ -83,6 +83,7 @@ func (p *proxy) update(line []byte) {
 		return
 	}
 	status, input := update.Get("status").Str, update.Get("rawInput")
+	p.tools.saw(p.profile, session, update)
 	p.track(session, id, status, input, update.Get(parentMeta).Str != "")
 	p.asksAside(session, id, status, input)
 }
@@ -124,6 +125,25 @@ func (p *proxy) track(session, id, status string, input gjson.Result, subAgent b
 	if input.Get("questions").Exists() {
 		s.inputs[id] = json.RawMessage(input.Raw)
 	}
+}
+
+// turnOver drops what belongs to the agent's turn, if it is over: the inputs of its
+// tool calls, and what waits with a ticket of the question tool.
+func (p *proxy) turnOver(s *session) {
+	if !s.runs() {
+		clear(s.inputs)
+		p.tools.endTurn(s.id)
+	}
+}
+
+// runs reports whether the agent has a prompt.
+func (s *session) runs() bool {
+	for _, r := range s.prompts {
+		if r.given {
+			return true
+		}
+	}
+	return false
 }
 
 // shows reports whether the editor knows a tool call from the agent.
@@ -190,12 +210,7 @@ func (p *proxy) closed(id string) {
 
 // forget drops a session that is closed, when the agent has ended its prompts.
 func (p *proxy) forget(s *session) {
-	for _, r := range s.prompts {
-		if r.given {
-			return
-		}
-	}
-	if s.closed && p.sessions[s.id] == s {
+	if s.closed && !s.runs() && p.sessions[s.id] == s {
 		delete(p.sessions, s.id)
 	}
 }

@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -39,13 +37,15 @@ type tools struct {
 // tool is that of one session.
 type tool struct {
 	p       *proxy
-	number  int // 1 is that of the first session
+	number  int    // 1 is that of the first session
+	name    string // of the server, for the agent
 	server  *mcp.Server
 	handler http.Handler
 
 	mu      sync.Mutex
 	session string
 	calls   int
+	shown   map[string]*shownCall // by the agent's id, while they are open
 }
 
 // opens takes a request that opens a session, and adds the tool to it.
@@ -54,17 +54,13 @@ func (p *proxy) opens(line []byte, m *message) act {
 	if !p.opts.addsTool(profile) {
 		return nil
 	}
-	token, url, err := p.tools.add(gjson.GetBytes(m.params, "sessionId").String(), profile.ToolLimit)
+	token, name, url, err := p.tools.add(m.params, profile)
 	if err != nil {
 		p.log.Warn("the agent gets no question tool", "err", err)
 		return nil
 	}
 	if r := p.awaited[idKey(m.id)]; r != nil { // an agent may answer what it did not get yet
 		r.tool = token
-	}
-	name := mcp.ServerName
-	if n := p.tools.number(token); profile.ServerNames && n > 1 {
-		name += "-" + strconv.Itoa(n)
 	}
 	entry := p.toolEntry(name, url, profile)
 	params := edit(m.params, func(list []byte) []byte { return appended(list, entry) }, "mcpServers")
@@ -108,32 +104,44 @@ func (p *proxy) opened(r *request, m *message) {
 	p.tools.bind(r.tool, id)
 }
 
-// add makes a tool. The session is that of the request, if it names one.
-func (t *tools) add(session string, limit time.Duration) (token, url string, err error) {
+// add makes a tool for a request that opens a session. The session is that of the
+// request, if it names one.
+func (t *tools) add(params []byte, profile Profile) (token, name, url string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return "", "", net.ErrClosed
+		return "", "", "", net.ErrClosed
 	}
 	if t.listener == nil {
 		if err := t.listen(); err != nil {
-			return "", "", err
+			return "", "", "", err
 		}
 	}
 	t.made++
-	one := &tool{p: t.p, session: session, number: t.made}
-	one.server = mcp.New(mcp.Options{Resolver: one, Limit: limit, Logger: t.p.log, Version: t.p.opts.Version})
+	one := &tool{p: t.p, session: gjson.GetBytes(params, "sessionId").String(), number: t.made, shown: map[string]*shownCall{}}
+	one.name = serverName(params, one.number, profile)
+	one.server = mcp.New(mcp.Options{Resolver: one, Limit: profile.ToolLimit, Logger: t.p.log, Version: t.p.opts.Version})
 	one.handler = one.server.Handler()
 	token = rand.Text()
 	t.byToken[token] = one
-	return token, fmt.Sprintf("http://%s/%s", t.listener.Addr(), token), nil
+	return token, one.name, fmt.Sprintf("http://%s/%s", t.listener.Addr(), token), nil
 }
 
-// number says which of the tools one is, in the order in which they were made.
-func (t *tools) number(token string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.byToken[token].number
+// serverName is how the agent knows the server: by a name that none of the
+// editor's servers has.
+func serverName(params []byte, number int, profile Profile) string {
+	taken := map[string]bool{}
+	for _, s := range gjson.GetBytes(params, "mcpServers.#.name").Array() {
+		taken[s.Str] = true
+	}
+	name := mcp.ServerName
+	if profile.ServerNames && number > 1 {
+		name += "-" + strconv.Itoa(number)
+	}
+	for n := number + 1; taken[name]; n++ {
+		name = mcp.ServerName + "-" + strconv.Itoa(n)
+	}
+	return name
 }
 
 func (t *tools) listen() (err error) {
@@ -183,21 +191,6 @@ func (t *tools) remove(token string) {
 	}
 }
 
-// serves reports whether a session has a tool.
-func (t *tools) serves(session string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, one := range t.byToken {
-		one.mu.Lock()
-		is := one.session == session
-		one.mu.Unlock()
-		if is {
-			return true
-		}
-	}
-	return false
-}
-
 // endSession ends the tools of a session.
 func (t *tools) endSession(session string) {
 	t.mu.Lock()
@@ -236,9 +229,9 @@ func (t *tools) close() {
 func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
 	t.mu.Lock()
 	t.calls++
-	session, n := t.session, t.calls
+	n := t.calls
 	t.mu.Unlock()
-	q, err := t.p.asksByTool(fmt.Sprintf("mcp %d %d", t.number, n), session, &c)
+	q, err := t.p.asksByTool(fmt.Sprintf("mcp %d %d", t.number, n), t, &c)
 	if errors.Is(err, errSubAgent) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
 	}
@@ -270,12 +263,14 @@ var errSubAgent = errors.New(refusedSubAgent)
 
 // asksByTool enters a question that a model asks with a tool. It counts as one of
 // the agent: a cancel or a prompt ends it.
-func (p *proxy) asksByTool(id, session string, c *convert.Call) (q *asked, err error) {
+func (p *proxy) asksByTool(id string, by *tool, c *convert.Call) (q *asked, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.ID == "" {
-		session, c.ID = p.toolCall(session, c.Input)
+	session, call, err := p.tools.place(by, c.ID, p.profile.MixesServers)
+	if err != nil {
+		return nil, err
 	}
+	c.ID = call
 	subAgent := p.subAgentIn(session, c.ID)
 	if subAgent && p.opts.RefuseSubAgents {
 		return nil, errSubAgent
@@ -284,102 +279,4 @@ func (p *proxy) asksByTool(id, session string, c *convert.Call) (q *asked, err e
 		c.Session = q.in.id
 	}
 	return q, err
-}
-
-// toolCall finds the agent's tool call that has this input, in the session to
-// which the tool belongs. OpenCode and Kilo call one session's tool from another:
-// then it is the only other session with such a call.
-func (p *proxy) toolCall(session string, input json.RawMessage) (of, id string) {
-	want := sameJSON(gjson.GetBytes(input, "questions").Raw)
-	if id := p.sessions[session].asking(want); id != "" {
-		return session, id
-	}
-	others := 0
-	for name, s := range p.sessions {
-		if found := s.asking(want); found != "" {
-			of, id = name, found
-			others++
-		}
-	}
-	if others != 1 {
-		return session, ""
-	}
-	return of, id
-}
-
-// asking is the tool call that asks these questions, "" if there is none.
-func (s *session) asking(questions string) string {
-	if s != nil {
-		for id, raw := range s.inputs {
-			if sameJSON(gjson.GetBytes(raw, "questions").Raw) == questions {
-				return id
-			}
-		}
-	}
-	return ""
-}
-
-// sameJSON is equal for JSON that means the same.
-func sameJSON(raw string) string {
-	var v any
-	if json.Unmarshal([]byte(raw), &v) != nil {
-		return raw
-	}
-	out, _ := json.Marshal(v)
-	return string(out)
-}
-
-// allowed answers the agent's request for leave to use the tool: the user will
-// see the question, and answering it is leave enough. Whatever else an agent
-// wants to do under that name is for the user.
-func (p *proxy) allowed(m *message) []byte {
-	params := gjson.ParseBytes(m.params)
-	session, call := params.Get("sessionId").Str, params.Get("toolCall")
-	if !p.tools.serves(session) || !namesTool(call) {
-		return nil
-	}
-	input := toolInput(call)
-	if _, err := convert.Parse(input, convert.Limits{}); err != nil && gjson.GetBytes(input, "ticket").Str == "" {
-		return nil
-	}
-	for _, o := range params.Get("options").Array() {
-		if o.Get("kind").Str != string(acp.PermissionOptionKindAllowOnce) {
-			continue
-		}
-		if s := p.session(session); len(s.inputs) < maxTools {
-			s.inputs[call.Get("toolCallId").String()] = input
-		}
-		return resultLine(string(m.id), []byte(`{"outcome":{"outcome":"selected","optionId":`+o.Get("optionId").Raw+`}}`))
-	}
-	return nil
-}
-
-// toolInput is the input of a tool call, if it is one of questions and nothing
-// else: what changes files or runs in a terminal is not. Gemini shows the input
-// as text.
-func toolInput(call gjson.Result) json.RawMessage {
-	for _, c := range call.Get("content").Array() {
-		if c.Get("type").Str != "content" {
-			return nil
-		}
-	}
-	input := call.Get("rawInput")
-	if texts := call.Get("content.#.content.text").Array(); !input.Exists() && len(texts) == 1 {
-		input = gjson.Parse(strings.Clone(texts[0].Str))
-	}
-	only := input.IsObject()
-	input.ForEach(func(k, _ gjson.Result) bool {
-		only = only && (k.Str == "questions" || k.Str == "ticket")
-		return only
-	})
-	if !only {
-		return nil
-	}
-	return json.RawMessage(input.Raw)
-}
-
-// namesTool reports whether a tool call is one of our tool, as agents write it.
-func namesTool(call gjson.Result) bool {
-	return strings.Contains(call.Get("title").Str, mcp.ToolName) || strings.Contains(call.Get("_meta").Raw, mcp.ToolName) ||
-		strings.Contains(call.Get("toolCallId").Str, mcp.ToolName)
 }

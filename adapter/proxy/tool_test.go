@@ -24,15 +24,22 @@ type toolAgent struct {
 	client *sdk.ClientSession
 }
 
-func withTool(t *testing.T) *toolAgent {
-	p := start(t, Options{Agent: profileNamed("goose")})
+func withTool(t *testing.T) *toolAgent { return withToolFor(t, "goose") }
+
+func withToolFor(t *testing.T, agent string) *toolAgent {
+	p := start(t, Options{Agent: profileNamed(agent), Tool: ToolAlways})
 	p.initialize(noForms)
+	return p.open(t, "s1")
+}
+
+// open opens a session with the tool.
+func (p *proxied) open(t *testing.T, session string) *toolAgent {
 	p.editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/x","mcpServers":[{"type":"http","name":"mine","url":"http://x/"}],"_meta":{"a":1}}}`)
 	open := p.agent.next()
 	require.Equal(t, "mine", open.Get("params.mcpServers.0.name").Str)
 	require.Equal(t, `{"a":1}`, open.Get("params._meta").Raw)
 	ours := open.Get("params.mcpServers.1")
-	require.Equal(t, mcp.ServerName, ours.Get("name").Str)
+	require.Contains(t, ours.Get("name").Str, mcp.ServerName)
 	require.Equal(t, "http", ours.Get("type").Str)
 	a := &toolAgent{proxied: p, url: ours.Get("url").Str}
 	transport := &http.Transport{}
@@ -42,16 +49,18 @@ func withTool(t *testing.T) *toolAgent {
 	a.client, err = client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: a.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { a.client.Close() })
-	p.agent.result(open, `{"sessionId":"s1"}`)
+	p.agent.result(open, `{"sessionId":"`+session+`"}`)
 	require.Equal(t, "new", p.editor.reply().Get("id").Str)
 	return a
 }
 
 // use calls the tool, as the agent's model does.
-func (a *toolAgent) use(meta sdk.Meta) <-chan string {
+func (a *toolAgent) use(meta sdk.Meta) <-chan string { return a.useWith(meta, toolQuestions) }
+
+func (a *toolAgent) useWith(meta sdk.Meta, input string) <-chan string {
 	got := make(chan string, 1)
 	go func() {
-		r, err := a.client.CallTool(context.Background(), &sdk.CallToolParams{Meta: meta, Name: mcp.ToolName, Arguments: gjson.Parse(toolQuestions).Value()})
+		r, err := a.client.CallTool(context.Background(), &sdk.CallToolParams{Meta: meta, Name: mcp.ToolName, Arguments: gjson.Parse(input).Value()})
 		if err != nil {
 			got <- "error: " + err.Error()
 			return
@@ -80,47 +89,6 @@ func TestQuestionTool(t *testing.T) {
 	require.Equal(t, "call_7", request.Get("params.toolCall.toolCallId").Str, "the agent's own tool call")
 	a.editor.result(request, selected("SQLite"))
 	require.Contains(t, await(t, got), "SQLite")
-}
-
-// The agent's permission to use the tool is not the user's business; its tool call is
-// the question.
-func TestToolIsAllowed(t *testing.T) {
-	a := withTool(t)
-	text := strings.ReplaceAll(toolQuestions, `"`, `\"`)
-	a.agent.send(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"always","kind":"allow_always"},{"optionId":"once","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}],"toolCall":{"toolCallId":"t9","title":"ask_the_user (acp-bridge MCP Server)","content":[{"type":"content","content":{"type":"text","text":"` + text + `"}}]}}}`)
-	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":`+selected("once")+`}`, a.agent.next().Raw)
-	got := a.use(nil)
-	request := a.editor.until("session/request_permission")
-	require.Equal(t, "t9", request.Get("params.toolCall.toolCallId").Str)
-	a.editor.result(request, selected("PostgreSQL"))
-	require.Contains(t, await(t, got), "PostgreSQL")
-}
-
-// A model that waits on with its ticket may do so, too.
-func TestTicketIsAllowed(t *testing.T) {
-	a := withTool(t)
-	a.agent.send(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"s1","options":[{"optionId":"once","kind":"allow_once"}],"toolCall":{"toolCallId":"t9","title":"ask_the_user","rawInput":{"ticket":"0123"}}}}`)
-	require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":`+selected("once")+`}`, a.agent.next().Raw)
-}
-
-// Nothing but questions is allowed under the tool's name.
-func TestOtherToolsAreForTheUser(t *testing.T) {
-	a := withTool(t)
-	options := `"options":[{"optionId":"once","kind":"allow_once"},{"optionId":"no","kind":"reject_once"}]`
-	for _, call := range []string{
-		`{"toolCallId":"t","title":"rm -rf ask_the_user","rawInput":{"command":"rm -rf /"}}`,
-		`{"toolCallId":"t","title":"ask_the_user","rawInput":{"command":"rm","questions":[{"question":"a?","options":["x","y"]}]}}`,
-		`{"toolCallId":"t","title":"ask_the_user"}`,
-		`{"toolCallId":"t","title":"bash","rawInput":` + toolQuestions + `}`,
-		`{"toolCallId":"t","title":"ask_the_user","rawInput":` + toolQuestions + `,"content":[{"type":"diff","path":"/x","newText":"y"}]}`,
-	} {
-		line := `{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s1",` + options + `,"toolCall":` + call + `}}`
-		a.agent.send(line)
-		require.Equal(t, line, a.editor.next().Raw)
-	}
-	line := `{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"other",` + options + `,"toolCall":{"toolCallId":"t","title":"ask_the_user","rawInput":` + toolQuestions + `}}}`
-	a.agent.send(line)
-	require.Equal(t, line, a.editor.next().Raw, "a session without the tool")
 }
 
 // Gemini does not tell its servers of a cancel.
@@ -188,18 +156,4 @@ func TestToolPortIsClosed(t *testing.T) {
 	<-a.ended
 	_, err = net.Dial("tcp", address)
 	require.Error(t, err)
-}
-
-// OpenCode and Kilo call the tool of one session from another: the question
-// belongs where the tool call is.
-func TestToolOfAnotherSession(t *testing.T) {
-	a := withTool(t)
-	a.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s2","update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"ask","rawInput":` + toolQuestions + `}}}`)
-	require.Equal(t, "s2", a.editor.until("session/update").Get("params.sessionId").Str)
-	got := a.use(nil)
-	request := a.editor.until("session/request_permission")
-	require.Equal(t, "s2", request.Get("params.sessionId").Str)
-	require.Equal(t, "t2", request.Get("params.toolCall.toolCallId").Str)
-	a.editor.result(request, selected("SQLite"))
-	require.Contains(t, await(t, got), "SQLite")
 }

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Kind says what an item is to the person.
@@ -72,7 +73,7 @@ type Item struct {
 	Secret bool
 }
 
-// State says where an item is.
+// State says where an item is for people; [life.State] has all of it.
 type State int
 
 const (
@@ -96,6 +97,17 @@ func (s State) String() string {
 		return "settled"
 	}
 	return "unknown"
+}
+
+// stateOf is what people see of a life.
+func stateOf(l life.State) State {
+	switch l {
+	case life.Asked:
+		return Queued
+	case life.Shown:
+		return Asking
+	}
+	return Settled
 }
 
 // Entry is an item as it stands.
@@ -140,7 +152,7 @@ var (
 	ErrNotOpen = errors.New("no such open question")
 	// ErrSettled means that an item has its outcome already. The error is a
 	// [SettledError].
-	ErrSettled = errors.New("settled already")
+	ErrSettled = life.ErrSettled
 	// ErrRevision means that the item is not the one that was seen.
 	ErrRevision = errors.New("another question has taken its place")
 	// ErrOpen means that an item with this session and id is open.
@@ -201,7 +213,7 @@ func (d *Desk) Post(ctx context.Context, it Item) (*Ticket, error) {
 		t.first = make(chan struct{})
 	}
 	d.serial++
-	t.revision, t.state = d.serial, Queued
+	t.revision = d.serial
 	d.changed(t.entry())
 	return t, nil
 }
@@ -296,7 +308,7 @@ func (d *Desk) others(t *Ticket, o convert.Outcome) []*Ticket {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(d.queues[t.item.Call.Session]), func(other *Ticket) bool {
-		return other == t || other.shown || other.state != Queued || other.ctx.Err() != nil
+		return other == t || other.shown || other.life != life.Asked || other.ctx.Err() != nil
 	})
 }
 
@@ -313,8 +325,14 @@ func withdrawal() Settlement {
 	return Settlement{convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}, "", time.Now()}
 }
 
+// settleOne ends an open item: a person's act settles it, and anything else
+// withdraws it. mu is held.
 func (d *Desk) settleOne(t *Ticket, s Settlement) {
-	t.state, t.end = Settled, s
+	ended, err := t.life.Step(life.Ends(s.Outcome, s.By))
+	if err != nil {
+		return // it has its end
+	}
+	t.life, t.end = ended, s
 	delete(d.open, t.key())
 	e := t.entry()
 	d.recent.add(e)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Ticket is the asker's hold on an item.
@@ -19,7 +20,7 @@ type Ticket struct {
 	first    chan struct{} // closed when the item is the first of its session
 
 	// Guarded by the desk's mutex.
-	state    State
+	life     life.State
 	shown    bool // Turn has let the asker go ahead
 	question int
 	rung     string
@@ -68,10 +69,11 @@ func (t *Ticket) Asking(question int, rung string) {
 	defer t.desk.tell()
 	t.desk.mu.Lock()
 	defer t.desk.mu.Unlock()
-	if t.state == Settled {
-		return
+	shown, err := t.life.Step(life.Show)
+	if err != nil {
+		return // it has its end
 	}
-	t.state, t.question, t.rung = Asking, question, rung
+	t.life, t.question, t.rung = shown, question, rung
 	t.desk.changed(t.entry())
 }
 
@@ -82,7 +84,7 @@ func (t *Ticket) Settle(o convert.Outcome, by string) (stands convert.Outcome, f
 	defer d.tell()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t.state == Settled {
+	if !t.life.Open() {
 		return t.end.Outcome, false
 	}
 	d.settle(t, Settlement{o, by, time.Now()})
@@ -97,7 +99,7 @@ func (t *Ticket) Leave() {
 	defer d.tell()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t.state != Settled {
+	if t.life.Open() {
 		d.settle(t, Settlement{convert.Outcome{Status: convert.Failed, Reason: "The question was given up"}, "", time.Now()})
 	}
 	d.leave(t)
@@ -108,7 +110,7 @@ func (t *Ticket) key() key { return key{t.item.Call.Session, t.item.Call.ID} }
 // entry is the item as it stands. The desk's mutex is held.
 func (t *Ticket) entry() Entry {
 	return Entry{
-		Item: t.item, Revision: t.revision, Asked: t.asked, State: t.state,
+		Item: t.item, Revision: t.revision, Asked: t.asked, State: stateOf(t.life),
 		Place:    max(slices.Index(t.desk.queues[t.item.Call.Session], t), 0),
 		Question: t.question, Rung: t.rung, Settlement: t.end,
 	}

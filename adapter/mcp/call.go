@@ -72,10 +72,7 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 	for n := 1; ; n++ {
 		select {
 		case <-t.done:
-			if text, isError, err := s.fetch(t); err == nil {
-				return result(text, isError)
-			}
-			t = s.ask(t.from, t.call)
+			return result(s.fetch(t))
 		case <-limit:
 			s.leave(t)
 			return result(s.later(t), false)
@@ -92,9 +89,9 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 // later is what the model gets with a ticket.
 func (s *Server) later(t *ticket) string {
 	text := fmt.Sprintf("The user has not answered yet; the question stays open. Call %s again with the same questions and \"ticket\": %q to wait on. Do not guess the answer.", ToolName, t.name)
-	if s.opts.Waiting != nil {
-		if more := s.opts.Waiting(t.call); more != "" {
-			text += "\n" + more
+	if w, ok := t.asking.(interface{ Where() string }); ok {
+		if where := w.Where(); where != "" {
+			text += "\n" + where
 		}
 	}
 	return text

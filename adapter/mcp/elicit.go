@@ -6,6 +6,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
@@ -56,11 +57,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 	case err == nil:
 		return s.elicited(call, given), nil
 	case beside != nil && beside.decided():
-		text, isError, taken := s.fetch(beside)
-		if taken == nil {
-			return result(text, isError), nil
-		}
-		beside = nil
+		return result(s.fetch(beside)), nil
 	case ctx.Err() != nil:
 		if beside != nil {
 			s.takeBack(beside)
@@ -79,25 +76,25 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 // inputResults is the version of MCP from which on a server asks with a result.
 const inputResults = "2026-07-28"
 
-// Given is why the context of a question ends whose answer came in the client's
-// form, see [Options.Alongside]. The Resolver returns the outcome that stands:
-// this one, or its own if that was there before.
-type Given struct{ Outcome convert.Outcome }
+// formName says who gave an outcome that came in the client's form.
+const formName = "a form of the client"
 
-// Error implements error.
-func (g *Given) Error() string { return "the client's form was " + g.Outcome.Status.String() }
-
-// first is the result of what was first, the form or the Resolver, which knows.
+// first is the result of what was first, the form or the Resolver, which knows if
+// it can be told of the form's.
 func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bool) {
-	t.cancel(&Given{form})
-	<-t.done
-	if o := t.outcome; o.Status == convert.Answered || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage {
-		if text, isError, err := s.fetch(t); err == nil {
-			return text, isError
-		}
+	settles, ok := t.asking.(interface {
+		Settle(o convert.Outcome, by string) convert.Outcome
+	})
+	if ok && form.Status != convert.Failed && !t.ended() {
+		settles.Settle(form, formName)
 	} else {
-		s.end(t)
+		t.cancel(adapter.ErrWithdrawn)
 	}
+	<-t.done
+	if o := t.outcome; o.Status == convert.Answered || o.Status == convert.Declined || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage {
+		return s.fetch(t)
+	}
+	s.end(t)
 	return resultText(t.call, form)
 }
 

@@ -15,7 +15,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,7 +26,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 const (
@@ -49,18 +47,16 @@ const progressEvery = 5 * time.Second
 // instructions say when to use the tool.
 const instructions = `Use the tool ` + ToolName + ` when your next step depends on a preference or a decision of the user that neither the request nor the code settles. Do not put such a question into your text and end your turn: the tool shows it with its options and waits for the answer. Do not use it for what you can find out yourself, or to ask for permission.`
 
-// ErrTaken means that an answer was used already, by another who asked the same.
-var ErrTaken = errors.New("the answer was given to another")
-
 // Options say who is asked, and how long.
 type Options struct {
 	// Resolver asks the user. It may be nil if Elicit is set: then clients
-	// without elicitation get an error.
+	// without elicitation get an error. The model gets the outcome of an
+	// [adapter.Poster] by its Deliver, and is told where the user can answer.
 	Resolver adapter.Resolver
 	// Elicit asks with the client's own elicitation, if it has that.
 	Elicit bool
 	// Alongside asks the Resolver also while the client shows a form. The first
-	// answer wins: the Resolver is told of the form's with [Given].
+	// answer wins.
 	Alongside bool
 	// Session is where the questions belong, for the Resolver. Without one each
 	// connection has its own, by a name that is minted: MCP names none.
@@ -68,13 +64,6 @@ type Options struct {
 	// Limit is how long a call waits before it returns a ticket; 0 stands for
 	// [DefaultLimit], a negative number for no limit.
 	Limit time.Duration
-	// Waiting adds a line for the model to what it gets with a ticket: where the
-	// user can answer. It may be nil.
-	Waiting func(c convert.Call) string
-	// Deliver is told that the model is about to get an outcome that the Resolver
-	// gave to a call. If it returns [ErrTaken], the model does not get it, and the
-	// call is asked again. It may be nil.
-	Deliver func(c convert.Call, o convert.Outcome) error
 	// Version is the server's.
 	Version string
 	// Logger gets what goes wrong; nil discards it.

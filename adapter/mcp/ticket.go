@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
@@ -25,8 +26,8 @@ type ticket struct {
 	outcome convert.Outcome
 	waiting int // calls that wait for it; the server's mu guards it
 
+	asking  adapter.Asking
 	fetched sync.Once
-	taken   error // what [Options.Deliver] said
 }
 
 // connection is a client's, or nil in tests.
@@ -58,24 +59,37 @@ func (s *Server) find(from connection, name string) *ticket {
 
 // ask asks the questions of a call. The caller waits for the ticket.
 func (s *Server) ask(from connection, c convert.Call) *ticket {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	t := &ticket{name: life.Mint(), from: from, call: c, cancel: cancel, done: make(chan struct{}), waiting: 1}
-	if s.ctx.Err() != nil { // Close waits for what was asked before it
+	if !s.add(t) {
+		cancel(nil)
 		t.outcome = convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 		close(t.done)
 		return t
 	}
+	t.asking = adapter.Post(ctx, s.opts.Resolver, c)
+	go func() {
+		defer s.running.Done()
+		defer cancel(nil)
+		t.outcome, _ = t.asking.Wait()
+		close(t.done)
+	}()
+	return t
+}
+
+// add puts a ticket on the list, unless the server has closed: Close waits for
+// what was asked before it.
+func (s *Server) add(t *ticket) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.running.Add(1)
 	s.open[t.name] = t
 	s.order = append(s.order, t.name)
 	s.drop()
-	s.running.Go(func() {
-		defer cancel(nil)
-		t.outcome, _ = s.opts.Resolver.Ask(ctx, c)
-		close(t.done)
-	})
-	return t
+	return true
 }
 
 // Waits reports whether a ticket is one to wait with: its question is open, or has
@@ -160,21 +174,20 @@ func (s *Server) takeBack(t *ticket) {
 	}
 }
 
-// fetch takes the answer of a ticket, for the model. The error is [ErrTaken].
-// Calls that wait for one ticket at once, which only its own connection can, all
-// get its answer: one of them may be a call that the client gave up.
-func (s *Server) fetch(t *ticket) (text string, isError bool, err error) {
+// fetch takes the answer of a ticket, for the model. Calls that wait for one
+// ticket at once, which only its own connection can, all get its answer: one of
+// them may be a call that the client gave up.
+func (s *Server) fetch(t *ticket) (text string, isError bool) {
 	s.end(t)
 	t.fetched.Do(func() {
-		if s.opts.Deliver != nil {
-			t.taken = s.opts.Deliver(t.call, t.outcome)
+		if t.asking == nil {
+			return
+		}
+		if err := t.asking.Deliver(func() error { return nil }); err != nil {
+			t.outcome, _ = adapter.Settle(t.call, convert.Outcome{}, err)
 		}
 	})
-	if errors.Is(t.taken, ErrTaken) {
-		return "", false, t.taken
-	}
-	text, isError = resultText(t.call, t.outcome)
-	return text, isError, nil
+	return resultText(t.call, t.outcome)
 }
 
 // resultText is the result for the model. What the user decided is no error.

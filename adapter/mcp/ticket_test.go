@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -30,11 +31,7 @@ func TestTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsks()
 		delivered := 0
-		s := mcp.New(mcp.Options{
-			Resolver: a,
-			Waiting:  func(c convert.Call) string { return "look at " + c.Questions[0].Header },
-			Deliver:  func(convert.Call, convert.Outcome) error { delivered++; return nil },
-		})
+		s := mcp.New(mcp.Options{Resolver: poster{a, func() error { delivered++; return nil }}})
 		c := connect(t, s, nil)
 		began := time.Now()
 		text, isError, err := call(t.Context(), c, questions)
@@ -59,27 +56,37 @@ func TestTicket(t *testing.T) {
 	})
 }
 
-// An answer that another has used is not delivered: the question is asked again.
-func TestTaken(t *testing.T) {
+// Rule 6: an answer that is gone when it is handed over is not the model's.
+func TestRule6NothingToHandOver(t *testing.T) {
 	a := newAsks()
-	tries := 0
-	c := connect(t, mcp.New(mcp.Options{Resolver: a, Deliver: func(_ convert.Call, o convert.Outcome) error {
-		if tries++; tries == 1 {
-			require.Equal(t, "SQLite", o.Answers[0].Selected[0])
-			return mcp.ErrTaken
-		}
-		return nil
-	}}), nil)
-	go func() {
-		a.answer <- convert.Answer{Selected: []string{"SQLite"}}
-		a.answer <- convert.Answer{Selected: []string{"PostgreSQL"}}
-	}()
+	c := connect(t, mcp.New(mcp.Options{Resolver: poster{a, func() error { return convert.ErrCancelled }}}), nil)
+	go func() { a.answer <- convert.Answer{Selected: []string{"SQLite"}} }()
 	text, isError, err := call(t.Context(), c, questions)
 	require.NoError(t, err)
 	require.False(t, isError)
-	require.Contains(t, text, "PostgreSQL")
-	require.Equal(t, 2, tries)
-	require.Len(t, a.calls, 2)
+	require.Contains(t, text, "dismissed")
+}
+
+// poster hands over what its asks got.
+type poster struct {
+	*asks
+	deliver func() error
+}
+
+type posted struct {
+	ctx  context.Context
+	call convert.Call
+	poster
+}
+
+func (p poster) Post(ctx context.Context, c convert.Call) adapter.Asking { return posted{ctx, c, p} }
+func (p posted) Wait() (convert.Outcome, error)                          { return p.Ask(p.ctx, p.call) }
+func (p posted) Where() string                                           { return "look at " + p.call.Questions[0].Header }
+func (p posted) Deliver(use func() error) error {
+	if err := p.deliver(); err != nil {
+		return err
+	}
+	return use()
 }
 
 // An answer that came meanwhile is there for its ticket, once. The same words are

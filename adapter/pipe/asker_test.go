@@ -219,39 +219,6 @@ func TestBothEnds(t *testing.T) {
 	}
 }
 
-// poster asks side by side.
-type poster struct{ answer map[string]chan string }
-
-func (p poster) Ask(context.Context, convert.Call) (convert.Outcome, error) { panic("not called") }
-
-func (p poster) Post(ctx context.Context, c convert.Call) func() (convert.Outcome, error) {
-	return func() (convert.Outcome, error) {
-		select {
-		case text := <-p.answer[c.Questions[0].Text]:
-			return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: text}}}, nil
-		case <-ctx.Done():
-			o := adapter.Withdrawn(ctx)
-			return o, o.Err()
-		}
-	}
-}
-
-// A resolver that gives places at once is not waited for, and what is open when
-// the input ends is withdrawn: nobody cancelled it.
-func TestPoster(t *testing.T) {
-	answer := map[string]chan string{"second": make(chan string)}
-	p := serve(t.Context(), t, &pipe.Server{Resolver: poster{answer}})
-	p.ask("a", "first")
-	p.ask("b", "second")
-	answer["second"] <- "x"
-	require.Equal(t, "b", p.next().RequestID)
-	require.NoError(t, p.in.Close())
-	r := p.next()
-	require.Equal(t, "a", r.RequestID)
-	require.Equal(t, "withdrawn: the input ended before the question was answered", r.Error)
-	require.NoError(t, <-p.done)
-}
-
 // Lines that are no requests are somebody else's.
 func TestElse(t *testing.T) {
 	var lines []string

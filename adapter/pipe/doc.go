@@ -8,7 +8,7 @@
 //	err := server.Serve(ctx, os.Stdin, os.Stdout)
 //
 // Requests are asked one at a time, in the order in which they came, or side by
-// side by a [Poster]. Every request that has an id gets one response, a bad one
+// side by an [adapter.Poster]. Every request that has an id gets one response, a bad one
 // an error, as does one with the id of another that is open. The end of the input
 // withdraws what is open.
 //

@@ -15,23 +15,26 @@ import (
 )
 
 // ErrWithdrawn is the cause with which a request's context ends when the input
-// ends.
-var ErrWithdrawn = errors.New("the input ended before the question was answered")
+// ends. It wraps [adapter.ErrWithdrawn].
+var ErrWithdrawn error = inputEnded{}
 
-var errNobody = errors.New("pipe: a Server needs a Resolver, or Ask: nobody would answer")
+var errNobody = errors.New("pipe: a Server needs a Resolver: nobody would answer")
 
-// Server answers requests. Resolver or Ask is needed, the rest is not.
+type inputEnded struct{}
+
+// Error implements error.
+func (inputEnded) Error() string { return "the input ended before the question was answered" }
+
+// Unwrap returns [adapter.ErrWithdrawn].
+func (inputEnded) Unwrap() error { return adapter.ErrWithdrawn }
+
+// Server answers requests. Resolver is needed, the rest is not.
 type Server struct {
-	// Resolver answers requests: one at a time, in order of arrival, and a
-	// [Poster] side by side.
+	// Resolver answers requests: one at a time, in order of arrival, and an
+	// [adapter.Poster] side by side. It is asked also for those that were waiting
+	// when the input ended, with a context that has ended: its answers count, and
+	// so does a user's cancel.
 	Resolver adapter.Resolver
-	// Ask takes the place of a Resolver for answers that others may use, too:
-	// they are used once, see [Reply]. It is called for one request at a time, in
-	// order of arrival, also for those that were waiting when the input
-	// ended, with a context that has ended. With such a context it returns
-	// Cancelled without a reason, or the answers if it has them. With a reason it
-	// was the user who cancelled.
-	Ask func(ctx context.Context, c convert.Call) Reply
 	// Wait answers what is open after the input has ended, instead of withdrawing
 	// it.
 	Wait bool
@@ -44,36 +47,12 @@ type Server struct {
 	Else func(line []byte)
 }
 
-// Poster is a [adapter.Resolver] that gives calls their places at once and waits
-// for them side by side, as [adapter.Adapter] does.
-type Poster interface {
-	adapter.Resolver
-	// Post returns how to wait; wait must be called, once.
-	Post(ctx context.Context, c convert.Call) (wait func() (convert.Outcome, error))
-}
-
-// Reply is how a request ended, or how to wait for that.
-type Reply struct {
-	dialect.Reply
-	// Later, if not nil, waits for the reply. It runs beside later requests,
-	// and the rest of this Reply does not count.
-	Later func(ctx context.Context) Reply
-	// Use, if not nil, writes the response of an answer that others may want to
-	// use, too: it calls write while they cannot. A Reply that it returns stands
-	// in place of this one, which was not written then.
-	Use func(write func() error) *Reply
-	// Done, if not nil, is called once: with true when the response was
-	// written, with false when it was not or when it says that the request
-	// was withdrawn.
-	Done func(delivered bool)
-}
-
 // Serve reads requests from in and writes responses, and nothing else, to out.
 // It returns nil at the end of the input and the cause of ctx when that ends;
 // in both cases after a response to everything that was open, see Wait. When ctx ends, a
 // Read of in may be left behind.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	if s.Resolver == nil && s.Ask == nil {
+	if s.Resolver == nil {
 		return errNobody
 	}
 	inner, end := context.WithCancelCause(ctx)
@@ -91,39 +70,13 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		if !ok {
 			break
 		}
-		c.finish(inner, req, s.ask(inner, req.Call))
+		c.ask(inner, req)
 	}
 	c.later.Wait()
 	if err := context.Cause(inner); !errors.Is(err, ErrWithdrawn) {
 		return err
 	}
 	return nil
-}
-
-// ask asks whoever answers here.
-func (s *Server) ask(ctx context.Context, c convert.Call) Reply {
-	if s.Ask != nil {
-		return s.Ask(ctx, c)
-	}
-	if p, ok := s.Resolver.(Poster); ok {
-		wait := p.Post(ctx, c)
-		return Reply{Later: func(ctx context.Context) Reply {
-			o, err := wait()
-			return replyOf(ctx, c, o, err)
-		}}
-	}
-	o, err := s.Resolver.Ask(ctx, c)
-	return replyOf(ctx, c, o, err)
-}
-
-// replyOf is the reply with what a resolver returned. When the context has ended,
-// it was nobody's choice.
-func replyOf(ctx context.Context, c convert.Call, o convert.Outcome, err error) Reply {
-	o, _ = adapter.Settle(c, o, err)
-	if ctx.Err() != nil && o.Status != convert.Answered && o.Status != convert.Disconnected {
-		o = convert.Outcome{Status: convert.Cancelled}
-	}
-	return Reply{Reply: dialect.Reply{Outcome: o, AnsweredAt: time.Now(), Mode: "rpc"}}
 }
 
 // session is one run of a server.
@@ -140,30 +93,52 @@ type session struct {
 	open map[string]bool
 }
 
-// finish responds to a request, now or when its answer has come.
-func (c *session) finish(ctx context.Context, req request, r Reply) {
-	if r.Later != nil {
-		c.later.Go(func() { c.finish(ctx, req, r.Later(ctx)) })
+// ask asks whoever answers here, and responds now or when the answer has come.
+func (c *session) ask(ctx context.Context, req request) {
+	asking := adapter.Post(ctx, c.Resolver, req.Call)
+	ready, _ := asking.(interface{ Ready() bool })
+	if _, ok := c.Resolver.(adapter.Poster); ok && (ready == nil || !ready.Ready()) {
+		c.later.Go(func() { c.finish(ctx, req, asking) })
 		return
 	}
-	withdrawn := ctx.Err() != nil && r.Outcome.Status == convert.Cancelled && r.Outcome.Reason == ""
-	if withdrawn { // by whoever ended the context, not by the user
-		r.Reply = dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: "withdrawn: " + adapter.Words(context.Cause(ctx))}}
-	}
-	var err error
-	write := func() error {
-		err = c.respond(req, dialect.Encode(req.Request, r.Reply).Body)
-		return err
-	}
-	if r.Use == nil || withdrawn {
-		_ = write()
-	} else if again := r.Use(write); again != nil {
-		c.finish(ctx, req, *again)
+	c.finish(ctx, req, asking)
+}
+
+// finish responds to a request when its outcome is there. One that is withdrawn
+// gets a response, too, which takes nothing.
+func (c *session) finish(ctx context.Context, req request, asking adapter.Asking) {
+	o, err := asking.Wait()
+	if o, _ = adapter.Settle(req.Call, o, err); endedWith(ctx, asking, o) {
+		_ = c.respond(req, dialect.Encode(req.Request, failed("withdrawn: "+adapter.Words(context.Cause(ctx)))).Body)
 		return
 	}
-	if r.Done != nil {
-		r.Done(err == nil && !withdrawn)
+	reply := dialect.Reply{Outcome: o, AnsweredAt: time.Now(), Mode: "rpc"}
+	if dated, ok := asking.(interface{ At() time.Time }); ok && o.Status == convert.Answered {
+		reply.AnsweredAt = dated.At()
 	}
+	responded := false
+	err = asking.Deliver(func() error {
+		responded = true
+		return c.respond(req, dialect.Encode(req.Request, reply).Body)
+	})
+	if !responded { // there is nothing to hand over any more
+		reply.Outcome, _ = adapter.Settle(req.Call, convert.Outcome{}, err)
+		_ = c.respond(req, dialect.Encode(req.Request, reply).Body)
+	}
+}
+
+// endedWith reports whether a call ended because its context did: not if the user
+// cancelled it, and not if it could not be asked in the first place.
+func endedWith(ctx context.Context, asking adapter.Asking, o convert.Outcome) bool {
+	if a, ok := asking.(interface{ Err() error }); ok && a.Err() != nil {
+		return false
+	}
+	byUser := o.Status == convert.Declined || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
+	return ctx.Err() != nil && o.Status != convert.Answered && o.Status != convert.Disconnected && !byUser
+}
+
+func failed(reason string) dialect.Reply {
+	return dialect.Reply{Outcome: convert.Outcome{Status: convert.Failed, Reason: reason}}
 }
 
 // respond writes the response of a request. Its id may be used again then.

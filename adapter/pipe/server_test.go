@@ -7,26 +7,46 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func answered(text string) pipe.Reply {
-	return pipe.Reply{Reply: dialect.Reply{Mode: "rpc", Outcome: convert.Outcome{
-		Status: convert.Answered, Answers: []convert.Answer{{Text: text}}}}}
-}
+func answered(text string) ([]convert.Answer, error) { return []convert.Answer{{Text: text}}, nil }
 
 // echo answers every question with its own text.
-func echo(_ context.Context, c convert.Call) pipe.Reply { return answered(c.Questions[0].Text) }
+var echo = adapter.Func(func(_ context.Context, c convert.Call) ([]convert.Answer, error) {
+	return answered(c.Questions[0].Text)
+})
+
+// poster asks side by side, and counts what it hands over.
+type poster struct {
+	adapter.Func
+	delivered chan error
+}
+
+type posted struct {
+	ctx  context.Context
+	call convert.Call
+	poster
+}
+
+func (p poster) Post(ctx context.Context, c convert.Call) adapter.Asking { return posted{ctx, c, p} }
+func (p posted) Wait() (convert.Outcome, error)                          { return p.Ask(p.ctx, p.call) }
+func (p posted) Deliver(use func() error) error {
+	err := use()
+	p.delivered <- err
+	return err
+}
 
 const (
 	pi   = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"Name?"}],"metadata":{"source":"x"}}`
@@ -35,12 +55,12 @@ const (
 
 func TestPairs(t *testing.T) {
 	var out bytes.Buffer
-	s := &pipe.Server{Ask: echo, Report: func(p string) { t.Errorf("reported: %s", p) }}
+	s := &pipe.Server{Resolver: echo, Report: func(p string) { t.Errorf("reported: %s", p) }}
 	require.NoError(t, s.Serve(t.Context(), strings.NewReader(pi+"\n\n"+opal), &out))
 	require.Equal(t, `{"type":"ask_user_response","requestId":"r1","answered":true,"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],`+
-		`"details":{"questions":[{"question":"Name?"}],"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],"mode":"rpc","metadata":{"source":"x"},"summary":"The user was asked \"Name?\" and wrote \"Name?\"."}}
+		`"details":{"questions":[{"question":"Name?"}],"answers":[{"question":"Name?","answer":"Name?","wasCustom":true}],"answeredAt":0,"mode":"rpc","metadata":{"source":"x"},"summary":"The user was asked \"Name?\" and wrote \"Name?\"."}}
 {"jsonrpc":"2.0","id":7,"result":{"answer":"Why?"}}
-`, out.String())
+`, regexp.MustCompile(`"answeredAt":[0-9]+`).ReplaceAllString(out.String(), `"answeredAt":0`))
 }
 
 // A bad line gets an error where there is an id, else a report, and the next
@@ -73,7 +93,7 @@ func TestBadLines(t *testing.T) {
 		}
 		var out bytes.Buffer
 		var reported string
-		s := &pipe.Server{Ask: echo, Dialect: tc.dialect, Report: func(p string) { reported += p }}
+		s := &pipe.Server{Resolver: echo, Dialect: tc.dialect, Report: func(p string) { reported += p }}
 		require.NoError(t, s.Serve(t.Context(), strings.NewReader(tc.line+"\n"+good+"\n"), &out))
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		if tc.response != "" {
@@ -132,10 +152,10 @@ func (p *peer) next() (r response) {
 // could be taken for the other's. Once there is a response, the id is free.
 func TestSameID(t *testing.T) {
 	asked, answer := make(chan string), make(chan string)
-	s := &pipe.Server{Ask: func(_ context.Context, c convert.Call) pipe.Reply {
+	s := &pipe.Server{Resolver: adapter.Func(func(_ context.Context, c convert.Call) ([]convert.Answer, error) {
 		asked <- c.Questions[0].Text
 		return answered(<-answer)
-	}}
+	})}
 	p := serve(t.Context(), t, s)
 	p.ask("r1", "First?")
 	require.Equal(t, "First?", <-asked)
@@ -159,33 +179,26 @@ func TestSameID(t *testing.T) {
 	require.NoError(t, <-p.done)
 }
 
-// One request is asked at a time, in order; what is answered elsewhere does
-// not hold up the others.
+// One request is asked at a time, in order.
 func TestQueue(t *testing.T) {
-	turn, late := make(chan string), make(chan string)
+	turn := make(chan string)
 	var asking int
-	s := &pipe.Server{Ask: func(_ context.Context, c convert.Call) pipe.Reply {
+	s := &pipe.Server{Resolver: adapter.Func(func(_ context.Context, c convert.Call) ([]convert.Answer, error) {
 		asking++
 		defer func() { asking-- }()
-		if c.Questions[0].Text == "later" {
-			return pipe.Reply{Later: func(context.Context) pipe.Reply { return answered(<-late) }}
-		}
 		text := <-turn
 		if asking != 1 {
 			t.Error("two at once")
 		}
 		return answered(c.Questions[0].Text + text)
-	}}
+	})}
 	p := serve(t.Context(), t, s)
-	p.ask("a", "later")
 	p.ask("b", "first")
 	p.ask("c", "second")
 	turn <- "!"
 	r := p.next()
 	require.Equal(t, "b", r.RequestID)
 	require.Equal(t, "first!", r.Answers[0].Answer)
-	late <- "done"
-	require.Equal(t, "a", p.next().RequestID)
 	turn <- "?"
 	r = p.next()
 	require.Equal(t, "c", r.RequestID)
@@ -194,54 +207,74 @@ func TestQueue(t *testing.T) {
 	require.NoError(t, <-p.done)
 }
 
-// The end of the input withdraws what is open, in every state, and delivers
-// what has an answer all the same.
-func TestEndOfInput(t *testing.T) {
-	done := make(chan bool, 3)
-	asked := make(chan struct{}, 3)
-	s := &pipe.Server{Ask: func(ctx context.Context, c convert.Call) pipe.Reply {
-		asked <- struct{}{}
-		wait := func(ctx context.Context) pipe.Reply {
-			<-ctx.Done()
-			return pipe.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}, Done: func(ok bool) { done <- ok }}
+// What is answered elsewhere does not hold up the others, and is handed over when
+// its response was written.
+func TestSideBySide(t *testing.T) {
+	late := make(chan string)
+	delivered := make(chan error, 2)
+	s := &pipe.Server{Resolver: poster{func(_ context.Context, c convert.Call) ([]convert.Answer, error) {
+		if c.Questions[0].Text == "later" {
+			return answered(<-late)
 		}
+		return answered("now")
+	}, delivered}}
+	p := serve(t.Context(), t, s)
+	p.ask("a", "later")
+	p.ask("b", "first")
+	require.Equal(t, "b", p.next().RequestID)
+	require.NoError(t, <-delivered)
+	late <- "done"
+	require.Equal(t, "a", p.next().RequestID)
+	require.NoError(t, <-delivered)
+	require.NoError(t, p.in.Close())
+	require.NoError(t, <-p.done)
+}
+
+// The end of the input withdraws what is open, in every state, and delivers
+// what has an answer, or the user's no, all the same.
+func TestEndOfInput(t *testing.T) {
+	delivered := make(chan error, 4)
+	asked := make(chan struct{}, 4)
+	s := &pipe.Server{Resolver: poster{func(ctx context.Context, c convert.Call) ([]convert.Answer, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
 		switch c.Questions[0].Text {
 		case "known":
 			return answered("yes")
-		case "later":
-			return pipe.Reply{Later: wait}
+		case "dismissed":
+			return nil, convert.ErrCancelled
 		}
-		return wait(ctx)
-	}}
+		require.ErrorIs(t, context.Cause(ctx), adapter.ErrWithdrawn)
+		return nil, adapter.Withdrawn(ctx).Err()
+	}, delivered}}
 	p := serve(t.Context(), t, s)
-	p.ask("a", "later")
-	p.ask("b", "open")
-	p.ask("c", "known")
-	<-asked
-	<-asked
+	p.ask("a", "open")
+	p.ask("b", "known")
+	p.ask("c", "dismissed")
+	for range 3 {
+		<-asked
+	}
 	require.NoError(t, p.in.Close())
 	got := map[string]response{}
 	for range 3 {
 		r := p.next()
 		got[r.RequestID] = r
 	}
-	const withdrawn = "withdrawn: the input ended before the question was answered"
-	require.Equal(t, withdrawn, got["a"].Error)
-	require.Equal(t, withdrawn, got["b"].Error)
-	require.True(t, got["c"].Answered)
+	require.Equal(t, "withdrawn: the input ended before the question was answered", got["a"].Error)
+	require.True(t, got["b"].Answered)
+	require.Empty(t, got["c"].Error)
 	require.NoError(t, <-p.done)
-	require.False(t, <-done)
-	require.False(t, <-done)
+	require.Len(t, delivered, 2, "what is withdrawn is not handed over")
 }
 
 func TestContextEnds(t *testing.T) {
 	cause := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &pipe.Server{Ask: func(ctx context.Context, _ convert.Call) pipe.Reply {
+	s := &pipe.Server{Resolver: adapter.Func(func(ctx context.Context, _ convert.Call) ([]convert.Answer, error) {
 		cancel(cause)
 		<-ctx.Done()
-		return pipe.Reply{Reply: dialect.Reply{Outcome: convert.Outcome{Status: convert.Cancelled}}}
-	}}
+		return nil, adapter.Withdrawn(ctx).Err()
+	})}
 	p := serve(ctx, t, s)
 	p.ask("a", "open")
 	require.Equal(t, "withdrawn: interrupted", p.next().Error)
@@ -254,18 +287,33 @@ func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // An answer that could not be written was not delivered.
 func TestNobodyReads(t *testing.T) {
-	delivered := true
-	s := &pipe.Server{Ask: func(context.Context, convert.Call) pipe.Reply {
-		r := answered("x")
-		r.Done = func(ok bool) { delivered = ok }
-		return r
-	}}
+	delivered := make(chan error, 1)
+	s := &pipe.Server{Resolver: poster{func(context.Context, convert.Call) ([]convert.Answer, error) { return answered("x") }, delivered}}
 	in, w := io.Pipe()
 	defer w.Close()
 	go func() { _, _ = io.WriteString(w, pi+"\n") }()
 	require.ErrorIs(t, s.Serve(t.Context(), in, broken{}), io.ErrClosedPipe)
-	require.False(t, delivered)
+	require.ErrorIs(t, <-delivered, io.ErrClosedPipe)
 	in.Close()
+}
+
+// takenAway is answered, and then there is nothing to hand over.
+type takenAway struct{ posted }
+
+func (takenAway) Deliver(func() error) error { return convert.ErrCancelled }
+
+type taker struct{ poster }
+
+func (p taker) Post(ctx context.Context, c convert.Call) adapter.Asking {
+	return takenAway{posted{ctx, c, p.poster}}
+}
+
+// Every request gets a response, also if the answer is gone when it is handed over.
+func TestNothingToHandOver(t *testing.T) {
+	var out bytes.Buffer
+	s := &pipe.Server{Resolver: taker{poster{Func: func(context.Context, convert.Call) ([]convert.Answer, error) { return answered("x") }}}}
+	require.NoError(t, s.Serve(t.Context(), strings.NewReader(pi), &out))
+	require.Equal(t, `{"type":"ask_user_response","requestId":"r1","answered":false,"answers":[],"cancelled":true}`+"\n", out.String())
 }
 
 func FuzzLines(f *testing.F) {
@@ -274,7 +322,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"type":"ask_user_request","requestId":{},"questions":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var out bytes.Buffer
-		s := &pipe.Server{Ask: echo, Report: func(p string) {
+		s := &pipe.Server{Resolver: echo, Report: func(p string) {
 			if strings.Contains(p, "\n") {
 				t.Errorf("a report of several lines: %q", p)
 			}
@@ -289,5 +337,5 @@ func FuzzLines(f *testing.F) {
 // A server with nobody to ask says so at once, and does not fall over later.
 func TestServerWithoutAResolver(t *testing.T) {
 	err := new(pipe.Server).Serve(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"question":"Which?"}}`+"\n"), io.Discard)
-	require.EqualError(t, err, "pipe: a Server needs a Resolver, or Ask: nobody would answer")
+	require.EqualError(t, err, "pipe: a Server needs a Resolver: nobody would answer")
 }

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // answerFlags are answers given beforehand.
@@ -73,6 +70,26 @@ func (a *answerFlags) outcome(c convert.Call, data []byte, errOut io.Writer) (co
 		fmt.Fprintf(errOut, "acp-bridge: %q is none of the options: taken for your own words\n", text)
 	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
+}
+
+// forCall gives the answers to the one call that there is; nil means that none
+// were given.
+func (a *answerFlags) forCall(s streams) (func(convert.Call) (convert.Outcome, error), error) {
+	data, given, err := a.read(s)
+	if err != nil || !given {
+		return nil, err
+	}
+	return func(c convert.Call) (convert.Outcome, error) { return a.outcome(c, data, s.err) }, nil
+}
+
+// forCalls gives each call its part of the answers; nil means that none were
+// given.
+func (a *answerFlags) forCalls(s streams) (func(convert.Call) (convert.Outcome, error), error) {
+	l, err := a.list(s)
+	if err != nil || l == nil {
+		return nil, err
+	}
+	return l.next, nil
 }
 
 // answerList are answers given beforehand for all that will be asked: each
@@ -137,25 +154,7 @@ func (a *answerFlags) locate(data []byte, err error) error {
 
 var cancelled = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 
-func answeredNow(answers []convert.Answer, mode string) dialect.Reply {
-	return dialect.Reply{
-		Outcome:    convert.Outcome{Status: convert.Answered, Answers: answers},
-		AnsweredAt: time.Now(),
-		Mode:       mode,
-	}
-}
-
 // whoAmI is the person who runs the command, for others who want to answer, too.
 func whoAmI() string {
 	return firstOf(os.Getenv("USER"), os.Getenv("USERNAME"), "somebody")
-}
-
-// fromFile is the reply that a person wrote into a file.
-func fromFile(f *pending.File, mode string) dialect.Reply {
-	r := answeredNow(f.Answers, mode)
-	if f.Cancelled {
-		r.Outcome = cancelled
-	}
-	r.AnsweredAt = f.Changed
-	return r
 }

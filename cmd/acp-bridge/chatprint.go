@@ -13,8 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
-	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -102,143 +100,118 @@ func printTurn(ctx context.Context, agent []string, o client.Options, p printOpt
 	if err != nil {
 		return err
 	}
-	run := newPrintRun(agent, p.prompt, o.Dir)
-	a := &printAsker{run: run, printOptions: p, s: s, store: pending.Store{Dir: o.Dir, Report: func(err error) {
-		fmt.Fprintf(s.err, "acp-bridge chat: %s; it is kept\n", oneLine(err))
-	}}}
-	if a.list, err = p.answers.list(s); err != nil {
+	t := &printedTurn{run: newPrintRun(agent, p.prompt, o.Dir), resumes: o.Session, last: o.Last}
+	c := chainOf("chat", o.Dir, s)
+	if c.Given, err = p.answers.forCalls(s); err != nil {
 		return err
 	}
-	if a.desk = p.hub.open("acp-bridge chat", s); a.desk != nil {
+	c.GivenBy, c.Leave, c.Sessions, c.Resumed = p.answers.name(), true, t.sessions, t.resumed
+	if c.Hub = p.hub.options(hubLogger(s)); c.Hub != nil {
 		if err := os.Unsetenv(hubEnv); err != nil { // the agent does not ask there a second time
 			return err
 		}
-		a.desk.dir = o.Dir
-		defer a.desk.close()
 	}
+	if !p.headless {
+		c.Terminal = nearby{true, s}
+	}
+	t.chain = pending.New(c)
+	defer t.chain.Close()
 	o.Prompt, o.Once, o.Hidden, o.Plain = prompt, true, true, true
-	o.Resolver, o.Approver = a, approver{a}
-	session := o.Session
-	o.Opened = func(id string) { session = id }
+	o.Resolver, o.Approver, o.Opened = t, approver{t.chain.Approver()}, t.opened
 	if o.Session == "" && !o.Last && !o.Resume {
-		if o.Session = run.session(); o.Session != "" {
-			o.Rest = true
+		if o.Session = t.run.session(); o.Session != "" {
+			o.Rest, t.resumes = true, o.Session
 		}
 	}
-	err = client.RunAgent(ctx, agent, o)
+	return t.end(client.RunAgent(ctx, agent, o), s)
+}
+
+// printedTurn answers the questions of a turn. Where nobody can, they go into a
+// file and the turn is left; whoever takes up the session again, or runs the same
+// command, goes on with it.
+type printedTurn struct {
+	chain   *pending.Chain
+	run     printRun
+	resumes string // the session that is taken up again, if it is known
+	last    bool   // or the last one
+	session string // the agent's
+	asked   []*pending.Asking
+}
+
+func (t *printedTurn) opened(session string) { t.session = session }
+
+// sessions are the names by which the questions are claimed: the agent's session,
+// and the command, for agents that cannot resume one.
+func (t *printedTurn) sessions(convert.Call) []string {
+	return []string{"session " + t.session, t.run.name}
+}
+
+// resumed are those that are taken up again. Without it, a session's name is that
+// of another: some agents count theirs.
+func (t *printedTurn) resumed(c convert.Call) []string {
+	if t.last || t.resumes != "" && t.resumes == t.session {
+		return t.sessions(c)
+	}
+	return t.sessions(c)[1:]
+}
+
+// Ask implements [adapter.Resolver]. What it got is handed over when the turn is
+// over: until then the agent may have to be told again.
+func (t *printedTurn) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	c.Session, c.ID = t.session, ""
+	a := t.chain.Begin(ctx, c)
+	t.asked = append(t.asked, a)
+	o, err := a.Wait()
+	if why := a.Err(); why != nil {
+		return left(uncorrected(why))
+	}
+	if err != nil && ctx.Err() != nil {
+		return left(err)
+	}
+	return finished(o, err)
+}
+
+// end ends the program as the turn has ended.
+func (t *printedTurn) end(err error, s streams) error {
 	switch {
-	case errors.Is(err, errPending):
-		if err := run.keep(session); err != nil {
+	case errors.Is(err, pending.ErrPending):
+		if err := t.run.keep(t.session); err != nil {
 			fmt.Fprintf(s.err, "acp-bridge chat: the session is not noted, the same command again begins a new one: %s\n", oneLine(err))
 		}
-		fmt.Fprint(s.err, instructions(a.pending))
+		fmt.Fprint(s.err, instructions(t.asked[len(t.asked)-1].File()))
 		return exitError{exitPending}
 	case err == nil || errors.Is(err, client.ErrCancelled):
-		run.forget()
-		a.done()
+		t.run.forget()
+		var problem error
+		for _, a := range t.asked {
+			problem = errors.Join(problem, a.Deliver(func() error { return nil }))
+		}
+		if problem := errors.Join(problem, t.chain.Forget(t.sessions(convert.Call{})...)); problem != nil {
+			fmt.Fprintf(s.err, "acp-bridge chat: the turn is over, but %s\n", oneLine(problem))
+		}
 	}
 	return chatResult(err)
 }
 
-// errPending means that a question waits in a file.
-var errPending = errors.New("a question waits in a file")
-
-// printAsker answers the questions of a turn: with the answers given, from the
-// file where they wait, at the hub, on the terminal. Without any they go into a
-// file and the turn is left.
-type printAsker struct {
-	printOptions
-	run     printRun
-	s       streams
-	list    *answerList
-	desk    *hubDesk
-	store   pending.Store
-	pending *pending.File
-}
-
-// Ask implements [adapter.Resolver].
-func (a *printAsker) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	if a.list != nil {
-		o, err := a.list.next(c)
-		if err != nil {
-			return left(err)
-		}
-		return o, o.Err()
-	}
-	c.Session, c.ID = a.run.name, ""
-	file, err := a.store.Find(c)
-	switch {
-	case errors.Is(err, pending.ErrDamaged), errors.Is(err, pending.ErrAnswer):
-		return left(usagef("%w; correct it, or remove it with acp-bridge questions clear", err))
-	case err != nil && !errors.Is(err, pending.ErrNotFound):
-		return left(err)
-	case file != nil && file.Settled():
-		r := fromFile(file, modePrint)
-		return r.Outcome, r.Outcome.Err()
-	}
-	if o, ok := a.live(ctx, desk.Question, c); ok {
-		return finished(o)
-	}
-	if a.pending, err = a.store.Post(c); err != nil {
-		return left(err)
-	}
-	return left(errPending)
-}
-
-// live asks where somebody may be: at the hub, and on the terminal.
-func (a *printAsker) live(ctx context.Context, kind desk.Kind, c convert.Call) (o convert.Outcome, ok bool) {
-	local := func(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-		return askTerminal(ctx, c, true, a.s)
-	}
-	if a.headless {
-		local = nil
-	}
-	if a.desk != nil {
-		o, _ = a.desk.ask(ctx, kind, c, local)
-		return o, true
-	}
-	if local == nil {
-		return o, false
-	}
-	o, err := local(ctx, c)
-	return o, !errors.Is(err, terminal.ErrNoTerminal)
-}
-
-// done forgets what the turn asked: it is over, wherever the answers came from.
-func (a *printAsker) done() {
-	a.desk.used(a.run.name)
-	asked, err := a.store.List()
-	for _, f := range asked {
-		if f.Session == a.run.name && f.Foreign == nil {
-			err = errors.Join(err, a.store.Clear(f))
-		}
-	}
-	if err != nil {
-		fmt.Fprintf(a.s.err, "acp-bridge chat: the turn is over, but %s\n", oneLine(err))
-	}
-}
-
-// approver answers permission requests. No file does: an agent could write one.
-type approver struct{ *printAsker }
-
-var _ adapter.Resolver = approver{}
+// approver answers permission requests.
+type approver struct{ adapter.Resolver }
 
 // Ask implements [adapter.Resolver].
 func (a approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
 	what := clean.Truncate(clean.Line(c.Questions[0].Text), 100)
-	c.Session, c.ID = a.run.name, ""
-	if o, ok := a.live(ctx, desk.Permission, c); ok {
-		return finished(o)
+	o, err := a.Resolver.Ask(ctx, c)
+	if errors.Is(err, pending.ErrNobody) {
+		return left(fmt.Errorf("the agent needs permission, and nobody can be asked for it: %s (use --hub or a terminal, or allow it in the agent's settings)", what))
 	}
-	return left(fmt.Errorf("the agent needs permission, and nobody can be asked for it: %s (use --hub or a terminal, or allow it in the agent's settings)", what))
+	return finished(o, err)
 }
 
 // finished is an outcome that people gave, or the end of the connection to them.
-func finished(o convert.Outcome) (convert.Outcome, error) {
+func finished(o convert.Outcome, err error) (convert.Outcome, error) {
 	if o.Status == convert.Disconnected {
-		return left(errors.New(o.Message()))
+		return left(err)
 	}
-	return o, o.Err()
+	return o, err
 }
 
 // left leaves a question without a reply.

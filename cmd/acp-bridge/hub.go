@@ -65,12 +65,22 @@ func (h *hubFlags) link(d *desk.Desk, agent string, log *slog.Logger) (end func(
 
 // start joins a desk to the hub; it returns nil if there is none.
 func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger) *hublink.Link {
+	o := h.options(log)
+	if o == nil {
+		return nil
+	}
+	o.Agent = agent
+	return hublink.Start(d, *o)
+}
+
+// options say where the hub is, nil if there is none.
+func (h *hubFlags) options(log *slog.Logger) *hublink.Options {
 	if h.url == nil {
 		return nil
 	}
-	return hublink.Start(d, hublink.Options{
-		URL: h.url, Others: h.others, Group: h.group, Token: h.token, Prove: !hublink.Named(h.tokenFile), Agent: agent, Logger: log,
-	})
+	return &hublink.Options{
+		URL: h.url, Others: h.others, Group: h.group, Token: h.token, Prove: !hublink.Named(h.tokenFile), Logger: log,
+	}
 }
 
 func (h *hubFlags) token() (string, error) { return hublink.TokenOf(h.all(), h.tokenFile) }

@@ -384,27 +384,34 @@ func (h *testHub) ask(conversation, id, text string) {
 	require.Equal(h.t, http.StatusAccepted, reply.StatusCode)
 }
 
-// A bridge that is terminated leaves its question in its file, for the next one.
-func TestRPCTerminated(t *testing.T) {
+// A bridge that is terminated leaves the question of a session in its file, for
+// the next one, which goes on with the session. One without a session nobody can
+// go on with: it is taken back.
+func TestRule5RPCTerminated(t *testing.T) {
 	h := &testHub{t: t}
 	t.Chdir(t.TempDir())
-	const request = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"Go on?","options":["Yes","No"]}]}`
-	inR, in, err := os.Pipe()
-	require.NoError(t, err)
-	defer in.Close()
-	b := h.runOn(inR, "rpc")
-	inR.Close()
-	fmt.Fprintln(in, request)
-	b.err.until(t, "waits in")
-	require.NoError(t, b.Process.Signal(syscall.SIGTERM))
-	_ = b.Wait()
+	const request = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"s","question":"Go on?","choices":["Yes","No"]}}`
+	terminated := func(request string) {
+		inR, in, err := os.Pipe()
+		require.NoError(t, err)
+		defer in.Close()
+		b := h.runOn(inR, "rpc")
+		inR.Close()
+		fmt.Fprintln(in, request)
+		b.err.until(t, "waits in")
+		require.NoError(t, b.Process.Signal(syscall.SIGTERM))
+		_ = b.Wait()
+	}
+	terminated(`{"type":"ask_user_request","requestId":"r1","questions":[{"question":"Go on?","options":["Yes","No"]}]}`)
+	require.NoFileExists(t, ".acp-bridge/pending-questions.json")
+	terminated(request)
 	require.FileExists(t, ".acp-bridge/pending-questions.json")
 	// The next one waits for its answers after its input has ended.
-	b = h.run(request+"\n", "rpc", "--wait")
+	b := h.run(request+"\n", "rpc", "--wait")
 	b.err.until(t, "waits in")
 	var out bytes.Buffer
 	require.Equal(t, 0, run(t.Context(), []string{"questions", "answer", "--answers", `["No"]`}, strings.NewReader(""), &out, &out), out.String())
-	require.Contains(t, b.ends(t, 0), `"selectedOption":"No"`)
+	require.Contains(t, b.ends(t, 0), `"result":{"answer":"No"}`)
 	require.NoFileExists(t, ".acp-bridge/pending-questions.json")
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
@@ -100,53 +99,98 @@ func waitingIn(t *testing.T, store pending.Store) *pending.File {
 const askDatabase = `{"name":"ask_the_user","arguments":{"questions":[{"question":"Which database?","header":"Database","options":[{"label":"PostgreSQL","description":"a"},{"label":"SQLite","description":"b"}]}]}}`
 
 // Without a way to show them, questions wait in files; the model is told where,
-// and gets the answer when it comes back.
+// and gets the answer when it comes back with its ticket.
 func TestMCPInFiles(t *testing.T) {
 	dir := t.TempDir()
 	c := startMCP(t, "--cwd", dir, "--limit", "10ms")
-	var text string
-	require.Eventually(t, func() bool { // the file may take longer than that
-		text = c.call("tools/call", askDatabase).Get("result.content.0.text").Str
-		return strings.Contains(text, "acp-bridge questions answer")
-	}, patience, time.Millisecond)
+	text := c.call("tools/call", askDatabase).Get("result.content.0.text").Str
 	require.Contains(t, text, "not answered yet")
 	store := pending.Store{Dir: dir}
+	f := waitingIn(t, store)
+	require.Contains(t, text, "acp-bridge questions answer "+f.ID)
+	require.Equal(t, "acp-bridge mcp", f.Agent)
+	require.NoError(t, store.Answer(f, []convert.Answer{{Selected: []string{"SQLite"}}}, "me"))
+	require.Eventually(t, func() bool { return strings.Contains(c.again(text), "SQLite") }, patience, time.Millisecond)
 	files, err := store.List()
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	require.Contains(t, text, files[0].ID)
-	require.NoError(t, store.Answer(files[0], []convert.Answer{{Selected: []string{"SQLite"}}}, "me"))
-	require.Eventually(t, func() bool {
-		text = c.call("tools/call", askDatabase).Get("result.content.0.text").Str
-		return strings.Contains(text, "SQLite")
-	}, patience, time.Millisecond)
-	files, err = store.List()
 	require.NoError(t, err)
 	require.Empty(t, files, "the answer was delivered")
 	require.NoError(t, c.in.Close())
 	require.Equal(t, exitOK, <-c.code)
 }
 
-// A question of a client that is gone is not the next one's, whatever its words:
-// connections have no name by which another could claim what they asked.
-func TestMCPAnswerIsNotForAnotherClient(t *testing.T) {
+// again calls with the ticket of an earlier result.
+func (c *mcpClient) again(text string) string {
+	c.t.Helper()
+	_, rest, ok := strings.Cut(text, `"ticket": "`)
+	require.True(c.t, ok, text)
+	ticket, _, _ := strings.Cut(rest, `"`)
+	return c.call("tools/call", `{"name":"ask_the_user","arguments":{"ticket":"`+ticket+`"}}`).Get("result.content.0.text").Str
+}
+
+// Rule 5: an answer that was given to one agent is never another's in the same
+// folder, whatever its words: while the first is there, and when it is gone.
+func TestRule5AnotherAgentInTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	store := pending.Store{Dir: dir}
+	a := startMCP(t, "--cwd", dir, "--limit", "10ms")
+	told := a.call("tools/call", askDatabase).Get("result.content.0.text").Str
+	require.NoError(t, store.Answer(waitingIn(t, store), []convert.Answer{{Text: "DuckDB"}}, "me"))
+	asks := func() {
+		b := startMCP(t, "--cwd", dir, "--limit", "10ms")
+		text := b.call("tools/call", askDatabase).Get("result.content.0.text").Str
+		require.Contains(t, text, "not answered yet")
+		require.NotContains(t, b.again(text), "DuckDB")
+		require.NoError(t, b.in.Close())
+		require.Equal(t, exitOK, <-b.code)
+	}
+	asks()
+	require.Eventually(t, func() bool { return strings.Contains(a.again(told), "DuckDB") }, patience, time.Millisecond)
+
+	a.call("tools/call", askDatabase)
+	require.NoError(t, store.Answer(waitingIn(t, store), []convert.Answer{{Text: "DuckDB"}}, "me"))
+	require.NoError(t, a.in.Close())
+	require.Equal(t, exitOK, <-a.code)
+	asks()
+	files, err := store.List()
+	require.NoError(t, err)
+	require.Len(t, files, 1, "what somebody has answered is not thrown away")
+	require.True(t, store.Lost(files[0]))
+	stdout, _ := questions(t, dir, exitOK, "list")
+	require.Contains(t, stdout, "1 of 1 answered, and whoever asked is gone")
+}
+
+// questions runs the command in a folder.
+func questions(t *testing.T, dir string, want int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	t.Chdir(dir)
+	code, stdout, stderr := execute(t, nil, append([]string{"questions"}, args...)...)
+	require.Equal(t, want, code, stderr)
+	return stdout, stderr
+}
+
+// What is open when the client goes goes with it: nobody could fetch the answer.
+func TestMCPClientGone(t *testing.T) {
 	dir := t.TempDir()
 	c := startMCP(t, "--cwd", dir, "--limit", "10ms")
-	store := pending.Store{Dir: dir}
-	var files []*pending.File
-	require.Eventually(t, func() bool {
-		c.call("tools/call", askDatabase)
-		var err error
-		files, err = store.List()
-		return err == nil && len(files) == 1
-	}, patience, time.Millisecond)
+	c.call("tools/call", askDatabase)
+	f := waitingIn(t, pending.Store{Dir: dir})
 	require.NoError(t, c.in.Close())
 	require.Equal(t, exitOK, <-c.code)
-	require.NoError(t, store.Answer(files[0], []convert.Answer{{Text: "DuckDB"}}, "me"))
-	c = startMCP(t, "--cwd", dir, "--limit", "10ms")
-	text := c.call("tools/call", askDatabase).Get("result.content.0.text").Str
-	require.Contains(t, text, "not answered yet")
-	require.NotContains(t, text, "DuckDB")
+	require.NoFileExists(t, f.Path)
+}
+
+// A person does not answer what nobody is left to get.
+func TestAnswerForNobody(t *testing.T) {
+	dir := t.TempDir()
+	store := &pending.Store{Dir: dir}
+	a := store.Asker("an agent")
+	f, err := a.Post(convert.Call{Questions: []convert.Question{{Text: "Go on?"}}})
+	require.NoError(t, err)
+	a.Close()
+	_, stderr := questions(t, dir, exitFailed, "answer", "--answers", `["yes"]`)
+	require.Contains(t, stderr, "whoever asked is gone: nobody would get the answer; acp-bridge questions clear "+f.ID+" removes it")
+	stdout, _ := questions(t, dir, exitOK, "--json")
+	require.Contains(t, stdout, "whoever asked is gone")
 }
 
 // A call that the client takes back leaves no file.
@@ -163,59 +207,6 @@ func TestMCPCancelled(t *testing.T) {
 	_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", c.id)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(waiting()) == 0 }, patience, time.Millisecond)
-}
-
-// Two programs ask the same in one folder: an answer is for one of them, and the
-// other asks again.
-func TestMCPAnswerIsUsedOnce(t *testing.T) {
-	dir := t.TempDir()
-	store := pending.Store{Dir: dir}
-	type reply struct {
-		client int
-		text   string
-	}
-	replies := make(chan reply, 2)
-	for i := range 2 {
-		c := startMCP(t, "--cwd", dir, "--limit", patience.String())
-		c.send("tools/call", askDatabase)
-		go func() { replies <- reply{i, c.reply().Get("result.content.0.text").Str} }()
-	}
-	answer := func(words string) {
-		t.Helper()
-		require.NoError(t, store.Answer(waitingIn(t, store), []convert.Answer{{Text: words}}, "me"))
-	}
-	answer("DuckDB")
-	one := <-replies
-	require.Contains(t, one.text, "DuckDB")
-	answer("MariaDB")
-	two := <-replies
-	require.NotEqual(t, one.client, two.client)
-	require.Contains(t, two.text, "MariaDB")
-	left, err := store.List()
-	require.NoError(t, err)
-	require.Empty(t, left)
-}
-
-// Two have read the same answer: the first who delivers it has it.
-func TestMCPAnswerIsDeliveredOnce(t *testing.T) {
-	store := pending.Store{Dir: t.TempDir()}
-	call := convert.Call{Questions: []convert.Question{{Text: "Which database?"}}}
-	posted, err := store.Post(call)
-	require.NoError(t, err)
-	require.NoError(t, store.Answer(posted, []convert.Answer{{Text: "DuckDB"}}, "me"))
-	one, two := &fileAsker{store: store}, &fileAsker{store: store}
-	first, err := one.Ask(t.Context(), call)
-	require.NoError(t, err)
-	second, err := two.Ask(t.Context(), call)
-	require.NoError(t, err)
-	require.Equal(t, first, second)
-	require.NoError(t, one.deliver(call, first))
-	require.ErrorIs(t, two.deliver(call, second), mcp.ErrTaken)
-	posted, err = store.Post(call)
-	require.NoError(t, err)
-	require.ErrorIs(t, two.deliver(call, second), mcp.ErrTaken, "it is asked again")
-	require.NoError(t, store.Answer(posted, []convert.Answer{{Text: "SQLite"}}, "me"))
-	require.ErrorIs(t, two.deliver(call, second), mcp.ErrTaken, "it has another answer")
 }
 
 // A question that was dismissed is asked again when it is asked again.

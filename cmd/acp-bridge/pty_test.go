@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -184,8 +185,7 @@ func TestAskPickerEnds(t *testing.T) {
 // While the terminal asks, somebody else answers in the file. That answer stands,
 // whatever the terminal says then, and is used once.
 func TestFirstAnswerStands(t *testing.T) {
-	const first = `"selectedOption":"Yes"`
-	call := convert.Call{Questions: []convert.Question{{Text: "First?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
+	const first = `{"answer":"Yes"}`
 	for name, then := range map[string]func(*shell){
 		"answered":   func(c *shell) { c.press("2") },
 		"cancelled":  func(c *shell) { c.press("\x1b") },
@@ -195,10 +195,9 @@ func TestFirstAnswerStands(t *testing.T) {
 		for _, command := range []string{"ask", "rpc"} {
 			t.Run(command+" "+name, func(t *testing.T) {
 				store := &pending.Store{Dir: t.TempDir()}
-				f, err := store.Post(call)
-				require.NoError(t, err)
+				f := leftBy(t, store, command, firstInSession)
 				c := startOnTerminal(t, store.Dir, command)
-				c.send(firstRequest)
+				c.send(firstInSession)
 				if command == "ask" {
 					require.NoError(t, c.stdin.Close())
 				}
@@ -213,30 +212,52 @@ func TestFirstAnswerStands(t *testing.T) {
 	}
 }
 
+// firstInSession is a request that can be claimed, also by acp-bridge rpc.
+const firstInSession = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"s","question":"First?","choices":["Yes","No"]}}`
+
+// leftBy is the file that a command has left which was ended while it asked.
+func leftBy(t *testing.T, store *pending.Store, command, request string) *pending.File {
+	t.Helper()
+	c := startOnTerminal(t, store.Dir, command, "--headless")
+	c.send(request)
+	if command == "ask" {
+		require.NoError(t, c.stdin.Close())
+	} else {
+		require.Eventually(t, func() bool { f, err := store.Open(""); return err == nil && f.Foreign == nil }, patience, time.Millisecond)
+		require.NoError(t, c.cmd.Process.Kill())
+	}
+	_ = c.cmd.Wait()
+	f, err := store.Open("")
+	require.NoError(t, err)
+	return f
+}
+
 // Who cancels at the terminal dismisses what waits in the file, but not what
 // somebody has begun to answer.
 func TestCancelledAtTheTerminal(t *testing.T) {
-	for _, command := range []string{"ask", "rpc"} {
+	const two = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"First?"},{"question":"Second?"}]}`
+	for command, request := range map[string]string{"ask": two, "rpc": firstInSession} {
 		store := &pending.Store{Dir: t.TempDir()}
-		f, err := store.Post(convert.Call{Questions: []convert.Question{{Text: "First?"}, {Text: "Second?"}}})
-		require.NoError(t, err)
+		f := leftBy(t, store, command, request)
 		cancel := func() {
 			c := startOnTerminal(t, store.Dir, command)
-			c.send(`{"type":"ask_user_request","requestId":"r1","questions":[{"question":"First?"},{"question":"Second?"}]}`)
+			c.send(request)
 			if command == "ask" {
 				require.NoError(t, c.stdin.Close())
 			}
 			c.see("First?")
 			c.press("\x1b")
-			require.Contains(t, c.line(), `"cancelled":true`)
+			require.Contains(t, c.line(), `ancelled`)
 			c.end()
 		}
-		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "begun"}, {}}, "Bob"))
-		cancel()
-		now, err := store.Open(f.Path)
-		require.NoError(t, err)
-		require.Equal(t, 1, now.Left(), command)
-		require.NoError(t, store.Answer(now, make([]convert.Answer, 2), "Bob"))
+		if command == "ask" {
+			require.NoError(t, store.Answer(f, []convert.Answer{{Text: "begun"}, {}}, "Bob"))
+			cancel()
+			now, err := store.Open(f.Path)
+			require.NoError(t, err)
+			require.Equal(t, 1, now.Left(), command)
+			require.NoError(t, store.Answer(now, make([]convert.Answer, 2), "Bob"))
+		}
 		cancel()
 		require.NoFileExists(t, f.Path, command)
 	}
@@ -339,8 +360,10 @@ func TestRPCHangUp(t *testing.T) {
 	c.send(firstRequest, secondRequest)
 	c.see("First?")
 	require.NoError(t, c.ptmx.Close())
-	require.JSONEq(t, `{"type":"ask_user_response","requestId":"r1","answered":false,"answers":[],"connectionLost":true}`, c.line())
-	require.Contains(t, c.line(), `"id":2,"error":{"code":-32603,`)
+	both := []string{c.line(), c.line()} // in any order
+	slices.Sort(both)
+	require.Contains(t, both[0], `"id":2,"error":{"code":-32603,`)
+	require.JSONEq(t, `{"type":"ask_user_response","requestId":"r1","answered":false,"answers":[],"connectionLost":true}`, both[1])
 	c.send(thirdRequest)
 	require.Contains(t, c.line(), `"connectionLost":true`)
 	require.Equal(t, 0, c.end())

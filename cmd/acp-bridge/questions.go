@@ -110,7 +110,7 @@ func listQuestions(store *pending.Store, s streams) error {
 			fmt.Fprintf(s.out, "%-12s  %s\n", "?", clean.Line(f.Err.Error()))
 			continue
 		}
-		fmt.Fprintf(s.out, "%-12s  %s  %s  %s\n", clean.Line(f.ID), asked(f), state(f), clean.Line(f.Path))
+		fmt.Fprintf(s.out, "%-12s  %s  %s  %s\n", clean.Line(f.ID), asked(f), state(store, f), clean.Line(f.Path))
 		for _, q := range f.Questions {
 			fmt.Fprintf(s.out, "    %s\n", clean.Truncate(clean.Line(q.Text), 74))
 		}
@@ -125,7 +125,7 @@ func asked(f *pending.File) string {
 	return f.Asked.Local().Format(time.DateTime)
 }
 
-func state(f *pending.File) string {
+func state(store *pending.Store, f *pending.File) string {
 	if f.Err != nil {
 		return "cannot be used"
 	}
@@ -135,8 +135,15 @@ func state(f *pending.File) string {
 	if f.Cancelled {
 		return "dismissed"
 	}
-	return fmt.Sprintf("%d of %d answered", len(f.Questions)-f.Left(), len(f.Questions))
+	gone := ""
+	if store.Lost(f) {
+		gone = ", and " + askerGone
+	}
+	return fmt.Sprintf("%d of %d answered%s", len(f.Questions)-f.Left(), len(f.Questions), gone)
 }
+
+// askerGone is what a person is told of a question whose answer nobody would get.
+const askerGone = "whoever asked is gone"
 
 // fileQuestion is a file as --json shows it.
 type fileQuestion struct {
@@ -150,10 +157,12 @@ type fileQuestion struct {
 	Problem   string             `json:"problem,omitempty"`
 }
 
-func newFileQuestion(f *pending.File) fileQuestion {
+func newFileQuestion(store *pending.Store, f *pending.File) fileQuestion {
 	q := fileQuestion{ID: f.ID, File: f.Path, Session: f.Session, Asked: f.Asked, Questions: f.Questions, Answers: f.Answers, Settled: f.Err == nil && f.Settled()}
 	if err := errors.Join(f.Err, f.Foreign); err != nil {
 		q.Problem = err.Error()
+	} else if store.Lost(f) {
+		q.Problem = askerGone
 	}
 	return q
 }
@@ -165,7 +174,7 @@ func listJSON(store *pending.Store, s streams) error {
 	}
 	list := make([]fileQuestion, len(all))
 	for i, f := range all {
-		list[i] = newFileQuestion(f)
+		list[i] = newFileQuestion(store, f)
 	}
 	return printJSON(s, list)
 }
@@ -175,7 +184,7 @@ func showJSON(store *pending.Store, name string, s streams) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(s, newFileQuestion(f))
+	return printJSON(s, newFileQuestion(store, f))
 }
 
 func showQuestions(store *pending.Store, name string, s streams) error {
@@ -243,6 +252,9 @@ func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptio
 	}
 	if f.Settled() {
 		return fmt.Errorf("%s: %w; to answer differently, write into the file, or clear it and ask again", f.Path, f.SettledError())
+	}
+	if store.Lost(f) {
+		return fmt.Errorf("%s: %s: nobody would get the answer; acp-bridge questions clear %s removes it", clean.Line(f.Path), askerGone, f.ID)
 	}
 	answers, err := o.get(ctx, f.Call(), s)
 	if errors.Is(err, convert.ErrCancelled) {

@@ -2,102 +2,126 @@ package main
 
 import (
 	"context"
-	"errors"
+	"io"
 	"os"
 	"os/signal"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
+type rpcOptions struct {
+	only                  string
+	plain, headless, wait bool
+	answers               answerFlags
+	hub                   hubFlags
+}
+
 func rpcCommand(fs *flagSet) runner {
-	var a rpcAsker
-	var answers answerFlags
-	var only string
-	var headless bool
-	var hub hubFlags
-	editor := acpFlags{hub: &hub}
-	fs.StringVar(&only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
+	o := new(rpcOptions)
+	editor := acpFlags{hub: &o.hub}
+	fs.StringVar(&o.only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
 	fs.values("dialect", "pi", "opal")
-	fs.BoolVar(&a.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
-	fs.BoolVar(&headless, "headless", false, "use no terminal even if there is one")
-	fs.BoolVar(&a.wait, "wait", false, "wait for the answers to what is open after stdin has ended")
-	answers.flags(fs)
+	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
+	fs.BoolVar(&o.headless, "headless", false, "use no terminal even if there is one")
+	fs.BoolVar(&o.wait, "wait", false, "wait for the answers to what is open after stdin has ended")
+	o.answers.flags(fs)
 	editor.flags(fs)
-	hub.flags(fs)
+	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
 		args, editor.command = cutArgs(args)
 		err := fs.parseFlags(args, ": requests are read from stdin")
 		if err == nil {
-			err = hub.check(0)
+			err = o.hub.check(0)
 		}
 		switch {
 		case err != nil:
 			return err
-		case only != "" && only != "pi" && only != "opal":
-			return misused("--dialect must be pi or opal, got %q", only)
-		case answers.file == "-":
+		case o.only != "" && o.only != "pi" && o.only != "opal":
+			return misused("--dialect must be pi or opal, got %q", o.only)
+		case o.answers.file == "-":
 			return misused("stdin cannot hold both the requests and the answers")
-		case editor.on && (headless || a.plain || answers.given || answers.file != ""):
+		case editor.on && (o.headless || o.plain || o.answers.given || o.answers.file != ""):
 			return misused("with --acp the editor answers: --headless, --plain and --answers have no place")
 		}
 		if err := editor.check(fs); err != nil {
 			return err
 		}
 		if editor.on {
-			return editor.serve(ctx, only, s)
+			return editor.serve(ctx, o.only, s)
 		}
-		if err := a.prepare(answers, headless, s); err != nil {
-			return err
-		}
-		if a.hub = hub.open("acp-bridge rpc", s); a.hub != nil {
-			a.hub.leaves = func(ctx context.Context) bool { return !errors.Is(context.Cause(ctx), pipe.ErrWithdrawn) }
-			defer a.hub.close()
-		}
-		return a.serve(ctx, only, s)
+		return o.run(ctx, s)
 	}
 }
 
-func (a *rpcAsker) serve(ctx context.Context, only string, s streams) error {
-	if a.tty != nil {
-		defer a.tty.close()
+func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
+	s.err = &lines{w: s.err} // requests are answered side by side
+	p := chainOf("rpc", "", s)
+	if p.Given, err = o.answers.forCalls(s); err != nil {
+		return err
+	}
+	p.GivenBy, p.Hub = o.answers.name(), o.hub.options(hubLogger(s))
+	p.Sessions = func(c convert.Call) []string {
+		if c.Session == "" {
+			return nil
+		}
+		return []string{"rpc " + c.Session}
+	}
+	screen := new(screen)
+	switch {
+	case o.headless || p.Given != nil:
+	case isTerminal(s.in):
+		return misused("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")
+	default: // decided once for all requests
+		if screen.tty, err = openTerminal(s); err == nil {
+			defer screen.tty.close()
+			screen.plain, p.Terminal = o.plain, screen
+		}
 	}
 	// A peer that no longer reads must not end us before files are cleared.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	defer a.watchHangup(stop)()
-	server := &pipe.Server{Ask: a.ask, Dialect: only, Wait: a.wait, Report: func(problem string) { a.say("%s", problem) }}
+	defer screen.watchHangup(stop)()
+	chain := pending.New(p)
+	defer chain.Close()
+	server := &pipe.Server{Resolver: chain, Dialect: o.only, Wait: o.wait, Report: p.Say}
 	return server.Serve(ctx, s.in, s.out)
 }
 
-// prepare decides, once for all requests, who answers them.
-func (a *rpcAsker) prepare(answers answerFlags, headless bool, s streams) error {
-	a.log = s.err
-	a.store.Report = func(err error) { a.say("%s; it is kept", oneLine(err)) }
-	var err error
-	a.answers, err = answers.list(s)
-	switch {
-	case err != nil:
-		return err
-	case a.answers != nil:
-	case !headless && isTerminal(s.in):
-		return misused("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")
-	case !headless:
-		a.tty, _ = openTerminal(s) // without one there are the files
+// screen is the terminal on which all requests are asked, until it hangs up.
+type screen struct {
+	tty   *tty // nil where there is none
+	plain bool
+	gone  atomic.Bool
+}
+
+// Ask implements [adapter.Resolver].
+func (t *screen) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	if t.gone.Load() {
+		o := convert.Outcome{Status: convert.Disconnected}
+		return o, o.Err()
 	}
-	return nil
+	o, err := t.tty.ask(ctx, c, t.plain)
+	if o.Status == convert.Disconnected {
+		t.gone.Store(true)
+	}
+	return o, err
 }
 
 // watchHangup notices that the terminal is gone while nothing is asked on it.
 // Without a terminal a SIGHUP ends the program, as it does by default.
-func (a *rpcAsker) watchHangup(end func()) (stop func()) {
+func (t *screen) watchHangup(end func()) (stop func()) {
 	hangup, stopped := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangup, syscall.SIGHUP)
 	go func() {
 		select {
 		case <-hangup:
-			if a.gone.Store(true); a.tty == nil {
+			if t.gone.Store(true); t.tty == nil {
 				end()
 			}
 		case <-stopped:
@@ -107,4 +131,17 @@ func (a *rpcAsker) watchHangup(end func()) (stop func()) {
 		signal.Stop(hangup)
 		close(stopped)
 	}
+}
+
+// lines is a writer for several at once.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements [io.Writer].
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
 // asBridge makes the test binary be acp-bridge, noRoom one that cannot make
@@ -63,7 +64,7 @@ func TestScripts(t *testing.T) {
 			env.Values[scriptHubKey{}] = &scriptHub{}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits.Command, "replace": replace, "hub": hubInScript},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits.Command, "replace": replace, "asked": askedIn, "hub": hubInScript},
 	})
 }
 
@@ -79,6 +80,22 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s holds %q less than %d times", args[3], args[0], n)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(strings.Replace(text, args[0], args[1], n)), 0o600))
+}
+
+// askedIn finds a file by its first question and keeps its id: asked VAR QUESTION
+func askedIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: asked VAR QUESTION")
+	}
+	all, err := (&pending.Store{Dir: ts.MkAbs("."), State: filepath.Join(ts.Getenv("XDG_STATE_HOME"), "acp-bridge")}).List()
+	ts.Check(err)
+	for _, f := range all {
+		if f.Foreign == nil && len(f.Questions) > 0 && f.Questions[0].Text == args[1] {
+			ts.Setenv(args[0], f.ID)
+			return
+		}
+	}
+	ts.Fatalf("nobody asked %q", args[1])
 }
 
 // TestHelpFits has the help fit a terminal of 24 lines and 80 columns.

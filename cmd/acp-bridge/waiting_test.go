@@ -65,34 +65,41 @@ func (c *headlessRPC) line() string {
 	return c.lines.Text()
 }
 
-func (c *headlessRPC) answer(name, text string) {
+// answer answers the oldest of the files that ask this.
+func (c *headlessRPC) answer(question, text string) {
 	c.t.Helper()
-	store := &pending.Store{}
-	f, err := store.Open(name)
+	require.NoError(c.t, (&pending.Store{}).Answer(c.file(question), []convert.Answer{{Text: text}}, "me"))
+}
+
+func (c *headlessRPC) file(question string) *pending.File {
+	c.t.Helper()
+	all, err := (&pending.Store{}).List()
 	require.NoError(c.t, err)
-	require.NoError(c.t, store.Answer(f, []convert.Answer{{Text: text}}, "me"))
+	for _, f := range all {
+		if f.Questions[0].Text == question && !f.Settled() {
+			return f
+		}
+	}
+	c.t.Fatalf("%q waits in no file", question)
+	return nil
 }
 
-func idOf(question string) string {
-	return pending.ID(convert.Call{Questions: []convert.Question{{Text: question}}})
-}
-
-// Requests wait side by side; each is answered when its file is.
+// Requests wait side by side; each is answered when its file is. The same words
+// are another request's.
 func TestRPCWaits(t *testing.T) {
 	c := startHeadless(t)
 	c.ask("a", "One?")
 	c.ask("b", "Two?")
-	c.ask("c", "Two?") // the same again: after b
 	require.Contains(t, <-c.log, `"One?" waits in `+filepath.Join(".acp-bridge", "pending-questions.json"))
 	require.Contains(t, <-c.log, `"Two?" waits in `)
-	c.answer(idOf("Two?"), "zwei")
+	two := c.file("Two?")
+	c.ask("c", "Two?")
+	require.Contains(t, <-c.log, `"Two?" waits in `)
+	require.NoError(t, (&pending.Store{}).Answer(two, []convert.Answer{{Text: "zwei"}}, "me"))
 	require.Contains(t, c.line(), `"requestId":"b","answered":true,"answers":[{"question":"Two?","answer":"zwei"`)
-	require.Contains(t, <-c.log, `"Two?" waits in `, "now for c")
-	c.answer(idOf("One?"), "eins")
+	c.answer("One?", "eins")
 	require.Contains(t, c.line(), `"requestId":"a","answered":true`)
-	f, err := (&pending.Store{}).Open(idOf("Two?"))
-	require.NoError(t, err)
-	require.NoError(t, os.Remove(f.Path))
+	require.NoError(t, os.Remove(c.file("Two?").Path))
 	require.Contains(t, c.line(), `"requestId":"c","answered":false,"answers":[],"cancelled":true`, "removed by a person")
 	all, err := (&pending.Store{}).List()
 	require.NoError(t, err)
@@ -135,7 +142,7 @@ func TestRPCAnsweredAtTheEnd(t *testing.T) {
 	c := startHeadless(t)
 	c.ask("a", "One?")
 	<-c.log
-	c.answer(idOf("One?"), "eins")
+	c.answer("One?", "eins")
 	require.NoError(t, c.in.Close())
 	require.Contains(t, c.line(), `"requestId":"a","answered":true,"answers":[{"question":"One?","answer":"eins"`)
 	require.Equal(t, 0, <-c.code)
@@ -188,11 +195,11 @@ func TestAskAtOnce(t *testing.T) {
 }
 
 // Many runs of one call find one answer: one of them uses it, the others say
-// that the question waits, in a file that is there and not damaged.
+// that the question waits, each in a file of its own, or in that of one before it
+// that has ended.
 func TestAskForOneAnswer(t *testing.T) {
 	dir := t.TempDir()
 	store := &pending.Store{Dir: dir}
-	call := convert.Call{Questions: []convert.Question{{Text: "Go on?"}}}
 	ask := func() (out, errs string, code int) {
 		var stdout, stderr bytes.Buffer
 		cmd := exec.Command(os.Args[0], "ask", "--headless")
@@ -203,7 +210,9 @@ func TestAskForOneAnswer(t *testing.T) {
 		return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 	}
 	for range 3 {
-		f, err := store.Post(call)
+		_, _, code := ask()
+		require.Equal(t, 4, code)
+		f, err := store.Open("")
 		require.NoError(t, err)
 		require.NoError(t, store.Answer(f, []convert.Answer{{Text: "yes"}}, "me"))
 		var used atomic.Int32
@@ -220,8 +229,12 @@ func TestAskForOneAnswer(t *testing.T) {
 		}
 		runs.Wait()
 		require.EqualValues(t, 1, used.Load())
-		f, err = store.Find(call)
-		require.NoError(t, err, "it waits for the others")
-		require.NoError(t, store.Clear(f))
+		left, err := store.List()
+		require.NoError(t, err)
+		require.NotEmpty(t, left, "it waits for the others")
+		for _, f := range left {
+			require.True(t, f.Untouched())
+			require.NoError(t, store.Remove(f))
+		}
 	}
 }

@@ -18,7 +18,7 @@ const help = "Write an answer where null stands: in quotes a label, your own wor
 
 // compose writes the file of a call. Options are plain labels, one line for
 // all; what else is known of them stands beside them, by label.
-func compose(c convert.Call, now time.Time, ticket string) []byte {
+func compose(c convert.Call, id string, now time.Time, ticket string) []byte {
 	var b bytes.Buffer
 	b.WriteString("{\n")
 	session := "null"
@@ -27,7 +27,7 @@ func compose(c convert.Call, now time.Time, ticket string) []byte {
 	}
 	field(&b, "  ", "sessionId", session)
 	field(&b, "  ", "timestamp", encode(now.UTC().Format(time.RFC3339)))
-	field(&b, "  ", "id", encode(ID(c)))
+	field(&b, "  ", "id", encode(id))
 	field(&b, "  ", "ticket", encode(ticket))
 	field(&b, "  ", "help", encode(help))
 	b.WriteString("  \"questions\": [\n")

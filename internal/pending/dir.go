@@ -130,15 +130,9 @@ func (d *dir) tryRead(name string) (data []byte, info fs.FileInfo, same bool, er
 	return data, info, true, err
 }
 
-// wanted is a call whose file is looked for.
-type wanted struct {
-	call convert.Call
-	id   string
-}
-
-// load reads a file and its answers: as answers to the call that is wanted, or
-// to its own questions if none is. A file of another call has ErrGone.
-func (d *dir) load(name string, want *wanted) *File {
+// load reads a file and its answers: as answers to the questions that were asked,
+// or to its own if it was not posted here.
+func (d *dir) load(name string) *File {
 	f := &File{Path: d.path(name)}
 	data, info, err := d.read(name)
 	if info != nil {
@@ -149,15 +143,8 @@ func (d *dir) load(name string, want *wanted) *File {
 		f.Err = damaged(f.Path, err)
 		return f
 	}
-	doc.fill(f)
+	f.ID, f.Session, f.Asked, f.Questions = doc.id, doc.session, doc.asked, doc.questions
 	f.content = hash(data)
-	if want != nil {
-		if !doc.belongs(want.call, want.id) {
-			f.Err = fmt.Errorf("%s: %w", f.Path, ErrGone)
-			return f
-		}
-		f.ID, f.Session, f.Questions = want.id, want.call.Session, want.call.Questions
-	}
 	d.vouch(f, name, doc, info)
 	f.Answers, err = doc.read(f.Questions)
 	switch {
@@ -169,24 +156,20 @@ func (d *dir) load(name string, want *wanted) *File {
 	return f
 }
 
-// vouch notes why the answers in a file do not count, or who gave them.
+// vouch notes why the answers in a file do not count, or what was asked, by whom,
+// and who gave them.
 func (d *dir) vouch(f *File, name string, doc *document, info fs.FileInfo) {
 	rec, err := d.records.load(f.ID)
 	if err != nil {
 		f.Foreign = fmt.Errorf("%w: %w", ErrForeign, err)
 		return
 	}
-	f.Foreign = rec.vouch(d, name, doc, stranger(info))
-	if f.Foreign == nil && rec.Content == f.content {
-		f.By, f.Changed = rec.By, rec.At
+	if f.Foreign = rec.vouch(d, name, doc, stranger(info)); f.Foreign != nil {
+		return
 	}
-}
-
-// fill puts what the document says into a file, without answers.
-func (doc *document) fill(f *File) {
-	f.ID, f.Session, f.Asked, f.Questions = doc.id, doc.session, doc.asked, doc.questions
-	if f.ID == "" {
-		f.ID = ID(f.Call())
+	f.Agent, f.Questions = rec.Agent, rec.Questions
+	if rec.Content == f.content {
+		f.By, f.Changed = rec.By, rec.At
 	}
 }
 

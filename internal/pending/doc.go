@@ -1,13 +1,39 @@
-// Package pending keeps questions in files when there is nobody to ask, until a
-// person writes the answers into them.
+// Package pending asks where somebody may answer, and keeps questions in files
+// until a person has.
 //
-//	store := &pending.Store{Dir: cwd}
-//	file, err := store.Post(call)            // .acp-bridge/pending-questions.json
-//	…                                        // a person edits its "answer" fields
-//	file, err = store.Find(call)             // the same call, in another process
-//	if file.Settled() {
-//		err = store.Take(file, deliver)      // once, and the file is gone
-//	}
+// A [Chain] is how the commands without an editor ask. What is missing of it is
+// passed over:
+//
+//	given     answers that came with the command
+//	file      where a predecessor asked the same, see [Asker.Claim]
+//	hub       and at the same time
+//	terminal  whoever is first has answered
+//	file      where the questions wait if nobody is there
+//
+//	chain := pending.New(pending.Options{Store: &pending.Store{Dir: cwd}, Terminal: terminal})
+//	defer chain.Close()
+//	asking := chain.Post(ctx, call)
+//	outcome, err := asking.Wait()                 // to look is not to take
+//	err = asking.Deliver(func() error { … })      // it is taken, if this returned nil
+//
+// What the commands that use it differ in:
+//
+//	| command  | calls             | a successor claims by            | nobody is there   | handed over when            |
+//	|----------|-------------------|----------------------------------|-------------------|-----------------------------|
+//	| ask      | one               | the same call in the folder      | ends, Leave       | its result is printed       |
+//	| chat -p  | those of a turn   | the agent's session, the command | ends, Leave       | the turn is over            |
+//	| rpc      | side by side      | the session, where Opal names it | waits             | its response is written     |
+//	| mcp      | side by side      | nothing: MCP names no sessions   | waits             | its ticket is fetched       |
+//
+// How a call ends, wherever it is asked:
+//
+//	| what happens                         | outcome             | its file, the question at the hub     |
+//	|--------------------------------------|---------------------|---------------------------------------|
+//	| a person answers or dismisses it     | that, once          | go when it was delivered              |
+//	| a person removes the file            | cancelled           | go                                    |
+//	| whoever asked withdraws it           | withdrawn           | go, unless somebody began to answer   |
+//	| the process ends, others may claim   | withdrawn, lost     | stay                                  |
+//	| the process ends, nobody can claim   | withdrawn, lost     | go, unless somebody began to answer   |
 //
 // A file looks like this; each null is where an answer goes, as
 // [convert.ReadAnswer] takes it:
@@ -15,7 +41,7 @@
 //	{
 //	  "sessionId": "abc123",
 //	  "timestamp": "2026-02-04T22:16:32Z",
-//	  "id": "5d41402abc4b",
+//	  "id": "k3jq5zt2mwxa",
 //	  "ticket": "TDOYO4X2GPVBQWNSTI7VMOFRIK",
 //	  "questions": [
 //	    {
@@ -29,16 +55,21 @@
 //	  ]
 //	}
 //
-// The id is made of the questions and the session, so that a call that is made
-// again finds its file. The first call to wait in a directory has
-// pending-questions.json, others at the same time pending-questions-<id>.json.
-// Programs that use the package at once do not lose each other's files: a file
-// appears whole or not at all, and none replaces another. A file that cannot be
-// read is reported and left alone.
+// The id is minted: two calls that ask the same are two files. The first to wait in
+// a directory has pending-questions.json, others at the same time
+// pending-questions-<id>.json. Programs that use the package at once do not lose
+// each other's files: a file appears whole or not at all, and none replaces
+// another. A file that cannot be read is reported and left alone.
 //
-// Answers count only in a file that was posted by this user: the ticket has to be
-// the one in a record that is kept in the user's state folder, and the file has
-// to be this user's. What a project brings along answers nothing. The record
-// goes when the answers are used, and so they are used once. The first answers
-// stand: who comes second is told by whom they are, and when they came.
+// Beside each file there is a record in the user's state folder, which no project
+// can bring along: the questions that were asked, the ticket, and the names by
+// which a successor may claim them. Answers count only in a file with that ticket
+// that is this user's. Whoever asked holds a lock as long as its process lives;
+// only when that is gone somebody else can claim the file, once. The record goes
+// when the answers are used, and so they are used once. The first answers stand:
+// who comes second is told by whom they are, and when they came.
+//
+// Locks: the folder's, between processes; an Asking's, which is taken under the
+// desk's when an answer comes from the hub, and under which the folder's is taken;
+// a Chain's and an Asker's, under which no other is taken.
 package pending

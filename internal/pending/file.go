@@ -1,9 +1,6 @@
 package pending
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -31,9 +28,6 @@ var (
 	ErrChanged = errors.New("somebody else has changed it meanwhile")
 	// ErrGone means that a file was removed, or now holds other questions.
 	ErrGone = errors.New("the questions are no longer waiting")
-	// ErrTaken means that another program has used what was in a file, or has
-	// withdrawn the questions: no person did that.
-	ErrTaken = errors.New("another program has taken the questions away")
 )
 
 // File is a call whose questions wait in a file.
@@ -41,9 +35,12 @@ type File struct {
 	// Path is where the file is, relative to the working directory if the
 	// store's Dir is.
 	Path string
-	// ID is made of the questions and the session.
+	// ID is the name of the asking. It was minted and says nothing of the
+	// questions.
 	ID      string
 	Session string
+	// Agent says who asked, as far as that is known.
+	Agent string
 	// Asked is when the file was written, Changed when it was last changed.
 	Asked, Changed time.Time
 	Questions      []convert.Question
@@ -80,10 +77,7 @@ func (f *File) SettledError() error { return &desk.SettledError{Settlement: f.se
 
 // settlement is how the questions ended, by whom and when.
 func (f *File) settlement() desk.Settlement {
-	s := desk.Settlement{Outcome: convert.Outcome{Status: convert.Answered, Answers: f.Answers}, By: f.By, At: f.Changed}
-	if f.Cancelled {
-		s.Outcome = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
-	}
+	s := desk.Settlement{Outcome: f.outcome(), By: f.By, At: f.Changed}
 	if s.By == "" {
 		s.By = "hand"
 	}
@@ -106,15 +100,12 @@ func (f *File) Call() convert.Call {
 	return convert.Call{Session: f.Session, ID: f.ID, Questions: f.Questions}
 }
 
-// ID identifies the questions of a call, with its session. Two calls that ask
-// the same in one session have the same.
-func ID(c convert.Call) string {
-	data, err := json.Marshal([]any{c.Session, c.Questions})
-	if err != nil {
-		panic(err) // strings and booleans always encode
+// outcome is how a person ended the questions.
+func (f *File) outcome() convert.Outcome {
+	if f.Cancelled {
+		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:6])
+	return convert.Outcome{Status: convert.Answered, Answers: f.Answers}
 }
 
 func damaged(path string, err error) error {

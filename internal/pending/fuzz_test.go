@@ -17,7 +17,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"sessionId":"s","questions":[{"question":"a?","options":["x","y"],"answer":2},{"question":"b?"}]}`))
 	f.Add([]byte(` {"x":[{}],"questions" : [ {"answer":null,"question":"a?" , "answer":["x"]}]} `))
 	f.Add([]byte(`{"questions":[{"question":"a","options":[{"label":"x"}],"descriptions":{"x":"d"},"previews":[]}],"questions":[{"question":"b"}]}`))
-	f.Add(compose(convert.Call{Questions: []convert.Question{{Text: "a?", MultiSelect: true, Options: []convert.Option{{Label: "x", Preview: "p"}}}}}, time.Time{}, ""))
+	f.Add(compose(convert.Call{Questions: []convert.Question{{Text: "a?", MultiSelect: true, Options: []convert.Option{{Label: "x", Preview: "p"}}}}}, "", time.Time{}, ""))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := parse(data)
 		if err != nil {
@@ -59,14 +59,13 @@ func TestComposeReadsBack(t *testing.T) {
 			c.Questions = append(c.Questions, q)
 		}
 		now := time.Unix(1e9, 0)
-		d, err := parse(compose(c, now, "t"))
+		d, err := parse(compose(c, "i", now, "t"))
 		require.NoError(t, err)
 		require.Equal(t, c.Questions, d.questions)
 		require.Equal(t, c.Session, d.session)
 		require.True(t, now.Equal(d.asked))
-		require.True(t, d.belongs(c, ID(c)))
-		f := new(File)
-		d.fill(f)
-		require.Equal(t, ID(c), ID(f.Call()))
+		require.Equal(t, "i", d.id)
+		require.True(t, sameTexts(c.Questions, d.questions))
+		require.Equal(t, asKept(c.Questions), asKept(d.questions))
 	})
 }

@@ -11,12 +11,24 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
-// asPoster makes the test binary a program that posts many questions.
-const asPoster = "PENDING_TEST_POST"
+// asPoster makes the test binary a program that posts many questions, asHolder
+// one that posts the shared one and stays.
+const (
+	asPoster = "PENDING_TEST_POST"
+	asHolder = "PENDING_TEST_HOLD"
+)
 
 func TestMain(m *testing.M) {
 	if who := os.Getenv(asPoster); who != "" {
 		os.Exit(poster(who))
+	}
+	if os.Getenv(asHolder) != "" {
+		if _, err := (&pending.Store{}).Asker("a test").Post(shared, again); err != nil {
+			panic(err)
+		}
+		fmt.Print("x")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -29,18 +41,20 @@ var shared = convert.Call{Questions: []convert.Question{{Text: "All ask this"}}}
 
 func poster(who string) int {
 	store := &pending.Store{}
-	if _, err := store.Post(shared); err != nil {
+	asker := store.Asker(who)
+	defer asker.Close()
+	if _, err := asker.Post(shared); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	for n := range perPoster {
 		c := convert.Call{Questions: []convert.Question{{Text: fmt.Sprintf("%s asks %d", who, n)}}}
-		f, err := store.Post(c)
+		f, err := asker.Post(c)
 		if err == nil {
 			err = store.Answer(f, []convert.Answer{{Text: who}}, who)
 		}
 		if err == nil && n%4 == 3 { // some are delivered meanwhile
-			err = store.Clear(f)
+			err = asker.Deliver(f, func() error { return nil })
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

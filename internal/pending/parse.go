@@ -2,14 +2,17 @@ package pending
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // document is a file as it stands, with everything in it that is not ours.
@@ -167,21 +170,18 @@ func (d *document) dismiss() []byte {
 	return b.Bytes()
 }
 
-// belongs reports whether the document holds the questions of a call. One that
-// was written by hand has no id: there the texts count.
-func (d *document) belongs(c convert.Call, id string) bool {
-	if d.id != "" {
-		return d.id == id
+// sameTexts reports whether questions have the same texts.
+func sameTexts(a, b []convert.Question) bool {
+	return slices.EqualFunc(a, b, func(a, b convert.Question) bool { return same(a.Text, b.Text) })
+}
+
+// asKept are questions as they are when they have been kept as JSON.
+func asKept(questions []convert.Question) []convert.Question {
+	var kept []convert.Question
+	if err := json.Unmarshal(clean.JSON(questions), &kept); err != nil {
+		panic(err) // strings and booleans always encode
 	}
-	if d.session != "" && d.session != c.Session || len(d.questions) != len(c.Questions) {
-		return false
-	}
-	for i := range c.Questions {
-		if !same(d.questions[i].Text, c.Questions[i].Text) {
-			return false
-		}
-	}
-	return true
+	return kept
 }
 
 // same compares texts of which one has been through a file.

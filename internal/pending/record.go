@@ -11,9 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // record is what this user's acp-bridge keeps of a question that it posted,
@@ -24,6 +28,12 @@ type record struct {
 	Folder string // of the file
 	File   string // its name
 	Asked  time.Time
+	// Questions are those that were asked, whatever the file says of them.
+	Questions []convert.Question
+	// Agent is who asked, for people. Sessions are the names by which a successor
+	// may claim the questions: without one nobody but the asker gets the answers.
+	Agent    string   `json:",omitempty"`
+	Sessions []string `json:",omitempty"`
 	// By and At say who gave the answers whose file has the hash Content.
 	By      string    `json:",omitempty"`
 	At      time.Time `json:",omitzero"`
@@ -33,12 +43,15 @@ type record struct {
 	Removed time.Time `json:",omitzero"`
 }
 
-func newTicket() string { return rand.Text() }
+// newID makes the name of an asking, short enough to be typed.
+func newID() string { return strings.ToLower(life.Mint()[:12]) }
 
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
 }
+
+const recordSuffix = ".json"
 
 // records are the records of the questions in one folder.
 type records struct{ dir string }
@@ -78,7 +91,7 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "acp-bridge"), nil
 }
 
-func (r *records) path(id string) string { return filepath.Join(r.dir, id+".json") }
+func (r *records) path(id string) string { return filepath.Join(r.dir, id+recordSuffix) }
 
 // load returns nil if there is no such record.
 func (r *records) load(id string) (*record, error) {
@@ -117,16 +130,51 @@ func (r *records) save(id string, rec *record) error {
 }
 
 func (r *records) remove(id string) error {
+	_ = os.Remove(r.alive(id))
 	if err := os.Remove(r.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the record of the question in %s: %w", r.dir, reason(err))
 	}
 	return nil
 }
 
-// isID reports whether a string has the form of what [ID] makes.
+// all returns the records of a folder in the order of asking.
+func (r *records) all() (ids []string, recs []*record, err error) {
+	entries, err := os.ReadDir(r.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	type kept struct {
+		id  string
+		rec *record
+	}
+	var all []kept
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), recordSuffix)
+		if !ok || !isID(id) {
+			continue
+		}
+		rec, err := r.load(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if rec != nil {
+			all = append(all, kept{id, rec})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b kept) int { return a.rec.Asked.Compare(b.rec.Asked) })
+	for _, k := range all {
+		ids, recs = append(ids, k.id), append(recs, k.rec)
+	}
+	return ids, recs, nil
+}
+
+// isID reports whether a string has the form of what [newID] makes: it is a name
+// of a file.
 func isID(s string) bool {
-	raw, err := hex.DecodeString(s)
-	return err == nil && len(raw) == 6
+	return len(s) == 12 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
 // vouch says why the answers in a file do not count; nil if they do.
@@ -134,8 +182,18 @@ func (r *record) vouch(d *dir, name string, doc *document, owner string) error {
 	switch {
 	case owner != "":
 		return fmt.Errorf("%w: %s belongs to %s", ErrForeign, clean.Line(d.path(name)), owner)
+	case r == nil && d.posted(name):
+		return fmt.Errorf("%w: %s has lost its id: write the answers and leave the rest as it was", ErrForeign, clean.Line(d.path(name)))
+	case r != nil && r.File == name && doc.ticket == "" && r.Ticket != "":
+		return fmt.Errorf("%w: %s has lost its ticket: write the answers and leave the rest as it was", ErrForeign, clean.Line(d.path(name)))
 	case r == nil || r.File != name || doc.ticket == "" || r.Ticket != doc.ticket:
 		return fmt.Errorf("%w: your acp-bridge did not ask the questions in %s", ErrForeign, clean.Line(d.path(name)))
 	}
 	return nil
+}
+
+// posted reports whether a file of this name holds a question that was posted.
+func (d *dir) posted(name string) bool {
+	_, recs, _ := d.records.all()
+	return slices.ContainsFunc(recs, func(r *record) bool { return r.File == name && r.Ticket != "" })
 }

@@ -38,100 +38,9 @@ type Store struct {
 	Interval time.Duration
 }
 
-// Post writes the questions of a call into a file, or finds the file where
-// they wait already. A file of these questions that cannot be used is an error
-// that wraps [ErrDamaged] or [ErrAnswer].
-func (s *Store) Post(c convert.Call) (*File, error) {
-	if len(c.Questions) == 0 {
-		return nil, convert.ErrNoQuestions
-	}
-	d, err := s.open(true)
-	if err != nil {
-		return nil, err
-	}
-	defer d.close()
-	unlock, err := d.lock()
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	f, err := s.find(d, c)
-	if !errors.Is(err, ErrNotFound) {
-		return f, err
-	}
-	id, rec := ID(c), &record{Ticket: newTicket(), Folder: d.name, Asked: s.now()}
-	if rec.File, err = d.create(s.names(id), compose(c, rec.Asked, rec.Ticket)); err != nil {
-		return nil, err
-	}
-	if err := d.records.save(id, rec); err != nil {
-		return nil, fmt.Errorf("%s: %w", d.path(rec.File), errors.Join(err, d.remove(rec.File)))
-	}
-	return d.load(rec.File, &wanted{c, id}), nil
-}
-
 // names are the names for a file, the best one first.
-func (s *Store) names(id string) []string {
-	names := []string{prefix + suffix, prefix + "-" + id + suffix}
-	for n := 2; n <= 9; n++ { // should these names be taken, by copies perhaps
-		names = append(names, fmt.Sprintf("%s-%s-%d%s", prefix, id, n, suffix))
-	}
-	return names
-}
-
-// Find finds the file where the questions of a call wait. Its Answers are read
-// as answers to this call. Without one the error is [ErrNotFound]; it is what
-// is wrong with the file if it cannot be used.
-func (s *Store) Find(c convert.Call) (*File, error) {
-	d, err := s.open(false)
-	if err != nil {
-		return nil, err
-	}
-	defer d.close()
-	return s.find(d, c)
-}
-
-// find looks at the file that the record names, and at those that have the
-// names that a file of these questions would have: not at all, of which there
-// may be many.
-func (s *Store) find(d *dir, c convert.Call) (*File, error) {
-	want := &wanted{c, ID(c)}
-	rec, err := d.records.load(want.id)
-	if err != nil {
-		return nil, err
-	}
-	names := s.names(want.id)[:2]
-	if rec != nil && !slices.Contains(names, rec.File) {
-		names = append(names, rec.File)
-	}
-	var own error // what is wrong with the file that was these questions'
-	for _, name := range names {
-		data, _, err := d.read(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		_, err = parsed(data, err)
-		if err != nil {
-			err = damaged(d.path(name), err)
-			if rec != nil && rec.File == name && strings.Contains(string(data), encode(want.id)) {
-				own = err
-			} else {
-				s.report(err)
-			}
-			continue
-		}
-		f := d.load(name, want)
-		switch {
-		case errors.Is(f.Err, ErrGone), errors.Is(f.Err, fs.ErrNotExist): // of other questions
-		case f.Foreign == nil:
-			return f, f.Err
-		case f.Err != nil || f.Left() < len(f.Questions) || f.Cancelled:
-			s.report(f.Foreign)
-		}
-	}
-	if own != nil { // a second file would have the person answer again
-		return nil, own
-	}
-	return nil, ErrNotFound
+func names(id string) []string {
+	return []string{prefix + suffix, prefix + "-" + id + suffix}
 }
 
 func (s *Store) report(err error) {
@@ -164,7 +73,7 @@ func (s *Store) List() ([]*File, error) {
 	}
 	var files []*File
 	for _, name := range names {
-		if f := d.load(name, nil); !errors.Is(f.Err, fs.ErrNotExist) {
+		if f := d.load(name); !errors.Is(f.Err, fs.ErrNotExist) {
 			files = append(files, f)
 		}
 	}
@@ -217,7 +126,7 @@ func (s *Store) openPath(path string) (*File, error) {
 	d, err := s.openDir(filepath.Dir(path))
 	if err == nil {
 		defer d.close()
-		if f := d.load(filepath.Base(path), nil); !errors.Is(f.Err, fs.ErrNotExist) {
+		if f := d.load(filepath.Base(path)); !errors.Is(f.Err, fs.ErrNotExist) {
 			return f, nil
 		}
 	}
@@ -244,7 +153,7 @@ func (s *Store) Dismiss(f *File, by string) error {
 // settle writes into a file that nobody has settled or changed meanwhile.
 func (s *Store) settle(f *File, by string, write func(*document) []byte) error {
 	return s.change(f, func(d *dir, name string, doc *document) error {
-		switch now := d.load(name, nil); {
+		switch now := d.load(name); {
 		case doc == nil:
 			return f.Err
 		case now.Settled():
@@ -273,49 +182,15 @@ func (d *dir) sign(f *File, data []byte, by string, now time.Time) error {
 	return d.records.save(f.ID, rec)
 }
 
-// Take uses the answers in a file: it calls use while nobody else can take or
-// change them, and removes the file if that returns nil. [ErrGone] or
-// [ErrChanged] mean that they are not there any more as f has them. An error
-// after use returned nil is about removing the file; its answers are used up.
-func (s *Store) Take(f *File, use func() error) error {
-	if f.Foreign != nil {
-		return f.Foreign
-	}
-	return s.change(f, func(d *dir, name string, doc *document) error {
-		switch now := d.load(name, nil); {
-		case now.Foreign != nil: // the one that was posted is gone
-			return fmt.Errorf("%s: %w", f.Path, ErrGone)
-		case now.content != f.content:
-			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
-		}
-		if err := use(); err != nil {
-			return err
-		}
-		return errors.Join(d.records.remove(f.ID), d.remove(name))
-	})
-}
-
-// Clear removes a file whose questions a program needs no more, if it still
-// holds the questions it held when f was read. One that is gone already is no
-// error.
-func (s *Store) Clear(f *File) error {
-	return s.removeFile(f, func(r *records, _ *record) error { return r.remove(f.ID) })
-}
-
-// Remove is [Store.Clear] for a person, who does not want the questions: programs
-// that wait for answers are told [ErrGone], and not [ErrTaken].
+// Remove removes a file for a person who does not want its questions, if it still
+// holds those that it held when f was read: a program that waits for answers is
+// told [ErrGone]. One that is gone already is no error.
 func (s *Store) Remove(f *File) error {
-	return s.removeFile(f, func(r *records, old *record) error {
-		return r.save(f.ID, &record{Folder: old.Folder, File: old.File, Asked: old.Asked, Removed: s.now()})
-	})
-}
-
-// removeFile removes a file, after something is done to its record.
-func (s *Store) removeFile(f *File, do func(*records, *record) error) error {
 	err := s.change(f, func(d *dir, name string, _ *document) error {
 		rec, err := d.records.load(f.ID)
 		if err == nil && rec != nil && rec.File == name {
-			err = do(d.records, rec)
+			rec.Ticket, rec.Removed = "", s.now()
+			err = d.records.save(f.ID, rec)
 		}
 		return errors.Join(err, d.remove(name))
 	})
@@ -350,8 +225,7 @@ func (s *Store) change(f *File, do func(d *dir, name string, doc *document) erro
 	if err != nil {
 		return damaged(f.Path, err)
 	}
-	now := new(File)
-	if doc.fill(now); now.ID != f.ID && !doc.belongs(f.Call(), f.ID) {
+	if doc.id != f.ID || doc.id == "" && !sameTexts(doc.questions, f.Questions) {
 		return fmt.Errorf("%s: %w", f.Path, ErrGone)
 	}
 	return do(d, name, doc)

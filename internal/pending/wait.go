@@ -18,9 +18,9 @@ const (
 )
 
 // Wait waits until the file is settled, see [File.Settled], and returns it. It
-// returns [ErrGone] when a person has removed the file, [ErrTaken] when a program
-// has, and the cause of ctx when that ends, after a last look. What is wrong with
-// the file in the meantime goes to Report, once for each change.
+// returns [ErrGone] when a person has removed the file, and the cause of ctx when
+// that ends, after a last look. What is wrong with the file in the meantime goes
+// to Report, once for each change.
 func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 	interval := s.Interval
 	if interval == 0 {
@@ -28,7 +28,7 @@ func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	w := watch{wanted: wanted{f.Call(), f.ID}, store: s, path: f.Path, report: s.Report}
+	w := watch{store: s, file: f, report: s.Report}
 	for {
 		now, err := w.look()
 		if now != nil || err != nil {
@@ -47,9 +47,8 @@ func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
 
 // watch is what is known of a file that is waited for.
 type watch struct {
-	wanted
 	store  *Store
-	path   string
+	file   *File // as it was posted
 	report func(error)
 
 	seen    string // the hash of what was read last
@@ -60,7 +59,7 @@ type watch struct {
 // look returns the file when it is answered. It reads the file each time: size
 // and time may stay the same when it changes.
 func (w *watch) look() (*File, error) {
-	d, err := w.store.openDir(filepath.Dir(w.path))
+	d, err := w.store.openDir(filepath.Dir(w.file.Path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, w.absent()
@@ -68,7 +67,7 @@ func (w *watch) look() (*File, error) {
 		return nil, err
 	}
 	defer d.close()
-	name := filepath.Base(w.path)
+	name := filepath.Base(w.file.Path)
 	data, _, err := d.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, w.absent()
@@ -83,9 +82,11 @@ func (w *watch) look() (*File, error) {
 	} else {
 		w.seen = now
 	}
-	f := d.load(name, &w.wanted)
+	f := d.load(name)
 	switch {
-	case errors.Is(f.Err, ErrGone):
+	case errors.Is(f.Err, ErrDamaged):
+		w.problem = f.Err
+	case f.ID != w.file.ID && (f.ID != "" || !sameTexts(f.Questions, w.file.Questions)):
 		return nil, w.gone()
 	case f.Err == nil && f.Foreign != nil && f.Left() < len(f.Questions):
 		w.problem = f.Foreign
@@ -109,14 +110,4 @@ func (w *watch) absent() error {
 	return nil
 }
 
-// gone says who has removed the file. A program removes the record, too, or has
-// posted the questions elsewhere.
-func (w *watch) gone() error {
-	why := ErrGone
-	if r, err := w.store.records(filepath.Dir(w.path)); err == nil {
-		if rec, err := r.load(w.id); err == nil && (rec == nil || rec.File != filepath.Base(w.path)) {
-			why = ErrTaken
-		}
-	}
-	return fmt.Errorf("%s: %w", w.path, why)
-}
+func (w *watch) gone() error { return fmt.Errorf("%s: %w", w.file.Path, ErrGone) }

@@ -24,7 +24,7 @@ type waiting struct {
 func wait(ctx context.Context, t *testing.T, s *pending.Store) *waiting {
 	t.Helper()
 	s.Interval = time.Second
-	f, err := s.Post(other)
+	f, err := post(s, other)
 	require.NoError(t, err)
 	w := &waiting{file: f, result: make(chan *pending.File, 1)}
 	go func() {
@@ -136,42 +136,6 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// What another program has used, or withdrawn, no person has dismissed.
-func TestWaitTaken(t *testing.T) {
-	next := convert.Call{Questions: []convert.Question{{Text: "Else?"}}}
-	for name, take := range map[string]func(*pending.Store, *pending.File) error{
-		"taken":   func(s *pending.Store, f *pending.File) error { return s.Take(f, func() error { return nil }) },
-		"cleared": func(s *pending.Store, f *pending.File) error { return s.Clear(f) },
-		"and other questions are in its file": func(s *pending.Store, f *pending.File) error {
-			err := s.Clear(f)
-			if err == nil {
-				_, err = s.Post(next)
-			}
-			return err
-		},
-		"and asked again elsewhere": func(s *pending.Store, f *pending.File) error {
-			err := s.Clear(f)
-			for _, c := range []convert.Call{next, other} {
-				if err == nil {
-					_, err = s.Post(c)
-				}
-			}
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStore(t)
-				w := wait(t.Context(), t, s)
-				require.NoError(t, take(s, w.file))
-				require.Nil(t, <-w.result)
-				require.ErrorIs(t, w.err, pending.ErrTaken)
-				require.NotErrorIs(t, w.err, pending.ErrGone)
-			})
-		})
-	}
-}
-
 // An answer is noticed also when size and time of the file stay the same.
 func TestWaitSameSizeAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -194,7 +158,7 @@ func TestWaitInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		s.Interval = time.Second
-		f, err := s.Post(service)
+		f, err := post(s, service)
 		require.NoError(t, err)
 		w := &waiting{file: f, result: make(chan *pending.File, 1)}
 		go func() {

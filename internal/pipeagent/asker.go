@@ -19,26 +19,26 @@ type asker struct {
 	session *editor.Session
 }
 
-var _ pipe.Poster = asker{}
+var _ adapter.Poster = asker{}
 
 // Ask implements [adapter.Resolver].
 func (a asker) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	return a.Post(ctx, c)()
+	return a.Post(ctx, c).Wait()
 }
 
-// Post implements [pipe.Poster]. It waits for a session to ask in.
-func (a asker) Post(ctx context.Context, c convert.Call) (wait func() (convert.Outcome, error)) {
+// Post implements [adapter.Poster]. It waits for a session to ask in.
+func (a asker) Post(ctx context.Context, c convert.Call) adapter.Asking {
 	s, apart := a.session, a.session == nil
 	if s == nil {
 		var err error
 		if s, err = a.backend.newest(ctx); err != nil {
-			return func() (convert.Outcome, error) { return ended(ctx) }
+			return waiting(func() (convert.Outcome, error) { return ended(ctx) })
 		}
 	}
 	c.ID = a.backend.name("ask")
 	settled := make(chan convert.Outcome, 1)
 	s.AskQuestion(c.ID, apart, c, func(o convert.Outcome) { settled <- o })
-	return func() (convert.Outcome, error) {
+	return waiting(func() (convert.Outcome, error) {
 		select {
 		case o := <-settled:
 			return o, o.Err()
@@ -51,8 +51,17 @@ func (a asker) Post(ctx context.Context, c convert.Call) (wait func() (convert.O
 		default:
 			return ended(ctx)
 		}
-	}
+	})
 }
+
+// waiting is how a question is waited for whose outcome is nobody else's.
+type waiting func() (convert.Outcome, error)
+
+// Wait implements [adapter.Asking].
+func (w waiting) Wait() (convert.Outcome, error) { return w() }
+
+// Deliver implements [adapter.Asking].
+func (waiting) Deliver(use func() error) error { return use() }
 
 func ended(ctx context.Context) (convert.Outcome, error) {
 	o := adapter.Withdrawn(ctx)

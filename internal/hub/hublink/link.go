@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -42,7 +43,14 @@ type Options struct {
 	// Wait is how long a request waits for an answer before it is made again; 0
 	// is 25 seconds.
 	Wait time.Duration
+	// Heard, if not nil, is told once for each item of the desk whether the hub
+	// has it, or why not: [ErrRefused] if it does not take the credential. It
+	// must not block.
+	Heard func(e desk.Entry, err error)
 }
+
+// ErrRefused means that a hub does not let the credential ask.
+var ErrRefused = errors.New("the hub does not take this token")
 
 // dialTime is how long a machine may take to say that it is there.
 const dialTime = 5 * time.Second
@@ -161,6 +169,7 @@ func (l *Link) begin(e desk.Entry) {
 	l.open[e.Revision] = q // also if it cannot be asked there: it is tried once
 	detail, ok := detailOf(e)
 	if !ok || e.Secret { // a hub keeps what it is told
+		q.hear(errors.New("it is not for a hub"))
 		return
 	}
 	agent := e.Agent
@@ -180,6 +189,7 @@ func (l *Link) begin(e desk.Entry) {
 	body := clean.JSON(asking)
 	if len(body) > maxBody {
 		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", len(body))
+		q.hear(errors.New("the question is too large for the hub"))
 		return
 	}
 	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))

@@ -27,6 +27,7 @@ type question struct {
 	ctx     context.Context // ends when the desk has settled it, or the link ends
 	cancel  context.CancelFunc
 	settled chan desk.Settlement
+	heard   bool // that it is there, or not
 }
 
 // settle tells the question that the desk has its outcome. It does not block.
@@ -50,8 +51,9 @@ func (q *question) run() {
 	defer q.cancel()
 	pause := firstPause
 	for q.ctx.Err() == nil {
-		began := time.Now()
-		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, q.link.opts.Wait), q.body)
+		began, wait := time.Now(), q.wait()
+		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, wait), q.body)
+		q.hear(verdict(status, data, err))
 		switch {
 		case q.ctx.Err() != nil:
 		case err != nil:
@@ -66,7 +68,7 @@ func (q *question) run() {
 			q.link.is(up, "")
 			q.named(data)
 			pause = firstPause
-			if time.Since(began) >= q.link.opts.Wait/2 {
+			if time.Since(began) >= wait/2 {
 				continue // it waited
 			}
 		case status == http.StatusForbidden:
@@ -87,6 +89,37 @@ func (q *question) run() {
 		q.takeBack(s)
 	default:
 	}
+}
+
+// wait is how long a request waits for the answer: not at all if somebody wants to
+// know first whether the hub has the question.
+func (q *question) wait() time.Duration {
+	if q.link.opts.Heard != nil && !q.heard {
+		return 0
+	}
+	return q.link.opts.Wait
+}
+
+// hear tells whoever wants to know whether the hub has the question. It is called
+// before run and by it.
+func (q *question) hear(err error) {
+	if q.link.opts.Heard != nil && !q.heard && (q.ctx.Err() == nil || err == nil) {
+		q.heard = true
+		q.link.opts.Heard(q.entry, err)
+	}
+}
+
+// verdict is what a reply says of a question.
+func verdict(status int, data []byte, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case status == http.StatusOK, status == http.StatusAccepted:
+		return nil
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fmt.Errorf("%w: %s", ErrRefused, problem(status, data))
+	}
+	return errors.New(problem(status, data))
 }
 
 // named takes the name that the question has at the hub, where it may have been
@@ -207,7 +240,7 @@ const replyTime = 10 * time.Second
 const maxReply = 4 << 20
 
 func (q *question) post(ctx context.Context, path string, body []byte) (status int, data []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, q.link.opts.Wait+replyTime)
+	ctx, cancel := context.WithTimeout(ctx, q.wait()+replyTime)
 	defer cancel()
 	return q.send(ctx, http.MethodPost, path, body)
 }

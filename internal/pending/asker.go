@@ -1,0 +1,361 @@
+package pending
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/filelock"
+	"github.com/acp-bridge/acp-bridge/internal/life"
+)
+
+// Asker is who asks in files: a process, or one that plays several. What it has
+// asked is its own while it lives, and a successor's after that, see
+// [Asker.Claim].
+type Asker struct {
+	store *Store
+	agent string
+
+	mu    sync.Mutex
+	held  map[string]*os.File // by id: a lock that ends with the process
+	using map[string]bool     // the ids of what is being handed over
+}
+
+// Asker begins to ask, for an agent that people are told of. It must be closed.
+func (s *Store) Asker(agent string) *Asker {
+	return &Asker{store: s, agent: agent, held: map[string]*os.File{}, using: map[string]bool{}}
+}
+
+// Close ends the asker. What it has asked and not taken waits for a successor.
+func (a *Asker) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id := range a.held {
+		a.let(id)
+	}
+}
+
+// aliveSuffix names the files that askers keep locked, one for each question.
+const aliveSuffix = ".alive"
+
+func (r *records) alive(id string) string { return filepath.Join(r.dir, id+aliveSuffix) }
+
+// hold makes the asker the one that a question has, unless another has it. The
+// folder is locked.
+func (a *Asker) hold(d *dir, id string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for {
+		f, err := os.OpenFile(d.records.alive(id), os.O_CREATE|os.O_RDWR, 0o600)
+		if err == nil {
+			err = filelock.Try(f)
+		}
+		if err != nil {
+			if f != nil {
+				_ = f.Close()
+			}
+			return fmt.Errorf("keep a record of who asks in %s: %w", d.records.dir, reason(err))
+		}
+		locked, err := f.Stat()
+		named, gone := os.Stat(f.Name())
+		if err == nil && gone == nil && os.SameFile(locked, named) {
+			a.held[id] = f
+			return nil
+		}
+		_ = f.Close() // the one before has just removed it
+	}
+}
+
+// let gives a question up. mu is held.
+func (a *Asker) let(id string) {
+	if f := a.held[id]; f != nil {
+		_ = os.Remove(f.Name()) // before others can lock it
+		_ = f.Close()
+		delete(a.held, id)
+	}
+}
+
+func (a *Asker) release(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.let(id)
+}
+
+// gone reports whether nobody has a question any more. The folder is locked:
+// whoever looks has the lock for a moment.
+func (d *dir) gone(id string) bool {
+	f, err := os.OpenFile(d.records.alive(id), os.O_RDWR, 0)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	return filelock.Try(f) == nil
+}
+
+// Post writes the questions of a call into a new file. sessions are the names by
+// which a successor may claim them.
+func (a *Asker) Post(c convert.Call, sessions ...string) (*File, error) {
+	if len(c.Questions) == 0 {
+		return nil, convert.ErrNoQuestions
+	}
+	return a.inFolder(true, func(d *dir) (*File, error) {
+		id := newID()
+		rec := &record{Ticket: life.Mint(), Folder: d.name, Asked: a.store.now(), Questions: c.Questions, Agent: a.agent, Sessions: sessions}
+		err := a.hold(d, id)
+		if err != nil {
+			return nil, err
+		}
+		if rec.File, err = d.create(names(id), compose(c, id, rec.Asked, rec.Ticket)); err != nil {
+			return nil, err
+		}
+		if err := d.records.save(id, rec); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.path(rec.File), errors.Join(err, d.remove(rec.File)))
+		}
+		return d.load(rec.File), nil
+	})
+}
+
+// Claim takes over the file where a predecessor asked the same in one of the
+// sessions that this one takes up again, the first of them first: one that is
+// gone, see [life.Claim]. Without one the error is [ErrNotFound]. A file that
+// cannot be used as it is comes with the error that says why.
+func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
+	return a.inFolder(false, func(d *dir) (*File, error) {
+		ids, recs, err := d.records.all()
+		if err != nil {
+			return nil, err
+		}
+		for _, session := range sessions {
+			i := life.Claim(claimant(c, session), d.left(session, ids, recs))
+			if i < 0 {
+				continue
+			}
+			if err := a.hold(d, ids[i]); err != nil {
+				return nil, err
+			}
+			f := d.load(recs[i].File)
+			f.ID, f.Questions = ids[i], recs[i].Questions // it may be damaged
+			return f, f.Err
+		}
+		a.store.brought(d, c)
+		return nil, ErrNotFound
+	})
+}
+
+// claimant is a call as a claim sees it. Its questions are as a record has them.
+func claimant(c convert.Call, session string) life.Claimant {
+	return life.Claimant{Session: session, Words: life.Words{Kind: "question", Questions: asKept(c.Questions)}}
+}
+
+// left are the questions of a folder as a claim by that session sees them.
+func (d *dir) left(session string, ids []string, recs []*record) []life.Left {
+	left := make([]life.Left, len(recs))
+	for i, rec := range recs {
+		if !slices.Contains(rec.Sessions, session) || rec.Ticket == "" {
+			continue
+		}
+		left[i] = life.Left{Session: session, ID: ids[i], Gone: d.gone(ids[i]), Words: life.Words{Kind: "question", Questions: rec.Questions}}
+		switch f := d.load(rec.File); {
+		case errors.Is(f.Err, ErrDamaged) && !d.mentions(rec.File, ids[i]), f.ID != "" && f.ID != ids[i], f.Foreign != nil:
+			left[i].State = life.Withdrawn // a person has removed it, or put something in its place
+		case f.Settled():
+			left[i].State = life.Settled
+		}
+	}
+	return left
+}
+
+// mentions reports whether a damaged file was the one with this id.
+func (d *dir) mentions(name, id string) bool {
+	data, _, _ := d.read(name)
+	return strings.Contains(string(data), encode(id))
+}
+
+// inFolder does something in the store's folder while no other program does.
+func (a *Asker) inFolder(create bool, do func(*dir) (*File, error)) (*File, error) {
+	d, err := a.store.open(create)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	unlock, err := d.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	a.store.sweep(d)
+	return do(d)
+}
+
+// keepMissing is how long a record is kept whose file is not there: an editor
+// may be writing it anew.
+const keepMissing = 24 * time.Hour
+
+// sweep forgets what a person has removed and nobody waits for.
+func (s *Store) sweep(d *dir) {
+	ids, recs, _ := d.records.all()
+	for i, rec := range recs {
+		_, err := d.root.Lstat(rec.File)
+		missing := errors.Is(err, fs.ErrNotExist) && s.now().Sub(rec.Asked) > keepMissing
+		if (missing || rec.Ticket == "") && d.gone(ids[i]) {
+			_ = d.records.remove(ids[i])
+		}
+	}
+}
+
+// brought reports a file in the first place that is damaged, or whose answers to
+// a call do not count.
+func (s *Store) brought(d *dir, c convert.Call) {
+	f := d.load(names("")[0])
+	switch {
+	case errors.Is(f.Err, fs.ErrNotExist):
+	case errors.Is(f.Err, ErrDamaged):
+		s.report(f.Err)
+	case f.Foreign != nil && sameTexts(f.Questions, c.Questions) && (f.Err != nil || !f.Untouched()):
+		s.report(f.Foreign)
+	}
+}
+
+// Deliver hands over what a person has said in a file: it calls use while nobody
+// else can take it, and removes the file if that returns nil, see [life.Deliver].
+// The error is [ErrGone] if a person has removed the file meanwhile.
+func (a *Asker) Deliver(f *File, use func() error) error {
+	return life.Deliver(&kept{a, f}, use)
+}
+
+// kept is a file whose answers are handed over. That its asker lives keeps
+// successors away, so the folder is not locked while the answers are used.
+type kept struct {
+	*Asker
+	file *File
+}
+
+// Hold implements [life.Kept].
+func (k *kept) Hold() (release func(), err error) {
+	k.mu.Lock()
+	busy := k.using[k.file.ID]
+	k.using[k.file.ID] = true
+	k.mu.Unlock()
+	if busy {
+		return nil, life.ErrTaken
+	}
+	release = func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.using, k.file.ID)
+	}
+	err = k.own(func(*dir, *record) error { return nil })
+	if err != nil {
+		release()
+	}
+	return release, err
+}
+
+// Keep implements [life.Kept].
+func (k *kept) Keep(e life.Event) error {
+	if e != life.Take {
+		return nil
+	}
+	err := k.own(func(d *dir, rec *record) error {
+		err := d.records.remove(k.file.ID)
+		if now := d.load(rec.File); now.ID == k.file.ID {
+			err = errors.Join(err, d.remove(rec.File))
+		}
+		return err
+	})
+	if err == nil || errors.Is(err, ErrGone) { // meanwhile: nobody gets it a second time
+		k.release(k.file.ID)
+		return nil
+	}
+	return err
+}
+
+// own does something with a file that is the asker's.
+func (k *kept) own(do func(*dir, *record) error) error {
+	d, err := k.store.openDir(filepath.Dir(k.file.Path))
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	unlock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rec, err := d.records.load(k.file.ID)
+	switch {
+	case err != nil:
+		return err
+	case rec == nil:
+		return fmt.Errorf("%s: %w", clean.Line(k.file.Path), life.ErrTaken)
+	case rec.Ticket == "":
+		return fmt.Errorf("%s: %w", clean.Line(k.file.Path), ErrGone)
+	case !k.holds(k.file.ID):
+		return fmt.Errorf("%s: %w", clean.Line(k.file.Path), life.ErrTaken)
+	}
+	return do(d, rec)
+}
+
+func (a *Asker) holds(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held[id] != nil
+}
+
+// Withdraw removes a file that nobody has begun to answer. One that somebody has
+// stays, and is returned as it is now; it is nil if it was removed.
+func (a *Asker) Withdraw(f *File) (now *File, err error) {
+	err = (&kept{a, f}).own(func(d *dir, rec *record) error {
+		if now = d.load(rec.File); now.ID != f.ID || !now.Untouched() {
+			return nil
+		}
+		now = nil
+		return errors.Join(d.records.remove(f.ID), d.remove(rec.File))
+	})
+	if now == nil {
+		a.release(f.ID)
+	}
+	return now, err
+}
+
+// Forget removes everything that was asked in these sessions, by the asker and by
+// predecessors that are gone: their turn is over.
+func (a *Asker) Forget(sessions ...string) error {
+	_, err := a.inFolder(false, func(d *dir) (*File, error) {
+		ids, recs, err := d.records.all()
+		for i, rec := range recs {
+			ours := slices.ContainsFunc(sessions, func(s string) bool { return slices.Contains(rec.Sessions, s) })
+			if !ours || !a.holds(ids[i]) && !d.gone(ids[i]) {
+				continue
+			}
+			err = errors.Join(err, d.records.remove(ids[i]))
+			if now := d.load(rec.File); now.ID == ids[i] {
+				err = errors.Join(err, d.remove(rec.File))
+			}
+		}
+		return nil, err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Lost reports whether nobody is left who could get the answers in a file.
+func (s *Store) Lost(f *File) bool {
+	lost := false
+	_ = s.change(f, func(d *dir, _ string, _ *document) error {
+		rec, err := d.records.load(f.ID)
+		lost = err == nil && rec != nil && len(rec.Sessions) == 0 && d.gone(f.ID)
+		return nil
+	})
+	return lost
+}

@@ -1,0 +1,156 @@
+package pending_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
+)
+
+// Rule 5: what is claimed is what a predecessor asked that is gone, in a session
+// of the same name, with the same questions in the same order; once each.
+func TestRule5Claim(t *testing.T) {
+	two := convert.Call{Questions: []convert.Question{{Text: "One?"}, {Text: "Two?"}}}
+	for name, tc := range map[string]struct {
+		asked, sessions []string // by the predecessor, and of the claim
+		call            convert.Call
+		alive           bool
+		want            bool
+	}{
+		"the same session":            {asked: []string{"s"}, sessions: []string{"s"}, call: two, want: true},
+		"one of its sessions":         {asked: []string{"agent's", "command"}, sessions: []string{"other", "command"}, call: two, want: true},
+		"another session":             {asked: []string{"s"}, sessions: []string{"t"}, call: two},
+		"a session without a name":    {asked: []string{""}, sessions: []string{""}, call: two},
+		"no session":                  {call: two},
+		"its asker lives":             {asked: []string{"s"}, sessions: []string{"s"}, call: two, alive: true},
+		"the questions turned round":  {asked: []string{"s"}, sessions: []string{"s"}, call: convert.Call{Questions: []convert.Question{{Text: "Two?"}, {Text: "One?"}}}},
+		"other options":               {asked: []string{"s"}, sessions: []string{"s"}, call: convert.Call{Questions: []convert.Question{{Text: "One?"}, {Text: "Two?", Options: []convert.Option{{Label: "a"}}}}}},
+		"the same without any option": {asked: []string{"s"}, sessions: []string{"s"}, call: convert.Call{Questions: []convert.Question{{Text: "One?"}, {Text: "Two?", Options: []convert.Option{}}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			first := s.Asker("first")
+			defer first.Close()
+			f, err := first.Post(two, tc.asked...)
+			require.NoError(t, err)
+			if !tc.alive {
+				first.Close()
+			}
+			second, third := s.Asker("second"), s.Asker("third")
+			defer second.Close()
+			defer third.Close()
+			got, err := second.Claim(tc.call, tc.sessions...)
+			if !tc.want {
+				require.ErrorIs(t, err, pending.ErrNotFound)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, f.ID, got.ID)
+			_, err = third.Claim(tc.call, tc.sessions...)
+			require.ErrorIs(t, err, pending.ErrNotFound, "once each")
+			second.Close()
+			_, err = third.Claim(tc.call, tc.sessions...)
+			require.NoError(t, err, "until the one who claimed it is gone, too")
+		})
+	}
+}
+
+// Rule 5: two that asked the same are two, and each is claimed once.
+func TestRule5SameWordsTwice(t *testing.T) {
+	s := newStore(t)
+	s.Now = time.Now
+	for _, answer := range []string{"first", "second"} {
+		f, err := post(s, other)
+		require.NoError(t, err)
+		require.NoError(t, s.Answer(f, []convert.Answer{{Text: answer}}, "me"))
+	}
+	a := s.Asker("a test")
+	defer a.Close()
+	for _, answer := range []string{"first", "second"} {
+		f, err := a.Claim(other, again)
+		require.NoError(t, err)
+		require.Equal(t, answer, f.Answers[0].Text)
+	}
+	_, err := a.Claim(other, again)
+	require.ErrorIs(t, err, pending.ErrNotFound)
+}
+
+// Rule 5: a process that was killed is gone; while it lives nobody claims what it
+// asked, also from another process.
+func TestRule5Killed(t *testing.T) {
+	state := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), asHolder+"=1", "XDG_STATE_HOME="+state)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer in.Close()
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1)) // it has asked
+	require.NoError(t, err)
+	s := &pending.Store{Dir: cmd.Dir, State: state + "/acp-bridge"}
+	_, err = find(s, shared)
+	require.ErrorIs(t, err, pending.ErrNotFound)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	_, err = find(s, shared)
+	require.NoError(t, err)
+}
+
+// A person is told the truth about a file that was shortened, and about answers
+// that nobody is left to get.
+func TestTold(t *testing.T) {
+	s := newStore(t)
+	s.Report = nil
+	a := s.Asker("a test")
+	f, err := a.Post(other)
+	require.NoError(t, err)
+	require.False(t, s.Lost(f))
+	for want, content := range map[string]string{
+		"has lost its id":     `{"questions":[{"question":"Go on?","answer":"Yes"}]}`,
+		"has lost its ticket": `{"id":"` + f.ID + `","questions":[{"question":"Go on?","answer":"Yes"}]}`,
+	} {
+		require.NoError(t, os.WriteFile(f.Path, []byte(content), 0o600))
+		now, err := s.Open(f.Path)
+		require.NoError(t, err)
+		require.ErrorContains(t, now.Foreign, want)
+		require.ErrorIs(t, now.Foreign, pending.ErrForeign)
+	}
+	f, err = a.Post(other)
+	require.NoError(t, err)
+	kept, err := a.Post(other, again)
+	require.NoError(t, err)
+	a.Close()
+	require.True(t, s.Lost(f))
+	require.False(t, s.Lost(kept), "a successor may claim it")
+}
+
+// What nobody has begun to answer is withdrawn without a trace, the rest stays.
+func TestWithdraw(t *testing.T) {
+	s := newStore(t)
+	a := s.Asker("a test")
+	defer a.Close()
+	f, err := a.Post(service, again)
+	require.NoError(t, err)
+	now, err := a.Withdraw(f)
+	require.NoError(t, err)
+	require.Nil(t, now)
+	require.NoFileExists(t, f.Path)
+	f, err = a.Post(service, again)
+	require.NoError(t, err)
+	edit(t, f.Path, `"answer": null`, `"answer": 1`)
+	now, err = a.Withdraw(f)
+	require.NoError(t, err)
+	require.Equal(t, 2, now.Left())
+	require.FileExists(t, f.Path)
+	require.True(t, strings.HasPrefix(f.Path, s.Dir))
+}

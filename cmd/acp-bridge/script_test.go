@@ -4,9 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
@@ -82,20 +84,28 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(strings.Replace(text, args[0], args[1], n)), 0o600))
 }
 
-// askedIn finds a file by its first question and keeps its id: asked VAR QUESTION
+// askedIn waits until a question waits in a file, and keeps its id: asked VAR
+// QUESTION. With a ! it waits until it does no more: ! asked QUESTION
 func askedIn(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: asked VAR QUESTION")
+	if neg && len(args) != 1 || !neg && len(args) != 2 {
+		ts.Fatalf("usage: asked VAR QUESTION, or ! asked QUESTION")
 	}
-	all, err := (&pending.Store{Dir: ts.MkAbs("."), State: filepath.Join(ts.Getenv("XDG_STATE_HOME"), "acp-bridge")}).List()
-	ts.Check(err)
-	for _, f := range all {
-		if f.Foreign == nil && len(f.Questions) > 0 && f.Questions[0].Text == args[1] {
-			ts.Setenv(args[0], f.ID)
+	store := &pending.Store{Dir: ts.MkAbs("."), State: filepath.Join(ts.Getenv("XDG_STATE_HOME"), "acp-bridge")}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		all, err := store.List()
+		ts.Check(err)
+		i := slices.IndexFunc(all, func(f *pending.File) bool {
+			return f.Foreign == nil && len(f.Questions) > 0 && f.Questions[0].Text == args[len(args)-1]
+		})
+		switch {
+		case neg && i < 0:
+			return
+		case !neg && i >= 0:
+			ts.Setenv(args[0], all[i].ID)
 			return
 		}
 	}
-	ts.Fatalf("nobody asked %q", args[1])
+	ts.Fatalf("%q is not as it should be", args[len(args)-1])
 }
 
 // TestHelpFits has the help fit a terminal of 24 lines and 80 columns.

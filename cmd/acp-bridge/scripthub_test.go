@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -33,6 +35,10 @@ type scriptHubKey struct{}
 //	hub device NAME                 $NAME is the token of a device that can answer
 //	hub answered BY QUESTION ANSWER consumed by its agent
 //	hub accepted BY QUESTION ANSWER not fetched by its agent
+//	hub answer QUESTION ANSWER      once it is asked
+//	hub cancel QUESTION             once it is asked
+//	hub asked QUESTION              waits for that
+//	hub withdrawn QUESTION          waits for that
 func hubInScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: hub start|stop|device|answered|accepted")
@@ -47,6 +53,20 @@ func hubInScript(ts *testscript.TestScript, neg bool, args []string) {
 		token, err := h.access.Add(args[1], web.CanAnswer)
 		ts.Check(err)
 		ts.Setenv(args[1], token)
+	case len(args) == 3 && args[0] == "answer":
+		ts.Check(h.once(args[1], (*hub.Record).Open, func(r *hub.Record) error {
+			_, err := h.board.Answer(context.Background(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: args[2]}}, nil }, "phone")
+			return err
+		}))
+	case len(args) == 2 && args[0] == "cancel":
+		ts.Check(h.once(args[1], (*hub.Record).Open, func(r *hub.Record) error {
+			_, err := h.board.Cancel(context.Background(), r.Ref(), "phone")
+			return err
+		}))
+	case len(args) == 2 && args[0] == "asked":
+		ts.Check(h.once(args[1], (*hub.Record).Open, func(*hub.Record) error { return nil }))
+	case len(args) == 2 && args[0] == "withdrawn":
+		ts.Check(h.once(args[1], func(r *hub.Record) bool { return !r.Open() && r.End.By == "" }, func(*hub.Record) error { return nil }))
 	case len(args) == 4:
 		ts.Check(h.settle(args[0] == "answered", args[1], args[2], args[3]))
 	default:
@@ -94,4 +114,23 @@ func (h *scriptHub) settle(consumed bool, by, question, answer string) error {
 		_, err = h.board.Consumed(ctx, r.Ref())
 	}
 	return err
+}
+
+// once does something to the record of a question, when it is as it should be.
+func (h *scriptHub) once(question string, ok func(*hub.Record) bool, do func(*hub.Record) error) error {
+	reader := h.board.Read(1)
+	for end := time.After(patience); ; {
+		changes, more := reader.Next()
+		open, _ := h.board.Waiting(100)
+		for _, r := range append(append(changes, open...), h.board.Settled("", 100)...) {
+			if r.Call.Questions[0].Text == question && ok(r) {
+				return do(r)
+			}
+		}
+		select {
+		case <-more:
+		case <-end:
+			return fmt.Errorf("%q did not come", question)
+		}
+	}
 }

@@ -69,12 +69,6 @@ type (
 	Talker interface {
 		AskInConversation(ctx context.Context, m Message) (string, error)
 	}
-	// ReadTimer knows when the client has read. It returns a context for one
-	// request, and a function that says how long ago the client can have read
-	// that, 0 if it cannot have read it yet. The guard uses it.
-	ReadTimer interface {
-		TimeReads(ctx context.Context) (context.Context, func() time.Duration)
-	}
 	// Settler hears how a request ended, before the next one of its session has
 	// its turn. It must not block. See [Adapter.With] for which request it was.
 	Settler interface {
@@ -120,14 +114,13 @@ type Options struct {
 	Aware bool
 	// Title is the style of titles.
 	Title ask.TitleStyle
-	// Guard distrusts first replies that come faster than a person can read;
-	// see [GuardTime].
+	// Guard distrusts first replies that come faster than a person can read.
 	Guard bool
-	// GuardPrompts distrusts, once for each question in the conversation, a reply
-	// that comes within [GuardTime]: it was on its way before the question was
-	// there.
+	// GuardPrompts does so for questions in the conversation: a prompt that was
+	// sent before the question can have been read does not answer it.
 	GuardPrompts bool
-	// Now is the guard's clock; nil is [time.Now].
+	// Now is the guard's clock; nil is [time.Now]. With another one all that counts
+	// is when something was asked.
 	Now func() time.Time
 	// Desk is where everything is posted that is asked, ordinary permissions
 	// too; nil is one of the adapter's own.
@@ -139,11 +132,6 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// GuardTime is how fast a reply must come to be taken for an automatic one by
-// the guard. Automatic replies were seen within 25 ms, keypresses of a script
-// after 700 ms.
-const GuardTime = 250 * time.Millisecond
-
 // Adapter asks questions over one connection. Its methods may be called from
 // any goroutine.
 type Adapter struct {
@@ -151,8 +139,6 @@ type Adapter struct {
 	opts   Options
 	log    *slog.Logger
 	desk   *desk.Desk
-	// ownClock is set if the time is that of the machine.
-	ownClock bool
 	// declared is nil if options say what the client can do.
 	declared Declarer
 	*memory
@@ -178,9 +164,6 @@ func New(client Client, opts *Options) *Adapter {
 	a.log = a.opts.Logger
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
-	}
-	if a.opts.Now == nil {
-		a.opts.Now, a.ownClock = time.Now, true
 	}
 	if a.desk = a.opts.Desk; a.desk == nil {
 		a.desk = new(desk.Desk)

@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 var _ adapter.Client = (*acp.AgentSideConnection)(nil) // the SDK's own connection will do
@@ -260,8 +261,8 @@ func TestGuard(t *testing.T) {
 		want  convert.Status
 	}{
 		"at once":             {selected, 24 * time.Millisecond, true, convert.Failed},
-		"just too fast":       {selected, adapter.GuardTime - time.Millisecond, true, convert.Failed},
-		"slow enough":         {selected, adapter.GuardTime, true, convert.Answered},
+		"just too fast":       {selected, seen.Person - time.Millisecond, true, convert.Failed},
+		"slow enough":         {selected, seen.Person, true, convert.Answered},
 		"without the guard":   {selected, 0, false, convert.Answered},
 		"cancelled at once":   {`{"outcome":{"outcome":"cancelled"}}`, 20 * time.Millisecond, true, convert.Failed},
 		"cancelled by a hand": {`{"outcome":{"outcome":"cancelled"}}`, time.Second, true, convert.Cancelled},

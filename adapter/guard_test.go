@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // busy is a client that is busy for a while before it reads, and answers by itself
@@ -20,23 +21,11 @@ type busy struct {
 	idle, thinks time.Duration
 }
 
-type readAt struct{}
-
-func (b busy) TimeReads(ctx context.Context) (context.Context, func() time.Duration) {
-	at := new(time.Time)
-	return context.WithValue(ctx, readAt{}, at), func() time.Duration {
-		if at.IsZero() {
-			return 0
-		}
-		return time.Since(*at)
-	}
-}
+func (b busy) FeedsShowings() {}
 
 func (b busy) work(ctx context.Context) {
 	time.Sleep(b.idle)
-	if at, ok := ctx.Value(readAt{}).(*time.Time); ok {
-		*at = time.Now()
-	}
+	seen.Of(ctx).Look().Found(seen.Answered)
 	time.Sleep(b.thinks)
 }
 
@@ -58,10 +47,10 @@ func TestGuardOfABusyClient(t *testing.T) {
 		want   convert.Status
 	}{
 		"busy, then automatic":   {busy{idle: time.Second}, convert.Failed},
-		"busy, then a person":    {busy{idle: time.Second, thinks: adapter.GuardTime}, convert.Answered},
+		"busy, then a person":    {busy{idle: time.Second, thinks: seen.Person}, convert.Answered},
 		"idle, automatic":        {busy{thinks: 10 * time.Millisecond}, convert.Failed},
 		"idle, a person":         {busy{thinks: time.Second}, convert.Answered},
-		"busy, almost too early": {busy{idle: time.Second, thinks: adapter.GuardTime - time.Millisecond}, convert.Failed},
+		"busy, almost too early": {busy{idle: time.Second, thinks: seen.Person - time.Millisecond}, convert.Failed},
 	} {
 		for rung, forms := range map[string]bool{"permission": false, "form": true} {
 			t.Run(name+", "+rung, func(t *testing.T) {
@@ -87,7 +76,7 @@ func TestGuardOfLaterRounds(t *testing.T) {
 		a := adapter.New(permissionOnly{e.conn}, &adapter.Options{Guard: true})
 		call := begin(t.Context(), a, callOf("q", multi))
 		first := e.request()
-		time.Sleep(adapter.GuardTime)
+		time.Sleep(seen.Person)
 		e.result(first, `{"outcome":{"outcome":"selected","optionId":"Cache"}}`)
 		e.result(e.request(), `{"outcome":{"outcome":"selected","optionId":"Auth"}}`)
 		e.result(e.request(), `{"outcome":{"outcome":"selected","optionId":"__done__"}}`)
@@ -119,7 +108,7 @@ func (c *typist) AskInConversation(_ context.Context, m adapter.Message) (string
 // A prompt that was on its way when the question came is no answer to it. A
 // second one that is as fast is the way of this client.
 func TestGuardOfPrompts(t *testing.T) {
-	fast, slow := adapter.GuardTime-time.Millisecond, adapter.GuardTime
+	fast, slow := seen.Person-time.Millisecond, seen.Person
 	for name, tc := range map[string]struct {
 		guard bool
 		after []time.Duration

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // Rung is a way to ask. A client that cannot answer on one is asked on the
@@ -277,20 +277,28 @@ var (
 // errTooFast is the guard's reason to distrust a reply.
 var errTooFast = errors.New("the reply came faster than a person could have read the question")
 
-// guarded returns a context for one request, and a function that reports whether
-// the guard distrusts a reply that came now. The time counts from when the client
-// can have read the request, as far as that is known: a client that was busy
-// answers by itself as fast as any other.
-func (a *Adapter) guarded(ctx context.Context) (_ context.Context, tooFast func() bool) {
-	if !a.opts.Guard {
-		return ctx, func() bool { return false }
+// showing is one for something that is about to be shown, and the context to send
+// it with. It is nil, and costs nothing, for a client that is not doubted.
+func (a *Adapter) showing(ctx context.Context, doubted, again bool) (context.Context, *seen.Showing) {
+	if !doubted {
+		return ctx, nil
 	}
-	start := a.opts.Now()
-	read := func() time.Duration { return GuardTime }
-	if t, ok := a.client.(ReadTimer); ok && a.ownClock {
-		ctx, read = t.TimeReads(ctx)
+	s := seen.New(a.opts.Now, again)
+	if _, ok := a.client.(seen.Witness); ok && a.opts.Now == nil {
+		return s.Context(ctx), s
 	}
-	return ctx, func() bool { return a.opts.Now().Sub(start) < GuardTime || read() < GuardTime }
+	s.Look().Found(seen.Sent)
+	return ctx, s
+}
+
+// byPerson judges a reply that has just come.
+func byPerson(ctx context.Context, s *seen.Showing, ownWords bool) bool {
+	kind := seen.Pick
+	if ownWords {
+		kind = seen.Words
+	}
+	s.Replied(kind)
+	return s.Counts(ctx)
 }
 
 // askPermission goes through the rounds of one question. An error means that
@@ -298,7 +306,8 @@ func (a *Adapter) guarded(ctx context.Context) (_ context.Context, tooFast func(
 func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Outcome, error) {
 	e.asking(q, Permission)
 	for {
-		ctx, tooFast := a.guarded(e.ctx)
+		// Who has picked one option picks the next ones quickly.
+		ctx, showing := a.showing(e.ctx, a.opts.Guard && asking.Round() == 1, false)
 		resp, err := a.client.RequestPermission(ctx, asking.Request())
 		if err != nil {
 			if o := a.ended(e.ctx, err); o.Status != 0 {
@@ -306,7 +315,7 @@ func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Ou
 			}
 			return convert.Outcome{}, refused("the request", err)
 		}
-		if asking.Round() == 1 && tooFast() && !ask.ByHand(resp) {
+		if !byPerson(e.ctx, showing, ask.ByHand(resp)) {
 			return convert.Outcome{}, errTooFast
 		}
 		step, err := asking.Reply(resp)
@@ -349,9 +358,9 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 		said := asking.Reads(text)
 		return said.Cancel || said.Unclear != "" || len(said.Picks) > 0
 	}
-	for trusts := !a.opts.GuardPrompts; ; trusts = true {
-		asked := a.opts.Now()
-		reply, err := talker.AskInConversation(e.ctx, Message{e.call.Session, ask.ToolCallID(e.call, q), text, means})
+	for hasty := 0; ; {
+		ctx, showing := a.showing(e.ctx, a.opts.GuardPrompts, hasty > 0)
+		reply, err := talker.AskInConversation(ctx, Message{e.call.Session, ask.ToolCallID(e.call, q), text, means})
 		if err != nil {
 			o := a.ended(e.ctx, err)
 			if o.Status == 0 {
@@ -359,10 +368,15 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 			}
 			return o
 		}
-		if !trusts && a.opts.Now().Sub(asked) < GuardTime {
+		showing.Replied(seen.Prompt)
+		if !showing.Counts(e.ctx) {
+			if hasty++; hasty == maxHasty {
+				return convert.Outcome{Status: convert.Failed, Reason: hastyReason}
+			}
 			text = hastyRemark + "\n\n" + asking.Message()
 			continue
 		}
+		hasty = 0
 		step, unclear := asking.ReplyText(reply)
 		switch {
 		case unclear != "":
@@ -377,6 +391,12 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 		}
 	}
 }
+
+// maxHasty is how many messages in a row may be no answers because they were sent
+// too early.
+const maxHasty = 8
+
+const hastyReason = "The user could not be asked: messages kept coming before the question can have been read"
 
 // hastyRemark says why a reply was not taken for an answer.
 const hastyRemark = "Your last message was sent before you can have read this question, so it was not taken as an answer. Please answer now:"
@@ -406,7 +426,7 @@ func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
 
 // sendForm shows a form once.
 func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome, err error) {
-	ctx, tooFast := a.guarded(e.ctx)
+	ctx, showing := a.showing(e.ctx, a.opts.Guard, false)
 	reply, err := a.client.(Former).CreateElicitation(ctx, request)
 	if err != nil {
 		if o = a.ended(e.ctx, err); o.Status == 0 {
@@ -415,12 +435,15 @@ func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome
 		return o, nil
 	}
 	var forServer json.RawMessage
+	var ownWords bool
 	if e.form == nil {
 		o, err = ask.FormOutcome(e.call, reply)
+		ownWords = byHand(o.Answers)
 	} else {
 		o, forServer, err = e.form.Read(reply)
+		ownWords = e.form.ByHand(reply)
 	}
-	if err == nil && tooFast() && !byHand(o.Answers) {
+	if err == nil && !byPerson(e.ctx, showing, ownWords) {
 		return convert.Outcome{}, errTooFast
 	}
 	e.reply = forServer
@@ -428,7 +451,7 @@ func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome
 }
 
 // byHand reports whether answers hold words or several picks for one question,
-// which no client sends by itself.
+// which no client sends by itself: our own forms have no defaults.
 func byHand(answers []convert.Answer) bool {
 	return slices.ContainsFunc(answers, func(a convert.Answer) bool {
 		return a.Text != "" || a.Note != "" || len(a.Selected) > 1

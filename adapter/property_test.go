@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // act is what a random client does with one request.
@@ -68,7 +69,7 @@ func drawPlan(t *rapid.T) plan {
 	for range rapid.IntRange(0, 8).Draw(t, "acts") {
 		p.Acts = append(p.Acts, act{
 			Do:    rapid.SampledFrom(acts).Draw(t, "do"),
-			After: millis(int(adapter.GuardTime/time.Millisecond), 2000, "after"),
+			After: millis(int(seen.Person/time.Millisecond), 2000, "after"),
 			Twice: rapid.IntRange(0, 3).Draw(t, "twice") == 0,
 		})
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // robot plays the client of a plan in a bubble.
@@ -88,7 +89,7 @@ func (r *robot) read() {
 }
 
 func (r *robot) next(what string) act {
-	a := act{Do: "answer", After: adapter.GuardTime}
+	a := act{Do: "answer", After: seen.Person}
 	if len(r.acts) > 0 {
 		a, r.acts = r.acts[0], r.acts[1:]
 	}

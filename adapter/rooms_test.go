@@ -37,7 +37,7 @@ var rooms = []struct {
 	{"internal/child", nil},
 	{"internal/filelock", nil},
 	{"internal/uuid", nil},
-	{"internal/conn", []string{"internal/conn/..."}},
+	{"internal/conn", []string{"internal/conn/...", "internal/seen"}},
 	{"internal/conn/...", nil},
 
 	// Asking.

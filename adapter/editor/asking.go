@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -28,6 +29,8 @@ type asked struct {
 
 	admitted chan bool       // holds one
 	heard    chan heardWords // holds one
+	// showing is that of the question in the conversation.
+	showing *seen.Showing
 }
 
 // heardWords are those of a prompt that answers a question. Stale means that
@@ -206,7 +209,8 @@ func withdrawnCause(ctx context.Context) error {
 // for the words of the next one.
 func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 	text := m.Text
-	for {
+	a.showing = seen.Of(ctx)
+	for ; ; a.showing.Anew() {
 		if !a.admit(session.RequestParks{Key: a.key}) {
 			return "", withdrawnCause(ctx)
 		}
@@ -214,25 +218,55 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 		// what came before that is no answer, what comes behind it may be one.
 		a.s.Stream(MessageChunk, "\n\n"+text)
 		a.s.hold()
+		ended := a.s.lastLeft()
 		parked := a.admit(session.RequestParked{Key: a.key, ToolCall: m.ToolCallID})
 		a.s.Flush()
 		if !parked {
 			a.s.release()
 			return "", withdrawnCause(ctx)
 		}
+		stop := a.watch(ctx, ended)
 		select {
 		case heard := <-a.heard:
+			stop()
 			a.s.release()
 			if !heard.stale {
 				return heard.answer(m.Means), nil
 			}
 			text = session.StaleRemark + m.Text
 		case <-ctx.Done():
+			stop()
 			a.s.release()
 			a.s.Text(MessageChunk, session.GoneRemark(context.Cause(ctx)))
 			return "", withdrawnCause(ctx)
 		}
 	}
+}
+
+// endTime is how long the end of the prompt before a question may take to be on
+// its way.
+const endTime = 50 * time.Millisecond
+
+// watch looks for evidence that the editor has come to the question. It is asked
+// behind the end of the prompt, too: an editor that keeps prompts back sends them
+// then.
+func (a *asked) watch(ctx context.Context, ended <-chan struct{}) (stop func()) {
+	if a.showing == nil {
+		return func() {}
+	}
+	ctx, stop = context.WithCancel(ctx)
+	look, c := a.showing.Look(), a.s.front.connection()
+	c.Watch(ctx, look)
+	go func() {
+		select {
+		case <-ended:
+		case <-time.After(endTime):
+		case <-ctx.Done():
+			return
+		}
+		c.AskBehind(look)
+	}()
+	return stop
 }
 
 // asker asks the editor's user for this request.
@@ -252,7 +286,7 @@ var _ interface {
 	adapter.Former
 	adapter.Talker
 	adapter.Closer
-	adapter.ReadTimer
+	seen.Witness
 	adapter.Settler
 } = client{}
 
@@ -262,10 +296,8 @@ func (c client) Settled(o convert.Outcome) {
 	c.s.apply(session.RequestSettled{Key: c.key, Dismissed: dismisses(o)})
 }
 
-// TimeReads implements [adapter.ReadTimer].
-func (c client) TimeReads(ctx context.Context) (context.Context, func() time.Duration) {
-	return c.front.connection().TimeReads(ctx)
-}
+// FeedsShowings makes it a [seen.Witness].
+func (c client) FeedsShowings() {}
 
 // place is the session in which the editor shows the request: its own, or that of
 // the sub-agent that asks.

@@ -23,6 +23,9 @@ type Client struct {
 	Title ask.TitleStyle
 	// Guard is set for clients that can be told to answer by themselves.
 	Guard bool
+	// Loud is set for clients that tell their user of each request that they do
+	// not know: they are not asked behind a question, see package seen.
+	Loud bool
 	// Note says why.
 	Note string
 }
@@ -34,13 +37,13 @@ func Clients() []Client { return slices.Clone(clients) }
 var clients = []Client{
 	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option"},
 	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first"},
-	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Note: "numbered buttons in an order of its own"},
+	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Note: "numbered buttons in an order of its own"},
 	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request"},
 	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself"},
 	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything"},
 	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone"},
 	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone"},
-	{Editor: "Neovim avante", Guard: true, Note: "approves by itself, or answers without saying what was picked"},
+	{Editor: "Neovim avante", Guard: true, Loud: true, Note: "approves by itself, or answers without saying what was picked"},
 	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself"},
 	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option"},
 }
@@ -64,6 +67,20 @@ func lookUp(info *acp.Implementation) (Client, bool) {
 		}
 	}
 	return Client{}, false
+}
+
+// Loud reports whether a client is known to tell its user of each request that it
+// does not know. One that has no name is known by its prompts, see [LoudPrompt].
+func Loud(r acp.InitializeRequest) bool {
+	known, _ := lookUp(r.ClientInfo)
+	return known.Loud
+}
+
+// LoudPrompt is Loud for a client that sent a prompt: avante.nvim, which wraps
+// what the user typed.
+func LoudPrompt(content []acp.ContentBlock) bool {
+	_, wrapped := ownWords(content)
+	return wrapped
 }
 
 // AskOptions say how a client is asked: by its capabilities, corrected by the
@@ -95,6 +112,9 @@ func takesURLs(r acp.InitializeRequest) bool {
 // askOptions are AskOptions, overridden by the user.
 func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
 	o, why := AskOptions(r)
+	if Loud(r) {
+		f.conn.Peer().Mute()
+	}
 	o.Guard = o.Guard || f.opts.Guard
 	o.GuardPrompts = f.opts.GuardPrompts
 	o.Now = f.opts.Now

@@ -24,9 +24,9 @@ const (
 )
 
 // Editors returns what is known of how questions look in each.
-func Editors() []Seen { return slices.Clone(seen) }
+func Editors() []Seen { return slices.Clone(looks) }
 
-var seen = []Seen{
+var looks = []Seen{
 	{"Zed", "one form", "in the form", "in the form", "cancel the form, or stop", "", []string{"Zed", "Zed, form left open"}},
 	{"Zed without forms", "buttons", rounds, thenText, "stop", "", []string{"Zed without forms"}},
 	{"Emacs agent-shell", "buttons", rounds, thenText, "its own key", "", []string{"agent-shell"}},

@@ -12,6 +12,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
@@ -140,6 +141,7 @@ func (s *Session) perform(e session.Effect) session.Event {
 			a.admitted <- e.OK
 		}
 	case session.Hear:
+		s.asked[e.Key].showing.Replied(seen.Prompt)
 		s.asked[e.Key].heard <- heardWords{s.prompts[e.Prompt].words, e.Stale}
 	case session.Withdraw:
 		s.asked[e.Key].cancel(e.Why)
@@ -216,6 +218,9 @@ func (s *Session) nextKey() int {
 // accept puts a prompt in line. It runs in the order of arrival and does not
 // block.
 func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
+	if LoudPrompt(r.Prompt) {
+		s.front.connection().Peer().Mute()
+	}
 	content, err := s.conv.Read(r)
 	if err != nil {
 		return nil, err
@@ -240,6 +245,18 @@ func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
 		how := <-over
 		return how.Reason, how.Err
 	}
+}
+
+// lastLeft is closed when the response to the last prompt is on its way.
+func (s *Session) lastLeft() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		left := make(chan struct{})
+		close(left)
+		return left
+	}
+	return s.last
 }
 
 func (s *Session) enqueue(content any, w words, own bool) *promptRequest {

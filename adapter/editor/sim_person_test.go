@@ -13,9 +13,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // simSession is a session as its user sees it.
@@ -142,7 +142,7 @@ func (s *sim) forget(r *simRequest) {
 // counts reports whether a reply that is given now may be taken for the user's.
 // The guard cannot know how long a line is on its way.
 func (r *simRequest) counts() bool {
-	return !r.guarded || r.sim.slow || time.Since(r.since) >= adapter.GuardTime
+	return !r.guarded || r.sim.slow || time.Since(r.since) >= seen.Person
 }
 
 func (r *simRequest) note(format string, args ...any) {
@@ -401,6 +401,8 @@ func (s *sim) received(line []byte) {
 	switch method := m.Get("method").Str; {
 	case method == "$/cancel_request":
 		s.takenBack(m.Get("params.requestId").Raw)
+	case method == seen.Method:
+		s.toFront.send(`{"jsonrpc":"2.0","id":`+m.Get("id").Raw+`,"error":{"code":-32601,"message":"Method not found"}}`, nil)
 	case method != "" && m.Get("id").Exists():
 		s.shows(m)
 	case m.Get("params.update.sessionUpdate").Str == "agent_message_chunk":

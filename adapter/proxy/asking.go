@@ -11,6 +11,7 @@ import (
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -32,6 +33,8 @@ type asked struct {
 
 	admitted chan bool  // holds one
 	heard    chan heard // holds one
+	// showing is that of the question in the conversation.
+	showing *seen.Showing
 }
 
 // heard is a prompt that answers a question. Stale means that it may have been
@@ -121,10 +124,14 @@ func withdrawnCause(ctx context.Context) error {
 // runs, and waits for the words of the next one.
 func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
 	text := m.Text
-	for {
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	e.q.showing = seen.Of(ctx)
+	for ; ; e.q.showing.Anew() {
 		if !e.q.park(m.ToolCallID, text) {
 			return "", withdrawnCause(ctx)
 		}
+		e.p.watch(watch, e.q.showing)
 		select {
 		case h := <-e.q.heard:
 			if !h.stale {
@@ -137,6 +144,16 @@ func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (stri
 			}
 			return "", withdrawnCause(ctx)
 		}
+	}
+}
+
+// watch looks for evidence that the editor has come to all that was sent so far:
+// behind the end of a prompt an editor sends those that it kept back.
+func (p *proxy) watch(ctx context.Context, s *seen.Showing) {
+	if s != nil {
+		look := s.Look()
+		p.editor.watch(ctx, look)
+		p.calls.askBehind(look)
 	}
 }
 

@@ -11,12 +11,14 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // calls are requests of our own to a peer. All but call is for whoever holds mu.
 type calls struct {
 	to     *outlet
 	prefix string
+	peer   seen.Peer
 
 	mu      *sync.Mutex
 	last    int
@@ -29,6 +31,7 @@ type pending struct {
 	ctx    context.Context
 	method string
 	answer chan reply // holds one
+	heard  func()     // called in place of a send, if not nil
 }
 
 type reply struct {
@@ -52,6 +55,13 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 	c.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	if showing := seen.Of(ctx); showing != nil {
+		look := showing.Look()
+		watch, stop := context.WithCancel(ctx)
+		defer stop()
+		c.to.watch(watch, look)
+		c.askBehind(look)
 	}
 	select {
 	case r := <-answer:
@@ -88,11 +98,29 @@ func (c *calls) send(ctx context.Context, method string, params []byte) (answer 
 	if err := cmp.Or(c.closed, ctx.Err()); err != nil {
 		return nil, err
 	}
-	c.last++
-	id, answer := c.prefix+strconv.Itoa(c.last), make(chan reply, 1)
-	c.pending[id] = &pending{ctx, method, answer}
-	c.to.post(requestLine(id, method, params))
+	answer = make(chan reply, 1)
+	c.post(&pending{ctx: ctx, method: method, answer: answer}, params)
 	return answer, nil
+}
+
+// post sends the request of a call.
+func (c *calls) post(p *pending, params []byte) {
+	c.last++
+	id := c.prefix + strconv.Itoa(c.last)
+	c.pending[id] = p
+	c.to.post(requestLine(id, p.method, params))
+}
+
+// askBehind sends the peer what it answers when it has come to all that was sent
+// before. It does not wait, and is for whoever does not hold mu.
+func (c *calls) askBehind(l seen.Look) {
+	c.peer.Ask(l, func(heard func()) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.closed == nil {
+			c.post(&pending{ctx: context.Background(), method: seen.Method, heard: heard}, seen.Params)
+		}
+	})
 }
 
 func (c *calls) take(id string) *pending {
@@ -112,6 +140,8 @@ func (c *calls) settle(m *message) bool {
 	p := c.take(string(m.id[1 : len(m.id)-1]))
 	switch {
 	case p == nil:
+	case p.heard != nil:
+		p.heard()
 	case p.ctx.Err() != nil:
 		p.answer <- reply{err: p.ended()}
 	case m.err != nil && string(m.err) != "null":
@@ -132,7 +162,9 @@ func (c *calls) close(err error) {
 	c.closed = fmt.Errorf("%w: %w", conn.ErrClosed, err)
 	for id, p := range c.pending {
 		delete(c.pending, id)
-		p.answer <- reply{err: c.closed}
+		if p.heard == nil {
+			p.answer <- reply{err: c.closed}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -69,6 +70,7 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 		}
 	case machine.Hear:
 		r := s.prompts[e.Prompt]
+		s.asked[e.Key].showing.Replied(seen.Prompt)
 		s.asked[e.Key].heard <- heard{r.said(), e.Stale}
 		r.line = nil
 	case machine.Withdraw:

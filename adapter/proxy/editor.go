@@ -90,6 +90,9 @@ func (p *proxy) setClient(params []byte) {
 		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
 	}
 	o, why := front.AskOptions(r)
+	if front.Loud(r) {
+		p.calls.peer.Mute()
+	}
 	o.Guard = o.Guard || p.opts.Guard
 	o.GuardPrompts = p.opts.GuardPrompts
 	o.Desk, o.Logger, o.Now = p.opts.Desk, p.log, p.opts.Now
@@ -162,5 +165,8 @@ func (e *editor) knows(tool string) bool {
 	defer e.p.mu.Unlock()
 	return e.p.shows(e.q.session, tool)
 }
+
+// FeedsShowings makes it a [seen.Witness].
+func (e *editor) FeedsShowings() {}
 
 func (e *editor) Done() <-chan struct{} { return e.p.ctx.Done() }

@@ -2,8 +2,11 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"sync"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // outlet is where lines go to a peer. One goroutine passes on what the other
@@ -18,12 +21,37 @@ type outlet struct {
 	busy  bool      // some goroutine writes
 	queue []byte    // our own lines, for whoever writes
 	err   error     // no line is taken any more
+	// written is how many bytes the peer's pipe has ever taken, writing how many it
+	// is given.
+	written uint64
+	writing int
+	pipe    seen.Pipe
 }
 
 func newOutlet(w io.Writer, trace func(line []byte)) *outlet {
 	o := &outlet{w: w, trace: trace}
 	o.free.L = &o.mu
+	o.pipe = seen.NewPipe(w, o.taken)
 	return o
+}
+
+func (o *outlet) taken() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.written
+}
+
+// watch looks for evidence that the peer has read what was posted so far, until
+// that is found or ctx ends.
+func (o *outlet) watch(ctx context.Context, l seen.Look) {
+	o.mu.Lock()
+	target := o.written + uint64(o.writing+len(o.queue))
+	o.mu.Unlock()
+	go func() {
+		if o.pipe.Await(ctx, target) {
+			l.Found(seen.Taken)
+		}
+	}()
 }
 
 // pass writes lines behind all that came before them, and returns when the peer
@@ -79,7 +107,7 @@ func (o *outlet) drain() {
 
 // write lets go of mu while the peer takes b. mu is held.
 func (o *outlet) write(b []byte) {
-	o.busy = true
+	o.busy, o.writing = true, len(b)
 	o.mu.Unlock()
 	if o.trace != nil {
 		for line := range bytes.Lines(b) {
@@ -88,6 +116,7 @@ func (o *outlet) write(b []byte) {
 	}
 	n, err := o.w.Write(b)
 	o.mu.Lock()
+	o.written, o.writing = o.written+uint64(n), 0
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite
 	}

@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
+	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -52,6 +53,9 @@ func (p *proxy) prompt(line []byte, m *message) act {
 	return p.acting(func() []byte {
 		s := p.session(name)
 		r := &prompt{key: s.nextKey(), id: id, line: line}
+		if bytes.Contains(line, []byte("previous_user_message")) && front.LoudPrompt(r.said()) {
+			p.calls.peer.Mute()
+		}
 		s.prompts[r.key] = r
 		pass := p.apply(s, machine.PromptCame{Key: r.key}, line)
 		r.line = bytes.Clone(r.line) // it waits, if it still has one

@@ -65,25 +65,26 @@ func replyParts(reply json.RawMessage) (convert.Status, gjson.Result, error) {
 }
 
 // checkKeys refuses content that holds something, but nothing that the form asked
-// for, and a field that is there twice with different values.
+// for, null being nothing, and a field that is there twice with different values.
 func checkKeys(content gjson.Result, keys map[string]bool) error {
 	if !content.IsObject() {
 		return nil
 	}
 	var err error
-	empty, values := true, map[string]gjson.Result{}
+	stray, given, values := false, false, map[string]gjson.Result{}
 	content.ForEach(func(k, v gjson.Result) bool {
-		empty = false
 		if !keys[k.Str] {
+			stray = true
 			return true
 		}
+		given = given || v.Type != gjson.Null
 		if before, twice := values[k.Str]; twice && !read.Same(before, v) {
 			err = fmt.Errorf("two different values of %q", shorten(k.Str))
 		}
 		values[k.Str] = v
 		return err == nil
 	})
-	if !empty && len(values) == 0 {
+	if err == nil && stray && !given {
 		return errors.New("the content has none of the form's fields")
 	}
 	return err

@@ -234,6 +234,39 @@ func (f FormCall) answer(i int, v gjson.Result) (a convert.Answer) {
 	return a
 }
 
+// ByHand reports whether a reply to the form holds words or several picks that no
+// client sends by itself: what stood in the form is not the person's.
+func (f FormCall) ByHand(reply json.RawMessage) bool {
+	content := read.Field(gjson.ParseBytes(reply), "content")
+	return slices.ContainsFunc(f.fields, func(t formField) bool {
+		if words := read.Field(content, t.custom); t.custom != "" && isWords(words, read.Field(t.words, "default")) {
+			return true
+		}
+		v := read.Field(content, t.key)
+		if t.kind == "array" {
+			return len(v.Array()) > max(1, int(read.Field(t.schema, "minItems").Int())) && !sameItems(v, t.preset)
+		}
+		return !t.closed && isWords(v, t.preset)
+	})
+}
+
+// isWords reports whether a value is a text that did not stand in its field.
+func isWords(v, preset gjson.Result) bool {
+	return v.Type == gjson.String && !clean.Blank(v.Str) && strings.TrimSpace(v.Str) != strings.TrimSpace(preset.String())
+}
+
+// sameItems reports whether two arrays hold the same, in whatever order.
+func sameItems(a, b gjson.Result) bool {
+	x, y := a.Array(), b.Array()
+	holds := func(list []gjson.Result, v gjson.Result) bool {
+		return slices.ContainsFunc(list, func(o gjson.Result) bool { return same(o, v) })
+	}
+	missing := func(from, in []gjson.Result) bool {
+		return slices.ContainsFunc(from, func(v gjson.Result) bool { return !holds(in, v) })
+	}
+	return !missing(x, y) && !missing(y, x)
+}
+
 // name is what a field is called.
 func (f FormCall) name(i int) string {
 	return clean.Line(firstNonEmpty(f.fields[i].schema.Get("title").String(), f.fields[i].key))

@@ -14,6 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // Defaults of [Options].
@@ -61,6 +62,7 @@ type Conn struct {
 	out     *writer
 	trace   ndjson.Trace
 	timeout time.Duration
+	peer    seen.Peer
 
 	ctx    context.Context // ends with the connection, its cause wraps ErrClosed
 	cancel context.CancelCauseFunc
@@ -85,6 +87,7 @@ type call struct {
 	ctx    context.Context
 	method string
 	done   chan reply // holds one
+	heard  func()     // called by the reader in place of a send, if not nil
 }
 
 type reply struct {
@@ -147,11 +150,14 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 		return nil, c.closedCall(method)
 	}
 	request := appendRequest(make([]byte, 0, len(body)+len(method)+64), id, method, body)
-	if err := c.send(ctx, method, request, true); err != nil {
+	showing := seen.Of(ctx)
+	if err := c.send(ctx, method, request, showing == nil); err != nil {
 		c.take(id)
 		return nil, err
 	}
-	defer c.timeRead(ctx)()
+	if showing != nil {
+		defer c.follow(ctx, showing.Look())()
+	}
 	select {
 	case r := <-p.done:
 		return r.result, r.err
@@ -292,6 +298,9 @@ func (c *Conn) shut(cause error) {
 
 	err := closedError(cause)
 	for _, p := range pending {
+		if p.heard != nil {
+			continue
+		}
 		p.done <- reply{err: fmt.Errorf("%s: %w", p.method, err)}
 	}
 	c.log.Debug("connection closed", "cause", cause)

@@ -189,6 +189,8 @@ func (c *Conn) handleResponse(m message) {
 		c.log.Log(context.Background(), level, "the peer could not read a line of ours", "code", peerError(m.err).Code)
 	case p == nil:
 		c.log.Debug("answer to no pending call ignored", "id", clip(m.id.Raw))
+	case p.heard != nil:
+		p.heard()
 	case p.ctx.Err() != nil:
 		p.done <- reply{err: cancelledError(p.ctx, p.method)}
 	case m.err.Exists() && m.err.Type != gjson.Null:

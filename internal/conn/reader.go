@@ -141,7 +141,11 @@ func responseTo(m ndjson.Members) (id uint64, ok bool) {
 }
 
 func (c *Conn) failCall(id uint64, reason string) {
-	if p := c.take(id); p != nil {
+	switch p := c.take(id); {
+	case p == nil:
+	case p.heard != nil: // it was an answer
+		p.heard()
+	default:
 		p.done <- reply{err: fmt.Errorf("%s: %w: %s", p.method, ErrProtocol, reason)}
 	}
 }

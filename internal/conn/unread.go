@@ -2,92 +2,58 @@ package conn
 
 import (
 	"context"
-	"sync"
-	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
-// unreadPoll is how often a pipe is asked what is unread, while somebody wants to
-// know when a request can have been read.
-const unreadPoll = 10 * time.Millisecond
+// FeedsShowings makes it a [seen.Witness].
+func (c *Conn) FeedsShowings() {}
 
-// TimeReads returns a context for one Call, and a function that says how long ago
-// the peer can have read that request: on a pipe since the peer took it out, else
-// since it was written. It is 0 while the peer cannot have read it.
-func (c *Conn) TimeReads(ctx context.Context) (context.Context, func() time.Duration) {
-	r := &readTime{}
-	return context.WithValue(ctx, readKey{}, r), r.ago
+// Peer is what is known of the peer as one that is asked behind showings.
+func (c *Conn) Peer() *seen.Peer { return &c.peer }
+
+// Watch looks for evidence that the peer has read what was sent so far, until
+// that is found or ctx ends.
+func (c *Conn) Watch(ctx context.Context, l seen.Look) {
+	c.out.mu.Lock()
+	target := c.out.queued
+	c.out.mu.Unlock()
+	go c.await(ctx, l, target)
 }
 
-type readKey struct{}
-
-// readTime is when a request can have been read.
-type readTime struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (r *readTime) ago() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.at.IsZero() {
-		return 0
-	}
-	return time.Since(r.at)
-}
-
-func (r *readTime) now() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.at.IsZero() {
-		r.at = time.Now()
+func (c *Conn) await(ctx context.Context, l seen.Look, target uint64) {
+	if c.out.drain(ctx) == nil && c.out.pipe.Await(ctx, target) {
+		l.Found(seen.Taken)
 	}
 }
 
-// timeRead notes when what was queued up to now can have been read, until the
-// function that it returns is called.
-func (c *Conn) timeRead(ctx context.Context) (stop func()) {
-	r, ok := ctx.Value(readKey{}).(*readTime)
-	if !ok {
-		return func() {}
-	}
+// AskBehind sends the peer what it answers when it has come to all that was sent
+// before. It does not wait.
+func (c *Conn) AskBehind(l seen.Look) {
+	c.peer.Ask(l, func(heard func()) {
+		id, ok := c.register(&call{ctx: c.ctx, method: seen.Method, heard: heard})
+		if ok && !c.out.force(appendRequest(nil, id, seen.Method, seen.Params)) {
+			c.take(id)
+		}
+	})
+}
+
+// follow looks for all the evidence that there is for what was just queued, until
+// the function that it returns is called.
+func (c *Conn) follow(ctx context.Context, l seen.Look) (stop func()) {
+	c.out.mu.Lock()
+	target := c.out.queued
+	c.out.mu.Unlock()
+	c.AskBehind(l)
+	c.out.flush()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if c.out.awaitRead(ctx) {
-			r.now()
-		}
+		c.await(ctx, l, target)
 	}()
 	return func() {
 		cancel()
 		<-done
-	}
-}
-
-// awaitRead returns when all that was queued before can have been read, and false
-// if ctx ends or writing fails first.
-func (w *writer) awaitRead(ctx context.Context) bool {
-	w.mu.Lock()
-	target := w.queued
-	w.mu.Unlock()
-	if w.drain(ctx) != nil {
-		return false
-	}
-	for {
-		w.mu.Lock()
-		unread := 0
-		if w.unread != nil {
-			unread = w.unread()
-		}
-		read := w.written - min(uint64(unread), w.written)
-		w.mu.Unlock()
-		if read >= target {
-			return ctx.Err() == nil
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(unreadPoll):
-		}
 	}
 }

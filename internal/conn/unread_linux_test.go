@@ -2,7 +2,6 @@ package conn
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"os"
 	"syscall"
@@ -11,10 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // A peer that is busy has not read a request, however long ago that was sent.
-func TestTimeReads(t *testing.T) {
+func TestEvidenceOfAPipe(t *testing.T) {
 	files := func(t *testing.T) (r, w *os.File) {
 		r, w, err := os.Pipe()
 		require.NoError(t, err)
@@ -34,40 +35,71 @@ func TestTimeReads(t *testing.T) {
 			defer inW.Close()
 			c := New(inR, w, nil, nil)
 			defer c.Close()
-			ctx, ago := c.TimeReads(t.Context())
-			done := make(chan time.Duration, 1)
+			c.Peer().Mute()
+			showing := seen.New(nil, false)
+			done := make(chan struct{})
 			go func() {
-				_, _ = c.Call(ctx, "m", nil)
-				done <- ago()
+				defer close(done)
+				_, _ = c.Call(showing.Context(t.Context()), "m", nil)
 			}()
-			const busy = 100 * time.Millisecond
-			started := time.Now()
-			time.Sleep(busy) // the peer's own work
-			require.Zero(t, ago(), "it cannot have been read")
+			require.Never(t, func() bool { return evidenceOf(showing) }, 100*time.Millisecond, 10*time.Millisecond, "it cannot have been read")
 			_, err := bufio.NewReader(r).ReadString('\n')
 			require.NoError(t, err)
+			require.Eventually(t, func() bool { return evidenceOf(showing) }, 10*time.Second, time.Millisecond, "the pipe is empty")
 			_, err = io.WriteString(inW, `{"id":1,"result":null}`+"\n")
 			require.NoError(t, err)
-			require.Less(t, <-done, time.Since(started)-busy+time.Millisecond, "counted from the read")
+			<-done
 		})
 	}
 }
 
+// evidenceOf reports whether there is any evidence.
+func evidenceOf(s *seen.Showing) bool { return s.Evidence() != seen.None }
+
 // What is taken by a Write is read; before that it is not.
-func TestTimeReadsWithoutAFile(t *testing.T) {
+func TestEvidenceWithoutAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, nil, nil)
-		ctx, ago := p.conn.TimeReads(t.Context())
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		done := p.call(ctx, "m", nil)
+		p.conn.Peer().Mute()
+		showing := seen.New(nil, false)
+		done := p.call(showing.Context(t.Context()), "m", nil)
 		time.Sleep(time.Second)
-		require.Zero(t, ago())
+		require.Equal(t, seen.None, showing.Evidence())
 		p.read()
 		synctest.Wait()
-		time.Sleep(time.Second)
-		require.Equal(t, time.Second, ago())
+		require.Equal(t, seen.Taken, showing.Evidence())
 		p.write(`{"id":1,"result":null}`)
 		require.NoError(t, (<-done).err)
 	})
+}
+
+// A peer that works in order answers what is behind a request when it has come to
+// that. Whatever it answers is evidence, and no call's answer.
+func TestAskBehind(t *testing.T) {
+	for name, answer := range map[string]string{
+		"method not found": `{"id":2,"error":{"code":-32601,"message":"Method not found"}}`,
+		"a result":         `{"id":"2","result":{}}`,
+		"no JSON":          `{"id":2,"result":{]}`,
+		"two results":      `{"id":2,"result":1,"result":2}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(t, nil, nil)
+				showing := seen.New(nil, false)
+				done := p.call(showing.Context(t.Context()), "m", nil)
+				require.Contains(t, p.read(), `"method":"m"`)
+				require.Equal(t, `{"jsonrpc":"2.0","id":2,"method":"_acp-bridge/ping","params":{"sessionId":"_"}}`, p.read())
+				synctest.Wait()
+				require.Equal(t, seen.Taken, showing.Evidence())
+				p.write(answer)
+				synctest.Wait()
+				require.Equal(t, seen.Answered, showing.Evidence())
+				if name == "no JSON" {
+					p.read() // it is told
+				}
+				p.write(`{"id":1,"result":null}`)
+				require.NoError(t, (<-done).err)
+			})
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // keepBuffer is the largest buffer kept for the next use; larger ones, grown by
@@ -27,7 +28,7 @@ const directLimit = 64 << 10
 type writer struct {
 	w       io.Writer
 	direct  func([]byte) int // writes what w takes without waiting; nil if w has no such way
-	unread  func() int       // what of w's bytes nobody has read; nil if that cannot be known
+	pipe    seen.Pipe
 	high    int
 	trace   ndjson.Trace
 	dead    chan struct{} // closed when err is set
@@ -44,16 +45,24 @@ type writer struct {
 }
 
 func newWriter(w io.Writer, opts *Options, onError func(error)) *writer {
-	return &writer{
+	out := &writer{
 		w:       w,
 		direct:  ndjson.Direct(w),
-		unread:  unreadIn(w),
 		high:    opts.HighWater,
 		trace:   opts.Trace,
 		dead:    make(chan struct{}),
 		wake:    make(chan struct{}, 1),
 		onError: onError,
 	}
+	out.pipe = seen.NewPipe(w, out.taken)
+	return out
+}
+
+// taken is how many bytes w has ever taken.
+func (w *writer) taken() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.written
 }
 
 // send queues a line, waiting while the queue is above the high-water mark. It

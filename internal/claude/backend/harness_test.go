@@ -135,6 +135,9 @@ func (e *editor) Request(ctx context.Context, method string, params json.RawMess
 
 // Accept lets watch see a request in its place among the updates.
 func (e *editor) Accept(ctx context.Context, method string, params json.RawMessage) conn.Answer {
+	if strings.HasPrefix(method, "_acp-bridge/") { // as most editors do, in order
+		return func() (any, error) { return nil, acp.NewMethodNotFound(method) }
+	}
 	if e.watch != nil {
 		e.watch.arrives(ctx, method, gjson.ParseBytes(params))
 	}

@@ -1,0 +1,39 @@
+package seen
+
+import (
+	"encoding/json"
+	"sync/atomic"
+)
+
+// Method is the request that is sent behind a showing. ACP reserves names that
+// begin so for extensions, and whoever does not know one says so.
+const Method = "_acp-bridge/ping"
+
+// Params are those of Method. The session is nobody's: one editor answers no
+// request but those for other sessions than its own.
+var Params = json.RawMessage(`{"sessionId":"_"}`)
+
+// Peer is what is known of a peer that is asked behind showings. The zero value
+// is one of which nothing is known. Its methods may be called from any goroutine.
+type Peer struct {
+	mute, answers atomic.Bool
+}
+
+// Mute notes that the peer does not answer, or tells its user of what it does not
+// know: it is not asked again.
+func (p *Peer) Mute() { p.mute.Store(true) }
+
+// Ask sends [Method] by send, which is told what to call when its answer comes,
+// whatever that is, before anything is read that comes behind it. A mute peer is
+// not asked.
+func (p *Peer) Ask(l Look, send func(heard func())) {
+	if p.mute.Load() || l.s == nil {
+		return
+	}
+	l.asked(p)
+	send(func() {
+		p.answers.Store(true)
+		p.mute.Store(false)
+		l.Found(Answered)
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,9 @@ type request struct {
 }
 
 func (c *client) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if strings.HasPrefix(method, "_") {
+		return nil, acp.NewMethodNotFound(method)
+	}
 	r := request{gjson.ParseBytes(params), method, make(chan any, 1)}
 	c.requests <- r
 	select {
@@ -142,11 +146,14 @@ func (c *client) prompt(session, text string) <-chan ending {
 }
 
 // says waits until the agent has said something.
-func (c *client) says(want string) {
-	c.t.Helper()
-	var all string
-	for !strings.Contains(all, want) {
-		all += <-c.said
+func (c *client) says(want string) { c.saysOne(want) }
+
+// saysOne waits until the agent has said one of several things, and returns which.
+func (c *client) saysOne(wants ...string) int {
+	for all := ""; ; all += <-c.said {
+		if i := slices.IndexFunc(wants, func(w string) bool { return strings.Contains(all, w) }); i >= 0 {
+			return i
+		}
 	}
 }
 
@@ -183,9 +190,15 @@ func TestCommand(t *testing.T) {
 			r.selects("__other__") // without a text: it is asked for in the conversation
 			c.says("What name?")
 			require.Equal(t, ending{reason: "end_turn"}, <-turn)
-			turn = c.prompt(s, "orders")
-			c.says("got orders\n")
+			// Sent at once it was typed before the question can have been read.
+			turn = c.prompt(s, "typed ahead")
+			c.says("before you can have read this question")
 			require.Equal(t, ending{reason: "end_turn"}, <-turn)
+			for again := true; again; {
+				turn = c.prompt(s, "orders")
+				again = c.saysOne("before you can have read this question", "got orders\n") == 0
+				require.Equal(t, ending{reason: "end_turn"}, <-turn)
+			}
 		})
 	}
 }

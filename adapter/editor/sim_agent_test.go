@@ -235,7 +235,9 @@ func (c *simConversation) die(why string) {
 
 func (c *simConversation) exit(why string) {
 	c.sim.mu.Lock()
-	c.person.died = c.person.waits && !c.sim.slow // else the person may know less than the front
+	// Else the person may know less than the front. That the process behind an agent
+	// died is nothing that a proxy could know.
+	c.person.died = c.person.waits && !c.sim.slow && !c.sim.proxied
 	c.up, c.runs, c.turn, c.inbox, c.interrupted, c.excused = false, false, nil, nil, false, false
 	c.sim.mu.Unlock()
 	c.out.Exited(errors.New(why), func(bool) {})
@@ -277,7 +279,7 @@ func (c *simConversation) ask() {
 	// A prompt that was typed before takes the place of a question.
 	a := &simAsked{id: "r" + strconv.Itoa(s.serial), excuse: c.excused || c.promptWaits()}
 	c.asked = append(c.asked, a)
-	apart := s.rng.IntN(3) == 0
+	apart := s.rng.IntN(3) == 0 && !s.proxied // which is told nothing of that
 	switch s.rng.IntN(6) {
 	case 0:
 		c.note("asks permission %s, apart %v", a.id, apart)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 )
 
 var (
@@ -35,9 +37,15 @@ const lifeSteps = 400
 //
 //	go test ./adapter/editor -run TestSimulation -sim.steps 1000000 -sim.first 0
 //	go test ./adapter/editor -run TestSimulation -sim.seed 4711 -v
-func TestSimulation(t *testing.T) {
+func TestSimulation(t *testing.T) { simulate(t, false) }
+
+// TestSimulationProxied is the same with a proxy between the editor and the front:
+// the proxy asks, and the front is any agent to it.
+func TestSimulationProxied(t *testing.T) { simulate(t, true) }
+
+func simulate(t *testing.T, proxied bool) {
 	if *simSeed != 0 {
-		answered, trace := play(t, *simSeed)
+		answered, trace := play(t, *simSeed, proxied)
 		t.Logf("%s\n%d questions answered", strings.Join(trace, "\n"), answered)
 		return
 	}
@@ -56,7 +64,7 @@ func TestSimulation(t *testing.T) {
 			t.Run(fmt.Sprint(part), func(t *testing.T) {
 				t.Parallel()
 				for n := part; n < lives; n += runtime.GOMAXPROCS(0) {
-					some, _ := play(t, first+uint64(n))
+					some, _ := play(t, first+uint64(n), proxied)
 					answered.Add(int64(some))
 				}
 			})
@@ -76,8 +84,8 @@ func TestSimulationRepeats(t *testing.T) {
 		seeds = 3
 	}
 	for seed := range seeds {
-		_, once := play(t, seed+1)
-		_, again := play(t, seed+1)
+		_, once := play(t, seed+1, false)
+		_, again := play(t, seed+1, false)
 		for i, what := range once {
 			if i >= len(again) || again[i] != what {
 				t.Fatalf("two lives of seed %d differ in step %d:\n%s\n---\n%s", seed+1, i, what, again[min(i, len(again)-1)])
@@ -88,10 +96,10 @@ func TestSimulationRepeats(t *testing.T) {
 
 // play lives one life and returns how many questions were answered in it, and
 // what happened.
-func play(t *testing.T, seed uint64) (answered int, trace []string) {
+func play(t *testing.T, seed uint64, proxied bool) (answered int, trace []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSim(t, seed)
+		s := newSim(t, seed, proxied)
 		for range lifeSteps {
 			s.step()
 		}
@@ -99,7 +107,7 @@ func play(t *testing.T, seed uint64) (answered int, trace []string) {
 		answered, trace = s.answered, s.trace()
 	})
 	if t.Failed() {
-		t.Fatalf("to see it again: go test ./adapter/editor -run TestSimulation -sim.seed %d", seed)
+		t.Fatalf("to see it again: go test ./adapter/editor -run %s -sim.seed %d", strings.TrimRight(t.Name(), "/lives0123456789"), seed)
 	}
 	return answered, trace
 }
@@ -118,6 +126,7 @@ type sim struct {
 	toFront, toEditor *wire
 	slow              bool
 	guard             bool
+	proxied           bool
 	luck              uint64
 	served            chan struct{} // closed when Serve has returned
 
@@ -136,14 +145,16 @@ type sim struct {
 // nature is what an editor and its connection are like.
 type nature struct {
 	slow, guard bool
+	proxied     bool // a proxy is between the editor and the front
 	first       adapter.Rung
 	caps        string
 }
 
-func newSim(t *testing.T, seed uint64) *sim {
+func newSim(t *testing.T, seed uint64, proxied bool) *sim {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	return simOf(t, rng, nature{
-		slow: rng.IntN(2) == 0, guard: rng.IntN(3) == 0,
+		proxied: proxied,
+		slow:    rng.IntN(2) == 0, guard: rng.IntN(3) == 0,
 		first: []adapter.Rung{0, 0, adapter.Permission, adapter.Conversation}[rng.IntN(4)],
 		caps:  []string{`{}`, `{"elicitation":{"form":{}}}`, `{"_meta":{"askUserQuestion":true}}`}[rng.IntN(3)],
 	})
@@ -154,14 +165,38 @@ func simOf(t *testing.T, rng *rand.Rand, n nature) *sim {
 	s.agent = &simAgent{sim: s}
 	s.slow, s.guard, s.luck = n.slow, n.guard, rng.Uint64()
 	s.toFront, s.toEditor = newWire(), newWire()
+	s.proxied = n.proxied
 	go func() {
 		defer close(s.served)
-		_ = editor.Serve(context.Background(), s.toFront, s.toEditor, s.agent, &editor.Options{Desk: s.desk, First: n.first, Guard: n.guard})
+		s.serve(n)
 	}()
 	s.note("initialize %+v", n)
 	s.request("initialize", `{"protocolVersion":1,"clientCapabilities":`+n.caps+`}`, nil)
 	s.carryAll()
 	return s
+}
+
+// serve lets the front serve the editor, or a proxy that has the front behind it:
+// then it is the proxy that asks.
+func (s *sim) serve(n nature) {
+	ctx := context.Background()
+	if !n.proxied {
+		_ = editor.Serve(ctx, s.toFront, s.toEditor, s.agent, &editor.Options{Desk: s.desk, First: n.first, Guard: n.guard})
+		return
+	}
+	agentIn, toAgent := io.Pipe()
+	fromAgent, agentOut := io.Pipe()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_ = editor.Serve(ctx, agentIn, agentOut, s.agent, nil)
+		agentOut.Close()
+	}()
+	_ = proxy.Relay(ctx, proxy.Stream{In: s.toFront, Out: s.toEditor}, proxy.Stream{In: fromAgent, Out: toAgent},
+		proxy.Options{Desk: s.desk, First: n.first, Guard: n.guard, CancelGrace: 5 * time.Second})
+	toAgent.Close()
+	_, _ = io.Copy(io.Discard, fromAgent)
+	<-gone
 }
 
 func (s *sim) note(format string, args ...any) {

@@ -1,0 +1,353 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	front "github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// What a person in front of an editor sees of a question is the same whether the
+// front asks, which runs the agent itself, or the proxy. Each of these runs once
+// against both.
+
+// driven is an editor with an agent behind either. An agent asks Which <id>?, with
+// the options Yes and No.
+type driven struct {
+	*testing.T
+	editor *end
+	desk   *desk.Desk
+	agent  drivenAgent
+}
+
+type drivenAgent interface {
+	works() // waits for a prompt, and begins with it
+	asks(id string)
+	withdraws(id string)
+	ends(err error) // its turn
+	gets(id string) string
+	prompted(text string) // waits for another prompt, which is this one
+}
+
+func (d *driven) prompt(id, text string) {
+	d.Helper()
+	d.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"` + text + `"}]}}`)
+}
+
+// ended waits for the end of a prompt.
+func (d *driven) ended(id string) string {
+	d.Helper()
+	end := d.editor.reply()
+	require.Equal(d, id, end.Get("id").Str, end.Raw)
+	if end.Get("error").Exists() {
+		return "error: " + end.Get("error.message").Str
+	}
+	return end.Get("result.stopReason").Str
+}
+
+// saidOf waits for a text that contains another.
+func (d *driven) saidOf(part string) string {
+	d.Helper()
+	for {
+		if text := d.editor.said(); strings.Contains(text, part) {
+			return text
+		}
+	}
+}
+
+// parks has a question of a turn in the conversation.
+func (d *driven) parks(id string) {
+	d.Helper()
+	d.prompt("p1", "go")
+	d.agent.works()
+	d.agent.asks(id)
+	d.saidOf("Which " + id + "?")
+	require.Equal(d, "end_turn", d.ended("p1"))
+}
+
+const conversation, dialogs = adapter.Conversation, adapter.Permission
+
+var both = []struct {
+	name  string
+	first adapter.Rung
+	play  func(d *driven)
+}{
+	{"the next prompt answers", conversation, func(d *driven) {
+		d.parks("a")
+		d.prompt("p2", "2")
+		require.Equal(d, "No", d.agent.gets("a"))
+		d.agent.ends(nil)
+		require.Equal(d, "end_turn", d.ended("p2"))
+	}},
+	{"answered elsewhere: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
+		d.parks("a")
+		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: "a"}, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
+		d.saidOf("answered elsewhere")
+		require.Equal(d, "Yes", d.agent.gets("a"))
+		d.agent.ends(nil)
+		d.prompt("p2", "more")
+		d.agent.prompted("more")
+	}},
+	{"withdrawn: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
+		d.parks("a")
+		d.agent.withdraws("a")
+		d.saidOf("has withdrawn")
+		d.agent.ends(nil)
+		d.prompt("p2", "more")
+		d.agent.prompted("more")
+	}},
+	{"the agent goes on: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
+		d.parks("a")
+		d.agent.ends(nil)
+		d.saidOf("has gone on")
+		require.Contains(d, d.agent.gets("a"), "turn ended")
+		d.prompt("p2", "more")
+		d.agent.prompted("more")
+	}},
+	{"words for a question that is gone answer no other", conversation, func(d *driven) {
+		d.parks("a")
+		d.agent.withdraws("a")
+		d.saidOf("has withdrawn")
+		d.agent.asks("b")
+		d.saidOf("Which b?")
+		d.prompt("p2", "1")
+		require.Contains(d, d.saidOf("Which b?"), "not taken as an answer")
+		require.Equal(d, "end_turn", d.ended("p2"))
+		d.prompt("p3", "2")
+		require.Equal(d, "No", d.agent.gets("b"))
+	}},
+	{"a question that is never shown is told as not asked", conversation, func(d *driven) {
+		d.parks("a")
+		d.agent.withdraws("a")
+		d.saidOf("has withdrawn")
+		d.prompt("p2", "Yes")
+		synctest.Wait() // it is there
+		d.agent.asks("b")
+		require.Contains(d, d.agent.gets("b"), "not asked")
+	}},
+	{"a failure in its turn is the next prompt's, unsent", conversation, func(d *driven) {
+		d.parks("a")
+		d.agent.ends(errors.New("it broke"))
+		d.prompt("p2", "2")
+		require.Contains(d, d.ended("p2"), "it broke")
+		d.prompt("p3", "more")
+		d.agent.prompted("more")
+	}},
+	{"a cancel ends it, and the next prompt is the agent's", conversation, func(d *driven) {
+		d.parks("a")
+		d.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+		require.Equal(d, "cancelled", d.agent.gets("a"))
+		d.agent.ends(nil)
+		d.prompt("p2", "more")
+		d.agent.prompted("more")
+	}},
+	{"a prompt takes the place of a dialog", dialogs, func(d *driven) {
+		d.prompt("p1", "go")
+		d.agent.works()
+		d.agent.asks("a")
+		request := d.editor.until("session/request_permission").Get("id").Raw
+		d.prompt("p2", "something else")
+		require.Equal(d, request, d.editor.until("$/cancel_request").Get("params.requestId").Raw)
+		require.Equal(d, "cancelled", d.agent.gets("a"))
+		d.agent.ends(nil)
+		d.ended("p1")
+		d.agent.prompted("something else")
+	}},
+	{"a reply to a dialog that is gone answers nothing", dialogs, func(d *driven) {
+		d.prompt("p1", "go")
+		d.agent.works()
+		d.agent.asks("a")
+		request := d.editor.until("session/request_permission")
+		d.agent.withdraws("a")
+		d.editor.until("$/cancel_request")
+		d.editor.result(request, selected("Yes"))
+		d.agent.asks("b")
+		next := d.editor.until("session/request_permission")
+		d.editor.result(next, selected("No"))
+		require.Equal(d, "No", d.agent.gets("b"))
+	}},
+}
+
+func TestFrontAndProxy(t *testing.T) {
+	for _, c := range both {
+		for name, start := range map[string]func(*testing.T, adapter.Rung) *driven{"front": driveFront, "proxy": driveProxy} {
+			t.Run(c.name+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { c.play(start(t, c.first)) })
+			})
+		}
+	}
+}
+
+// lineAgent is an agent behind the proxy, which asks as Grok does.
+type lineAgent struct {
+	*end
+	prompts []string // ids that it has not ended
+	said    []string
+	replies map[string]string
+}
+
+func driveProxy(t *testing.T, first adapter.Rung) *driven {
+	d := &desk.Desk{}
+	p := start(t, Options{First: first, Desk: d})
+	p.initialize(noForms)
+	return &driven{t, p.editor, d, &lineAgent{end: p.agent, replies: map[string]string{}}}
+}
+
+// read takes the next line.
+func (a *lineAgent) read() {
+	a.t.Helper()
+	switch m := a.next(); {
+	case m.Get("method").Str == "session/prompt":
+		a.prompts = append(a.prompts, m.Get("id").Raw)
+		a.said = append(a.said, m.Get("params.prompt.0.text").Str)
+	case !m.Get("method").Exists():
+		id := m.Get("id").Str
+		switch {
+		case m.Get("error").Exists():
+			a.replies[id] = m.Get("error.message").Str
+		case m.Get("result.outcome").Str != "accepted":
+			a.replies[id] = m.Get("result.outcome").Str + m.Get("result.message").Str
+		default:
+			a.replies[id] = m.Get("result.answers").Get("*.0").Str
+		}
+	}
+}
+
+func (a *lineAgent) works() {
+	for len(a.prompts) == 0 {
+		a.read()
+	}
+}
+
+func (a *lineAgent) prompted(text string) {
+	for len(a.said) == 0 || a.said[len(a.said)-1] != text {
+		a.read()
+	}
+}
+
+func (a *lineAgent) asks(id string) {
+	a.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"_x.ai/ask_user_question","params":{"sessionId":"s1","toolCallId":"` + id + `","questions":[{"question":"Which ` + id + `?","options":[{"label":"Yes"},{"label":"No"}],"multiSelect":false}]}}`)
+}
+
+func (a *lineAgent) withdraws(id string) {
+	a.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"` + id + `"}}`)
+}
+
+func (a *lineAgent) ends(err error) {
+	line := `{"jsonrpc":"2.0","id":` + a.prompts[0] + `,"result":{"stopReason":"end_turn"}}`
+	if err != nil {
+		line = string(errorLine(a.prompts[0], codeInternal, err.Error()))
+	}
+	a.prompts = a.prompts[1:]
+	a.send(line)
+}
+
+func (a *lineAgent) gets(id string) string {
+	for a.replies[id] == "" {
+		a.read()
+	}
+	return a.replies[id]
+}
+
+// frontAgent is an agent behind the front.
+type frontAgent struct {
+	t       *testing.T
+	out     *front.Session
+	prompts chan frontPrompt
+	turn    []string // ids
+	replies map[string]chan string
+}
+
+type frontPrompt struct{ id, text string }
+
+func driveFront(t *testing.T, first adapter.Rung) *driven {
+	d := &desk.Desk{}
+	editor, toEditor := newEnd(t)
+	a := &frontAgent{t: t, prompts: make(chan frontPrompt, 10), replies: map[string]chan string{"a": make(chan string, 1), "b": make(chan string, 1)}}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = front.Serve(context.Background(), toEditor.In, toEditor.Out, a, &front.Options{First: first, Desk: d})
+	}()
+	t.Cleanup(func() {
+		editor.w.Close()
+		<-served
+	})
+	editor.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`)
+	require.Equal(t, "init", editor.reply().Get("id").Str)
+	editor.send(`{"jsonrpc":"2.0","id":"new","method":"session/new","params":{"cwd":"/","mcpServers":[]}}`)
+	require.Equal(t, "new", editor.reply().Get("id").Str)
+	return &driven{t, editor, d, a}
+}
+
+func (a *frontAgent) works() {
+	p := <-a.prompts
+	a.turn = append(a.turn, p.id)
+	a.out.Began(false)
+}
+
+func (a *frontAgent) prompted(text string) { require.Equal(a.t, text, (<-a.prompts).text) }
+
+func (a *frontAgent) asks(id string) {
+	call := convert.Call{ID: id, Name: "AskUserQuestion", Questions: []convert.Question{{Text: "Which " + id + "?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
+	a.out.AskQuestion(id, false, call, func(o convert.Outcome) {
+		switch o.Status {
+		case convert.Answered:
+			a.replies[id] <- o.Answers[0].Selected[0]
+		case convert.Cancelled:
+			a.replies[id] <- "cancelled"
+		default:
+			a.replies[id] <- o.Reason
+		}
+	})
+}
+
+func (a *frontAgent) withdraws(id string)   { a.out.Withdraw(id) }
+func (a *frontAgent) gets(id string) string { return <-a.replies[id] }
+
+func (a *frontAgent) ends(err error) {
+	if err != nil { // it has no other way to fail while nobody sees its turn
+		a.out.Exited(err, func(bool) {})
+		return
+	}
+	a.out.EndTurn(front.TurnEnd{Prompts: a.turn, Reason: acp.StopReasonEndTurn}, func(bool) {})
+	a.turn = nil
+}
+
+func (a *frontAgent) Initialize(context.Context, acp.InitializeRequest, json.RawMessage) (any, error) {
+	return acp.InitializeResponse{ProtocolVersion: 1}, nil
+}
+
+func (a *frontAgent) Open(_ context.Context, o front.Opening) (front.Conversation, any, error) {
+	a.out = o.Session("s1")
+	return a, acp.NewSessionResponse{SessionId: "s1"}, nil
+}
+
+func (a *frontAgent) Request(_ context.Context, method string, _ json.RawMessage) (any, error) {
+	return nil, acp.NewMethodNotFound(method)
+}
+
+func (a *frontAgent) Start(context.Context) error           { return nil }
+func (a *frontAgent) Interrupt(context.Context, bool) error { return nil }
+func (a *frontAgent) Kill()                                 {}
+func (a *frontAgent) Close(context.Context) error {
+	a.out.Exited(errors.New("closed"), func(bool) {})
+	return nil
+}
+
+func (a *frontAgent) Read(r acp.PromptRequest) (any, error) { return r.Prompt[0].Text.Text, nil }
+
+func (a *frontAgent) Prompt(id string, content any) error {
+	a.prompts <- frontPrompt{id, content.(string)}
+	return nil
+}

@@ -52,11 +52,11 @@ func (s *Session) ask(id string, kind session.Kind, apart bool, within string, p
 	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	var wait answer
 	a.post = func() { wait = post(a) }
-	s.mu.Lock()
-	a.key = s.nextKey()
-	s.asked[a.key], s.askedBy[id] = a, a.key
-	s.mu.Unlock()
-	s.apply(session.RequestCame{Key: a.key, Kind: kind, Apart: apart})
+	s.happens(func() session.Event {
+		a.key = s.nextKey()
+		s.asked[a.key], s.askedBy[id] = a, a.key
+		return session.RequestCame{Key: a.key, Kind: kind, Apart: apart}
+	})
 	go a.run(id, wait, fault)
 }
 
@@ -68,13 +68,13 @@ func (a *asked) run(id string, wait answer, fault func()) {
 		reply()
 	}
 	a.cancel(nil)
-	a.s.mu.Lock()
-	delete(a.s.asked, a.key)
-	if a.s.askedBy[id] == a.key {
-		delete(a.s.askedBy, id)
-	}
-	a.s.mu.Unlock()
-	a.s.apply(session.RequestReplied{Key: a.key})
+	a.s.happens(func() session.Event {
+		delete(a.s.asked, a.key)
+		if a.s.askedBy[id] == a.key {
+			delete(a.s.askedBy, id)
+		}
+		return session.RequestReplied{Key: a.key}
+	})
 }
 
 // guarded waits for the outcome; a panic is the end of this request alone.
@@ -169,26 +169,26 @@ func (s *Session) Errand(id string, do func(context.Context) (reply func()), fau
 
 // Withdraw takes back a request because the agent no longer waits for it.
 func (s *Session) Withdraw(id string) {
-	s.mu.Lock()
-	key, ok := s.askedBy[id]
-	s.mu.Unlock()
-	if ok {
-		s.apply(session.RequestWithdrawn{Key: key})
-	}
+	s.happens(func() session.Event {
+		if key, ok := s.askedBy[id]; ok {
+			return session.RequestWithdrawn{Key: key}
+		}
+		return nil
+	})
 }
 
 // partStopped takes back what a session within this one asks. Editors answer that
 // they cancel it, which is no word about the rest of the turn.
 func (s *Session) partStopped(id string) {
-	var ev session.PartStopped
-	s.mu.Lock()
-	for key, a := range s.asked {
-		if a.within == id {
-			ev.Keys = append(ev.Keys, key)
+	s.happens(func() session.Event {
+		var ev session.PartStopped
+		for key, a := range s.asked {
+			if a.within == id {
+				ev.Keys = append(ev.Keys, key)
+			}
 		}
-	}
-	s.mu.Unlock()
-	s.apply(ev)
+		return ev
+	})
 }
 
 // admit asks whether the request may go on.
@@ -270,7 +270,7 @@ func (a *asked) watch(ctx context.Context, ended <-chan struct{}) (stop func()) 
 }
 
 // asker asks the editor's user for this request.
-func (a *asked) asker() *adapter.Adapter { return a.s.front.asker().With(client{a.s.front, a}) }
+func (a *asked) asker() *adapter.Adapter { return a.s.front.ask.Load().With(client{a.s.front, a}) }
 
 // client is the editor as package adapter sees it for one request of the agent:
 // requests go over the connection, updates through the session's outlet.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -54,13 +55,15 @@ type front struct {
 	opts    Options
 	backend Backend
 	log     *slog.Logger
+	// conn is there when started is closed.
 	conn    *conn.Conn
+	started chan struct{}
+	ask     atomic.Pointer[adapter.Adapter] // made anew by initialize
 	// ctx ends when the editor is gone.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	mu       sync.Mutex
-	ask      *adapter.Adapter // made anew by initialize
 	sessions map[string]*Session
 	busy     sync.WaitGroup // sessions whose agents are being started or ended
 }
@@ -69,7 +72,7 @@ type front struct {
 // sessions and their agents. It returns nil when the editor left. A nil opts is
 // the zero Options.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Options) error {
-	f := &front{backend: b, sessions: map[string]*Session{}}
+	f := &front{backend: b, sessions: map[string]*Session{}, started: make(chan struct{})}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -87,10 +90,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	// What ends because this ends has no answer: nobody cancelled it.
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	// Handlers may run before New returns: they wait for the connection here.
-	f.mu.Lock()
 	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
-	f.ask = adapter.New(client{front: f}, f.askOptions(acp.InitializeRequest{}))
-	f.mu.Unlock()
+	f.ask.Store(adapter.New(client{front: f}, f.askOptions(acp.InitializeRequest{})))
+	close(f.started)
 	select {
 	case <-f.conn.Done():
 		f.shutDown(ErrEditorGone)
@@ -126,16 +128,8 @@ func (f *front) shutDown(why error) {
 
 // connection waits until Serve has made it.
 func (f *front) connection() *conn.Conn {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	<-f.started
 	return f.conn
-}
-
-// asker is what asks the editor's user.
-func (f *front) asker() *adapter.Adapter {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.ask
 }
 
 // session finds a session that is open.
@@ -334,7 +328,7 @@ func (f *front) end(s *Session, why error) {
 		f.mu.Lock()
 		delete(f.sessions, s.id)
 		f.mu.Unlock()
-		f.asker().EndSession(s.id)
+		f.ask.Load().EndSession(s.id)
 	}()
 }
 

@@ -12,9 +12,7 @@ import (
 // initialize learns what the editor can do, and answers with what the agent can.
 func (f *front) initialize(ctx context.Context, params json.RawMessage) (any, error) {
 	r := f.readInitialize(params)
-	f.mu.Lock()
-	f.ask = adapter.New(client{front: f}, f.askOptions(r))
-	f.mu.Unlock()
+	f.ask.Store(adapter.New(client{front: f}, f.askOptions(r)))
 	return f.backend.Initialize(ctx, r, params)
 }
 

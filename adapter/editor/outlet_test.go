@@ -81,7 +81,8 @@ func TestHeldUpdatesEndWithTheSession(t *testing.T) {
 func joined(t *testing.T) (*Session, <-chan string) {
 	in, toFront := io.Pipe()
 	fromFront, out := io.Pipe()
-	f := &front{log: slog.New(slog.DiscardHandler), sessions: map[string]*Session{}}
+	f := &front{log: slog.New(slog.DiscardHandler), sessions: map[string]*Session{}, started: make(chan struct{})}
+	close(f.started)
 	f.ctx, f.cancel = context.WithCancelCause(t.Context())
 	f.conn = conn.New(in, out, f, nil)
 	updates := make(chan string, 5000)

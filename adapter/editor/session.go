@@ -31,8 +31,8 @@ type Session struct {
 	gone    chan struct{}
 	closing bool // guarded by front.mu
 
-	// mu is held by apply and never while something is waited for. It guards the
-	// state and what its keys stand for.
+	// mu guards the state and what its keys stand for. Only happens takes it, and
+	// nothing is waited for with it.
 	mu       sync.Mutex
 	state    session.State
 	keys     int
@@ -94,9 +94,14 @@ func (s *Session) Notify(method string, params any) {
 func (s *Session) Flush() { s.front.connection().Flush() }
 
 // apply takes an event and does what follows from it.
-func (s *Session) apply(ev session.Event) {
+func (s *Session) apply(ev session.Event) { s.happens(func() session.Event { return ev }) }
+
+// happens is apply for an event that is made of what the session knows, by a
+// function that has that to itself; nil is none.
+func (s *Session) happens(event func() session.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ev := event()
 	for next := []session.Event(nil); ev != nil; {
 		for _, e := range s.state.Step(ev) {
 			if follows := s.perform(e); follows != nil {
@@ -209,7 +214,7 @@ func (s *Session) finish(e session.Finish) {
 	p.done <- e.How
 }
 
-// nextKey names a prompt or a request. mu is held.
+// nextKey names a prompt or a request.
 func (s *Session) nextKey() int {
 	s.keys++
 	return s.keys
@@ -261,12 +266,12 @@ func (s *Session) lastLeft() <-chan struct{} {
 
 func (s *Session) enqueue(content any, w words, own bool) *promptRequest {
 	p := &promptRequest{content: content, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
-	s.mu.Lock()
-	key := s.nextKey()
-	s.prompts[key] = p
-	p.before, s.last = s.last, p.left
-	s.mu.Unlock()
-	s.apply(session.PromptCame{Key: key, Empty: content == nil, Own: own})
+	s.happens(func() session.Event {
+		key := s.nextKey()
+		s.prompts[key] = p
+		p.before, s.last = s.last, p.left
+		return session.PromptCame{Key: key, Empty: content == nil, Own: own}
+	})
 	return p
 }
 
@@ -295,24 +300,23 @@ func (s *Session) Began(steers bool) { s.apply(session.TurnBegan{Steers: steers}
 
 // PromptBegun says that the model has seen a prompt.
 func (s *Session) PromptBegun(id string) {
-	if key, ok := s.keyOf(id); ok {
-		s.apply(session.PromptBegun{Key: key})
-	}
+	s.happens(func() session.Event {
+		if key, ok := s.byID[id]; ok {
+			return session.PromptBegun{Key: key}
+		}
+		return nil
+	})
 }
 
 // PromptBack says that the agent gave up a prompt that the model has not seen.
 // It is sent again, unless refused says why it would be given up again.
 func (s *Session) PromptBack(id string, refused error) {
-	if key, ok := s.keyOf(id); ok {
-		s.apply(session.PromptBack{Key: key, Refused: refused})
-	}
-}
-
-func (s *Session) keyOf(id string) (int, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key, ok := s.byID[id]
-	return key, ok
+	s.happens(func() session.Event {
+		if key, ok := s.byID[id]; ok {
+			return session.PromptBack{Key: key, Refused: refused}
+		}
+		return nil
+	})
 }
 
 // EndTurn says that a turn of the agent is over. It takes back what was asked in
@@ -323,28 +327,33 @@ func (s *Session) keyOf(id string) (int, bool) {
 // EndTurn, Idle and Exited are called one at a time.
 func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
 	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err}}
-	for _, id := range t.Prompts {
-		key, ok := s.keyOf(id)
-		if !ok {
-			key = -1 // of another turn
+	return s.wrap(func() session.Event {
+		for _, id := range t.Prompts {
+			key, ok := s.byID[id]
+			if !ok {
+				key = -1 // of another turn
+			}
+			ev.Answers = append(ev.Answers, key)
 		}
-		ev.Answers = append(ev.Answers, key)
-	}
-	return s.wrap(ev, wrapUp)
+		return ev
+	}, wrapUp)
 }
 
 // Idle says that the agent works on nothing. If the end of a turn was perhaps that
 // of a prompt, it was; wrapUp is as in EndTurn.
-func (s *Session) Idle(wrapUp func(cancelled bool)) { s.wrap(session.AgentIdle{}, wrapUp) }
+func (s *Session) Idle(wrapUp func(cancelled bool)) {
+	s.wrap(func() session.Event { return session.AgentIdle{} }, wrapUp)
+}
 
 // Exited says that the agent's process has ended. As after EndTurn, the prompts
 // end after wrapUp.
 func (s *Session) Exited(err error, wrapUp func(cancelled bool)) {
-	s.wrap(session.AgentExited{How: session.Ending{Err: requestError(err)}, Why: err}, wrapUp)
+	ended := session.AgentExited{How: session.Ending{Err: requestError(err)}, Why: err}
+	s.wrap(func() session.Event { return ended }, wrapUp)
 }
 
-func (s *Session) wrap(ev session.Event, draw func(cancelled bool)) bool {
-	s.apply(ev)
+func (s *Session) wrap(end func() session.Event, draw func(cancelled bool)) bool {
+	s.happens(end)
 	e, ok := (<-s.wrapping).(session.WrapUp)
 	if !ok {
 		return false

@@ -86,7 +86,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -170,8 +170,7 @@ type backend struct {
 	opts Options
 	log  *slog.Logger
 
-	mu     sync.Mutex
-	client client // as initialize told
+	client atomic.Pointer[client] // as initialize told
 }
 
 // client is what Claude Code needs to know of the editor.
@@ -192,9 +191,10 @@ func (a *backend) trace(wire string) ndjson.Trace {
 }
 
 func (a *backend) editor() client {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.client
+	if c := a.client.Load(); c != nil {
+		return *c
+	}
+	return client{}
 }
 
 // Open implements [editor.Backend].

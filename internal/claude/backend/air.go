@@ -32,7 +32,7 @@ func forAIR(meta object, name string, value any) object {
 
 // toolForAIR says of a tool call what AIR shows of it.
 func (p *painter) toolForAIR(t display.Tool, meta object) object {
-	if !p.s.agent.editor().air {
+	if !p.client.air {
 		return meta
 	}
 	in := gjson.ParseBytes(t.Input)

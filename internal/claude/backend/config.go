@@ -214,7 +214,7 @@ func (s *conversation) changeMode(ctx context.Context, mode string) error {
 	}
 	// Noted first: the CLI's own report of the change is then no news.
 	before := s.swapMode(mode)
-	proc, _ := s.process()
+	proc := s.process()
 	if proc == nil {
 		return nil
 	}
@@ -262,12 +262,12 @@ func (s *conversation) changeModel(ctx context.Context, model string) error {
 	for _, m := range s.info.Models {
 		names = append(names, m.Value)
 	}
-	proc := s.proc
 	s.mu.Unlock()
 	if !known {
 		return editor.Invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
 	}
 	before := s.swapModel(model)
+	proc := s.process()
 	if proc == nil {
 		return nil
 	}

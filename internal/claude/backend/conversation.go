@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -18,34 +19,50 @@ import (
 
 // conversation is the Claude Code behind one session.
 //
-// The process is read by one goroutine, which also sends the updates. What it
-// shares with others is guarded by mu, which is never held while something is
-// sent or waited for.
+// What its process says is handled on one lane, see [pump], which also sends the
+// updates. What is shared with others is either published whole, as running and
+// named are, or guarded by mu, which is never held while something is sent or
+// waited for.
 type conversation struct {
 	agent *backend
 	out   *editor.Session
 	id    string
 	ctx   context.Context // the session's
 	setup
-	reasks *reasking     // of a session that was opened again
-	past   []*part       // sub-agents of its transcript, when that was replayed
-	tasks  display.Tasks // of whoever reads the CLI or its transcript
-	// badLogin is of the reader alone: the turn met an API that knows no login.
-	badLogin bool
-	toldLeft bool // of the reader alone: the user knows what of the editor's options is not used
+	reasks *reasking // of a session that was opened again
+	past   []*part   // sub-agents of its transcript, when that was replayed
+	forkOf string    // the session that this one begins as a copy of
 
-	mu       sync.Mutex
-	proc     *claude.Process // nil when it is not running
-	pump     *pump           // of proc
-	drained  chan struct{}   // closed when proc has ended and been read
-	cliID    string          // the CLI's own id of the conversation
-	prompted bool            // the CLI has something to resume
-	forkOf   string          // the session that this one begins as a copy of
-	title    string          // as the editor knows it
-	mode     string
-	model    string // empty for the CLI's own choice
-	info     *claude.InitInfo
+	// Of whoever reads a transcript, and then of the lane.
+	tasks    display.Tasks
+	badLogin bool   // the turn met an API that knows no login
+	toldLeft bool   // the user knows what of the editor's options is not used
+	title    string // as the editor knows it
+
+	running  atomic.Pointer[process] // nil when it is not running
+	named    atomic.Pointer[string]  // the CLI's own id of the conversation, if that is another one
+	prompted atomic.Bool             // the CLI has something to resume
+
+	mu    sync.Mutex
+	mode  string
+	model string // empty for the CLI's own choice
+	info  *claude.InitInfo
 	tuning
+}
+
+// process is a running CLI.
+type process struct {
+	proc    *claude.Process
+	pump    *pump
+	drained chan struct{} // closed when proc has ended and been read
+}
+
+// cliID is the CLI's own id of the conversation.
+func (s *conversation) cliID() string {
+	if id := s.named.Load(); id != nil {
+		return *id
+	}
+	return s.id
 }
 
 // newSession starts the CLI and waits for its initialize reply and nothing
@@ -81,7 +98,7 @@ func (a *backend) begin(ctx context.Context, o editor.Opening, u setup, forkOf s
 func (a *backend) prepare(o editor.Opening, id string, u setup) *conversation {
 	out := o.Session(id)
 	return &conversation{
-		agent: a, out: out, id: id, ctx: out.Context(), cliID: id, setup: u,
+		agent: a, out: out, id: id, ctx: out.Context(), setup: u,
 		model: u.model, tuning: tuning{effort: u.effort},
 	}
 }
@@ -97,24 +114,23 @@ func (s *conversation) Read(r acp.PromptRequest) (any, error) {
 
 // Prompt implements [editor.Conversation].
 func (s *conversation) Prompt(id string, content any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc == nil {
+	proc := s.process()
+	if proc == nil {
 		return editor.ErrGone
 	}
-	if err := s.proc.PromptAs(id, content); err != nil {
+	if err := proc.PromptAs(id, content); err != nil {
 		if errors.Is(err, claude.ErrExited) {
 			return editor.ErrGone
 		}
 		return processError(err)
 	}
-	s.prompted = true
+	s.prompted.Store(true)
 	return nil
 }
 
 // Interrupt implements [editor.Conversation].
 func (s *conversation) Interrupt(ctx context.Context, all bool) error {
-	proc, _ := s.process()
+	proc := s.process()
 	switch {
 	case proc == nil:
 		return editor.ErrGone
@@ -126,27 +142,28 @@ func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 
 // Kill implements [editor.Conversation].
 func (s *conversation) Kill() {
-	if proc, _ := s.process(); proc != nil {
+	if proc := s.process(); proc != nil {
 		proc.Kill()
 	}
 }
 
 // Close implements [editor.Conversation].
 func (s *conversation) Close(ctx context.Context) error {
-	proc, drained := s.process()
-	if proc == nil {
+	r := s.running.Load()
+	if r == nil {
 		return nil
 	}
-	err := proc.Close(ctx)
-	<-drained
+	err := r.proc.Close(ctx)
+	<-r.drained
 	return err
 }
 
 // process returns the running CLI, or nil.
-func (s *conversation) process() (*claude.Process, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.proc, s.drained
+func (s *conversation) process() *claude.Process {
+	if r := s.running.Load(); r != nil {
+		return r.proc
+	}
+	return nil
 }
 
 // Start implements [editor.Conversation].
@@ -161,17 +178,14 @@ func (s *conversation) Start(ctx context.Context) error {
 
 // hear begins to handle what the CLI says.
 func (s *conversation) hear() {
-	s.mu.Lock()
-	p := s.pump
-	s.mu.Unlock()
-	p.open()
+	if r := s.running.Load(); r != nil {
+		r.pump.open()
+	}
 }
 
 // start starts the CLI: anew, or where the conversation was.
 func (s *conversation) start(ctx context.Context) error {
-	s.mu.Lock()
-	resume := s.prompted
-	s.mu.Unlock()
+	resume := s.prompted.Load()
 	err := s.launch(ctx, resume)
 	var exit *claude.ExitError
 	if resume && errors.As(err, &exit) && len(exit.Errors) > 0 {
@@ -207,15 +221,15 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	}
 	switch {
 	case resume:
-		o.Resume = s.cliID
+		o.Resume = s.cliID()
 	case s.forkOf != "":
-		o.Resume, o.SessionID = s.forkOf, s.cliID
+		o.Resume, o.SessionID = s.forkOf, s.cliID()
 		o.Flags = append(o.Flags, "--fork-session")
 	default:
-		o.SessionID = s.cliID
+		o.SessionID = s.cliID()
 	}
 	s.mu.Unlock()
-	p := &pump{s: s, painter: newPainter(s)}
+	p := newPump(s)
 	if s.agent.editor().parts {
 		p.painter.haveParts()
 		o.Opening = merged(object{"forwardSubagentText": true, "forwardNestedSubagentToolCalls": true}, o.Opening)
@@ -226,7 +240,7 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	if err != nil {
 		return err
 	}
-	p.use(proc)
+	p.proc = proc
 	info, err := proc.Initialize(ctx)
 	if err != nil {
 		_ = proc.Close(context.Background())
@@ -243,12 +257,13 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	s.proc, s.pump, s.info, s.drained = proc, p, info, make(chan struct{})
-	if s.mode == "" {
+	if s.info = info; s.mode == "" {
 		s.mode = info.Mode
 	}
 	s.mu.Unlock()
-	go p.drain(proc, s.drained)
+	r := &process{proc, p, make(chan struct{})}
+	s.running.Store(r)
+	go p.drain(r.drained)
 	return nil
 }
 

@@ -93,7 +93,7 @@ func (a *backend) reopen(ctx context.Context, o editor.Opening, id acp.SessionId
 		return nil, err
 	}
 	s := a.prepare(o, string(id), u)
-	s.prompted = true
+	s.prompted.Store(true)
 	s.recall()
 	if err := s.check(); err != nil {
 		return nil, err
@@ -167,20 +167,15 @@ func (a *backend) deleteSession(id acp.SessionId, cwd string, env []string) (any
 
 // titleChanged tells the editor the session's title once it is known or new.
 func (s *conversation) titleChanged() {
-	s.mu.Lock()
-	id, before := s.cliID, s.title
-	s.mu.Unlock()
-	path, err := transcript.Find(s.agent.configDir(s.env), id, s.cwd)
+	path, err := transcript.Find(s.agent.configDir(s.env), s.cliID(), s.cwd)
 	if err != nil {
 		return
 	}
 	info, ok := transcript.Stat(path)
-	if !ok || info.Title == "" || info.Title == before {
+	if !ok || info.Title == "" || info.Title == s.title {
 		return
 	}
-	s.mu.Lock()
 	s.title = info.Title
-	s.mu.Unlock()
 	s.out.UpdateNow(acp.SessionUpdate{SessionInfoUpdate: &acp.SessionSessionInfoUpdate{
 		Title: &info.Title, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339)),
 	}})

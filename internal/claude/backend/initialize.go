@@ -16,8 +16,7 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 	if air {
 		meta = forAIR(nil, "capabilities", []string{})
 	}
-	a.mu.Lock()
-	a.client = client{
+	a.client.Store(&client{
 		reads:    r.ClientCapabilities.Fs.ReadTextFile,
 		toggles:  gjson.GetBytes(raw, "clientCapabilities.session.configOptions.boolean").IsObject(), // newer than the SDK
 		opensURL: e != nil && e.Url != nil,
@@ -25,8 +24,7 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 		// A draft. AIR has an earlier one, with other updates.
 		parts: !air && gjson.GetBytes(raw, "clientCapabilities.subagents").IsObject(),
 		air:   air,
-	}
-	a.mu.Unlock()
+	})
 	return acp.InitializeResponse{
 		Meta:            meta,
 		ProtocolVersion: acp.ProtocolVersionNumber,

@@ -81,7 +81,7 @@ func (s *conversation) changeAgent(ctx context.Context, name string) error {
 	for _, a := range s.leads() {
 		names = append(names, a.Name)
 	}
-	current, before, late := s.currentLead(), s.lead, s.prompted || s.forkOf != ""
+	current, before, late := s.currentLead(), s.lead, s.prompted.Load() || s.forkOf != ""
 	s.mu.Unlock()
 	if len(names) == 1 {
 		return editor.Invalid("there is no agent to choose from")

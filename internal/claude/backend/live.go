@@ -1,10 +1,8 @@
 package backend
 
 import (
-	"context"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +23,8 @@ const (
 	maxFollowed = 64
 )
 
-// follower shows what a command writes while it runs. Everything but its loop
-// runs with the painter's mu held.
+// follower shows what a command writes while it runs. Like the painter, whose it
+// is, it is used by one at a time.
 type follower struct {
 	p          *painter
 	id         string // of the tool call
@@ -34,7 +32,7 @@ type follower struct {
 	task       string
 	background bool // the tool call has its result
 	file       *os.File
-	cancel     context.CancelFunc
+	stop       func()
 
 	size int64  // up to where the file was read
 	sent string // the content that was last sent
@@ -44,52 +42,24 @@ type follower struct {
 // follow begins to show the output of a command that the CLI says is running.
 func (p *painter) follow(m claude.Message) {
 	task := field(m, "task_id").Str
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	id := field(m, "tool_use_id").Str
 	c := p.calls[id]
-	if c == nil || !c.drawn || !display.Shell(c.tool.Name) || p.followed[task] != nil || len(p.followed) >= maxFollowed {
+	if p.output == nil || c == nil || !c.drawn || !display.Shell(c.tool.Name) || p.followed[task] != nil || len(p.followed) >= maxFollowed {
 		return
 	}
-	p.s.mu.Lock()
-	sessions := slices.Compact([]string{field(m, "session_id").Str, p.s.cliID, p.s.id})
-	p.s.mu.Unlock()
-	file, err := claude.OpenOutput(p.s.getenv, sessions, task)
+	file, err := p.output(task, field(m, "session_id").Str)
 	if err != nil { // the result shows it
-		p.s.agent.log.Debug("a command is not shown while it runs", "session", p.s.id, "err", err)
+		p.log.Debug("a command is not shown while it runs", "err", err)
 		return
 	}
 	f := &follower{p: p, id: id, c: c, task: task, file: file}
-	ctx, cancel := context.WithCancel(p.s.ctx)
-	f.cancel = cancel
 	p.followed[task] = f
-	go f.run(ctx)
-}
-
-func (f *follower) run(ctx context.Context) {
-	defer func() {
-		if v := recover(); v != nil {
-			f.p.s.logPanic(v)
-		}
-	}()
-	defer f.file.Close()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		f.look(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	f.stop = p.every(f.look, func() { file.Close() })
 }
 
 // look shows what is new, unless no prompt is there to show it in.
-func (f *follower) look(ctx context.Context) {
-	f.p.mu.Lock()
-	defer f.p.mu.Unlock()
-	if ctx.Err() == nil && !f.p.quiet && !f.p.s.out.Holds() {
+func (f *follower) look() {
+	if f.p.followed[f.task] == f && !f.p.quiet && !f.p.out.Holds() {
 		f.show()
 	}
 }
@@ -180,7 +150,7 @@ func (f *follower) read(from, to int64) string {
 	b := make([]byte, max(0, to-from))
 	n, err := f.file.ReadAt(b, from)
 	if err != nil && err != io.EOF {
-		f.p.s.agent.log.Debug("the output of a command cannot be read", "session", f.p.s.id, "err", err)
+		f.p.log.Debug("the output of a command cannot be read", "err", err)
 	}
 	return string(b[:n])
 }
@@ -235,7 +205,7 @@ func (f *follower) again() { f.size, f.sent = -1, "" }
 // end stops following.
 func (f *follower) end() {
 	delete(f.p.followed, f.task)
-	f.cancel()
+	f.stop()
 }
 
 // follower returns who follows a tool call, or nil.
@@ -251,8 +221,6 @@ func (p *painter) follower(id string) *follower {
 // taskEnded shows the last of a command in the background. That of any other is
 // in its result.
 func (p *painter) taskEnded(task, status string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if f := p.followed[task]; f != nil && f.background {
 		f.close(status)
 	}
@@ -273,21 +241,15 @@ func (f *follower) close(status string) {
 
 // sleep stops showing commands while no turn runs; wake goes on with it.
 func (p *painter) sleep() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.quiet = true
 }
 
 func (p *painter) wake() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.quiet = false
 }
 
 // closeFollowed ends commands in the background with the CLI.
 func (p *painter) closeFollowed() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, f := range p.followed {
 		if f.background {
 			f.close("ended with Claude Code")
@@ -297,8 +259,6 @@ func (p *painter) closeFollowed() {
 
 // unfollow ends what is followed for calls that are left open.
 func (p *painter) unfollow() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, f := range p.followed {
 		f.end()
 	}

@@ -2,8 +2,10 @@ package backend
 
 import (
 	"encoding/json"
+	"log/slog"
+	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -16,17 +18,37 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
-// painter turns the CLI's messages into updates. Text arrives twice, as deltas
-// and as a whole message: what was streamed is not sent again, what was not is
-// sent then.
+// canvas is where updates go, in order. It may block. *[editor.Session] is one.
+type canvas interface {
+	Stream(kind, text string)
+	Text(kind, text string)
+	Update(acp.SessionUpdate)
+	UpdateOf(session string, update any)
+	// Holds reports whether updates wait for the next prompt.
+	Holds() bool
+}
+
+// painter turns the CLI's messages into updates: messages in, updates out. It is
+// used by one at a time, see [lane], and knows nothing of locks: but for
+// [painter.hasPart], nobody else may look at it. Text arrives twice, as deltas and
+// as a whole message: what was streamed is not sent again, what was not is sent
+// then.
 type painter struct {
-	s *conversation
+	out    canvas
+	id     string // of the session
+	cwd    string
+	client client
+	tasks  *display.Tasks
+	log    *slog.Logger
 
-	// Of the reader alone.
-	stream streamed
-	used   gjson.Result // usage of the conversation's last message
+	// output opens what a command writes. Every looks at it from time to time, as
+	// the painter's user, and calls over behind the last look. A painter of a
+	// transcript has neither.
+	output func(task, session string) (*os.File, error)
+	every  func(look, over func()) (stop func())
 
-	mu       sync.Mutex
+	stream   streamed
+	used     gjson.Result         // usage of the conversation's last message
 	calls    map[string]*toolCall // tool calls without a result
 	followed map[string]*follower // running commands, by the CLI's task
 	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
@@ -38,6 +60,7 @@ type painter struct {
 	// that began them or let them go on. Nil if it has none.
 	parts    map[string]*part
 	launched map[string]*part
+	shown    atomic.Pointer[[]string] // the ids of parts, for everybody
 }
 
 // streamed is what came in deltas of the current content block.
@@ -62,7 +85,10 @@ type toolCall struct {
 }
 
 func newPainter(s *conversation) *painter {
-	return &painter{s: s, calls: map[string]*toolCall{}, followed: map[string]*follower{}, agents: map[string]subAgent{}}
+	return &painter{
+		out: s.out, id: s.id, cwd: s.cwd, client: s.agent.editor(), tasks: &s.tasks, log: s.agent.log.With("session", s.id),
+		calls: map[string]*toolCall{}, followed: map[string]*follower{}, agents: map[string]subAgent{},
+	}
 }
 
 // event takes a stream event of the main conversation.
@@ -91,11 +117,11 @@ func (p *painter) delta(d gjson.Result) {
 	case "text_delta":
 		text := d.Get("text").String()
 		p.stream.text.WriteString(text)
-		p.s.out.Stream(editor.MessageChunk, text)
+		p.out.Stream(editor.MessageChunk, text)
 	case "thinking_delta":
 		text := d.Get("thinking").String()
 		p.stream.text.WriteString(text)
-		p.s.out.Stream(editor.ThoughtChunk, text)
+		p.out.Stream(editor.ThoughtChunk, text)
 	case "input_json_delta":
 		if p.stream.input.feed(d.Get("partial_json").String()) {
 			p.grow(p.stream.call, p.stream.input.input())
@@ -105,13 +131,11 @@ func (p *painter) delta(d gjson.Result) {
 
 // grow shows what a tool call's unfinished input says about it already.
 func (p *painter) grow(id string, input json.RawMessage) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	c := p.calls[id]
 	if c == nil || !c.drawn {
 		return
 	}
-	info := display.ToolInfo(display.Tool{Name: c.tool.Name, Input: input}, p.s.cwd)
+	info := display.ToolInfo(display.Tool{Name: c.tool.Name, Input: input}, p.cwd)
 	if info.Title == c.title {
 		return
 	}
@@ -123,8 +147,6 @@ func (p *painter) grow(id string, input json.RawMessage) {
 
 // begin draws a tool call as soon as its name is known.
 func (p *painter) begin(id, name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.calls[id] != nil || id == "" || p.undrawn(name) {
 		return
 	}
@@ -176,14 +198,12 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 		}
 		text = text[len(sent):]
 	}
-	p.s.out.Stream(update, text)
+	p.out.Stream(update, text)
 }
 
 func (p *painter) toolUse(b gjson.Result, parent string) {
 	id := b.Get("id").Str
 	tool := display.Tool{Name: b.Get("name").Str, Input: json.RawMessage(b.Get("input").Raw)}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	c := p.calls[id]
 	if c == nil {
 		c = &toolCall{}
@@ -198,19 +218,18 @@ func (p *painter) toolUse(b gjson.Result, parent string) {
 	}
 }
 
-// show sends an update of a tool call, in the session that it belongs to. mu is
-// held.
+// show sends an update of a tool call, in the session that it belongs to.
 func (p *painter) show(c *toolCall, u acp.SessionUpdate) {
 	if id := p.partOf(c.parent); id != "" {
-		p.s.out.UpdateOf(id, u)
+		p.out.UpdateOf(id, u)
 		return
 	}
-	p.s.out.Update(u)
+	p.out.Update(u)
 }
 
-// draw shows a tool call, or what is new about it. mu is held.
+// draw shows a tool call, or what is new about it.
 func (p *painter) draw(id string, c *toolCall) {
-	info := display.ToolInfo(c.tool, p.s.cwd)
+	info := display.ToolInfo(c.tool, p.cwd)
 	c.title = info.Title
 	if c.drawn {
 		update := acp.SessionToolCallUpdate{
@@ -239,8 +258,6 @@ func (c *toolCall) meta() map[string]any {
 
 // asked notes that the adapter draws a question call.
 func (p *painter) asked(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	c := p.calls[id]
 	if c == nil {
 		c = &toolCall{tool: display.Tool{Name: questionTool}}
@@ -252,8 +269,6 @@ func (p *painter) asked(id string) {
 // awaiting returns the tool of a call that needs permission. The request's own
 // input counts, unless it lacks what the call had.
 func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	c := p.calls[t.ToolUseID]
 	if c == nil { // permission comes before the call: draw it now
 		c = &toolCall{tool: display.Tool{Name: t.ToolName, Input: t.Input}}
@@ -281,8 +296,6 @@ func (p *painter) user(m claude.Message) {
 func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 	structured := field(m, "tool_use_result")
 	id := b.Get("tool_use_id").Str
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	c := p.calls[id]
 	if c == nil {
 		return
@@ -329,10 +342,10 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 func (p *painter) plan(c *toolCall, r display.Result) {
 	entries, set := display.Plan(c.tool)
 	if !set {
-		if !p.s.tasks.Apply(c.tool, r) {
+		if !p.tasks.Apply(c.tool, r) {
 			return
 		}
-		entries = p.s.tasks.Plan()
+		entries = p.tasks.Plan()
 	}
 	p.show(c, acp.UpdatePlan(entries...))
 }
@@ -352,7 +365,7 @@ func brokenOff(m claude.Message) bool {
 
 // refused draws a question call that the CLI turned down without asking.
 func (p *painter) refused(id string, c *toolCall, unanswered bool) {
-	info := display.ToolInfo(c.tool, p.s.cwd)
+	info := display.ToolInfo(c.tool, p.cwd)
 	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); unanswered && err == nil {
 		info.Title = *ask.FailAll(call, convert.Outcome{Status: convert.Failed}).ToolCallUpdate.Title
 	}
@@ -365,7 +378,7 @@ func (p *painter) refused(id string, c *toolCall, unanswered bool) {
 // answered draws a question call of a transcript with the answers it got, under the
 // title that it had when it was answered.
 func (p *painter) answered(id string, c *toolCall, answers gjson.Result) {
-	info := display.ToolInfo(c.tool, p.s.cwd)
+	info := display.ToolInfo(c.tool, p.cwd)
 	if call, err := convert.Parse(c.tool.Input, convert.Limits{}); err == nil {
 		var given []convert.Answer
 		texts := answers.Map()
@@ -403,7 +416,7 @@ func (p *painter) finish(id string, c *toolCall, result display.Result) {
 		p.finishTerminal(id, c, result, f)
 		return
 	}
-	shown := display.ToolResult(c.tool, result, p.s.cwd)
+	shown := display.ToolResult(c.tool, result, p.cwd)
 	update := acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Status: &shown.Status,
 		Content: shown.Content, Locations: shown.Locations, RawOutput: rawJSON(result.Content), Meta: c.meta(),
@@ -416,8 +429,6 @@ func (p *painter) finish(id string, c *toolCall, result display.Result) {
 
 // abandon ends the tool calls that will get no result any more.
 func (p *painter) abandon() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for id, c := range p.calls {
 		delete(p.calls, id)
 		if c.tool.Name == questionTool && !c.asked && len(c.tool.Input) > 0 {

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -38,7 +39,7 @@ type object = map[string]any
 func launches(tool string) bool { return tool == "Agent" || tool == "Task" }
 
 // partOf is the session of the sub-agent that a tool call began; empty is the
-// session itself. mu is held.
+// session itself.
 func (p *painter) partOf(call string) string {
 	if x := p.launched[call]; x != nil {
 		return x.id
@@ -51,7 +52,7 @@ func (p *painter) haveParts() {
 	p.parts, p.launched = map[string]*part{}, map[string]*part{}
 }
 
-// beginPart shows a sub-agent as a session, or that it works again. mu is held.
+// beginPart shows a sub-agent as a session, or that it works again.
 func (p *painter) beginPart(m claude.Message, a subAgent) {
 	c := p.calls[a.call]
 	if p.parts == nil || c == nil && field(m, "spawn_depth").Int() > 1 {
@@ -65,6 +66,7 @@ func (p *painter) beginPart(m claude.Message, a subAgent) {
 			x.within = p.partOf(c.parent)
 		}
 		p.parts[id] = x
+		p.publish(id)
 		begun := object{
 			"sessionUpdate": "subagent_update", "sessionId": id, "title": a.task, "description": field(m, "subagent_type").String(),
 			"state": object{"state": partRuns},
@@ -72,7 +74,7 @@ func (p *painter) beginPart(m claude.Message, a subAgent) {
 		if !p.past { // what is over cannot be cancelled
 			begun["capabilities"] = object{"cancel": object{}}
 		}
-		p.s.out.UpdateOf(x.within, begun)
+		p.out.UpdateOf(x.within, begun)
 	} else {
 		p.partIs(x, partRuns, nil)
 	}
@@ -87,18 +89,18 @@ func (p *painter) beginPart(m claude.Message, a subAgent) {
 			"content": []any{object{"type": "text", "text": words}}, other: a.call,
 		}
 	}
-	p.s.out.UpdateOf(x.within, told("recipientMessageId"))
-	p.s.out.UpdateOf(id, told("senderMessageId"))
+	p.out.UpdateOf(x.within, told("recipientMessageId"))
+	p.out.UpdateOf(id, told("senderMessageId"))
 }
 
 func (p *painter) sessionID(part string) string {
 	if part == "" {
-		return p.s.id
+		return p.id
 	}
 	return part
 }
 
-// partIs says what a part does. mu is held.
+// partIs says what a part does.
 func (p *painter) partIs(x *part, state string, more object) {
 	if x.state == state {
 		return
@@ -107,7 +109,7 @@ func (p *painter) partIs(x *part, state string, more object) {
 	if state == partIdle {
 		x.end = merged(object{"state": state}, more)
 	}
-	p.s.out.UpdateOf(x.within, object{"sessionUpdate": "subagent_update", "sessionId": x.id, "state": merged(object{"state": state}, more)})
+	p.out.UpdateOf(x.within, object{"sessionUpdate": "subagent_update", "sessionId": x.id, "state": merged(object{"state": state}, more)})
 }
 
 // merged is a with what b has.
@@ -116,7 +118,7 @@ func merged(a, b object) object {
 	return a
 }
 
-// partEnded takes the end of a sub-agent. mu is held.
+// partEnded takes the end of a sub-agent.
 func (p *painter) partEnded(m claude.Message) {
 	x := p.parts[field(m, "task_id").String()]
 	if x == nil {
@@ -135,8 +137,6 @@ func (p *painter) partEnded(m claude.Message) {
 
 // endParts says that nothing works any more.
 func (p *painter) endParts() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, x := range p.parts {
 		p.partIs(x, partIdle, nil)
 	}
@@ -144,10 +144,8 @@ func (p *painter) endParts() {
 
 // partSpeaks shows a sub-agent's words in its session.
 func (p *painter) partSpeaks(call, update, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if id := p.partOf(call); id != "" && text != "" {
-		p.s.out.UpdateOf(id, object{
+		p.out.UpdateOf(id, object{
 			"sessionUpdate": update, "content": object{"type": "text", "text": text},
 			"_meta": object{"claudeCode": object{"parentToolUseId": call}},
 		})
@@ -156,8 +154,6 @@ func (p *painter) partSpeaks(call, update, text string) {
 
 // partWorks notes that a sub-agent goes on, without a request that was withdrawn.
 func (p *painter) partWorks(call string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if x := p.launched[call]; x != nil && x.state == partWaits && len(x.waits) == 0 {
 		p.partIs(x, partRuns, nil)
 	}
@@ -165,8 +161,6 @@ func (p *painter) partWorks(call string) {
 
 // partAsks notes that a part waits for the user.
 func (p *painter) partAsks(id, request string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if x := p.parts[id]; x != nil {
 		x.waits[request] = true
 		p.partIs(x, partWaits, nil)
@@ -176,8 +170,6 @@ func (p *painter) partAsks(id, request string) {
 // partHears notes that a request of a part is over. With an answer the part goes
 // on; without one it most likely ends, see [painter.partWorks].
 func (p *painter) partHears(id, request string, answered bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if x := p.parts[id]; x != nil && x.waits[request] {
 		delete(x.waits, request)
 		if len(x.waits) == 0 && answered {
@@ -188,15 +180,13 @@ func (p *painter) partHears(id, request string, answered bool) {
 
 // partForgets notes that a request was withdrawn. Its part ends, or works on.
 func (p *painter) partForgets(request string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, x := range p.parts {
 		delete(x.waits, request)
 	}
 }
 
 // handBack shows what a part answers, as a message: its own words where the CLI
-// has them without what it tells the model about them. mu is held.
+// has them without what it tells the model about them.
 func (p *painter) handBack(x *part, call string, content, own gjson.Result) {
 	if own.IsArray() {
 		content = own
@@ -214,7 +204,7 @@ func (p *painter) handBack(x *part, call string, content, own gjson.Result) {
 		add(b.Get("text").String())
 	}
 	if len(blocks) > 0 {
-		p.s.out.UpdateOf(x.within, object{
+		p.out.UpdateOf(x.within, object{
 			"sessionUpdate": "session_message", "messageId": call + ":reply",
 			"senderSessionId": x.id, "recipientSessionId": p.sessionID(x.within), "content": blocks,
 		})
@@ -226,24 +216,33 @@ const stopGrace = time.Minute
 
 // StopPart implements [editor.Parts].
 func (s *conversation) StopPart(id string) bool {
-	s.mu.Lock()
-	proc, p := s.proc, s.pump
-	s.mu.Unlock()
-	if proc == nil || !p.painter.hasPart(id) {
+	r := s.running.Load()
+	if r == nil || !r.pump.painter.hasPart(id) {
 		return false
 	}
 	go func() {
 		ctx, cancel := context.WithTimeout(s.ctx, stopGrace)
 		defer cancel()
-		if _, err := proc.Control(ctx, "stop_task", object{"task_id": id}); err != nil {
+		if _, err := r.proc.Control(ctx, "stop_task", object{"task_id": id}); err != nil {
 			s.agent.log.Warn("a sub-agent could not be stopped", "session", s.id, "err", err)
 		}
 	}()
 	return true
 }
 
+// publish lets everybody know of a part.
+func (p *painter) publish(id string) {
+	var ids []string
+	if shown := p.shown.Load(); shown != nil {
+		ids = *shown
+	}
+	ids = append(ids, id) // nobody who has the shorter list sees it
+	p.shown.Store(&ids)
+}
+
+// hasPart reports whether there is a part of that id. Anybody may ask, and waits
+// for nobody.
 func (p *painter) hasPart(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.parts[id] != nil
+	shown := p.shown.Load()
+	return shown != nil && slices.Contains(*shown, id)
 }

@@ -26,8 +26,6 @@ func (p *painter) partBegan(call string, a *transcript.Agent) {
 	if m, ok := claude.ParseMessage(raw); ok {
 		p.agentStarted(m)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if x := p.parts[a.ID]; x != nil {
 		x.stopped = a.Stopped
 	}
@@ -36,8 +34,6 @@ func (p *painter) partBegan(call string, a *transcript.Agent) {
 // partReturned takes the result of a call of a transcript: if it began a sub-agent
 // that did not go to the background, that one has ended.
 func (p *painter) partReturned(e transcript.Entry) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	x := p.launched[e.ToolUseID]
 	if x == nil || field(e.Message, "tool_use_result.status").Str == "async_launched" {
 		return
@@ -59,8 +55,6 @@ func (p *painter) partReturned(e transcript.Entry) {
 
 // stopParts says that the user stopped what worked.
 func (p *painter) stopParts() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, x := range p.parts {
 		p.partIs(x, partIdle, object{"stopReason": "cancelled"})
 	}
@@ -69,8 +63,6 @@ func (p *painter) stopParts() {
 // pastParts are the sub-agents of a transcript, which has ended: none of them works
 // any more.
 func (p *painter) pastParts() []*part {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, x := range p.parts {
 		var how object
 		if x.stopped {

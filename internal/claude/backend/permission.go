@@ -52,8 +52,12 @@ func (p *pump) ask(t claude.ToolRequest) {
 	}
 	p.painter.partAsks(who.Session, t.RequestID)
 	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
-		p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
-		p.reply(t.RequestID, p.s.decide(t, who.Session, choices, response, err))
+		d := decide(t, choices, response, err)
+		p.post(func() {
+			p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
+			p.painter.decided(t, who.Session, d)
+		})
+		p.reply(t.RequestID, d.reply)
 	})
 }
 
@@ -73,7 +77,9 @@ func (p *pump) question(t claude.ToolRequest) {
 	p.painter.asked(t.ToolUseID)
 	p.painter.partAsks(call.SubAgent.Session, t.RequestID)
 	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
-		p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
+		p.post(func() {
+			p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
+		})
 		if o.Status == convert.Disconnected && t.AgentID == "" {
 			p.s.leaveOpen(t.ToolUseID)
 		}
@@ -81,21 +87,41 @@ func (p *pump) question(t claude.ToolRequest) {
 	})
 }
 
-// decide turns the editor's reply into the CLI's. Within is the session of the
+// decision is what comes of a permission request.
+type decision struct {
+	reply claude.Permission
+	lost  string // what the user wrote that nobody can take
+}
+
+func deny(message string, interrupt bool) decision {
+	return decision{reply: claude.Deny(message, interrupt)}
+}
+
+// decided draws what comes of a permission request. Within is the session of the
 // sub-agent that asks, if it has one.
-func (s *conversation) decide(t claude.ToolRequest, within string, choices []choice, response acp.RequestPermissionResponse, err error) any {
+func (p *painter) decided(t claude.ToolRequest, within string, d decision) {
+	if d.lost != "" { // they may be a condition
+		p.out.Text(editor.MessageChunk, "\n\nClaude Code takes no words with a permission. It has the permission, and these words did not reach it: "+clean.Line(d.lost)+"\n\n")
+	}
+	if d.reply.Behavior == "allow" {
+		p.out.UpdateOf(within, acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
+	}
+}
+
+// decide turns the editor's reply into the CLI's.
+func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissionResponse, err error) decision {
 	outcome := response.Outcome
 	switch {
 	case errors.Is(err, editor.ErrPartStopped):
-		return claude.Deny("The user stopped this sub-agent", false)
+		return deny("The user stopped this sub-agent", false)
 	case errors.Is(err, editor.ErrTakenBack) && errors.Is(err, convert.ErrCancelled):
-		return claude.Deny("The user cancelled the turn", true)
+		return deny("The user cancelled the turn", true)
 	case errors.Is(err, editor.ErrTakenBack):
-		return claude.Deny("Permission was not given: "+clean.Line(adapter.Words(err)), true)
+		return deny("Permission was not given: "+clean.Line(adapter.Words(err)), true)
 	case err != nil:
-		return claude.Deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
+		return deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
 	case outcome.Cancelled != nil:
-		return claude.Deny("The user dismissed the permission request", true)
+		return deny("The user dismissed the permission request", true)
 	}
 	id := string(outcome.Selected.OptionId)
 	for _, c := range choices {
@@ -103,17 +129,13 @@ func (s *conversation) decide(t claude.ToolRequest, within string, choices []cho
 			continue
 		}
 		if c.deny {
-			return claude.Deny(cmp.Or(besides(response), "The user rejected this tool use"), false)
-		}
-		if words := besides(response); words != "" { // they may be a condition
-			s.out.Text(editor.MessageChunk, "\n\nClaude Code takes no words with a permission. It has the permission, and these words did not reach it: "+clean.Line(words)+"\n\n")
+			return deny(cmp.Or(besides(response), "The user rejected this tool use"), false)
 		}
 		allow := claude.Allow(t.Input)
 		allow.UpdatedPermissions = c.updates
-		s.out.UpdateOf(within, acp.UpdateToolCall(acp.ToolCallId(t.ToolUseID), acp.WithUpdateStatus(acp.ToolCallStatusInProgress)))
-		return allow
+		return decision{reply: allow, lost: besides(response)}
 	}
-	return claude.Deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
+	return deny("Permission was not given: the editor replied with the option "+clean.Line(id)+", which was not offered", false)
 }
 
 // besides is what the user wrote beside the choice.

@@ -3,35 +3,62 @@ package backend
 import (
 	"context"
 	"errors"
-	"sync"
+	"os"
+	"slices"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
 
 // pump is what reads one process of the CLI. Its messages are handled on one
-// goroutine, in order: it alone sends the turn's updates and ends turns, so that
-// nothing of a turn comes after its prompt's response.
+// lane, in order: there alone the turn's updates are sent and turns are ended, so
+// that nothing of a turn comes after its prompt's response.
 type pump struct {
-	s       *conversation
+	s    *conversation
+	lane *lane
+	proc *claude.Process // set before anything is handled
+
+	// Of the lane.
 	painter *painter
 	steers  bool // the CLI says what becomes of prompts that it gets while it works
-
-	mu   sync.Mutex
-	proc *claude.Process
-
-	// What the CLI says before its session is open waits in early, whatever it is:
-	// until then the editor does not know the session, launch has not noted what
-	// the CLI can do, and a transcript may still be replayed.
-	opening sync.Mutex
 	opened  bool
-	early   []claude.Message
+	// early is what the CLI says before its session is open, whatever it is: until
+	// then the editor does not know the session, launch has not noted what the CLI
+	// can do, and a transcript may still be replayed.
+	early []claude.Message
 }
 
-// open lets messages through, first those that came early.
+func newPump(s *conversation) *pump {
+	p := &pump{s: s, lane: newLane(), painter: newPainter(s)}
+	p.painter.output = func(task, session string) (*os.File, error) {
+		return claude.OpenOutput(s.getenv, slices.Compact([]string{session, s.cliID(), s.id}), task)
+	}
+	p.painter.every = p.every
+	return p
+}
+
+// message takes a message of the CLI, on the goroutine that reads it.
+func (p *pump) message(m claude.Message) {
+	p.lane.enter()
+	defer p.lane.leave()
+	if !p.opened {
+		p.early = append(p.early, m)
+		return
+	}
+	p.handle(m)
+}
+
+// open lets messages through, first those that came early. It does not wait.
 func (p *pump) open() {
-	p.opening.Lock()
-	defer p.opening.Unlock()
+	p.lane.post(func() {
+		if !p.guarded(p.openNow) {
+			p.proc.Kill() // as after a panic of its reader
+		}
+	})
+}
+
+func (p *pump) openNow() {
 	early := p.early
 	p.opened, p.early = true, nil
 	for _, m := range early {
@@ -40,32 +67,48 @@ func (p *pump) open() {
 	p.s.out.Flush() // the reader may have nothing more to read
 }
 
-// message takes a message of the CLI.
-func (p *pump) message(m claude.Message) {
-	p.opening.Lock()
-	if !p.opened {
-		p.early = append(p.early, m)
-	}
-	opened := p.opened
-	p.opening.Unlock()
-	if opened {
-		p.handle(m)
-	}
+// post has f run on the lane. It does not wait.
+func (p *pump) post(f func()) { p.lane.post(func() { p.guarded(f) }) }
+
+// guarded runs f, and reports whether it came to its end.
+func (p *pump) guarded(f func()) (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.s.logPanic(v)
+		}
+	}()
+	f()
+	return true
 }
 
-// use says whose messages these are.
-func (p *pump) use(proc *claude.Process) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.proc = proc
+// every runs look on the lane from time to time, until the session ends or stop is
+// called, and then over, elsewhere.
+func (p *pump) every(look, over func()) (stop func()) {
+	ctx, stop := context.WithCancel(p.s.ctx)
+	go func() {
+		defer over()
+		defer stop()
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		looked := make(chan bool, 1)
+		for {
+			p.lane.post(func() { looked <- p.guarded(look) })
+			if !<-looked {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return stop
 }
 
 // reply answers a request of the CLI.
 func (p *pump) reply(id string, result any) {
-	p.mu.Lock()
-	proc := p.proc
-	p.mu.Unlock()
-	if err := proc.Reply(id, result); err != nil {
+	if err := p.proc.Reply(id, result); err != nil {
 		p.s.agent.log.Debug("reply not sent", "session", p.s.id, "err", err)
 		return
 	}
@@ -75,29 +118,26 @@ func (p *pump) reply(id string, result any) {
 }
 
 // drain waits for the end of the process and ends what it leaves behind.
-func (p *pump) drain(proc *claude.Process, drained chan struct{}) {
+func (p *pump) drain(drained chan struct{}) {
 	defer close(drained)
-	err := proc.Wait(context.Background())
-	defer func() {
-		if v := recover(); v != nil {
-			p.s.logPanic(v)
-		}
-	}()
-	p.open() // nothing of it comes behind its end
+	err := p.proc.Wait(context.Background())
 	if errors.Is(err, claude.ErrClosed) {
 		if err = context.Cause(p.s.ctx); err == nil {
 			err = editor.ErrSessionClosed
 		}
 	}
-	p.s.mu.Lock()
-	p.s.proc = nil
-	p.s.mu.Unlock()
-	p.s.out.Exited(processError(err), func(bool) {
-		p.painter.closeFollowed()
-		p.painter.abandon()
-		p.painter.endParts()
-		p.painter.sleep()
-		p.painter.unfollow()
+	p.s.running.Store(nil)
+	p.lane.enter()
+	defer p.lane.leave()
+	p.guarded(func() {
+		p.openNow() // nothing of it comes behind its end
+		p.s.out.Exited(processError(err), func(bool) {
+			p.painter.closeFollowed()
+			p.painter.abandon()
+			p.painter.endParts()
+			p.painter.sleep()
+			p.painter.unfollow()
+		})
 	})
 }
 
@@ -134,9 +174,7 @@ func (p *pump) handle(m claude.Message) {
 		p.promptChanged(m)
 	case "conversation_reset":
 		if id := field(m, "new_conversation_id").String(); id != "" {
-			p.s.mu.Lock()
-			p.s.cliID = id
-			p.s.mu.Unlock()
+			p.s.named.Store(&id)
 		}
 	}
 }

@@ -96,10 +96,7 @@ func (s *conversation) reask(r *reasking) {
 
 // leaveOpen notes that a question was not answered because the editor left.
 func (s *conversation) leaveOpen(call string) {
-	s.mu.Lock()
-	id := s.cliID
-	s.mu.Unlock()
-	s.agent.notes(s.env).keep(id, call, leftOpen)
+	s.agent.notes(s.env).keep(s.cliID(), call, leftOpen)
 }
 
 // meanwhile is the outcome that a question got elsewhere while nobody was here.

@@ -48,7 +48,7 @@ func (p *painter) replay(e transcript.Entry) {
 			p.prompt(e.Message)
 		}
 	case transcript.Failure:
-		p.s.out.Text(editor.MessageChunk, field(e.Message, "message.content.0.text").String())
+		p.out.Text(editor.MessageChunk, field(e.Message, "message.content.0.text").String())
 	case transcript.ToolResult:
 		p.partReturned(e)
 		p.user(e.Message)
@@ -66,16 +66,16 @@ func (p *painter) replay(e transcript.Entry) {
 func (p *painter) prompt(m claude.Message) {
 	content := field(m, "message.content")
 	if content.Type == gjson.String {
-		p.s.out.Update(acp.UpdateUserMessageText(content.Str))
+		p.out.Update(acp.UpdateUserMessageText(content.Str))
 		return
 	}
 	for _, b := range content.Array() {
 		switch b.Get("type").Str {
 		case "text":
-			p.s.out.Update(acp.UpdateUserMessageText(b.Get("text").String()))
+			p.out.Update(acp.UpdateUserMessageText(b.Get("text").String()))
 		case "image":
 			if data := b.Get("source.data").String(); data != "" {
-				p.s.out.Update(acp.UpdateUserMessage(acp.ImageBlock(data, b.Get("source.media_type").String())))
+				p.out.Update(acp.UpdateUserMessage(acp.ImageBlock(data, b.Get("source.media_type").String())))
 			}
 		}
 	}

@@ -15,8 +15,6 @@ type subAgent struct{ call, task string }
 // agentStarted notes the tool call in which a sub-agent works, and on what. It
 // may work on when that call has its result.
 func (p *painter) agentStarted(m claude.Message) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	a := subAgent{call: field(m, "tool_use_id").String(), task: field(m, "description").String()}
 	if a.task == "" {
 		a.task = p.task(a.call)
@@ -26,13 +24,11 @@ func (p *painter) agentStarted(m claude.Message) {
 }
 
 func (p *painter) agentEnded(m claude.Message) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	delete(p.agents, field(m, "task_id").String())
 	p.partEnded(m)
 }
 
-// task is what a tool call that started a sub-agent says it is for. mu is held.
+// task is what a tool call that started a sub-agent says it is for.
 func (p *painter) task(call string) string {
 	if c := p.calls[call]; c != nil {
 		return gjson.GetBytes(c.tool.Input, "description").String()
@@ -45,8 +41,6 @@ func (p *painter) asker(t claude.ToolRequest) convert.SubAgent {
 	if t.AgentID == "" {
 		return convert.SubAgent{}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	a := p.agents[t.AgentID]
 	if c := p.calls[t.ToolUseID]; a.call == "" && c != nil {
 		a = subAgent{c.parent, p.task(c.parent)}

@@ -36,7 +36,7 @@ func (p *painter) announce(id string, c *toolCall, meta map[string]any) map[stri
 	if !display.Shell(c.tool.Name) {
 		return meta
 	}
-	c.terminal = p.s.agent.editor().terminal
+	c.terminal = p.client.terminal
 	if c.terminal != "" {
 		meta[terminalInfo] = map[string]any{"terminal_id": id}
 	}
@@ -44,7 +44,6 @@ func (p *painter) announce(id string, c *toolCall, meta map[string]any) map[stri
 }
 
 // print appends to the terminal of a tool call, and shows it the first time.
-// mu is held.
 func (p *painter) print(id string, c *toolCall, data string, status *acp.ToolCallStatus) {
 	update := acp.SessionToolCallUpdate{ToolCallId: acp.ToolCallId(id), Status: status}
 	switch c.printed++; c.printed {
@@ -82,11 +81,11 @@ func (p *painter) exit(id string, c *toolCall, code *int) {
 // finishTerminal shows the result of a command: what its terminal lacks, and
 // how it ended.
 func (p *painter) finishTerminal(id string, c *toolCall, result display.Result, f *follower) {
-	shown := display.ToolResult(c.tool, result, p.s.cwd)
+	shown := display.ToolResult(c.tool, result, p.cwd)
 	update := acp.SessionToolCallUpdate{
 		ToolCallId: acp.ToolCallId(id), Title: &c.title, Status: &shown.Status, RawOutput: rawJSON(result.Content),
 	}
-	console, ok := display.ToolConsole(c.tool, result, p.s.cwd)
+	console, ok := display.ToolConsole(c.tool, result, p.cwd)
 	if f != nil {
 		f.print(f.chunk(console.Task == ""))
 	}

@@ -119,7 +119,7 @@ func (s *conversation) readSettings(ctx context.Context, proc *claude.Process) b
 
 // refresh asks the CLI for its settings, and tells the editor what is new.
 func (s *conversation) refresh() {
-	proc, _ := s.process()
+	proc := s.process()
 	if proc == nil || !s.tunes() {
 		return
 	}
@@ -274,7 +274,7 @@ func (s *conversation) change(ctx context.Context, what string, settings map[str
 		f()
 	}
 	locked(note)
-	proc, _ := s.process()
+	proc := s.process()
 	if proc == nil {
 		return nil // the next process gets it
 	}

@@ -13,12 +13,26 @@ import (
 // outlet sends a session's updates in order. While a question waits for the
 // next prompt no prompt runs, and updates of the turn are held: first in
 // memory, then by not reading the agent.
+//
+// Who may wait here, and for what:
+//
+//	who                                    for room   for the editor to read
+//	the reader of the agent                yes        yes
+//	a request's own goroutine (asked.run)  yes        yes
+//	a goroutine that answers the editor    no         yes (UpdateNow)
+//	conn's reader (Accept, Notify)         no         no
+//	whoever has Session.mu (perform)       no         no
+//
+// Room comes with an answer, which conn's reader brings, so that nothing that
+// conn's reader waits for may wait for room. The last two send nothing: Holds and
+// Stuck are all that they may call. mu is held while nothing is sent or waited for.
 type outlet struct {
 	s     *Session
 	begin []byte // of a chunk, up to its kind
 
 	mu      sync.Mutex
 	freed   sync.Cond
+	sending bool // somebody sends; others wait until that is done
 	holding bool
 	held    []json.RawMessage
 	bytes   int           // of held
@@ -97,17 +111,10 @@ func (o *outlet) chunk(kind, text string, urgent bool) {
 // put sends parameters of session/update, as JSON or as a notification. What is
 // not urgent may go out with the next message.
 func (o *outlet) put(params any, urgent bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for o.holding && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes) && o.s.ctx.Err() == nil {
-		o.fill()
-		o.s.Flush()
-		o.freed.Wait()
-	}
-	if o.holding {
-		o.keep(params)
+	if !o.mayPut(params) {
 		return
 	}
+	defer o.sent(nil)
 	if urgent {
 		o.notify(params)
 		return
@@ -119,6 +126,49 @@ func (o *outlet) put(params any, urgent bool) {
 	case acp.SessionNotification:
 		o.report(c.QueueUpdate(o.s.ctx, p))
 	}
+}
+
+// mayPut waits for its turn and for room. It reports false if the update is held;
+// else the caller sends it, and then calls sent.
+func (o *outlet) mayPut(params any) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.wait(); o.holding && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes) && o.s.ctx.Err() == nil; o.wait() {
+		o.fill()
+		o.s.Flush() // does not wait
+		o.freed.Wait()
+	}
+	if o.holding {
+		o.keep(params)
+		return false
+	}
+	o.sending = true
+	return true
+}
+
+// wait waits until nobody sends. mu is held.
+func (o *outlet) wait() {
+	for o.sending {
+		o.freed.Wait()
+	}
+}
+
+// send waits for its turn. The caller calls sent when it has sent.
+func (o *outlet) send() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.wait()
+	o.sending = true
+}
+
+// sent lets others send, and does something before they can.
+func (o *outlet) sent(then func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sending = false; then != nil {
+		then()
+	}
+	o.freed.Broadcast()
 }
 
 // keep holds an update, encoded: what it takes is counted. mu is held.
@@ -155,8 +205,8 @@ func (o *outlet) Stuck() <-chan struct{} {
 
 // UpdateNow sends an update that does not belong to a turn.
 func (o *outlet) UpdateNow(update acp.SessionUpdate) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.send()
+	defer o.sent(nil)
 	o.notify(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
 }
 
@@ -174,9 +224,8 @@ func (o *outlet) report(err error) {
 
 // hold begins to hold updates.
 func (o *outlet) hold() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.holding = true
+	o.send() // what is being sent was there before
+	o.sent(func() { o.holding = true })
 }
 
 // Holds reports whether updates wait for the next prompt.
@@ -188,12 +237,12 @@ func (o *outlet) Holds() bool {
 
 // release sends what is held, in order, before anything new.
 func (o *outlet) release() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, params := range o.held {
+	o.send()
+	defer o.sent(func() {
+		o.held, o.bytes, o.holding = nil, 0, false
+		o.full = make(chan struct{})
+	})
+	for _, params := range o.held { // nobody adds to it meanwhile
 		o.notify(params)
 	}
-	o.held, o.bytes, o.holding = nil, 0, false
-	o.full = make(chan struct{})
-	o.freed.Broadcast()
 }

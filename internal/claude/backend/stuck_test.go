@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,4 +110,140 @@ func TestStrayCancelWhileMuchIsHeld(t *testing.T) {
 		e.leave()
 		requireGone(t, cli.Starts()[0].Pid)
 	})
+}
+
+// move is something that an editor does of its own accord. Each is answered or
+// taken whatever is held.
+type move struct {
+	name string
+	do   func(h *held)
+}
+
+// held is an editor with one session of which nothing flows out.
+type held struct {
+	*editor
+	stuck  string // the session
+	other  string // one that is free; empty if there is none
+	closed string // one that was closed
+	dir    string
+}
+
+var moves = []move{
+	{"cancel of nothing", func(h *held) { h.cancel("nobody") }},
+	{"cancel of a sub-agent", func(h *held) { h.cancel(stuckAgent) }},
+	{"cancel of a closed session", func(h *held) { h.cancel(h.closed) }},
+	{"cancel of a free session", func(h *held) { h.cancel(h.other) }},
+	{"a prompt elsewhere", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf(h.other)) }},
+	{"a prompt to nobody", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf("nobody")) }},
+	{"a prompt to a sub-agent", func(h *held) { h.within(acp.AgentMethodSessionPrompt, promptOf(stuckAgent)) }},
+	{"a prompt without words", func(h *held) { h.within(acp.AgentMethodSessionPrompt, `{}`) }},
+	{"a mode", func(h *held) {
+		h.within(acp.AgentMethodSessionSetMode, `{"sessionId":"`+h.stuck+`","modeId":"plan"}`)
+	}},
+	{"a mode of a sub-agent", func(h *held) {
+		h.within(acp.AgentMethodSessionSetMode, `{"sessionId":"`+stuckAgent+`","modeId":"plan"}`)
+	}},
+	{"a model", func(h *held) {
+		h.within(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+h.stuck+`","configId":"model","value":"opus"}`)
+	}},
+	{"a list", func(h *held) { h.within(acp.AgentMethodSessionList, `{}`) }},
+	{"a load of nothing", func(h *held) {
+		h.within(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, h.dir))
+	}},
+	{"a resume of nothing", func(h *held) {
+		h.within(acp.AgentMethodSessionResume, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, h.dir))
+	}},
+	{"a deletion of nothing", func(h *held) { h.within(acp.AgentMethodSessionDelete, `{"sessionId":"`+reopened+`"}`) }},
+	{"initialize", func(h *held) {
+		h.within(acp.AgentMethodInitialize, `{"protocolVersion":1,"clientCapabilities":{"subagents":{}}}`)
+	}},
+	{"an unknown method", func(h *held) { h.within("_nobody/knows", `{"sessionId":"`+h.stuck+`"}`) }},
+	{"an unknown notification", func(h *held) { _ = h.conn.Notify(h.t.Context(), "_nobody/knows", object{}) }},
+	{"a withdrawal of nothing", func(h *held) { _ = h.conn.Notify(h.t.Context(), "$/cancel_request", object{"requestId": 77}) }},
+	{"another session", func(h *held) {
+		h.within(acp.AgentMethodSessionClose, `{"sessionId":"`+h.other+`"}`)
+		h.closed, h.other = h.other, h.open(h.dir)
+	}},
+}
+
+func promptOf(session string) string {
+	return `{"sessionId":"` + session + `","prompt":[{"type":"text","text":"elsewhere"}]}`
+}
+
+// ways are how a session goes on, or ends, of which nothing flows out.
+var ways = map[string]func(h *held, cli *ct.CLI){
+	"an answer": func(h *held, cli *ct.CLI) {
+		turn := h.prompt(h.stuck, "2")
+		require.JSONEq(h.t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
+		cli.Release("answered")
+		turn.ends(acp.StopReasonEndTurn)
+	},
+	"a cancel": func(h *held, cli *ct.CLI) {
+		h.cancel(h.stuck)
+		h.prompt(h.stuck, "go on").ends(acp.StopReasonEndTurn)
+	},
+	"a close": func(h *held, _ *ct.CLI) { h.within(acp.AgentMethodSessionClose, `{"sessionId":"`+h.stuck+`"}`) },
+	"a load": func(h *held, _ *ct.CLI) {
+		h.within(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, h.stuck, h.dir))
+	},
+	"a deletion":     func(h *held, _ *ct.CLI) { h.within(acp.AgentMethodSessionDelete, `{"sessionId":"`+h.stuck+`"}`) },
+	"it just leaves": func(*held, *ct.CLI) {},
+}
+
+// Whatever is held, conn's reader returns: every move of the editor is answered or
+// taken although nothing of a session flows out, in any order, and what brings it
+// to flow again is taken, too.
+func TestWhateverIsHeldTheEditorIsRead(t *testing.T) {
+	for way, goOn := range ways {
+		t.Run(way, func(t *testing.T) {
+			e, cli, s := stuck(t)
+			h := &held{editor: e, stuck: s, closed: "nobody", dir: t.TempDir()}
+			h.other = h.open(h.dir)
+			seed := time.Now().UnixNano()
+			random, done := rand.New(rand.NewSource(seed)), []string(nil)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("seed %d: %q", seed, done)
+				}
+			})
+			for _, i := range random.Perm(len(moves)) {
+				done = append(done, moves[i].name)
+				moves[i].do(h)
+			}
+			goOn(h, cli)
+			h.within(acp.AgentMethodSessionList, `{}`)
+			e.leave()
+		})
+	}
+}
+
+// The same for an editor that writes and does not read: what it writes is taken.
+func TestAnEditorThatDoesNotReadIsRead(t *testing.T) {
+	e, _, s := stuck(t)
+	h := &held{editor: e, stuck: s, dir: t.TempDir()}
+	h.other = h.open(h.dir)
+	e.gate.close()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for i := range 2000 {
+			for _, line := range []string{
+				`"method":"session/cancel","params":{"sessionId":"nobody"}`,
+				`"method":"session/cancel","params":{"sessionId":"` + stuckAgent + `"}`,
+				fmt.Sprintf(`"id":"a%d","method":"session/list","params":{}`, i),
+				fmt.Sprintf(`"id":"b%d","method":"session/prompt","params":%s`, i, promptOf("nobody")),
+				fmt.Sprintf(`"id":"c%d","method":"session/set_mode","params":{"sessionId":"%s","modeId":"plan"}`, i, s),
+			} {
+				if _, err := e.wire.Write([]byte(`{"jsonrpc":"2.0",` + line + "}\n")); err != nil {
+					return
+				}
+			}
+		}
+	}()
+	select {
+	case <-written:
+	case <-time.After(patience):
+		require.Fail(t, "nothing of the editor is read any more")
+	}
+	e.leave()
 }

@@ -70,6 +70,12 @@ type Parts interface {
 	StopPart(id string) bool
 }
 
+// Described is a [Conversation] that says, for people at the desk, who asks and in
+// which directory it works. It must not block.
+type Described interface {
+	Describe() (agent, dir string)
+}
+
 // TurnEnd is the end of a turn of the agent.
 type TurnEnd struct {
 	// Prompts are the ids of the prompts that the agent says it has answered.

@@ -119,6 +119,7 @@ func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
 	o.GuardPrompts = f.opts.GuardPrompts
 	o.Now = f.opts.Now
 	o.Desk = f.opts.Desk
+	o.Describe = f.describe
 	o.Logger = f.log
 	if f.opts.First != 0 {
 		o.First, why = f.opts.First, "--ask"
@@ -127,6 +128,16 @@ func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
 	f.log.Debug("how questions are asked", "first", firstRung(&o).String(), "why", why, "known", inTable,
 		"forms", o.Forms, "aware", o.Aware, "guard", o.Guard)
 	return &o
+}
+
+// describe says who asks in a session and where it works, if its agent does.
+func (f *front) describe(session string) (agent, dir string) {
+	if s, err := f.session(session); err == nil {
+		if d, ok := s.conv.(Described); ok {
+			return d.Describe()
+		}
+	}
+	return "", ""
 }
 
 // firstRung is the rung on which the first question is asked.

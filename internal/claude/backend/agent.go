@@ -7,6 +7,14 @@
 // becomes updates, in order and once; what it asks becomes permission requests,
 // forms or messages.
 //
+// # Locks
+//
+// There are two, lane.mu and conversation.mu. Neither is held while the other is
+// taken, nor while something is sent or waited for. What package editor calls with
+// its own locks held (Prompt, Kill, StopPart, Describe) takes none of them. The
+// [lane] itself is no lock: who handles what the CLI says may wait for it, and
+// nobody else does.
+//
 // # What an editor may say about a session
 //
 // session/new, load, resume and fork take in _meta: systemPrompt (a text, or an

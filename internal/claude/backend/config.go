@@ -74,7 +74,7 @@ func (s *conversation) options() []acp.SessionConfigOption {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list = nil
-	for _, m := range s.info.Models {
+	for _, m := range s.info.Load().Models {
 		o := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Value), Name: m.DisplayName}
 		if m.Description != "" {
 			o.Description = acp.Ptr(m.Description)
@@ -95,7 +95,7 @@ func (s *conversation) options() []acp.SessionConfigOption {
 // currentModel is the model that is set, if possible as one of those that the
 // CLI lists. mu is held.
 func (s *conversation) currentModel() claude.Model {
-	models := s.info.Models
+	models := s.info.Load().Models
 	find := func(is func(claude.Model) bool) (claude.Model, bool) {
 		if i := slices.IndexFunc(models, is); i >= 0 {
 			return models[i], true
@@ -120,7 +120,7 @@ func (s *conversation) currentModel() claude.Model {
 
 // lists reports whether the CLI lists a model. mu is held.
 func (s *conversation) lists(value string) bool {
-	return slices.ContainsFunc(s.info.Models, func(m claude.Model) bool { return m.Value == value })
+	return slices.ContainsFunc(s.info.Load().Models, func(m claude.Model) bool { return m.Value == value })
 }
 
 func selectOption(id, name string, category acp.SessionConfigOptionCategory, current string, list acp.SessionConfigSelectOptionsUngrouped) acp.SessionConfigOption {
@@ -259,7 +259,7 @@ func (s *conversation) changeModel(ctx context.Context, model string) error {
 	s.mu.Lock()
 	known := s.lists(model) || model == s.currentModel().Value
 	var names []string
-	for _, m := range s.info.Models {
+	for _, m := range s.info.Load().Models {
 		names = append(names, m.Value)
 	}
 	s.mu.Unlock()
@@ -321,9 +321,7 @@ func (s *conversation) announce() {
 
 // announceCommands tells the editor the slash commands of the CLI.
 func (s *conversation) announceCommands() {
-	s.mu.Lock()
-	info := s.info
-	s.mu.Unlock()
+	info := s.info.Load()
 	commands := make([]acp.AvailableCommand, 0, len(info.Commands))
 	for _, c := range info.Commands {
 		command := acp.AvailableCommand{Name: c.Name, Description: c.Description}

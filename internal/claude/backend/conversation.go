@@ -20,8 +20,8 @@ import (
 // conversation is the Claude Code behind one session.
 //
 // What its process says is handled on one lane, see [pump], which also sends the
-// updates. What is shared with others is either published whole, as running and
-// named are, or guarded by mu, which is never held while something is sent or
+// updates. What is shared with others is either published whole, as running, info
+// and named are, or guarded by mu, which is never held while something is sent or
 // waited for.
 type conversation struct {
 	agent *backend
@@ -39,14 +39,14 @@ type conversation struct {
 	toldLeft bool   // the user knows what of the editor's options is not used
 	title    string // as the editor knows it
 
-	running  atomic.Pointer[process] // nil when it is not running
-	named    atomic.Pointer[string]  // the CLI's own id of the conversation, if that is another one
-	prompted atomic.Bool             // the CLI has something to resume
+	running  atomic.Pointer[process]         // nil when it is not running
+	info     atomic.Pointer[claude.InitInfo] // of the process that was started last; set before anything is handled
+	named    atomic.Pointer[string]          // the CLI's own id of the conversation, if that is another one
+	prompted atomic.Bool                     // the CLI has something to resume
 
 	mu    sync.Mutex
 	mode  string
 	model string // empty for the CLI's own choice
-	info  *claude.InitInfo
 	tuning
 }
 
@@ -139,6 +139,9 @@ func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 	}
 	return proc.Interrupt(ctx)
 }
+
+// Describe implements [editor.Described].
+func (s *conversation) Describe() (agent, dir string) { return "Claude Code", s.cwd }
 
 // Kill implements [editor.Conversation].
 func (s *conversation) Kill() {
@@ -257,10 +260,11 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	if s.info = info; s.mode == "" {
+	if s.mode == "" {
 		s.mode = info.Mode
 	}
 	s.mu.Unlock()
+	s.info.Store(info)
 	r := &process{proc, p, make(chan struct{})}
 	s.running.Store(r)
 	go p.drain(r.drained)

@@ -47,7 +47,7 @@ func (s *conversation) agents() []acp.SessionConfigOption {
 // tasks. mu is held.
 func (s *conversation) leads() []claude.Agent {
 	var list []claude.Agent
-	for _, a := range s.info.Agents {
+	for _, a := range s.info.Load().Agents {
 		if !a.Own && a.Name != ownLead {
 			list = append(list, a)
 		}

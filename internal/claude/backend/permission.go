@@ -116,8 +116,8 @@ func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissi
 		return deny("The user stopped this sub-agent", false)
 	case errors.Is(err, editor.ErrTakenBack) && errors.Is(err, convert.ErrCancelled):
 		return deny("The user cancelled the turn", true)
-	case errors.Is(err, editor.ErrTakenBack):
-		return deny("Permission was not given: "+clean.Line(adapter.Words(err)), true)
+	case errors.Is(err, editor.ErrTakenBack): // nobody has said anything to it
+		return deny("Permission was not given: "+clean.Line(adapter.Words(err)), errors.Is(err, convert.ErrDisconnected))
 	case err != nil:
 		return deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
 	case outcome.Cancelled != nil:

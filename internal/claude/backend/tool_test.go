@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
@@ -208,4 +210,60 @@ func TestCancelledPermissionIsDrawnAsCancelled(t *testing.T) {
 	tool := e.tool(s, "toolu_1")
 	require.Equal(t, "failed", tool["status"])
 	require.NotContains(t, tool["content"], "STOP")
+}
+
+// A permission request that goes with its turn was answered by nobody, and is not
+// told as a choice of the user. One that goes with the user's cancel is.
+func TestPermissionTakenBack(t *testing.T) {
+	request := ct.Raw(string(jsonOf(t, object{"type": "control_request", "request_id": "req-1-toolu_1", "request": object{
+		"subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": "toolu_1", "input": object{"command": "ls"}}})))
+	for name, c := range map[string]struct {
+		then      ct.Step
+		cancel    bool
+		told      string
+		interrupt bool
+	}{
+		"the turn ends":    {ct.Wait("end"), false, "Permission was not given: the request was taken back: the agent's turn ended", false},
+		"the user cancels": {ct.Hang(), true, "The user cancelled the turn", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, cli := scripted(t, turns(steps{request, c.then}))
+			s := e.ready()
+			turn := e.prompt(s, "go")
+			r := e.asked("ls")
+			if c.cancel {
+				e.cancel(s)
+			} else {
+				cli.Release("end")
+			}
+			<-r.withdrawn
+			<-turn.done
+			reply := gjson.ParseBytes(cli.AwaitReply("toolu_1"))
+			require.Equal(t, "deny", reply.Get("behavior").Str)
+			require.Equal(t, c.told, reply.Get("message").Str)
+			require.Equal(t, c.interrupt, reply.Get("interrupt").Bool())
+		})
+	}
+}
+
+// Who is at the desk knows which agent asks, and in which directory it works.
+func TestDeskKnowsWhoAsksAndWhere(t *testing.T) {
+	for name, step := range map[string]ct.Step{
+		"a question":   ct.Message(ct.Question("toolu_1", which)),
+		"a permission": ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			cli, d, dir := ct.New(t, turns(steps{step})), new(desk.Desk), t.TempDir()
+			e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
+			e.initialize(`{}`)
+			s := e.open(dir)
+			e.prompt(s, "go")
+			r := e.next()
+			open := d.List()
+			require.Len(t, open, 1)
+			require.Equal(t, "Claude Code", open[0].Agent)
+			require.Equal(t, dir, open[0].Dir)
+			r.cancels()
+		})
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -28,8 +27,8 @@ const defaultEffort = "default"
 // tuning is what a session's options besides mode and model are set to. mu of
 // the session guards it.
 type tuning struct {
-	reading    sync.Mutex      // held while the CLI is asked for its settings
 	settings   claude.Settings // as the CLI last told
+	asks, told int             // count how often it was asked, and which of these that was
 	effort     string          // what the user picked; empty for Claude Code's own
 	fast       bool
 	fastPicked bool   // by the user, so it holds for the next process too
@@ -90,17 +89,15 @@ func hasEfforts(info *claude.InitInfo) bool {
 }
 
 // tunes reports whether the CLI tells its settings.
-func (s *conversation) tunes() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.info != nil && hasEfforts(s.info)
-}
+func (s *conversation) tunes() bool { return hasEfforts(s.info.Load()) }
 
 // readSettings notes what the CLI says its settings are, and reports whether
 // that is news.
 func (s *conversation) readSettings(ctx context.Context, proc *claude.Process) bool {
-	s.reading.Lock() // what is read last is told last
-	defer s.reading.Unlock()
+	s.mu.Lock()
+	s.asks++
+	n := s.asks
+	s.mu.Unlock()
 	now, err := proc.Settings(ctx)
 	if err != nil {
 		s.agent.log.Debug("Claude Code does not tell its settings", "session", s.id, "err", err)
@@ -108,8 +105,11 @@ func (s *conversation) readSettings(ctx context.Context, proc *claude.Process) b
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n < s.told { // what was asked later knows more
+		return false
+	}
 	before := s.settings
-	s.settings = now
+	s.settings, s.told = now, n
 	if before.Model != "" && now.Model != before.Model {
 		s.model = ""
 		s.model = s.currentModel().Value // the next process keeps to it
@@ -305,7 +305,7 @@ func (s *conversation) fastModeIs(state, reason string) {
 	on := state == "on"
 	news := s.fast != on || fastReasons[s.fastOff] != fastReasons[reason]
 	s.fast, s.fastOff = on, reason
-	shown := s.info != nil && s.currentModel().Fast
+	shown := s.currentModel().Fast
 	s.mu.Unlock()
 	if news && shown {
 		s.configChanged()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 )
 
@@ -96,7 +97,13 @@ func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags,
 	o.Desk = new(desk.Desk)
 	if link := hub.start(o.Desk, "Claude Code", o.Logger); link != nil {
 		defer link.Close()
-		o.Meanwhile, o.Used = link.Meanwhile, link.Used
+		o.Used = link.Used
+		o.Meanwhile = func(ctx context.Context, c convert.Call) backend.Settled {
+			if left := link.Meanwhile(ctx, c); left != nil {
+				return left
+			}
+			return nil
+		}
 	}
 	o.Version, o.GuardPrompts = version(), true
 	o.Login = loginOf(o.Claude)

@@ -139,10 +139,10 @@ type Options struct {
 	CancelGrace time.Duration
 	// Desk gets everything that is asked; nil is one of its own.
 	Desk *desk.Desk
-	// Meanwhile finds the outcome that a question got elsewhere while no process
-	// asked it, and who gave it; nil knows of none. What it returns counts as
-	// used. It is called before a question is asked again.
-	Meanwhile func(ctx context.Context, c convert.Call) (o convert.Outcome, by string, ok bool)
+	// Meanwhile finds a question that was settled elsewhere while no process
+	// asked it; nil knows of none. Its outcome is there without waiting, and is
+	// delivered to Claude Code. It is called before a question is asked again.
+	Meanwhile func(ctx context.Context, c convert.Call) Settled
 	// Used, if not nil, is told of a session whose Claude Code has got what it
 	// asked for. It must not block.
 	Used func(session string)

@@ -7,6 +7,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -17,6 +18,13 @@ import (
 // when the session ended has its answer and the agent is done with that. Its
 // response is that of session/prompt.
 const WaitMethod = "_acp-bridge/wait"
+
+// Settled is a question that somebody has settled elsewhere, who is named for
+// people.
+type Settled interface {
+	adapter.Asking
+	By() string
+}
 
 // reasking is what was open when the session ended, and is asked again.
 type reasking struct {
@@ -71,12 +79,14 @@ func (s *conversation) reask(r *reasking) {
 	go func() {
 		defer close(r.ended)
 		outcomes := make([]convert.Outcome, len(r.calls))
+		var settled []Settled
 		var open sync.WaitGroup
 		told := false
 		for i, c := range r.calls {
-			if o, by, ok := s.meanwhile(c); ok {
-				outcomes[i] = o
-				s.out.Text(editor.MessageChunk, "\n\nThis question was "+o.Status.String()+" by "+clean.Line(by)+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
+			if found := s.meanwhile(c); found != nil {
+				settled = append(settled, found)
+				outcomes[i], _ = found.Wait()
+				s.out.Text(editor.MessageChunk, "\n\nThis question was "+outcomes[i].Status.String()+" by "+clean.Line(found.By())+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
 				continue
 			}
 			if !told {
@@ -90,7 +100,7 @@ func (s *conversation) reask(r *reasking) {
 			})
 		}
 		open.Wait()
-		r.reason, r.err = s.conclude(r.calls, outcomes)
+		r.reason, r.err = s.conclude(r.calls, outcomes, settled)
 	}()
 }
 
@@ -99,16 +109,25 @@ func (s *conversation) leaveOpen(call string) {
 	s.agent.notes(s.env).keep(s.cliID(), call, leftOpen)
 }
 
-// meanwhile is the outcome that a question got elsewhere while nobody was here.
-func (s *conversation) meanwhile(c convert.Call) (o convert.Outcome, by string, ok bool) {
+// meanwhile is a question that was settled elsewhere while nobody was here.
+func (s *conversation) meanwhile(c convert.Call) Settled {
 	if s.agent.opts.Meanwhile == nil {
-		return o, "", false
+		return nil
 	}
 	return s.agent.opts.Meanwhile(s.ctx, c)
 }
 
+// deliver hands over what was settled elsewhere, all of it with one use.
+func deliver(settled []Settled, use func() error) error {
+	for _, one := range settled {
+		next := use
+		use = func() error { return one.Deliver(next) }
+	}
+	return use()
+}
+
 // conclude gives the CLI what was answered, and waits for its turn.
-func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome) (acp.StopReason, error) {
+func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome, settled []Settled) (acp.StopReason, error) {
 	notes := s.agent.notes(s.env)
 	var said strings.Builder
 	reason := acp.StopReasonEndTurn
@@ -123,11 +142,18 @@ func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome
 		}
 	}
 	if said.Len() == 0 {
-		return reason, nil
+		return reason, deliver(settled, func() error { return nil })
 	}
 	words := "You asked me this before the session was interrupted. My answers:\n\n" + said.String() + "\nGo on with them."
 	s.out.Update(acp.UpdateUserMessageText(words))
-	ended := s.out.Say([]block{text(words)})
+	var ended func() (acp.StopReason, error)
+	err := deliver(settled, func() error {
+		ended = s.out.Say([]block{text(words)})
+		return nil
+	})
+	if err != nil {
+		return reason, err
+	}
 	if used := s.agent.opts.Used; used != nil {
 		used(s.id)
 	}

@@ -178,16 +178,34 @@ func TestPromptInPlaceOfAQuestionAskedAgain(t *testing.T) {
 func TestAnsweredMeanwhile(t *testing.T) {
 	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
 	o := s.options()
-	o.Meanwhile = func(_ context.Context, c convert.Call) (convert.Outcome, string, bool) {
+	taken := make(chan error, 1)
+	o.Meanwhile = func(_ context.Context, c convert.Call) backend.Settled {
 		require.Equal(t, "toolu_1", c.ID)
 		require.Equal(t, reopened, c.Session)
-		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all", Note: "soon"}}}, "phone", true
+		return byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all", Note: "soon"}}, taken}
 	}
 	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
 	require.Equal(t, "end_turn", e.waits())
 	require.Contains(t, s.cli.Prompts()[0], "- Which database?\n  SQLite\n- Which parts?\n  all")
 	require.Contains(t, e.said(reopened), "answered by phone while the session was closed")
 	require.Empty(t, e.requests)
+	require.NoError(t, <-taken)
+}
+
+// byPhone is a question that was answered elsewhere, and says when it was taken.
+type byPhone struct {
+	answers []convert.Answer
+	taken   chan<- error
+}
+
+func (b byPhone) By() string { return "phone" }
+func (b byPhone) Wait() (convert.Outcome, error) {
+	return convert.Outcome{Status: convert.Answered, Answers: b.answers}, nil
+}
+func (b byPhone) Deliver(use func() error) error {
+	err := use()
+	b.taken <- err
+	return err
 }
 
 // The real CLI, with a question that is open at each of these ends.

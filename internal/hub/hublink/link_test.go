@@ -397,8 +397,8 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-// What was answered while nobody asked is found, once.
-func TestAnsweredMeanwhile(t *testing.T) {
+// Rule 6: what was answered while nobody asked is found, until it was handed over.
+func TestRule6AnsweredMeanwhile(t *testing.T) {
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	first := h.link(d, io.Discard, token)
@@ -407,26 +407,25 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	first.Close() // the process is gone
 	call := ticket.Item().Call
 	l := h.link(new(desk.Desk), io.Discard, token)
-	_, _, ok := l.Meanwhile(t.Context(), call)
-	require.False(t, ok, "it is open")
+	require.Nil(t, l.Meanwhile(t.Context(), call), "it is open")
 	require.NoError(t, answer(board, r, "SQLite", "phone"))
 	other := call
 	other.Questions = []convert.Question{{Text: "Another one?", Options: []convert.Option{{Label: "x"}}}}
-	_, _, ok = l.Meanwhile(t.Context(), other)
-	require.False(t, ok, "the answer does not fit")
-	o, by, ok := l.Meanwhile(t.Context(), call)
-	require.True(t, ok)
-	require.Equal(t, "phone", by)
+	require.Nil(t, l.Meanwhile(t.Context(), other), "the answer does not fit")
+	full := errors.New("the agent is gone")
+	require.ErrorIs(t, l.Meanwhile(t.Context(), call).Deliver(func() error { return full }), full)
+	left := l.Meanwhile(t.Context(), call)
+	require.Equal(t, "phone", left.By(), "to look is not to take")
+	o, err := left.Wait()
+	require.NoError(t, err)
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
+	require.NoError(t, left.Deliver(func() error { return nil }))
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
-	_, _, ok = l.Meanwhile(t.Context(), call)
-	require.False(t, ok, "it was used")
+	require.Nil(t, l.Meanwhile(t.Context(), call), "it was used")
 	call.ID = "7"
-	_, _, ok = l.Meanwhile(t.Context(), call)
-	require.False(t, ok, "a number means nothing in another process")
+	require.Nil(t, l.Meanwhile(t.Context(), call), "a number means nothing in another process")
 	h.stop()
-	_, _, ok = l.Meanwhile(t.Context(), call)
-	require.False(t, ok)
+	require.Nil(t, l.Meanwhile(t.Context(), call))
 }
 
 // The agent has what it was told: nobody has to ask first.

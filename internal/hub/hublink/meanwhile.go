@@ -14,36 +14,58 @@ import (
 // person waits to be asked.
 const meanwhileTime = 2 * time.Second
 
-// Meanwhile finds the outcome that a person gave a question at the hub while no
-// process asked it, and tells the hub that it is used. It returns false if there
-// is none, and where the hub does not reply at once.
-func (l *Link) Meanwhile(ctx context.Context, c convert.Call) (o convert.Outcome, by string, ok bool) {
+// Left is the outcome that a person gave a question at the hub while no process
+// asked it.
+type Left struct {
+	question *question
+	outcome  convert.Outcome
+	by       string
+}
+
+// Wait returns the outcome, with the error that it matches.
+func (l *Left) Wait() (convert.Outcome, error) { return l.outcome, l.outcome.Err() }
+
+// By says who gave it.
+func (l *Left) By() string { return l.by }
+
+// Deliver hands the outcome over: the hub is told that it is used when use has
+// returned nil. Until then it is there for whoever comes next.
+func (l *Left) Deliver(use func() error) error {
+	if err := use(); err != nil {
+		return err
+	}
+	link := l.question.link
+	link.mu.Lock()
+	defer link.mu.Unlock()
+	if !link.closed {
+		link.running.Go(l.question.consumed)
+	}
+	return nil
+}
+
+// Meanwhile finds what is [Left] of a question. It returns nil if there is nothing,
+// and where the hub does not reply at once. To look is not to take.
+func (l *Link) Meanwhile(ctx context.Context, c convert.Call) *Left {
 	ctx, cancel := context.WithTimeout(ctx, meanwhileTime)
 	defer cancel()
 	q := &question{link: l, id: c.ID, path: "/conversations/" + url.PathEscape(c.Session)}
 	if l.idOf(c.ID) != c.ID || l.conversationOf(c.Session) != c.Session {
-		return o, "", false // a name that means nothing to another process
+		return nil // a name that means nothing to another process
 	}
 	status, data, err := q.send(ctx, http.MethodGet, "/questions/"+url.PathEscape(c.ID), nil)
 	if err != nil || status != http.StatusOK {
-		return o, "", false
+		return nil
 	}
 	var reply struct {
 		By, Receipt string
 		Result      json.RawMessage
 	}
 	if json.Unmarshal(data, &reply) != nil || reply.By == "" || reply.Receipt != "accepted" && reply.Receipt != "delivered" {
-		return o, "", false
+		return nil
 	}
-	o, _, by, err = DecodeOutcome(reply.Result)
+	o, _, by, err := DecodeOutcome(reply.Result)
 	if err != nil || by == "" || o.Status != convert.Answered && o.Status != convert.Cancelled || o.Status == convert.Answered && o.Check(c) != nil {
-		return convert.Outcome{}, "", false
+		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return convert.Outcome{}, "", false
-	}
-	l.running.Go(q.consumed)
-	return o, by, true
+	return &Left{q, o, by}
 }

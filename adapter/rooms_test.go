@@ -32,7 +32,7 @@ var rooms = []struct {
 
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
-	{"internal/session", []string{"adapter/desk"}},
+	{"internal/session", []string{"adapter/desk", "internal/conn/rpccode"}},
 	{"internal/seen", nil},
 	{"internal/child", nil},
 	{"internal/filelock", nil},
@@ -55,7 +55,7 @@ var rooms = []struct {
 	{"adapter/askuserquestion", []string{"adapter", "adapter/terminal"}},
 	{"adapter/askuserquestion/examples/...", []string{"adapter/askuserquestion"}},
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
-	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/life"}},
+	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/rpccode", "internal/life"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen"}},
 	{"adapter/proxy", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/session"}},

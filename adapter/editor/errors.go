@@ -10,14 +10,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/session"
-)
-
-// Codes of JSON-RPC and ACP.
-const (
-	codeInvalidParams = -32602
-	codeInternal      = -32603
-	codeNotFound      = -32002
 )
 
 // Editors show an error's message and often nothing else: it says what is
@@ -25,18 +19,18 @@ const (
 
 // Invalid is the answer to parameters that cannot be used.
 func Invalid(format string, args ...any) *acp.RequestError {
-	return &acp.RequestError{Code: codeInvalidParams, Message: clean.Block(fmt.Sprintf(format, args...))}
+	return &acp.RequestError{Code: rpccode.InvalidParams, Message: clean.Block(fmt.Sprintf(format, args...))}
 }
 
 // NotFound is the answer to a name of something that is not there.
 func NotFound(format string, args ...any) *acp.RequestError {
-	return &acp.RequestError{Code: codeNotFound, Message: clean.Block(fmt.Sprintf(format, args...))}
+	return &acp.RequestError{Code: rpccode.NotFound, Message: clean.Block(fmt.Sprintf(format, args...))}
 }
 
 // Internal is the answer when something went wrong that is not the editor's
 // doing.
 func Internal(message string) *acp.RequestError {
-	return &acp.RequestError{Code: codeInternal, Message: clean.Block(message)}
+	return &acp.RequestError{Code: rpccode.Internal, Message: clean.Block(message)}
 }
 
 // NoSession is the answer to a session that is not open.

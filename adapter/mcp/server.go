@@ -26,6 +26,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 const (
@@ -137,7 +138,7 @@ func (s *Server) Handler() http.Handler {
 		// here. Clients that do so go on with initialize.
 		if m := gjson.ParseBytes(body); m.Get("method").Str == "server/discover" {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.Get("id").Raw)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"Method not found"}}`, m.Get("id").Raw, rpccode.NoMethod)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

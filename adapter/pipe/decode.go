@@ -9,19 +9,13 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 const (
 	piRequest   = "ask_user_request"
 	piResponse  = "ask_user_response"
 	opalRequest = "client/ask_user"
-)
-
-// Codes of JSON-RPC for bad requests.
-const (
-	codeInvalid  = -32600
-	codeNoMethod = -32601
-	codeParams   = -32602
 )
 
 // problem is a line that is no request that can be asked: either there is an
@@ -83,15 +77,15 @@ func (c *session) decodeOpal(line []byte, root gjson.Result) (req request, _ *pr
 	case !method.Exists() && (root.Get("result").Exists() || root.Get("error").Exists()):
 		return req, unanswerable("a response, but nothing was asked")
 	case method.Type != gjson.String:
-		return bad(codeInvalid, "method must be %s", opalRequest)
+		return bad(rpccode.InvalidRequest, "method must be %s", opalRequest)
 	case method.Str != opalRequest || c.Dialect == "pi":
-		return bad(codeNoMethod, "unknown method %q", method.Str)
+		return bad(rpccode.NoMethod, "unknown method %q", method.Str)
 	}
 	call, err := dialect.Decode(line, "opal")
 	if err != nil {
-		return bad(codeParams, "%v", err)
+		return bad(rpccode.InvalidParams, "%v", err)
 	}
-	refuse := func(message string) *problem { return opalError(id, codeInvalid, message) }
+	refuse := func(message string) *problem { return opalError(id, rpccode.InvalidRequest, message) }
 	return request{call, "opal " + id.Raw, refuse}, nil
 }
 

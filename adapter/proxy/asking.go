@@ -11,6 +11,7 @@ import (
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
@@ -49,8 +50,6 @@ var errTurnCancelled = fmt.Errorf("the turn was cancelled: %w", convert.ErrCance
 
 // maxOpen is how many questions may be open at a time; further ones are refused.
 const maxOpen = 1000
-
-const codeCancelled = -32800
 
 // enter makes a question one of those that are open. What is entered must be left.
 func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
@@ -95,7 +94,7 @@ func (q *asked) leave(line []byte) {
 	defer p.mu.Unlock()
 	p.apply(q.in, machine.RequestSettled{Key: q.key}, nil)
 	if line != nil && errors.Is(context.Cause(q.ctx), machine.ErrWithdrawn) {
-		line = errorLine(q.id, codeCancelled, "Cancelled")
+		line = errorLine(q.id, rpccode.Cancelled, "Cancelled")
 	}
 	q.cancel(nil)
 	delete(p.open, idKey([]byte(q.id)))

@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // What a person in front of an editor sees of a question is the same whether the
@@ -246,7 +247,7 @@ func (a *lineAgent) withdraws(id string) {
 func (a *lineAgent) ends(err error) {
 	line := `{"jsonrpc":"2.0","id":` + a.prompts[0] + `,"result":{"stopReason":"end_turn"}}`
 	if err != nil {
-		line = string(errorLine(a.prompts[0], codeInternal, err.Error()))
+		line = string(errorLine(a.prompts[0], rpccode.Internal, err.Error()))
 	}
 	a.prompts = a.prompts[1:]
 	a.send(line)

@@ -11,6 +11,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -172,12 +173,10 @@ func (c *calls) close(err error) {
 func peerError(raw []byte) error {
 	e := &acp.RequestError{}
 	if err := json.Unmarshal(raw, e); err != nil {
-		return &acp.RequestError{Code: codeInternal, Message: "an error that cannot be read"}
+		return &acp.RequestError{Code: rpccode.Internal, Message: "an error that cannot be read"}
 	}
 	return e
 }
-
-const codeInternal = -32603
 
 // The lines of our own, without line ends.
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // Chain is one proxy of several that a conductor puts between an editor and an
@@ -108,7 +109,7 @@ func (c *chain) route(line []byte) (ofAgent bool, plain []byte) {
 		return true, c.unwrap(&m)
 	case method == "initialize":
 		if m.id != nil {
-			c.post(append(errorLine(string(m.id), codeInvalidRequest, "acp-bridge is a proxy here, and has no agent of its own: expected "+chainInitialize), '\n'))
+			c.post(append(errorLine(string(m.id), rpccode.InvalidRequest, "acp-bridge is a proxy here, and has no agent of its own: expected "+chainInitialize), '\n'))
 		}
 		return false, nil
 	case method == "$/cancel_request": // names a request on this wire
@@ -118,15 +119,13 @@ func (c *chain) route(line []byte) (ofAgent bool, plain []byte) {
 	return false, line
 }
 
-const codeInvalidRequest = -32600
-
 // unwrap takes a message of the agent out of its envelope. The envelope's _meta
 // is for this wire alone.
 func (c *chain) unwrap(m *message) []byte {
 	inner, ok := scanTo(m.params, true)
 	if !ok || inner.method == nil {
 		if m.id != nil {
-			c.post(append(errorLine(string(m.id), codeInvalidParams, "expected a method in the envelope"), '\n'))
+			c.post(append(errorLine(string(m.id), rpccode.InvalidParams, "expected a method in the envelope"), '\n'))
 		}
 		return nil
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
-
-const codeParse = -32700
 
 // damaged deals with a line that is left out because it is broken or far too
 // long. Whoever waits because of it is told: nobody may hang, and no answer is
@@ -20,13 +19,13 @@ func (p *proxy) damaged(m ndjson.Members, to *outlet) []byte {
 		return nil // nothing to go by
 	}
 	if !m.Has("method") {
-		return append(errorLine(id, codeInternal, "The answer cannot be read"), '\n')
+		return append(errorLine(id, rpccode.Internal, "The answer cannot be read"), '\n')
 	}
 	from := p.editor
 	if to == p.editor {
 		from = p.agent
 	}
-	from.post(errorLine(id, codeParse, "This request cannot be read"))
+	from.post(errorLine(id, rpccode.Parse, "This request cannot be read"))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
@@ -119,7 +120,7 @@ func endLine(id string, how machine.Ending) []byte {
 		return append(edit(bytes.TrimSpace(raw), func([]byte) []byte { return []byte(id) }, "id"), '\n')
 	}
 	if how.Err != nil {
-		return append(errorLine(id, codeInternal, how.Err.Error()), '\n')
+		return append(errorLine(id, rpccode.Internal, how.Err.Error()), '\n')
 	}
 	result := map[string]any{"stopReason": how.Reason}
 	if how.WaitingFor != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // form asks what the agent, or an MCP server behind it, wants to know in a form.
@@ -56,7 +57,7 @@ func askForm(form ask.FormCall, err error, id, key string) asking {
 		return func() []byte {
 			reply, outcome := wait()
 			if outcome.Status == convert.Failed || outcome.Status == convert.Disconnected {
-				return errorLine(id, codeInternal, outcome.Reason)
+				return errorLine(id, rpccode.Internal, outcome.Reason)
 			}
 			if key != "action" {
 				action := gjson.GetBytes(reply, "action").Raw

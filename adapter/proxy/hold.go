@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -66,7 +67,7 @@ func (p *proxy) withdraw(id []byte) bool {
 	for _, s := range p.sessions {
 		if raw := s.unhold(key); raw != nil {
 			p.passed.take(raw)
-			p.agent.post(errorLine(string(raw), codeCancelled, "Cancelled"))
+			p.agent.post(errorLine(string(raw), rpccode.Cancelled, "Cancelled"))
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // inConversation is an editor that is asked in the conversation, with a prompt
@@ -156,7 +157,7 @@ func parkWithdrawn(t *testing.T) *proxied {
 	p.editor.reply()
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Contains(t, p.editor.said(), "withdrawn")
-	require.EqualValues(t, codeCancelled, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
 	return p
 }
 
@@ -167,7 +168,7 @@ func TestParkAfterWithdrawn(t *testing.T) {
 	p.agent.send(oneLine(grokAsks))
 	p.editor.reply()
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
-	require.EqualValues(t, codeCancelled, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
 	require.Contains(t, p.editor.said(), "withdrawn")
 	p.agent.send(strings.Replace(strings.ReplaceAll(oneLine(grokAsks), "Which database?", "Delete it?"), `"id":0`, `"id":1`, 1))
 	require.Contains(t, p.editor.said(), "Delete it?")

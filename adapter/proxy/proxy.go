@@ -61,6 +61,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -195,7 +196,7 @@ func (p *proxy) end(why error) {
 		p.apply(s, machine.CloseCame{How: machine.Ending{Err: errors.New(adapter.Words(why))}, Why: cause(why)}, nil)
 	}
 	for id := range p.awaited {
-		p.editor.post(errorLine(id, codeInternal, adapter.Words(why)))
+		p.editor.post(errorLine(id, rpccode.Internal, adapter.Words(why)))
 	}
 	clear(p.awaited)
 	p.over = true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // asking puts a question into its session's queue, at once. The function that
@@ -25,11 +26,11 @@ func (p *proxy) asked(line []byte, m *message, method string) act {
 	id, session := string(m.id), p.sessionOf(m)
 	subAgent := p.asksForAnother(session, m)
 	if p.opts.RefuseSubAgents && subAgent {
-		ask = answersWith(errorLine(id, codeInternal, refusedSubAgent))
+		ask = answersWith(errorLine(id, rpccode.Internal, refusedSubAgent))
 	}
 	return p.acting(func() []byte {
 		if session == "" { // an editor shows nothing outside of one
-			p.agent.post(errorLine(id, codeInvalidParams, errNoSession.Error()))
+			p.agent.post(errorLine(id, rpccode.InvalidParams, errNoSession.Error()))
 			return nil
 		}
 		p.start(id, session, subAgent, ask)
@@ -112,10 +113,8 @@ func answersWith(line []byte) asking {
 
 // refusal answers a request that cannot be read.
 func refusal(id string, err error) func() []byte {
-	return func() []byte { return errorLine(id, codeInvalidParams, err.Error()) }
+	return func() []byte { return errorLine(id, rpccode.InvalidParams, err.Error()) }
 }
-
-const codeInvalidParams = -32602
 
 var errNoSession = errors.New("expected a sessionId: it is not known where to ask")
 
@@ -151,7 +150,7 @@ func (p *proxy) start(id, session string, apart bool, ask asking) {
 	p.tellNoWords(p.typedIn(session))
 	if _, err := p.enter(id, session, apart, ask); err != nil {
 		p.log.Warn("a question of the agent was refused", "err", err)
-		p.agent.post(errorLine(id, codeInternal, "The user could not be asked: "+adapter.Words(err)))
+		p.agent.post(errorLine(id, rpccode.Internal, "The user could not be asked: "+adapter.Words(err)))
 	}
 }
 
@@ -171,7 +170,7 @@ func (p *proxy) wait(id string, wait func() []byte) (line []byte) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.log.Error("asking a question panicked", "panic", v)
-			line = errorLine(id, codeInternal, "The user could not be asked")
+			line = errorLine(id, rpccode.Internal, "The user could not be asked")
 		}
 	}()
 	return wait()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 func TestInitialize(t *testing.T) {
@@ -97,7 +98,7 @@ func TestUnreadableQuestion(t *testing.T) {
 	p := start(t, Options{})
 	p.initialize(noForms)
 	p.agent.send(`{"jsonrpc":"2.0","id":"x","method":"_x.ai/ask_user_question","params":{"questions":[]}}`)
-	require.EqualValues(t, codeInvalidParams, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, rpccode.InvalidParams, p.agent.next().Get("error.code").Int())
 }
 
 func TestNotInitialized(t *testing.T) {
@@ -221,7 +222,7 @@ func TestAgentWithdraws(t *testing.T) {
 	request := p.editor.until("session/request_permission")
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
-	require.EqualValues(t, codeCancelled, p.agent.next().Get("error.code").Int())
+	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
 
 	unknown := `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`
 	p.agent.send(unknown)

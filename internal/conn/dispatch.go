@@ -9,6 +9,8 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 const methodCancelRequest = "$/cancel_request"
@@ -64,7 +66,7 @@ func (c *Conn) handleRequest(m message) {
 	req, ok := c.begin(m)
 	if !ok {
 		c.log.Warn("request refused: too many unanswered", "limit", maxRunning)
-		c.reply(m.id.Raw, &acp.RequestError{Code: codeInternal, Message: fmt.Sprintf("more than %d requests unanswered", maxRunning)})
+		c.reply(m.id.Raw, &acp.RequestError{Code: rpccode.Internal, Message: fmt.Sprintf("more than %d requests unanswered", maxRunning)})
 		return
 	}
 	params := rawParams(m)

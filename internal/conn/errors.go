@@ -10,6 +10,8 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 var (
@@ -28,11 +30,6 @@ var (
 	errClosedHere = errors.New("closed on this side")
 	errReaderGone = errors.New("a handler ended the reader's goroutine")
 	errNotReading = errors.New("the peer sends but does not read")
-)
-
-const (
-	codeInvalidRequest = -32600
-	codeInternal       = -32603
 )
 
 type closed struct{}
@@ -55,7 +52,7 @@ func cancelledError(ctx context.Context, method string) error {
 // peerError reads the error member of a response. Peers send strings and other
 // things that are no error objects; whatever is there, it is an error.
 func peerError(v gjson.Result) *acp.RequestError {
-	re := &acp.RequestError{Code: codeInternal}
+	re := &acp.RequestError{Code: rpccode.Internal}
 	if !v.IsObject() {
 		re.Message = v.String()
 		return re

@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // State is all that a session knows of its prompts, its agent's turn and what
@@ -124,7 +125,7 @@ var (
 	// has stopped. The turn goes on.
 	ErrPartStopped = errors.New("the user stopped this sub-agent")
 	// ErrEmptyPrompt is the answer to a prompt with nothing in it.
-	ErrEmptyPrompt = &acp.RequestError{Code: -32602, Message: "the prompt is empty"}
+	ErrEmptyPrompt = &acp.RequestError{Code: rpccode.InvalidParams, Message: "the prompt is empty"}
 
 	// ErrNotAsked is why a question goes that the user has not seen, or just now,
 	// because a prompt that was sent before it has its place.

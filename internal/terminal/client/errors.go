@@ -8,13 +8,11 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // errGone means that the agent closed the connection.
 var errGone = errors.New("the agent ended the connection")
-
-// authRequired is ACP's error for an agent that needs a login.
-const authRequired = -32000
 
 // agentError is what an agent said, in one line or several.
 type agentError struct{ what, words string }
@@ -41,7 +39,7 @@ func (l *link) explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &re) && re.Code == authRequired:
+	case errors.As(err, &re) && re.Code == rpccode.AuthRequired:
 		return agentError{"the agent needs a login", said(re) + l.logins()}
 	case errors.As(err, &re):
 		return agentError{"the agent answered with an error", said(re)}

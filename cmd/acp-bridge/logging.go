@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/redact"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
@@ -51,9 +52,9 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 		files = append(files, f)
 		out = &logFile{w: f, err: s.err}
 	}
-	hide := findSecrets(os.Environ())
-	out = &hidingWriter{out, hide}
-	log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level, ReplaceAttr: hide.hideAttr}))
+	hide := redact.Find(os.Environ())
+	out = &redact.Writer{W: out, Secrets: hide}
+	log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level, ReplaceAttr: hide.HideAttr}))
 	write := func(string, ndjson.Direction, []byte) {}
 	if l.trace != "" {
 		f, err := openPrivate(l.trace)
@@ -65,9 +66,9 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 		write = newTracer(f, log, hide).line
 	}
 	trace = func(wire string, dir ndjson.Direction, text []byte) {
-		hide.learnForm(text)
+		hide.LearnForm(text)
 		if dir == ndjson.In && wire == "editor" {
-			hide.learn(text)
+			hide.Learn(text)
 		}
 		write(wire, dir, text)
 	}
@@ -113,7 +114,7 @@ func (l *logFile) Write(b []byte) (int, error) {
 
 // tracer writes the lines of both wires, each with its time, as NDJSON.
 type tracer struct {
-	secrets *secrets
+	secrets *redact.Secrets
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -121,7 +122,7 @@ type tracer struct {
 	failed bool
 }
 
-func newTracer(w io.Writer, log *slog.Logger, hide *secrets) *tracer {
+func newTracer(w io.Writer, log *slog.Logger, hide *redact.Secrets) *tracer {
 	return &tracer{w: w, log: log, secrets: hide}
 }
 
@@ -138,13 +139,13 @@ type traceLine struct {
 
 func (t *tracer) line(wire string, dir ndjson.Direction, text []byte) {
 	l := traceLine{Time: time.Now().UTC().Format(time.RFC3339Nano), Wire: wire, Dir: dir}
-	hidden, err := t.secrets.hideLine(text)
+	hidden, err := t.secrets.HideLine(text)
 	if err != nil {
 		hidden, l.Dropped = nil, len(text)
 	}
 	l.Line = hidden
 	b, err := clean.EncodeJSON(l)
-	if err != nil || t.secrets.holds(b) {
+	if err != nil || t.secrets.Holds(b) {
 		return
 	}
 	t.mu.Lock()

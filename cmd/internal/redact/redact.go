@@ -1,4 +1,6 @@
-package main
+// Package redact keeps secrets out of logs and traces: those of the environment,
+// and those that pass on the wires.
+package redact
 
 import (
 	"bytes"
@@ -31,7 +33,8 @@ func secretName(name string) bool {
 }
 
 const (
-	redacted = "[redacted]"
+	// Mark stands where a secret was.
+	Mark = "[redacted]"
 	// leastSecret is how long a value has to be to be looked for wherever it may
 	// turn up. A shorter one would take words out of everything; it is hidden in
 	// its own place alone.
@@ -41,35 +44,35 @@ const (
 	leastLine = 16
 )
 
-// secrets are the values that must not be written anywhere. More are learned
+// Secrets are the values that must not be written anywhere. More are learned
 // while the bridge runs. The zero value has none.
-type secrets struct {
+type Secrets struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]string] // the longest first: one may hold another
 	// fields are the keys of forms' fields that take a secret.
 	fields atomic.Pointer[[]string]
 }
 
-// findSecrets takes them from an environment.
-func findSecrets(environ []string) *secrets {
-	s := &secrets{}
+// Find takes them from an environment.
+func Find(environ []string) *Secrets {
+	s := &Secrets{}
 	for _, entry := range environ {
 		if name, value, _ := strings.Cut(entry, "="); secretName(name) {
-			s.add(value)
+			s.Add(value)
 		}
 	}
 	return s
 }
 
-func (s *secrets) all() []string {
+func (s *Secrets) all() []string {
 	if list := s.list.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-// add learns a value.
-func (s *secrets) add(value string) {
+// Add learns a value.
+func (s *Secrets) Add(value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.all()
@@ -125,9 +128,9 @@ func namedSecrets(text string) (found []string) {
 	return found
 }
 
-// hide takes the secrets out of a text, and more of them, however often they are
+// Hide takes the secrets out of a text, and more of them, however often they are
 // quoted there.
-func (s *secrets) hide(text string, more ...string) string {
+func (s *Secrets) Hide(text string, more ...string) string {
 	list := append(more, s.all()...)
 	if len(list) == 0 {
 		return text
@@ -142,8 +145,8 @@ func (s *secrets) hide(text string, more ...string) string {
 	return redact(text, found)
 }
 
-// holds reports whether what is to be written holds a secret.
-func (s *secrets) holds(b []byte) bool {
+// Holds reports whether what is to be written holds a secret.
+func (s *Secrets) Holds(b []byte) bool {
 	list := s.all()
 	if len(list) == 0 {
 		return false
@@ -156,39 +159,39 @@ func (s *secrets) holds(b []byte) bool {
 	return false
 }
 
-// learn takes secrets out of a line of the editor: environments and headers, what
+// Learn takes secrets out of a line of the editor: environments and headers, what
 // is named like a secret, and what stands in the addresses and arguments of MCP
 // servers. A prompt is not searched: what a user writes has no names.
-func (s *secrets) learn(line []byte) {
+func (s *Secrets) Learn(line []byte) {
 	if (teaching.mayBeIn(line) || s.fields.Load() != nil) && gjson.GetBytes(line, "method").Str != "session/prompt" && clean.ValidJSON(line) {
 		s.read(line)
 	}
 }
 
-func (s *secrets) read(line []byte) {
+func (s *Secrets) read(line []byte) {
 	_ = walk(line, func(at place, value string) string {
 		switch {
 		case at.hidden() || secretName(at.key) || s.answers(at):
-			s.add(value)
+			s.Add(value)
 		case strings.EqualFold(at.key, "url"):
 			for _, v := range addressSecrets(value) {
-				s.add(v)
+				s.Add(v)
 			}
 		case strings.EqualFold(at.key, "args"):
 			for _, v := range argumentSecrets(at.before, value) {
-				s.add(v)
+				s.Add(v)
 			}
 		case strings.EqualFold(at.key, "settings"): // they may be given as the text of a JSON object
 			for _, v := range namedSecrets(value) {
-				s.add(v)
+				s.Add(v)
 			}
 		}
 		return value
 	})
 }
 
-// learnForm remembers which fields of a form take a secret.
-func (s *secrets) learnForm(line []byte) {
+// LearnForm remembers which fields of a form take a secret.
+func (s *Secrets) LearnForm(line []byte) {
 	if bytes.HasPrefix(line, []byte(`{"type":"`)) && !bytes.HasPrefix(line, []byte(`{"type":"control_request"`)) ||
 		bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","method":"session/update",`)) {
 		return // as nearly all lines
@@ -214,17 +217,17 @@ func (s *secrets) learnForm(line []byte) {
 }
 
 // answers reports whether a value is the answer to a field that takes a secret.
-func (s *secrets) answers(at place) bool {
+func (s *Secrets) answers(at place) bool {
 	keys := s.fields.Load()
 	return keys != nil && at.of == "content" && !at.name && slices.Contains(*keys, at.key)
 }
 
 var errUnreadable = errors.New("the line is not JSON")
 
-// hideLine takes the secrets out of a line of JSON, and the values of
+// HideLine takes the secrets out of a line of JSON, and the values of
 // environments and headers, known or not. What cannot be read is an error: what
 // is in it is not known.
-func (s *secrets) hideLine(line []byte) ([]byte, error) {
+func (s *Secrets) HideLine(line []byte) ([]byte, error) {
 	if !json.Valid(line) {
 		return nil, errUnreadable
 	}
@@ -236,9 +239,9 @@ func (s *secrets) hideLine(line []byte) ([]byte, error) {
 		} else if strings.EqualFold(at.key, "settings") {
 			here = namedSecrets(value)
 		}
-		hidden := s.hide(value, here...)
+		hidden := s.Hide(value, here...)
 		if at.hidden() || at.text && secretName(at.key) || s.answers(at) {
-			hidden = redacted
+			hidden = Mark
 		}
 		changed = changed || hidden != value
 		return hidden
@@ -246,37 +249,37 @@ func (s *secrets) hideLine(line []byte) ([]byte, error) {
 	if !changed {
 		out = line
 	}
-	if out == nil || s.holds(out) {
+	if out == nil || s.Holds(out) {
 		return nil, errUnreadable
 	}
 	return out, nil
 }
 
-// hideAttr is for a log: it takes the secrets out of what is logged before that
+// HideAttr is for a log: it takes the secrets out of what is logged before that
 // is quoted.
-func (s *secrets) hideAttr(_ []string, a slog.Attr) slog.Attr {
+func (s *Secrets) HideAttr(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Resolve(); v.Kind() {
 	case slog.KindString, slog.KindAny:
-		if text := v.String(); s.hide(text) != text {
-			a.Value = slog.StringValue(s.hide(text))
+		if text := v.String(); s.Hide(text) != text {
+			a.Value = slog.StringValue(s.Hide(text))
 		}
 	}
 	return a
 }
 
-// hidingWriter is the net below hideAttr: what still holds a secret is not
+// Writer is the net below HideAttr: what still holds a secret is not
 // written.
-type hidingWriter struct {
-	w       io.Writer
-	secrets *secrets
+type Writer struct {
+	W       io.Writer
+	Secrets *Secrets
 }
 
-func (h *hidingWriter) Write(b []byte) (int, error) {
+func (h *Writer) Write(b []byte) (int, error) {
 	out := b
-	if h.secrets.holds(b) {
+	if h.Secrets.Holds(b) {
 		out = []byte("level=WARN msg=\"a line of the log was left out: it held a secret\"\n")
 	}
-	if _, err := h.w.Write(out); err != nil {
+	if _, err := h.W.Write(out); err != nil {
 		return 0, err
 	}
 	return len(b), nil

@@ -1,14 +1,11 @@
-package main
+package redact
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,11 +13,10 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert/ask"
-	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
 
 func TestHideLine(t *testing.T) {
-	s := findSecrets([]string{"MY_TOKEN=abcdefgh12345", `OTHER_KEY=with "quotes" in it`, "ANTHROPIC_CUSTOM_HEADERS=x-key: 1234", "NUM_KEY=12345678", "HOME=/home/somebody", "SHORT_KEY=abc"})
+	s := Find([]string{"MY_TOKEN=abcdefgh12345", `OTHER_KEY=with "quotes" in it`, "ANTHROPIC_CUSTOM_HEADERS=x-key: 1234", "NUM_KEY=12345678", "HOME=/home/somebody", "SHORT_KEY=abc"})
 	for line, want := range map[string]string{
 		`{"text":"abcdefgh12345"}`:                           `{"text":"[redacted]"}`,
 		`{"text":"\u0061bcdefgh12345, again abcdefgh12345"}`: `{"text":"[redacted], again [redacted]"}`,
@@ -37,135 +33,50 @@ func TestHideLine(t *testing.T) {
 		`{"settings":"{\"env\":{\"K\":\"v7v\"}}"}`:                                                                  `{"settings":"{\"env\":{\"K\":\"[redacted]\"}}"}`,
 		`{"apiKey":"v","max_tokens":7,"password":["v"]}`:                                                            `{"apiKey":"[redacted]","max_tokens":7,"password":["[redacted]"]}`,
 	} {
-		got, err := s.hideLine([]byte(line))
+		got, err := s.HideLine([]byte(line))
 		require.NoError(t, err, line)
 		require.Equal(t, want, string(got))
 	}
 	for _, line := range []string{`{"a":"abcdef`, `not json: abcdefgh12345`, "", `{"env":{"K":"v"`} {
-		_, err := s.hideLine([]byte(line))
+		_, err := s.HideLine([]byte(line))
 		require.Error(t, err, "%q: what cannot be read is not passed on", line)
 	}
 }
 
 // What an editor sends as secrets is hidden wherever it turns up later.
 func TestLearn(t *testing.T) {
-	var s secrets
-	s.learn([]byte(`{"method":"session/new","params":{
+	var s Secrets
+	s.Learn([]byte(`{"method":"session/new","params":{
 		"mcpServers":[
 			{"name":"one","command":"x","args":["--api-token","argument-secret","--key=flag-secret","plain-argument"],"env":[{"name":"PLAIN","value":"environment-secret"}]},
 			{"name":"two","type":"http","url":"https://u:url-password@h/p?access=query-secret","headers":[{"name":"X","value":"Bearer header-secret"}]}],
 		"_meta":{"claudeCode":{"options":{"\u0065nv":{"name":"meta-secret"},"settings":{"apiKeyHelper":"helper-secret"}}}}}}`))
 	for _, v := range []string{"argument-secret", "flag-secret", "environment-secret", "url-password", "query-secret", "Bearer header-secret", "header-secret", "meta-secret", "helper-secret"} {
-		require.Equal(t, "a "+redacted+" b", s.hide("a "+v+" b"), v)
+		require.Equal(t, "a "+Mark+" b", s.Hide("a "+v+" b"), v)
 	}
-	s.learn([]byte(`{"method":"session/new","params":{"_meta":{"claudeCode":{"options":{"settings":" {\"env\":{\"PLAIN\":\"settings-secret\"},\"x\":{\"apiKey\":\"deep-secret\"}}"}}}}}`))
+	s.Learn([]byte(`{"method":"session/new","params":{"_meta":{"claudeCode":{"options":{"settings":" {\"env\":{\"PLAIN\":\"settings-secret\"},\"x\":{\"apiKey\":\"deep-secret\"}}"}}}}}`))
 	for _, v := range []string{"settings-secret", "deep-secret"} {
-		require.Equal(t, "a "+redacted+" b", s.hide("a "+v+" b"), v)
+		require.Equal(t, "a "+Mark+" b", s.Hide("a "+v+" b"), v)
 	}
 	for _, v := range []string{"plain-argument", "session/new", "PLAIN"} {
-		require.Equal(t, v, s.hide(v))
+		require.Equal(t, v, s.Hide(v))
 	}
-	require.Equal(t, "it says "+redacted, s.hide("it says environment-sec…"), "a text that was cut")
+	require.Equal(t, "it says "+Mark, s.Hide("it says environment-sec…"), "a text that was cut")
 }
 
 // A log holds no secret, in whatever attribute and however it is quoted.
 func TestLogHidesSecrets(t *testing.T) {
-	hide := findSecrets([]string{"A_KEY=line\nbreak \"quoted\""})
-	hide.add("header-secret")
+	hide := Find([]string{"A_KEY=line\nbreak \"quoted\""})
+	hide.Add("header-secret")
 	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&hidingWriter{&out, hide}, &slog.HandlerOptions{ReplaceAttr: hide.hideAttr}))
+	log := slog.New(slog.NewTextHandler(&Writer{W: &out, Secrets: hide}, &slog.HandlerOptions{ReplaceAttr: hide.HideAttr}))
 	log.Info("x header-secret", "text", "a line\nbreak \"quoted\" b", "err", errors.New("failed: header-secret"), slog.Group("g", "any", []string{"header-secret"}))
 	require.NotContains(t, out.String(), "secret")
 	require.NotContains(t, out.String(), "quoted")
-	require.Equal(t, 4, strings.Count(out.String(), redacted), out.String())
+	require.Equal(t, 4, strings.Count(out.String(), Mark), out.String())
 	out.Reset()
 	log.With("header-secret", 1).Info("a key")
 	require.NotContains(t, out.String(), "header-secret")
-}
-
-// The log and the trace as they are opened: both know the secrets of the
-// environment and those that the editor sends, wherever they turn up later. A line
-// that cannot be read is told of, not shown.
-func TestLogAndTraceHideSecrets(t *testing.T) {
-	t.Setenv("A_TOKEN", "environment-secret")
-	dir := t.TempDir()
-	l := logOptions{level: slog.LevelDebug, file: filepath.Join(dir, "log"), trace: filepath.Join(dir, "trace")}
-	log, trace, closeAll, err := l.open(streams{err: io.Discard})
-	require.NoError(t, err)
-	trace("editor", ndjson.In, []byte(`{"method":"session/new","params":{"mcpServers":[{"name":"m","type":"http","url":"https://x","headers":[{"name":"X","value":"editor-secret"}]}]}}`))
-	trace("a session", ndjson.Out, []byte(`{"text":"it says editor-secret and environment-secret"}`))
-	unread := []byte(`{"text":"editor-secret and environment-secret, and a part is miss`)
-	trace("a session", ndjson.In, unread)
-	log.Info("it says editor-secret", "and", "environment-secret")
-	log.With("editor-secret", 1).Info("left out")
-	closeAll()
-	for _, name := range []string{l.file, l.trace} {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.NotContains(t, string(text), "-secret")
-		require.Contains(t, string(text), "it says "+redacted)
-	}
-	text, err := os.ReadFile(l.trace)
-	require.NoError(t, err)
-	require.Contains(t, string(text), fmt.Sprintf(`"dropped":%d`, len(unread)))
-	require.Equal(t, 3, bytes.Count(text, []byte("\n")))
-	text, err = os.ReadFile(l.file)
-	require.NoError(t, err)
-	require.Contains(t, string(text), "left out: it held a secret")
-}
-
-// A trace that others could read before can be read by its owner alone.
-func TestTraceOfOthersIsClosed(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "trace")
-	require.NoError(t, os.WriteFile(name, nil, 0o666))
-	require.NoError(t, os.Chmod(name, 0o666))
-	f, err := openPrivate(name)
-	require.NoError(t, err)
-	defer f.Close()
-	info, err := os.Stat(name)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-}
-
-// Whatever passes on a wire, its trace is a line of JSON, and no secret is in it,
-// neither of the environment nor learned of the editor.
-func FuzzTrace(f *testing.F) {
-	const secret, learned = "sk-fuzzed-secret", "learned-\"of\"\\it"
-	f.Add([]byte(`{"method":"session/new","params":{"mcpServers":[{"env":[{"name":"K","value":"v"}]}]}}`), "x")
-	f.Add([]byte(`{"a":"sk-fuzzed-secret","n":1.50}`), `{"b":"learned-\"of\"\\it"}`)
-	f.Add([]byte(`"sk-fuzzed-\u0073ecret"`), `{"\u006cearned-\"of\"\\it":1e400}`)
-	f.Add([]byte("sk-fuzzed-secret\xff{"), "learned-")
-	f.Add([]byte(`{"env":{"sk-fuzzed-secret":["sk-fuzzed-secret"]},"headers":7}`), "[")
-	f.Fuzz(func(t *testing.T, line []byte, more string) {
-		var out bytes.Buffer
-		hide := findSecrets([]string{"MY_TOKEN=" + secret})
-		hide.learn([]byte(`{"Env":{"name":"learned-\u0022of\"\\it"}}`))
-		tr := newTracer(&out, slog.New(slog.DiscardHandler), hide)
-		for _, text := range [][]byte{line, []byte(more), append(line, more...)} {
-			out.Reset()
-			hide.learn(text)
-			tr.line("editor", ndjson.In, text)
-			if out.Len() == 0 { // it made a secret of a part of every line
-				continue
-			}
-			require.True(t, json.Valid(out.Bytes()), "%s", out.String())
-			require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")))
-			for _, s := range append(hide.all(), secret, learned) {
-				require.NotContains(t, out.String(), s)
-				require.NotContains(t, decoded(out.Bytes()), s)
-			}
-		}
-	})
-}
-
-// decoded is all texts of a line of JSON.
-func decoded(line []byte) string {
-	var all strings.Builder
-	_ = walk(line, func(_ place, value string) string {
-		all.WriteString(value + "\x00")
-		return value
-	})
-	return all.String()
 }
 
 // A line that is not read for secrets has none that would have been learned.
@@ -179,7 +90,7 @@ func FuzzMayTeach(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		var s secrets
+		var s Secrets
 		if s.read(line); !teaching.mayBeIn(line) {
 			require.Empty(t, s.all(), "%s", line)
 		}

@@ -1,4 +1,4 @@
-package main
+package redact
 
 import (
 	"cmp"
@@ -162,7 +162,7 @@ func redact(text string, found []span) string {
 		for i++; i < len(found) && found[i].from < s.to; i++ {
 			s.to = max(s.to, found[i].to)
 		}
-		out.WriteString(text[end:s.from] + redacted)
+		out.WriteString(text[end:s.from] + Mark)
 		end = s.to
 	}
 	return out.String() + text[end:]

@@ -1,4 +1,4 @@
-package main
+package redact
 
 import (
 	"bytes"
@@ -43,21 +43,21 @@ func TestArgumentSecrets(t *testing.T) {
 	} {
 		for _, secret := range []string{"sk-0123456789", "a1b2"} {
 			line := strings.ReplaceAll(string(clean.JSON(map[string]any{"args": append([]string{"mcp-remote"}, args...)})), "SECRET", secret)
-			var s secrets
-			out, err := s.hideLine([]byte(line))
+			var s Secrets
+			out, err := s.HideLine([]byte(line))
 			require.NoError(t, err, line)
 			require.NotContains(t, string(out), secret, "its own place")
 			if len(secret) >= leastSecret {
-				s.learn([]byte(line))
-				require.NotContains(t, s.hide("it said "+secret), secret, line)
+				s.Learn([]byte(line))
+				require.NotContains(t, s.Hide("it said "+secret), secret, line)
 			}
 		}
 	}
-	var s secrets
+	var s Secrets
 	plain := `{"args":["-y","mcp-remote","http://localhost:1234/path","--author","somebody-else","--path","/home/somebody","--env-file","settings","C:\\programs\\it"]}`
-	s.learn([]byte(plain))
+	s.Learn([]byte(plain))
 	require.Empty(t, s.all())
-	out, err := s.hideLine([]byte(plain))
+	out, err := s.HideLine([]byte(plain))
 	require.NoError(t, err)
 	require.Equal(t, plain, string(out))
 }
@@ -81,15 +81,15 @@ func TestRecognisable(t *testing.T) {
 		{"cut-off-secret", "error: cut-off-s… (2 more)", "error: [redacted] (2 more)"},
 		{"cut-\"off\"-secret", `{"m":"cut-\"off\"-s…"}`, `{"m":"[redacted]"}`},
 	} {
-		s := findSecrets([]string{"MY_KEY=" + c.value})
-		require.Equal(t, c.want, s.hide(c.printed), "%q", c.value)
+		s := Find([]string{"MY_KEY=" + c.value})
+		require.Equal(t, c.want, s.Hide(c.printed), "%q", c.value)
 	}
 }
 
 // A secret is found however often it was quoted, and by whom.
 func TestQuotedSecrets(t *testing.T) {
 	const secret = "{\"private\":\"a\\b é😀\n<x>\"}"
-	s := findSecrets([]string{"CREDENTIALS=" + secret})
+	s := Find([]string{"CREDENTIALS=" + secret})
 	encoders := map[string]func(string) string{
 		"ours": func(v string) string { return string(clean.JSON(v)) },
 		"json": func(v string) string { b, _ := json.Marshal(v); return string(b) },
@@ -99,14 +99,14 @@ func TestQuotedSecrets(t *testing.T) {
 	for name, encode := range encoders {
 		text := "cannot use " + secret + " here"
 		for n := range 5 {
-			require.NotContains(t, s.hide(text), "private", "%s, %d times", name, n)
-			require.Contains(t, s.hide(text), "cannot use [redacted] here")
-			require.True(t, s.holds([]byte(text)))
+			require.NotContains(t, s.Hide(text), "private", "%s, %d times", name, n)
+			require.Contains(t, s.Hide(text), "cannot use [redacted] here")
+			require.True(t, s.Holds([]byte(text)))
 			text = encode(text)
 		}
 	}
 	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&hidingWriter{&out, s}, &slog.HandlerOptions{ReplaceAttr: s.hideAttr}))
+	log := slog.New(slog.NewTextHandler(&Writer{&out, s}, &slog.HandlerOptions{ReplaceAttr: s.HideAttr}))
 	log.Warn("failed", "err", fmt.Errorf("it said %q", errors.New(string(clean.JSON(secret)))))
 	require.Contains(t, out.String(), "it said")
 	require.NotContains(t, out.String(), "private")
@@ -122,20 +122,20 @@ func FuzzQuotedSecrets(f *testing.F) {
 		if !utf8.ValidString(before) || !utf8.ValidString(secret) || !utf8.ValidString(after) {
 			t.Skip("a program that prints such bytes, and we, need not agree on what they are")
 		}
-		s := findSecrets([]string{"A_KEY=" + secret})
+		s := Find([]string{"A_KEY=" + secret})
 		text := before + secret + after
 		for range times % 5 {
 			text = string(clean.JSON(text))
 		}
-		hidden := s.hide(text)
+		hidden := s.Hide(text)
 		if len(s.all()) == 0 {
 			require.Equal(t, text, hidden)
 			return
 		}
-		require.True(t, s.holds([]byte(text)), "%q in %q", s.all(), text)
+		require.True(t, s.Holds([]byte(text)), "%q in %q", s.all(), text)
 		for _, v := range s.all() {
-			if !strings.Contains(redacted, v) && !strings.Contains(before+after, redacted) {
-				require.Contains(t, hidden, redacted)
+			if !strings.Contains(Mark, v) && !strings.Contains(before+after, Mark) {
+				require.Contains(t, hidden, Mark)
 			}
 		}
 	})
@@ -145,17 +145,17 @@ func FuzzQuotedSecrets(f *testing.F) {
 // wires, however short, and whatever the field's key.
 func TestSecretFormFields(t *testing.T) {
 	for _, secret := range []string{"hunter2-hunter2", "1234"} {
-		var s secrets
-		s.learnForm([]byte(`{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"x":{"type":"string","title":"API key"},"y":{"type":"string"}}}}}`))
+		var s Secrets
+		s.LearnForm([]byte(`{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"x":{"type":"string","title":"API key"},"y":{"type":"string"}}}}}`))
 		reply := `{"id":1,"result":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}`
-		s.learn([]byte(reply))
+		s.Learn([]byte(reply))
 		for _, line := range []string{reply, `{"type":"control_response","response":{"response":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}}`} {
-			out, err := s.hideLine([]byte(line))
+			out, err := s.HideLine([]byte(line))
 			require.NoError(t, err)
-			require.Equal(t, strings.Replace(line, secret, redacted, 1), string(out))
+			require.Equal(t, strings.Replace(line, secret, Mark, 1), string(out))
 		}
 		if len(secret) >= leastSecret {
-			require.Equal(t, "it is [redacted]", s.hide("it is "+secret))
+			require.Equal(t, "it is [redacted]", s.Hide("it is "+secret))
 		}
 	}
 }

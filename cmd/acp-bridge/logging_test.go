@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/redact"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+)
+
+// The log and the trace as they are opened: both know the secrets of the
+// environment and those that the editor sends, wherever they turn up later. A line
+// that cannot be read is told of, not shown.
+func TestLogAndTraceHideSecrets(t *testing.T) {
+	t.Setenv("A_TOKEN", "environment-secret")
+	dir := t.TempDir()
+	l := logOptions{level: slog.LevelDebug, file: filepath.Join(dir, "log"), trace: filepath.Join(dir, "trace")}
+	log, trace, closeAll, err := l.open(streams{err: io.Discard})
+	require.NoError(t, err)
+	trace("editor", ndjson.In, []byte(`{"method":"session/new","params":{"mcpServers":[{"name":"m","type":"http","url":"https://x","headers":[{"name":"X","value":"editor-secret"}]}]}}`))
+	trace("a session", ndjson.Out, []byte(`{"text":"it says editor-secret and environment-secret"}`))
+	unread := []byte(`{"text":"editor-secret and environment-secret, and a part is miss`)
+	trace("a session", ndjson.In, unread)
+	log.Info("it says editor-secret", "and", "environment-secret")
+	log.With("editor-secret", 1).Info("left out")
+	closeAll()
+	for _, name := range []string{l.file, l.trace} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "-secret")
+		require.Contains(t, string(text), "it says "+redact.Mark)
+	}
+	text, err := os.ReadFile(l.trace)
+	require.NoError(t, err)
+	require.Contains(t, string(text), fmt.Sprintf(`"dropped":%d`, len(unread)))
+	require.Equal(t, 3, bytes.Count(text, []byte("\n")))
+	text, err = os.ReadFile(l.file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "left out: it held a secret")
+}
+
+// A trace that others could read before can be read by its owner alone.
+func TestTraceOfOthersIsClosed(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trace")
+	require.NoError(t, os.WriteFile(name, nil, 0o666))
+	require.NoError(t, os.Chmod(name, 0o666))
+	f, err := openPrivate(name)
+	require.NoError(t, err)
+	defer f.Close()
+	info, err := os.Stat(name)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// Whatever passes on a wire, its trace is a line of JSON, and no secret is in it,
+// neither of the environment nor learned of the editor.
+func FuzzTrace(f *testing.F) {
+	const secret, learned = "sk-fuzzed-secret", "learned-\"of\"\\it"
+	f.Add([]byte(`{"method":"session/new","params":{"mcpServers":[{"env":[{"name":"K","value":"v"}]}]}}`), "x")
+	f.Add([]byte(`{"a":"sk-fuzzed-secret","n":1.50}`), `{"b":"learned-\"of\"\\it"}`)
+	f.Add([]byte(`"sk-fuzzed-\u0073ecret"`), `{"\u006cearned-\"of\"\\it":1e400}`)
+	f.Add([]byte("sk-fuzzed-secret\xff{"), "learned-")
+	f.Add([]byte(`{"env":{"sk-fuzzed-secret":["sk-fuzzed-secret"]},"headers":7}`), "[")
+	f.Fuzz(func(t *testing.T, line []byte, more string) {
+		var out bytes.Buffer
+		hide := redact.Find([]string{"MY_TOKEN=" + secret})
+		hide.Learn([]byte(`{"Env":{"name":"learned-\u0022of\"\\it"}}`))
+		tr := newTracer(&out, slog.New(slog.DiscardHandler), hide)
+		for _, text := range [][]byte{line, []byte(more), append(line, more...)} {
+			out.Reset()
+			hide.Learn(text)
+			tr.line("editor", ndjson.In, text)
+			if out.Len() == 0 { // it made a secret of a part of every line
+				continue
+			}
+			require.True(t, json.Valid(out.Bytes()), "%s", out.String())
+			require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")))
+			require.False(t, hide.Holds(out.Bytes()), "%s", out.String())
+			for _, s := range []string{secret, learned} {
+				require.NotContains(t, out.String(), s)
+			}
+		}
+	})
+}

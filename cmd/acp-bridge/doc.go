@@ -14,9 +14,16 @@
 //     and never through a link: `internal/pending TestFileIsAlwaysWhole`,
 //     `internal/pending TestLinks`, `cmd/acp-bridge TestTrace`.
 //   - No environment value, header or key is in a log, a trace or on a command line:
-//     `cmd/acp-bridge TestTrace`, `cmd/acp-bridge TestHideLine`,
+//     `cmd/acp-bridge TestTrace`, `cmd/internal/redact TestHideLine`,
+//     `cmd/internal/redact TestServerConfiguration`,
 //     `internal/claude/backend TestMCPServersAreNotOnTheCommandLine`,
 //     `internal/claude/backend TestMetaHidesSecrets`.
+//   - What is for acp-bridge alone, such as a hub's token, reaches no program that it
+//     starts, and a token that nobody named goes only to the hub that has it:
+//     `internal/child TestEnvironment`, `internal/child TestEveryChildHasItsEnvironmentFromHere`,
+//     `internal/hub/hublink TestTokenGoesToItsHubOnly`.
+//   - Nothing that acp-bridge starts outlives it, even if it is killed:
+//     `internal/child TestParentIsKilled`, `internal/child TestDetachedCommands`.
 //   - A running command's output is read from its own file and no other, whatever
 //     the CLI calls it, and of its escape sequences an editor's terminal gets colours
 //     alone: `internal/claude TestOpenOutputRefuses`, `internal/claude/backend TestOutputThatIsNotThere`,

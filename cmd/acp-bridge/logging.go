@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -67,7 +68,10 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 	}
 	trace = func(wire string, dir ndjson.Direction, text []byte) {
 		hide.LearnForm(text)
-		if dir == ndjson.In && wire == "editor" {
+		switch {
+		case dir == ndjson.In && wire == "editor":
+			hide.Learn(text)
+		case dir == ndjson.Out && wire == "agent" && bytes.Contains(text, []byte(`"mcpServers"`)): // the proxy's own tool is among them
 			hide.Learn(text)
 		}
 		write(wire, dir, text)

@@ -40,7 +40,7 @@ func oneArgument(before, arg string) (found []string) {
 		found = append(found, v)
 	}
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(";&,", r) || unicode.IsSpace(r) }) {
-		if name, v, ok := strings.Cut(part, "="); ok && secretName(name) {
+		if name, v, ok := strings.Cut(part, "="); ok && secretFlag(name) { // Pwd=…; of a database
 			found = append(found, v)
 		}
 	}
@@ -66,8 +66,8 @@ func headerFlag(flag string) bool {
 	return flag == "-H" || strings.HasSuffix(strings.ToLower(flag), "header")
 }
 
-// addressSecrets are the secrets in an address: the password, and all that is
-// asked for.
+// addressSecrets are the secrets in an address: the password, all that is asked
+// for, and what looks like a key elsewhere in it.
 func addressSecrets(address string) (found []string) {
 	_, rest, _ := strings.Cut(address, "://")
 	if _, password, ok := strings.Cut(rest[:max(strings.LastIndex(rest, "@"), 0)], ":"); ok { // as it is written, if at all it is an address
@@ -85,7 +85,7 @@ func addressSecrets(address string) (found []string) {
 			found = append(found, v, url.QueryEscape(v))
 		}
 	}
-	return found
+	return append(found, placeSecrets(u)...)
 }
 
 // shellWords splits a command as a shell does, but for what is in variables.

@@ -159,9 +159,9 @@ func (s *Secrets) Holds(b []byte) bool {
 	return false
 }
 
-// Learn takes secrets out of a line of the editor: environments and headers, what
-// is named like a secret, and what stands in the addresses and arguments of MCP
-// servers. A prompt is not searched: what a user writes has no names.
+// Learn takes secrets out of a line of the editor, or of one that configures MCP
+// servers: environments and headers, what is named like a secret, and what stands
+// in the addresses, commands and arguments of the servers. A prompt is not searched: what a user writes has no names.
 func (s *Secrets) Learn(line []byte) {
 	if (teaching.mayBeIn(line) || s.fields.Load() != nil) && gjson.GetBytes(line, "method").Str != "session/prompt" && clean.ValidJSON(line) {
 		s.read(line)
@@ -173,6 +173,10 @@ func (s *Secrets) read(line []byte) {
 		switch {
 		case at.hidden() || secretName(at.key) || s.answers(at):
 			s.Add(value)
+		case at.server:
+			for _, v := range serverSecrets(at, value) {
+				s.Add(v)
+			}
 		case strings.EqualFold(at.key, "url"):
 			for _, v := range addressSecrets(value) {
 				s.Add(v)
@@ -196,7 +200,7 @@ func (s *Secrets) LearnForm(line []byte) {
 		bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","method":"session/update",`)) {
 		return // as nearly all lines
 	}
-	if !bytes.Contains(line, []byte("chema")) || !secretFields.mayBeIn(line) || !clean.ValidJSON(line) {
+	if !bytes.Contains(line, []byte("chema")) || !clean.ValidJSON(line) {
 		return
 	}
 	var keys []string
@@ -239,7 +243,11 @@ func (s *Secrets) HideLine(line []byte) ([]byte, error) {
 		} else if strings.EqualFold(at.key, "settings") {
 			here = namedSecrets(value)
 		}
-		hidden := s.Hide(value, here...)
+		shown := value
+		if at.server && !at.name {
+			shown = serverPart(at, value)
+		}
+		hidden := s.Hide(shown, here...)
 		if at.hidden() || at.text && secretName(at.key) || s.answers(at) {
 			hidden = Mark
 		}

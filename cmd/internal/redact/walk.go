@@ -17,6 +17,7 @@ type place struct {
 	text   bool   // it is a string
 	name   bool   // it is a name
 	inside bool   // it is below an environment or headers
+	server bool   // it is in the configuration of an MCP server
 }
 
 // hidden reports whether it is a value of an environment or a header.
@@ -26,6 +27,7 @@ func (p place) hidden() bool { return p.inside && !p.name }
 type level struct {
 	list   bool
 	inside bool
+	server bool
 	named  bool   // a list of objects with a name and a value is above
 	key    string // the key that comes now, or the list's own
 	of     string // its own key
@@ -68,6 +70,7 @@ func walk(line []byte, f func(at place, value string) string) []byte {
 			out = append(out, byte(d))
 			holds := strings.EqualFold(top.key, "env") || strings.EqualFold(top.key, "headers")
 			next := level{list: d == '[', inside: top.inside || holds, key: top.key, of: top.key, wants: d == '{'}
+			next.server = top.server || isServers(top.key)
 			next.named = d == '[' && holds && !top.list || top.list && top.named
 			stack = append(stack, next)
 			continue
@@ -82,7 +85,7 @@ func (l *level) value(out []byte, token json.Token, f func(place, string) string
 		l.wants, l.key = false, key
 		return clean.AppendJSON(out, f(place{name: true}, key))
 	}
-	at := place{key: l.key, of: l.of, before: l.before, inside: l.inside}
+	at := place{key: l.key, of: l.of, before: l.before, inside: l.inside, server: l.server || isServers(l.key)}
 	if !l.list {
 		l.wants = true
 		holds := strings.EqualFold(l.key, "env") || strings.EqualFold(l.key, "headers")

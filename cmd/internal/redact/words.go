@@ -14,13 +14,7 @@ type words struct {
 // teaching are the words of which each line that learn takes something from has
 // one: those of secretWords, and the names of what else is searched.
 var teaching = newWords(
-	"key", "token", "secret", "passw", "passphrase", "authorization", "headers", "cookie", "credential", "env", "url", "args",
-)
-
-// secretFields are the words of which each form has one that has a field for a
-// secret.
-var secretFields = newWords(
-	"pass", "pwd", "secret", "token", "credential", "pin", "otp", "cvv", "cvc", "key", "writeonly",
+	"key", "token", "secret", "passw", "passphrase", "authorization", "headers", "cookie", "credential", "env", "url", "args", "mcp",
 )
 
 func newWords(list ...string) *words {

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Asking is a question that somebody asks.
@@ -39,10 +39,9 @@ type Asking struct {
 //	| its id, and asks the same | was consumed by the same asker | yes: the request is late |
 //	| its id, and asks the same | was consumed, and the asker is another or has no name | no |
 //	| its id, and asks something else | is open | no: that one failed |
-//	| another id, or none | is a permission | no: permission for one call does not extend to another |
-//	| another id, or none, and asks the same | is of the same named asker | no: it has two questions |
-//	| another id, or none, and asks the same | is open, or a person ended it and no asker has that | yes |
-//	| another id, or none, and asks the same | its asker has the outcome | no |
+//	| no id, and asks the same | had none, is of the same asker, and is open or nobody has its outcome | yes: the request was made again |
+//	| another id, or none, and asks the same | its asker is gone, and see [life.Claim] | yes: it is taken over |
+//	| anything else | | no |
 func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
@@ -71,13 +70,19 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			caughtUp = true
 			continue
 		}
+		if found.wait > 0 {
+			if err := pause(ctx, found.wait); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if found.known != nil {
 			b.tellOf(found.known)
 			return found.known, nil
 		}
 		made := *r
 		if made.ID == "" {
-			made.ID = "q_" + rand.Text()[:16]
+			made.ID = "q_" + life.Mint()[:16]
 		}
 		made.Call.ID = made.ID
 		made.key, made.Asked = keyOf(r.talk(), r.named(), found.generation), found.asked
@@ -92,6 +97,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 		}
 		switch written, err := b.write(ctx, &made, nil); {
 		case err == nil:
+			b.heard(written)
 			b.count.asked()
 			return written, nil
 		case !errors.Is(err, hubstore.ErrConflict):
@@ -151,6 +157,8 @@ type matched struct {
 	generation int
 	asked      time.Time
 	unsure     bool // another hub may know better, see [Board.mayDiffer]
+	// wait is how long it takes until it is known whether an asker is gone.
+	wait time.Duration
 }
 
 // match finds the record that is the same question. Whoever asks is its asker
@@ -159,7 +167,8 @@ func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m.asked = time.Now().Round(0)
-	var same *Record
+	var again *Record
+	var others []*Record
 	place := placeOf(r.talk(), r.named())
 	for _, o := range b.talks[r.talk()] { // the newest last
 		if !m.asked.After(o.Asked) {
@@ -171,10 +180,12 @@ func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 		}
 		switch {
 		case !o.Of(r.Device): // two devices have two questions
-		case !sameID:
-			if b.sameElsewhere(o, r) {
-				same = o
+		case !sameID && r.ID == "" && strings.HasPrefix(o.key, place) && r.Asker == b.asker(o):
+			if o.Open() || o.unheard() {
+				again = o
 			}
+		case !sameID:
+			others = append(others, o)
 		case o.hash == r.hash && o.had(r.Asker):
 			return matched{known: o}
 		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == "" && !o.End.Forgotten):
@@ -184,10 +195,13 @@ func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 		}
 	}
 	if m.known == nil {
-		m.known = same
+		m.known = again
+	}
+	if m.known == nil {
+		m.known, m.wait = b.claims(r, others)
 	}
 	m.unsure = !caughtUp && b.mayDiffer(m.known, r)
-	if m.known != nil && !m.unsure {
+	if m.known != nil && !m.unsure && m.wait == 0 {
 		b.join(m.known, r)
 	}
 	return m
@@ -204,13 +218,71 @@ func (b *Board) mayDiffer(known, r *Record) bool {
 	return !known.Open() || known.ID != r.ID || r.Asker != "" && r.Asker != b.asker(known)
 }
 
-// sameElsewhere reports whether a call asks what was asked under another id:
-// by a process that is gone, or with no id at all. mu is held.
-func (b *Board) sameElsewhere(o, r *Record) bool {
-	if o.hash != r.hash || !o.Open() && !o.unheard() || r.Kind == "permission" {
-		return false
+// claims finds what a call takes over from an asker that is gone. While it is not
+// known whether it is, wait says how long that takes. mu is held.
+func (b *Board) claims(r *Record, others []*Record) (found *Record, wait time.Duration) {
+	left := make([]life.Left, len(others))
+	by := life.Claimant{Session: r.Conversation, ID: r.ID, Words: r.words()}
+	for i, o := range others {
+		if o.hash != r.hash { // most are, and that is fast
+			continue
+		}
+		gone, soon := b.gone(o, r)
+		left[i] = life.Left{Session: o.Conversation, ID: o.ID, State: o.life(), Gone: gone || soon > 0, Words: o.words()}
+		if soon > 0 && life.Claim(by, left[i:i+1]) == 0 {
+			wait = max(wait, soon)
+		}
 	}
-	return r.Asker == "" || r.Asker != b.asker(o)
+	if i := life.Claim(by, left); i >= 0 {
+		found = others[i]
+	}
+	return found, wait
+}
+
+// gone reports whether the asker of a record is, to one who asks the same. Soon is
+// when that will be known.
+//
+//	| the asker of the record               | is gone                               |
+//	|---------------------------------------|---------------------------------------|
+//	| asks now, too                         | no: it has two questions              |
+//	| waits here                            | no                                    |
+//	| has a name and was here               | a moment after its last request ended |
+//	| has none, or was never here           | when its lease has run out            |
+//	| has the outcome                       | nobody knows                          |
+//
+// mu is held.
+func (b *Board) gone(o, r *Record) (gone bool, soon time.Duration) {
+	l, asker := b.leases[o.key], b.asker(o)
+	switch {
+	case asker != "" && asker == r.Asker, !o.Open() && !o.unheard():
+		return false, 0
+	case l == nil || l.gone:
+		return true, 0
+	case l.listening > 0 || asker == "" || l.heard.IsZero():
+		return false, 0
+	}
+	soon = time.Until(l.heard.Add(b.opts.Lease / 60))
+	return soon <= 0, max(soon, 0)
+}
+
+// heard notes that the asker of a record is here now.
+func (b *Board) heard(r *Record) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.leases[r.key]; l != nil {
+		l.heard = time.Now()
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // unheard reports whether a person has ended the question and no asker knows.

@@ -65,29 +65,55 @@ func answer(t *testing.T, b *hub.Board, r *hub.Record, label, by string) *hub.Re
 	return r
 }
 
-// The same call again is the same question.
+// The same call again is the same question; the same words are not.
 func TestSameQuestion(t *testing.T) {
 	b := open(t, t.TempDir(), hub.Options{})
 	first := ask(t, b, "c", "id1", "Go?")
 	require.Equal(t, first, ask(t, b, "c", "id1", "Go?"), "the same id")
-	require.Equal(t, first, ask(t, b, "c", "", "Go?"), "the same questions, while they are open")
-	require.Equal(t, first, ask(t, b, "c", "id2", "Go?"), "also under another id")
+	unnamed := ask(t, b, "c", "", "Go?")
+	require.NotEqual(t, first.ID, unnamed.ID, "the same words")
+	require.Equal(t, unnamed, ask(t, b, "c", "", "Go?"), "made again, with no id to say so")
+	require.NotEqual(t, first.ID, ask(t, b, "c", "id2", "Go?").ID, "another id")
 	require.NotEqual(t, first.ID, ask(t, b, "c", "id3", "Stop?").ID, "other questions")
 	other := ask(t, b, "d", "id1", "Go?")
 	require.Equal(t, "d", other.Conversation)
 	require.NotEqual(t, first.Revision, other.Revision, "in another conversation it is another one")
 	_, total := b.Waiting(10)
-	require.Equal(t, 3, total)
+	require.Equal(t, 5, total)
 
 	// An answer that nobody has heard is there for whoever asks again.
+	for _, r := range []*hub.Record{first, unnamed} {
+		answer(t, b, r, "Yes", "phone")
+		id := r.ID
+		if r == unnamed {
+			id = ""
+		}
+		again := ask(t, b, "c", id, "Go?")
+		require.False(t, again.Open())
+		require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
+		_, err := b.Consumed(t.Context(), ref(r))
+		require.NoError(t, err)
+		require.True(t, ask(t, b, "c", id, "Go?").Open(), "once it was used it is asked anew")
+	}
+	require.True(t, ask(t, b, "c", "id9", "Go?").Open())
+}
+
+// Whoever has no name is gone when its lease has run out. What it asked is then
+// there for who asks the same, once.
+func TestTakenOverFromOneWithoutAName(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{Lease: 40 * time.Millisecond})
+	first := ask(t, b, "c", "id1", "Go?")
+	require.Eventually(t, func() bool {
+		r, err := b.Find("c", "id1")
+		return err == nil && r.Gone
+	}, patience, time.Millisecond)
 	answer(t, b, first, "Yes", "phone")
-	again := ask(t, b, "c", "id9", "Go?")
-	require.False(t, again.Open())
+	again := ask(t, b, "c", "id2", "Go?")
+	require.Equal(t, first.ID, again.ID)
 	require.Equal(t, "Yes", again.End.Answers[0].Selected[0])
-	_, err := b.Consumed(t.Context(), ref(first))
+	_, err := b.Delivered(t.Context(), ref(first))
 	require.NoError(t, err)
-	require.True(t, ask(t, b, "c", "id9", "Go?").Open(), "once it was used it is asked anew")
-	require.True(t, ask(t, b, "c", "id1", "Go?").Open(), "also under the same id")
+	require.True(t, ask(t, b, "c", "id3", "Go?").Open())
 }
 
 // An id that comes with other questions ends what was open under it.

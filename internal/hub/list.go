@@ -141,6 +141,7 @@ type lease struct {
 	until     time.Time
 	listening int // requests that wait for the answer
 	gone      bool
+	heard     time.Time // when its asker was last here, if it ever was
 	// asker is the process that asked last, if it was asked again, askers are all
 	// that did, and also are the ids under which they did.
 	asker  string
@@ -160,7 +161,8 @@ func (b *Board) join(known, call *Record) {
 		l.alsoAs(call.ID)
 	}
 	b.hear(known, l)
-	l.until = time.Now().Add(b.opts.Lease)
+	l.heard = time.Now()
+	l.until = l.heard.Add(b.opts.Lease)
 }
 
 // askedBy notes the process that asks now.
@@ -203,7 +205,8 @@ func (b *Board) listen(r *Record) (done func()) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		l.listening--
-		l.until = time.Now().Add(b.opts.Lease)
+		l.heard = time.Now()
+		l.until = l.heard.Add(b.opts.Lease)
 	}
 }
 

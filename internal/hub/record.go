@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Record is a question call as it is kept. Records that the board hands out are
@@ -115,6 +116,26 @@ func (e *End) Result() convert.Outcome {
 
 // Open reports whether the question waits for an answer.
 func (r *Record) Open() bool { return r.End == nil }
+
+// life is where the question is in its life.
+func (r *Record) life() life.State {
+	switch {
+	case r.Open():
+		return life.Shown
+	case r.End.Undelivered != "" || r.End.By == "" || r.End.Forgotten:
+		return life.Withdrawn
+	case !r.End.Consumed.IsZero():
+		return life.Used
+	case !r.End.Delivered.IsZero():
+		return life.Taken
+	}
+	return life.Settled
+}
+
+// words are what the question says.
+func (r *Record) words() life.Words {
+	return life.Words{Kind: r.Kind, Server: r.Call.Server, Detail: r.Detail, Questions: r.Call.Questions}
+}
 
 // Of reports whether a device asked the question, as far as that is known.
 func (r *Record) Of(device string) bool { return r.Device == "" || r.Device == device }

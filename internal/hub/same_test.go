@@ -61,7 +61,8 @@ func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
 	answer(t, b, second, "No", "phone")
 	third := askBy(t, b, "p", "id3", "Go on?")
 	require.True(t, third.Open(), "an answer on its way to another call")
-	require.Equal(t, third.ID, askBy(t, b, "q", "id4", "Go on?").ID, "a process that came back")
+	require.Equal(t, second.ID, askBy(t, b, "q", "id4", "Go on?").ID, "a process that came back has the answer that nobody got")
+	require.Equal(t, third.ID, askBy(t, b, "q", "id5", "Go on?").ID, "and then what is open")
 }
 
 // A process that is late takes nothing back that another one asks.
@@ -176,11 +177,11 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	require.True(t, now.Asked.After(other.Asked))
 }
 
-// Calls that ask the same at the same moment are one question, with no id or
-// with one for each.
+// Calls without an id that ask the same at the same moment are one that was made
+// again. Those with an id each are a question each: words identify nothing.
 func TestTheSameAtOnce(t *testing.T) {
 	b := open(t, t.TempDir(), hub.Options{})
-	for _, prefix := range []string{"", "toolu_"} {
+	for prefix, want := range map[string]int{"": 1, "toolu_": 16} {
 		conversation := "c" + prefix
 		const n = 16
 		ids := make(chan string, n)
@@ -199,11 +200,31 @@ func TestTheSameAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		require.Len(t, ids, n)
-		first := <-ids
-		for range n - 1 {
-			require.Equal(t, first, <-ids)
+		different := map[string]bool{}
+		for range n {
+			different[<-ids] = true
 		}
+		require.Len(t, different, want)
 	}
-	_, open := b.Waiting(10)
-	require.Equal(t, 2, open)
+}
+
+// Rule 5: what a process asks is taken over when it is gone, once, and not while it
+// waits. Two that are there have a question each, with its own answer.
+func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	first := askBy(t, b, "p", "id1", "Go on?")
+	waiting, stop := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		b.Wait(waiting, first)
+	}()
+	require.Eventually(t, func() bool { return b.Listening(first) == 1 }, patience, time.Millisecond)
+	second := askBy(t, b, "q", "id2", "Go on?")
+	require.NotEqual(t, first.ID, second.ID, "p is there")
+	stop()
+	<-left
+	require.Equal(t, first.ID, askBy(t, b, "r", "id3", "Go on?").ID, "p is gone")
+	require.NotEqual(t, first.ID, askBy(t, b, "r", "id4", "Go on?").ID, "once")
+	require.Equal(t, first.ID, askBy(t, b, "r", "id1", "Go on?").ID, "by its id")
 }

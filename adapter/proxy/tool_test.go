@@ -22,6 +22,7 @@ type toolAgent struct {
 	*proxied
 	url    string
 	client *sdk.ClientSession
+	die    func() // without a word
 }
 
 func withTool(t *testing.T) *toolAgent { return withToolFor(t, "goose") }
@@ -42,16 +43,32 @@ func (p *proxied) open(t *testing.T, session string) *toolAgent {
 	require.Contains(t, ours.Get("name").Str, mcp.ServerName)
 	require.Equal(t, "http", ours.Get("type").Str)
 	a := &toolAgent{proxied: p, url: ours.Get("url").Str}
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	client := sdk.NewClient(&sdk.Implementation{Name: "goose", Version: "1"}, nil)
-	var err error
-	a.client, err = client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: a.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true}, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { a.client.Close() })
+	a.connect(t)
 	p.agent.result(open, `{"sessionId":"`+session+`"}`)
 	require.Equal(t, "new", p.editor.reply().Get("id").Str)
 	return a
+}
+
+// connect opens a connection to the tool.
+func (a *toolAgent) connect(t *testing.T) {
+	ctx, die := context.WithCancel(context.Background())
+	a.die = die
+	transport := &http.Transport{DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil {
+			context.AfterFunc(ctx, func() { c.Close() })
+		}
+		return c, err
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	client := sdk.NewClient(&sdk.Implementation{Name: "goose", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: a.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true}, nil)
+	require.NoError(t, err)
+	a.client = session
+	t.Cleanup(func() {
+		session.Close()
+		die()
+	})
 }
 
 // use calls the tool, as the agent's model does.

@@ -287,7 +287,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // unheard reports whether a person has ended the question and no asker knows.
 func (r *Record) unheard() bool {
-	return r.End.By != "" && r.End.Delivered.IsZero() && r.End.Undelivered == ""
+	return r.life() == life.Settled && r.End.By != "" && !r.End.Forgotten
 }
 
 // Wait returns the record once it is settled, or as it is when ctx ends. The

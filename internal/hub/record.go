@@ -122,7 +122,7 @@ func (r *Record) life() life.State {
 	switch {
 	case r.Open():
 		return life.Shown
-	case r.End.Undelivered != "" || r.End.By == "" || r.End.Forgotten:
+	case r.End.Undelivered != "":
 		return life.Withdrawn
 	case !r.End.Consumed.IsZero():
 		return life.Used

@@ -10,6 +10,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Answer settles an open question with what read makes of it. Errors of read
@@ -110,37 +111,22 @@ func (r *Record) had(asker string) bool {
 // result went back to the agent, and Refuse that it never will. Each is noted
 // once; a later one does not undo an earlier one.
 func (b *Board) Delivered(ctx context.Context, ref Ref) (*Record, error) {
-	return b.receive(ctx, ref, func(e *End, now time.Time) bool {
-		if !e.Delivered.IsZero() || e.Undelivered != "" {
-			return false
-		}
-		e.Delivered = now
-		return true
-	})
+	return b.receive(ctx, ref, func(e *End, now time.Time) { e.Delivered = now }, life.Take)
 }
 
 // Consumed is described at [Board.Delivered].
 func (b *Board) Consumed(ctx context.Context, ref Ref) (*Record, error) {
-	return b.receive(ctx, ref, func(e *End, now time.Time) bool {
-		if !e.Consumed.IsZero() || e.Undelivered != "" {
-			return false
-		}
+	return b.receive(ctx, ref, func(e *End, now time.Time) {
 		if e.Consumed = now; e.Delivered.IsZero() {
 			e.Delivered = now
 		}
-		return true
-	})
+	}, life.TakeOver, life.Take, life.Use) // whoever says so has it
 }
 
 // Refuse is described at [Board.Delivered].
 func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error) {
-	return b.receive(ctx, ref, func(e *End, _ time.Time) bool {
-		if !e.Consumed.IsZero() || e.Undelivered != "" {
-			return false
-		}
-		e.Undelivered = clean.Truncate(why, maxWhy)
-		return true
-	})
+	return b.receive(ctx, ref, func(e *End, _ time.Time) { e.Undelivered = clean.Truncate(why, maxWhy) },
+		life.TakeOver, life.Withdraw) // it may have got there, and was of no use
 }
 
 const (
@@ -151,7 +137,8 @@ const (
 	maxName = 100
 )
 
-func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time) bool) (*Record, error) {
+// receive notes what became of an outcome, if those events can happen to it.
+func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time), events ...life.Event) (*Record, error) {
 	for {
 		r, err := b.current(ctx, ref, func(r *Record) bool { return !r.Open() })
 		if err != nil {
@@ -160,11 +147,14 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 		if r.Open() {
 			return nil, fmt.Errorf("%w: the question is open", ErrNotFound)
 		}
-		end := *r.End
-		if !note(&end, time.Now()) {
-			return r, nil
+		state := r.life()
+		for _, e := range events {
+			if state, err = state.Step(e); err != nil {
+				return r, nil // it is known already, or came too late
+			}
 		}
-		next := *r
+		end, next := *r.End, *r
+		note(&end, time.Now())
 		end.Askers = b.askers(r, ref.Asker)
 		next.End = &end
 		written, err := b.write(ctx, &next, r)

@@ -261,9 +261,12 @@ func (b *Board) gone(o, r *Record) (gone bool, soon time.Duration) {
 	case l.listening > 0 || asker == "" || l.heard.IsZero():
 		return false, 0
 	}
-	soon = time.Until(l.heard.Add(b.opts.Lease / 60))
+	soon = time.Until(l.heard.Add(min(goneTime, b.opts.Lease/4)))
 	return soon <= 0, max(soon, 0)
 }
+
+// goneTime is how long an asker that is there lets pass between two requests.
+const goneTime = 500 * time.Millisecond
 
 // heard notes that the asker of a record is here now.
 func (b *Board) heard(r *Record) {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,7 +64,6 @@ func (t *tools) saw(profile Profile, session string, call gjson.Result) {
 	id, n := call.Get("toolCallId").Str, namings[profile.Name]
 	ended := call.Get("status").Str == "completed" || call.Get("status").Str == "failed"
 	for _, one := range t.of(session) {
-		one.mu.Lock()
 		_, known := one.shown[id]
 		switch {
 		case ended:
@@ -71,7 +71,6 @@ func (t *tools) saw(profile Profile, session string, call gjson.Result) {
 		case !known && id != "" && len(one.shown) < maxTools && n.are(n.shows, one.name, call):
 			one.shown[id] = &shownCall{}
 		}
-		one.mu.Unlock()
 	}
 }
 
@@ -82,28 +81,18 @@ type shownCall struct {
 
 // of lists the tools that serve a session.
 func (t *tools) of(session string) (list []*tool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for _, one := range t.byToken {
-		if one.serves(session) {
+		if one.session == session {
 			list = append(list, one)
 		}
 	}
 	return list
 }
 
-func (t *tool) serves(session string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.session == session
-}
-
 // endTurn ends what belongs to a turn that is over: tool calls, and tickets.
 func (t *tools) endTurn(session string) {
 	for _, one := range t.of(session) {
-		one.mu.Lock()
 		clear(one.shown)
-		one.mu.Unlock()
 		one.server.EndTurn()
 	}
 }
@@ -124,17 +113,7 @@ var errWhichSession = errors.New("the agent does not say in which session it ask
 func (t *tools) place(one *tool, id string, mixed bool) (session, call string, err error) {
 	all := []*tool{one}
 	if mixed {
-		t.mu.Lock()
-		all = all[:0]
-		for _, other := range t.byToken {
-			all = append(all, other)
-		}
-		t.mu.Unlock()
-	}
-	slices.SortFunc(all, func(a, b *tool) int { return a.number - b.number }) // the order of locks
-	for _, a := range all {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+		all = slices.Collect(maps.Values(t.byToken))
 	}
 	if id != "" && !mixed {
 		if c := one.shown[id]; c != nil {
@@ -208,9 +187,7 @@ func (t *tool) asksFor(call gjson.Result, n naming) bool {
 	if members == nil {
 		members = n.shows
 	}
-	t.mu.Lock()
 	open := t.shown[call.Get("toolCallId").Str] != nil
-	t.mu.Unlock()
 	if !open || n.blurred || !n.are(members, t.name, call) || !harmless[call.Get("kind").Str] {
 		return false
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -22,11 +21,10 @@ import (
 )
 
 // tools are the question tools of the sessions of an agent that has none of its
-// own: MCP servers on loopback, each behind a name that nobody can guess.
+// own: MCP servers on loopback, each behind a name that nobody can guess. The
+// proxy's mu guards them.
 type tools struct {
-	p *proxy
-
-	mu       sync.Mutex
+	p        *proxy
 	listener net.Listener
 	server   *http.Server
 	byToken  map[string]*tool
@@ -41,8 +39,6 @@ type tool struct {
 	name    string // of the server, for the agent
 	server  *mcp.Server
 	handler http.Handler
-
-	mu      sync.Mutex
 	session string
 	calls   int
 	shown   map[string]*shownCall // by the agent's id, while they are open
@@ -107,8 +103,6 @@ func (p *proxy) opened(r *request, m *message) {
 // add makes a tool for a request that opens a session. The session is that of the
 // request, if it names one.
 func (t *tools) add(params []byte, profile Profile) (token, name, url string, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.closed {
 		return "", "", "", net.ErrClosed
 	}
@@ -156,9 +150,9 @@ func (t *tools) listen() (err error) {
 
 // ServeHTTP finds the session's server.
 func (t *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t.mu.Lock()
+	t.p.mu.Lock()
 	one := t.byToken[strings.Trim(r.URL.Path, "/")]
-	t.mu.Unlock()
+	t.p.mu.Unlock()
 	switch {
 	case one == nil:
 		http.NotFound(w, r)
@@ -171,52 +165,35 @@ func (t *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // bind says to which session a tool belongs.
 func (t *tools) bind(token, session string) {
-	t.mu.Lock()
-	one := t.byToken[token]
-	t.mu.Unlock()
-	if one != nil {
-		one.mu.Lock()
+	if one := t.byToken[token]; one != nil {
 		one.session = session
-		one.mu.Unlock()
 	}
 }
 
 func (t *tools) remove(token string) {
-	t.mu.Lock()
-	one := t.byToken[token]
-	delete(t.byToken, token)
-	t.mu.Unlock()
-	if one != nil {
-		go one.server.Close() // the caller may hold what its end needs
+	if one := t.byToken[token]; one != nil {
+		delete(t.byToken, token)
+		go one.server.Close() // its end needs mu
 	}
 }
 
 // endSession ends the tools of a session.
 func (t *tools) endSession(session string) {
-	t.mu.Lock()
-	var ended []*tool
 	for token, one := range t.byToken {
-		one.mu.Lock()
 		if one.session == session {
-			ended = append(ended, one)
-			delete(t.byToken, token)
+			t.remove(token)
 		}
-		one.mu.Unlock()
-	}
-	t.mu.Unlock()
-	for _, one := range ended {
-		go one.server.Close()
 	}
 }
 
 // close ends all tools.
 func (t *tools) close() {
-	t.mu.Lock()
+	t.p.mu.Lock()
 	t.closed = true
 	all := t.byToken
 	t.byToken = nil
 	server := t.server
-	t.mu.Unlock()
+	t.p.mu.Unlock()
 	for _, one := range all {
 		one.server.Close()
 	}
@@ -227,11 +204,7 @@ func (t *tools) close() {
 
 // Ask asks what a model asks with the tool. It implements [adapter.Resolver].
 func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	t.mu.Lock()
-	t.calls++
-	n := t.calls
-	t.mu.Unlock()
-	q, err := t.p.asksByTool(fmt.Sprintf("mcp %d %d", t.number, n), t, &c)
+	q, err := t.p.asksByTool(t, &c)
 	if errors.Is(err, errSubAgent) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
 	}
@@ -263,9 +236,10 @@ var errSubAgent = errors.New(refusedSubAgent)
 
 // asksByTool enters a question that a model asks with a tool. It counts as one of
 // the agent: a cancel or a prompt ends it.
-func (p *proxy) asksByTool(id string, by *tool, c *convert.Call) (q *asked, err error) {
+func (p *proxy) asksByTool(by *tool, c *convert.Call) (q *asked, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	by.calls++
 	session, call, err := p.tools.place(by, c.ID, p.profile.MixesServers)
 	if err != nil {
 		return nil, err
@@ -275,7 +249,7 @@ func (p *proxy) asksByTool(id string, by *tool, c *convert.Call) (q *asked, err 
 	if subAgent && p.opts.RefuseSubAgents {
 		return nil, errSubAgent
 	}
-	if q, err = p.enter(id, session, subAgent, nil); err == nil {
+	if q, err = p.enter(fmt.Sprintf("mcp %d %d", by.number, by.calls), session, subAgent, nil); err == nil {
 		c.Session = q.in.id
 	}
 	return q, err

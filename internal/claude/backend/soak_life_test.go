@@ -295,6 +295,10 @@ func (l *life) ending(s *soakSession, turn *soakTurn, call *soakCall) string {
 			require.Equal(l, "completed", shown["status"], about)
 		}
 		return "answered"
+	case strings.Contains(reply.Get("message").Str, "it was not asked"): // a prompt came before it had its turn
+		require.Equal(l, "cancelled", turn.fate, about)
+		require.Empty(l, call.given, about)
+		return "not asked"
 	case reply.Exists() && !reply.Get("interrupt").Bool():
 		require.True(l, call.declined, about)
 		return "declined"

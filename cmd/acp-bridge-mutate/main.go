@@ -7,6 +7,7 @@
 //	go run ./cmd/acp-bridge-mutate -part 2/5        the second fifth
 //	go run ./cmd/acp-bridge-mutate -check           whether they still fit the code
 //	go run ./cmd/acp-bridge-mutate -build           whether they compile
+//	go run ./cmd/acp-bridge-mutate -draw 16 -seed 7 16 that nobody chose
 //
 // It works in a temporary copy. A mutation is written like a small patch; what is
 // taken out must be there once:
@@ -58,6 +59,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		part  = flags.String("part", "1/1", "only this `part` of them")
 		limit = flags.Duration("timeout", 2*time.Minute, "how long the tests of a package may take; then they hang")
 		least = flags.Float64("least", 0, "fail if fewer `percent` are noticed")
+		drawn = flags.Int("draw", 0, "in place of those, draw this `number` that nobody chose")
+		seed  = flags.Uint64("seed", 1, "which ones are drawn")
+		from  = flags.String("from", "^(adapter|convert|display|internal|cmd/acp-bridge|cmd/acp-bridge-hub|cmd/internal)(/|$)", "draw from packages whose folder matches this `regexp`")
 	)
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -67,8 +71,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: -run:", err)
 		return 2
 	}
-	list, err := load(*root, *set)
-	if err == nil {
+	packages, err := regexp.Compile(*from)
+	if err != nil {
+		fmt.Fprintln(stderr, "acp-bridge-mutate: -from:", err)
+		return 2
+	}
+	var list []mutation
+	if *drawn > 0 {
+		list, err = draw(*root, packages, *seed)
+	} else if list, err = load(*root, *set); err == nil {
 		err = fit(*root, list)
 	}
 	if err != nil {
@@ -90,7 +101,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: -part:", err)
 		return 2
 	}
-	noticed, err := try(ctx, *root, *dir, chosen, *limit, *build, stdout)
+	most := len(chosen)
+	if *drawn > 0 {
+		most = min(most, *drawn)
+	}
+	noticed, tried, err := try(ctx, *root, *dir, chosen, most, *limit, *build, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, "acp-bridge-mutate:", err)
 		return 1
@@ -100,11 +115,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if *build {
-		fmt.Fprintf(stdout, "%d of %d mutations compile\n", noticed, len(chosen))
-		return min(1, len(chosen)-noticed)
+		fmt.Fprintf(stdout, "%d of %d mutations compile\n", noticed, tried)
+		return min(1, tried-noticed)
 	}
-	score := 100 * float64(noticed) / float64(len(chosen))
-	fmt.Fprintf(stdout, "%d of %d mutations were noticed (%.0f %%)\n", noticed, len(chosen), score)
+	score := 100 * float64(noticed) / float64(tried)
+	fmt.Fprintf(stdout, "%d of %d mutations were noticed (%.0f %%)\n", noticed, tried, score)
 	if score < *least {
 		return 1
 	}

@@ -16,25 +16,32 @@ import (
 
 // try makes each mutation in a copy of the module in dir, or in a temporary
 // folder, runs the tests, and tells which of them noticed it. With build it only
-// compiles them.
-func try(ctx context.Context, root, dir string, list []mutation, limit time.Duration, build bool, out io.Writer) (noticed int, err error) {
+// compiles them. It ends when most of them were tried.
+func try(ctx context.Context, root, dir string, list []mutation, most int, limit time.Duration, build bool, out io.Writer) (noticed, tried int, err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "acp-bridge-mutate-"); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		defer os.RemoveAll(dir)
 	}
 	if err := copyModule(ctx, root, dir); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, m := range list {
+		if tried == most {
+			break
+		}
+		tried++
 		began := time.Now()
 		by, err := m.try(ctx, dir, limit, build)
 		switch {
+		case errors.Is(err, errNoBuild) && m.drawn:
+			tried--
+			continue
 		case errors.Is(err, errNoBuild):
 			by = err.Error()
 		case err != nil:
-			return noticed, err
+			return noticed, tried, err
 		case by == "":
 			by = "NOT NOTICED"
 		default:
@@ -42,7 +49,7 @@ func try(ctx context.Context, root, dir string, list []mutation, limit time.Dura
 		}
 		fmt.Fprintf(out, "%-8s %-70s %s (%s)\n", m.set, m.title, by, time.Since(began).Round(time.Second))
 	}
-	return noticed, nil
+	return noticed, tried, nil
 }
 
 // errNoBuild means that a mutation is none: the compiler notices it.
@@ -83,7 +90,7 @@ func (m mutation) try(ctx context.Context, dir string, limit time.Duration, buil
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(path, bytes.Replace(text, []byte(m.old), []byte(m.new), 1), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(m.in(string(text))), 0o644); err != nil {
 		return "", err
 	}
 	defer func() {

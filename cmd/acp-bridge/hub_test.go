@@ -424,11 +424,13 @@ func TestRealAnsweredAtTheHubMeanwhile(t *testing.T) {
 	}
 	h, api, home, dir := startTestHub(t), apitest.New(t), t.TempDir(), t.TempDir()
 	api.Script(apitest.Use(apitest.ToolUse("toolu_01AbCdEf", "AskUserQuestion", databaseInput)), apitest.Say("SQLite it is."))
+	token := filepath.Join(home, "token") // that of the environment is not for the agent
+	require.NoError(t, os.WriteFile(token, []byte(hubToken), 0o600))
 	turn := func(code int) string {
 		t.Helper()
-		b := exec.Command(os.Args[0], "chat", "-p", "Set it up", "--headless", "--", os.Args[0], "--hub", h.url, "--claude", path)
+		b := exec.Command(os.Args[0], "chat", "-p", "Set it up", "--headless", "--", os.Args[0], "--hub", h.url, "--hub-token-file", token, "--claude", path)
 		b.Dir, b.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
-		b.Env = append(apitest.Env(api, home), asBridge+"=1", "XDG_STATE_HOME="+home, "ACP_BRIDGE_HUB_TOKEN="+hubToken)
+		b.Env = append(apitest.Env(api, home), asBridge+"=1", "XDG_STATE_HOME="+home)
 		out, _ := b.CombinedOutput()
 		require.Equal(t, code, b.ProcessState.ExitCode(), "%s", out)
 		return string(out)
@@ -467,10 +469,14 @@ func TestRealPrint(t *testing.T) {
 	}
 	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question waits in")
 	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question waits in", "it is asked again, in the same session")
-	answer := exec.Command(os.Args[0], "questions", "answer", "--answers", `["SQLite"]`)
-	answer.Dir, answer.Env = dir, append(apitest.Env(api, home), asBridge+"=1", "XDG_STATE_HOME="+home)
-	out, err := answer.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	answer := func() {
+		t.Helper()
+		b := exec.Command(os.Args[0], "questions", "answer", "--answers", `["SQLite"]`)
+		b.Dir, b.Env = dir, append(apitest.Env(api, home), asBridge+"=1", "XDG_STATE_HOME="+home)
+		out, err := b.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	answer()
 	require.Contains(t, turn(0, "-p", "Set it up", "--headless"), "SQLite it is.")
 	all := api.Main()
 	require.True(t, all[len(all)-1].Contains("Set it up"), "the session was resumed")
@@ -478,6 +484,15 @@ func TestRealPrint(t *testing.T) {
 	require.Contains(t, turn(0, "-p", "More", "--continue"), "And more.")
 	all = api.Main()
 	require.True(t, all[len(all)-1].Contains("Set it up"), "the last session was resumed")
+
+	// Rule 5: whoever takes the session up again has its answer, whatever the prompt.
+	api.Script(apitest.Use(apitest.ToolUse("toolu_2", "AskUserQuestion", databaseInput)), apitest.Say("SQLite again."), apitest.Say("Going on."))
+	turn(4, "-p", "Ask again", "--headless")
+	answer()
+	out := turn(0, "--continue", "-p", "go on", "--headless")
+	require.Contains(t, out, "SQLite again.")
+	require.Contains(t, out, "Going on.")
+	require.NoFileExists(t, filepath.Join(dir, ".acp-bridge", "pending-questions.json"))
 }
 
 // The token in a hub's folder goes to no other program that listens on this

@@ -82,7 +82,7 @@ func printReply(a *pending.Asking, req dialect.Request, s streams) error {
 	reply.Outcome, err = a.Wait()
 	switch why := a.Err(); {
 	case errors.Is(why, pending.ErrPending):
-		fmt.Fprint(s.err, instructions(a.File()))
+		fmt.Fprint(s.err, instructions(a.File(), ""))
 		reply.Outcome.Reason, reply.PendingFile = pendingMessage(a.File()), a.File().Path
 	case why != nil:
 		return uncorrected(why)

@@ -31,7 +31,7 @@ type printOptions struct {
 }
 
 func (p *printOptions) flags(fs *flagSet) {
-	fs.Func("p", "run one turn with this `prompt` and leave; @FILE at its beginning\nstands for the words of that file", func(v string) error {
+	fs.Func("p", "run one turn with this `prompt` and leave; @FILE at its beginning\nstands for the words of that file. If a question waits in it, what\nfollows answers it, in the session that asked", func(v string) error {
 		p.prompt, p.given = v, true
 		return nil
 	})
@@ -100,7 +100,7 @@ func printTurn(ctx context.Context, agent []string, o client.Options, p printOpt
 	if err != nil {
 		return err
 	}
-	t := &printedTurn{run: newPrintRun(agent, p.prompt, o.Dir), resumes: o.Session, last: o.Last}
+	t := &printedTurn{run: newPrintRun(agent, p.prompt, o.Dir), last: o.Last}
 	c := chainOf("chat", o.Dir, s)
 	if c.Given, err = p.answers.forCalls(s); err != nil {
 		return err
@@ -118,10 +118,17 @@ func printTurn(ctx context.Context, agent []string, o client.Options, p printOpt
 	defer t.chain.Close()
 	o.Prompt, o.Once, o.Hidden, o.Plain = prompt, true, true, true
 	o.Resolver, o.Approver, o.Opened = t, approver{t.chain.Approver()}, t.opened
-	if o.Session == "" && !o.Last && !o.Resume {
-		if o.Session = t.run.session(); o.Session != "" {
-			o.Rest, t.resumes = true, o.Session
-		}
+	if f := pendingIn(c.Store, p.prompt); f != nil {
+		t.answers, o.Instead = f.ID, true
+		t.resumes = f.Session
+	} else {
+		t.resumes = t.run.session()
+	}
+	switch {
+	case o.Session != "" || o.Last:
+		t.resumes = o.Session
+	case t.resumes != "":
+		o.Session, o.Rest = t.resumes, true
 	}
 	return t.end(client.RunAgent(ctx, agent, o), s)
 }
@@ -135,7 +142,25 @@ type printedTurn struct {
 	resumes string // the session that is taken up again, if it is known
 	last    bool   // or the last one
 	session string // the agent's
+	answers string // the id of the question that the prompt answers, in words
 	asked   []*pending.Asking
+}
+
+// pendingIn is the question that a prompt begins with, as @FILE, if it waits for
+// an answer.
+func pendingIn(store *pending.Store, prompt string) *pending.File {
+	name, words, _ := strings.Cut(strings.TrimPrefix(prompt, "@"), " ")
+	if !strings.HasPrefix(prompt, "@") || strings.TrimSpace(words) == "" {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(store.Dir, name)
+	}
+	f, err := store.Open(name)
+	if err != nil || f.Err != nil || f.Foreign != nil || f.Session == "" || f.Settled() {
+		return nil
+	}
+	return f
 }
 
 func (t *printedTurn) opened(session string) { t.session = session }
@@ -161,6 +186,9 @@ func (t *printedTurn) Ask(ctx context.Context, c convert.Call) (convert.Outcome,
 	c.Session, c.ID = t.session, ""
 	a := t.chain.Begin(ctx, c)
 	t.asked = append(t.asked, a)
+	if f := a.File(); f != nil && f.ID == t.answers {
+		<-ctx.Done() // the prompt takes its place
+	}
 	o, err := a.Wait()
 	if why := a.Err(); why != nil {
 		return left(uncorrected(why))
@@ -178,7 +206,8 @@ func (t *printedTurn) end(err error, s streams) error {
 		if err := t.run.keep(t.session); err != nil {
 			fmt.Fprintf(s.err, "acp-bridge chat: the session is not noted, the same command again begins a new one: %s\n", oneLine(err))
 		}
-		fmt.Fprint(s.err, instructions(t.asked[len(t.asked)-1].File()))
+		f := t.asked[len(t.asked)-1].File()
+		fmt.Fprint(s.err, instructions(f, inWords(f)))
 		return exitError{exitPending}
 	case err == nil || errors.Is(err, client.ErrCancelled):
 		t.run.forget()

@@ -9,8 +9,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
-// instructions tell a person how to answer questions that wait in a file.
-func instructions(f *pending.File) string {
+// instructions tell a person how to answer questions that wait in a file; more is
+// another way.
+func instructions(f *pending.File, more string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nobody could be asked. %s in\n  %s\n\n", waiting(f), clean.Line(f.Path))
 	for i, q := range f.Questions {
@@ -27,7 +28,15 @@ To answer, do one of these, and then run the same command again:
 Or give them with the command:
   --answers '%s'
 `, f.ID, exampleAnswers(f))
+	if more != "" {
+		fmt.Fprintf(&b, "%s\n", more)
+	}
 	return b.String()
+}
+
+// inWords tells how a model reads the answers, in the session that asked.
+func inWords(f *pending.File) string {
+	return fmt.Sprintf("Or tell the agent in words: the same command with\n  -p @%s \"your answers\"", clean.Line(f.Path))
 }
 
 func waiting(f *pending.File) string {

@@ -492,7 +492,17 @@ func TestRealPrint(t *testing.T) {
 	out := turn(0, "--continue", "-p", "go on", "--headless")
 	require.Contains(t, out, "SQLite again.")
 	require.Contains(t, out, "Going on.")
-	require.NoFileExists(t, filepath.Join(dir, ".acp-bridge", "pending-questions.json"))
+	waits := filepath.Join(dir, ".acp-bridge", "pending-questions.json")
+	require.NoFileExists(t, waits)
+
+	// The file and words, for the model, in the session that asked.
+	api.Script(apitest.Use(apitest.ToolUse("toolu_3", "AskUserQuestion", databaseInput)), apitest.Say("As you say."))
+	turn(4, "-p", "Ask once more", "--headless")
+	require.Contains(t, turn(0, "-p", "@.acp-bridge/pending-questions.json", "use SQLite, call it orders", "--headless"), "As you say.")
+	all = api.Main()
+	require.True(t, all[len(all)-1].Contains("Ask once more"), "in the same session")
+	require.Contains(t, string(all[len(all)-1].Body), "use SQLite, call it orders")
+	require.NoFileExists(t, waits)
 }
 
 // The token in a hub's folder goes to no other program that listens on this

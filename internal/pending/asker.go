@@ -108,7 +108,7 @@ func (a *Asker) Post(c convert.Call, sessions ...string) (*File, error) {
 	}
 	return a.inFolder(true, func(d *dir) (*File, error) {
 		id := newID()
-		rec := &record{Ticket: life.Mint(), Folder: d.name, Asked: a.store.now(), Questions: c.Questions, Agent: a.agent, Sessions: sessions}
+		rec := &record{Ticket: life.Mint(), Folder: d.name, Asked: a.store.now(), Questions: c.Questions, Session: c.Session, Agent: a.agent, Sessions: sessions}
 		err := a.hold(d, id)
 		if err != nil {
 			return nil, err

@@ -167,7 +167,7 @@ func (d *dir) vouch(f *File, name string, doc *document, info fs.FileInfo) {
 	if f.Foreign = rec.vouch(d, name, doc, stranger(info)); f.Foreign != nil {
 		return
 	}
-	f.Agent, f.Questions = rec.Agent, rec.Questions
+	f.Session, f.Agent, f.Questions = rec.Session, rec.Agent, rec.Questions
 	if rec.Content == f.content {
 		f.By, f.Changed = rec.By, rec.At
 	}

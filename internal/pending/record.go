@@ -30,6 +30,8 @@ type record struct {
 	Asked  time.Time
 	// Questions are those that were asked, whatever the file says of them.
 	Questions []convert.Question
+	// Session is the agent's, where it has one.
+	Session string `json:",omitempty"`
 	// Agent is who asked, for people. Sessions are the names by which a successor
 	// may claim the questions: without one nobody but the asker gets the answers.
 	Agent    string   `json:",omitempty"`

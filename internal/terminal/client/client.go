@@ -45,6 +45,9 @@ type Options struct {
 	// when Session ended: the answer to that is the turn. A session that is gone,
 	// or asks nothing, is replaced by a new one.
 	Rest bool
+	// Instead sends the Prompt in place of an answer to what is asked again, which
+	// the Resolver leaves open until it is withdrawn.
+	Instead bool
 	// Opened, if not nil, is told the id of the session.
 	Opened func(session string)
 	// Desk, if not nil, gets everything that the agent asks. Who answers there

@@ -141,7 +141,7 @@ func (l *link) openSession(ctx context.Context, o *Options) error {
 	l.agent = agentName(init.AgentInfo)
 	if o.replays() {
 		err := l.resume(ctx, init.AgentCapabilities, o)
-		if !o.Rest || err == nil && l.left != "" {
+		if !o.Rest || err == nil && (l.left != "" || o.Instead) {
 			return err
 		}
 	}

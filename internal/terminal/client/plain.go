@@ -116,7 +116,7 @@ func (p *plain) event(v any) {
 		if p.o.Opened != nil {
 			p.o.Opened(string(p.l.session))
 		}
-		if p.l.left != "" && (!p.typed || p.o.Once) { // what comes next is no answer to it
+		if p.l.left != "" && (!p.typed || p.o.Once) && !p.o.Instead { // what comes next is no answer to it
 			go p.l.wait(p.ctx)
 			return
 		}

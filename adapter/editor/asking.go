@@ -63,8 +63,12 @@ func (s *Session) ask(id string, kind session.Kind, apart bool, within string, p
 func (a *asked) run(id string, wait answer, fault func()) {
 	growStack()
 	reply := a.guarded(wait, fault)
-	a.s.apply(session.RequestSettled{Key: a.key})               // nothing new, but for errands and after a panic
-	if !errors.Is(context.Cause(a.ctx), session.ErrWithdrawn) { // else nobody waits for it
+	a.s.apply(session.RequestSettled{Key: a.key}) // nothing new, but for errands and after a panic
+	why := context.Cause(a.ctx)
+	if errors.Is(why, session.ErrNotAsked) {
+		a.s.awaitEnding()
+	}
+	if !errors.Is(why, session.ErrWithdrawn) { // else nobody waits for it
 		reply()
 	}
 	a.cancel(nil)

@@ -42,6 +42,7 @@ type Session struct {
 	asked    map[int]*asked
 	askedBy  map[string]int // requests, as the agent names them
 	stop     context.CancelFunc
+	ending   chan struct{}       // closed when the agent has seen the last interrupt
 	wrapping chan session.Effect // wrapUp or passOver, for who brought the end of a turn
 }
 
@@ -128,7 +129,8 @@ func (s *Session) perform(e session.Effect) session.Event {
 	case session.Send:
 		return s.send(e.Key)
 	case session.Interrupt:
-		go s.interrupt(e)
+		s.ending = make(chan struct{})
+		go s.interrupt(e, s.ending)
 	case session.StartGrace:
 		s.after(s.front.opts.CancelGrace, session.GraceOver(e))
 	case session.RepeatSoon:
@@ -198,13 +200,26 @@ func (s *Session) send(key int) session.Event {
 	return session.SendFailed{Key: key, Gone: errors.Is(err, session.ErrGone), How: session.Ending{Err: requestError(err)}}
 }
 
-func (s *Session) interrupt(e session.Interrupt) {
+func (s *Session) interrupt(e session.Interrupt, seen chan<- struct{}) {
+	defer close(seen)
 	ctx, stop := context.WithTimeout(s.ctx, s.front.opts.CancelGrace)
 	defer stop()
 	if err := s.conv.Interrupt(ctx, e.All); err != nil {
 		s.front.log.Debug("interrupt failed", "session", s.id, "err", err)
 	}
 	s.apply(session.InterruptDone{N: e.N})
+}
+
+// awaitEnding waits until the agent has seen an interrupt that is on its way: a
+// reply that lets it go on would have it take a prompt into the turn that is about
+// to end.
+func (s *Session) awaitEnding() {
+	s.mu.Lock()
+	ending := s.ending
+	s.mu.Unlock()
+	if ending != nil {
+		<-ending
+	}
 }
 
 // finish ends a prompt.

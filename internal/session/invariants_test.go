@@ -266,6 +266,10 @@ func (w *world) withdraws(ev Event, e Withdraw) {
 		if !r.seen && errors.Is(e.Why, convert.ErrCancelled) {
 			w.breaks("request %d was never shown, and is told as cancelled by the user", e.Key)
 		}
+	case RequestCame:
+		if w.relayed && !w.closed && !w.brokenOff() {
+			w.breaks("request %d is taken back as it comes, and the agent has nothing that was broken off", e.Key)
+		}
 	case TurnEnded, AgentIdle:
 		if !r.inTurn {
 			w.breaks("request %d outlives the turn, and is taken back with it", e.Key)

@@ -126,6 +126,16 @@ func (w *world) quietRelayed() bool {
 	return quiet
 }
 
+// brokenOff reports whether the agent has something that the user has broken off.
+func (w *world) brokenOff() bool {
+	for _, p := range w.prompts {
+		if p.atAgent && (p.cancel || p.breakOff) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkPassed is the promise of a proxy: until something is asked, a prompt goes on
 // to the agent at once.
 func (w *world) checkPassed(key int) {

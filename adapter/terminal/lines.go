@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
@@ -22,14 +24,14 @@ type lines struct {
 	answers   []convert.Answer
 	index     int  // of the option picked last, -1 for none
 	gone      bool // the question before was withdrawn a short time ago
+	typed     bool // by a person, at a terminal
+	forget    func()
 	outcome   convert.Outcome
 }
 
 // run asks on a device.
 func (l *lines) run(ctx context.Context, d *tty.Device) (convert.Outcome, error) {
-	if l.gone {
-		d.Forget()
-	}
+	l.typed, l.forget = d.Typed(), d.Forget
 	in, err := d.Lines(ctx)
 	if err != nil {
 		return convert.Outcome{}, err
@@ -55,6 +57,7 @@ func noError(err error) error {
 
 func (l *lines) ask() (convert.Outcome, error) {
 	if l.gone {
+		l.forget()
 		if _, err := l.read(goneText); err != nil {
 			return l.outcome, noError(err)
 		}
@@ -71,6 +74,7 @@ func (l *lines) ask() (convert.Outcome, error) {
 
 // question asks one question until it is answered.
 func (l *lines) question(i int, q convert.Question) (convert.Answer, error) {
+	l.forget() // lines, and the beginning of one
 	l.print(l.screen(i, q))
 	for {
 		text, err := l.read("> ")
@@ -120,8 +124,9 @@ func (l *lines) take(q convert.Question, text string) (a convert.Answer, say str
 // cancel ends the asking, but asks before answers are lost.
 func (l *lines) cancel() error {
 	if n := len(l.answers); n > 0 {
-		l.print(picker.DiscardText(n) + " [y/N] ")
-		reply, end, err := l.in.Next()
+		prompt := picker.DiscardText(n) + " [y/N] "
+		l.print(prompt)
+		reply, end, err := l.next(prompt)
 		switch {
 		case err != nil:
 			return err
@@ -137,7 +142,7 @@ func (l *lines) cancel() error {
 // outcome.
 func (l *lines) read(prompt string) (string, error) {
 	l.print(prompt)
-	text, end, err := l.in.Next()
+	text, end, err := l.next(prompt)
 	if end == nil {
 		return text, err
 	}
@@ -153,6 +158,19 @@ func (l *lines) read(prompt string) (string, error) {
 		l.outcome = convert.Outcome{Status: convert.Cancelled, Reason: end.Reason}
 	}
 	return "", errEnded
+}
+
+// next waits for a line that was typed when its prompt could be read.
+func (l *lines) next(prompt string) (string, *tty.End, error) {
+	for shown := time.Now(); ; shown = time.Now() {
+		text, end, err := l.in.Next()
+		if !l.typed || end != nil || err != nil || seen.Judge(seen.Reply{Kind: seen.Key, Evidence: seen.Drawn, After: time.Since(shown)}) == seen.Counts {
+			return text, end, err
+		}
+		if text = clean.Line(text); text != "" {
+			l.print("Typed before the question was there, and not its answer: " + text + "\n" + prompt)
+		}
+	}
 }
 
 func (l *lines) print(s string) { _, _ = io.WriteString(l.out, s) }

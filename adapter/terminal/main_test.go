@@ -11,12 +11,14 @@ import (
 	"reflect"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -53,6 +55,7 @@ func child(text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+	seen.Hands = -time.Hour // a test types at once
 	ask := terminal.Resolver{Plain: j.Plain}
 	before, _ := term.GetState(os.Stdin.Fd())
 	r := report{Index: -1}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
@@ -98,7 +99,7 @@ func (r Resolver) ask(ctx context.Context, questions []convert.Question, open fu
 	picked := -1
 	if d.Drawable {
 		p := open(picker.Options{NoColor: d.NoColor, Width: d.Width, Height: d.Height})
-		t.guard(p)
+		p.Guard(t.gone())
 		if err := pick(ctx, d, p); err != nil {
 			return failed(err)
 		}
@@ -128,6 +129,7 @@ func pick(ctx context.Context, d *tty.Device, p *picker.Picker) error {
 	defer t.Close()
 	for {
 		t.Draw(p.View())
+		p.Drawn(time.Now())
 		p.Update(<-t.Events())
 		if o, done := p.Done(); done {
 			if o.Status != convert.Disconnected {

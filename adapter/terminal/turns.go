@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"sync"
 	"time"
-
-	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 )
 
 // Questions on one terminal wait for each other: two at once would share its
@@ -71,16 +69,6 @@ func (t *turn) end(withdrawn bool) {
 	t.ended, t.withdrawn = time.Now(), withdrawn
 	t.waiting--
 	t.free <- struct{}{}
-}
-
-// guard keeps keys from a picker that were meant for the question before.
-func (t *turn) guard(p *picker.Picker) {
-	switch past := time.Since(t.ended); {
-	case t.gone():
-		p.Guard(time.Now(), true)
-	case past < picker.HandsOff:
-		p.Guard(time.Now(), false)
-	}
 }
 
 // gone reports whether the question before was withdrawn a short time ago.

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // asBridge makes the test binary be acp-bridge, noRoom one that cannot make
@@ -31,11 +32,13 @@ func TestMain(m *testing.M) {
 		if os.Getenv(noRoom) != "" {
 			limitFiles()
 		}
+		seen.Hands = -time.Hour // a test types at once
 		main()
 	}
 	testscript.Main(withState{m}, map[string]func(){
 		"acp-bridge": func() {
 			leaveTerminal()
+			seen.Hands = -time.Hour
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})

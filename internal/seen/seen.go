@@ -40,12 +40,13 @@ const (
 	Person = 250 * time.Millisecond
 	// Strict is for editors of which nothing is known but that the pipe is empty.
 	Strict = 700 * time.Millisecond
-	// Hands is how long hands must have rested: a key that follows others closely
-	// was begun before.
-	Hands = 400 * time.Millisecond
 	// Card is for clicks on what has just come under the pointer.
 	Card = 500 * time.Millisecond
 )
+
+// Hands is how long hands must have rested: a key that follows others closely was
+// begun before. It is a variable for tests alone, which type faster than people.
+var Hands = 400 * time.Millisecond
 
 // Evidence is what is known of a showing, better evidence being greater.
 type Evidence int

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
@@ -29,12 +30,7 @@ func (w *window) openPicker() {
 		w.picker = picker.New(a.call, opts)
 		w.screen.Hide(a.call.ID) // the picker leaves its own record
 	}
-	switch now := w.now(); {
-	case now.Sub(w.withdrawn) < goneTime:
-		w.picker.Guard(now, true)
-	case now.Sub(w.typed) < picker.HandsOff:
-		w.picker.Guard(now, false)
-	}
+	w.picker.Guard(w.now().Sub(w.withdrawn) < goneTime)
 	w.withdrawn = time.Time{}
 }
 
@@ -80,7 +76,6 @@ func (w *window) withdraw(a *waiting) {
 
 // key handles a key.
 func (w *window) key(k tty.Key) {
-	w.typed = k.At
 	if k.Name == "ctrl+c" {
 		w.stop()
 		return
@@ -125,7 +120,7 @@ func (w *window) key(k tty.Key) {
 // stray reports whether a key was meant for a question that is gone: it must
 // not become a prompt.
 func (w *window) stray(k tty.Key) bool {
-	if k.At.Sub(w.withdrawn) >= picker.HandsOff {
+	if k.At.Sub(w.withdrawn) >= seen.Hands {
 		return false
 	}
 	w.withdrawn = k.At

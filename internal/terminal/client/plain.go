@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
 // plain is the client in lines.
@@ -300,6 +301,9 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, 
 		return o, picked(a.request, o), err
 	}
 	p.reader.ask(ctx)
+	if p.typed {
+		tty.Forget(p.o.In) // the beginning of a line
+	}
 	r := terminal.Resolver{In: p.reader, Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
 		index, o, err := r.Choose(ctx, a.call.Questions[0])

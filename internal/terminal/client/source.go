@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // maxLine bounds a line of input.
@@ -55,26 +57,29 @@ func newSource(ctx context.Context, r io.Reader, typed bool) *source {
 type answers struct {
 	s     *source
 	ctx   context.Context // of the question; it ends the reading
-	since time.Time       // lines that came before are not for it
 	took  func(text string)
-	early func(text string) // is told of a line that came before
+	early func(text string) // is told of a line that was typed before; nil for lines that nobody types
 	left  []byte
 }
 
 // ask makes the reader one for a question that is asked now.
-func (r *answers) ask(ctx context.Context) { r.ctx, r.since, r.left = ctx, time.Now(), nil }
+func (r *answers) ask(ctx context.Context) { r.ctx, r.left = ctx, nil }
 
 func (r *answers) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+	shown := time.Now() // whoever wants a line has printed what it is for
 	for len(r.left) == 0 {
 		select {
 		case l, ok := <-r.s.lines:
 			switch {
 			case !ok:
 				return 0, errors.Join(io.EOF, r.s.err)
-			case r.early != nil && l.at.Before(r.since):
+			case r.early != nil && seen.Judge(seen.Reply{Kind: seen.Key, Evidence: seen.Drawn, After: l.at.Sub(shown)}) != seen.Counts:
+				if l.at.After(shown) {
+					shown = l.at
+				}
 				r.early(l.text)
 				continue
 			case r.took != nil:

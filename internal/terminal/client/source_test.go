@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a person has typed before a question was asked is not its answer; what
-// a script holds is.
-func TestTypedBeforeTheQuestion(t *testing.T) {
+// What a person has typed before a question was asked, or can have been read, is
+// not its answer; what a script holds is.
+func TestRule3TypedBeforeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, typed := io.Pipe()
 		ctx, stop := context.WithCancel(t.Context())
@@ -24,14 +24,17 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Second)
 		r.ask(ctx)
-		time.Sleep(time.Second)
-		_, err = io.WriteString(typed, "2\n")
-		require.NoError(t, err)
+		go func() {
+			time.Sleep(100 * time.Millisecond) // nobody has read it by then
+			_, _ = io.WriteString(typed, "no\n")
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(typed, "2\n")
+		}()
 		buf := make([]byte, 10)
 		n, err := r.Read(buf)
 		require.NoError(t, err)
 		require.Equal(t, "2\n", string(buf[:n]))
-		require.Equal(t, []string{"1", "yes"}, early)
+		require.Equal(t, []string{"1", "yes", "no"}, early)
 		stop()
 		require.NoError(t, typed.Close())
 		synctest.Wait()

@@ -48,7 +48,6 @@ type window struct {
 	pager     *pager.Pager // shown in place of the rest
 	asks      []*waiting   // the first is in the picker
 	picker    *picker.Picker
-	typed     time.Time // the last key
 	withdrawn time.Time // when the question in the picker was
 	ctrlC     time.Time // when it cancelled a turn
 
@@ -101,6 +100,9 @@ func (w *window) run(t *tty.Term) {
 		}
 		w.openPicker()
 		t.Draw(w.view())
+		if w.picker != nil && w.pager == nil {
+			w.picker.Drawn(w.now())
+		}
 		if tick == nil && w.spins() {
 			tick = time.After(spinTime)
 		}
@@ -233,7 +235,6 @@ func (w *window) say(words string) {
 	if w.running++; w.state != working {
 		w.enter(working)
 	}
-	w.typed = time.Time{} // whoever sent a prompt waits for what comes
 	go w.l.prompt(w.ctx, words)
 }
 

@@ -5,6 +5,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -18,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
-	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
@@ -197,6 +198,9 @@ func (w *window) insists(key string, reply <-chan string) string {
 	return ""
 }
 
+// rests is a person's time before keys are meant for what is seen.
+func (w *window) rests() { time.Sleep(3 * seen.Hands) }
+
 // leaves with Ctrl+D. A key right after a question was withdrawn was meant for
 // that.
 func (w *window) leaves() error {
@@ -227,8 +231,7 @@ func TestWindowPermission(t *testing.T) {
 	w.sees("make test")
 	w.sees("2. Reject")
 	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.ReplaceAll(permission, "make test", "make clean"))
-	w.types("2")
-	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, first))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("2", first))
 	w.sees("✓ Permission: make test → Reject")
 	w.sees("make clean") // one at a time
 	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, w.insists("\x1b", second))
@@ -249,6 +252,7 @@ func TestWindowPermissionShowsAll(t *testing.T) {
 	w.sees("more lines: v shows all")
 	w.sees("rm -rf ~/")
 	w.sees("2. Reject")
+	w.rests()
 	w.types("v\x1b[F") // End
 	w.sees("of 28")
 	w.types("\x0f") // Ctrl+O
@@ -271,8 +275,7 @@ func TestWindowRejectsWithAReason(t *testing.T) {
 		w.prompted()
 		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
 		w.sees("2. Reject")
-		w.types(keys)
-		require.JSONEq(t, want, await(t, reply), "%q", keys)
+		require.JSONEq(t, want, w.insists(keys, reply), "%q", keys)
 		w.types("\x03\x03")
 		require.NoError(t, await(t, w.done))
 	}
@@ -285,6 +288,7 @@ func TestWindowAsksAgain(t *testing.T) {
 	w.prompted()
 	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, form)
 	w.sees("How many?")
+	w.rests()
 	w.types("many\r")
 	w.sees(`✗ question 1: the answer does not fit: expected a whole number, got "many"`)
 	w.sees("many")          // it is there to be changed
@@ -300,6 +304,7 @@ func TestWindowKeepsWhatFits(t *testing.T) {
 	w.prompted()
 	reply := w.asks(t.Context(), acp.ClientMethodElicitationCreate, twoFields)
 	w.sees("Your name?")
+	w.rests()
 	w.types("Ann\r")
 	w.sees("How old?")
 	w.types("old\r")
@@ -372,28 +377,37 @@ func TestWindowCtrlC(t *testing.T) {
 	require.NoError(t, await(t, w.done))
 }
 
-// A picker that opens under typing hands takes none of it for an answer. If the
-// machine is slower than hands that rest, this is tried again.
-func TestWindowTypingIsNoAnswer(t *testing.T) {
-	for kept := false; !kept; {
-		w := openWindow(t, client.Options{})
-		w.sees(">")
-		w.prompted()
-		w.sees("Working")
-		began := time.Now()
-		w.types("1") // what the user is about to say next
-		w.sees("> 1")
-		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-		w.sees("2. Reject")
-		w.types("2")
-		said := w.insists("1", reply)
-		if kept = strings.Contains(said, "yes"); kept {
-			require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, said)
-		} else {
-			require.GreaterOrEqual(t, time.Since(began), picker.HandsOff, "%s, by a key that was meant for something else", said)
+// A picker that opens takes no key for an answer that comes at once, whether hands
+// type at that moment, rest above an unfinished line, or have not typed at all. If
+// the machine is slower than hands that rest, this is tried again.
+func TestRule3WindowKeyAtOnce(t *testing.T) {
+	for name, before := range map[string]func(*window){
+		"typing":             func(w *window) { w.types("1"); w.sees("> 1") },
+		"an unfinished line": func(w *window) { w.types("1"); w.sees("> 1"); w.rests() },
+		"nothing":            func(w *window) { w.rests() },
+	} {
+		for _, key := range []string{"\r", "1"} {
+			t.Run(fmt.Sprintf("%s, %q", name, key), func(t *testing.T) {
+				t.Parallel()
+				for kept := false; !kept; {
+					w := openWindow(t, client.Options{})
+					w.sees(">")
+					w.prompted()
+					w.sees("Working")
+					before(w)
+					began := time.Now()
+					reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+					w.sees("2. Reject")
+					w.types(key)
+					said := w.insists("2", reply)
+					if kept = strings.Contains(said, "no"); !kept {
+						require.GreaterOrEqual(t, time.Since(began), seen.Hands, "%s, by a key that was meant for something else", said)
+					}
+					w.types("\x03\x03")
+					require.NoError(t, await(t, w.done))
+				}
+			})
 		}
-		w.types("\x03\x03")
-		require.NoError(t, await(t, w.done))
 	}
 }
 
@@ -576,8 +590,7 @@ func TestWindowResumes(t *testing.T) {
 	w.sees("1. Fix the build")
 	w.sees("2. b")
 	w.sees("2020")
-	w.types("2")
-	require.JSONEq(t, `{"sessionId":"b","cwd":"/srv","mcpServers":[]}`, await(t, loaded))
+	require.JSONEq(t, `{"sessionId":"b","cwd":"/srv","mcpServers":[]}`, w.insists("2", loaded))
 	w.sees("> what I said")
 	w.sees("what it said")
 	w.sees("bot 7")
@@ -588,6 +601,7 @@ func TestWindowResumes(t *testing.T) {
 
 	w = openWith(t, client.Options{Resume: true}, agent)
 	w.sees("Which session")
+	w.rests()
 	w.types("\x1b")
 	require.ErrorIs(t, await(t, w.done), client.ErrCancelled)
 

@@ -1,25 +1,32 @@
 package picker
 
-import "time"
+import (
+	"time"
 
-// HandsOff is how long no key must have come before one counts that follows
-// keys which were meant for something else.
-const HandsOff = 400 * time.Millisecond
+	"github.com/acp-bridge/acp-bridge/internal/seen"
+)
 
 // guard keeps keys away that were typed for something that was on the screen
 // before.
 type guard struct {
-	last time.Time // when the picker opened, or the last key that it kept away
-	ask  bool      // the user has to say that the new question was seen
+	shown seen.Evidence
+	last  time.Time // when it was drawn, or the last key that was kept away
+	ask   bool      // the user has to say that the new question was seen
 }
 
-// Guard is for a picker that opens while keys may still come that were meant
-// for something else: none counts before the hands have rested. After a
-// question was withdrawn under the reader's eyes, the user has to press Enter
-// first, which answers nothing.
-func (p *Picker) Guard(now time.Time, withdrawn bool) {
-	p.guard = &guard{last: now, ask: withdrawn}
+// Guard is for a picker in front of a person: no key counts before it is drawn and
+// the hands have rested. After a question was withdrawn under the reader's eyes,
+// the user has to press Enter first, which answers nothing.
+func (p *Picker) Guard(withdrawn bool) {
+	p.guard = &guard{ask: withdrawn}
 	p.settle()
+}
+
+// Drawn says when the picker was drawn: the first time counts.
+func (p *Picker) Drawn(at time.Time) {
+	if g := p.guard; g != nil && g.shown == seen.None {
+		g.shown, g.last = seen.Drawn, at
+	}
 }
 
 // keeps reports whether an event of that time is kept away; name is the key's.
@@ -28,10 +35,12 @@ func (p *Picker) keeps(at time.Time, name string) bool {
 	if g == nil {
 		return false
 	}
-	rested := at.Sub(g.last) >= HandsOff
-	g.last = at
+	early := seen.Judge(seen.Reply{Kind: seen.Key, Evidence: g.shown, After: at.Sub(g.last)}) != seen.Counts
+	if g.shown != seen.None {
+		g.last = at
+	}
 	switch {
-	case !rested:
+	case early:
 		if !g.ask {
 			p.message = "Typed before this question was there: ignored"
 		}

@@ -16,7 +16,8 @@ import (
 func guarded(withdrawn bool, keys ...any) int {
 	p := New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, Options{})
 	start := time.Unix(0, 0)
-	p.Guard(start, withdrawn)
+	p.Guard(withdrawn)
+	p.Drawn(start)
 	for i := 0; i < len(keys); i += 2 {
 		p.Update(tty.Key{Name: keys[i+1].(string), At: start.Add(time.Duration(keys[i].(int)) * time.Millisecond)})
 	}
@@ -40,6 +41,21 @@ func TestGuardTyping(t *testing.T) {
 	require.Equal(t, -1, guarded(false, 100, "ctrl+c"))
 }
 
+// What comes before the question is drawn answers nothing, whenever it is drawn.
+func TestRule3NotDrawn(t *testing.T) {
+	p := New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, Options{})
+	p.Guard(false)
+	p.Update(tty.Key{Name: "enter", At: time.Unix(100, 0)})
+	p.Drawn(time.Unix(200, 0))
+	p.Update(tty.Key{Name: "enter", At: time.Unix(199, 0)}) // read before, handled now
+	_, done := p.Done()
+	require.False(t, done)
+	p.Drawn(time.Unix(300, 0)) // once more
+	p.Update(tty.Key{Name: "2", At: time.Unix(201, 0)})
+	_, done = p.Done()
+	require.True(t, done)
+}
+
 // After a withdrawn question only Enter gets to the next one, and answers
 // nothing.
 func TestGuardWithdrawn(t *testing.T) {
@@ -54,7 +70,8 @@ func TestGuardWithdrawn(t *testing.T) {
 	require.Equal(t, -2, guarded(true, 5000, "esc", 5600, "esc"))
 	require.Equal(t, -2, guarded(true, 5000, "ctrl+c"))
 	p := New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, Options{})
-	p.Guard(time.Unix(0, 0), true)
+	p.Guard(true)
+	p.Drawn(time.Unix(0, 0))
 	p.Update(tty.Paste{Text: "yes", At: time.Unix(5, 0)})
 	p.Update(tty.Key{Name: "y", Text: "y", At: time.Unix(6, 0)})
 	require.True(t, p.sheets[0].answer.Empty())

@@ -125,6 +125,16 @@ func (d *Device) Forget() {
 	}
 }
 
+// Typed reports whether its input is what a person types at a terminal.
+func (d *Device) Typed() bool { return d.tty != nil }
+
+// Forget is [Device.Forget] for a stream that is read by others.
+func Forget(r io.Reader) {
+	if f := terminalFile(r); f != nil {
+		forget(f.Fd())
+	}
+}
+
 // alive reports whether a terminal that gave an end of file is still there:
 // then the end was typed (Ctrl+D).
 func (d *Device) alive() bool {

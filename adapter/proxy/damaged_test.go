@@ -74,3 +74,26 @@ func TestTurnFailsWhileParked(t *testing.T) {
 	p.prompt("p3", "again")
 	require.Equal(t, "p3", p.agent.next().Get("id").Str)
 }
+
+// An answer with two meanings has none: the question is asked in another way, and
+// what was the agent's own is told to it as an error.
+func TestRule2TwoMeanings(t *testing.T) {
+	for name, members := range map[string]string{
+		"two results":          `"result":{"outcome":{"outcome":"cancelled"}},"result":{"outcome":{"outcome":"selected","optionId":"PostgreSQL"}}`,
+		"two results, escaped": `"result":{"outcome":{"outcome":"cancelled"}},"resul\u0074":{"outcome":{"outcome":"selected","optionId":"PostgreSQL"}}`,
+		"an error beside it":   `"error":{"code":1,"message":"m"},"result":{"outcome":{"outcome":"selected","optionId":"PostgreSQL"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, Options{})
+			p.initialize(noForms)
+			p.agent.send(`{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"path":"/x"}}`)
+			require.Equal(t, "3", p.editor.next().Get("id").Raw)
+			p.editor.send(`{"jsonrpc":"2.0","id":3,` + members + `}`)
+			require.True(t, p.agent.next().Get("error").Exists())
+			p.agent.send(oneLine(grokAsks))
+			request := p.editor.until("session/request_permission")
+			p.editor.send(`{"jsonrpc":"2.0","id":` + request.Get("id").Raw + `,` + members + `}`)
+			require.Contains(t, p.editor.said(), "Which database?", "in the conversation")
+		})
+	}
+}

@@ -6,10 +6,12 @@ import (
 )
 
 // message is what the proxy needs to know of a line: the outermost members of a
-// JSON-RPC object, as they are written. Absent ones are nil; of a key that
-// comes twice the last counts.
+// JSON-RPC object, as they are written. Absent ones are nil.
 type message struct {
 	id, method, params, result, err []byte
+	// twice is set if a member comes with two values, or an error beside a result:
+	// decoders do not agree on which counts.
+	twice bool
 }
 
 // isRequest reports whether the message waits for an answer.
@@ -40,7 +42,7 @@ const updateName = "session/update"
 var updateMethod = []byte(`"` + updateName + `"`)
 
 // scan reads a line as far as needed to know where it belongs. It reports false
-// for one that is no JSON object. It does not check what is inside the members:
+// for one that is no JSON object, or that has two meanings. It does not check what is inside the members:
 // that is for whoever gets the line.
 func scan(line []byte) (message, bool) { return scanTo(line, false) }
 
@@ -68,25 +70,38 @@ func scanTo(line []byte, end bool) (m message, ok bool) {
 			i = skipSpace(line, i+1)
 		}
 	}
-	return m, i == len(line)-1
+	m.twice = m.twice || given(m.result) && given(m.err)
+	return m, i == len(line)-1 && !m.twice
 }
+
+// given reports whether a member is there and says something.
+func given(member []byte) bool { return member != nil && string(member) != "null" }
 
 // set keeps a member, and reports that no other is of interest.
 func (m *message) set(key, v []byte) bool {
+	var member *[]byte
+	if bytes.IndexByte(key, '\\') >= 0 {
+		var name string
+		_ = json.Unmarshal(key, &name)
+		key = []byte(`"` + name + `"`)
+	}
 	switch string(key) {
 	case `"id"`:
-		m.id = v
+		member = &m.id
 	case `"method"`:
-		m.method = v
-		return m.id == nil && bytes.Equal(v, updateMethod)
+		member = &m.method
 	case `"params"`:
-		m.params = v
+		member = &m.params
 	case `"result"`:
-		m.result = v
+		member = &m.result
 	case `"error"`:
-		m.err = v
+		member = &m.err
+	default:
+		return false
 	}
-	return false
+	m.twice = m.twice || *member != nil && !bytes.Equal(*member, v)
+	*member = v
+	return member == &m.method && m.id == nil && bytes.Equal(v, updateMethod)
 }
 
 func skipSpace(b []byte, i int) int {

@@ -51,7 +51,7 @@ func TestCallAnswers(t *testing.T) {
 		"result null":           {[]string{`{"id":1,"result":null}`}, value(`null`)},
 		"result missing":        {[]string{`{"id":1}`}, value(`null`)},
 		"error null, result":    {[]string{`{"id":1,"error":null,"result":7}`}, value(`7`)},
-		"error and result":      {[]string{`{"id":1,"error":{"code":-5,"message":"no"},"result":7}`}, rpcError(-5, "no")},
+		"error and result":      {[]string{`{"id":1,"error":{"code":-5,"message":"no"},"result":7}`}, protocol},
 		"error -32601":          {[]string{`{"id":1,"error":{"code":-32601,"message":"Method not found"}}`}, rpcError(-32601, "Method not found")},
 		"error -32800":          {[]string{`{"id":1,"error":{"code":-32800,"message":"Request cancelled"}}`}, rpcError(-32800, "Request cancelled")},
 		"error a string":        {[]string{`{"id":1,"error":"boom"}`}, rpcError(-32603, "boom")},

@@ -332,3 +332,56 @@ func TestNoDeadlockBetweenFullQueues(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A message with two meanings has none: no call gets an answer out of it, and
+// whoever waits because of it is told.
+func TestRule2TwoMeanings(t *testing.T) {
+	for name, answer := range map[string]string{
+		"two results":              `{"id":1,"result":"a","result":"b"}`,
+		"two results, escaped":     `{"id":1,"result":"a","resu\u006ct":"b"}`,
+		"a result and null":        `{"id":1,"result":"a","result":null}`,
+		"an error and a result":    `{"id":1,"error":{"code":1,"message":"m"},"result":"a"}`,
+		"a result, then an error":  `{"id":1,"result":"a","error":{"code":1,"message":"m"}}`,
+		"two ids":                  `{"id":7,"result":"a","id":1}`,
+		"two ids, the other first": `{"id":1,"result":"a","id":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(t, nil, nil)
+				done := p.call(t.Context(), "m", nil)
+				p.read()
+				p.write(answer)
+				require.ErrorIs(t, (<-done).err, ErrProtocol)
+			})
+		})
+	}
+	for name, answer := range map[string]string{
+		"the same twice":        `{"id":1,"result":"a","result":"\u0061","id":1}`,
+		"a result, no error":    `{"id":1,"result":"a","error":null}`,
+		"unknown members twice": `{"id":1,"result":"a","x":1,"x":2}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPeer(t, nil, nil)
+				done := p.call(t.Context(), "m", nil)
+				p.read()
+				p.write(answer)
+				require.NoError(t, (<-done).err)
+			})
+		})
+	}
+	for request, id := range map[string]string{
+		`{"id":5,"method":"a","method":"b"}`:                      "5",
+		`{"id":5,"method":"a","params":{"x":1},"params":{}}`:      "5",
+		`{"id":5,"method":"a","id":6}`:                            "null",
+		`{"method":"session/cancel","params":{"a":1},"params":1}`: "null",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPeer(t, nil, nil)
+			p.write(request)
+			reply := p.read()
+			require.Contains(t, reply, `"id":`+id, request)
+			require.Contains(t, reply, "two different values", request)
+		})
+	}
+}

@@ -11,29 +11,50 @@ import (
 )
 
 // message holds the members of an incoming JSON-RPC object. Absent ones do not
-// Exist; of a key that comes twice the last counts, as in encoding/json.
+// Exist.
 type message struct {
 	id, method, params, result, err gjson.Result
+	// wrong says why the object is none that can be relied on: decoders do not
+	// agree on which of two values counts.
+	wrong string
+	other gjson.Result // the id that came before, of two
 }
 
 func parseMessage(object gjson.Result) (m message) {
 	object.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "id":
-			m.id = value
+			if m.id.Exists() {
+				m.other = m.id
+			}
+			m.set(&m.id, "id", value)
 		case "method":
-			m.method = value
+			m.set(&m.method, "method", value)
 		case "params":
-			m.params = value
+			m.set(&m.params, "params", value)
 		case "result":
-			m.result = value
+			m.set(&m.result, "result", value)
 		case "error":
-			m.err = value
+			m.set(&m.err, "error", value)
 		}
 		return true
 	})
+	if m.wrong == "" && given(m.result) && given(m.err) {
+		m.wrong = "a result and an error"
+	}
 	return m
 }
+
+// set keeps a member, and what is wrong if it is there with another value.
+func (m *message) set(member *gjson.Result, name string, value gjson.Result) {
+	if member.Exists() && (member.Type != value.Type || member.String() != value.String()) {
+		m.wrong = "two different values of " + name
+	}
+	*member = value
+}
+
+// given reports whether a member is there and says something.
+func given(member gjson.Result) bool { return member.Exists() && member.Type != gjson.Null }
 
 // answerable says whether id may identify a request.
 func answerable(id gjson.Result) bool {

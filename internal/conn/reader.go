@@ -75,8 +75,10 @@ func (c *Conn) line(text []byte, last bool) {
 }
 
 func (c *Conn) dispatch(m message, text []byte) {
-	hasMethod := m.method.Exists() && m.method.Type != gjson.Null
+	hasMethod := given(m.method)
 	switch {
+	case m.wrong != "":
+		c.ambiguous(m, text)
 	case hasMethod && m.method.Type != gjson.String:
 		id := nullID
 		if answerable(m.id) {
@@ -93,6 +95,24 @@ func (c *Conn) dispatch(m message, text []byte) {
 		c.handleResponse(m)
 	default:
 		c.unusable("message with neither id nor method ignored", text)
+	}
+}
+
+// ambiguous refuses a message that has two meanings. Whoever waits because of it
+// is told, and no call gets an answer out of it.
+func (c *Conn) ambiguous(m message, text []byte) {
+	switch {
+	case !given(m.method):
+		c.unusable(m.wrong, text)
+		for _, id := range []gjson.Result{m.id, m.other} {
+			if n, ok := callID(id); ok {
+				c.failCall(n, "the answer has "+m.wrong)
+			}
+		}
+	case m.id.Exists() && answerable(m.id) && !m.other.Exists():
+		c.refuse(m.id.Raw, m.wrong, text)
+	default:
+		c.refuse(nullID, m.wrong, text)
 	}
 }
 

@@ -31,7 +31,10 @@ type lines struct {
 
 // run asks on a device.
 func (l *lines) run(ctx context.Context, d *tty.Device) (convert.Outcome, error) {
-	l.typed, l.forget = d.Typed(), d.Forget
+	l.typed, l.forget = d.Typed() && seen.Hands > 0, func() {}
+	if l.typed {
+		l.forget = d.Forget
+	}
 	in, err := d.Lines(ctx)
 	if err != nil {
 		return convert.Outcome{}, err

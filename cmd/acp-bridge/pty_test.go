@@ -322,6 +322,7 @@ const handsOff = 400 * time.Millisecond
 // pressedTwice answers the first of several requests with a key that is pressed
 // twice. If the machine is slower than hands that rest, this is tried again.
 func pressedTwice(t *testing.T) *shell {
+	t.Setenv(rests, "1")
 	for {
 		c := startOnTerminal(t, t.TempDir(), "rpc")
 		c.send(firstRequest, secondRequest, thirdRequest)
@@ -329,6 +330,7 @@ func pressedTwice(t *testing.T) *shell {
 		c.mu.Lock()
 		require.NotContains(t, c.screen.String(), "Second?")
 		c.mu.Unlock()
+		time.Sleep(3 * handsOff) // a person reads it first
 		began := time.Now()
 		c.press("1")
 		require.Contains(t, c.line(), `"requestId":"r1","answered":true`)
@@ -345,7 +347,7 @@ func pressedTwice(t *testing.T) *shell {
 // one off the terminal.
 func TestRPCPicker(t *testing.T) {
 	c := pressedTwice(t)
-	time.Sleep(handsOff + 100*time.Millisecond) // a person reads it first
+	time.Sleep(3 * handsOff) // a person reads it first
 	c.press("because\r")
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":2,"result":{"answer":"because"}}`, c.line())
 	c.see("Third?")

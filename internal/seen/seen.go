@@ -45,7 +45,8 @@ const (
 )
 
 // Hands is how long hands must have rested: a key that follows others closely was
-// begun before. It is a variable for tests alone, which type faster than people.
+// begun before. It is a variable for tests alone, which type faster than people: with
+// less than 0 they may type ahead.
 var Hands = 400 * time.Millisecond
 
 // Evidence is what is known of a showing, better evidence being greater.

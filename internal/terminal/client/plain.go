@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -301,7 +302,7 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, 
 		return o, picked(a.request, o), err
 	}
 	p.reader.ask(ctx)
-	if p.typed {
+	if p.typed && seen.Hands > 0 {
 		tty.Forget(p.o.In) // the beginning of a line
 	}
 	r := terminal.Resolver{In: p.reader, Out: p.o.Out, Plain: true, Environ: p.o.Environ}

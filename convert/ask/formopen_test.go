@@ -37,6 +37,8 @@ func TestFormReplies(t *testing.T) {
 		`{"action":"accept","content":{"Question_0":"a"}}`:                       {},
 		`{"action":"accept","content":{"":"a"}}`:                                 {},
 		`{"action":"accept","content":{"x":null,"y":null}}`:                      {},
+		`{"action":"accept","content":{"question_0":null,"x":"a"}}`:              {},
+		`{"action":"accept","content":{"x":"a","question_0":null}}`:              {},
 		`{"action":"accept","content":{"question_0":"a","question_0":"b"}}`:      {},
 		`{"action":"accept","content":{"question_0":"a","question_0":null}}`:     {},
 		`{"action":"accept","content":{"question_0":"a"},"content":{}}`:          {},
@@ -73,4 +75,35 @@ func TestFormWithoutFields(t *testing.T) {
 	o, _, err := form.Read(json.RawMessage(`{"action":"accept","content":{"x":1}}`))
 	require.NoError(t, err)
 	require.Equal(t, convert.Answered, o.Status)
+}
+
+// What stood in a form is not the person's, nor is what a program fills in.
+func TestRule3DefaultsAreNobodys(t *testing.T) {
+	server := ask.ServerForm{Server: "s", Schema: json.RawMessage(`{"type":"object","properties":{
+		"name":{"type":"string","default":"Bo"},"free":{"type":"string"},"port":{"type":"integer","default":80},"sure":{"type":"boolean"},
+		"one":{"type":"string","enum":["a","b"],"default":"a"},
+		"many":{"type":"array","items":{"enum":["a","b","c"]},"default":["a","b"]},
+		"least":{"type":"array","items":{"enum":["a","b","c"]},"minItems":2}}}`)}
+	form, err := server.Call()
+	require.NoError(t, err)
+	for content, want := range map[string]bool{
+		`{}`:                                       false,
+		`{"name":"Bo"}`:                            false,
+		`{"name":" Bo "}`:                          false,
+		`{"name":"","free":" "}`:                   false,
+		`{"many":["a","b"]}`:                       false,
+		`{"many":["b","a"]}`:                       false,
+		`{"many":["c"]}`:                           false,
+		`{"least":["a","b"]}`:                      false,
+		`{"one":"b","sure":true,"port":81}`:        false,
+		`{"name":"Bo","port":80,"many":["a","b"]}`: false,
+		`{"name":"Ann"}`:                           true,
+		`{"free":"words"}`:                         true,
+		`{"many":["a","c"]}`:                       true,
+		`{"many":["a","b","c"]}`:                   true,
+		`{"least":["a","b","c"]}`:                  true,
+	} {
+		require.Equal(t, want, form.ByHand(json.RawMessage(`{"action":"accept","content":`+content+`}`)), content)
+	}
+	require.False(t, form.ByHand(json.RawMessage(`{"action":"decline"}`)))
 }

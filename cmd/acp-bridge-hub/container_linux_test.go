@@ -52,8 +52,7 @@ func TestContainerfile(t *testing.T) {
 	c := readContainerfile(t)
 	require.Contains(t, operate, "-f cmd/acp-bridge-hub/Containerfile")
 	require.Equal(t, "acp-bridge-hub", c.entrypoint[0])
-	_, err := parse(c.entrypoint[1:], io.Discard)
-	require.NoError(t, err)
+	require.NoError(t, understood(c.entrypoint[1:]))
 	for _, name := range c.copied {
 		_, err := os.Stat(filepath.Join("..", "..", name))
 		require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -25,19 +26,19 @@ import (
 // in its folder.
 func runDevice(ctx context.Context, o options, out io.Writer) error {
 	name := ""
-	switch what := o.args[1]; {
-	case what == "list" && len(o.args) == 2:
-	case (what == "add" || what == "remove") && len(o.args) == 3:
-		name = o.args[2]
+	switch n := len(o.args); {
+	case n == 1 && o.args[0] == "list":
+	case n == 2 && (o.args[0] == "add" || o.args[0] == "remove"):
+		name = o.args[1]
 	default:
-		return usageError{errors.New("expected device add NAME, device list or device remove NAME")}
+		return cli.Misused("expected device add NAME, device list or device remove NAME")
 	}
 	a, done, err := openAdmin(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer done()
-	switch o.args[1] {
+	switch o.args[0] {
 	case "add":
 		token, err := a.add(ctx, web.Device{Name: name, Can: web.Can(o.can), Groups: o.groups})
 		if err != nil {
@@ -173,10 +174,10 @@ func openStored(ctx context.Context, o options) (access *web.Access, closing fun
 // runOwner makes the token of a file the owner's, at all hubs of a NATS.
 func runOwner(ctx context.Context, o options, out io.Writer) error {
 	if o.nats == "" {
-		return usageError{errors.New("owner is for hubs that share a NATS: expected --nats. At a hub alone, change its token file and start it again")}
+		return cli.Misused("owner is for hubs that share a NATS: expected --nats. At a hub alone, change its token file and start it again")
 	}
 	if o.tokenFile == "" {
-		return usageError{errors.New("expected --token-file with the new token of the owner")}
+		return cli.Misused("expected --token-file with the new token of the owner")
 	}
 	token, err := ownerToken(o)
 	if err != nil {

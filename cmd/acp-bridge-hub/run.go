@@ -3,45 +3,127 @@ package main
 import (
 	"context"
 	_ "embed" // for operate
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
-	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // Exit codes, as those of acp-bridge.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK     = cli.ExitOK
+	exitFailed = cli.ExitFailed
+	exitUsage  = cli.ExitUsage
 )
-
-const usage = `acp-bridge-hub keeps the questions of agents until somebody answers them, in a
-browser, on a phone, or with a script.
-
-Usage: acp-bridge-hub [FLAGS]                   start the hub
-       acp-bridge-hub status [--json]           say how this machine's hub is
-       acp-bridge-hub login [--device NAME]     print a link to log in with
-       acp-bridge-hub device add NAME [--can WHAT] [--group NAME]…
-       acp-bridge-hub device list
-       acp-bridge-hub device remove NAME
-       acp-bridge-hub owner --token-file FILE   change the owner's token
-       acp-bridge-hub help operate              run it for others
-
-Flags:
-`
 
 // operate is for whoever runs a hub for others.
 //
 //go:embed operate.txt
 var operate string
+
+// program is the hub.
+func program() *cli.Program {
+	return &cli.Program{
+		Name:  "acp-bridge-hub",
+		Title: "keep the questions of agents until somebody answers them",
+		Description: "Agents put their questions to the hub, and people answer them in a browser, on a phone, or with a script; the first answer counts. " +
+			"Without a command the hub is started.",
+		Lead: `acp-bridge-hub keeps the questions of agents until somebody answers them, in a
+browser, on a phone, or with a script.
+Usage: acp-bridge-hub [FLAGS]                   start the hub
+       acp-bridge-hub COMMAND [FLAGS]
+`,
+		Default: "serve", DefaultFlags: "Flags of the hub",
+		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}},
+		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "the folder for what the hub keeps, where --data is not given (default: ~/.local/state)"}},
+		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
+		Version:   version,
+	}
+}
+
+func commands() []cli.Command {
+	state := []string{"XDG_STATE_HOME"}
+	return []cli.Command{{
+		Name: "status", Summary: "say how this machine's hub is",
+		About:    "Say how the hub of this machine is: where it listens, whether it is ready, what waits. Exit code: 0 it is ready, 1 it is not, or does not run.",
+		Examples: []cli.Example{{Line: "acp-bridge-hub status"}, {Line: "acp-bridge-hub status --json", What: "for a script"}},
+		Env:      state,
+		Make: define(func(o *options, fs *cli.Flags) {
+			fs.BoolVar(&o.json, "json", false, "as JSON")
+			o.storeFlags(fs)
+		}, 0, func(ctx context.Context, o options, s cli.Streams) error { return runStatus(ctx, o, s.Out) }),
+	}, {
+		Name: "login", Summary: "print a link to log in with",
+		About:    "Print a link that logs a browser in, once, within 15 minutes. The hub has to run.",
+		Examples: []cli.Example{{Line: "acp-bridge-hub login"}, {Line: "acp-bridge-hub login --device anna-phone", What: "for the browser of a device"}},
+		Env:      state,
+		Make: define(func(o *options, fs *cli.Flags) {
+			fs.StringVar(&o.device, "device", "owner", "the `name` of the device that logs in")
+			o.storeFlags(fs)
+		}, 0, func(ctx context.Context, o options, s cli.Streams) error { return runLogin(ctx, o, s.Out) }),
+	}, {
+		Name: "device", Args: "add NAME", Other: []string{"list", "remove NAME"}, Summary: "who else may use the hub",
+		About: "Make a credential for a phone, a script or another machine and print its token, list them, or take one back: its streams and logins end at once.",
+		Examples: []cli.Example{
+			{Line: "acp-bridge-hub device add phone", What: "a token that can answer and nothing else"},
+			{Line: "acp-bridge-hub device add bot --can ask --group web", What: "one that asks, for the people of a group"},
+			{Line: "acp-bridge-hub device list"},
+		},
+		Env: state, Words: []string{"add", "list", "remove"},
+		Make: define(func(o *options, fs *cli.Flags) {
+			fs.StringVar(&o.can, "can", "answer", "with add: `what` it may do, answer, ask, measure or admin")
+			fs.Values("can", "answer", "ask", "measure", "admin")
+			fs.Func("group", "with add: `name` of a group whose questions it asks, sees and answers (default: owner); may be repeated", func(v string) error {
+				o.groups = append(o.groups, v)
+				return nil
+			})
+			o.storeFlags(fs)
+		}, 2, func(ctx context.Context, o options, s cli.Streams) error { return runDevice(ctx, o, s.Out) }),
+	}, {
+		Name: "owner", Summary: "change the owner's token at all hubs",
+		About:    "Make the token in a file the owner's, at all hubs that share a NATS. At a hub alone, change its token file and start it again.",
+		Examples: []cli.Example{{Line: "acp-bridge-hub owner --token-file owner.token --nats nats://a:4222"}},
+		Env:      state,
+		Make: define((*options).storeFlags, 0, func(ctx context.Context, o options, s cli.Streams) error {
+			return runOwner(ctx, o, s.Out)
+		}),
+	}, {
+		Name: "serve", Summary: "start the hub; the same without a command",
+		About: "Start the hub. It prints where it listens, and a link that logs a browser in. " +
+			"How to run it for others: acp-bridge-hub help operate.",
+		Examples: []cli.Example{
+			{Line: "acp-bridge-hub"},
+			{Line: "acp-bridge-hub --public-url https://hub.example", What: "behind a proxy"},
+		},
+		Env:  state,
+		Make: define((*options).serverFlags, 0, func(ctx context.Context, o options, s cli.Streams) error { return serve(ctx, o, s.Err) }),
+	}}
+}
+
+// define makes a command of its flags and of what runs with them; it takes at
+// most so many words.
+func define(flags func(*options, *cli.Flags), words int, run func(context.Context, options, cli.Streams) error) func(*cli.Flags) cli.Runner {
+	return func(fs *cli.Flags) cli.Runner {
+		var o options
+		flags(&o, fs)
+		return func(ctx context.Context, args []string, s cli.Streams) (err error) {
+			if o.args, err = fs.ParseWords(args); err != nil {
+				return err
+			}
+			if len(o.args) > words {
+				return cli.Misused("unexpected argument %q", o.args[words])
+			}
+			if err := o.check(); err != nil {
+				return err
+			}
+			return run(ctx, o, s)
+		}
+	}
+}
 
 // options are the flags of the hub.
 type options struct {
@@ -62,54 +144,23 @@ type options struct {
 	args        []string
 }
 
-// oneDash is how the standard library writes our flags.
-var oneDash = regexp.MustCompile(`(^| )-([a-z][a-z-]+)`)
-
-// usageError is a bad command line: nothing was done.
-type usageError struct{ error }
-
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	o, err := parse(args, out)
-	if err == nil {
-		switch {
-		case len(o.args) == 0:
-			err = serve(ctx, o, errOut)
-		case strings.Join(o.args, " ") == "help operate":
-			_, err = io.WriteString(out, operate)
-		case o.args[0] == "status" && len(o.args) == 1:
-			err = runStatus(ctx, o, out)
-		case o.args[0] == "login" && len(o.args) == 1:
-			err = runLogin(ctx, o, out)
-		case o.args[0] == "owner" && len(o.args) == 1:
-			err = runOwner(ctx, o, out)
-		case o.args[0] == "device" && len(o.args) > 1:
-			err = runDevice(ctx, o, out)
-		default:
-			err = usageError{fmt.Errorf("unknown command %q; acp-bridge-hub --help lists them", strings.Join(o.args, " "))}
-		}
-	}
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return exitOK
-	}
-	fmt.Fprintf(errOut, "acp-bridge-hub: %s\n", strings.ReplaceAll(err.Error(), "\n", " "))
-	if errors.As(err, new(usageError)) {
-		return exitUsage
-	}
-	return exitFailed
+	return program().Run(ctx, args, cli.Streams{Out: out, Err: errOut})
 }
 
-// parse reads flags and words in any order.
-func parse(args []string, out io.Writer) (o options, err error) {
-	fs := flag.NewFlagSet("acp-bridge-hub", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:7717", "`address` to listen on")
+// storeFlags say where a hub keeps what it has.
+func (o *options) storeFlags(fs *cli.Flags) {
 	fs.StringVar(&o.data, "data", "", "`folder` for questions and credentials (default: the user's state folder)")
 	fs.StringVar(&o.tokenFile, "token-file", "", "`file` with the owner's token (default: token in the data folder, made on first start)")
 	fs.StringVar(&o.nats, "nats", "", "`URL[,URL…]` of NATS servers with JetStream, which several hubs may share (default: one inside)")
 	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it, as NATS makes them, or one line USER:PASSWORD")
 	fs.StringVar(&o.bucket, "bucket", "questions", "`name` of the bucket for questions there; NAME-access has devices and logins")
 	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question at least, a `number`")
+}
+
+func (o *options) serverFlags(fs *cli.Flags) {
+	o.storeFlags(fs)
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:7717", "`address` to listen on")
 	fs.Func("allow-host", "`name` by which browsers may call the hub; may be repeated", func(v string) error {
 		o.hosts = append(o.hosts, v)
 		return nil
@@ -126,46 +177,27 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept, a `time` such as 720h")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
 	fs.BoolVar(&o.noLink, "no-link", false, "print no link that logs a browser in: others may read the log")
-	fs.BoolVar(&o.json, "json", false, "with status: as JSON")
-	fs.StringVar(&o.device, "device", "owner", "with login: the `name` of the device that logs in")
-	fs.StringVar(&o.can, "can", "answer", "with device add: `what` it may do, answer, ask, measure or admin")
-	fs.Func("group", "with device add: `name` of a group whose questions it asks, sees and answers (default: owner); may be repeated", func(v string) error {
-		o.groups = append(o.groups, v)
-		return nil
-	})
-	for rest := args; ; rest = fs.Args()[1:] {
-		if err := fs.Parse(rest); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				fmt.Fprint(out, usage)
-				for _, f := range helptext.Flags(fs) {
-					fmt.Fprintf(out, "  %s\n%s", f.Line, helptext.Indent(helptext.Wrap(f.What, helptext.Width-6), "      "))
-				}
-				return o, err
-			}
-			return o, usageError{errors.New(oneDash.ReplaceAllString(err.Error(), "$1--$2"))}
-		}
-		if fs.NArg() == 0 {
-			break
-		}
-		o.args = append(o.args, fs.Arg(0))
-	}
+}
+
+// check reads what flags say together.
+func (o *options) check() (err error) {
 	switch {
 	case (o.tlsCert == "") != (o.tlsKey == ""):
-		return o, usageError{errors.New("--tls-cert and --tls-key belong together")}
-	case o.keep <= 0:
-		return o, usageError{errors.New("--keep must be a time such as 720h")}
+		return cli.Misused("--tls-cert and --tls-key belong together")
+	case o.keep < 0 || o.listen != "" && o.keep == 0:
+		return cli.Misused("--keep must be a time such as 720h")
 	}
 	if o.publicURL != "" {
 		if o.publicURL, err = parsePublicURL(o.publicURL); err != nil {
-			return o, usageError{err}
+			return cli.Usage(err)
 		}
 	}
 	if o.data == "" {
 		if o.data, err = hublink.DataDir(); err != nil {
-			return o, usageError{fmt.Errorf("--data is needed: %w", err)}
+			return cli.Usagef("--data is needed: %w", err)
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // parsePublicURL reads the address of a hub behind a proxy. The hub is all of it:

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
-	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
 // agentRow is one agent in what the doctor prints.
@@ -40,11 +40,11 @@ func printAgents(s streams, asJSON bool) error {
 		if len(r.Env) > 0 {
 			note += "; set for it: " + strings.Join(r.Env, " ")
 		}
-		fmt.Fprint(s.out, row(columns, r.Name, r.Title, strings.Join(r.Start, " ")), helptext.Indent(helptext.Wrap(note, helpWidth-4), "    "))
+		fmt.Fprint(s.out, row(columns, r.Name, r.Title, strings.Join(r.Start, " ")), cli.Indent(cli.Wrap(note, cli.Width-4), "    "))
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s", helptext.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by its program's name, or by the name it gives itself; "+
+	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by its program's name, or by the name it gives itself; "+
 		"--agent NAME overrides that. An agent that is not listed gets forms, and vendors' questions are recognised by their shape. "+
-		"What is set for an agent stays as it is if you have set it. Settings for an editor: acp-bridge doctor --editor zed --agent gemini.", helpWidth))
+		"What is set for an agent stays as it is if you have set it. Settings for an editor: acp-bridge doctor --editor zed --agent gemini.", cli.Width))
 	return err
 }
 

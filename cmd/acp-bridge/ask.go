@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
@@ -36,7 +37,7 @@ func askCommand(fs *flagSet) runner {
 	o.answers.flags(fs)
 	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
-		if o.file, err = fs.parse(args); err != nil {
+		if o.file, err = fs.ParseFile(args); err != nil {
 			return err
 		}
 		if o.answers.file == "-" && (o.file == "" || o.file == "-") {
@@ -118,11 +119,11 @@ func uncorrected(err error) error {
 func exitOf(r dialect.Reply) error {
 	switch {
 	case r.PendingFile != "":
-		return exitError{code: exitPending}
+		return cli.Exit{Code: exitPending}
 	case r.Outcome.Status == convert.Answered:
 		return nil
 	case r.Outcome.Status == convert.Cancelled, r.Outcome.Status == convert.Declined:
-		return exitError{code: exitCancelled}
+		return cli.Exit{Code: exitCancelled}
 	}
 	return errors.New(r.Outcome.Message())
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
@@ -23,7 +24,7 @@ func chatCommand(fs *flagSet) runner {
 	p.flags(fs)
 	fs.StringVar(&o.Dir, "cwd", "", "working `directory` of the agent and its session (default: here)")
 	return func(ctx context.Context, args []string, s streams) error {
-		agent, err := fs.parseAgent(p.cutWords(args), "acp-bridge")
+		agent, err := fs.ParseAgent(p.cutWords(args), "acp-bridge")
 		if err == nil {
 			err = p.check()
 		}
@@ -91,7 +92,7 @@ func endSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 // chatResult is how a client's end ends the program.
 func chatResult(err error) error {
 	if errors.Is(err, client.ErrCancelled) {
-		return exitError{exitCancelled}
+		return cli.Exit{Code: exitCancelled}
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -208,7 +209,7 @@ func (t *printedTurn) end(err error, s streams) error {
 		}
 		f := t.asked[len(t.asked)-1].File()
 		fmt.Fprint(s.err, instructions(f, inWords(f)))
-		return exitError{exitPending}
+		return cli.Exit{Code: exitPending}
 	case err == nil || errors.Is(err, client.ErrCancelled):
 		t.run.forget()
 		var problem error

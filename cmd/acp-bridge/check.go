@@ -9,7 +9,7 @@ import (
 // checkClientCommand is an agent that checks the client that starts it.
 func checkClientCommand(fs *flagSet) runner {
 	return func(ctx context.Context, args []string, s streams) error {
-		if err := fs.parseFlags(args, ""); err != nil {
+		if err := fs.ParseFlags(args, ""); err != nil {
 			return err
 		}
 		if isTerminal(s.in) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
@@ -35,12 +36,12 @@ func convertCommand(fs *flagSet) runner {
 	dialectFlag(fs, &o.dialect, "from")
 	fs.StringVar(&o.to, "to", "permission", "`where`: permission and form are requests of ACP, the dialects calls of agents")
 	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies, or the result of the other agent's call")
-	fs.values("to", append([]string{"permission", "form"}, dialect.IDs()...)...)
+	fs.Values("to", append([]string{"permission", "form"}, dialect.IDs()...)...)
 	return func(ctx context.Context, args []string, s streams) (err error) {
-		if o.file, err = fs.parse(args); err != nil {
+		if o.file, err = fs.ParseFile(args); err != nil {
 			return err
 		}
-		if fs.given("from") && fs.given("dialect") {
+		if fs.Given("from") && fs.Given("dialect") {
 			return misused("--from and --dialect say the same: give one of them")
 		}
 		return o.run(ctx, s)
@@ -54,7 +55,7 @@ func dialectFlag(fs *flagSet, p *string, name string) {
 		usage = "`dialect` of the call, as --dialect says it"
 	}
 	fs.StringVar(p, name, "", usage)
-	fs.values(name, dialect.IDs()...)
+	fs.Values(name, dialect.IDs()...)
 }
 
 func (o convertOptions) run(ctx context.Context, s streams) error {
@@ -101,7 +102,7 @@ func decodeFile(file, name string, s streams) (dialect.Request, error) {
 		if result, ok := dialect.Refuse(data, name, err); ok { // the agent's own words for it
 			fmt.Fprintf(s.out, "%s\n", result.Body)
 		}
-		return req, usageError{locate(file, data, err)}
+		return req, cli.Usage(locate(file, data, err))
 	}
 	return req, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/demo"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
@@ -29,7 +30,7 @@ func demoCommand(fs *flagSet) runner {
 	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout: put it into an editor")
 	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
-		err := fs.parseFlags(args, "")
+		err := fs.ParseFlags(args, "")
 		if err == nil {
 			err = o.hub.check(0)
 		}
@@ -110,7 +111,7 @@ func absolute(dir string) (string, error) {
 		return "", err
 	}
 	if info, err := os.Stat(dir); err != nil {
-		return "", usageError{err}
+		return "", cli.Usage(err)
 	} else if !info.IsDir() {
 		return "", usagef("%s is not a directory", dir)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
-	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/child"
@@ -44,14 +44,14 @@ func doctorCommand(fs *flagSet) runner {
 	o := new(doctorOptions)
 	fs.StringVar(&o.claude, "claude", "", "`path` of the Claude Code executable (default: found)")
 	fs.StringVar(&o.editor, "editor", "", "print the settings for an `editor`: "+strings.Join(editorNames(), ", "))
-	fs.values("editor", editorNames()...)
+	fs.Values("editor", editorNames()...)
 	fs.BoolVar(&o.clients, "clients", false, "print how each known editor is asked")
 	fs.BoolVar(&o.agents, "agents", false, "print what is known of agents for acp-bridge proxy")
 	fs.StringVar(&o.agent, "agent", "", "with --editor: print the settings for this `agent` behind acp-bridge proxy")
-	fs.values("agent", agentNames()...)
+	fs.Values("agent", agentNames()...)
 	fs.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return func(ctx context.Context, args []string, s streams) error {
-		if err := fs.parseFlags(args, ""); err != nil {
+		if err := fs.ParseFlags(args, ""); err != nil {
 			return err
 		}
 		return o.run(ctx, s)
@@ -205,15 +205,15 @@ func printFindings(s streams, findings []finding, asJSON bool) error {
 		lead := strings.Repeat(" ", len("WRONG  ")+widest+2)
 		text := ""
 		for line := range strings.SplitSeq(f.Found, "\n") {
-			text += helptext.Indent(wrapPath(line, helpWidth-len(lead)), lead)
+			text += cli.Indent(wrapPath(line, cli.Width-len(lead)), lead)
 		}
 		if f.Do != "" {
-			text += helptext.Indent(helptext.Wrap("fix: "+f.Do, helpWidth-len(lead)), lead)
+			text += cli.Indent(cli.Wrap("fix: "+f.Do, cli.Width-len(lead)), lead)
 		}
 		fmt.Fprintf(s.out, "%-5s  %-*s  %s", mark, widest, f.What, text[len(lead):])
 	}
 	_, err := fmt.Fprintf(s.out, "\nSettings for your editor: acp-bridge doctor --editor NAME\n%s",
-		helptext.Indent(helptext.Wrap("NAME is one of "+strings.Join(editorNames(), ", "), helpWidth-2), "  "))
+		cli.Indent(cli.Wrap("NAME is one of "+strings.Join(editorNames(), ", "), cli.Width-2), "  "))
 	return err
 }
 
@@ -231,7 +231,7 @@ func wrapPath(text string, width int) string {
 		}
 		words[i] = w
 	}
-	return helptext.Wrap(strings.Join(words, " "), width)
+	return cli.Wrap(strings.Join(words, " "), width)
 }
 
 // clientRow is one known editor and how it is asked.
@@ -268,12 +268,12 @@ func printClients(s streams, asJSON bool) error {
 		case r.Guard:
 			guard = "on"
 		}
-		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), helptext.Indent(helptext.Wrap(r.Note, helpWidth-4), "    "))
+		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note, cli.Width-4), "    "))
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s", helptext.Wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
+	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
 		"Editors that are not listed are asked that way, too, and trusted. Editors without a name cannot be recognised: "+
 		"if one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
-		adapter.Form, adapter.Permission, adapter.Conversation), helpWidth))
+		adapter.Form, adapter.Permission, adapter.Conversation), cli.Width))
 	return err
 }
 
@@ -291,6 +291,6 @@ func printSeen(s streams) {
 		fmt.Fprint(s.out, row(columns, name, e.Asked, e.Several, e.Own, e.Dismiss))
 	}
 	for i, n := range notes {
-		fmt.Fprint(s.out, helptext.Wrap("("+strconv.Itoa(i+1)+") "+n, helpWidth))
+		fmt.Fprint(s.out, cli.Wrap("("+strconv.Itoa(i+1)+") "+n, cli.Width))
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
@@ -27,7 +28,7 @@ type hubFlags struct {
 }
 
 func (h *hubFlags) flags(fs *flagSet) {
-	fs.fromEnv(&h.address, "hub", hubEnv, "`URL[,URL]` of an acp-bridge-hub that questions are put to, too; the next where one is gone")
+	fs.FromEnv(&h.address, "hub", hubEnv, "`URL[,URL]` of an acp-bridge-hub that questions are put to, too; the next where one is gone")
 	h.tokenFlag(fs)
 }
 
@@ -46,7 +47,7 @@ func (h *hubFlags) check(first adapter.Rung) error {
 	}
 	urls, err := hublink.ParseURLs(h.address)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	h.url, h.others = urls[0], urls[1:]
 	return nil
@@ -103,7 +104,7 @@ func runHub(ctx context.Context, args []string, s streams) error {
 	err = runForeground(cmd)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return exitError{exit.ExitCode()}
+		return cli.Exit{Code: exit.ExitCode()}
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/redact"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
@@ -30,7 +31,7 @@ func (l *logOptions) flags(fs *flagSet) {
 
 func levelFlag(fs *flagSet, p *slog.Level) {
 	fs.TextVar(p, "log-level", *p, "least `level` that is logged: debug, info, warn, error")
-	fs.values("log-level", "debug", "info", "warn", "error")
+	fs.Values("log-level", "debug", "info", "warn", "error")
 }
 
 // traceFunc sees a line of a wire.
@@ -48,7 +49,7 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 	if l.file != "" {
 		f, err := openPrivate(l.file)
 		if err != nil {
-			return nil, nil, nil, usageError{err}
+			return nil, nil, nil, cli.Usage(err)
 		}
 		files = append(files, f)
 		out = &logFile{w: f, err: s.err}
@@ -61,7 +62,7 @@ func (l *logOptions) open(s streams) (log *slog.Logger, trace traceFunc, closeAl
 		f, err := openPrivate(l.trace)
 		if err != nil {
 			closeAll()
-			return nil, nil, nil, usageError{err}
+			return nil, nil, nil, cli.Usage(err)
 		}
 		files = append(files, f)
 		write = newTracer(f, log, hide).line

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
@@ -49,7 +50,7 @@ func cutLogin(args []string) (own, flags []string, ok bool) {
 
 func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
 	var o serveOptions
-	fs := newFlags("serve", s)
+	fs := program().Flags("serve", s.out)
 	o.flags(fs)
 	if err := o.parse(fs, args); err != nil {
 		return err
@@ -57,7 +58,7 @@ func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
 	if o.agent.Claude != "" {
 		flags = slices.Concat([]string{"--claude", o.agent.Claude}, flags)
 	}
-	return loginCommand(newFlags("login", s))(ctx, flags, s)
+	return loginCommand(program().Flags("login", s.out))(ctx, flags, s)
 }
 
 // loginCommand hands the terminal over to Claude Code's own login.
@@ -65,7 +66,7 @@ func loginCommand(fs *flagSet) runner {
 	explicit := fs.String("claude", "", "`path` of the Claude Code executable (default: found)")
 	console := fs.Bool("console", false, "with an Anthropic Console account, billed for use, and not a Claude plan")
 	return func(ctx context.Context, args []string, s streams) error {
-		if err := fs.parseFlags(args, ""); err != nil {
+		if err := fs.ParseFlags(args, ""); err != nil {
 			return err
 		}
 		return login(ctx, *explicit, *console, s)
@@ -111,7 +112,7 @@ func handOver(ctx context.Context, path string, args []string, s streams) error 
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
-		return exitError{max(exitFailed, exit.ExitCode())}
+		return cli.Exit{Code: max(exitFailed, exit.ExitCode())}
 	case err != nil:
 		return fmt.Errorf("Claude Code does not run: %w", err)
 	}

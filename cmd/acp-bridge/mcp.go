@@ -32,12 +32,12 @@ func mcpCommand(fs *flagSet) runner {
 	fs.StringVar(&o.dir, "cwd", "", "`directory` in which questions wait that the client cannot show (default: here)")
 	fs.DurationVar(&o.limit, "limit", mcp.DefaultLimit, "how long (`duration`) a call waits before it returns a ticket")
 	fs.StringVar(&o.ask, "ask", "auto", "`where` to ask: auto, or hub to ask there alone")
-	fs.values("ask", "auto", "hub")
+	fs.Values("ask", "auto", "hub")
 	fs.BoolVar(&o.relay, "relay", false, "be the question tool of the proxy at $"+proxy.ToolAddress+": the proxy has agents start this")
 	o.hub.flags(fs)
 	levelFlag(fs, &o.level)
 	return func(ctx context.Context, args []string, s streams) (err error) {
-		switch err := fs.parseFlags(args, ""); {
+		switch err := fs.ParseFlags(args, ""); {
 		case err != nil:
 			return err
 		case o.limit <= 0:

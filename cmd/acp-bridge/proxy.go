@@ -29,7 +29,7 @@ func (o *proxyOptions) flags(fs *flagSet) {
 	askFlag(fs, &o.ask, "; hub asks there alone")
 	fs.BoolVar(&o.proxy.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
 	fs.StringVar(&o.agent, "agent", "", "treat the agent as this `one`, whatever its name: see acp-bridge doctor --agents")
-	fs.values("agent", agentNames()...)
+	fs.Values("agent", agentNames()...)
 	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, also if it has one of its own")
 	fs.BoolVar(&o.noTool, "no-tool", false, "give the agent no question tool over MCP")
 	subAgentsFlag(fs, &o.subAgents)
@@ -41,11 +41,11 @@ func (o *proxyOptions) flags(fs *flagSet) {
 func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
 	if own, agent := cutArgs(args); slices.Contains(own, "--chain") {
 		var file string
-		if file, err = fs.parse(own); err == nil && (file != "" || len(agent) > 0) {
+		if file, err = fs.ParseFile(own); err == nil && (file != "" || len(agent) > 0) {
 			err = misused("--chain takes no agent: the conductor starts it")
 		}
 	} else {
-		o.command.Args, err = fs.parseAgent(args, "gemini --acp")
+		o.command.Args, err = fs.ParseAgent(args, "gemini --acp")
 	}
 	if err == nil {
 		o.proxy.RefuseSubAgents, err = refusesSubAgents(o.subAgents)

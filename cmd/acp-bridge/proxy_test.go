@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
 func TestProxyUsage(t *testing.T) {
@@ -110,7 +111,7 @@ func TestDoctorAgents(t *testing.T) {
 		require.Contains(t, out, p.Title)
 	}
 	for line := range strings.Lines(out) {
-		require.LessOrEqual(t, len([]rune(line)), helpWidth+1, line)
+		require.LessOrEqual(t, len([]rune(line)), cli.Width+1, line)
 	}
 	code, out, _ = execute(t, nil, "doctor", "--agents", "--json")
 	require.Equal(t, exitOK, code)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
@@ -39,7 +40,7 @@ func questionsCommand(fs *flagSet) runner {
 		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 			o.action, args = args[0], args[1:]
 		}
-		if o.name, err = fs.parse(args); err != nil {
+		if o.name, err = fs.ParseFile(args); err != nil {
 			return err
 		}
 		if err := o.record.check(o.action); err != nil {
@@ -91,7 +92,7 @@ func (o questionsOptions) unknown() error {
 func openQuestions(store *pending.Store, name string) (*pending.File, error) {
 	f, err := store.Open(name)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.Usage(err)
 	}
 	return f, nil
 }
@@ -245,7 +246,7 @@ func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptio
 		return err
 	}
 	if errors.Is(f.Err, pending.ErrDamaged) {
-		return usageError{f.Err}
+		return cli.Usage(f.Err)
 	}
 	if f.Foreign != nil {
 		return usagef("%w", f.Foreign)
@@ -300,7 +301,7 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 		return nil, usagef("there is no terminal to ask on; write the answers into the file, or give them with --answers")
 	case outcome.Status == convert.Cancelled || outcome.Status == convert.Declined:
 		fmt.Fprintln(s.err, "acp-bridge questions: not answered, and still waiting; --answers '\"cancel\"' dismisses")
-		return nil, exitError{exitCancelled}
+		return nil, cli.Exit{Code: exitCancelled}
 	case outcome.Status != convert.Answered:
 		return nil, outcome.Err()
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -189,14 +190,14 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 	case errors.Is(err, terminal.ErrNoTerminal):
 		return nil, usagef("several questions are waiting: name one of %s", clean.Line(strings.Join(names, ", ")))
 	case outcome.Status != convert.Answered:
-		return nil, exitError{exitCancelled}
+		return nil, cli.Exit{Code: exitCancelled}
 	}
 	for i, opt := range list.Options {
 		if len(outcome.Answers[0].Selected) == 1 && outcome.Answers[0].Selected[0] == opt.Label {
 			return found[i], nil
 		}
 	}
-	return nil, exitError{exitCancelled}
+	return nil, cli.Exit{Code: exitCancelled}
 }
 
 // answerAtHub answers a question as it was seen: if it has changed since, it is
@@ -225,7 +226,7 @@ func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s str
 		_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.ID))
 		return err
 	case outcome.Status == convert.Cancelled, outcome.Status == convert.Declined:
-		return exitError{exitCancelled}
+		return cli.Exit{Code: exitCancelled}
 	case err != nil:
 		return err
 	}
@@ -255,7 +256,7 @@ const maxHubReply = 256 << 20
 func (h *hubFlags) call(ctx context.Context, method, path string, body, into any) error {
 	token, err := h.token()
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, hubTime)
 	defer cancel()

@@ -26,7 +26,7 @@ func TestReadme(t *testing.T) {
 		sent++
 	}
 	for _, m := range regexp.MustCompile("`acp-bridge ([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
-		require.Contains(t, append(commandNames(), "help"), m[1])
+		require.Contains(t, append(program().Names(), "help"), m[1])
 	}
 	for _, m := range regexp.MustCompile("(?:`|\\s)--([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
 		require.True(t, isFlag(m[1]) || m[1] == "model", "--%s", m[1])

@@ -15,7 +15,7 @@ func renderCommand(fs *flagSet) runner {
 	cwd := fs.String("cwd", "", "`directory` that paths are shown relative to")
 	result := fs.String("result", "", "`file` with the tool's result: print how that is drawn, too")
 	return func(_ context.Context, args []string, s streams) error {
-		file, err := fs.parse(args)
+		file, err := fs.ParseFile(args)
 		if err != nil {
 			return err
 		}

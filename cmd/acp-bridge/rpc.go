@@ -25,7 +25,7 @@ func rpcCommand(fs *flagSet) runner {
 	o := new(rpcOptions)
 	editor := acpFlags{hub: &o.hub}
 	fs.StringVar(&o.only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
-	fs.values("dialect", "pi", "opal")
+	fs.Values("dialect", "pi", "opal")
 	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
 	fs.BoolVar(&o.headless, "headless", false, "use no terminal even if there is one")
 	fs.BoolVar(&o.wait, "wait", false, "wait for the answers to what is open after stdin has ended")
@@ -34,7 +34,7 @@ func rpcCommand(fs *flagSet) runner {
 	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
 		args, editor.command = cutArgs(args)
-		err := fs.parseFlags(args, ": requests are read from stdin")
+		err := fs.ParseFlags(args, ": requests are read from stdin")
 		if err == nil {
 			err = o.hub.check(0)
 		}

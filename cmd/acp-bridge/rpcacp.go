@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/pipeagent"
 )
@@ -35,7 +36,7 @@ func (a *acpFlags) flags(fs *flagSet) {
 // check reports flags that do not fit together.
 func (a *acpFlags) check(fs *flagSet) error {
 	for _, name := range []string{"ask", "guard-auto-answers", "log-level", "log-file", "trace"} {
-		if a.on || !fs.given(name) {
+		if a.on || !fs.Given(name) {
 			continue
 		}
 		if _, err := parseRung(a.ask); err != nil && name == "ask" {
@@ -75,7 +76,7 @@ func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	defer a.hub.link(o.Desk, "acp-bridge rpc", logger)()
 	if a.socket != "" {
 		if o.Listener, err = listenAt(a.socket); err != nil {
-			return usageError{err}
+			return cli.Usage(err)
 		}
 	}
 	signal.Ignore(syscall.SIGPIPE)

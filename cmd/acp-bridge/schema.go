@@ -6,12 +6,13 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
 func schemaCommand(fs *flagSet) runner {
 	return func(_ context.Context, args []string, s streams) error {
-		name, err := fs.parse(args)
+		name, err := fs.ParseFile(args)
 		if err != nil {
 			return err
 		}
@@ -26,7 +27,7 @@ func printSchemas(name string, s streams) error {
 		case err != nil && !slices.Contains(dialect.IDs(), name):
 			return misused("%w%s", err, didYouMean(name, dialect.IDs()))
 		case err != nil:
-			return usageError{err}
+			return cli.Usage(err)
 		}
 		enc := json.NewEncoder(s.out)
 		enc.SetEscapeHTML(false)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
@@ -112,13 +111,4 @@ func askedIn(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%q is not as it should be", args[len(args)-1])
-}
-
-// TestHelpFits has the help fit a terminal of 24 lines and 80 columns.
-func TestHelpFits(t *testing.T) {
-	lines := strings.Split(strings.TrimSuffix(help(), "\n"), "\n")
-	require.LessOrEqual(t, len(lines), 24)
-	for _, l := range lines {
-		require.LessOrEqual(t, len(l), 80, l)
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 )
@@ -36,7 +37,7 @@ func (o *serveOptions) flags(fs *flagSet) {
 // subAgentsFlag is the flag for questions of sub-agents.
 func subAgentsFlag(fs *flagSet, p *string) {
 	fs.StringVar(p, "sub-agents", "ask", "`what` becomes of questions of sub-agents: ask, or refuse")
-	fs.values("sub-agents", "ask", "refuse")
+	fs.Values("sub-agents", "ask", "refuse")
 }
 
 func refusesSubAgents(what string) (bool, error) {
@@ -48,18 +49,18 @@ func refusesSubAgents(what string) (bool, error) {
 
 // askFlag is the flag for the first way to ask.
 func askFlag(fs *flagSet, p *string, more string) {
-	fs.fromEnv(p, "ask", "ACP_BRIDGE_ASK", "`rung` to ask on first: auto, form, permission or message"+more)
-	fs.values("ask", "auto", "form", "permission", "message", "hub")
+	fs.FromEnv(p, "ask", "ACP_BRIDGE_ASK", "`rung` to ask on first: auto, form, permission or message"+more)
+	fs.Values("ask", "auto", "form", "permission", "message", "hub")
 }
 
 func (o *serveOptions) parse(fs *flagSet, args []string) (err error) {
 	args, o.agent.Args = cutArgs(args)
-	file, err := fs.parse(args)
+	file, err := fs.ParseFile(args)
 	switch {
 	case err != nil:
 		return err
 	case file != "":
-		return unknown("command", file, append(commandNames(), "help"))
+		return program().Unknown("command", file, append(program().Names(), "help"))
 	}
 	if o.agent.RefuseSubAgents, err = refusesSubAgents(o.subAgents); err != nil {
 		return err
@@ -80,7 +81,7 @@ func serveCommand(fs *flagSet) runner {
 		}
 		if isTerminal(s.in) {
 			fmt.Fprint(s.err, terminalHint)
-			return exitError{exitUsage}
+			return cli.Exit{Code: exitUsage}
 		}
 		mendEnvironment()
 		return serve(ctx, o.agent, o.log, o.hub, s)

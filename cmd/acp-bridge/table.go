@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/cmd/internal/helptext"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
 // column is the width of a table's column.
@@ -15,7 +15,7 @@ func row(columns []column, cells ...string) string {
 	var lines [][]string // by column
 	height := 0
 	for i, c := range columns {
-		lines = append(lines, strings.Split(strings.TrimSuffix(helptext.Wrap(cells[i], int(c)), "\n"), "\n"))
+		lines = append(lines, strings.Split(strings.TrimSuffix(cli.Wrap(cells[i], int(c)), "\n"), "\n"))
 		height = max(height, len(lines[i]))
 	}
 	var b strings.Builder

@@ -2,27 +2,21 @@ package main
 
 import (
 	"embed"
-	"strings"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
-// topics are the texts of the help that are about more than one command. The
-// first line of each says what it is about.
-//
 //go:embed topics/*.txt
-var topics embed.FS
+var topicFiles embed.FS
 
-// topicNames are what acp-bridge help takes besides commands, in the order of use.
-var topicNames = []string{"asking", "trouble", "wire"}
-
-// topic is the text of one of them.
-func topic(name string) (text string, ok bool) {
-	data, err := topics.ReadFile("topics/" + name + ".txt")
-	return string(data), err == nil
-}
-
-// topicTitle is what a topic is about.
-func topicTitle(name string) string {
-	text, _ := topic(name)
-	title, _, _ := strings.Cut(text, "\n")
-	return title
+// topics are what acp-bridge help takes besides commands, in the order of use.
+func topics() (list []cli.Topic) {
+	for _, name := range []string{"asking", "trouble", "wire"} {
+		text, err := topicFiles.ReadFile("topics/" + name + ".txt")
+		if err != nil {
+			panic(err) // it is not in the program
+		}
+		list = append(list, cli.Topic{Name: name, Text: string(text)})
+	}
+	return list
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -23,16 +21,6 @@ func version() string {
 		return info.Main.Version
 	}
 	return "devel"
-}
-
-func versionCommand(fs *flagSet) runner {
-	return func(_ context.Context, args []string, s streams) error {
-		if err := fs.parseFlags(args, ""); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(s.out, "acp-bridge", version())
-		return err
-	}
 }
 
 // isTerminal reports whether r is a terminal.

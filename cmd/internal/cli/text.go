@@ -1,5 +1,4 @@
-// Package helptext lays out the help of our commands.
-package helptext
+package cli
 
 import (
 	"flag"
@@ -11,12 +10,10 @@ import (
 // Width is that of a terminal.
 const Width = 80
 
-// Flag is one of a command: how it is typed, and what it does.
-type Flag struct{ Line, What string }
-
-// Flags are those of a set, with their values and defaults.
-func Flags(fs *flag.FlagSet) (list []Flag) {
-	fs.VisitAll(func(f *flag.Flag) {
+// List are the flags with their values and defaults: how each is typed, and what
+// it does.
+func (f *Flags) List() (list []Example) {
+	f.VisitAll(func(f *flag.Flag) {
 		value, usage := flag.UnquoteUsage(f)
 		line := Dashed(f.Name)
 		if value != "" {
@@ -25,7 +22,7 @@ func Flags(fs *flag.FlagSet) (list []Flag) {
 		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(usage, "default") {
 			usage += " (default: " + strings.ToLower(f.DefValue) + ")"
 		}
-		list = append(list, Flag{line, clean.Line(strings.ReplaceAll(usage, "\n", " "))})
+		list = append(list, Example{line, clean.Line(strings.ReplaceAll(usage, "\n", " "))})
 	})
 	return list
 }

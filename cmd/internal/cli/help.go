@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Find finds a command by its name.
+func (p *Program) Find(name string) (Command, bool) {
+	for _, c := range p.All() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Command{}, false
+}
+
+// Names are those of the commands.
+func (p *Program) Names() (names []string) {
+	for _, c := range p.All() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// FlagsOf are the flags of a command.
+func (p *Program) FlagsOf(c Command) *Flags {
+	fs := p.Flags(c.Name, io.Discard)
+	c.Make(fs)
+	return fs
+}
+
+// brief are the commands that share the last line of the general help.
+var brief = []string{"completion", "man", "version"}
+
+// printHelp prints the help of a command, a topic, or the general one.
+func (p *Program) printHelp(out io.Writer, args []string) error {
+	text := p.Help()
+	if len(args) > 0 && !isHelp(args[0]) {
+		var ok bool
+		if text, ok = p.topic(args[0]); !ok {
+			c, ok := p.Find(args[0])
+			if !ok {
+				return p.Unknown("command or topic", args[0], append(p.Names(), p.topicNames()...))
+			}
+			text = p.helpOf(c, p.FlagsOf(c))
+		}
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// Help is the general help. It fits a small terminal.
+func (p *Program) Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nCommands (%s help COMMAND shows the flags of one):\n", p.Lead, p.Name)
+	for _, c := range p.All() {
+		if c.Name != p.Default && !slices.Contains(brief, c.Name) {
+			args, _, _ := strings.Cut(c.Args, " [ARGUMENTS]")
+			fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.Name+" "+args), c.Summary)
+		}
+	}
+	fmt.Fprintf(&b, "  completion, man, version: for your shell, the manual, the version\n")
+	fmt.Fprintf(&b, "More (%s help TOPIC): %s\n", p.Name, strings.Join(p.topicNames(), ", "))
+	c, _ := p.Find(p.Default)
+	fmt.Fprintf(&b, "%s (%s help %s):\n%s", p.DefaultFlags, p.Name, p.Default, Indent(Wrap(strings.Join(p.FlagsOf(c).names(), ", "), Width-2), "  "))
+	return b.String()
+}
+
+// helpOf is the help of one command.
+func (p *Program) helpOf(c Command, fs *Flags) string {
+	var b strings.Builder
+	usage := func(lead, words string) { fmt.Fprintf(&b, "%s %s %s\n", lead, p.Name, strings.TrimSpace(words)) }
+	usage("Usage:", p.synopsis(c, c.Args, fs))
+	for _, args := range c.Other {
+		usage("      ", p.synopsis(c, args, fs))
+	}
+	fmt.Fprintf(&b, "\n%s", Wrap(c.About, Width))
+	if flags := fs.List(); len(flags) > 0 {
+		b.WriteString("\nFLAGS\n")
+		for _, f := range flags {
+			fmt.Fprintf(&b, "  %s\n%s", f.Line, Indent(Wrap(f.What, Width-6), "      "))
+		}
+	}
+	b.WriteString("\nEXAMPLES\n")
+	for _, e := range c.Examples {
+		if e.What != "" {
+			b.WriteString(Indent(Wrap("# "+e.What, Width-2), "  "))
+		}
+		fmt.Fprintf(&b, "  %s\n", e.Line)
+	}
+	b.WriteString("\nENVIRONMENT\n")
+	for _, v := range p.variablesOf(c) {
+		fmt.Fprintf(&b, "  %s\n%s", v.Line, Indent(Wrap(v.What, Width-6), "      "))
+	}
+	if len(c.Env) == 0 {
+		b.WriteString("  Nothing is read from it.\n")
+	}
+	return b.String()
+}
+
+// synopsis is how a command is called, without the program's name.
+func (p *Program) synopsis(c Command, args string, fs *Flags) string {
+	name, flags := c.Name, ""
+	if name == p.Default {
+		name = ""
+	}
+	if len(fs.names()) > 0 {
+		flags = "[FLAGS]"
+	}
+	words := []string{name, flags, args}
+	if len(c.Words) > 0 && len(c.Other) > 0 { // the action comes before its flags
+		words = []string{name, args, flags}
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+// variablesOf are what the environment can say to a command.
+func (p *Program) variablesOf(c Command) (list []Example) {
+	for _, v := range p.Variables {
+		if slices.Contains(c.Env, v.Line) {
+			list = append(list, v)
+		}
+	}
+	return list
+}

@@ -24,8 +24,10 @@ type Asking struct {
 	// Device is whose credential asks. Asker names the process that asks, or is
 	// empty: nobody else may take back what it asks.
 	Device, Asker string
-	Dialect       string
-	Document      json.RawMessage
+	// May is that of [Ref].
+	May      func(context.Context) error
+	Dialect  string
+	Document json.RawMessage
 	// Call is what is asked. Its ID may be empty.
 	Call convert.Call
 }
@@ -91,11 +93,11 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 				return nil, err // and the one that is open stays
 			}
 			end := &End{Outcome: convert.Failed.String(), Reason: "The agent asked something else under the same id"}
-			if _, err := b.settle(ctx, found.replaced, end); err != nil && !errors.Is(err, ErrSettled) {
+			if _, err := b.settle(ctx, found.replaced, end, a.May); err != nil && !errors.Is(err, ErrSettled) {
 				return nil, err
 			}
 		}
-		switch written, err := b.write(ctx, &made, nil); {
+		switch written, err := b.write(ctx, &made, nil, a.May); {
 		case err == nil:
 			b.heard(written)
 			b.count.asked()

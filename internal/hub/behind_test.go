@@ -71,7 +71,7 @@ func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
 		require.NoError(t, err)
 		_, err = one.Consumed(t.Context(), ref)
 		require.NoError(t, err)
-		done, err := two.ForgetBy(t.Context(), "me", everything)
+		done, err := two.ForgetBy(t.Context(), "me", everything, nil)
 		require.NoError(t, err)
 		require.Equal(t, hub.Forgotten{Answers: 1}, done)
 		// The answer was consumed: the same again is another question.

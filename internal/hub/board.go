@@ -270,7 +270,7 @@ const writeTime = 20 * time.Second
 
 // write replaces old, or creates the record if old is nil, and waits until the
 // board has seen it. A caller that hangs up does not leave it half done.
-func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
+func (b *Board) write(ctx context.Context, r, old *Record, may func(context.Context) error) (*Record, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
 	w := &writing{r, r.encode()}
@@ -282,9 +282,9 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 	var revision uint64
 	var err error
 	if old == nil {
-		revision, err = b.store.Create(ctx, r.key, w.value)
+		revision, err = b.store.CreateIf(ctx, r.key, w.value, may)
 	} else {
-		revision, err = b.store.Update(ctx, r.key, w.value, old.Revision)
+		revision, err = b.store.UpdateIf(ctx, r.key, w.value, old.Revision, may)
 	}
 	switch {
 	case errors.Is(err, hubstore.ErrConflict):
@@ -295,6 +295,8 @@ func (b *Board) write(ctx context.Context, r, old *Record) (*Record, error) {
 		if _, waited := b.await(ctx, r.key, known+1); waited != nil { // who was first is about to be seen
 			return nil, waited
 		}
+		return nil, err
+	case errors.Is(err, ErrRight):
 		return nil, err
 	case err != nil:
 		b.count.failed()

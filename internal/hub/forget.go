@@ -23,7 +23,9 @@ type Forgotten struct {
 // No client of the store can read what was removed, earlier values included. In
 // the server's files its bytes may stay until JetStream writes them anew, as after
 // every change; logs and the counts of a running hub keep the name.
-func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool) (done Forgotten, err error) {
+//
+// may is that of [Ref].
+func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool, may func(context.Context) error) (done Forgotten, err error) {
 	if by == "" {
 		return done, nil
 	}
@@ -39,7 +41,7 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 	}
 	b.mu.Unlock()
 	for _, key := range keys {
-		forgotten, left, err := b.forgetOne(ctx, key, by)
+		forgotten, left, err := b.forgetOne(ctx, key, by, may)
 		if err != nil {
 			return done, err
 		}
@@ -61,7 +63,7 @@ func (r *Record) names(by string) bool {
 // refusedBy is how a refusal ends that says who was first, an asker's own too.
 func refusedBy(who string) string { return " by " + who }
 
-func (b *Board) forgetOne(ctx context.Context, key, by string) (forgotten, left bool, err error) {
+func (b *Board) forgetOne(ctx context.Context, key, by string, may func(context.Context) error) (forgotten, left bool, err error) {
 	for {
 		b.mu.Lock()
 		r := b.records[key]
@@ -80,7 +82,7 @@ func (b *Board) forgetOne(ctx context.Context, key, by string) (forgotten, left 
 			next.Version = max(next.Version, forgottenVersion)
 		}
 		next.End = &end
-		switch _, err := b.write(ctx, &next, r); {
+		switch _, err := b.write(ctx, &next, r, may); {
 		case err == nil:
 			return end.Forgotten, false, b.store.Trim(ctx, key)
 		case !errors.Is(err, hubstore.ErrConflict):

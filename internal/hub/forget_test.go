@@ -47,7 +47,7 @@ func TestForgetBy(t *testing.T) {
 	require.NoError(t, err)
 	still := ask(t, b, "c", "open", "Which open?")
 
-	done, err := b.ForgetBy(t.Context(), "anna", everything)
+	done, err := b.ForgetBy(t.Context(), "anna", everything, nil)
 	require.NoError(t, err)
 	require.Equal(t, hub.Forgotten{Answers: 2, Left: 1}, done)
 	check := func(b *hub.Board) {
@@ -90,10 +90,10 @@ func TestForgetBy(t *testing.T) {
 	require.Equal(t, "the purple one", again.End.Answers[0].Text)
 	_, err = b.Consumed(t.Context(), again.Ref())
 	require.NoError(t, err)
-	done, err = b.ForgetBy(t.Context(), "anna", everything)
+	done, err = b.ForgetBy(t.Context(), "anna", everything, nil)
 	require.NoError(t, err)
 	require.Equal(t, hub.Forgotten{Answers: 1}, done)
-	done, err = b.ForgetBy(t.Context(), "anna", everything)
+	done, err = b.ForgetBy(t.Context(), "anna", everything, nil)
 	require.NoError(t, err)
 	require.Zero(t, done)
 }
@@ -139,7 +139,7 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 	var all sync.WaitGroup
 	for _, b := range boards {
 		all.Go(func() {
-			done, err := b.ForgetBy(t.Context(), "anna", everything)
+			done, err := b.ForgetBy(t.Context(), "anna", everything, nil)
 			require.NoError(t, err)
 			require.Zero(t, done.Left)
 		})

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -174,6 +175,9 @@ type Ref struct {
 	// Asker, if it is not empty, must be the process that asked last, for
 	// [Board.TakeBack].
 	Asker string
+	// May, if it is not nil, is asked right before anything is written: whoever
+	// had the right when a request began may have lost it.
+	May func(context.Context) error
 
 	key string // of one record, whatever was asked under its id since
 }
@@ -187,6 +191,9 @@ var (
 	ErrBadID = errors.New("bad id")
 	// ErrNotAsker means that somebody else asks the question.
 	ErrNotAsker = errors.New("another process asks this question now")
+	// ErrRight means that whoever wanted this has no right to it any more, as
+	// [Ref.May] says.
+	ErrRight = errors.New("this credential does not count any more")
 	// ErrSeveral means that several devices ask under one id.
 	ErrSeveral = errors.New("several devices ask under this id: say which revision is meant")
 	// ErrSettled means that there is nothing to answer. The error is a

@@ -49,10 +49,11 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	if ref.Asker != "" && !b.asks(r, ref.Asker) {
 		return nil, ErrNotAsker
 	}
-	asker := ref.Asker
+	asker, may := ref.Asker, ref.May
 	ref = r.Ref()
+	ref.May = may
 	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}}
-	settled, err := b.settle(ctx, r, end)
+	settled, err := b.settle(ctx, r, end, ref.May)
 	var late *SettledError
 	if errors.As(err, &late) {
 		who := by
@@ -157,7 +158,7 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 		note(&end, time.Now())
 		end.Askers = b.askers(r, ref.Asker)
 		next.End = &end
-		written, err := b.write(ctx, &next, r)
+		written, err := b.write(ctx, &next, r, ref.May)
 		if !errors.Is(err, hubstore.ErrConflict) {
 			return written, err
 		}
@@ -186,7 +187,7 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 		}
 		return nil, err
 	}
-	written, err := b.settle(ctx, r, end)
+	written, err := b.settle(ctx, r, end, ref.May)
 	var late *SettledError
 	if errors.As(err, &late) && end.same(late.End) {
 		return r, nil
@@ -196,12 +197,12 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 
 // settle gives an open record its end. If somebody was first, the error is a
 // [SettledError].
-func (b *Board) settle(ctx context.Context, r *Record, end *End) (*Record, error) {
+func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(context.Context) error) (*Record, error) {
 	for r.Open() {
 		next := *r
 		end.At, end.Askers = time.Now(), b.askers(r, end.Askers...)
 		next.End = end
-		written, err := b.write(ctx, &next, r)
+		written, err := b.write(ctx, &next, r, may)
 		if err == nil {
 			b.count.ended(&next)
 			b.log.Info("question is settled", "conversation", r.Conversation, "question", r.ID, "outcome", end.Outcome, "by", end.By)

@@ -69,7 +69,7 @@ func TestOlderAndNewerHub(t *testing.T) {
 	require.True(t, gjson.GetBytes(e.Value, "end.consumed").Exists())
 	// What is forgotten may be in the newer one's notes, and an even older hub must
 	// not take the rest for an answer.
-	done, err := b.ForgetBy(t.Context(), "phone", everything)
+	done, err := b.ForgetBy(t.Context(), "phone", everything, nil)
 	require.NoError(t, err)
 	require.Equal(t, hub.Forgotten{Answers: 1}, done)
 	e, err = store.Get(t.Context(), "a.b.0")

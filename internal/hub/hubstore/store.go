@@ -201,7 +201,7 @@ func passes(err error) bool {
 		return api.Code == 503
 	}
 	for _, e := range []error{
-		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected,
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrReconnectBufExceeded,
 		jetstream.ErrNoStreamResponse, jetstream.ErrBucketExists,
 	} {
 		if errors.Is(err, e) {
@@ -274,6 +274,7 @@ func (s *Store) connect(o Options) (err error) {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.PingInterval(2 * time.Second),
 		nats.MaxPingsOutstanding(2),
+		nats.ReconnectBufSize(-1), // what was given up must not be written when a server is back
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				o.Report("the connection to NATS is lost: " + err.Error())

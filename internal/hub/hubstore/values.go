@@ -13,7 +13,13 @@ import (
 
 // Create writes a value under a key that has none, or fails with [ErrConflict].
 func (s *Store) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
-	return s.put(ctx, "create", key, value, 0, func(ctx context.Context) (uint64, error) {
+	return s.CreateIf(ctx, key, value, nil)
+}
+
+// CreateIf is Create with a check right before each attempt, of which there may be
+// several while a server is gone. If it fails, nothing more is tried.
+func (s *Store) CreateIf(ctx context.Context, key string, value []byte, may func(context.Context) error) (revision uint64, err error) {
+	return s.put(ctx, "create", key, value, 0, may, func(ctx context.Context) (uint64, error) {
 		return s.kv.Create(ctx, key, value)
 	})
 }
@@ -21,7 +27,12 @@ func (s *Store) Create(ctx context.Context, key string, value []byte) (revision 
 // Update replaces the value that has this revision, or fails with
 // [ErrConflict].
 func (s *Store) Update(ctx context.Context, key string, value []byte, old uint64) (revision uint64, err error) {
-	return s.put(ctx, "update", key, value, old, func(ctx context.Context) (uint64, error) {
+	return s.UpdateIf(ctx, key, value, old, nil)
+}
+
+// UpdateIf is Update with a check, as [Store.CreateIf] has it.
+func (s *Store) UpdateIf(ctx context.Context, key string, value []byte, old uint64, may func(context.Context) error) (revision uint64, err error) {
+	return s.put(ctx, "update", key, value, old, may, func(ctx context.Context) (uint64, error) {
 		return s.kv.Update(ctx, key, value, old)
 	})
 }
@@ -77,12 +88,17 @@ const (
 
 // put writes a value. Where servers are elsewhere, it tries until ctx ends: a
 // cluster that has lost its leader has another one in some seconds.
-func (s *Store) put(ctx context.Context, what, key string, value []byte, old uint64, write func(context.Context) (uint64, error)) (uint64, error) {
+func (s *Store) put(ctx context.Context, what, key string, value []byte, old uint64, may func(context.Context) error, write func(context.Context) (uint64, error)) (uint64, error) {
 	if limit := s.Limit(); len(value) > limit {
 		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, key, ErrTooLarge, limit, len(value))
 	}
 	most := firstTime
 	for unsure := false; ; unsure = true {
+		if may != nil {
+			if err := may(ctx); err != nil {
+				return 0, err
+			}
+		}
 		revision, err := attempt(ctx, s.shared, most, func(ctx context.Context) (uint64, error) {
 			return s.write(ctx, key, value, old, write)
 		})
@@ -117,6 +133,27 @@ func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do fu
 		defer cancel()
 	}
 	return do(ctx)
+}
+
+// Last returns what the leader of the bucket has under a key, as [Store.Get] does:
+// the server that is asked there may be behind.
+func (s *Store) Last(ctx context.Context, key string) (Entry, error) {
+	for {
+		m, err := attempt(ctx, s.shared, attemptTime, func(ctx context.Context) (*nats.RawStreamMsg, error) {
+			return s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(ctx))
+		})
+		switch {
+		case err == nil:
+			return Entry{key, m.Data, m.Sequence}, nil
+		case errors.Is(err, nats.ErrMsgNotFound):
+			return Entry{}, s.wrap("get", key, ErrNotFound)
+		case !s.shared || !passes(err):
+			return Entry{}, s.wrap("get", key, err)
+		}
+		if pause(ctx, retryPause); ctx.Err() != nil {
+			return Entry{}, s.wrap("get", key, err)
+		}
+	}
 }
 
 // lastOf returns what the leader has under a key. Others may be behind.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 // Can is what a credential may do.
@@ -51,6 +53,7 @@ type Device struct {
 	// owner's own group. It asks in the first one unless it names another.
 	Groups []string `json:"groups,omitempty"`
 
+	token   string // hash of its token
 	session string // hash of the cookie with which it came, if it did
 }
 
@@ -81,7 +84,7 @@ type kept struct {
 	Version int `json:"version,omitempty"`
 	// Instance tells this hub's cookies from those of others on the machine.
 	Instance string `json:"instance"`
-	// Owner is the hash of the owner's token, where hubs share this.
+	// Owner is the hash of the owner's token.
 	Owner    []byte         `json:"owner,omitempty"`
 	Devices  []keptDevice   `json:"devices,omitempty"`
 	Sessions []loginSession `json:"sessions,omitempty"`
@@ -141,6 +144,11 @@ func IsName(name string) bool { return deviceName.MatchString(name) }
 
 // Add makes a device and returns its token, which is kept nowhere.
 func (a *Access) Add(name string, can Can, groups ...string) (token string, err error) {
+	return a.add(nil, name, can, groups)
+}
+
+// add is Add by a device, which may do so when it is written.
+func (a *Access) add(by *Device, name string, can Can, groups []string) (token string, err error) {
 	if !deviceName.MatchString(name) || name == Owner {
 		return "", badf("device name %q: expected letters, digits, dots and dashes, and not %q", name, Owner)
 	}
@@ -155,7 +163,7 @@ func (a *Access) Add(name string, can Can, groups ...string) (token string, err 
 	}
 	token = NewToken()
 	hash := sha256.Sum256([]byte(token))
-	err = a.change(func(k *kept) error {
+	err = a.change(by, func(k *kept) error {
 		if slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }) {
 			return badf("device %q is there already", name)
 		}
@@ -172,8 +180,10 @@ func (a *Access) Add(name string, can Can, groups ...string) (token string, err 
 var ErrNoDevice = errors.New("no such device")
 
 // Remove takes a device's access away, at once: its sessions and streams end.
-func (a *Access) Remove(name string) error {
-	return a.change(func(k *kept) error {
+func (a *Access) Remove(name string) error { return a.remove(nil, name) }
+
+func (a *Access) remove(by *Device, name string) error {
+	return a.change(by, func(k *kept) error {
 		if _, ok := k.device(name); !ok || name == Owner {
 			return fmt.Errorf("%w: %q", ErrNoDevice, name)
 		}
@@ -197,10 +207,12 @@ func (a *Access) List() []Device {
 }
 
 // Code makes a code that logs one browser in as a device, once.
-func (a *Access) Code(device string) (string, error) {
+func (a *Access) Code(device string) (string, error) { return a.code(nil, device) }
+
+func (a *Access) code(by *Device, device string) (string, error) {
 	code := NewToken()
 	hash := sha256.Sum256([]byte(code))
-	return code, a.change(func(k *kept) error {
+	return code, a.change(by, func(k *kept) error {
 		if _, ok := k.device(device); !ok {
 			return fmt.Errorf("%w: %q", ErrNoDevice, device)
 		}
@@ -216,14 +228,56 @@ func (a *Access) Code(device string) (string, error) {
 // device returns a device by name, the owner included.
 func (k *kept) device(name string) (Device, bool) {
 	if name == Owner {
-		return Device{Name: Owner, Can: CanAdmin}, true
+		return Device{Name: Owner, Can: CanAdmin, token: string(k.Owner)}, true
 	}
 	for _, d := range k.Devices {
 		if d.Name == name {
-			return d.Device, true
+			return d.known(), true
 		}
 	}
 	return Device{}, false
+}
+
+func (d keptDevice) known() Device {
+	d.token = string(d.Hash)
+	return d.Device
+}
+
+// still reports whether a device is there as it was when it came: with the same
+// token, the same rights, and the login that it had.
+func (k *kept) still(d Device) bool {
+	now, ok := k.device(d.Name)
+	if !ok || now.token != d.token || now.Can != d.Can || !slices.Equal(now.Groups, d.Groups) {
+		return false
+	}
+	return d.session == "" || slices.ContainsFunc(k.Sessions, func(s loginSession) bool {
+		return s.Device == d.Name && string(s.Hash) == d.session && time.Since(s.Since) < sessionTime
+	})
+}
+
+// still says whether a device may still do what it may, as far as anybody knows: what
+// another hub was told before counts.
+func (a *Access) still(ctx context.Context, d Device) error {
+	if v, ok := a.vault.(bucket); ok {
+		data, revision, err := v.last(ctx)
+		if err == nil {
+			err = a.take(data, revision)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.here(d)
+}
+
+// here is still as far as this hub knows.
+func (a *Access) here(d Device) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.kept.still(d) {
+		return hub.ErrRight
+	}
+	return nil
 }
 
 // hash is that of a token; nil if it is not known.
@@ -250,7 +304,7 @@ func (a *Access) byToken(token string) (Device, bool) {
 	}
 	for _, d := range a.kept.Devices {
 		if subtle.ConstantTimeCompare(hash[:], d.Hash) == 1 {
-			found, ok = d.Device, true
+			found, ok = d.known(), true
 		}
 	}
 	return found, ok
@@ -280,8 +334,8 @@ func (a *Access) login(code, token string) (session string, ok bool, err error) 
 	if token != "" {
 		d, known = a.byToken(token)
 	}
-	err = a.change(func(k *kept) error {
-		if ok = known; code != "" {
+	err = a.change(nil, func(k *kept) error {
+		if ok = known && k.still(d); code != "" {
 			i := slices.IndexFunc(k.Codes, func(c loginCode) bool {
 				return subtle.ConstantTimeCompare(codeHash[:], c.Hash) == 1 && time.Now().Before(c.Until)
 			})
@@ -317,7 +371,7 @@ func (k *kept) limitSessions(device string) {
 // logout ends a browser's session.
 func (a *Access) logout(id string) error {
 	hash := sha256.Sum256([]byte(id))
-	return a.change(func(k *kept) error {
+	return a.change(nil, func(k *kept) error {
 		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool {
 			return subtle.ConstantTimeCompare(hash[:], s.Hash) == 1
 		})

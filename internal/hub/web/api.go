@@ -111,7 +111,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		s.failed(w, err)
 		return
 	}
-	a.Device = d.Name
+	a.Device, a.May = d.Name, s.may(d)
 	rec, err := s.board.Ask(r.Context(), a)
 	if err != nil {
 		s.failed(w, err)
@@ -130,7 +130,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		return // nobody is there to get it
 	}
 	if a.Asker == "" {
-		if err := s.delivered(r, rec); err != nil {
+		if err := s.delivered(r, rec, d); err != nil {
 			s.failed(w, err)
 			return
 		}
@@ -140,7 +140,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		return
 	}
 	if replyResult(w, rec) == nil && a.Asker != "" {
-		_ = s.delivered(r, rec) // it asks again, and is known
+		_ = s.delivered(r, rec, d) // it asks again, and is known
 	}
 }
 
@@ -290,8 +290,10 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 // after that is another question. An asker with a name is known by that, and this is
 // noted once it has the outcome. One without could ask the next question before it
 // is noted, and would get this outcome for it: there it is noted first.
-func (s *Server) delivered(r *http.Request, rec *hub.Record) error {
-	_, err := s.board.Delivered(r.Context(), rec.Ref())
+func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device) error {
+	ref := rec.Ref()
+	ref.May = s.may(d)
+	_, err := s.board.Delivered(r.Context(), ref)
 	if err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)
 	}
@@ -320,6 +322,7 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g giv
 // answer settles a question with what read makes of it. Answers that the asker could
 // not have leave it open.
 func (s *Server) answer(r *http.Request, ref hub.Ref, d Device, read func(*hub.Record) ([]convert.Answer, error)) error {
+	ref.May = s.may(d)
 	_, err := s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
 		answers, err := read(rec)
 		if err == nil {
@@ -370,7 +373,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g gi
 		return
 	}
 	ref := rec.Ref()
-	ref.Asker = given.Asker
+	ref.Asker, ref.May = given.Asker, s.may(d)
 	if _, err := s.board.TakeBack(r.Context(), ref, o, given.By); err != nil {
 		s.failed(w, err)
 	}
@@ -388,7 +391,7 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 		return
 	}
 	ref := rec.Ref()
-	ref.Asker = given.Asker
+	ref.Asker, ref.May = given.Asker, s.may(d)
 	switch {
 	case given.Refused != "":
 		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
@@ -402,9 +405,14 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 	}
 }
 
+// may returns what says, right before something is written, that a device still may.
+func (s *Server) may(d Device) func(context.Context) error {
+	return func(ctx context.Context) error { return s.access.still(ctx, d) }
+}
+
 // refOf reads which question is meant.
 func (s *Server) refOf(r *http.Request, d Device) (hub.Ref, error) {
-	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.Form.Get("question")}
+	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.Form.Get("question"), May: s.may(d)}
 	var err error
 	if ref.Group, err = s.groupOf(r, d); err != nil {
 		return ref, err

@@ -33,7 +33,7 @@ func TestBeing(t *testing.T) {
 	require.NoError(t, err)
 	phone := a.being(Device{Name: "phone"})
 	require.NoError(t, phone.Err())
-	require.NoError(t, a.change(func(k *kept) error { k.Devices[0].Added = time.Now(); return nil }))
+	require.NoError(t, a.change(nil, func(k *kept) error { k.Devices[0].Added = time.Now(); return nil }))
 	require.NoError(t, phone.Err(), "it is the same one")
 	before, err := json.Marshal(a.kept)
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestLoginsEnd(t *testing.T) {
 	late := add()
 	_, ok := login(code)
 	require.False(t, ok, "that was another device")
-	require.NoError(t, a.change(func(k *kept) error { k.Codes[0].Until = time.Now().Add(-time.Second); return nil }))
+	require.NoError(t, a.change(nil, func(k *kept) error { k.Codes[0].Until = time.Now().Add(-time.Second); return nil }))
 	_, ok = login(late)
 	require.False(t, ok)
 	code, err = a.Code("phone")
@@ -81,12 +81,12 @@ func TestLoginsEnd(t *testing.T) {
 	require.True(t, ok)
 	_, ok = login(code)
 	require.False(t, ok, "once")
-	require.NoError(t, a.change(func(k *kept) error {
+	require.NoError(t, a.change(nil, func(k *kept) error {
 		k.Pushes = []subscription{{Device: "phone", Session: k.Sessions[0].Hash, Endpoint: "https://push.example/x"}}
 		return nil
 	}))
 	since := func(d time.Duration) {
-		require.NoError(t, a.change(func(k *kept) error { k.Sessions[0].Since = time.Now().Add(-d); return nil }))
+		require.NoError(t, a.change(nil, func(k *kept) error { k.Sessions[0].Since = time.Now().Add(-d); return nil }))
 	}
 	for ago, holds := range map[time.Duration]bool{0: true, sessionTime - time.Hour: true, sessionTime: false} {
 		since(ago)
@@ -108,12 +108,12 @@ func TestManyBrowsers(t *testing.T) {
 	_, err := a.Add("phone", CanAnswer)
 	require.NoError(t, err)
 	for i := range maxPushesOf {
-		require.NoError(t, a.addPush(subscription{Device: "phone", Endpoint: "https://push.example/" + string(rune('a'+i))}))
+		require.NoError(t, a.addPush(nil, subscription{Device: "phone", Endpoint: "https://push.example/" + string(rune('a'+i))}))
 	}
-	require.ErrorContains(t, a.addPush(subscription{Device: "phone", Endpoint: "https://push.example/more"}), "too many")
-	require.NoError(t, a.addPush(subscription{Device: "phone", Endpoint: "https://push.example/a"}), "the same one")
-	require.NoError(t, a.addPush(subscription{Device: Owner, Endpoint: "https://push.example/more"}))
-	require.ErrorIs(t, a.addPush(subscription{Device: "nobody"}), ErrNoDevice)
+	require.ErrorContains(t, a.addPush(nil, subscription{Device: "phone", Endpoint: "https://push.example/more"}), "too many")
+	require.NoError(t, a.addPush(nil, subscription{Device: "phone", Endpoint: "https://push.example/a"}), "the same one")
+	require.NoError(t, a.addPush(nil, subscription{Device: Owner, Endpoint: "https://push.example/more"}))
+	require.ErrorIs(t, a.addPush(nil, subscription{Device: "nobody"}), ErrNoDevice)
 	require.NoError(t, a.SetOwner("another-token-of-the-owner"))
 	require.Len(t, a.kept.Pushes, maxPushesOf, "the owner's ended")
 }

@@ -147,7 +147,7 @@ func (s *Server) forget(w http.ResponseWriter, r *http.Request, d Device, _ give
 		fail(w, http.StatusBadRequest, "by: expected the name of who answered, as GET /history shows it")
 		return
 	}
-	done, err := s.board.ForgetBy(r.Context(), by, sees)
+	done, err := s.board.ForgetBy(r.Context(), by, sees, s.may(d))
 	if err != nil {
 		s.failed(w, err)
 		return

@@ -78,7 +78,7 @@ func (s *Server) listDevices(w http.ResponseWriter, _ *http.Request, _ Device) {
 	reply(w, http.StatusOK, map[string]any{"devices": s.access.List()})
 }
 
-func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, _ Device, g given) {
+func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, by Device, g given) {
 	var d struct {
 		Name   string
 		Can    Can
@@ -88,7 +88,7 @@ func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, _ Device, g g
 		s.failed(w, err)
 		return
 	}
-	token, err := s.access.Add(d.Name, d.Can, d.Groups...)
+	token, err := s.access.add(&by, d.Name, d.Can, d.Groups)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -96,8 +96,8 @@ func (s *Server) addDevice(w http.ResponseWriter, _ *http.Request, _ Device, g g
 	reply(w, http.StatusOK, map[string]string{"token": token})
 }
 
-func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, _ Device, _ given) {
-	switch err := s.access.Remove(r.PathValue("name")); {
+func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, by Device, _ given) {
+	switch err := s.access.remove(&by, r.PathValue("name")); {
 	case errors.Is(err, ErrNoDevice):
 		fail(w, http.StatusNotFound, "%s", err)
 	case err != nil:
@@ -105,13 +105,13 @@ func (s *Server) removeDevice(w http.ResponseWriter, r *http.Request, _ Device, 
 	}
 }
 
-func (s *Server) addCode(w http.ResponseWriter, _ *http.Request, _ Device, g given) {
+func (s *Server) addCode(w http.ResponseWriter, _ *http.Request, by Device, g given) {
 	var d struct{ Name string }
 	if err := g.into(&d); err != nil {
 		s.failed(w, err)
 		return
 	}
-	code, err := s.access.Code(d.Name)
+	code, err := s.access.code(&by, d.Name)
 	switch {
 	case errors.Is(err, ErrNoDevice):
 		fail(w, http.StatusNotFound, "%s", err)

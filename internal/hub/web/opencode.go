@@ -155,7 +155,9 @@ func (s *Server) openCodeReject(w http.ResponseWriter, r *http.Request, d Device
 	id := r.PathValue("request")
 	rec, _, err := s.openCodeFind(r, d)
 	if err == nil {
-		_, err = s.board.Cancel(r.Context(), rec.Ref(), d.Name)
+		ref := rec.Ref()
+		ref.May = s.may(d)
+		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	}
 	s.openCodeDone(w, id, err)
 }

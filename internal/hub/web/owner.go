@@ -14,17 +14,21 @@ var errShortToken = errors.New("the owner's token is too short: expected at leas
 const minOwnerToken = 16
 
 // SetOwner makes another token the owner's, at all hubs of a store and at once. The
-// owner's logins and streams end: whoever has the old token may have made them.
+// owner's logins, login links, pushes and streams end: whoever has the old token may
+// have made them.
 func (a *Access) SetOwner(token string) error {
 	if len(token) < minOwnerToken {
 		return errShortToken
 	}
 	hash := sha256.Sum256([]byte(token))
-	return a.change(func(k *kept) error {
+	return a.change(nil, func(k *kept) error {
 		if slices.Equal(k.Owner, hash[:]) {
 			return errUnchanged
 		}
-		k.Owner = hash[:]
+		first := k.Owner == nil
+		if k.Owner = hash[:]; first {
+			return nil
+		}
 		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == Owner })
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == Owner })
 		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return p.Device == Owner })
@@ -35,7 +39,7 @@ func (a *Access) SetOwner(token string) error {
 // joinOwner makes this hub's owner that of a store which has none, as one that an
 // older hub made, and fails if it has another.
 func (a *Access) joinOwner() error {
-	return a.change(func(k *kept) error {
+	return a.change(nil, func(k *kept) error {
 		switch {
 		case k.Owner == nil:
 			k.Owner = a.owner[:]

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -103,4 +106,43 @@ func TestNewOwner(t *testing.T) {
 	var said strings.Builder
 	_, err = bufio.NewReader(stream.Body).WriteTo(&said) // it ends
 	require.NoError(t, err)
+}
+
+// A new token of the owner at a hub alone ends what was made with the old one: that
+// one may be somebody else's by now.
+func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "access.json")
+	start := func(token string) *site {
+		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+		require.NoError(t, err)
+		t.Cleanup(store.Close)
+		board, err := hub.Open(t.Context(), store, hub.Options{})
+		require.NoError(t, err)
+		t.Cleanup(board.Close)
+		access, err := web.OpenAccess(path, token)
+		require.NoError(t, err)
+		server := web.New(board, access, web.Options{})
+		h := httptest.NewServer(server)
+		t.Cleanup(h.Close)
+		t.Cleanup(server.Close)
+		return &site{t, h.URL, board, access, server}
+	}
+	s := start(token)
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	stolen, theirs := s.logIn(t, web.Owner), s.logIn(t, "phone")
+	code, err := s.access.Code(web.Owner)
+	require.NoError(t, err)
+	again := start(token)
+	again.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", stolen)
+
+	const fresh = "another-token-of-the-owner"
+	now := start(fresh)
+	now.expect(401, "GET", "/questions", "", "Authorization", "", "Cookie", stolen)
+	now.expect(401, "GET", "/questions", "")
+	form := []string{"Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", now.url}
+	now.requestStatus(401, "POST", "/login", "code="+code, form...)
+	now.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", theirs)
+	now.expect(200, "GET", "/questions", "", "Authorization", "Bearer "+phone)
+	now.expect(200, "GET", "/questions", "", "Authorization", "Bearer "+fresh)
 }

@@ -222,7 +222,7 @@ func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
 func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	form := g.form
 	revision, err := strconv.ParseUint(form.Get("revision"), 10, 64)
-	ref := hub.Ref{Group: form.Get("group"), Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked")}
+	ref := hub.Ref{Group: form.Get("group"), Conversation: decodeID(form.Get("conversation")), ID: decodeID(form.Get("question")), Revision: revision, Fingerprint: form.Get("asked"), May: s.may(d)}
 	if err != nil || revision == 0 || ref.ID == "" || ref.Fingerprint == "" {
 		fail(w, http.StatusBadRequest, "the form does not say which question it answers")
 		return

@@ -81,7 +81,7 @@ func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device, g giv
 		err = publicEndpoint(p.Endpoint)
 	}
 	if err == nil {
-		err = s.access.addPush(p)
+		err = s.access.addPush(&d, p)
 	}
 	if err != nil {
 		s.failed(w, err)
@@ -95,7 +95,7 @@ func (s *Server) removePush(w http.ResponseWriter, _ *http.Request, d Device, g 
 		s.failed(w, err)
 		return
 	}
-	err := s.access.dropPush(func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })
+	err := s.access.dropPush(&d, func(p subscription) bool { return p.Endpoint == given.Endpoint && p.Device == d.Name })
 	if err != nil {
 		s.failed(w, err)
 	}
@@ -120,8 +120,8 @@ func (p subscription) check() error {
 	return nil
 }
 
-func (a *Access) addPush(p subscription) error {
-	return a.change(func(k *kept) error {
+func (a *Access) addPush(by *Device, p subscription) error {
+	return a.change(by, func(k *kept) error {
 		if _, ok := k.device(p.Device); !ok {
 			return fmt.Errorf("%w: %q", ErrNoDevice, p.Device)
 		}
@@ -140,8 +140,8 @@ func (a *Access) addPush(p subscription) error {
 	})
 }
 
-func (a *Access) dropPush(which func(subscription) bool) error {
-	return a.change(func(k *kept) error {
+func (a *Access) dropPush(by *Device, which func(subscription) bool) error {
+	return a.change(by, func(k *kept) error {
 		before := len(k.Pushes)
 		if k.Pushes = slices.DeleteFunc(k.Pushes, which); len(k.Pushes) == before {
 			return errUnchanged
@@ -152,7 +152,7 @@ func (a *Access) dropPush(which func(subscription) bool) error {
 
 // pushKey returns the key of this hub, and makes it if there is none.
 func (a *Access) pushKey() (key pushKey, err error) {
-	err = a.change(func(k *kept) error {
+	err = a.change(nil, func(k *kept) error {
 		if k.Push != nil {
 			key = *k.Push
 			return errUnchanged
@@ -234,7 +234,7 @@ func (s *Server) push(ctx context.Context, p subscription, key pushKey, id strin
 	defer got.Body.Close()
 	switch {
 	case got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusGone:
-		if err := s.access.dropPush(func(o subscription) bool { return o.Endpoint == p.Endpoint }); err != nil {
+		if err := s.access.dropPush(nil, func(o subscription) bool { return o.Endpoint == p.Endpoint }); err != nil {
 			s.log.Warn("a browser that is gone could not be forgotten", "device", p.Device, "err", err)
 		}
 	case got.StatusCode >= 300:

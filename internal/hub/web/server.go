@@ -264,6 +264,10 @@ func (s *Server) guard(to route) http.HandlerFunc {
 				failed(w, r, err)
 				return
 			}
+			if err := s.access.here(d); err != nil { // a body may take long
+				failed(w, r, err)
+				return
+			}
 		}
 		if err := s.catchUp(r, d); err != nil {
 			failed(w, r, err)
@@ -391,6 +395,8 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusNotFound, clean.Line(err.Error())
 	case errors.Is(err, hub.ErrRevision):
 		return http.StatusPreconditionFailed, err.Error()
+	case errors.Is(err, hub.ErrRight):
+		return http.StatusUnauthorized, err.Error()
 	case errors.Is(err, errGroup):
 		return http.StatusForbidden, err.Error()
 	case errors.Is(err, hub.ErrNotAsker):

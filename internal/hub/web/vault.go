@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
@@ -29,9 +30,17 @@ type vault interface {
 const changeTime = 20 * time.Second
 
 // OpenAccess reads who may use a hub from a file, which is made if it is not
-// there. token is the owner's.
+// there. token is the owner's. If it is another one than before, what was made with
+// that one ends, see [Access.SetOwner].
 func OpenAccess(path, token string) (*Access, error) {
-	return open(context.Background(), &file{path: path}, token)
+	a, err := open(context.Background(), &file{path: path}, token)
+	if err == nil {
+		err = a.SetOwner(token)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // OpenShared reads who may use hubs from a store that they share. What one of
@@ -142,8 +151,9 @@ func (a *Access) take(data []byte, revision uint64) error {
 var errUnchanged = errors.New("unchanged")
 
 // change edits a copy of what is kept and saves it, again if another hub was
-// first.
-func (a *Access) change(edit func(*kept) error) error {
+// first. by is the device that wants it, if one does: it must have the right in what
+// is replaced.
+func (a *Access) change(by *Device, edit func(*kept) error) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), changeTime)
@@ -154,6 +164,9 @@ func (a *Access) change(edit func(*kept) error) error {
 		a.mu.Unlock()
 		next.Devices, next.Sessions, next.Codes = slices.Clone(next.Devices), slices.Clone(next.Sessions), slices.Clone(next.Codes)
 		next.Pushes = slices.Clone(next.Pushes)
+		if by != nil && !next.still(*by) {
+			return hub.ErrRight
+		}
 		if err := edit(&next); errors.Is(err, errUnchanged) {
 			return nil
 		} else if err != nil {
@@ -232,6 +245,12 @@ func (b bucket) load(ctx context.Context) ([]byte, uint64, error) {
 	if errors.Is(err, hubstore.ErrNotFound) {
 		return nil, 0, nil
 	}
+	return e.Value, e.Revision, err
+}
+
+// last is load for whoever must know of what was changed elsewhere before.
+func (b bucket) last(ctx context.Context) ([]byte, uint64, error) {
+	e, err := b.store.Last(ctx, accessKey)
 	return e.Value, e.Revision, err
 }
 

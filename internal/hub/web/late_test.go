@@ -1,0 +1,145 @@
+package web_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// hold sends a request but for the last byte of its body, and returns what sends
+// that and reads the reply.
+func (s *site) hold(method, path, body string, headers ...string) (finish func() *http.Response) {
+	s.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { c.Close() })
+	var lines strings.Builder
+	for i := 0; i < len(headers); i += 2 {
+		fmt.Fprintf(&lines, "%s: %s\r\n", headers[i], headers[i+1])
+	}
+	_, err = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %d\r\n\r\n%s", method, path, lines.String(), len(body), body[:len(body)-1])
+	require.NoError(s.t, err)
+	return func() *http.Response {
+		_, err := c.Write([]byte(body[len(body)-1:]))
+		require.NoError(s.t, err)
+		reply, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(s.t, err)
+		return reply
+	}
+}
+
+// What a device may do is what it may do when it is done: not when the headers of
+// its request came.
+func TestARightThatEndsBeforeTheBody(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	s.expect(202, "POST", "/conversations/over/ask", database)
+	s.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	open, err := s.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	over, err := s.board.Find("over", "toolu_1")
+	require.NoError(t, err)
+	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {fmt.Sprint(open.Revision)}, "asked": {open.Fingerprint()}, "a0": {"0"}}.Encode()
+	const jsonKind, formKind = "application/json", "application/x-www-form-urlencoded"
+	requests := []struct{ method, path, kind, body string }{
+		{"POST", "/conversations/c1/respond", jsonKind, `{"answers":{"Which database?":"SQLite"}}`},
+		{"POST", "/conversations/c1/cancel", jsonKind, "{}"},
+		{"POST", "/conversations/c9/ask", jsonKind, database},
+		{"POST", "/answer", formKind, form},
+		{"POST", "/devices", jsonKind, `{"name":"mine","can":"admin"}`},
+		{"DELETE", "/devices/phone", jsonKind, "{}"},
+		{"POST", "/codes", jsonKind, `{"name":"owner"}`},
+		{"DELETE", "/history?by=owner", jsonKind, "{}"},
+		{"POST", "/push", jsonKind, `{"endpoint":"https://push.example/x","keys":{"p256dh":"x","auth":"y"}}`},
+	}
+	_, err = s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	for name, end := range map[string]func(token, cookie string){
+		"removed": func(string, string) { require.NoError(t, s.access.Remove("admin")) },
+		"another of its name": func(string, string) {
+			require.NoError(t, s.access.Remove("admin"))
+			_, err := s.access.Add("admin", web.CanAdmin)
+			require.NoError(t, err)
+		},
+		"logged out": func(_, cookie string) {
+			s.expect(303, "POST", "/logout", "", "Authorization", "", "Cookie", cookie, "Origin", s.url)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.t = t
+			token, err := s.access.Add("admin", web.CanAdmin)
+			require.NoError(t, err)
+			cookie := s.logIn(t, "admin")
+			var finish []func() *http.Response
+			for _, r := range requests {
+				with := []string{"Authorization", "Bearer " + token, "Content-Type", r.kind}
+				if name == "logged out" {
+					with = []string{"Cookie", cookie, "Content-Type", r.kind, "Origin", "http://localhost"}
+				}
+				finish = append(finish, s.hold(r.method, r.path, r.body, with...))
+			}
+			end(token, cookie)
+			for i, f := range finish {
+				reply := f()
+				reply.Body.Close()
+				require.Equal(t, 401, reply.StatusCode, requests[i].path)
+			}
+			_ = s.access.Remove("admin")
+		})
+	}
+	s.t = t
+	for _, want := range []*hub.Record{open, over} {
+		now, err := s.board.Find(want.Conversation, want.ID)
+		require.NoError(t, err)
+		require.Equal(t, want, now)
+	}
+	require.Len(t, s.board.Conversations(), 2)
+	require.Len(t, s.access.List(), 1)
+}
+
+// A hub that is cut off from NATS changes nothing, and when it is back, who was
+// removed elsewhere meanwhile has no right there either.
+func TestARightThatEndsWhereTheHubIsCutOff(t *testing.T) {
+	one, two, between := twoSitesApart(t)
+	phone, err := one.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	admin, err := one.access.Add("admin", web.CanAdmin)
+	require.NoError(t, err)
+	as := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
+	one.expect(202, "POST", "/conversations/c1/ask", database)
+	two.eventually(200, "GET", "/conversations/c1", "", as(phone)...)
+	two.eventually(200, "GET", "/devices", "", as(admin)...)
+	between.Set(netfault.LoseAll)
+	require.NoError(t, one.access.Remove("phone"))
+	require.NoError(t, one.access.Remove("admin"))
+	behind(between, func() {
+		done := make(chan int, 3)
+		for _, r := range []struct{ method, path, body, token string }{
+			{"POST", "/conversations/c1/respond?question=toolu_1&group=owner", `{"answers":{"Which database?":"SQLite"}}`, phone},
+			{"POST", "/conversations/c1/cancel?question=toolu_1&group=owner", "", phone},
+			{"POST", "/devices", `{"name":"mine","can":"admin"}`, admin},
+		} {
+			go func() {
+				reply, _ := two.request(r.method, r.path, r.body, as(r.token)...)
+				done <- reply.StatusCode
+			}()
+		}
+		for range 3 {
+			require.Contains(t, []int{401, 503}, <-done)
+		}
+	})
+	now, err := one.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	require.True(t, now.Open())
+	require.Empty(t, one.access.List())
+}

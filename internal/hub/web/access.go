@@ -55,6 +55,7 @@ type Device struct {
 
 	token   string // hash of its token
 	session string // hash of the cookie with which it came, if it did
+	page    []byte // hash of what its page knows, see [loginSession]
 }
 
 // Access knows who may do what. Of tokens and sessions only hashes are kept. Its
@@ -104,9 +105,14 @@ type keptDevice struct {
 	rest rest
 }
 
+// loginSession is a browser that has logged in. Its cookie goes to every port of
+// the hub's host, and so to whatever an agent serves there. To look is all that it
+// is good for: what changes something also needs a secret that only the reply to
+// the login has, and that the hub's page keeps from then on.
 type loginSession struct {
 	Device string    `json:"device"`
 	Hash   []byte    `json:"hash"`
+	Page   []byte    `json:"page,omitempty"` // hash of the page's secret
 	Since  time.Time `json:"since"`
 
 	rest rest
@@ -318,17 +324,23 @@ func (a *Access) bySession(id string) (Device, bool) {
 	for _, s := range a.kept.Sessions {
 		if subtle.ConstantTimeCompare(hash[:], s.Hash) == 1 && time.Since(s.Since) < sessionTime {
 			d, ok := a.kept.device(s.Device)
-			d.session = string(s.Hash)
+			d.session, d.page = string(s.Hash), s.Page
 			return d, ok
 		}
 	}
 	return Device{}, false
 }
 
+// newLogin is what a browser gets for a code or a token.
+type newLogin struct {
+	Device
+	cookie, secret string // the secret is that of the page
+}
+
 // login makes a session of a code, which is used up, or of a token.
-func (a *Access) login(code, token string) (session string, ok bool, err error) {
-	session = NewToken()
-	sessionHash, codeHash := sha256.Sum256([]byte(session)), sha256.Sum256([]byte(code))
+func (a *Access) login(code, token string) (in newLogin, ok bool, err error) {
+	in.cookie, in.secret = NewToken(), NewToken()
+	sessionHash, pageHash, codeHash := sha256.Sum256([]byte(in.cookie)), sha256.Sum256([]byte(in.secret)), sha256.Sum256([]byte(code))
 	var d Device
 	known := false
 	if token != "" {
@@ -347,14 +359,21 @@ func (a *Access) login(code, token string) (session string, ok bool, err error) 
 		if !ok {
 			return errUnchanged
 		}
-		k.Sessions = append(k.Sessions, loginSession{Device: d.Name, Hash: sessionHash[:], Since: time.Now().UTC()})
+		k.Sessions = append(k.Sessions, loginSession{Device: d.Name, Hash: sessionHash[:], Page: pageHash[:], Since: time.Now().UTC()})
 		k.limitSessions(d.Name)
 		return nil
 	})
 	if err != nil || !ok {
-		return "", false, err
+		return newLogin{}, false, err
 	}
-	return session, true, nil
+	in.Device = d
+	return in, true, nil
+}
+
+// knows reports whether a secret is that of the page of a device's login.
+func (d Device) knows(secret string) bool {
+	hash := sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(hash[:], d.page) == 1
 }
 
 // limitSessions ends the oldest logins of a device that has too many. Those of

@@ -92,7 +92,7 @@ func TestBehindAnotherQuestionUnderTheSameID(t *testing.T) {
 func TestBehindForm(t *testing.T) {
 	one, two, between := twoSitesApart(t)
 	cookie := one.logIn(t, web.Owner)
-	browser := []string{"Authorization", "", "Cookie", cookie, "Origin", two.url, "Content-Type", "application/x-www-form-urlencoded"}
+	browser := append(browserOf(cookie, two.url), "Content-Type", "application/x-www-form-urlencoded")
 	two.eventually(http.StatusOK, "GET", "/", "", "Authorization", "", "Cookie", cookie)
 	between.Set(netfault.LoseAll)
 	one.expect(202, "POST", "/conversations/c1/ask", database)

@@ -55,9 +55,9 @@ func TestLoginsEnd(t *testing.T) {
 	require.NoError(t, err)
 	login := func(code string) (string, bool) {
 		t.Helper()
-		session, ok, err := a.login(code, "")
+		in, ok, err := a.login(code, "")
 		require.NoError(t, err)
-		return session, ok
+		return in.cookie, ok
 	}
 	add := func() (code string) {
 		t.Helper()

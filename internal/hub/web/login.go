@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -29,7 +30,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.failed(w, err)
 		return
 	}
-	session, ok, err := s.access.login(form.Get("code"), form.Get("token"))
+	in, ok, err := s.access.login(form.Get("code"), form.Get("token"))
 	switch {
 	case err != nil:
 		s.failed(w, err)
@@ -39,11 +40,32 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.loginPage(w, http.StatusUnauthorized, "", "That code or token does not work. A login link works once, for 15 minutes.")
 	default:
 		http.SetCookie(w, &http.Cookie{
-			Name: s.access.cookie(), Value: session, Path: "/", MaxAge: int(sessionTime.Seconds()),
+			Name: s.access.cookie(), Value: in.cookie, Path: "/", MaxAge: int(sessionTime.Seconds()),
 			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opts.Secure,
 		})
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		if !in.may([]Can{CanAnswer}) {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		render(w, http.StatusOK, "page", s.waiting(in.Device, nil, in.secret))
 	}
+}
+
+// pageHeader and pageField say what a page knows beside the cookie, in a request of
+// its script and in a form.
+const pageHeader, pageField = "Acp-Bridge-Page", "page"
+
+var errPage = statusError{http.StatusForbidden, "this page does not know its login any more: log in again"}
+
+// ofPage reports whether a change comes from the page that belongs to a login.
+func ofPage(r *http.Request, d Device, g given) bool {
+	return d.knows(cmp.Or(r.Header.Get(pageHeader), g.form.Get(pageField)))
+}
+
+// showAgain shows the page to a browser without scripts, which keeps what it knows in
+// its forms.
+func (s *Server) showAgain(w http.ResponseWriter, _ *http.Request, d Device, g given) {
+	render(w, http.StatusOK, "page", s.waiting(d, nil, g.form.Get(pageField)))
 }
 
 // maxLogin is more than the form of a login has: it is read before anybody is known.

@@ -22,6 +22,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm("toolu_1")}, "revision": {"1"}, "asked": {open.Fingerprint()}, "a0": {"0"}}.Encode()
 	samples := map[string]struct{ path, kind, body string }{
 		"POST /answer":                     {"/answer", formKind, form},
+		"POST /page":                       {"/page", formKind, ""},
 		"POST /login":                      {"/login", formKind, "token=" + token},
 		"POST /logout":                     {"/logout", formKind, ""},
 		"POST /conversations/{id}/ask":     {"/conversations/c1/ask?dialect=bridge", jsonKind, `{"kind":"question","call":{"ID":"x","Questions":[{"Text":"Go?"}]}}`},

@@ -58,6 +58,8 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 // card is a question call as the page shows it. All texts are cleaned; the
 // template escapes them.
 type card struct {
+	Page                        string // what the page knows, see [loginSession]
+	Permission                  bool
 	Key, Conversation, Question string
 	Group                       string
 	Revision                    uint64
@@ -91,7 +93,7 @@ const longText = 1500
 func cardOf(r *hub.Record) card {
 	c := card{
 		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
-		Who: cmp.Or(clean.Line(r.Agent), "An agent"), Place: placeOf(r), Detail: clean.Visible(r.Detail),
+		Who: cmp.Or(clean.Line(r.Agent), "An agent"), Place: placeOf(r), Detail: fold(clean.Visible(r.Detail)), Permission: r.Kind == "permission",
 		Asked: r.Asked.UTC().Format(time.RFC3339), AskedShort: r.Asked.Format("2 Jan 15:04"), Gone: r.Gone,
 	}
 	switch {
@@ -102,13 +104,17 @@ func cardOf(r *hub.Record) card {
 	case r.Kind == "permission":
 		c.Who += " · needs permission"
 	}
+	shown := clean.Block
+	if c.Permission {
+		shown = clean.Visible
+	}
 	for i, q := range r.Call.Questions {
-		v := cardQuestion{N: i, Header: clean.Line(q.Header), Text: clean.Block(q.Text), Input: "radio", Closed: q.Closed, Long: len(q.Text) > longText}
+		v := cardQuestion{N: i, Header: clean.Line(q.Header), Text: fold(shown(q.Text)), Input: "radio", Closed: q.Closed, Long: len(q.Text) > longText}
 		if q.MultiSelect {
 			v.Input = "checkbox"
 		}
 		for j, o := range q.Options {
-			v.Options = append(v.Options, cardOption{N: j, Label: clean.Block(o.Label), Description: clean.Block(o.Description), Preview: clean.Block(o.Preview)})
+			v.Options = append(v.Options, cardOption{N: j, Label: fold(clean.Block(o.Label)), Description: fold(clean.Block(o.Description)), Preview: clean.Block(o.Preview)})
 		}
 		if !r.Open() && i < len(r.End.Answers) {
 			a := r.End.Answers[i]
@@ -175,7 +181,7 @@ func endingText(r *hub.Record) string {
 
 // waiting is what the page shows: the newest, and also those that somebody has
 // begun to answer.
-func (s *Server) waiting(d Device, also []string) map[string]any {
+func (s *Server) waiting(d Device, also []string, secret string) map[string]any {
 	open, _ := s.board.Waiting(math.MaxInt)
 	open = only(open, d.sees)
 	total := len(open)
@@ -191,6 +197,7 @@ func (s *Server) waiting(d Device, also []string) map[string]any {
 	cards := make([]card, len(list))
 	for i, r := range list {
 		cards[i] = cardOf(r)
+		cards[i].Page = secret
 	}
 	count := "Nothing waits."
 	switch {
@@ -205,16 +212,16 @@ func (s *Server) waiting(d Device, also []string) map[string]any {
 	if total > 0 {
 		title = fmt.Sprintf("(%d) Questions", total)
 	}
-	return map[string]any{"Title": title, "Cards": cards, "Total": total, "Count": count}
+	return map[string]any{"Title": title, "Cards": cards, "Total": total, "Count": count, "Page": secret}
 }
 
 func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, d Device) {
-	render(w, http.StatusOK, "page", s.waiting(d, nil))
+	render(w, http.StatusOK, "page", s.waiting(d, nil, ""))
 }
 
 func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
 	also := strings.FieldsFunc(r.Form.Get("also"), func(c rune) bool { return c == ',' })
-	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)]))
+	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)], ""))
 }
 
 // answerForm takes the page's form. Options are named by their place, which the
@@ -247,6 +254,8 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	switch {
 	case err == nil && asJSON:
 		reply(w, http.StatusOK, map[string]string{})
+	case err == nil && form.Get(pageField) != "":
+		s.showAgain(w, r, d, g)
 	case err == nil:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case asJSON:
@@ -262,6 +271,7 @@ func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form 
 	data := map[string]any{"Problem": text, "Card": nil}
 	if rec, err := s.find(d, ref); err == nil && rec.Open() {
 		c := cardOf(rec)
+		c.Page = form.Get(pageField)
 		if rec.Revision == ref.Revision && rec.Fingerprint() == ref.Fingerprint {
 			c.fill(form)
 		}

@@ -217,9 +217,7 @@ func TestPushEnds(t *testing.T) {
 		require.Equal(t, stays, s.server.Pushes(rec), status)
 	}
 	s.expect(200, "DELETE", "/push", b.subscription())
-	reply, _ := s.request("POST", "/login", "token="+token, "Authorization", "", "Content-Type", "application/x-www-form-urlencoded", "Origin", s.url)
-	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
-	cookie := []string{"Authorization", "", "Origin", s.url, "Cookie", reply.Cookies()[0].Name + "=" + reply.Cookies()[0].Value}
+	cookie := browserOf(s.logIn(t, web.Owner), s.url)
 	s.expect(200, "POST", "/push", b.subscription(), cookie...)
 	require.True(t, s.server.Pushes(rec))
 	s.expect(303, "POST", "/logout", "", cookie...)

@@ -72,8 +72,9 @@ func (s *Server) table() map[string]route {
 		"GET /status":       {can: measure, look: s.status},
 		"GET /devices":      {can: admin, look: s.listDevices},
 
-		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: "group conversation question revision asked do a* t* n*"}},
-		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody}},
+		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: "page group conversation question revision asked do a* t* n*"}},
+		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody, names: pageField}},
+		"POST /page":                       {can: read, change: s.showAgain, takes: takes{body: formBody, names: pageField}},
 		"POST /conversations/{id}/ask":     {can: ask, change: s.ask, takes: takes{query: "group dialect wait", body: document}},
 		"POST /conversations/{id}/respond": {can: read, change: s.respond, takes: takes{query: "group question revision", body: object, names: "answers"}},
 		"POST /conversations/{id}/cancel":  {can: read, change: s.cancel, takes: takes{query: "group question revision"}},

@@ -264,6 +264,10 @@ func (s *Server) guard(to route) http.HandlerFunc {
 				failed(w, r, err)
 				return
 			}
+			if cookie && !ofPage(r, d, g) {
+				failed(w, r, errPage)
+				return
+			}
 			if err := s.access.here(d); err != nil { // a body may take long
 				failed(w, r, err)
 				return

@@ -11,12 +11,27 @@
   const open = () => [...cards.querySelectorAll(".card:not(.over)")];
   const find = (id) => open().find((c) => c.id === id);
 
+  // What only this page and the hub know. The reply to the login has it, and no
+  // other: whoever has the cookie alone changes nothing.
+  const secretName = "acp-bridge page";
+  let secret = document.querySelector("main").dataset.page;
+  if (secret) {
+    try { localStorage.setItem(secretName, secret); } catch { /* for as long as this page is there */ }
+    history.replaceState(null, "", "/");
+  } else {
+    try { secret = localStorage.getItem(secretName) ?? ""; } catch { /* not allowed */ }
+  }
+  document.getElementById("login").hidden = Boolean(secret);
+  const headers = (more) => ({ "Acp-Bridge-Page": secret, ...more });
+
   // What was typed is kept until the question is settled.
   function keep(card) {
     const values = [...new FormData(card.querySelector("form"))].filter(([k]) => /^[atn]\d+$/.test(k));
     try { localStorage.setItem(name(card), JSON.stringify(values)); } catch { /* no room, or not allowed */ }
   }
   function restore(card) {
+    // Browsers fill controls by their place, with what was for another question.
+    card.querySelector("form").reset();
     let values;
     try { values = JSON.parse(localStorage.getItem(name(card))); } catch { return; }
     if (!Array.isArray(values)) return;
@@ -33,6 +48,43 @@
   function forget(card) {
     try { localStorage.removeItem(name(card)); } catch { /* not allowed */ }
   }
+
+  function forgetAll() {
+    try {
+      for (const key of Object.keys(localStorage)) if (key.startsWith(drafts) || key === secretName) localStorage.removeItem(key);
+    } catch { /* not allowed */ }
+  }
+
+  // Permission counts only for what was in view: until the end of all that is
+  // permitted was, there is nothing to submit.
+  const unseen = new WeakMap(); // card: the ends that were not in view yet
+  const ends = new IntersectionObserver((list) => {
+    for (const one of list) {
+      const card = one.target.closest(".card");
+      if (!one.isIntersecting || !card) continue;
+      ends.unobserve(one.target);
+      unseen.get(card)?.delete(one.target);
+      ready(card);
+    }
+  });
+  function watch(card) {
+    if (!card.matches(".permission") || unseen.has(card)) return;
+    unseen.set(card, new Set(card.querySelectorAll(".end")));
+    for (const end of unseen.get(card)) ends.observe(end);
+    ready(card);
+  }
+  const waits = (card) => (unseen.get(card)?.size ?? 0) > 0;
+  function ready(card, busy = false) {
+    for (const b of card.querySelectorAll("form.answer button")) b.disabled = busy || b.value === "answer" && waits(card);
+    const more = card.querySelector(".more");
+    if (more) more.hidden = !waits(card);
+  }
+  // A box that can be scrolled says that there is more below.
+  const boxes = ".text, .label, .description, pre, .given";
+  const signs = (box) => box.classList.toggle("below", box.scrollHeight - box.scrollTop - box.clientHeight > 4);
+  const signAll = () => { for (const box of cards.querySelectorAll(boxes)) signs(box); };
+  document.addEventListener("scroll", (event) => { if (event.target.matches?.(boxes)) signs(event.target); }, true);
+  addEventListener("resize", signAll);
 
   // Somebody has begun to answer it, or is about to.
   function begun(card) {
@@ -105,27 +157,29 @@
   }
 
   const sayings = { answered: "Answered", declined: "Declined", cancelled: "Cancelled", failed: "Taken back", disconnected: "Taken back" };
-  const ended = (c) => (sayings[c.outcome] ?? "Ended") + (c.by ? " by " + c.by : "");
+  const ended = (c) => (sayings[c.outcome] ?? "Ended") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", as the agent's machine says" : "");
 
   async function submit(event) {
     const form = event.target.closest("form.answer");
     if (!form) return;
     event.preventDefault();
     const card = form.closest(".card");
-    const buttons = form.querySelectorAll("button");
-    const body = new URLSearchParams([...new FormData(form), ["do", event.submitter?.value ?? "answer"]]);
+    const doing = event.submitter?.value ?? "answer";
+    if (doing === "answer" && waits(card)) return;
+    const body = new URLSearchParams([...new FormData(form), ["do", doing]]);
+    body.delete("page");
     problem(card, "");
-    buttons.forEach((b) => { b.disabled = true; });
+    ready(card, true);
     try {
-      const reply = await fetch("/answer", { method: "POST", body, headers: { Accept: "application/json" } });
+      const reply = await fetch("/answer", { method: "POST", body, headers: headers({ Accept: "application/json" }) });
       const said = await reply.json().catch(() => ({}));
-      if (reply.ok) end(card, event.submitter?.value === "cancel" ? "Cancelled by you" : "Answered by you");
+      if (reply.ok) end(card, doing === "cancel" ? "Cancelled by you" : "Answered by you");
       else if (reply.status === 409) end(card, "Not taken: " + said.error);
       else problem(card, said.error ?? "The hub did not take it. Try again.");
     } catch {
       problem(card, "The hub cannot be reached. What you wrote is still here; try again.");
     }
-    buttons.forEach((b) => { b.disabled = false; });
+    ready(card);
     refreshSoon();
   }
 
@@ -155,6 +209,7 @@
       if (!here) {
         place.after(card);
         restore(card);
+        watch(card);
         here = card;
       } else {
         const gone = card.querySelector(".where");
@@ -163,6 +218,7 @@
       place = here;
     }
     count();
+    signAll();
   }
 
   let busy = false, again = false, timer = 0;
@@ -217,7 +273,7 @@
         await old.unsubscribe();
         mine = await worker.pushManager.subscribe(wanted);
       }
-      const reply = await fetch("/push", { method: "POST", body: JSON.stringify(mine), headers: { "Content-Type": "application/json" } });
+      const reply = await fetch("/push", { method: "POST", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) });
       pushed = reply.ok;
     } catch { /* not on this device */ }
   }
@@ -228,7 +284,7 @@
     const mine = await worker?.pushManager?.getSubscription();
     pushed = false;
     if (!mine) return true;
-    const reply = await fetch("/push", { method: "DELETE", body: JSON.stringify(mine), headers: { "Content-Type": "application/json" } }).catch(() => null);
+    const reply = await fetch("/push", { method: "DELETE", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) }).catch(() => null);
     const ended = await mine.unsubscribe().catch(() => false);
     return Boolean(reply?.ok || ended);
   }
@@ -267,6 +323,10 @@
   }, true);
   document.addEventListener("pointermove", (event) => { pointed = event.timeStamp; });
   document.addEventListener("submit", submit);
+  document.getElementById("logout").addEventListener("submit", (event) => {
+    event.target.elements.page.value = secret;
+    forgetAll();
+  });
   document.addEventListener("input", (event) => {
     const card = event.target.closest(".card");
     if (!card?.querySelector("form.answer")) return;
@@ -308,7 +368,11 @@
   };
   showAsking();
   if (wanted()) subscribe();
+  // After the browser has filled in what it remembers of another page.
+  addEventListener("pageshow", () => { open().forEach(restore); signAll(); });
   open().forEach(restore);
+  open().forEach(watch);
   count();
+  signAll();
   listen();
 })();

@@ -131,6 +131,9 @@ func (p *permission) response(o convert.Outcome) (r acp.RequestPermissionRespons
 		for i, option := range p.call.Questions[0].Options {
 			if option.Label == o.Answers[0].Selected[0] {
 				r.Outcome = acp.NewRequestPermissionOutcomeSelected(p.request.Options[i].OptionId)
+				if note := o.Answers[0].Note; note != "" {
+					r.Outcome.Selected.Meta = map[string]any{"notes": note}
+				}
 			}
 		}
 		return r, nil

@@ -74,6 +74,19 @@ func TestPermissionAtTheDesk(t *testing.T) {
 	})
 }
 
+// What somebody wrote beside the choice goes the way of the client's own words.
+func TestNoteOnAPermissionAtTheDesk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := adapter.New(never{}, nil)
+		done := permit(t.Context(), a, mayRun("bash"))
+		synctest.Wait()
+		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "bash"}, []convert.Answer{{Selected: []string{"Deny"}, Note: "use make clean"}}, "phone"))
+		got := <-done
+		require.NoError(t, got.err)
+		require.Equal(t, map[string]any{"notes": "use make clean"}, got.response.Outcome.Selected.Meta)
+	})
+}
+
 // The rule for an answer is the permission's own, also where several picks are
 // no fault of the question.
 func TestPermissionTakesOneOption(t *testing.T) {

@@ -85,6 +85,9 @@ func (n *notifier) below(id string) string {
 	return u.JoinPath(id).String()
 }
 
+// notifyClient goes where the operator says, and nowhere else.
+var notifyClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 func (n *notifier) request(ctx context.Context, method, address, id, message string) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
@@ -96,7 +99,7 @@ func (n *notifier) request(ctx context.Context, method, address, id, message str
 	req.Header.Set("X-Title", "acp-bridge")
 	req.Header.Set("X-Click", n.click)
 	req.Header.Set("X-Sequence-ID", id)
-	reply, err := http.DefaultClient.Do(req)
+	reply, err := notifyClient.Do(req)
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
 // heard is a request that a notification URL got.
@@ -41,6 +44,24 @@ func addressee(t *testing.T, deletes bool) (url string, got chan heard) {
 	}))
 	t.Cleanup(s.Close)
 	return s.URL + "/topic", got
+}
+
+// An address that sends its notifications elsewhere gets them, and nobody else does.
+func TestNotifyFollowsNoRedirect(t *testing.T) {
+	elsewhere := make(chan string, 10)
+	inside := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { elsewhere <- r.Method }))
+	t.Cleanup(inside.Close)
+	asked := make(chan string, 10)
+	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method
+		http.Redirect(w, r, inside.URL, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(outside.Close)
+	n := &notifier{notice: notice{url: outside.URL + "/topic"}, log: slog.New(slog.DiscardHandler)}
+	n.send(t.Context(), "id", "A question waits for you.")
+	n.takeBack(t.Context(), &hub.Record{End: &hub.End{Outcome: "answered"}}, "id")
+	require.Equal(t, []string{"POST", "DELETE", "POST"}, []string{<-asked, <-asked, <-asked})
+	require.Empty(t, elsewhere)
 }
 
 // A new question is told without its text, and taken back when it is settled.

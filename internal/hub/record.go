@@ -221,6 +221,9 @@ func (e *SettledError) Error() string {
 	by := ""
 	if e.By != "" {
 		by = " by " + clean.Line(e.By)
+		if e.Elsewhere {
+			by += ", as the agent's machine says,"
+		}
 	}
 	return fmt.Sprintf("it was %s already%s at %s", e.Outcome, by, e.At.UTC().Format(time.RFC3339))
 }

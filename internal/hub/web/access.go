@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -368,6 +370,19 @@ func (a *Access) login(code, token string) (in newLogin, ok bool, err error) {
 	}
 	in.Device = d
 	return in, true, nil
+}
+
+// elsewhere is who ended a question, as its asker says. A name that somebody has here
+// is only theirs to use.
+func (a *Access) elsewhere(by string, asker Device) string {
+	name := strings.ToLower(strings.TrimSpace(clean.Line(by)))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := name == Owner || name == "you" || slices.ContainsFunc(a.kept.Devices, func(d keptDevice) bool { return strings.ToLower(d.Name) == name })
+	if !taken {
+		return by
+	}
+	return fmt.Sprintf("%q, says %s", clean.Line(by), asker.Name)
 }
 
 // knows reports whether a secret is that of the page of a device's login.

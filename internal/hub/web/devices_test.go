@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -119,10 +120,14 @@ func TestAnAskersWordOnWhoAnswered(t *testing.T) {
 		s.expect(200, "POST", "/conversations/"+conversation+"/questions/toolu_1/settle", `{"outcome":"answered","answers":[{"Selected":["SQLite"]}],"by":"`+by+`"}`, as...)
 		return gjson.Get(s.expect(200, "GET", "/history?limit=1", ""), "history.0")
 	}
-	said := settle("c1", "owner")
-	require.Equal(t, "owner", said.Get("by").Str)
+	said := settle("c1", "editor")
+	require.Equal(t, "editor", said.Get("by").Str)
 	require.True(t, said.Get("elsewhere").Bool())
-	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered by owner, as the agent&#39;s machine says.")
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered by editor, as the agent&#39;s machine says.")
+	for i, name := range []string{"owner", "Owner ", "you", "bot", "ow\u200bner"} { // not theirs to use
+		require.Regexp(t, `^".*", says bot$`, settle(fmt.Sprint("taken", i), name).Get("by").Str)
+	}
+	require.NotContains(t, s.expect(200, "GET", "/metrics", ""), `by="owner"`)
 	require.Less(t, len(settle("c2", strings.Repeat("long ", 1000)).Get("by").Str), 200)
 	require.Less(t, len(s.expect(200, "GET", "/metrics", "")), 5000)
 	s.expect(202, "POST", "/conversations/c3/ask", database)

@@ -14,15 +14,16 @@
   // What only this page and the hub know. The reply to the login has it, and no
   // other: whoever has the cookie alone changes nothing.
   const secretName = "acp-bridge page";
-  let secret = document.querySelector("main").dataset.page;
-  if (secret) {
-    try { localStorage.setItem(secretName, secret); } catch { /* for as long as this page is there */ }
+  const given = document.querySelector("main").dataset.page;
+  if (given) {
+    try { localStorage.setItem(secretName, given); } catch { /* for as long as this page is there */ }
     history.replaceState(null, "", "/");
-  } else {
-    try { secret = localStorage.getItem(secretName) ?? ""; } catch { /* not allowed */ }
   }
-  document.getElementById("login").hidden = Boolean(secret);
-  const headers = (more) => ({ "Acp-Bridge-Page": secret, ...more });
+  function secret() { // another tab may have logged in since
+    try { return localStorage.getItem(secretName) ?? given; } catch { return given; }
+  }
+  document.getElementById("login").hidden = Boolean(secret());
+  const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
 
   // What was typed is kept until the question is settled.
   function keep(card) {
@@ -324,7 +325,7 @@
   document.addEventListener("pointermove", (event) => { pointed = event.timeStamp; });
   document.addEventListener("submit", submit);
   document.getElementById("logout").addEventListener("submit", (event) => {
-    event.target.elements.page.value = secret;
+    event.target.elements.page.value = secret();
     forgetAll();
   });
   document.addEventListener("input", (event) => {

@@ -134,7 +134,7 @@ func TestPublicURL(t *testing.T) {
 		return reply
 	}
 	reply := login("hub.example", "https://hub.example")
-	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
+	require.Equal(t, http.StatusOK, reply.StatusCode)
 	require.True(t, reply.Cookies()[0].Secure)
 	require.Equal(t, http.StatusForbidden, login("hub.example", "https://other.example").StatusCode)
 	require.Equal(t, http.StatusMisdirectedRequest, login("other.example", "https://other.example").StatusCode)

@@ -206,19 +206,39 @@ func readToken(o options) (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// ownerToken reads the owner's token, and makes one on first start.
+// ownerToken reads the owner's token, and makes one on first start. A file without
+// one is from a start on a full disk.
 func ownerToken(o options) (string, error) {
-	token, err := readToken(o)
-	if err == nil || !errors.Is(err, os.ErrNotExist) {
-		return token, err
-	}
-	f, err := os.OpenFile(tokenPath(o), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	name := tokenPath(o)
+	data, err := os.ReadFile(name)
+	token := strings.TrimSpace(string(data))
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return "", err
+	case token != "":
+		return token, nil
+	case err == nil && o.tokenFile != "":
+		return "", fmt.Errorf("the owner's token: %s is empty", name)
 	}
 	token = web.NewToken()
+	return token, writeToken(name, token)
+}
+
+// writeToken writes the file whole or not at all.
+func writeToken(name, token string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".token-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
 	_, err = f.WriteString(token + "\n")
-	return token, errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err == nil {
+		err = web.SyncFolder(filepath.Dir(name))
+	}
+	return err
 }
 
 // lock keeps a second hub from the folder.

@@ -98,7 +98,7 @@ func TestTLS(t *testing.T) {
 	reply, err := client.Do(req)
 	require.NoError(t, err)
 	reply.Body.Close()
-	require.Equal(t, http.StatusSeeOther, reply.StatusCode)
+	require.Equal(t, http.StatusOK, reply.StatusCode)
 	require.True(t, reply.Cookies()[0].Secure)
 	// The commands of this machine know the hub by its certificate, not by a name.
 	var out bytes.Buffer
@@ -107,4 +107,28 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, exitFailed, run(t.Context(), []string{"status", "--data", p.dir}, io.Discard, &out))
 	require.Contains(t, out.String(), "not the certificate that the hub was started with")
 	require.Equal(t, exitFailed, run(context.Background(), []string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--tls-cert", "no", "--tls-key", "no"}, io.Discard, &out))
+}
+
+// A first start on a full disk leaves no token, or an empty one: the next start makes
+// one. A file that the operator names is theirs.
+func TestTokenFileWithoutAToken(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "token")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	first, err := ownerToken(options{data: dir})
+	require.NoError(t, err)
+	require.Greater(t, len(first), 16)
+	again, err := ownerToken(options{data: dir})
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	named := filepath.Join(dir, "mine")
+	require.NoError(t, os.WriteFile(named, []byte(" \n"), 0o600))
+	_, err = ownerToken(options{data: dir, tokenFile: named})
+	require.ErrorContains(t, err, "is empty")
 }

@@ -79,7 +79,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			continue
 		}
 		if found.known != nil {
-			b.tellOf(found.known)
+			b.tellOf(found.known, r.ID)
 			return found.known, nil
 		}
 		made := *r
@@ -88,10 +88,11 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 		}
 		made.Call.ID = made.ID
 		made.key, made.Asked = keyOf(r.talk(), r.named(), found.generation), found.asked
+		size := len(made.encode())
+		if err := errors.Join(b.fits(&made, nil, size), b.bounded(&made, size)); err != nil {
+			return nil, err // and the one that is open under its id stays
+		}
 		if found.replaced != nil {
-			if err := b.fits(&made, nil, len(made.encode())); err != nil {
-				return nil, err // and the one that is open stays
-			}
 			end := &End{Outcome: convert.Failed.String(), Reason: "The agent asked something else under the same id"}
 			if _, err := b.settle(ctx, found.replaced, end, a.May); err != nil && !errors.Is(err, ErrSettled) {
 				return nil, err

@@ -46,6 +46,8 @@ type Board struct {
 	talks   map[talk][]*Record // in the order of asking
 	groups  map[string]bool    // that ever had a question
 	open    map[string]*Record // by key
+	loads   map[string]load    // of what is open, by device
+	markers map[string]marker  // of what was removed, by key
 	sealed  map[string]bool    // keys of what a newer hub wrote, or nobody can read
 	last    uint64             // revision that was seen last
 	skipped uint64             // revision before which others were not seen
@@ -73,7 +75,7 @@ type writing struct {
 func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err error) {
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
-		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]bool{},
+		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]bool{}, loads: map[string]load{}, markers: map[string]marker{},
 		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{}, asking: map[sameAsking]chan struct{}{},
 	}
 	if b.log == nil {
@@ -146,6 +148,7 @@ func (b *Board) apply(e hubstore.Entry) {
 		b.drop(old)
 	}
 	delete(b.sealed, e.Key)
+	b.marked(e)
 	switch {
 	case r != nil:
 		b.put(r)
@@ -174,7 +177,7 @@ func (b *Board) read(e hubstore.Entry) *Record {
 	b.mu.Unlock()
 	if w != nil && bytes.Equal(w.value, e.Value) {
 		r := *w.record
-		r.Revision, r.Gone = e.Revision, false
+		r.Revision, r.Gone, r.size = e.Revision, false, len(e.Value)
 		return &r
 	}
 	r, err := decode(e.Key, e.Value, e.Revision)
@@ -187,6 +190,7 @@ func (b *Board) read(e hubstore.Entry) *Record {
 	default:
 		r.hash = r.fingerprint()
 	}
+	r.size = len(e.Value)
 	return r
 }
 
@@ -198,6 +202,7 @@ func (b *Board) put(r *Record) {
 	b.talks[r.talk()] = slices.Insert(talk, i, r)
 	if r.Open() {
 		b.open[r.key] = r
+		b.loads[r.Device] = b.loads[r.Device].add(r, 1)
 	}
 	if l := b.leases[r.key]; l != nil {
 		r.Gone = l.gone
@@ -207,6 +212,11 @@ func (b *Board) put(r *Record) {
 }
 
 func (b *Board) drop(r *Record) {
+	if b.open[r.key] != nil {
+		if b.loads[r.Device] = b.loads[r.Device].add(r, -1); b.loads[r.Device].open == 0 {
+			delete(b.loads, r.Device)
+		}
+	}
 	delete(b.records, r.key)
 	delete(b.open, r.key)
 	talk := slices.DeleteFunc(b.talks[r.talk()], func(o *Record) bool { return o.key == r.key })
@@ -262,6 +272,7 @@ func (b *Board) forget(ctx context.Context, now time.Time) {
 			return
 		}
 	}
+	b.dropMarkers(ctx, known)
 }
 
 // writeTime bounds a write: an embedded store needs less than a millisecond, a

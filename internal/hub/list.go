@@ -55,7 +55,7 @@ func (b *Board) find(ref Ref) (*Record, error) {
 		return found, nil
 	}
 	for _, r := range slices.Backward(talk) {
-		if l := b.leases[r.key]; l != nil && l.also[ref.ID] {
+		if l := b.leases[r.key]; l != nil && slices.Contains(l.also, ref.ID) {
 			return r, nil
 		}
 	}
@@ -146,7 +146,7 @@ type lease struct {
 	// that did, and also are the ids under which they did.
 	asker  string
 	askers []string
-	also   map[string]bool
+	also   []string
 }
 
 // join makes whoever asks a call the asker of the record that is the same
@@ -168,17 +168,16 @@ func (b *Board) join(known, call *Record) {
 // askedBy notes the process that asks now.
 func (l *lease) askedBy(asker string) {
 	if l.asker = asker; asker != "" && !slices.Contains(l.askers, asker) {
-		l.askers = append(l.askers, asker)
+		l.askers = last(l.askers, asker, maxAskers)
 	}
 }
 
 // alsoAs notes ids under which a question was asked again.
 func (l *lease) alsoAs(ids ...string) {
 	for _, id := range ids {
-		if l.also == nil {
-			l.also = map[string]bool{}
+		if !slices.Contains(l.also, id) {
+			l.also = last(l.also, id, maxAlso)
 		}
-		l.also[id] = true
 	}
 }
 

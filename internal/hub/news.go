@@ -35,6 +35,10 @@ type Reader struct {
 	begun    bool
 }
 
+// Name tells the store of this board from all others: a revision means something
+// there alone.
+func (b *Board) Name() string { return b.store.Name() }
+
 // Read returns a reader that begins with what is open, or, if after is a
 // revision of this store, with what has changed since.
 func (b *Board) Read(after uint64) *Reader {

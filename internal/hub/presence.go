@@ -2,6 +2,7 @@ package hub
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -35,28 +36,31 @@ func (b *Board) tellAskers() {
 	}
 }
 
-// tellOf tells the other hubs that the asker of one record is here now.
-func (b *Board) tellOf(r *Record) {
-	if !b.store.Shared() {
-		return
+// tellOf tells the other hubs that the asker of one record is here now, and under
+// which id.
+func (b *Board) tellOf(r *Record, id string) {
+	if b.store.Shared() {
+		b.tellOne(r, id)
 	}
+}
+
+func (b *Board) tellOne(r *Record, id string) {
 	b.mu.Lock()
 	l := b.leases[r.key]
 	if l == nil {
 		b.mu.Unlock()
 		return
 	}
-	one := l.asking(r.key)
+	one := asking{Key: r.key, Asker: l.asker}
 	b.mu.Unlock()
+	if id != "" && id != r.ID {
+		one.Also = []string{id}
+	}
 	b.tellOthers([]asking{one})
 }
 
 func (l *lease) asking(key string) asking {
-	a := asking{Key: key, Asker: l.asker}
-	for id := range l.also {
-		a.Also = append(a.Also, id)
-	}
-	return a
+	return asking{Key: key, Asker: l.asker, Also: slices.Clone(l.also)}
 }
 
 func (b *Board) tellOthers(list []asking) {

@@ -55,6 +55,7 @@ type Record struct {
 
 	key   string
 	hash  string    // of what is asked
+	size  int       // of the value, in bytes
 	rest  rest      // nil if all of it is known
 	known time.Time // when the board has seen it so, by its own clock
 }

@@ -96,7 +96,7 @@ func (b *Board) askers(r *Record, too ...string) (all []string) {
 	}
 	for _, a := range known {
 		if a != "" && a != r.Asker && !slices.Contains(all, a) {
-			all = append(all, a)
+			all = last(all, a, maxAskers)
 		}
 	}
 	return all

@@ -20,6 +20,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,6 +82,7 @@ type Store struct {
 	batches  atomic.Bool // the bucket takes batches
 	group    group
 	mark     string // key of its marks: others have one of a few others, mostly
+	name     string
 	once     sync.Once
 }
 
@@ -152,6 +154,9 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		}
 		if err == nil {
 			s.most = max(int(status.Config().MaxValueSize), 0)
+			if bucket, ok := status.(*jetstream.KeyValueBucketStatus); ok {
+				s.name = strconv.FormatInt(bucket.StreamInfo().Created.UnixNano(), 36)
+			}
 			s.batches.Store(s.allowBatches(ctx, made || !s.shared))
 			if s.replicas > 1 && !made {
 				s.raise(ctx)
@@ -217,6 +222,10 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	}
 }
+
+// Name tells the bucket from all others, also from one of the same name that was
+// made anew: their revisions have nothing to do with each other.
+func (s *Store) Name() string { return s.name }
 
 // Shared reports whether other processes may have the bucket, too.
 func (s *Store) Shared() bool { return s.shared }

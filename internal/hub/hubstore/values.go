@@ -43,6 +43,16 @@ func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
 	return s.wrap("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(old)))
 }
 
+// DropMarker removes what a deleted value has left behind, for whoever had not seen
+// yet that it is gone. It is no error if it is not there.
+func (s *Store) DropMarker(ctx context.Context, key string, revision uint64) error {
+	stream, err := s.js.Stream(ctx, s.stream())
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.subjectOf(key)), jetstream.WithPurgeSequence(revision+1))
+	}
+	return s.wrap("drop the marker of", key, err)
+}
+
 // Trim removes the values that a key had before, where the bucket keeps any: one
 // that an operator made may.
 func (s *Store) Trim(ctx context.Context, key string) error {

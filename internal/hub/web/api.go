@@ -16,8 +16,11 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
-// maxID bounds ids, which come from agents.
-const maxID = 512
+// maxID bounds ids, which come from agents, and maxAsker the names of processes.
+const (
+	maxID    = 512
+	maxAsker = 128
+)
 
 // maxWait is how long a request may wait for an answer. Who wants to wait longer
 // asks again.
@@ -29,11 +32,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Dev
 		s.failed(w, err)
 		return
 	}
-	list := []conversation{}
-	for _, r := range only(s.board.Conversations(), sees) {
-		list = append(list, conversationOf(r))
-	}
-	reply(w, http.StatusOK, map[string]any{"conversations": list})
+	replyList(w, "conversations", only(s.board.Conversations(), sees), "", func(r *hub.Record) any { return conversationOf(r) })
 }
 
 // waiting is an open question as GET /questions shows it.
@@ -55,12 +54,9 @@ func (s *Server) listQuestions(w http.ResponseWriter, r *http.Request, d Device)
 		return
 	}
 	open, _ := s.board.Waiting(math.MaxInt)
-	open = only(open, sees)
-	list := make([]waiting, len(open))
-	for i, r := range open {
-		list[i] = waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
-	}
-	reply(w, http.StatusOK, map[string]any{"questions": list})
+	replyList(w, "questions", only(open, sees), "", func(r *hub.Record) any {
+		return waiting{Question: r.ID, Kind: r.Kind, Detail: r.Detail, conversation: conversationOf(r), Conversation: r.Conversation}
+	})
 }
 
 // asked finds the question that a request is about.
@@ -111,7 +107,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		s.failed(w, err)
 		return
 	}
-	a.Device, a.May = d.Name, s.may(d)
+	a.Device, a.May = d.Name, s.asks(d)
 	rec, err := s.board.Ask(r.Context(), a)
 	if err != nil {
 		s.failed(w, err)
@@ -205,8 +201,8 @@ func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
 // checkAsker bounds the name of a process: hubs tell it to each other again and
 // again.
 func checkAsker(asker string) error {
-	if len(asker) > maxID {
-		return fmt.Errorf("asker: expected at most %d bytes, got %d", maxID, len(asker))
+	if len(asker) > maxAsker {
+		return fmt.Errorf("asker: expected at most %d bytes, got %d", maxAsker, len(asker))
 	}
 	return nil
 }
@@ -292,7 +288,7 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 // is noted, and would get this outcome for it: there it is noted first.
 func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device) error {
 	ref := rec.Ref()
-	ref.May = s.may(d)
+	ref.May = s.asks(d)
 	_, err := s.board.Delivered(r.Context(), ref)
 	if err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)
@@ -373,7 +369,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g gi
 		return
 	}
 	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.may(d)
+	ref.Asker, ref.May = given.Asker, s.asks(d)
 	if _, err := s.board.TakeBack(r.Context(), ref, o, s.access.elsewhere(given.By, d)); err != nil {
 		s.failed(w, err)
 	}
@@ -391,7 +387,7 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 		return
 	}
 	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.may(d)
+	ref.Asker, ref.May = given.Asker, s.asks(d)
 	switch {
 	case given.Refused != "":
 		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
@@ -405,9 +401,16 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 	}
 }
 
-// may returns what says, right before something is written, that a device still may.
+// may returns what says, right before something is written, that a device still may,
+// as far as any hub knows.
 func (s *Server) may(d Device) func(context.Context) error {
 	return func(ctx context.Context) error { return s.access.still(ctx, d) }
+}
+
+// asks is may for whoever asks, as far as this hub knows: what it says is about its
+// own questions alone, and there is a lot of it.
+func (s *Server) asks(d Device) func(context.Context) error {
+	return func(context.Context) error { return s.access.here(d) }
 }
 
 // refOf reads which question is meant.

@@ -109,7 +109,6 @@ func TestErrorTable(t *testing.T) {
 		{403, "POST", "/conversations/c1/respond", good, []string{"Authorization", "Bearer " + bot}},
 		{404, "GET", "/conversations/c1/questions/toolu_1", "", []string{"Authorization", "Bearer " + bot}},
 		{404, "GET", "/conversations/c", "", nil},
-		{404, "GET", "/conversations/c/events", "", nil},
 		{404, "POST", "/conversations/c/respond", good, nil},
 		{404, "POST", "/conversations/c1/respond?question=toolu", good, nil},
 		{404, "POST", "/conversations/c/cancel", "", nil},

@@ -2,14 +2,17 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
@@ -24,7 +27,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	after, _ := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
+	after := uint64(0)
+	if store, revision, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-"); ok && store == s.board.Name() {
+		after, _ = strconv.ParseUint(revision, 10, 64) // what is none is from the beginning
+	}
 	s.follow(w, r, d, feed{
 		reader: s.board.Read(after),
 		beat:   beatTime,
@@ -51,11 +57,11 @@ type feed struct {
 
 // follow streams changes until the client, the device or the hub is gone.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed) {
-	if !s.enter() {
-		fail(w, http.StatusServiceUnavailable, "too many streams are open")
+	if err := s.enter(d); err != nil {
+		s.failed(w, err)
 		return
 	}
-	defer s.leave()
+	defer s.leave(d)
 	device := s.access.being(d)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w, control: http.NewResponseController(w)}
@@ -146,10 +152,10 @@ func (s *Server) streamed(r *http.Request, d Device) (func(*hub.Record) bool, er
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.find(d, hub.Ref{Group: group, Conversation: id}); err != nil {
-		return nil, err
-	}
-	return func(c *hub.Record) bool { return c.Group == group && c.Conversation == id && d.sees(c) }, nil
+	// Of one in which nothing was asked yet it may be any group.
+	_, err = s.find(d, hub.Ref{Group: group, Conversation: id})
+	any := errors.Is(err, hub.ErrNotFound) && r.Form.Get("group") == ""
+	return func(c *hub.Record) bool { return (any || c.Group == group) && c.Conversation == id && d.sees(c) }, nil
 }
 
 // closing tells a client that the stream ends here, and when to come back: not
@@ -212,18 +218,75 @@ func send(w http.ResponseWriter, body []byte) error {
 	return nil
 }
 
-func (s *Server) enter() bool {
+// replyList writes an object with one list, an item at a time: all of it may be more
+// than there is room for, for each of many slow readers. next says where the list goes
+// on, if it does.
+func replyList(w http.ResponseWriter, name string, list []*hub.Record, next string, item func(*hub.Record) any) {
+	w.Header().Set("Content-Type", "application/json")
+	out := stream{w: w, control: http.NewResponseController(w)}
+	fmt.Fprintf(&out.buf, "{%q:[", name)
+	for i, r := range list {
+		if i > 0 {
+			out.buf.WriteByte(',')
+		}
+		if out.buf.Write(clean.JSON(item(r))); out.buf.Len() >= maxChunk && out.flush() != nil {
+			panic(http.ErrAbortHandler) // who reads it sees that it has no end
+		}
+	}
+	out.buf.WriteByte(']')
+	if next != "" {
+		fmt.Fprintf(&out.buf, `,"next":%s`, clean.JSON(next))
+	}
+	out.buf.WriteString("}\n")
+	_ = out.flush()
+}
+
+// enter counts a stream, if there may be one more.
+func (s *Server) enter(d Device) error {
+	most := maxStreamsOf
+	if d.Can == CanAdmin {
+		most = maxStreamsOfAdmin
+	}
+	if !s.take(s.of, d, most) {
+		return statusf(http.StatusTooManyRequests, "too many streams are open: expected at most %d of a device", most)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.streams >= maxStreams {
-		return false
+		s.less(s.of, d)
+		return statusf(http.StatusServiceUnavailable, "too many streams are open: expected at most %d", maxStreams)
 	}
 	s.streams++
-	return true
+	return nil
 }
 
-func (s *Server) leave() {
+func (s *Server) leave(d Device) {
+	s.release(s.of, d)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams--
+}
+
+// take counts one more of a device, if it may have it.
+func (s *Server) take(count map[string]int, d Device, most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if count[d.Name] >= most {
+		return false
+	}
+	count[d.Name]++
+	return true
+}
+
+func (s *Server) release(count map[string]int, d Device) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.less(count, d)
+}
+
+// less counts one less. mu is held.
+func (s *Server) less(count map[string]int, d Device) {
+	if count[d.Name]--; count[d.Name] == 0 {
+		delete(count, d.Name)
+	}
 }

@@ -11,10 +11,11 @@ import (
 // frames are the events that were sent last, as they are written: each is encoded
 // once for all who watch. The zero value works.
 type frames struct {
-	mu   sync.Mutex
-	kept map[frameOf]*frame
-	old  []*frame // all of them, the oldest first
-	size int      // about, of all
+	store string // name of the board's store, which ids begin with
+	mu    sync.Mutex
+	kept  map[frameOf]*frame
+	old   []*frame // all of them, the oldest first
+	size  int      // about, of all
 }
 
 // keepFrames bounds what is kept: all who watch send the same events within a
@@ -43,7 +44,7 @@ func (f *frames) event(of, then *hub.Record) []byte {
 		if then != nil {
 			c.state = stateOf(then)
 		}
-		e.data = fmt.Appendf(nil, "id: %d\nevent: state_change\ndata: %s\n\n", of.Revision, clean.JSON(c))
+		e.data = fmt.Appendf(nil, "id: %s-%d\nevent: state_change\ndata: %s\n\n", f.store, of.Revision, clean.JSON(c))
 	})
 	return e.data
 }

@@ -94,15 +94,11 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 			search.Limit = pageSize
 		}
 		records, more := s.board.Search(search)
-		list := make([]settled, len(records))
-		for i, rec := range records {
-			list[i] = settledOf(rec)
-		}
-		out := map[string]any{"history": list}
+		next := ""
 		if more {
-			out["next"] = nextOf(records)
+			next = nextOf(records)
 		}
-		reply(w, http.StatusOK, out)
+		replyList(w, "history", records, next, func(rec *hub.Record) any { return settledOf(rec) })
 	}
 }
 

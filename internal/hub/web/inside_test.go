@@ -30,11 +30,16 @@ func TestBounds(t *testing.T) {
 	}
 	require.NoError(t, checkGroups(groups[:maxGroups]))
 	require.ErrorContains(t, checkGroups(groups), "at most")
-	s := &Server{streams: maxStreams - 1}
-	require.True(t, s.enter())
-	require.False(t, s.enter(), "one too many")
-	s.leave()
-	require.True(t, s.enter())
+	s := &Server{streams: maxStreams - 1, of: map[string]int{}}
+	phone := Device{Name: "phone", Can: CanAnswer}
+	require.NoError(t, s.enter(phone))
+	require.ErrorContains(t, s.enter(phone), "4096", "one too many")
+	s.leave(phone)
+	require.NoError(t, s.enter(phone))
+	s.streams, s.of["phone"], s.of["owner"] = 0, maxStreamsOf, maxStreamsOf
+	require.ErrorContains(t, s.enter(phone), "256 of a device")
+	require.NoError(t, s.enter(Device{Name: "other", Can: CanAnswer}), "that is another one")
+	require.NoError(t, s.enter(Device{Name: Owner, Can: CanAdmin}))
 }
 
 // A conversation of OpenCode's keeps its name in the owner's group only: another

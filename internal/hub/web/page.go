@@ -185,8 +185,8 @@ func (s *Server) waiting(d Device, also []string, secret string) map[string]any 
 	open, _ := s.board.Waiting(math.MaxInt)
 	open = only(open, d.sees)
 	total := len(open)
-	list := slices.Clip(open[:min(maxCards, total)])
-	for _, r := range open[len(list):] {
+	list, rest := share(open, maxCards)
+	for _, r := range rest {
 		if len(also) == 0 {
 			break
 		}
@@ -213,6 +213,31 @@ func (s *Server) waiting(d Device, also []string, secret string) map[string]any 
 		title = fmt.Sprintf("(%d) Questions", total)
 	}
 	return map[string]any{"Title": title, "Cards": cards, "Total": total, "Count": count, "Page": secret}
+}
+
+// share returns up to most of the open questions, the newest first, and the others.
+// While others wait, no device has more than half of the places: what one asks hides
+// nobody else's.
+func share(open []*hub.Record, most int) (list, rest []*hub.Record) {
+	of, left := map[string]int{}, most
+	first := make([]bool, len(open))
+	for _, bound := range []int{most / 2, most} {
+		for i, r := range open {
+			if left > 0 && !first[i] && of[r.Device] < bound {
+				first[i] = true
+				of[r.Device]++
+				left--
+			}
+		}
+	}
+	for i, r := range open {
+		if first[i] {
+			list = append(list, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return list, rest
 }
 
 func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, d Device) {

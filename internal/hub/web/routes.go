@@ -21,6 +21,7 @@ type route struct {
 	look   func(http.ResponseWriter, *http.Request, Device)
 	change func(http.ResponseWriter, *http.Request, Device, given)
 	takes  takes
+	large  bool // the reply may be
 	// failed writes errors where they have another form.
 	failed func(http.ResponseWriter, *http.Request, error)
 }
@@ -55,17 +56,17 @@ func (s *Server) table() map[string]route {
 	measure, admin := []Can{CanMeasure}, []Can(nil)
 	openCodes := s.openCodeError
 	return map[string]route{
-		"GET /{$}":                       {can: read, look: s.showPage},
-		"GET /cards":                     {can: read, look: s.showCards},
-		"GET /history":                   {can: read, look: s.history},
-		"GET /conversations":             {can: read, look: s.listConversations},
+		"GET /{$}":                       {can: read, look: s.showPage, large: true},
+		"GET /cards":                     {can: read, look: s.showCards, large: true},
+		"GET /history":                   {can: read, look: s.history, large: true},
+		"GET /conversations":             {can: read, look: s.listConversations, large: true},
 		"GET /conversations/{id}":        {can: both, look: s.getConversation},
-		"GET /questions":                 {can: read, look: s.listQuestions},
+		"GET /questions":                 {can: read, look: s.listQuestions, large: true},
 		"GET /events":                    {can: read, look: s.events},
 		"GET /conversations/{id}/events": {can: both, look: s.events},
 		"GET /conversations/{id}/questions/{question}": {can: both, look: s.getQuestion},
 		"GET /push":         {can: read, look: s.showPushKey},
-		"GET /question":     {can: read, look: s.openCodeList},
+		"GET /question":     {can: read, look: s.openCodeList, large: true},
 		"GET /event":        {can: read, look: s.openCodeEvents(false)},
 		"GET /global/event": {can: read, look: s.openCodeEvents(true)},
 		"GET /metrics":      {can: measure, look: s.metrics},

@@ -62,8 +62,15 @@ const (
 // maxBody is the largest body that is read.
 const maxBody = 1 << 20
 
-// maxStreams is how many event streams are open at a time.
-const maxStreams = 4096
+const (
+	// maxStreams is how many event streams are open at a time, maxStreamsOf those of
+	// a device, and of one that can admin.
+	maxStreams        = 4096
+	maxStreamsOf      = 256
+	maxStreamsOfAdmin = 2048
+	// maxListsOf is how many replies that may be large a device gets at a time.
+	maxListsOf = 8
+)
 
 // Options of a server. The zero value serves localhost.
 type Options struct {
@@ -101,6 +108,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	streams  int
+	of       map[string]int      // streams, by device
+	lists    map[string]int      // replies that may be large, by device
 	failures map[string]*failure // by address
 }
 
@@ -108,9 +117,10 @@ type Server struct {
 func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
 		board: board, access: access, opts: o, log: o.Logger, mux: http.NewServeMux(),
-		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, body: bodyTime,
+		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, of: map[string]int{}, lists: map[string]int{}, body: bodyTime,
 		since: time.Now().UTC().Truncate(time.Second),
 	}
+	s.frames.store = board.Name()
 	s.serving, s.close = context.WithCancel(context.Background())
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -277,10 +287,16 @@ func (s *Server) guard(to route) http.HandlerFunc {
 			failed(w, r, err)
 			return
 		}
-		if to.change != nil {
+		switch {
+		case to.change != nil:
 			to.change(w, r, d, g)
-		} else {
+		case !to.large:
 			to.look(w, r, d)
+		case s.take(s.lists, d, maxListsOf):
+			defer s.release(s.lists, d)
+			to.look(w, r, d)
+		default:
+			failed(w, r, statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf))
 		}
 	}
 }
@@ -386,7 +402,10 @@ func (s *Server) problem(err error) (code int, text string) {
 	var settled *hub.SettledError
 	var large *hub.SizeError
 	var status statusError
+	var bound *hub.BoundError
 	switch {
+	case errors.As(err, &bound):
+		return http.StatusTooManyRequests, bound.Error()
 	case errors.As(err, &status):
 		return status.code, status.text
 	case errors.As(err, &large):

@@ -43,8 +43,10 @@ const (
 // stateOf is the state that a question gives its conversation.
 func stateOf(r *hub.Record) state {
 	if !r.Open() {
-		switch r.End.Status() {
-		case convert.Answered, convert.Declined:
+		switch st := r.End.Status(); {
+		case r.Gone: // nobody works on with it
+			return state{Type: idle, Gone: true}
+		case st == convert.Answered, st == convert.Declined:
 			return state{Type: working}
 		}
 		return state{Type: idle}

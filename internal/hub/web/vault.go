@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -228,12 +229,30 @@ func (f *file) save(_ context.Context, data []byte, _ uint64) (uint64, error) {
 	if err == nil {
 		err = os.Rename(t.Name(), f.path)
 	}
+	if err == nil {
+		err = syncFolder(filepath.Dir(f.path)) // a power cut must not undo a removal
+	}
 	if err != nil {
 		return 0, err
 	}
 	f.revision++
 	return f.revision, nil
 }
+
+// syncFolder puts the names of a folder's files on the disk.
+var syncFolder = func(name string) error {
+	if runtime.GOOS == "windows" { // it has no such thing
+		return nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// SyncFolder is for whoever keeps a file beside.
+func SyncFolder(name string) error { return syncFolder(name) }
 
 // bucket is a vault that hubs share.
 type bucket struct{ store *hubstore.Store }

@@ -207,7 +207,6 @@ func TestErrors(t *testing.T) {
 		{"no such conversation", 404, "GET", "/conversations/c", "", nil},
 		{"a prefix is no id", 404, "POST", "/conversations/c/respond", good, nil},
 		{"no such question", 404, "POST", respond + "?question=toolu_", good, nil},
-		{"events of no conversation", 404, "GET", "/conversations/c/events", "", nil},
 		{"no such page", 404, "GET", "/admin", "", nil},
 		{"another method", 405, "PUT", respond, good, nil},
 		{"another revision", 412, "POST", respond + "?revision=99", good, nil},

@@ -1,0 +1,65 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// An event id of another store says nothing about this one: what waits is told.
+func TestEventIDsOfAnotherStore(t *testing.T) {
+	one, two := newSite(t, hub.Options{}), newSite(t, hub.Options{})
+	for _, c := range []string{"a", "b", "c"} {
+		one.expect(202, "POST", "/conversations/"+c+"/ask", database)
+	}
+	next, _ := one.stream("/events")
+	var id string
+	for range 3 {
+		e, _ := next()
+		id = e.id
+	}
+	require.True(t, strings.HasSuffix(id, "-3"), id)
+	for _, c := range []string{"x", "y", "z"} {
+		two.expect(202, "POST", "/conversations/"+c+"/ask", database)
+	}
+	for _, id := range []string{id, "3", "x-3", "-", "-3"} {
+		next, stop := two.stream("/events", "Last-Event-ID", id)
+		for _, want := range []string{"x", "y", "z"} {
+			e, _ := next()
+			require.Equal(t, want, e.data["conversation"], id)
+		}
+		stop()
+	}
+}
+
+// A stream of a conversation in which nothing was asked yet opens and waits.
+func TestEventsBeforeTheFirstQuestion(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	bot, err := s.access.Add("bot", "ask", "red")
+	require.NoError(t, err)
+	own, _ := s.stream("/conversations/c1/events", "Authorization", "Bearer "+bot)
+	any, _ := s.stream("/conversations/c1/events")
+	s.expect(202, "POST", "/conversations/c2/ask", database)
+	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", "Bearer "+bot)
+	for _, next := range []func() (event, bool){own, any} {
+		e, ok := next()
+		require.True(t, ok)
+		require.Equal(t, "c1", e.data["conversation"])
+		require.Equal(t, "awaiting_user_response", e.data["type"])
+	}
+}
+
+// A conversation whose asker went away before it had the answer says so, and that
+// nobody works on.
+func TestAConversationWithoutItsAsker(t *testing.T) {
+	s := newSite(t, hub.Options{Lease: 40 * time.Millisecond})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	require.Eventually(t, func() bool {
+		return strings.Contains(s.expect(200, "GET", "/conversations/c1", ""), `"state":{"type":"idle","asker_gone":true}`)
+	}, patience, 5*time.Millisecond)
+}

@@ -27,8 +27,11 @@ func (l *lane) enter() {
 		l.left.Wait()
 	}
 	l.taken = true
+	waiting := len(l.posted) > 0
 	l.mu.Unlock()
-	l.run(false)
+	if waiting {
+		l.run(false)
+	}
 }
 
 // leave gives the lane back, behind what was posted meanwhile.

@@ -40,10 +40,12 @@ func stuck(t *testing.T) (e *editor, cli *ct.CLI, session string) {
 	for i := range stuckCalls {
 		calls = append(calls, use(fmt.Sprintf("call-%d", i), "Bash", object{"command": fmt.Sprint("run ", i)}))
 	}
-	cli = ct.New(t, turns(steps{
+	script := turns(steps{
 		ct.Raw(use("toolu_a", "Agent", object{"description": "work", "prompt": "work"}), fmt.Sprintf(`{"type":"system","subtype":"task_started","task_type":"local_agent","task_id":%q,"tool_use_id":"toolu_a","description":"work"}`, stuckAgent)),
 		ct.Raw(string(question)), ct.Wait("parked"), ct.Raw(calls...), ct.Wait("answered"), ct.Text("Noted."),
-	}, steps{ct.Text("Next.")}))
+	}, steps{ct.Text("Next.")})
+	script.Turns = append(script.Turns, ct.Turn{Match: "elsewhere", Steps: steps{ct.Text("Here.")}}) // of other sessions
+	cli = ct.New(t, script)
 	var read atomic.Int64
 	full := make(chan struct{})
 	e = serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation, Trace: func(wire string, dir ndjson.Direction, text []byte) {

@@ -29,6 +29,7 @@ type asked struct {
 
 	admitted chan bool       // holds one
 	heard    chan heardWords // holds one
+	told     chan struct{}   // closed when the agent knows how it ended
 	// showing is that of the question in the conversation.
 	showing *seen.Showing
 }
@@ -48,7 +49,7 @@ type answer func() (reply func())
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
 func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asked) answer, fault func()) {
-	a := &asked{s: s, within: within, admitted: make(chan bool, 1), heard: make(chan heardWords, 1)}
+	a := &asked{s: s, within: within, admitted: make(chan bool, 1), heard: make(chan heardWords, 1), told: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	var wait answer
 	a.post = func() { wait = post(a) }
@@ -61,6 +62,7 @@ func (s *Session) ask(id string, kind session.Kind, apart bool, within string, p
 }
 
 func (a *asked) run(id string, wait answer, fault func()) {
+	defer close(a.told)
 	growStack()
 	reply := a.guarded(wait, fault)
 	a.s.apply(session.RequestSettled{Key: a.key}) // nothing new, but for errands and after a panic

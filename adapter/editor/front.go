@@ -347,4 +347,16 @@ func (s *Session) end(why error) {
 	}
 	s.apply(session.CloseCame{How: how, Why: why})
 	s.cancel(why)
+	s.tellAll()
+}
+
+// tellAll returns when what was asked has been told how it ended: a question that
+// was open is noted then, and asked again when the session is loaded.
+func (s *Session) tellAll() {
+	s.mu.Lock()
+	open := slices.Collect(maps.Values(s.asked))
+	s.mu.Unlock()
+	for _, a := range open {
+		<-a.told
+	}
 }

@@ -23,7 +23,8 @@
 //     `internal/child TestEnvironment`, `internal/child TestEveryChildHasItsEnvironmentFromHere`,
 //     `internal/hub/hublink TestTokenGoesToItsHubOnly`.
 //   - Nothing that acp-bridge starts outlives it, even if it is killed:
-//     `internal/child TestParentIsKilled`, `internal/child TestDetachedCommands`.
+//     `internal/child TestParentIsKilled`, `internal/child TestDetachedCommands`,
+//     `cmd/acp-bridge TestKilledLeavesNobody`.
 //   - A running command's output is read from its own file and no other, whatever
 //     the CLI calls it, and of its escape sequences an editor's terminal gets colours
 //     alone: `internal/claude TestOpenOutputRefuses`, `internal/claude/backend TestOutputThatIsNotThere`,

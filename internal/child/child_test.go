@@ -167,6 +167,32 @@ func TestParentIsKilled(t *testing.T) {
 	}
 }
 
+// A parent may be killed while it starts a child: the watcher knows of it before.
+// One that has ended by itself is left alone.
+func TestParentIsKilledWhileItStarts(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells who started a process")
+	}
+	for told, ends := range map[string]bool{"start MARK\n": true, "start MARK\nend MARK\n": false, "start 4620000000000000002\n": false} {
+		cmd := exec.Command("sh", "-c", sleeper)
+		cmd.Env = append(os.Environ(), child.MarkVariable+"="+child.AMark)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		pids := ids(t, out, 1)
+		watcher := exec.Command("/bin/sh", "-c", child.WatchScript, "watch", child.MarkVariable, "3")
+		watcher.Stdin = strings.NewReader(strings.ReplaceAll(told, "MARK", child.AMark))
+		require.NoError(t, watcher.Run())
+		if !ends {
+			require.True(t, runs(pids[0]), told)
+			require.NoError(t, syscall.Kill(pids[0], syscall.SIGKILL))
+			require.NoError(t, cmd.Process.Kill())
+		}
+		_ = cmd.Wait()
+		gone(t, pids...)
+	}
+}
+
 // An acp-bridge that is ended by force by another leaves nobody behind either.
 func TestNestedParentIsKilled(t *testing.T) {
 	p, err := child.Start(child.Options{Args: []string{os.Args[0]}, Env: append(os.Environ(), parentVariable+"=trap '' TERM; "+sleeper+" & "+waits)})

@@ -31,11 +31,7 @@ func (s *starter) start(cmd *exec.Cmd, t *tie) error {
 		}
 		result <- err
 	}
-	err := <-result
-	if err != nil && ties.users == 0 {
-		s.stop()
-	}
-	return err
+	return <-result
 }
 
 func (s *starter) stop() {

@@ -48,14 +48,16 @@ func start(cmd *exec.Cmd) (*tie, error) {
 	t := &tie{mark: ownMark*perProcess + ties.count%perProcess}
 	cmd.Env = append(cmd.Env, markVariable+"="+inherited(cmd.Env)+strconv.FormatUint(t.mark, 10))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := ties.starter.start(cmd, t); err != nil {
-		return nil, err
-	}
-	t.group = cmd.Process.Pid
 	if ties.users++; ties.users == 1 {
 		ties.watcher = startWatcher()
 	}
-	ties.watcher.tell("start", t.group)
+	ties.watcher.tell("start", t.mark) // before there is anything that could be left behind
+	if err := ties.starter.start(cmd, t); err != nil {
+		t.leave()
+		return nil, err
+	}
+	t.group = cmd.Process.Pid
+	ties.watcher.tell("group", t.mark, t.group)
 	return t, nil
 }
 
@@ -67,7 +69,12 @@ func (t *tie) release(forced bool) {
 	}
 	ties.Lock()
 	defer ties.Unlock()
-	ties.watcher.tell("end", t.group)
+	t.leave()
+}
+
+// leave forgets a child. ties are locked.
+func (t *tie) leave() {
+	ties.watcher.tell("end", t.mark)
 	if ties.users--; ties.users == 0 {
 		ties.starter.stop()
 		ties.watcher.stop()
@@ -118,7 +125,7 @@ func startWatcher() *watcher {
 		return nil
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", watchScript, "acp-bridge-watch", markVariable, strconv.FormatUint(ownMark, 10), strconv.Itoa(watchGrace))
+	cmd := exec.Command("/bin/sh", "-c", watchScript, "acp-bridge-watch", markVariable, strconv.Itoa(watchGrace))
 	cmd.Dir, cmd.Stdin = "/", r
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin"} // without a mark
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -130,9 +137,9 @@ func startWatcher() *watcher {
 	return &watcher{cmd, w}
 }
 
-func (w *watcher) tell(what string, group int) {
+func (w *watcher) tell(words ...any) {
 	if w != nil {
-		_, _ = fmt.Fprintln(w.pipe, what, group)
+		_, _ = fmt.Fprintln(w.pipe, words...)
 	}
 }
 

@@ -324,6 +324,9 @@ func TestRule6Deliver(t *testing.T) {
 		a := s.Asker("a test")
 		f, err = a.Claim(other, again)
 		require.NoError(t, err)
+		another := s.Asker("another test")
+		require.ErrorIs(t, another.Deliver(f, func() error { panic("used") }), life.ErrTaken, "to have seen it is not to have it")
+		another.Close()
 		var used atomic.Int32
 		var all sync.WaitGroup
 		for range 8 {

@@ -1,0 +1,239 @@
+package pending
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+)
+
+// surfaces are what is known of where a call is asked.
+type surfaces struct {
+	terminal bool          // somebody sits there
+	hub      bool          // it has the question, or that is not known yet
+	nobody   chan struct{} // closed if nobody sits at the terminal
+	heard    chan error    // from the hub, once
+	left     chan struct{} // closed when the call ends without a person's act
+	leave    func()        // closes it
+}
+
+// live asks where somebody may be, until a person has settled it or it has ended
+// otherwise.
+func (a *Asking) live() {
+	ctx, stop := context.WithCancel(a.ctx)
+	var running sync.WaitGroup
+	defer func() { stop(); running.Wait() }()
+	on := surfaces{
+		terminal: a.chain.opts.Terminal != nil, hub: a.chain.link != nil,
+		nobody: make(chan struct{}), heard: make(chan error, 1), left: make(chan struct{}),
+	}
+	on.leave = sync.OnceFunc(func() { close(on.left) })
+	watch := func() {
+		if a.file != nil {
+			running.Go(func() { a.watch(ctx) })
+		}
+	}
+	watch()
+	if on.terminal {
+		running.Go(func() { a.onTerminal(ctx, &on) })
+	}
+	if on.hub {
+		defer a.putToHub(ctx, &running, &on)()
+	} else if !on.terminal {
+		a.waits()
+	}
+	for a.goesOn(&on) {
+		select {
+		case <-a.done:
+			return
+		case <-on.left:
+			return
+		case <-on.nobody:
+			if on.terminal, on.nobody = false, nil; a.file == nil {
+				a.post()
+				watch()
+			}
+		case err := <-on.heard:
+			on.hub = err == nil
+			if a.atHub = on.hub; !on.terminal {
+				a.notReached(err)
+				a.waits()
+			}
+		case <-ctx.Done():
+			if on.terminal { // which says how it ended
+				<-on.left
+			}
+			return
+		}
+	}
+}
+
+// goesOn reports whether there is somebody to wait for. Where the call is left,
+// its error says so.
+func (a *Asking) goesOn(on *surfaces) bool {
+	switch {
+	case a.err != nil:
+		return false
+	case on.terminal || on.hub || a.isSettled() || a.file != nil && !a.chain.opts.Leave:
+		return true
+	}
+	a.err = a.nobody()
+	return false
+}
+
+// notReached ends a call that would be left, if it is our fault that the hub does
+// not have it.
+func (a *Asking) notReached(err error) {
+	if a.chain.opts.Leave && errors.Is(err, hublink.ErrRefused) {
+		a.err = err
+		a.withdraw()
+	}
+}
+
+// nobody is why a call ends that nobody can be asked.
+func (a *Asking) nobody() error {
+	if a.file == nil {
+		return ErrNobody
+	}
+	return ErrPending
+}
+
+// waits tells the person where the questions wait, unless the call ends there.
+func (a *Asking) waits() {
+	if a.file == nil || !a.atHub && a.chain.opts.Leave {
+		return
+	}
+	at := ""
+	if a.atHub {
+		at = "at " + a.chain.opts.Hub.URL.String() + "/ and "
+	}
+	a.chain.say("%q waits %sin %s; answer it there, or with acp-bridge questions answer %s",
+		clean.Truncate(clean.Line(a.call.Questions[0].Text), 50), at, clean.Line(a.file.Path), a.file.ID)
+}
+
+// watch waits for answers in the file.
+func (a *Asking) watch(ctx context.Context) {
+	switch f, err := a.chain.opts.Store.Wait(ctx, a.file); {
+	case err == nil:
+		a.settleFrom(f)
+	case errors.Is(err, ErrGone): // a person removed it
+		a.finish(desk.Settlement{Outcome: cancelled, By: "hand", At: time.Now()})
+	}
+}
+
+var cancelled = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+
+// onTerminal asks whoever sits there, when it is the call's turn.
+func (a *Asking) onTerminal(ctx context.Context, on *surfaces) {
+	select {
+	case <-a.turn:
+	case <-ctx.Done():
+		on.leave()
+		return
+	}
+	o, err := a.chain.opts.Terminal.Ask(ctx, a.call)
+	switch {
+	case errors.Is(err, ErrNobody) && ctx.Err() == nil:
+		close(on.nobody)
+		return
+	case chosen(o):
+		a.here = a.settle(o, a.chain.opts.Me, "what was chosen here")
+	default:
+		a.fail(o)
+	}
+	on.leave()
+}
+
+// fail notes an outcome that is no person's act.
+func (a *Asking) fail(o convert.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.settled {
+		a.Settlement = desk.Settlement{Outcome: o, At: time.Now()}
+	}
+}
+
+// chosen reports whether an outcome is the choice of a person.
+func chosen(o convert.Outcome) bool {
+	return o.Status == convert.Answered || o.Status == convert.Declined ||
+		o.Status == convert.Cancelled && o.Reason == convert.CancelMessage
+}
+
+// putToHub asks at the hub, too, until end is called: then the hub is told how
+// it ended here.
+func (a *Asking) putToHub(ctx context.Context, running *sync.WaitGroup, on *surfaces) (end func()) {
+	ch, c := a.chain, a.callAtHub()
+	ch.expect(c.ID, on.heard)
+	ticket, err := ch.desk.Post(ctx, desk.Item{Kind: a.kind, Call: c, Agent: ch.opts.Agent, Dir: ch.opts.Dir, Check: a.fromHub})
+	if err != nil {
+		ch.expect(c.ID, nil)
+		on.heard <- err
+		return func() {}
+	}
+	running.Go(func() {
+		<-ticket.Context().Done()
+		if errors.Is(context.Cause(ticket.Context()), desk.ErrSettled) {
+			a.endedAtHub(ticket)
+			on.leave()
+		}
+	})
+	return func() {
+		ch.expect(c.ID, nil)
+		o, by := a.forHub()
+		if _, first := ticket.Settle(o, by); !first {
+			a.endedAtHub(ticket)
+		}
+		ticket.Leave()
+	}
+}
+
+// endedAtHub takes the outcome that a ticket has.
+func (a *Asking) endedAtHub(t *desk.Ticket) {
+	if o, _ := t.Settle(convert.Outcome{}, ""); chosen(o) {
+		a.settle(o, hubName, "what was said at the hub")
+	} else {
+		a.fail(o)
+	}
+}
+
+// forHub is what the hub is told at the end: the outcome, that the question was
+// withdrawn, or that its asker is gone and it stays open.
+func (a *Asking) forHub() (o convert.Outcome, by string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.settled:
+		return a.Outcome, a.By
+	case a.stays():
+		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, ""
+	}
+	return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}, ""
+}
+
+// hubName says who gave an answer that came from the hub.
+const hubName = "the hub"
+
+// callAtHub is the call with the names that it has at the hub: that of its file,
+// by which a successor finds it there, too.
+func (a *Asking) callAtHub() convert.Call {
+	c := a.call
+	c.ID = a.id + "-call"
+	if c.Session == "" {
+		c.Session = a.id + "-run"
+	}
+	return c
+}
+
+// fromHub is the rule for answers that come from the hub: what was answered
+// before, here or in the file, stands.
+func (a *Asking) fromHub(answers []convert.Answer) error {
+	if !a.settle(convert.Outcome{Status: convert.Answered, Answers: answers}, hubName, "") {
+		return &desk.SettledError{Settlement: a.Settlement}
+	}
+	return nil
+}

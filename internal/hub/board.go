@@ -48,10 +48,12 @@ type Board struct {
 	open    map[string]*Record // by key
 	loads   map[string]load    // of what is open, by device
 	markers map[string]marker  // of what was removed, by key
-	sealed  map[string]bool    // keys of what a newer hub wrote, or nobody can read
-	last    uint64             // revision that was seen last
-	skipped uint64             // revision before which others were not seen
-	leases  map[string]*lease  // by key, of what is open or not consumed
+	refusal refusal
+	mark    func(context.Context) (uint64, error) // writes to the store
+	sealed  map[string]bool                       // keys of what a newer hub wrote, or nobody can read
+	last    uint64                                // revision that was seen last
+	skipped uint64                                // revision before which others were not seen
+	leases  map[string]*lease                     // by key, of what is open or not consumed
 	// catching has the catch-up that has not begun, or nil, and whether there is one
 	// under way.
 	catching struct {
@@ -87,7 +89,7 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 	if b.opts.Lease == 0 {
 		b.opts.Lease = LeaseTime
 	}
-	b.news.wake = make(chan struct{})
+	b.news.wake, b.mark = make(chan struct{}), store.Mark
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.own, b.stop = own, stop
 	ready, failed := make(chan struct{}), make(chan error, 1)
@@ -242,6 +244,7 @@ func (b *Board) tidy(ctx context.Context) {
 			return
 		case now := <-leases.C:
 			b.expire(now)
+			b.probe(ctx)
 			if b.store.Shared() {
 				b.tellAskers()
 			}
@@ -311,8 +314,10 @@ func (b *Board) write(ctx context.Context, r, old *Record, may func(context.Cont
 		return nil, err
 	case err != nil:
 		b.count.failed()
+		b.refused(errors.Is(err, hubstore.ErrTooLarge))
 		return nil, err
 	}
+	b.taken()
 	return b.written(ctx, r, revision)
 }
 

@@ -100,5 +100,8 @@ func (b *Board) Ready() error {
 	if !b.store.Connected() {
 		return errors.New("there is no connection to NATS")
 	}
+	if b.refuses() {
+		return errStore
+	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -351,4 +352,18 @@ func (a *frontAgent) Read(r acp.PromptRequest) (any, error) { return r.Prompt[0]
 func (a *frontAgent) Prompt(id string, content any) error {
 	a.prompts <- frontPrompt{id, content.(string)}
 	return nil
+}
+
+// The session knows that a question is over before the next one has its turn: words
+// that come then are not for the one that is gone.
+func TestSettledBeforeTheNextQuestion(t *testing.T) {
+	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
+	p.asker = adapter.New(&editor{p: p}, nil)
+	q, err := p.enter("1", "s1", false, nil)
+	require.NoError(t, err)
+	require.True(t, q.park("c1", "Which?"))
+	require.True(t, q.in.state.Parked())
+	(&editor{p, q}).Settled(convert.Outcome{Status: convert.Answered})
+	require.False(t, q.in.state.Parked())
+	q.leave(nil)
 }

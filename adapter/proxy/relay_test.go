@@ -114,8 +114,11 @@ func randomLine(t *rapid.T) string {
 		t.Fatal(err)
 	}
 	name("params", string(value), `[]`, `null`, `{"update":{"sessionUpdate":"tool_call_update"}}`)
-	name("result", string(value), `true`)
-	name("error", `{"code":1,"message":"}{"}`)
+	if rapid.Bool().Draw(t, "failed") { // with both a message would have two meanings
+		name("error", `{"code":1,"message":"}{"}`)
+	} else {
+		name("result", string(value), `true`)
+	}
 	name("_meta", `{"deep":[[[{"a":"\\\""}]]]}`)
 	return "{" + strings.Join(rapid.Permutation(members).Draw(t, "order"), ",") + "}"
 }

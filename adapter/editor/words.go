@@ -30,32 +30,68 @@ func PromptWords(content []acp.ContentBlock, means func(string) bool) string {
 }
 
 func promptWords(content []acp.ContentBlock) words {
-	var typed, all []string
+	var typed, all, lost []string
 	own, wrapped := ownWords(content)
 	for _, c := range content {
-		switch {
-		case c.Text != nil && wrapped:
-		case c.Text != nil:
-			typed = append(typed, c.Text.Text)
-			all = append(all, c.Text.Text)
-		case c.Image != nil:
-			name := "image"
-			if c.Image.Uri != nil && *c.Image.Uri != "" {
-				name = *c.Image.Uri
+		if c.Text != nil {
+			if !wrapped {
+				typed, all = append(typed, c.Text.Text), append(all, c.Text.Text)
 			}
-			all = append(all, "["+name+"]")
-		case c.ResourceLink != nil:
-			all = append(all, LinkText(c.ResourceLink.Name, c.ResourceLink.Uri))
-		case c.Resource != nil && c.Resource.Resource.TextResourceContents != nil:
-			all = append(all, LinkText("", c.Resource.Resource.TextResourceContents.Uri))
-		case c.Resource != nil && c.Resource.Resource.BlobResourceContents != nil:
-			all = append(all, LinkText("", c.Resource.Resource.BlobResourceContents.Uri))
+			continue
+		}
+		if text, what := attached(c); text != "" {
+			all = append(all, text)
+		} else if what != "" {
+			lost = append(lost, what)
 		}
 	}
 	if wrapped {
 		typed, all = []string{own}, append([]string{own}, all...)
 	}
-	return words{spaced(typed), spaced(all)}
+	w := words{spaced(typed), spaced(all)}
+	if w.all != "" && len(lost) > 0 { // alone it is no answer: the question is asked again
+		w.all += " (with " + strings.Join(lost, " and ") + " that cannot be passed on)"
+	}
+	return w
+}
+
+// attached is what stands beside what was typed, as words: a link, or the text of
+// what can be found nowhere else, as text that was pasted. Without words it is
+// what cannot be told.
+func attached(c acp.ContentBlock) (text, what string) {
+	switch {
+	case c.ResourceLink != nil:
+		return LinkText(c.ResourceLink.Name, c.ResourceLink.Uri), ""
+	case c.Image != nil:
+		return fileText(c.Image.Uri), "a picture"
+	case c.Audio != nil:
+		return "", "a recording"
+	case c.Resource == nil:
+		return "", ""
+	case c.Resource.Resource.TextResourceContents != nil:
+		r := c.Resource.Resource.TextResourceContents
+		if elsewhere(r.Uri) {
+			return LinkText("", r.Uri), ""
+		}
+		return r.Text, ""
+	case c.Resource.Resource.BlobResourceContents != nil:
+		return fileText(&c.Resource.Resource.BlobResourceContents.Uri), "a file"
+	}
+	return "", ""
+}
+
+// fileText mentions what is a file or on the web; it is empty for all else.
+func fileText(uri *string) string {
+	if uri == nil || !elsewhere(*uri) {
+		return ""
+	}
+	return LinkText("", *uri)
+}
+
+// elsewhere reports whether the agent can find what an address names.
+func elsewhere(uri string) bool {
+	u, err := url.Parse(uri)
+	return err == nil && (u.Scheme == "file" || u.Scheme == "http" || u.Scheme == "https") && u.Host+u.Path != ""
 }
 
 // spaced puts a space between texts, however these end.

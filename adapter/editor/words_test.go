@@ -28,6 +28,17 @@ func TestPromptWords(t *testing.T) {
 		"spaces":                {`[{"type":"text","text":"use "},{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":" "},{"type":"text","text":" here"}]`, "use @/a here"},
 		"wrapping left open":    {`[{"type":"text","text":"<previous_user_message>2"}]`, "<previous_user_message>2"},
 		"nothing":               {`[]`, ""},
+		"pasted":                {`[{"type":"resource","resource":{"uri":"zed:///agent/pasted-text?name=x","text":"a long\nanswer"}}]`, "a long\nanswer"},
+		"words and pasted":      {`[{"type":"text","text":"this:"},{"type":"resource","resource":{"uri":"zed:///agent/pasted","text":"a long answer"}}]`, "this: a long answer"},
+		"an unnamed buffer":     {`[{"type":"resource","resource":{"uri":"untitled:1","text":"x"}}]`, "x"},
+		"a file, embedded":      {`[{"type":"text","text":"as in"},{"type":"resource","resource":{"uri":"file:///a","text":"x"}}]`, "as in @/a"},
+		"a page, embedded":      {`[{"type":"text","text":"as in"},{"type":"resource","resource":{"uri":"https://x.org/a","text":"x"}}]`, "as in https://x.org/a"},
+		"a picture alone":       {`[{"type":"image","data":"AA","mimeType":"image/png"}]`, ""},
+		"a picture of Zed's":    {`[{"type":"image","data":"AA","mimeType":"image/png","uri":"zed:///agent/pasted-image"}]`, ""},
+		"a picture in a file":   {`[{"type":"image","data":"AA","mimeType":"image/png","uri":"file:///a.png"}]`, "@/a.png"},
+		"words and a picture":   {`[{"type":"text","text":"like"},{"type":"image","data":"AA","mimeType":"image/png"}]`, "like (with a picture that cannot be passed on)"},
+		"a recording alone":     {`[{"type":"audio","data":"AA","mimeType":"audio/wav"}]`, ""},
+		"bytes and a picture":   {`[{"type":"text","text":"like"},{"type":"resource","resource":{"uri":"zed:///x","blob":"AA"}},{"type":"image","data":"AA","mimeType":"image/png"}]`, "like (with a file and a picture that cannot be passed on)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var content []acp.ContentBlock

@@ -292,7 +292,7 @@ func TestOtherWithoutTextGoesToTheConversation(t *testing.T) {
 	turn.ends(acp.StopReasonEndTurn)
 	require.Contains(t, e.said(s), "Picked so far: Logs")
 	e.promptBlocks(s, `[{"type":"text","text":"see"},{"type":"resource_link","name":"a","uri":"file:///a.go"},{"type":"image","mimeType":"image/png","data":"aGk="}]`).ends(acp.StopReasonEndTurn)
-	require.JSONEq(t, `{"Which features?":"Logs, see @/a.go [image]"}`, answers(cli, "toolu_1"))
+	require.JSONEq(t, `{"Which features?":"Logs, see @/a.go (with a picture that cannot be passed on)"}`, answers(cli, "toolu_1"))
 }
 
 func TestParkedQuestion(t *testing.T) {

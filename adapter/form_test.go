@@ -77,6 +77,8 @@ func TestAskForm(t *testing.T) {
 		"decline in words":          {size, adapter.Options{First: adapter.Conversation}, scripted{words: []any{"3"}}, `{"action":"decline"}`, []string{"words f"}},
 		"Other is not an answer":    {size, adapter.Options{}, scripted{buttons: []any{"__other__"}, words: []any{"small"}}, accepts(`"size":"s"`), []string{"button f", "words f"}},
 		"by itself, then a person":  {size, adapter.Options{Forms: true, Guard: true, First: 0}, scripted{forms: []any{accepts(`"size":"s"`)}, buttons: []any{"Small"}, words: []any{"large"}}, accepts(`"size":"l"`), []string{"form f", "button f", "words f"}},
+		"its defaults, by itself":   {`"name":{"type":"string","default":"Bo"}`, adapter.Options{Forms: true, Guard: true}, scripted{forms: []any{accepts(`"name":"Bo"`)}, buttons: []any{"Bo"}, words: []any{"Ann"}}, accepts(`"name":"Ann"`), []string{"form f", "button f", "words f"}},
+		"own words, at once":        {`"name":{"type":"string","default":"Bo"}`, adapter.Options{Forms: true, Guard: true}, scripted{forms: []any{accepts(`"name":"Eve"`)}}, accepts(`"name":"Eve"`), []string{"form f"}},
 		"gone":                      {size, adapter.Options{Forms: true}, scripted{forms: []any{convert.ErrDisconnected}}, `{"action":"cancel"}`, []string{"form f"}},
 		"no way":                    {size, adapter.Options{First: adapter.Conversation}, scripted{words: []any{errors.New("no")}}, `{"action":"cancel"}`, []string{"words f"}},
 	} {

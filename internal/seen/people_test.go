@@ -41,6 +41,7 @@ type desk struct {
 	sent  sync.Mutex
 	ids   int
 	slept bool // it was busy, when the question came
+	pings int
 }
 
 // nature is what an editor and its person are like.
@@ -88,6 +89,9 @@ func (d *desk) looks() {
 		if strings.Contains(line, "Which?") && !d.slept {
 			d.slept = true
 			time.Sleep(d.busy)
+		}
+		if method == seen.Method {
+			d.pings++
 		}
 		switch {
 		case method == seen.Method && d.mute:
@@ -200,7 +204,23 @@ func sits(t *testing.T, seed uint64, n nature, on surface, pipe func() (io.ReadC
 	_ = outW.Close()
 	for range d.lines { // to its end
 	}
+	if n.rung == adapter.Permission && !n.guard {
+		require.Zero(t, d.pings, "nobody doubts it")
+	} else if !n.dies {
+		require.NotZero(t, d.pings)
+	}
 	return told
+}
+
+// An editor that nobody doubts sees not a byte more.
+func TestUndoubted(t *testing.T) {
+	for _, on := range []surface{serves, relays} {
+		synctest.Test(t, func(t *testing.T) {
+			require.Equal(t, "second", sits(t, 1, nature{rung: adapter.Permission}, on, inMemory))
+			require.Equal(t, "first", sits(t, 1, nature{rung: adapter.Permission, lies: true}, on, inMemory), "it may answer by itself")
+			time.Sleep(10 * time.Second)
+		})
+	}
 }
 
 func inMemory() (io.ReadCloser, io.WriteCloser) { return io.Pipe() }

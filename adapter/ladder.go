@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -274,33 +273,6 @@ var (
 	declined = convert.Outcome{Status: convert.Declined, Reason: convert.DeclineMessage}
 )
 
-// errTooFast is the guard's reason to distrust a reply.
-var errTooFast = errors.New("the reply came faster than a person could have read the question")
-
-// showing is one for something that is about to be shown, and the context to send
-// it with. It is nil, and costs nothing, for a client that is not doubted.
-func (a *Adapter) showing(ctx context.Context, doubted, again bool) (context.Context, *seen.Showing) {
-	if !doubted {
-		return ctx, nil
-	}
-	s := seen.New(a.opts.Now, again)
-	if _, ok := a.client.(seen.Witness); ok && a.opts.Now == nil {
-		return s.Context(ctx), s
-	}
-	s.Look().Found(seen.Sent)
-	return ctx, s
-}
-
-// byPerson judges a reply that has just come.
-func byPerson(ctx context.Context, s *seen.Showing, ownWords bool) bool {
-	kind := seen.Pick
-	if ownWords {
-		kind = seen.Words
-	}
-	s.Replied(kind)
-	return s.Counts(ctx)
-}
-
 // askPermission goes through the rounds of one question. An error means that
 // the client gave no valid reply.
 func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Outcome, error) {
@@ -316,7 +288,7 @@ func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Ou
 			return convert.Outcome{}, refused("the request", err)
 		}
 		if !byPerson(e.ctx, showing, ask.ByHand(resp)) {
-			return convert.Outcome{}, errTooFast
+			return a.ended(e.ctx, errTooFast), tooFast(e)
 		}
 		step, err := asking.Reply(resp)
 		switch {
@@ -392,15 +364,6 @@ func (a *Adapter) askConversation(e *entry, q int, asking *ask.Asking) convert.O
 	}
 }
 
-// maxHasty is how many messages in a row may be no answers because they were sent
-// too early.
-const maxHasty = 8
-
-const hastyReason = "The user could not be asked: messages kept coming before the question can have been read"
-
-// hastyRemark says why a reply was not taken for an answer.
-const hastyRemark = "Your last message was sent before you can have read this question, so it was not taken as an answer. Please answer now:"
-
 // askForm asks all questions at once. An error means that the client gave no
 // valid reply.
 func (a *Adapter) askForm(e *entry) (convert.Outcome, error) {
@@ -444,18 +407,10 @@ func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome
 		ownWords = e.form.ByHand(reply)
 	}
 	if err == nil && !byPerson(e.ctx, showing, ownWords) {
-		return convert.Outcome{}, errTooFast
+		return a.ended(e.ctx, errTooFast), tooFast(e)
 	}
 	e.reply = forServer
 	return o, err
-}
-
-// byHand reports whether answers hold words or several picks for one question,
-// which no client sends by itself: our own forms have no defaults.
-func byHand(answers []convert.Answer) bool {
-	return slices.ContainsFunc(answers, func(a convert.Answer) bool {
-		return a.Text != "" || a.Note != "" || len(a.Selected) > 1
-	})
 }
 
 // announce shows a question's tool call. The question itself comes behind it, or

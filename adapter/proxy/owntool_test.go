@@ -264,3 +264,49 @@ func ticketIn(t *testing.T, text string) string {
 	name, _, _ := strings.Cut(rest, `"`)
 	return name
 }
+
+// Where a name may be another server's, the user decides; and a title alone is not
+// enough where the agent says more.
+func TestRule8NamesThatMayBeAnother(t *testing.T) {
+	for agent, call := range map[string]string{
+		"copilot": `{"toolCallId":"t","title":"acp-bridge-ask_the_user","kind":"other","rawInput":` + toolQuestions + `}`, // or bridge-ask_the_user of acp
+		"gemini":  `{"toolCallId":"run_shell_command__t","title":"ask_the_user (acp-bridge MCP Server)","kind":"other","rawInput":` + toolQuestions + `}`,
+		"goose":   `{"toolCallId":"t","title":"acp-bridge: ask the user","kind":"other","rawInput":` + toolQuestions + `}`, // never shown
+	} {
+		t.Run(agent, func(t *testing.T) {
+			a := withToolFor(t, agent)
+			line := a.permission("s1", call)
+			require.Equal(t, line, a.editor.next().Raw)
+		})
+	}
+}
+
+// A tool call is the question of one call over MCP, and of none in a later turn.
+func TestToolCallIsTakenOnce(t *testing.T) {
+	a := withToolFor(t, "copilot")
+	show := func(id string) {
+		a.shows("s1", `{"sessionUpdate":"tool_call","toolCallId":"`+id+`","title":"acp-bridge-ask_the_user","status":"pending","rawInput":`+toolQuestions+`}`)
+	}
+	asks := func() string {
+		got := a.use(nil)
+		request := a.editor.until("session/request_permission")
+		a.editor.result(request, selected("SQLite"))
+		require.Contains(t, await(t, got), "SQLite")
+		return request.Get("params.toolCall.toolCallId").Str
+	}
+	turn := func(id string) gjson.Result {
+		a.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}`)
+		return a.agent.until("session/prompt")
+	}
+	prompt := turn("p1")
+	show("t1")
+	require.Equal(t, "t1", asks())
+	show("t2") // and t1 has not ended
+	require.Equal(t, "t2", asks())
+	show("t3")
+	a.agent.result(prompt, `{"stopReason":"end_turn"}`)
+	for a.editor.reply().Get("id").Str != "p1" {
+	}
+	turn("p2")
+	require.NotContains(t, []string{"t1", "t2", "t3"}, asks())
+}

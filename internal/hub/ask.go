@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -43,6 +44,7 @@ type Asking struct {
 //	| its id, and asks something else | is open | no: that one failed |
 //	| no id, and asks the same | had none, is of the same asker, and is open or nobody has its outcome | yes: the request was made again |
 //	| another id, or none, and asks the same | its asker is gone, and see [life.Claim] | yes: it is taken over |
+//	| another id, or none, and asks the same | was taken over so by the same asker | yes: the request was made again |
 //	| anything else | | no |
 func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
@@ -183,7 +185,7 @@ func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 		}
 		switch {
 		case !o.Of(r.Device): // two devices have two questions
-		case !sameID && r.ID == "" && strings.HasPrefix(o.key, place) && r.Asker == b.asker(o):
+		case !sameID && (b.tookOver(o, r) || r.ID == "" && strings.HasPrefix(o.key, place) && r.Asker == b.asker(o)):
 			if o.Open() || o.unheard() {
 				again = o
 			}
@@ -219,6 +221,13 @@ func (b *Board) mayDiffer(known, r *Record) bool {
 		return r.ID == ""
 	}
 	return !known.Open() || known.ID != r.ID || r.Asker != "" && r.Asker != b.asker(known)
+}
+
+// tookOver reports whether a record is what a call has taken over before: the
+// request is made again. mu is held.
+func (b *Board) tookOver(o, r *Record) bool {
+	l := b.leases[o.key]
+	return l != nil && slices.Contains(l.also, r.ID) && o.hash == r.hash && r.Asker == b.asker(o)
 }
 
 // claims finds what a call takes over from an asker that is gone. While it is not

@@ -55,7 +55,7 @@ func (b *Board) find(ref Ref) (*Record, error) {
 		return found, nil
 	}
 	for _, r := range slices.Backward(talk) {
-		if l := b.leases[r.key]; l != nil && slices.Contains(l.also, ref.ID) {
+		if l := b.leases[r.key]; l != nil && ref.ID != "" && slices.Contains(l.also, ref.ID) {
 			return r, nil
 		}
 	}
@@ -157,7 +157,7 @@ func (b *Board) join(known, call *Record) {
 		return
 	}
 	l.askedBy(call.Asker)
-	if call.ID != "" && call.ID != known.ID {
+	if call.ID != known.ID {
 		l.alsoAs(call.ID)
 	}
 	b.hear(known, l)

@@ -222,9 +222,20 @@ func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Listening(first) == 1 }, patience, time.Millisecond)
 	second := askBy(t, b, "q", "id2", "Go on?")
 	require.NotEqual(t, first.ID, second.ID, "p is there")
+	unnamed := askBy(t, b, "p", "", "Go on?")
+	require.Equal(t, unnamed.ID, askBy(t, b, "p", "", "Go on?").ID, "made again")
+	waits, end := context.WithCancel(t.Context())
+	defer end()
+	go b.Wait(waits, unnamed)
+	require.Eventually(t, func() bool { return b.Listening(unnamed) == 1 }, patience, time.Millisecond)
+	require.NotEqual(t, unnamed.ID, askBy(t, b, "other", "", "Go on?").ID, "p is there, also without an id")
 	stop()
 	<-left
-	require.Equal(t, first.ID, askBy(t, b, "r", "id3", "Go on?").ID, "p is gone")
+	for range 2 { // a request is made again and again
+		require.Equal(t, first.ID, askBy(t, b, "r", "id3", "Go on?").ID, "p is gone")
+	}
 	require.NotEqual(t, first.ID, askBy(t, b, "r", "id4", "Go on?").ID, "once")
 	require.Equal(t, first.ID, askBy(t, b, "r", "id1", "Go on?").ID, "by its id")
+	answer(t, b, first, "Yes", "phone")
+	require.False(t, askBy(t, b, "r", "id3", "Go on?").Open(), "the answer gets there")
 }

@@ -3,7 +3,6 @@ package hublink
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,12 +12,14 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Options say where the hub is. Without a URL nothing works; the rest may be
@@ -76,9 +77,9 @@ type Link struct {
 	// spent counts, by the id at the hub, the questions that had their outcome:
 	// the same id once more is another question.
 	spent map[callName]int
-	// left are the ids at the hub of questions that nobody asks any more and that
-	// stay open there, by what they ask.
-	left   map[string]string
+	// left are questions that nobody asks any more and that stay open at the hub,
+	// the oldest first.
+	left   []left
 	state  state
 	closed bool
 }
@@ -97,7 +98,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: rand.Text()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}, left: map[string]string{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -153,7 +154,7 @@ func (l *Link) changed(e desk.Entry) {
 	case e.State == desk.Settled && q != nil:
 		delete(l.open, e.Revision)
 		if e.Outcome.Status == convert.Disconnected && e.Kind != desk.Permission {
-			l.left[sameAs(e)] = q.id
+			l.leave(q)
 		}
 		q.settle(e.Settlement)
 	case e.State != desk.Settled && q == nil && !l.closed:
@@ -181,8 +182,7 @@ func (l *Link) begin(e desk.Entry) {
 	if n := l.spent[callName{e.Call.Session, e.Call.ID}]; n > 0 {
 		asking.Call.ID = fmt.Sprintf("%s-%s-%d", e.Call.ID, l.nonce, n)
 	}
-	if id := l.left[sameAs(e)]; id != "" { // the session was resumed
-		delete(l.left, sameAs(e))
+	if id := l.claim(e, detail); id != "" { // the session was resumed
 		asking.Call.ID = id
 	}
 	asking.Call.Input = nil
@@ -197,9 +197,39 @@ func (l *Link) begin(e desk.Entry) {
 	l.running.Go(q.run)
 }
 
-// sameAs is the same for questions of a session that ask the same.
-func sameAs(e desk.Entry) string {
-	return string(clean.JSON([]any{e.Call.Session, e.Kind, e.Call.Server, e.Call.Questions}))
+// left is a question that stays open at the hub under an id.
+type left struct {
+	id string
+	life.Left
+}
+
+// maxLeft bounds what is remembered of sessions that nobody resumes.
+const maxLeft = 1000
+
+// leave remembers a question whose asker is gone. mu is held.
+func (l *Link) leave(q *question) {
+	detail, _ := detailOf(q.entry)
+	l.left = append(l.left, left{q.id, life.Left{Session: q.entry.Call.Session, ID: q.entry.Call.ID, Gone: true, Words: wordsOf(q.entry, detail)}})
+	l.left = l.left[max(len(l.left)-maxLeft, 0):]
+}
+
+// claim is the id at the hub of what an item takes over, or empty. mu is held.
+func (l *Link) claim(e desk.Entry, detail string) string {
+	there := make([]life.Left, len(l.left))
+	for i, one := range l.left {
+		there[i] = one.Left
+	}
+	i := life.Claim(life.Claimant{Session: e.Call.Session, ID: e.Call.ID, Words: wordsOf(e, detail)}, there)
+	if i < 0 {
+		return ""
+	}
+	id := l.left[i].id
+	l.left = slices.Delete(l.left, i, i+1)
+	return id
+}
+
+func wordsOf(e desk.Entry, detail string) life.Words {
+	return life.Words{Kind: e.Kind.String(), Server: e.Call.Server, Detail: detail, Questions: e.Call.Questions}
 }
 
 // maxBody is the most that a hub takes.

@@ -13,8 +13,8 @@
 //	                          the user's: a daemon, a terminal multiplexer
 //	the child, by a signal    its group and, on Linux, all that it ever started: it could
 //	(anybody's, or ours)      not do that itself
-//	this process, even by     the same, on every Unix the group: see the watcher. On Windows
-//	SIGKILL                   a job object holds whatever the child starts
+//	this process, even by     the same: a watcher outlives it for as long as that takes. On
+//	SIGKILL                   other Unixes it ends the group; on Windows a job object ends all
 //
 // Its standard error is always read, also when nobody wants it, and the last
 // lines are kept. Its output is read to the end, but never waited for behind a

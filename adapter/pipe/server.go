@@ -73,6 +73,9 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		c.ask(inner, req)
 	}
 	c.later.Wait()
+	if ctx.Err() != nil { // also if the input has ended since
+		return context.Cause(ctx)
+	}
 	if err := context.Cause(inner); !errors.Is(err, ErrWithdrawn) {
 		return err
 	}

@@ -67,6 +67,7 @@ export class Judge {
       if (method === undefined) return [problem("envelope", "/id", `answers no request: ${message.id}`)];
       return this.payload(this.names.result.get(method), message.result, "/result", method);
     }
+    if (isPing(message)) return [];
     const known = shape === "request" ? this.names.request : this.names.notification;
     return this.payload(known.get(message.method), message.params, "/params", message.method);
   }
@@ -96,6 +97,10 @@ export class Judge {
 }
 
 const problem = (judge, path, text) => ({ judge, path, text });
+
+// isPing tells our own request that every client may answer as it likes: whether
+// it has read what was sent before. It is about no session, and says nothing else.
+export const isPing = (m) => m.method === "_acp-bridge/ping" && m.id !== undefined && JSON.stringify(m.params) === '{"sessionId":"_"}';
 
 export function shapeOf(m) {
   if (m === null || typeof m !== "object" || Array.isArray(m)) return undefined;

@@ -2,7 +2,7 @@
 // each by itself, and whether it is in its place.
 
 import { isAbsolute } from "node:path";
-import { shapeOf } from "./closed.mjs";
+import { isPing, shapeOf } from "./closed.mjs";
 
 // These may come at any time; all others belong to a prompt, or are replayed
 // while a session is loaded.
@@ -116,6 +116,7 @@ export class Tap {
       case "request":
         if (this.#asking.has(m.id)) wrong(`the id ${m.id} was used before`);
         this.#asking.add(m.id);
+        if (isPing(m)) return;
         if (m.method === "elicitation/create" && !this.#forms) wrong("the client has no forms");
         if (m.method === "fs/read_text_file") {
           if (!this.#reads) wrong("the client does not read files");

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // simAgent is the agent of the simulation. It does what the seed says.
@@ -354,6 +356,9 @@ func (c *simConversation) answered(a *simAsked, call convert.Call, o convert.Out
 	default:
 		if !a.excuse {
 			s.wrong("%s was told as %v (%s), for no reason", a.id, o.Status, o.Reason)
+		}
+		if strings.Contains(o.Reason, session.ErrNotAsked.Error()) { // the turn makes way for a prompt
+			c.excused = c.excused || c.runs
 		}
 	}
 }

@@ -81,6 +81,9 @@ type turn struct {
 	repeat  bool  // interrupts are repeated until it ends
 	// cancelled says how its prompts end, whatever the agent says.
 	cancelled bool
+	// madeWay is set if it was cancelled for a prompt: what it asks after that, no
+	// user has dismissed.
+	madeWay bool
 	// perhaps is the end of a turn of the agent's own that may have been this one.
 	perhaps *TurnEnded
 }
@@ -245,6 +248,9 @@ func (s *State) superseded(r *request) bool {
 // makeWay cancels the turn for a prompt, and takes back what is asked. Only what
 // the user has seen can have been dismissed with that prompt.
 func (s *State) makeWay() {
+	if s.phase == sent || s.phase == running {
+		s.turn.madeWay = true
+	}
 	s.cancelTurn(true, func(r *request) error {
 		if r.state == shown || r.state == heard {
 			return convert.ErrCancelled

@@ -57,7 +57,11 @@ func (s *State) requestCame(ev RequestCame) {
 	case closed:
 		s.withdraw(s.why, func(o *request) bool { return o == r })
 	case cancelling, finishing, leaving:
-		s.withdraw(convert.ErrCancelled, func(o *request) bool { return o == r })
+		why := error(convert.ErrCancelled)
+		if s.turn != nil && s.turn.madeWay {
+			why = ErrNotAsked
+		}
+		s.withdraw(why, func(o *request) bool { return o == r })
 	}
 }
 

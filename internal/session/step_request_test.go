@@ -63,6 +63,8 @@ func TestStepPromptAndRequest(t *testing.T) {
 		{"a question that is being written is not there yet", happened(works, asks, RequestParks{11}), prompts(2), "withdraw 11: not asked, interrupt, startGrace", cancelling},
 		{"also while no turn runs", happened(asks, RequestParks{11}), prompts(1), "withdraw 11: not asked", idle},
 		{"a prompt that was there before has its place", happened(works, prompts(2), asks), RequestParks{11}, "withdraw 11: not asked, interrupt, startGrace, refuse 11", cancelling},
+		{"what is asked while the turn makes way is not asked", happened(works, prompts(2), asks, RequestParks{11}), RequestCame{Key: 12, Apart: true}, "post 12, withdraw 12: not asked", cancelling},
+		{"what is asked after the user's cancel is cancelled", happened(works, CancelCame{}), RequestCame{Key: 12, Apart: true}, "post 12, withdraw 12: cancelled", cancelling},
 		{"a form: the same", happened(works, prompts(2), RequestCame{Key: 11, Kind: Form}), RequestParks{11}, "withdraw 11: not asked, interrupt, startGrace, refuse 11", cancelling},
 		{"a prompt that the agent has not begun with, too", happened(asksApart, prompts(1)), RequestParks{11}, "withdraw 11: not asked, refuse 11", sent},
 		{"the question is gone: the next prompt is an ordinary one", happened(inTalk, RequestWithdrawn{11}, RequestSettled{Key: 11}, RequestReplied{11}), prompts(1), "send 1", sent},

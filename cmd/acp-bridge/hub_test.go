@@ -526,7 +526,7 @@ func TestFolderTokenGoesToNobodyElse(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan int)
 		var out strings.Builder
-		go func() { ended <- run(ctx, args, strings.NewReader(call), &out, &out) }()
+		go func() { ended <- run(ctx, args, strings.NewReader(call), &out, io.Discard) }()
 		<-called
 		cancel() // a hub that cannot be reached is waited for
 		require.NotZero(t, <-ended, out.String())

@@ -150,13 +150,12 @@ func customFields(properties gjson.Result) map[string]string {
 const maxFields, maxChoices = 100, 1000
 
 func (f *FormCall) add(to formField) error {
-	to.kind, to.about = to.schema.Get("type").Str, to.schema.Get("description").String()
+	to.look()
 	q := convert.Question{Header: firstNonEmpty(to.schema.Get("title").String(), to.key)}
 	q.Text = firstNonEmpty(to.about, q.Header)
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"
 	}
-	to.secret = to.isSecret()
 	to.codex(&q)
 	options, ok := to.choices()
 	if !ok {

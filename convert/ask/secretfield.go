@@ -36,20 +36,27 @@ func SecretFields(schema json.RawMessage) (keys []string) {
 	if !clean.ValidJSON(schema) || read.TooDeep(schema) {
 		return nil
 	}
-	var f FormCall
 	properties := read.Field(gjson.ParseBytes(schema), "properties")
 	customs := customFields(properties)
+	fields := 0
 	properties.ForEach(func(k, v gjson.Result) bool {
 		t := formField{key: k.Str, custom: customs[k.Str], schema: v, words: read.Field(properties, customs[k.Str])}
-		if f.add(t) == nil && f.fields[len(f.fields)-1].secret {
+		if t.look(); t.secret {
 			keys = append(keys, k.Str)
 			if t.custom != "" {
 				keys = append(keys, t.custom)
 			}
 		}
-		return len(f.fields) < maxFields
+		fields++
+		return fields < maxFields
 	})
 	return keys
+}
+
+// look reads what kind of field it is, and whether it takes a secret.
+func (t *formField) look() {
+	t.kind, t.about = t.schema.Get("type").Str, t.schema.Get("description").String()
+	t.secret = t.isSecret()
 }
 
 // isSecret reports whether the field, or that for own words beside it, says that
@@ -61,7 +68,7 @@ func (t *formField) isSecret() bool {
 	}
 	title := read.Field(t.schema, "title").String()
 	if t.kind == "integer" || t.kind == "number" {
-		return secretWord(t.key, numberWords) || secretWord(firstNonEmpty(title, t.about), numberWords)
+		return secretWord(t.key, numberWords()) || secretWord(firstNonEmpty(title, t.about), numberWords())
 	}
 	if options, _ := t.choices(); t.kind != "string" || t.custom != "" || len(options) > 0 {
 		return false

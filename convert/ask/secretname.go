@@ -3,6 +3,7 @@ package ask
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -39,16 +40,30 @@ var (
 	numberWords = folded("pin", "otp", "totp", "mfa", "cvv", "cvc", "пин")
 )
 
+// stemsByByte are the stems by their first byte.
+var stemsByByte = sync.OnceValue(func() *[256][]string {
+	by := &[256][]string{}
+	for _, stem := range secretStems() {
+		by[stem[0]] = append(by[stem[0]], stem)
+	}
+	return by
+})
+
 // secretName reports whether a name says that a secret is meant.
 func secretName(name string) bool {
-	return secretStem(name) || secretWord(name, secretWords)
+	return secretStem(name) || secretWord(name, secretWords())
 }
 
 // secretStem reports a name that says so beyond doubt, also in a sentence.
 func secretStem(name string) bool {
 	return slices.ContainsFunc(spellings(name), func(s string) bool {
 		joined := letters(s)
-		return slices.ContainsFunc(secretStems, func(stem string) bool { return strings.Contains(joined, stem) })
+		for i := range len(joined) {
+			if slices.ContainsFunc(stemsByByte()[joined[i]], func(stem string) bool { return strings.HasPrefix(joined[i:], stem) }) {
+				return true
+			}
+		}
+		return false
 	})
 }
 
@@ -71,11 +86,15 @@ func spellings(name string) []string {
 	return []string{plain, strings.Map(lookAlike, plain)}
 }
 
-func folded(names ...string) []string {
-	for i, n := range names {
-		names[i] = letters(fold(n))
-	}
-	return names
+// folded are names as they are compared, made when the first one is: most
+// processes never see a form.
+func folded(names ...string) func() []string {
+	return sync.OnceValue(func() []string {
+		for i, n := range names {
+			names[i] = letters(fold(n))
+		}
+		return names
+	})
 }
 
 // letters are those of a name, in lower case and without what is between them.
@@ -89,7 +108,7 @@ func letters(name string) string {
 }
 
 // accents are letters with marks, by the letter without them.
-var accents = func() map[rune]rune {
+var accents = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
 	for letter, marked := range map[rune]string{
 		'a': "àáâãäåāăąǎạảấầẩẫậắằẳẵặ", 'c': "çćĉċč", 'd': "ďđ", 'e': "èéêëēĕėęěẹẻẽếềểễệ", 'g': "ĝğġģ", 'h': "ĥħ",
@@ -103,13 +122,15 @@ var accents = func() map[rune]rune {
 		}
 	}
 	return m
-}()
+})
 
 // fold is a name without marks, without what cannot be seen, and with the letters
 // that are others in another font.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
+		case r < 0x80:
+			return r
 		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0, r == 0x2800:
 			return -1
 		case r >= 0xFF01 && r <= 0xFF5E: // as wide as a CJK character
@@ -121,7 +142,7 @@ func fold(name string) string {
 			}
 			return 'a' + n - 26
 		}
-		if plain, ok := accents[r]; ok {
+		if plain, ok := accents()[r]; ok {
 			return plain
 		}
 		return r
@@ -138,6 +159,9 @@ var alike = map[rune]rune{
 }
 
 func lookAlike(r rune) rune {
+	if 'a' <= r && r <= 'z' || r == ' ' {
+		return r
+	}
 	if to, ok := alike[r]; ok {
 		return to
 	}

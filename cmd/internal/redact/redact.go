@@ -200,7 +200,7 @@ func (s *Secrets) LearnForm(line []byte) {
 		bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","method":"session/update",`)) {
 		return // as nearly all lines
 	}
-	if !bytes.Contains(line, []byte("chema")) || !clean.ValidJSON(line) {
+	if !bytes.Contains(line, []byte("chema")) {
 		return
 	}
 	var keys []string

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -66,16 +67,16 @@ func program(command string) string {
 }
 
 var (
-	plainFlag = regexp.MustCompile(`^(-[A-Za-z]|--[A-Za-z]+(-[A-Za-z]+)*)$`)
-	valueFlag = regexp.MustCompile(`^--[A-Za-z]+(-[A-Za-z]+)*=`)
+	plainFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-[A-Za-z]|--[A-Za-z]+(-[A-Za-z]+)*)$`) })
+	valueFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--[A-Za-z]+(-[A-Za-z]+)*=`) })
 )
 
 // argument is a flag without its value.
 func argument(arg string) string {
-	if plainFlag.MatchString(arg) || arg == "" {
+	if plainFlag().MatchString(arg) || arg == "" {
 		return arg
 	}
-	return valueFlag.FindString(arg) + Mark
+	return valueFlag().FindString(arg) + Mark
 }
 
 // serverSecrets are the values in a server's configuration that are looked for

@@ -66,17 +66,28 @@ func (t *formField) isSecret() bool {
 	if marksSecret(t.schema) || marksSecret(t.words) {
 		return true
 	}
-	title := read.Field(t.schema, "title").String()
-	if t.kind == "integer" || t.kind == "number" {
-		return secretWord(t.key, numberWords()) || secretWord(firstNonEmpty(title, t.about), numberWords())
-	}
-	if options, _ := t.choices(); t.kind != "string" || t.custom != "" || len(options) > 0 {
+	number := t.kind == "integer" || t.kind == "number"
+	if !number && (t.kind != "string" || t.custom != "") {
 		return false
 	}
-	return secretName(t.key) || secretName(firstNonEmpty(title, t.about)) || secretStem(t.about)
+	name := firstNonEmpty(read.Field(t.schema, "title").String(), t.about)
+	if number {
+		return secretWord(t.key, numberWords()) || secretWord(name, numberWords())
+	}
+	if options, _ := t.choices(); len(options) > 0 {
+		return false
+	}
+	return secretName(t.key) || secretName(name) || secretStem(t.about)
 }
 
+// secretMarks are in the text of a schema with a mark, but for one that is
+// escaped.
+var secretMarks = []string{"format", "writeOnly", "isSecret", `\`}
+
 func marksSecret(schema gjson.Result) bool {
+	if !slices.ContainsFunc(secretMarks, func(m string) bool { return strings.Contains(schema.Raw, m) }) {
+		return false
+	}
 	return strings.EqualFold(read.Field(schema, "format").Str, "password") || read.Field(schema, "writeOnly").Bool() ||
 		read.Field(read.Field(schema, "_meta"), "codex").Get("isSecret").Bool()
 }

@@ -83,7 +83,11 @@ func secretWord(name string, secret []string) bool {
 // Latin letters.
 func spellings(name string) []string {
 	plain := fold(name)
-	return []string{plain, strings.Map(lookAlike, plain)}
+	latin := strings.Map(lookAlike, plain)
+	if latin == plain {
+		return []string{plain}
+	}
+	return []string{plain, latin}
 }
 
 // folded are names as they are compared, made when the first one is: most

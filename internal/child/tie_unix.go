@@ -49,10 +49,12 @@ func start(cmd *exec.Cmd) (*tie, error) {
 	cmd.Env = append(cmd.Env, markVariable+"="+inherited(cmd.Env)+strconv.FormatUint(t.mark, 10))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if ties.users++; ties.users == 1 {
-		ties.watcher = startWatcher()
+		ties.watcher = newWatcher()
 	}
 	ties.watcher.tell("start", t.mark) // before there is anything that could be left behind
-	if err := ties.starter.start(cmd, t); err != nil {
+	watched := ties.watcher.run()
+	err := ties.starter.start(cmd, t)
+	if watched(); err != nil {
 		t.leave()
 		return nil, err
 	}
@@ -109,8 +111,8 @@ func exitSignal(state *os.ProcessState) string {
 // can be ignored, and exists on Linux only. There is one while there are
 // children. Where there is no shell, there is none.
 type watcher struct {
-	cmd  *exec.Cmd
-	pipe *os.File
+	cmd         *exec.Cmd
+	input, pipe *os.File // of what it is told; the input until it runs
 }
 
 //go:embed watch.sh
@@ -119,22 +121,39 @@ var watchScript string
 // watchGrace is how many tenths of a second it lets them end by themselves.
 var watchGrace = 30
 
-func startWatcher() *watcher {
+func newWatcher() *watcher {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil
 	}
-	defer r.Close()
+	return &watcher{input: r, pipe: w}
+}
+
+// run starts the shell unless it runs, beside the child, which need not wait for
+// it: what is said until then is in the pipe. The returned func waits for it.
+func (w *watcher) run() (started func()) {
+	if w == nil || w.input == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.start()
+	}()
+	return func() { <-done }
+}
+
+func (w *watcher) start() {
 	cmd := exec.Command("/bin/sh", "-c", watchScript, "acp-bridge-watch", markVariable, strconv.Itoa(watchGrace))
-	cmd.Dir, cmd.Stdin = "/", r
+	cmd.Dir, cmd.Stdin = "/", w.input
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin"} // without a mark
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if cmd.Start() != nil {
-		_ = w.Close()
-		return nil
+	if cmd.Start() == nil {
+		unbrand(cmd.Process.Pid)
+		w.cmd = cmd
 	}
-	unbrand(cmd.Process.Pid)
-	return &watcher{cmd, w}
+	_ = w.input.Close()
+	w.input = nil
 }
 
 func (w *watcher) tell(words ...any) {
@@ -145,8 +164,11 @@ func (w *watcher) tell(words ...any) {
 
 // stop ends a watcher that has no children to watch.
 func (w *watcher) stop() {
-	if w != nil {
-		_ = w.pipe.Close()
+	if w == nil {
+		return
+	}
+	_ = w.pipe.Close()
+	if w.cmd != nil {
 		go func() { _ = w.cmd.Wait() }()
 	}
 }

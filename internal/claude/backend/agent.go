@@ -9,11 +9,10 @@
 //
 // # Locks
 //
-// There are two, lane.mu and conversation.mu. Neither is held while the other is
-// taken, nor while something is sent or waited for. What package editor calls with
-// its own locks held (Prompt, Kill, StopPart, Describe) takes none of them. The
-// [lane] itself is no lock: who handles what the CLI says may wait for it, and
-// nobody else does.
+// There is one, conversation.mu, which is not held while something is sent or waited
+// for. What package editor calls with its own lock held (Prompt, Kill, StopPart,
+// Describe) does not take it. The [lane.Lane] is no lock: who handles what the CLI
+// says may wait for it, and nobody else does.
 //
 // # What an editor may say about a session
 //

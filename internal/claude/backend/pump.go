@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/lane"
 )
 
 // pump is what reads one process of the CLI. Its messages are handled on one
@@ -16,7 +17,7 @@ import (
 // that nothing of a turn comes after its prompt's response.
 type pump struct {
 	s    *conversation
-	lane *lane
+	lane *lane.Lane
 	proc *claude.Process // set before anything is handled
 
 	// Of the lane.
@@ -30,7 +31,7 @@ type pump struct {
 }
 
 func newPump(s *conversation) *pump {
-	p := &pump{s: s, lane: newLane(), painter: newPainter(s)}
+	p := &pump{s: s, lane: lane.New(), painter: newPainter(s)}
 	p.painter.output = func(task, session string) (*os.File, error) {
 		return claude.OpenOutput(s.getenv, slices.Compact([]string{session, s.cliID(), s.id}), task)
 	}
@@ -38,10 +39,11 @@ func newPump(s *conversation) *pump {
 	return p
 }
 
-// message takes a message of the CLI, on the goroutine that reads it.
+// message takes a message of the CLI, on the goroutine that reads it. That the CLI is
+// not read on while that waits for the lane is how a slow editor slows it down.
 func (p *pump) message(m claude.Message) {
-	p.lane.enter()
-	defer p.lane.leave()
+	p.lane.Enter()
+	defer p.lane.Leave()
 	if !p.opened {
 		p.early = append(p.early, m)
 		return
@@ -51,7 +53,7 @@ func (p *pump) message(m claude.Message) {
 
 // open lets messages through, first those that came early. It does not wait.
 func (p *pump) open() {
-	p.lane.post(func() {
+	p.lane.Post(func() {
 		if !p.guarded(p.openNow) {
 			p.proc.Kill() // as after a panic of its reader
 		}
@@ -68,7 +70,7 @@ func (p *pump) openNow() {
 }
 
 // post has f run on the lane. It does not wait.
-func (p *pump) post(f func()) { p.lane.post(func() { p.guarded(f) }) }
+func (p *pump) post(f func()) { p.lane.Post(func() { p.guarded(f) }) }
 
 // guarded runs f, and reports whether it came to its end.
 func (p *pump) guarded(f func()) (ok bool) {
@@ -92,7 +94,7 @@ func (p *pump) every(look, over func()) (stop func()) {
 		defer tick.Stop()
 		looked := make(chan bool, 1)
 		for {
-			p.lane.post(func() { looked <- p.guarded(look) })
+			p.lane.Post(func() { looked <- p.guarded(look) })
 			if !<-looked {
 				return
 			}
@@ -127,8 +129,8 @@ func (p *pump) drain(drained chan struct{}) {
 		}
 	}
 	p.s.running.Store(nil)
-	p.lane.enter()
-	defer p.lane.leave()
+	p.lane.Enter()
+	defer p.lane.Leave()
 	p.guarded(func() {
 		p.openNow() // nothing of it comes behind its end
 		p.s.out.Exited(processError(err), func(bool) {

@@ -160,8 +160,8 @@ func (p *proxy) watch(ctx context.Context, s *seen.Showing) {
 // agent has said so far.
 func (q *asked) park(toolCall, text string) bool {
 	p := q.p
-	p.passing.Lock()
-	defer p.passing.Unlock()
+	p.passing.Enter()
+	defer p.passing.Leave()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.apply(q.in, machine.RequestParks{Key: q.key}, nil)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,12 +25,12 @@ import (
 // An agent that takes answers over its HTTP API alone cannot be answered here:
 // it is the conductor that starts it.
 func Chain(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
-	c := &chain{out: out, toAgent: map[string]bool{}, ofAgent: map[string]bool{}}
+	c := &chain{out: newOutlet(out, nil), toAgent: map[string]bool{}, ofAgent: map[string]bool{}}
 	editor, agent := newPipe(), newPipe()
-	go func() { editor.end(c.split(in, editor, agent)) }() // the conductor is the editor, and the agent too
+	go func() { editor.put(nil, c.split(in, editor, agent)) }() // the conductor is the editor, and the agent too
 	err := Relay(ctx, Stream{editor, writerFunc(c.write)}, Stream{agent, writerFunc(c.toSuccessor)}, o)
-	editor.end(io.EOF)
-	agent.end(io.EOF)
+	editor.put(nil, io.EOF)
+	agent.put(nil, io.EOF)
 	return err
 }
 
@@ -41,8 +42,7 @@ const (
 // chain is one wire for two peers. A request keeps its id on its way through:
 // those of the conductor are unique, whoever they come from.
 type chain struct {
-	writing sync.Mutex // a line is never torn
-	out     io.Writer
+	out *outlet // a line is never torn
 
 	mu      sync.Mutex
 	prefix  string          // an underscore, if the conductor uses it
@@ -62,9 +62,9 @@ func (c *chain) split(in io.Reader, editor, agent *pipe) error {
 		}
 		for line := range bytes.Lines(lines) {
 			if from, plain := c.route(line); from {
-				agent.put(plain)
+				agent.put(plain, nil)
 			} else if plain != nil {
-				editor.put(plain)
+				editor.put(plain, nil)
 			}
 		}
 		if err != nil {
@@ -109,7 +109,7 @@ func (c *chain) route(line []byte) (ofAgent bool, plain []byte) {
 		return true, c.unwrap(&m)
 	case method == "initialize":
 		if m.id != nil {
-			c.post(append(errorLine(string(m.id), rpccode.InvalidRequest, "acp-bridge is a proxy here, and has no agent of its own: expected "+chainInitialize), '\n'))
+			c.out.post(errorLine(string(m.id), rpccode.InvalidRequest, "acp-bridge is a proxy here, and has no agent of its own: expected "+chainInitialize))
 		}
 		return false, nil
 	case method == "$/cancel_request": // names a request on this wire
@@ -125,7 +125,7 @@ func (c *chain) unwrap(m *message) []byte {
 	inner, ok := scanTo(m.params, true)
 	if !ok || inner.method == nil {
 		if m.id != nil {
-			c.post(append(errorLine(string(m.id), rpccode.InvalidParams, "expected a method in the envelope"), '\n'))
+			c.out.post(errorLine(string(m.id), rpccode.InvalidParams, "expected a method in the envelope"))
 		}
 		return nil
 	}
@@ -170,14 +170,7 @@ func (c *chain) wrap(line []byte) []byte {
 	return messageLine(m.id, []byte(`"`+c.prefix+successorMethod+`"`), inner)
 }
 
-func (c *chain) write(lines []byte) (int, error) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return c.out.Write(lines)
-}
-
-// post writes a line of our own, and does not wait for the conductor.
-func (c *chain) post(line []byte) { go c.write(line) }
+func (c *chain) write(lines []byte) (int, error) { return len(lines), c.out.pass(lines) }
 
 // messageLine is a request, or a notification without an id, with its line end.
 func messageLine(id, method, params []byte) []byte {
@@ -219,17 +212,11 @@ func newPipe() *pipe {
 	return p
 }
 
-func (p *pipe) put(lines []byte) {
+// put takes lines, or the end behind them.
+func (p *pipe) put(lines []byte, end error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lines = append(p.lines, lines...)
-	p.more.Broadcast()
-}
-
-func (p *pipe) end(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.err = err
+	p.lines, p.err = append(p.lines, lines...), cmp.Or(p.err, end)
 	p.more.Broadcast()
 }
 

@@ -62,6 +62,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/lane"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
@@ -97,9 +98,9 @@ type proxy struct {
 	overHTTP bool // the agent says that it takes MCP servers over HTTP
 	over     bool // all that was open has been answered
 
-	holds   atomic.Int32   // how many sessions are held
-	passing sync.Mutex     // held while lines of the agent are passed on
-	asking  sync.WaitGroup // one for each open question
+	holds   atomic.Int32         // how many sessions are held
+	passing *lane.Lane[struct{}] // whoever has it passes lines of the agent on
+	asking  sync.WaitGroup       // one for each open question
 }
 
 // request is a request of the editor.
@@ -169,7 +170,7 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		opts: o, log: o.Logger, ctx: ctx,
 		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),
 		sessions: map[string]*session{}, awaited: map[string]*request{},
-		open: map[string]*asked{}, passed: passed{},
+		open: map[string]*asked{}, passed: passed{}, passing: lane.New[struct{}](nil),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)

@@ -46,8 +46,8 @@ func (p *proxy) pass(lines []byte, to *outlet, look look) error {
 	from := editorWire
 	if to == p.editor {
 		from = agentWire
-		p.passing.Lock()
-		defer p.passing.Unlock()
+		p.passing.Enter()
+		defer p.passing.Leave()
 	}
 	begin := 0 // of what passes as it is
 	for at := 0; at < len(lines); {

@@ -14,7 +14,7 @@ import (
 // anything else; who posts waits for nothing.
 func TestLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := lane.New()
+		l := lane.Funcs()
 		var ran []int // of the lane
 		add := func(i int) func() { return func() { ran = append(ran, i) } }
 

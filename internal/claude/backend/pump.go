@@ -17,7 +17,7 @@ import (
 // that nothing of a turn comes after its prompt's response.
 type pump struct {
 	s    *conversation
-	lane *lane.Lane
+	lane *lane.Lane[func()]
 	proc *claude.Process // set before anything is handled
 
 	// Of the lane.
@@ -31,7 +31,7 @@ type pump struct {
 }
 
 func newPump(s *conversation) *pump {
-	p := &pump{s: s, lane: lane.New(), painter: newPainter(s)}
+	p := &pump{s: s, lane: lane.Funcs(), painter: newPainter(s)}
 	p.painter.output = func(task, session string) (*os.File, error) {
 		return claude.OpenOutput(s.getenv, slices.Compact([]string{session, s.cliID(), s.id}), task)
 	}

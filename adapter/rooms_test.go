@@ -47,7 +47,7 @@ var rooms = []struct {
 	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/filelock", "internal/hub/hublink", "internal/life"}},
 
 	// Towards editors. The front knows no agent.
-	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/conn/...", "internal/seen", "internal/session", "internal/uuid"}},
+	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/conn/...", "internal/lane", "internal/seen", "internal/session", "internal/uuid"}},
 	{"internal/scripted", []string{"adapter/editor"}},
 	{"internal/clientcheck", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn/...", "internal/scripted"}},
 	{"internal/demo", []string{"adapter/desk", "adapter/editor", "internal/scripted"}},

@@ -1,13 +1,13 @@
 package editor
 
 import (
-	"context"
 	"encoding/json"
-	"sync"
+	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/lane"
 )
 
 // outlet sends a session's updates in order. While a question waits for the
@@ -25,18 +25,19 @@ import (
 //
 // Room comes with an answer, which conn's reader brings, so that nothing that
 // conn's reader waits for may wait for room. The last two send nothing: Holds and
-// Stuck are all that they may call. mu is held while nothing is sent or waited for.
+// Stuck are all that they may call.
 type outlet struct {
 	s     *Session
 	begin []byte // of a chunk, up to its kind
 
-	mu      sync.Mutex
-	freed   sync.Cond
-	sending bool // somebody sends; others wait until that is done
-	holding bool
-	held    []json.RawMessage
-	bytes   int           // of held
-	full    chan struct{} // closed while the reader of the agent waits
+	lane    *lane.Lane[struct{}] // whoever has it sends
+	holding atomic.Bool          // set by whoever has the lane
+	stuck   atomic.Pointer[chan struct{}]
+
+	// Of the lane.
+	held  []json.RawMessage
+	bytes int           // of held
+	room  chan struct{} // closed when there is room again; nil if there is
 }
 
 // maxHeld and maxHeldBytes bound what is held in memory. One update is always
@@ -47,15 +48,10 @@ const (
 )
 
 func newOutlet(s *Session) *outlet {
-	o := &outlet{s: s, full: make(chan struct{})}
+	o := &outlet{s: s, lane: lane.New[struct{}](nil)}
 	o.begin = clean.AppendJSON([]byte(`{"sessionId":`), s.id)
 	o.begin = append(o.begin, `,"update":{"sessionUpdate":"`...)
-	o.freed.L = &o.mu
-	context.AfterFunc(s.ctx, func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.freed.Broadcast()
-	})
+	o.makeRoom()
 	return o
 }
 
@@ -108,70 +104,56 @@ func (o *outlet) chunk(kind, text string, urgent bool) {
 	o.put(json.RawMessage(append(b, `}}}`...)), urgent)
 }
 
-// put sends parameters of session/update, as JSON or as a notification. What is
-// not urgent may go out with the next message.
+// put sends parameters of session/update, as JSON or as a notification, or holds
+// them. What is not urgent may go out with the next message.
 func (o *outlet) put(params any, urgent bool) {
-	if !o.mayPut(params) {
-		return
+	o.lane.Enter()
+	defer o.lane.Leave()
+	for o.full() && o.s.ctx.Err() == nil {
+		o.awaitRoom()
 	}
-	defer o.sent(nil)
-	if urgent {
-		o.notify(params)
-		return
-	}
-	c := o.s.front.connection()
-	switch p := params.(type) {
-	case json.RawMessage:
-		o.report(c.Queue(o.s.ctx, acp.ClientMethodSessionUpdate, p))
-	case acp.SessionNotification:
-		o.report(c.QueueUpdate(o.s.ctx, p))
-	}
-}
-
-// mayPut waits for its turn and for room. It reports false if the update is held;
-// else the caller sends it, and then calls sent.
-func (o *outlet) mayPut(params any) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for o.wait(); o.holding && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes) && o.s.ctx.Err() == nil; o.wait() {
-		o.fill()
-		o.s.Flush() // does not wait
-		o.freed.Wait()
-	}
-	if o.holding {
+	switch {
+	case o.holding.Load():
 		o.keep(params)
-		return false
-	}
-	o.sending = true
-	return true
-}
-
-// wait waits until nobody sends. mu is held.
-func (o *outlet) wait() {
-	for o.sending {
-		o.freed.Wait()
+	case urgent:
+		o.notify(params)
+	default:
+		o.queue(params)
 	}
 }
 
-// send waits for its turn. The caller calls sent when it has sent.
-func (o *outlet) send() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.wait()
-	o.sending = true
+// full reports whether too much is held.
+func (o *outlet) full() bool {
+	return o.holding.Load() && (len(o.held) >= maxHeld || o.bytes >= maxHeldBytes)
 }
 
-// sent lets others send, and does something before they can.
-func (o *outlet) sent(then func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.sending = false; then != nil {
-		then()
+// awaitRoom leaves the lane until there may be room, or the session ends.
+func (o *outlet) awaitRoom() {
+	if o.room == nil {
+		o.room = make(chan struct{})
+		close(*o.stuck.Load())
 	}
-	o.freed.Broadcast()
+	room := o.room
+	o.lane.Leave()
+	defer o.lane.Enter()
+	o.s.Flush() // does not wait
+	select {
+	case <-room:
+	case <-o.s.ctx.Done():
+	}
 }
 
-// keep holds an update, encoded: what it takes is counted. mu is held.
+// makeRoom ends that somebody is stuck.
+func (o *outlet) makeRoom() {
+	stuck := make(chan struct{})
+	o.stuck.Store(&stuck)
+	if o.room != nil {
+		close(o.room)
+		o.room = nil
+	}
+}
+
+// keep holds an update, encoded: what it takes is counted.
 func (o *outlet) keep(params any) {
 	line, ok := params.(json.RawMessage)
 	if !ok {
@@ -186,28 +168,26 @@ func (o *outlet) keep(params any) {
 	o.bytes += len(line)
 }
 
-// fill notes that too much is held. mu is held.
-func (o *outlet) fill() {
-	select {
-	case <-o.full:
-	default:
-		close(o.full)
-	}
-}
-
 // Stuck is closed while the agent is not read because too much is held: its
 // replies do not arrive either.
-func (o *outlet) Stuck() <-chan struct{} {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.full
-}
+func (o *outlet) Stuck() <-chan struct{} { return *o.stuck.Load() }
 
 // UpdateNow sends an update that does not belong to a turn.
 func (o *outlet) UpdateNow(update acp.SessionUpdate) {
-	o.send()
-	defer o.sent(nil)
+	o.lane.Enter()
+	defer o.lane.Leave()
 	o.notify(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
+}
+
+// queue sends what something else is sent right behind.
+func (o *outlet) queue(params any) {
+	c := o.s.front.connection()
+	switch p := params.(type) {
+	case json.RawMessage:
+		o.report(c.Queue(o.s.ctx, acp.ClientMethodSessionUpdate, p))
+	case acp.SessionNotification:
+		o.report(c.QueueUpdate(o.s.ctx, p))
+	}
 }
 
 func (o *outlet) notify(params any) {
@@ -222,27 +202,26 @@ func (o *outlet) report(err error) {
 	}
 }
 
-// hold begins to hold updates.
-func (o *outlet) hold() {
-	o.send() // what is being sent was there before
-	o.sent(func() { o.holding = true })
-}
-
 // Holds reports whether updates wait for the next prompt.
-func (o *outlet) Holds() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.holding
+func (o *outlet) Holds() bool { return o.holding.Load() }
+
+// hold begins to hold updates. What is being sent was there before.
+func (o *outlet) hold() {
+	o.lane.Enter()
+	defer o.lane.Leave()
+	o.holding.Store(true)
 }
 
 // release sends what is held, in order, before anything new.
 func (o *outlet) release() {
-	o.send()
-	defer o.sent(func() {
-		o.held, o.bytes, o.holding = nil, 0, false
-		o.full = make(chan struct{})
-	})
-	for _, params := range o.held { // nobody adds to it meanwhile
+	o.lane.Enter()
+	defer o.lane.Leave()
+	for _, params := range o.held {
 		o.notify(params)
+	}
+	o.held, o.bytes = nil, 0
+	o.holding.Store(false)
+	if o.room != nil {
+		o.makeRoom()
 	}
 }

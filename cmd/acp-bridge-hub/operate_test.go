@@ -69,7 +69,9 @@ func TestNoLink(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, starts(), "/login?code=")
+	said := starts()
+	require.Contains(t, said, "/login?code=")
+	require.Regexp(t, `(?m)^acp-bridge-hub \S+, commit .+, data in /.+$`, said)
 	require.NotContains(t, starts("--no-link"), "login")
 	require.Regexp(t, `(?m)^  ExecStart=.* --no-link `, operate)
 	image, err := os.ReadFile("Containerfile")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/build"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -41,8 +42,17 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
 		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}},
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "the folder for what the hub keeps, where --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
-		Version:   version,
+		Version:   version, Facts: facts, VersionEnv: []string{"XDG_STATE_HOME"},
 	}
+}
+
+// facts are what the version says besides the version.
+func facts() []cli.Example {
+	list := []cli.Example{{Line: "commit", What: build.Commit()}}
+	if dir, err := hublink.DataDir(); err == nil {
+		list = append(list, cli.Example{Line: "data", What: dir})
+	}
+	return list
 }
 
 func commands() []cli.Command {

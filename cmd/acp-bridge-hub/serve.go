@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/build"
 	"github.com/acp-bridge/acp-bridge/internal/filelock"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -185,7 +186,7 @@ func announce(o options, address string, access *web.Access, errOut io.Writer) e
 		}
 		link = fmt.Sprintf("To see what waits, open this link once, within 15 minutes:\n  %s\n", loginLink(shown(o, address), code))
 	}
-	fmt.Fprintf(errOut, "The hub listens on %s\n%s", address, link)
+	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", address, version(), build.Commit(), o.data, link)
 	host, _, _ := net.SplitHostPort(o.listen)
 	if ip := net.ParseIP(host); o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		fmt.Fprintln(errOut, "Others on the network can read what is sent: use --tls-cert and --tls-key, or a tunnel.")

@@ -1,18 +1,5 @@
 package main
 
-import "runtime/debug"
+import "github.com/acp-bridge/acp-bridge/cmd/internal/build"
 
-// release is the version of a release, stamped by cmd/acp-bridge-release.
-var release string
-
-// version is that of the release, or the module's, or "devel" for a build from a
-// checkout.
-func version() string {
-	if release != "" {
-		return release
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
+var version = build.Version

@@ -3,24 +3,24 @@ package main
 import (
 	"io"
 	"os"
-	"runtime/debug"
+	"path/filepath"
 
 	"github.com/charmbracelet/x/term"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/build"
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
-// release is the version of a release, stamped by cmd/acp-bridge-release.
-var release string
+var version = build.Version
 
-// version is that of the release, or the module's, or "devel" for a build from a
-// checkout.
-func version() string {
-	if release != "" {
-		return release
+// facts are what the version says besides the version.
+func facts() []cli.Example {
+	list := []cli.Example{{Line: "commit", What: build.Commit()}}
+	if dir, err := hublink.DataDir(); err == nil {
+		list = append(list, cli.Example{Line: "data", What: filepath.Dir(dir)})
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
+	return list
 }
 
 // isTerminal reports whether r is a terminal.

@@ -12,6 +12,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Streams are what a command reads and writes.
@@ -68,6 +70,10 @@ type Program struct {
 	Variables []Example
 	Exits     string
 	Version   func() string
+	// Facts are what the command version says besides, a name and a value each.
+	// VersionEnv names the variables that they depend on.
+	Facts      func() []Example
+	VersionEnv []string
 }
 
 // All are the commands, with those that every program has. The one that needs no
@@ -86,14 +92,21 @@ func (p *Program) All() []Command {
 
 func (p *Program) versionCommand() Command {
 	return Command{
-		Name: "version", Summary: "print the version", About: "Print the version. --version does the same.",
+		Name: "version", Summary: "print the version", About: "Print the version, the commit it was built from, and the folder for what is kept. --version does the same.",
+		Env:      p.VersionEnv,
 		Examples: []Example{{p.Name + " version", ""}},
 		Make: func(fs *Flags) Runner {
 			return func(_ context.Context, args []string, s Streams) error {
 				if err := fs.ParseFlags(args, ""); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(s.Out, p.Name, p.Version())
+				said := p.Name + " " + p.Version() + "\n"
+				if p.Facts != nil {
+					for _, f := range p.Facts() {
+						said += fmt.Sprintf("%-7s %s\n", f.Line+":", clean.Line(f.What))
+					}
+				}
+				_, err := io.WriteString(s.Out, said)
 				return err
 			}
 		},

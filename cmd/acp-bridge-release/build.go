@@ -1,20 +1,16 @@
 package main
 
 import (
-	"archive/tar"
-	"archive/zip"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // target is a system that is built for, under the names that others give it.
@@ -65,13 +61,25 @@ var programs = []string{"acp-bridge", "acp-bridge-hub"}
 // release is what is made.
 type release struct {
 	Source, Out, Tag, Repository string
-	Targets                      []target
+	// Commit is what is built, in full; empty where nobody knows.
+	Commit string
+	// License is an SPDX expression; empty is none. Then nobody may use it.
+	License string
+	// RegistryID is the name in the ACP registry.
+	RegistryID string
+	Targets    []target
 	// Programs are the commands of the module that are in it.
 	Programs []string
 	// Build compiles a program of the module; nil is the Go of this machine.
-	Build func(ctx context.Context, t target, name, path string) error
-	// Sums are the checksums of the archives, by name.
+	// Inspect reads what is in one; nil is Go's own record.
+	Build   func(ctx context.Context, t target, name, path string) error
+	Inspect func(path string) (*buildinfo.BuildInfo, error)
+	// Sums are the checksums of the files that people download, by name.
 	Sums map[string]string
+
+	texts documents
+	// built says what is in each target's programs, in their order.
+	built map[target][]*buildinfo.BuildInfo
 }
 
 // Version is the tag without its v.
@@ -95,43 +103,65 @@ func (r *release) URL(t target) string {
 func (r *release) Sum(t target) string { return r.Sums[r.Archive(t)] }
 
 // build makes the archives, and the programs in the npm packages.
-func (r *release) build(ctx context.Context) error {
-	r.Sums = map[string]string{}
-	compile := r.Build
-	if compile == nil {
-		compile = r.compile
+func (r *release) build(ctx context.Context) (err error) {
+	if r.texts, err = r.readDocuments(); err != nil {
+		return err
 	}
+	r.Sums, r.built = map[string]string{}, map[target][]*buildinfo.BuildInfo{}
 	for _, t := range r.Targets {
-		dir := filepath.Join(r.Out, "npm", t.Package(), "bin")
-		var files []file
-		for _, name := range r.Programs {
-			path := filepath.Join(dir, name+t.Exe())
-			if err := compile(ctx, t, name, path); err != nil {
-				return err
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			files = append(files, file{name + t.Exe(), 0o755, data})
-		}
-		readme, err := os.ReadFile(filepath.Join(r.Source, "README.md"))
-		if err != nil {
+		if err := r.buildFor(ctx, t); err != nil {
 			return err
 		}
-		files = append(files, file{"README.md", 0o644, readme})
-		data, err := pack(t, files)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(r.Out, r.Archive(t)), data, 0o644); err != nil {
-			return err
-		}
-		sum := sha256.Sum256(data)
-		r.Sums[r.Archive(t)] = hex.EncodeToString(sum[:])
 	}
 	return nil
 }
+
+func (r *release) buildFor(ctx context.Context, t target) error {
+	compile, inspect := r.Build, r.Inspect
+	if compile == nil {
+		compile = r.compile
+	}
+	if inspect == nil {
+		inspect = buildinfo.ReadFile
+	}
+	var files []file
+	for _, name := range r.Programs {
+		path := r.program(t, name)
+		if err := compile(ctx, t, name, path); err != nil {
+			return err
+		}
+		info, err := inspect(path)
+		if err != nil {
+			return err
+		}
+		r.built[t] = append(r.built[t], info)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{name + t.Exe(), 0o755, data})
+	}
+	data, err := pack(t, append(files, r.texts.files...))
+	if err != nil {
+		return err
+	}
+	return r.give(r.Archive(t), data)
+}
+
+// program is where a target's program is: in the npm package that carries it.
+func (r *release) program(t target, name string) string {
+	return filepath.Join(r.Out, "npm", t.Package(), "bin", name+t.Exe())
+}
+
+// give writes a file that people download, and keeps its checksum.
+func (r *release) give(name string, data []byte) error {
+	sum := sha256.Sum256(data)
+	r.Sums[name] = hex.EncodeToString(sum[:])
+	return r.put(name, data)
+}
+
+// stamp is the package that knows the version.
+const stamp = "github.com/acp-bridge/acp-bridge/cmd/internal/build"
 
 // compile builds a program. Nothing of this machine gets into it: no path, no
 // state of the checkout, no C library.
@@ -141,7 +171,7 @@ func (r *release) compile(ctx context.Context, t target, name, path string) erro
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags=-s -w -buildid= -X main.release="+r.Tag, "-o", path, "./cmd/"+name)
+		"-ldflags=-s -w -buildid= -X "+stamp+".release="+r.Tag+" -X "+stamp+".commit="+r.Commit, "-o", path, "./cmd/"+name)
 	cmd.Dir = r.Source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.OS, "GOARCH="+t.Arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -150,55 +180,20 @@ func (r *release) compile(ctx context.Context, t target, name, path string) erro
 	return nil
 }
 
-// file is one of an archive.
-type file struct {
-	name string
-	mode int64
-	data []byte
-}
-
-// epoch is the time of all files: the oldest that zip knows.
-var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func pack(t target, files []file) ([]byte, error) {
-	var b bytes.Buffer
-	var err error
-	if t.OS == "windows" {
-		err = packZip(&b, files)
-	} else {
-		err = packTar(&b, files)
+// commitOf is the commit that is checked out in a folder. A release is made of
+// nothing that is not committed.
+func commitOf(ctx context.Context, dir string) (string, error) {
+	git := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+		return strings.TrimSpace(string(out)), err
 	}
-	return b.Bytes(), err
-}
-
-func packTar(w io.Writer, files []file) error {
-	z := gzip.NewWriter(w)
-	tw := tar.NewWriter(z)
-	for _, f := range files {
-		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: epoch, Format: tar.FormatUSTAR}
-		if err := tw.WriteHeader(h); err != nil {
-			return err
-		}
-		if _, err := tw.Write(f.data); err != nil {
-			return err
-		}
+	commit, err := git("rev-parse", "HEAD")
+	if err != nil {
+		return "", fmt.Errorf("the commit of %s: %w; --commit names it where there is no git", dir, err)
 	}
-	if err := tw.Close(); err != nil {
-		return err
+	changes, err := git("status", "--porcelain", "--untracked-files=no")
+	if err == nil && changes != "" {
+		err = errors.New("there are changes that are not committed; --commit says which commit it is all the same")
 	}
-	return z.Close()
-}
-
-func packZip(w io.Writer, files []file) error {
-	z := zip.NewWriter(w)
-	for _, f := range files {
-		fw, err := z.CreateHeader(&zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: epoch})
-		if err != nil {
-			return err
-		}
-		if _, err := fw.Write(f.data); err != nil {
-			return err
-		}
-	}
-	return z.Close()
+	return commit, err
 }

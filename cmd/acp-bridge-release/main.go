@@ -3,10 +3,27 @@
 //
 //	go run ./cmd/acp-bridge-release --version v1.2.3
 //
-// In dist/ there is then an archive for each system with its checksum, the npm
-// packages that carry the same programs, the entry for the ACP registry, a
-// Homebrew formula and a container file. Two runs of one commit with one Go make
-// the same bytes.
+// In dist/ there are then
+//
+//	acp-bridge_1.2.3_SYSTEM_CPU.tar.gz, .zip    the programs, for each system
+//	acp-bridge_1.2.3_SYSTEM_CPU.cdx.json        what is in them (CycloneDX)
+//	acp-bridge-hub_1.2.3_oci.tar                the hub's image, for podman load
+//	provenance.intoto.json                      which commit and which Go it is from
+//	SHA256SUMS                                  checksums of all of these
+//	npm/                                        packages, to npm publish one by one
+//	homebrew/acp-bridge.rb                      a formula for a tap
+//	registry/ID/                                the entry for the ACP registry
+//	container/Containerfile                     an image with Claude Code in it
+//	NOTES.md                                    the version's part of CHANGELOG.md
+//
+// Two runs of one commit with one Go make the same bytes. CHANGELOG.md must have a
+// section of the version, and the module under adapter/fantasy must require it.
+//
+// The licence is for the owner to choose: --license takes its SPDX name, and LICENSE
+// has its text. Without it the packages say that there is none.
+//
+// In the ACP registry, from which Zed and JetBrains install, acp-bridge is another
+// program: --registry-id names the entry.
 package main
 
 import (
@@ -31,14 +48,25 @@ func main() {
 // semantic is a version as Go, npm and the registry take it, with the v in front.
 var semantic = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 
+// spdx is a licence, or several, by their names; registered is a name that the ACP
+// registry takes.
+var (
+	spdx       = regexp.MustCompile(`^[A-Za-z0-9.+-]+( (OR|AND|WITH) [A-Za-z0-9.+-]+)*$`)
+	registered = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+)
+
 func run(ctx context.Context, args []string) error {
 	r := release{Source: ".", Programs: programs}
 	var only string
+	var err error
 	fs := flag.NewFlagSet("acp-bridge-release", flag.ContinueOnError)
 	fs.StringVar(&r.Tag, "version", "", "`version` to stamp, such as v1.2.3")
 	fs.StringVar(&r.Out, "out", "dist", "`folder` to make; it must not be there yet")
 	fs.StringVar(&r.Repository, "repository", "https://github.com/acp-bridge/acp-bridge", "`URL` under which the release will be")
 	fs.StringVar(&only, "targets", "", "`systems` to build for, such as linux/amd64,darwin/arm64 (default: all)")
+	fs.StringVar(&r.License, "license", "", "SPDX `name` of the licence, whose text is in LICENSE (default: none)")
+	fs.StringVar(&r.RegistryID, "registry-id", "claude-code-acp-bridge", "`name` of the entry in the ACP registry")
+	fs.StringVar(&r.Commit, "commit", "", "`commit` that is built (default: the one that is checked out, without changes)")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -55,6 +83,19 @@ func run(ctx context.Context, args []string) error {
 			}
 			r.Targets = append(r.Targets, t)
 		}
+	}
+	switch {
+	case r.License != "" && !spdx.MatchString(r.License):
+		return fmt.Errorf("--license must be an SPDX name such as MIT or Apache-2.0, got %q", r.License)
+	case !registered.MatchString(r.RegistryID):
+		return fmt.Errorf("--registry-id must be of small letters, digits and dashes, got %q", r.RegistryID)
+	case r.Commit == "":
+		if r.Commit, err = commitOf(ctx, r.Source); err != nil {
+			return err
+		}
+	}
+	if _, err := r.readDocuments(); err != nil { // before anything is made
+		return err
 	}
 	if err := os.Mkdir(r.Out, 0o755); err != nil {
 		return err

@@ -4,7 +4,7 @@ go 1.26.6
 
 require (
 	charm.land/fantasy v0.42.0
-	github.com/acp-bridge/acp-bridge v0.0.0
+	github.com/acp-bridge/acp-bridge v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 

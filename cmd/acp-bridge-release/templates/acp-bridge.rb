@@ -2,6 +2,9 @@ class AcpBridge < Formula
   desc "{{.About}}"
   homepage "{{.Repository}}"
   version "{{.Version}}"
+{{- with .License}}
+  license "{{.}}"
+{{- end}}
 
 {{- range $os, $name := .Systems}}
 
@@ -17,12 +20,15 @@ class AcpBridge < Formula
 
   def install
     bin.install "acp-bridge", "acp-bridge-hub"
-    generate_completions_from_executable(bin/"acp-bridge", "completion")
-    (man1/"acp-bridge.1").write Utils.safe_popen_read(bin/"acp-bridge", "man")
+    %w[acp-bridge acp-bridge-hub].each do |name|
+      generate_completions_from_executable(bin/name, "completion")
+      (man1/"#{name}.1").write Utils.safe_popen_read(bin/name, "man")
+    end
   end
 
   test do
     assert_match "acp-bridge v#{version}", shell_output("#{bin}/acp-bridge version")
+    assert_match "acp-bridge-hub v#{version}", shell_output("#{bin}/acp-bridge-hub version")
     assert_match "order-processor", shell_output("#{bin}/acp-bridge demo --answers '[1,[1],\"order-processor\"]'")
   end
 end

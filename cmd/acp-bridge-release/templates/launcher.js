@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the acp-bridge of this system, which a package of its own carries.
+// Starts the {{.Program}} of this system, which a package of its own carries.
 "use strict";
 const { spawn } = require("node:child_process");
 const os = require("node:os");
@@ -8,9 +8,9 @@ const carrier = `acp-bridge-${process.platform}-${process.arch}`;
 const exe = process.platform === "win32" ? ".exe" : "";
 let program;
 try {
-  program = require.resolve(`${carrier}/bin/acp-bridge${exe}`);
+  program = require.resolve(`${carrier}/bin/{{.Program}}${exe}`);
 } catch {
-  console.error(`acp-bridge: the package ${carrier} is not installed. It is an optional dependency: install without --omit=optional, or get the program from {{.Repository}}/releases`);
+  console.error(`{{.Program}}: the package ${carrier} is not installed. It is an optional dependency: install without --omit=optional, or get the program from {{.Repository}}/releases`);
   process.exit(1);
 }
 const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
@@ -18,7 +18,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
 child.on("error", (err) => {
-  console.error(`acp-bridge: ${err.message}`);
+  console.error(`{{.Program}}: ${err.message}`);
   process.exit(1);
 });
 child.on("exit", (code, signal) => {

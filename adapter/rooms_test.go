@@ -62,6 +62,7 @@ var rooms = []struct {
 	{"adapter/proxy", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/lane", "internal/life", "internal/seen", "internal/session"}},
 	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/uuid"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane"}},
+	{"internal/claude/hook", nil},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
 	{"internal/modeltest", nil},
 	{"internal/realtest", []string{"internal/modeltest"}},
@@ -74,7 +75,7 @@ var rooms = []struct {
 	// Many processes, many people.
 	{"internal/hub", []string{"internal/hub/hubstore", "internal/life"}},
 	{"internal/hub/hublink", []string{"adapter/desk", "internal/life"}},
-	{"internal/hub/web", []string{"internal/hub", "internal/hub/...", "internal/seen"}},
+	{"internal/hub/web", []string{"internal/claude/hook", "internal/hub", "internal/hub/...", "internal/life", "internal/seen"}},
 	{"internal/hub/...", nil},
 
 	{"cmd/...", []string{"adapter", "adapter/...", "cmd/...", "internal/..."}},
@@ -82,7 +83,7 @@ var rooms = []struct {
 
 // computes reports whether a room does nothing but compute.
 func computes(pkg string) bool {
-	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session"
+	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session" || pkg == "internal/claude/hook"
 }
 
 // impure is what such a room does not import.

@@ -85,8 +85,8 @@ func commands() []cli.Command {
 		},
 		Env: state, Words: []string{"add", "list", "remove"},
 		Make: define(func(o *options, fs *cli.Flags) {
-			fs.StringVar(&o.can, "can", "answer", "with add: `what` it may do, answer, ask, measure or admin")
-			fs.Values("can", "answer", "ask", "measure", "admin")
+			fs.StringVar(&o.can, "can", "answer", "with add: `what` it may do, answer, ask, hook, measure or admin")
+			fs.Values("can", "answer", "ask", "hook", "measure", "admin")
 			fs.Func("group", "with add: `name` of a group whose questions it asks, sees and answers (default: owner); may be repeated", func(v string) error {
 				o.groups = append(o.groups, v)
 				return nil

@@ -31,6 +31,9 @@ type Asking struct {
 	Document json.RawMessage
 	// Call is what is asked. Its ID may be empty.
 	Call convert.Call
+	// Hold is that of [Record]. What has one is never the same as something else,
+	// and needs an ID that was minted for it.
+	Hold *Hold
 }
 
 // Ask keeps a question, or returns the record that is the same question. Only
@@ -50,7 +53,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
 		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
-		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call,
+		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold,
 	}
 	if r.Kind == "" {
 		r.Kind = "question"
@@ -185,6 +188,7 @@ func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 		}
 		switch {
 		case !o.Of(r.Device): // two devices have two questions
+		case r.Hold != nil || o.Hold != nil: // nobody takes up what ends with its connection
 		case !sameID && (b.tookOver(o, r) || r.ID == "" && strings.HasPrefix(o.key, place) && r.Asker == b.asker(o)):
 			if o.Open() || o.unheard() {
 				again = o

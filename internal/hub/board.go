@@ -116,6 +116,9 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 			return nil, err
 		}
 	}
+	if !store.Shared() {
+		b.endLeft()
+	}
 	b.done.Go(func() { b.tidy(own) })
 	return b, nil
 }
@@ -244,6 +247,7 @@ func (b *Board) tidy(ctx context.Context) {
 			return
 		case now := <-leases.C:
 			b.expire(now)
+			b.endGone()
 			b.probe(ctx)
 			if b.store.Shared() {
 				b.tellAskers()

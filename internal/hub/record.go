@@ -44,8 +44,10 @@ type Record struct {
 	Dialect  string          `json:"dialect,omitempty"`
 	Document json.RawMessage `json:"document,omitempty"`
 	Call     convert.Call    `json:"call"`
-	Asked    time.Time       `json:"asked"`
-	End      *End            `json:"end,omitempty"`
+	// Hold is set where the outcome can reach one connection and nobody else.
+	Hold  *Hold     `json:"hold,omitempty"`
+	Asked time.Time `json:"asked"`
+	End   *End      `json:"end,omitempty"`
 
 	// Revision is that of the last write. It is not part of the value.
 	Revision uint64 `json:"-"`

@@ -27,6 +27,8 @@ const (
 	CanAnswer Can = "answer"
 	// CanAsk may ask, and see and take back what it asked.
 	CanAsk Can = "ask"
+	// CanHook may send what the hooks of an agent say, and nothing else.
+	CanHook Can = "hook"
 	// CanMeasure may read the metrics and nothing else. They are of all groups, and
 	// so it is in none.
 	CanMeasure Can = "measure"
@@ -160,8 +162,8 @@ func (a *Access) add(by *Device, name string, can Can, groups []string) (token s
 	if !deviceName.MatchString(name) || name == Owner {
 		return "", badf("device name %q: expected letters, digits, dots and dashes, and not %q", name, Owner)
 	}
-	if can != CanAnswer && can != CanAsk && can != CanMeasure && can != CanAdmin {
-		return "", badf("a device can answer, ask, measure or admin, not %q", can)
+	if !slices.Contains([]Can{CanAnswer, CanAsk, CanHook, CanMeasure, CanAdmin}, can) {
+		return "", badf("a device can answer, ask, hook, measure or admin, not %q", can)
 	}
 	if err := checkGroups(groups); err != nil {
 		return "", err

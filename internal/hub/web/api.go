@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -333,6 +334,9 @@ func (s *Server) answer(r *http.Request, ref hub.Ref, d Device, read func(*hub.R
 func fits(rec *hub.Record, answers []convert.Answer) error {
 	if rec.Dialect == hublink.Dialect {
 		return nil // its process looks at them, and asks again
+	}
+	if rec.Dialect == hook.Dialect {
+		return hookFits(rec, answers)
 	}
 	req, err := dialect.Decode(rec.Document, rec.Dialect)
 	if err == nil {

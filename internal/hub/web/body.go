@@ -33,11 +33,6 @@ func (s *Server) bound(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readBody reads a body of up to maxBody bytes.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	return s.readUpTo(w, r, maxBody)
-}
-
 func (s *Server) readUpTo(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.body))
@@ -50,7 +45,7 @@ func (s *Server) readUpTo(w http.ResponseWriter, r *http.Request, most int64) ([
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		got, unit := "more", "1 MiB"
+		got, unit := "more", fmt.Sprintf("%d MiB", most>>20)
 		if most < maxBody {
 			unit = fmt.Sprintf("%d KiB", most>>10)
 		}

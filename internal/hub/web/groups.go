@@ -56,7 +56,7 @@ func (d Device) first() string {
 
 // sees reports whether a device may know of a question.
 func (d Device) sees(r *hub.Record) bool {
-	return d.in(r.Group) && (d.Can != CanAsk || r.Of(d.Name))
+	return d.in(r.Group) && (d.Can != CanAsk && d.Can != CanHook || r.Of(d.Name))
 }
 
 // named reads which group a request names.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -32,6 +33,7 @@ type takes struct {
 	query string // names, with spaces between them
 	body  body
 	names string // members of an object, or fields of a form
+	most  int64  // bytes of the body; 0 is maxBody
 }
 
 // body is the kind of body that a change takes.
@@ -83,8 +85,9 @@ func (s *Server) table() map[string]route {
 			takes: takes{query: "group", body: object, names: "outcome answers reason by asker"}},
 		"POST /conversations/{id}/questions/{question}/received": {can: ask, change: s.received,
 			takes: takes{query: "group", body: object, names: "consumed refused asker"}},
-		"POST /push":   {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
-		"DELETE /push": {can: read, change: s.removePush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
+		"POST /hooks/claude": {can: []Can{CanHook}, change: s.claudeHook, takes: takes{body: document, most: maxHook}},
+		"POST /push":         {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
+		"DELETE /push":       {can: read, change: s.removePush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
 		"POST /question/{request}/reply": {can: read, change: s.openCodeReply, failed: openCodes,
 			takes: takes{query: "directory workspace", body: object, names: "answers"}},
 		"POST /question/{request}/reject": {can: read, change: s.openCodeReject, failed: openCodes, takes: takes{query: "directory workspace"}},
@@ -106,7 +109,7 @@ func (s *Server) give(w http.ResponseWriter, r *http.Request, t takes) (g given,
 	if err != nil {
 		return g, err
 	}
-	data, err := s.readBody(w, r)
+	data, err := s.readUpTo(w, r, cmp.Or(t.most, maxBody))
 	if err != nil {
 		return g, err
 	}

@@ -104,6 +104,7 @@ type Server struct {
 	close   context.CancelFunc
 	frames  frames
 	pace    pace
+	hooked  calls
 	since   time.Time // it was made
 
 	mu       sync.Mutex

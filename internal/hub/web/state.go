@@ -6,6 +6,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -130,7 +131,7 @@ func changeOf(r *hub.Record) change {
 // resultOf is the call's result in its dialect.
 func resultOf(r *hub.Record) dialect.Result {
 	o := r.End.Result()
-	if r.Dialect != hublink.Dialect {
+	if r.Dialect != hublink.Dialect && r.Dialect != hook.Dialect {
 		req, err := dialect.Decode(r.Document, r.Dialect)
 		if err == nil {
 			return dialect.Encode(req, dialect.Reply{Outcome: o, AnsweredAt: r.End.At, Mode: "rpc"})

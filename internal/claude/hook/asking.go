@@ -1,0 +1,214 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Dialect is the name of what hooks ask, where calls of many agents are kept.
+const Dialect = "claude-hook"
+
+// Tools that are not mere permissions.
+const (
+	questionTool = "AskUserQuestion"
+	planTool     = "ExitPlanMode"
+)
+
+// ErrNotHere means that something is to be answered in the terminal alone.
+var ErrNotHere = errors.New("it is for the terminal alone")
+
+// maxDetail is how much of a tool's input a person reads away from the terminal.
+// What is longer is approved where it can be seen whole.
+const maxDetail = 64 << 10
+
+// Asking is what an event asks a person.
+type Asking struct {
+	// Kind is "question", "permission" or "form".
+	Kind string
+	// Detail is what a permission is for: the tool's input.
+	Detail string
+	// Call is what is asked; its ID and Session are empty.
+	Call convert.Call
+
+	event   Event
+	choices []choice     // of a permission
+	form    ask.FormCall // of a form
+}
+
+// Asking is what the event asks. The error is [ErrNotHere] for what cannot be asked
+// elsewhere: a plan that nobody can see, a secret, more than a person reads, questions
+// that Claude Code itself refuses.
+func (e Event) Asking() (Asking, error) {
+	a := Asking{Kind: "permission", event: e}
+	switch {
+	case e.Name == Elicitation:
+		return a.ofForm()
+	case e.Name != PermissionRequest || e.Tool == "":
+		return a, fmt.Errorf("%w: it asks nothing", ErrNotHere)
+	case e.Tool == questionTool:
+		call, err := convert.Parse(e.Input, convert.Limits{})
+		if err != nil {
+			return a, fmt.Errorf("%w: %w", ErrNotHere, err)
+		}
+		a.Kind, a.Call = "question", call
+	default:
+		if err := a.ofTool(); err != nil {
+			return a, err
+		}
+	}
+	a.Call.Name, a.Call.SubAgent = e.Tool, e.subAgent()
+	return a, nil
+}
+
+func (e Event) subAgent() convert.SubAgent {
+	return convert.SubAgent{ID: e.Agent, Task: clean.Line(e.AgentType)}
+}
+
+// ofTool asks for a permission, or what becomes of a plan.
+func (a *Asking) ofTool() error {
+	e := a.event
+	var b bytes.Buffer
+	if json.Indent(&b, e.Input, "", "  ") != nil || b.Len() > maxDetail {
+		return fmt.Errorf("%w: it is longer than %d bytes", ErrNotHere, maxDetail)
+	}
+	a.Detail = b.String()
+	q := convert.Question{Text: display.ToolInfo(display.Tool{Name: e.Tool, Input: e.Input}, e.Dir).Title, Closed: true}
+	if e.Tool == planTool {
+		if strings.TrimSpace(gjson.GetBytes(e.Input, "plan").Str) == "" {
+			return fmt.Errorf("%w: there is no plan to see", ErrNotHere)
+		}
+		a.choices = planChoices()
+	} else {
+		a.choices = choicesFor(e.Suggestions)
+	}
+	if clean.Blank(q.Text) {
+		q.Text = e.Tool
+	}
+	for _, c := range a.choices {
+		q.Options = append(q.Options, convert.Option{Label: c.label, Description: c.about})
+	}
+	a.Call = convert.Call{Questions: []convert.Question{q}}
+	return nil
+}
+
+// ofForm asks what an MCP server wants to know.
+func (a Asking) ofForm() (Asking, error) {
+	e := a.event
+	form, err := ask.ServerForm{Server: e.Server, Message: e.Message, Mode: e.Mode, Schema: e.Schema, URL: e.URL}.Call()
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("%w: %w", ErrNotHere, err)
+	case form.Secret():
+		return a, fmt.Errorf("%w: it asks for a secret", ErrNotHere)
+	}
+	a.Kind, a.form, a.Call = "form", form, form.Call
+	a.Call.SubAgent = e.subAgent()
+	return a, nil
+}
+
+// Reply is what the hook says when a person has ended the asking. The error is in
+// words for that person: Claude Code has no place for the answer.
+func (a Asking) Reply(o convert.Outcome) (json.RawMessage, error) {
+	switch a.Kind {
+	case "form":
+		reply, err := a.form.Reply(o)
+		if err != nil {
+			return nil, err
+		}
+		return output(Elicitation, fmt.Sprintf(`"action":%s`, clean.JSON(gjson.GetBytes(reply, "action").Str)), `"content":`, gjson.GetBytes(reply, "content").Raw), nil
+	case "question":
+		if o.Status != convert.Answered {
+			return denied(o.Message()), nil // to dismiss one question is not to stop all
+		}
+		return decided(dialect.ClaudeResult(a.Call, o)), nil
+	}
+	if o.Status != convert.Answered {
+		return denied("The user dismissed the permission request"), nil
+	}
+	return a.decide(o)
+}
+
+// decide is what becomes of a permission.
+func (a Asking) decide(o convert.Outcome) (json.RawMessage, error) {
+	if len(o.Answers) != 1 || len(o.Answers[0].Selected) != 1 || o.Answers[0].Text != "" {
+		return nil, errors.New("a permission takes one of its options, and a note beside it")
+	}
+	note := strings.TrimSpace(o.Answers[0].Note)
+	for _, c := range a.choices {
+		if c.label != o.Answers[0].Selected[0] {
+			continue
+		}
+		switch {
+		case c.deny && note != "":
+			return denied(note), nil
+		case c.deny:
+			return denied(c.message), nil
+		case c.edited && note == "":
+			return nil, errors.New("write the whole plan as you want it into the note")
+		case !c.edited && note != "":
+			return nil, errors.New("Claude Code takes no words with a permission: leave them out, or reject with them")
+		}
+		return decided(a.allow(c, note)), nil
+	}
+	return nil, errors.New("this option was not offered")
+}
+
+// allow is a yes. Claude Code passes over one for a plan without its input.
+func (a Asking) allow(c choice, plan string) json.RawMessage {
+	parts := []string{`"behavior":"allow"`}
+	if a.event.Tool == planTool {
+		input := string(a.event.Input)
+		if c.edited {
+			input = replaced(a.event.Input, "plan", plan)
+		}
+		parts = append(parts, `"updatedInput":`+input)
+	}
+	if len(c.updates) > 0 {
+		parts = append(parts, `"updatedPermissions":[`+strings.Join(c.updates, ",")+`]`)
+	}
+	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
+}
+
+// replaced is an object with another text for a member.
+func replaced(input json.RawMessage, name, text string) string {
+	var parts []string
+	gjson.ParseBytes(input).ForEach(func(k, v gjson.Result) bool {
+		value := v.Raw
+		if k.Str == name {
+			value = string(clean.JSON(text))
+		}
+		parts = append(parts, k.Raw+":"+value)
+		return true
+	})
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+func denied(message string) json.RawMessage {
+	return decided(clean.JSON(struct {
+		Behavior string `json:"behavior"`
+		Message  string `json:"message"`
+	}{"deny", message}))
+}
+
+func decided(decision json.RawMessage) json.RawMessage {
+	return output(PermissionRequest, `"decision":`+string(decision), "", "")
+}
+
+// output is what a hook prints. Its last member is left out where it has no value.
+func output(event, member, name, value string) json.RawMessage {
+	if value != "" {
+		member += "," + name + value
+	}
+	return json.RawMessage(`{"hookSpecificOutput":{"hookEventName":"` + event + `",` + member + `}}`)
+}

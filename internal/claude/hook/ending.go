@@ -1,0 +1,176 @@
+package hook
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// Held is an asking that has not come to its end, as [Event.Ends] sees it.
+type Held struct {
+	// Call is the id of its tool call, if a PreToolUse has told it, and Agent the
+	// sub-agent that asks.
+	Call, Agent string
+	// Document is the event that asked, and Reply what its hook said; nil while the
+	// asking is open.
+	Document, Reply []byte
+}
+
+// What an event makes of an asking.
+type What int
+
+const (
+	// Nothing means that the event is about something else.
+	Nothing What = iota
+	// Answered means that it was answered in the terminal, or by another hook.
+	Answered
+	// Over means that nobody can answer it any more.
+	Over
+	// Arrived means that Claude Code has gone on with the hook's reply.
+	Arrived
+	// Late means that Claude Code has passed over the hook's reply.
+	Late
+)
+
+// Ending is how an asking ended.
+type Ending struct {
+	What
+	// Answers are those of the terminal, where the event tells.
+	Answers []convert.Answer
+	// Why says what happened, in words for people.
+	Why string
+}
+
+// Ends says what an event makes of an asking of its session:
+//
+//	| event                                 | open               | replied to                     |
+//	|---------------------------------------|--------------------|--------------------------------|
+//	| PostToolUse, …Failure of its call     | answered elsewhere | arrived; late if it said other |
+//	| PostToolBatch with its call           | over: no, or talk  | arrived if it was a no; late   |
+//	| Stop, StopFailure, UserPromptSubmit   | over, without agent | nothing                       |
+//	| SubagentStop of its agent             | over               | nothing                        |
+//	| SessionEnd                            | over               | nothing                        |
+//	| anything else                         | nothing            | nothing                        |
+//
+// The main thread's turn ends, and a prompt comes by itself, while a sub-agent still
+// asks. An asking whose call is not known waits for its turn's end, or for that of its
+// connection: words tell nothing.
+func (e Event) Ends(h Held) Ending {
+	mine := h.Call != "" && e.Agent == h.Agent
+	switch e.Name {
+	case PostToolUse, PostToolUseFailure:
+		if mine && e.ToolUse == h.Call {
+			return e.ran(h)
+		}
+	case PostToolBatch:
+		if mine && slices.Contains(e.Calls, h.Call) {
+			return e.refused(h)
+		}
+	case Stop, StopFailure, UserPromptSubmit:
+		if h.Agent == "" && e.Agent == "" {
+			return over(h, "its turn has ended in the terminal")
+		}
+	case SubagentStop:
+		if h.Agent != "" && h.Agent == e.Agent {
+			return over(h, "its sub-agent has ended")
+		}
+	case SessionEnd:
+		return over(h, "its session has ended")
+	}
+	return Ending{}
+}
+
+// over ends what is open. What was replied to has ended already, and whether Claude
+// Code had the reply is not known.
+func over(h Held, why string) Ending {
+	if h.Reply != nil {
+		return Ending{}
+	}
+	return Ending{What: Over, Why: why}
+}
+
+const (
+	behavior = "hookSpecificOutput.decision.behavior"
+	answers  = "hookSpecificOutput.decision.updatedInput.answers"
+)
+
+// ran takes it that the tool of an asking has run.
+func (e Event) ran(h Held) Ending {
+	given := e.given(h)
+	switch {
+	case h.Reply == nil:
+		return Ending{What: Answered, Answers: given, Why: "it was answered in the terminal"}
+	case gjson.GetBytes(h.Reply, behavior).Str == "deny":
+		return Ending{What: Late, Why: "it was allowed in the terminal before"}
+	case e.Tool == questionTool && e.Name == PostToolUse && !sameAnswers(gjson.GetBytes(h.Reply, answers), gjson.GetBytes(e.Input, "answers")):
+		return Ending{What: Late, Answers: given, Why: "it was answered in the terminal before"}
+	}
+	return Ending{What: Arrived}
+}
+
+// refused takes it that the batch of an asking is over, and its tool has not run.
+func (e Event) refused(h Held) Ending {
+	switch {
+	case h.Reply == nil:
+		return Ending{What: Over, Why: "it was turned down in the terminal"}
+	case gjson.GetBytes(h.Reply, behavior).Str == "deny":
+		return Ending{What: Arrived}
+	}
+	return Ending{What: Late, Why: "it was turned down in the terminal before"}
+}
+
+func sameAnswers(a, b gjson.Result) bool {
+	x, y := a.Map(), b.Map()
+	if len(x) != len(y) {
+		return false
+	}
+	for q, answer := range x {
+		if y[q].String() != answer.String() {
+			return false
+		}
+	}
+	return true
+}
+
+// given are the answers that a question's tool has run with.
+func (e Event) given(h Held) []convert.Answer {
+	asked, err := Parse(h.Document)
+	if err != nil || asked.Tool != questionTool || e.Tool != questionTool {
+		return nil
+	}
+	call, err := convert.Parse(asked.Input, convert.Limits{})
+	if err != nil {
+		return nil
+	}
+	list, any := make([]convert.Answer, len(call.Questions)), false
+	said := gjson.GetBytes(e.Input, "answers").Map()
+	for i, q := range call.Questions {
+		list[i] = readAnswer(q, said[q.Text].String())
+		any = any || !list[i].Empty()
+	}
+	if !any {
+		return nil
+	}
+	return list
+}
+
+// readAnswer reads an answer as Claude Code writes it.
+func readAnswer(q convert.Question, text string) convert.Answer {
+	label := func(s string) bool {
+		return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
+	}
+	parts := []string{text}
+	if q.MultiSelect && !label(text) {
+		parts = convert.Split(text)
+	}
+	switch {
+	case strings.TrimSpace(text) == "":
+		return convert.Answer{}
+	case !slices.ContainsFunc(parts, func(p string) bool { return !label(p) }):
+		return convert.Answer{Selected: parts}
+	}
+	return convert.Answer{Text: text}
+}

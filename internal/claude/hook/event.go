@@ -1,0 +1,148 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// Names of events, as Claude Code has them.
+const (
+	PermissionRequest  = "PermissionRequest"
+	Elicitation        = "Elicitation"
+	PreToolUse         = "PreToolUse"
+	PostToolUse        = "PostToolUse"
+	PostToolUseFailure = "PostToolUseFailure"
+	PostToolBatch      = "PostToolBatch"
+	UserPromptSubmit   = "UserPromptSubmit"
+	Stop               = "Stop"
+	StopFailure        = "StopFailure"
+	SubagentStop       = "SubagentStop"
+	SessionEnd         = "SessionEnd"
+	Notification       = "Notification"
+)
+
+// Event is what a hook says. Nothing in it is to be trusted but that it came with a
+// credential: it names files that nobody may read for it.
+type Event struct {
+	Name    string
+	Session string
+	// Agent is the sub-agent in which it happens, and AgentType its kind; empty in
+	// the main thread.
+	Agent, AgentType string
+	Dir, Transcript  string
+	// Tool, ToolUse and Input are the tool's name, the call's id, which a
+	// PermissionRequest does not have, and what it is called with.
+	Tool, ToolUse string
+	Input         json.RawMessage
+	// Suggestions are the rules that Claude Code offers to add.
+	Suggestions json.RawMessage
+	// Calls are the ids of a batch.
+	Calls []string
+	// Server, Message, Mode, URL and Schema are those of a form.
+	Server, Message, Mode, URL string
+	Schema                     json.RawMessage
+	// Words are the last ones of a turn, or those of a notification, and Kind which
+	// notification or which error it is.
+	Words, Kind string
+	// Background says that something runs on when the turn has ended.
+	Background bool
+}
+
+// ErrEvent means that something is no event of a hook.
+var ErrEvent = errors.New("expected an event of a Claude Code hook: hook_event_name and session_id")
+
+var (
+	sessionName = regexp.MustCompile(`^[0-9A-Za-z-]{8,64}$`)
+	eventName   = regexp.MustCompile(`^[A-Za-z]{1,40}$`)
+)
+
+// Parse reads what a hook sends. Events that are not known are read, too: others
+// will come.
+func Parse(data []byte) (Event, error) {
+	root := gjson.ParseBytes(data)
+	if !clean.ValidJSON(data) || !root.IsObject() {
+		return Event{}, ErrEvent
+	}
+	var e Event
+	root.ForEach(func(key, v gjson.Result) bool {
+		if to := e.text(key.Str); to != nil && v.Type == gjson.String {
+			*to = v.Str
+			return true
+		}
+		switch key.Str {
+		case "tool_input":
+			e.Input = object(v)
+		case "requested_schema":
+			e.Schema = object(v)
+		case "permission_suggestions":
+			if v.IsArray() {
+				e.Suggestions = json.RawMessage(v.Raw)
+			}
+		case "tool_calls":
+			for _, c := range v.Array() {
+				e.Calls = append(e.Calls, c.Get("tool_use_id").Str)
+			}
+		case "background_tasks":
+			e.Background = len(v.Array()) > 0
+		}
+		return true
+	})
+	if !eventName.MatchString(e.Name) || !sessionName.MatchString(e.Session) {
+		return Event{}, ErrEvent
+	}
+	return e, nil
+}
+
+// text is where the text of a member goes.
+func (e *Event) text(name string) *string {
+	switch name {
+	case "hook_event_name":
+		return &e.Name
+	case "session_id":
+		return &e.Session
+	case "agent_id":
+		return &e.Agent
+	case "agent_type":
+		return &e.AgentType
+	case "cwd":
+		return &e.Dir
+	case "transcript_path":
+		return &e.Transcript
+	case "tool_name":
+		return &e.Tool
+	case "tool_use_id":
+		return &e.ToolUse
+	case "mcp_server_name":
+		return &e.Server
+	case "mode":
+		return &e.Mode
+	case "url":
+		return &e.URL
+	case "message":
+		return &e.Message
+	case "last_assistant_message":
+		return &e.Words
+	case "notification_type", "error":
+		return &e.Kind
+	}
+	return nil
+}
+
+func object(v gjson.Result) json.RawMessage {
+	if !v.IsObject() {
+		return nil
+	}
+	return json.RawMessage(v.Raw)
+}
+
+// Asks reports whether the event waits for a person.
+func (e Event) Asks() bool { return e.Name == PermissionRequest || e.Name == Elicitation }
+
+// Blocks reports whether Claude Code shows nothing in the terminal as long as the
+// hook waits: whoever sits there would be locked out.
+func (e Event) Blocks() bool { return e.Agent != "" || e.Name == Elicitation }

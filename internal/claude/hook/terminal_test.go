@@ -1,0 +1,153 @@
+package hook_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+)
+
+type object = map[string]any
+
+// patience is how long a test waits for something that must happen.
+const patience = 90 * time.Second
+
+// realClaude is the path of the real CLI; without it, or without tmux, the test is
+// skipped.
+func realClaude(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("ACP_BRIDGE_REAL_CLAUDE")
+	if path == "" {
+		t.Skip("SKIPPED: needs the real Claude Code CLI; set ACP_BRIDGE_REAL_CLAUDE to its path, as .ci/run does")
+	}
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("SKIPPED: needs tmux, in which the real CLI runs")
+	}
+	return path
+}
+
+// terminal is the real CLI in a terminal of its own, with a model played on loopback.
+type terminal struct {
+	t         *testing.T
+	socket    string
+	home, dir string
+	api       *apitest.Server
+	claude    string
+	env       []string
+}
+
+// hooksOf are settings with all hooks at a hub.
+func hooksOf(url, token string) object {
+	hooks := object{}
+	for _, name := range []string{
+		"PermissionRequest", "Elicitation", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch",
+		"Stop", "StopFailure", "SubagentStop", "UserPromptSubmit", "SessionEnd", "Notification",
+	} {
+		timeout := 1
+		if name == "PermissionRequest" || name == "Elicitation" {
+			timeout = 28800
+		}
+		hooks[name] = []object{{"matcher": "*", "hooks": []object{{
+			"type": "http", "url": url + "/hooks/claude", "timeout": timeout, "headers": object{"Authorization": "Bearer " + token},
+		}}}}
+	}
+	return object{"hooks": hooks}
+}
+
+func newTerminal(t *testing.T, settings object, replies ...apitest.Reply) *terminal {
+	t.Helper()
+	c := &terminal{t: t, claude: realClaude(t), home: t.TempDir(), dir: t.TempDir(), api: apitest.New(t)}
+	c.api.Script(replies...)
+	c.socket = filepath.Join(c.home, "tmux")
+	c.write(filepath.Join(c.home, ".claude", "settings.json"), settings)
+	c.write(filepath.Join(c.home, ".claude.json"), object{
+		"hasCompletedOnboarding": true, "customApiKeyResponses": object{"approved": []string{"test"}},
+		"projects": object{c.dir: object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+	})
+	c.env = append(apitest.Env(c.api, c.home), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "IS_SANDBOX=1")
+	return c
+}
+
+func (c *terminal) write(name string, v any) {
+	data, err := json.Marshal(v)
+	require.NoError(c.t, err)
+	require.NoError(c.t, os.MkdirAll(filepath.Dir(name), 0o700))
+	require.NoError(c.t, os.WriteFile(name, data, 0o600))
+}
+
+// start runs claude, and waits for its prompt.
+func (c *terminal) start(args ...string) {
+	c.t.Helper()
+	command := append([]string{"-S", c.socket, "-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "50", "-c", c.dir, "env", "-i"}, c.env...)
+	command = append(command, c.claude, "--permission-mode", "default")
+	out, err := exec.Command("tmux", append(command, args...)...).CombinedOutput()
+	require.NoError(c.t, err, "%s", out)
+	c.t.Cleanup(func() { _ = exec.Command("tmux", "-S", c.socket, "kill-server").Run() })
+	c.see("? for shortcuts")
+}
+
+// press sends keys, as tmux names them.
+func (c *terminal) press(keys ...string) {
+	c.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", c.socket, "send-keys"}, keys...)...).CombinedOutput()
+	require.NoError(c.t, err, "%s", out)
+}
+
+// prompt types a prompt, and sends it.
+func (c *terminal) prompt(text string) {
+	c.t.Helper()
+	c.press("-l", text)
+	c.see(text)
+	c.press("Enter")
+}
+
+func (c *terminal) screen() string {
+	out, _ := exec.Command("tmux", "-S", c.socket, "capture-pane", "-p").CombinedOutput()
+	return string(out)
+}
+
+// see waits for a text on the screen.
+func (c *terminal) see(text string) string {
+	c.t.Helper()
+	return c.until(func(screen string) bool { return strings.Contains(screen, text) }, "the screen shows "+text)
+}
+
+func (c *terminal) gone(text string) string {
+	c.t.Helper()
+	return c.until(func(screen string) bool { return !strings.Contains(screen, text) }, "the screen does not show "+text)
+}
+
+func (c *terminal) until(ok func(string) bool, what string) string {
+	c.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		screen := c.screen()
+		if ok(screen) {
+			return screen
+		}
+		if time.Now().After(end) {
+			require.Fail(c.t, fmt.Sprintf("expected that %s", what), "%s", screen)
+		}
+	}
+}
+
+// told is what the model got for a tool call.
+func (c *terminal) told(id string) apitest.ToolResult {
+	c.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for _, r := range c.api.Main() {
+			if result, ok := r.ToolResult(id); ok {
+				return result
+			}
+		}
+	}
+	require.Fail(c.t, "the model never got a result", "%s\n%s", id, c.screen())
+	return apitest.ToolResult{}
+}

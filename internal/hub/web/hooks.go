@@ -1,0 +1,199 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/life"
+)
+
+const (
+	// maxHook is the most that a hook sends: the input of a tool, and its output.
+	maxHook = 8 << 20
+	// holdTime is how long a hook may wait for a person where the terminal shows the
+	// same, and blockTime where it shows nothing meanwhile.
+	holdTime  = 24 * time.Hour
+	blockTime = 5 * time.Second
+)
+
+// terminal is who has answered where Claude Code runs.
+const terminal = "the terminal"
+
+// claudeHook takes what a hook of Claude Code says. What cannot be asked here gets an
+// empty reply: then all is as if there were no hook.
+func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	e, err := hook.Parse(g.json)
+	if err != nil {
+		s.failed(w, badf("%w", err))
+		return
+	}
+	if !e.Asks() {
+		s.hooked.see(d, e)
+		s.hookEnds(r.Context(), d, e)
+		noDecision(w)
+		return
+	}
+	asking, err := e.Asking()
+	if err != nil {
+		s.log.Info("a hook's question is asked in the terminal alone", "err", err)
+		noDecision(w)
+		return
+	}
+	rec, err := s.askHook(r.Context(), d, g, e, asking)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	s.holdHook(w, r, d, rec, asking, e.Blocks())
+}
+
+func noDecision(w http.ResponseWriter) { reply(w, http.StatusOK, struct{}{}) }
+
+// askHook puts what a hook asks on the board.
+func (s *Server) askHook(ctx context.Context, d Device, g given, e hook.Event, a hook.Asking) (*hub.Record, error) {
+	a.Call.ID = "hook_" + life.Mint()[:16]
+	machine, _ := os.Hostname()
+	return s.board.Ask(ctx, hub.Asking{
+		Group: d.first(), Conversation: e.Session, Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
+		Device: d.Name, Asker: life.Mint(), May: s.asks(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
+		Hold: &hub.Hold{Call: s.hooked.take(d, e), Agent: e.Agent},
+	})
+}
+
+// holdHook waits for a person, and for the end of everything else: the connection, the
+// hub, the time.
+func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, blocks bool) {
+	wait := holdTime
+	if blocks {
+		wait = blockTime
+	}
+	rec, ok := s.wait(r.Context(), rec, wait, d)
+	if ok && !rec.Open() && !rec.End.Elsewhere && rec.End.By != "" {
+		s.answerHook(w, r, d, rec, a)
+		return
+	}
+	if rec.Open() {
+		s.withdrawHook(r, rec, blocks)
+	}
+	noDecision(w)
+}
+
+// withdrawHook takes back what nobody has answered here. It is the hub that says so:
+// whoever asked may have lost the right to say anything.
+func (s *Server) withdrawHook(r *http.Request, rec *hub.Record, blocks bool) {
+	why := "Claude Code has taken it back: it was dismissed in the terminal, or Claude Code has ended"
+	switch {
+	case s.serving.Err() != nil:
+		why = "the hub was stopped: it is open in the terminal"
+	case r.Context().Err() == nil && blocks:
+		why = "it is asked in the terminal now: nobody said that nobody is there (acp-bridge away)"
+	case r.Context().Err() == nil:
+		why = "nobody answered it here: it is open in the terminal"
+	}
+	s.endHook(r.Context(), rec.Ref(), convert.Outcome{Status: convert.Disconnected, Reason: why}, "")
+}
+
+// endHook settles what has ended elsewhere.
+func (s *Server) endHook(ctx context.Context, ref hub.Ref, o convert.Outcome, by string) {
+	if _, err := s.board.TakeBack(context.WithoutCancel(ctx), ref, o, by); err != nil && !errors.Is(err, hub.ErrSettled) {
+		s.log.Warn("what a hook asked could not be taken back", "err", err)
+	}
+}
+
+// answerHook gives the hook what a person said. That Claude Code goes on with it is
+// known when an event of the tool call says so.
+func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking) {
+	body, err := a.Reply(rec.End.Result())
+	ref := rec.Ref()
+	ref.May = s.asks(d)
+	ctx := context.WithoutCancel(r.Context())
+	switch {
+	case err == nil && r.Context().Err() == nil:
+		if err = replyRaw(w, body); err == nil {
+			_, err = s.board.Delivered(ctx, ref)
+		}
+	case err == nil:
+		_, err = s.board.Refuse(ctx, ref, "Claude Code had taken it back")
+	default:
+		_, refused := s.board.Refuse(ctx, ref, err.Error())
+		err = errors.Join(err, refused)
+		noDecision(w)
+	}
+	if err != nil {
+		s.log.Warn("an answer may not have reached Claude Code", "err", err)
+	}
+}
+
+// replyRaw writes a reply in one piece, and returns when it is sent.
+func replyRaw(w http.ResponseWriter, body []byte) error {
+	w.Header().Set("Content-Type", jsonKind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if err := send(w, body); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+// hookEnds moves what is held in a session on to where an event says that it is.
+func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
+	for _, rec := range s.board.Held(d.first(), e.Session, d.Name) {
+		held := hook.Held{Call: rec.Hold.Call, Agent: rec.Hold.Agent, Document: rec.Document}
+		if !rec.Open() {
+			held.Reply, _ = hookReply(rec)
+		}
+		s.hookEnd(ctx, d, rec, e.Ends(held))
+	}
+}
+
+func (s *Server) hookEnd(ctx context.Context, d Device, rec *hub.Record, end hook.Ending) {
+	ref := rec.Ref()
+	ref.May = s.asks(d)
+	var err error
+	switch end.What {
+	case hook.Answered:
+		s.endHook(ctx, ref, convert.Outcome{Status: convert.Answered, Answers: end.Answers}, terminal)
+	case hook.Over:
+		s.endHook(ctx, ref, convert.Outcome{Status: convert.Disconnected, Reason: end.Why}, "")
+	case hook.Arrived:
+		_, err = s.board.Consumed(context.WithoutCancel(ctx), ref)
+	case hook.Late:
+		_, err = s.board.Refuse(context.WithoutCancel(ctx), ref, end.Why)
+	}
+	if err != nil {
+		s.log.Warn("it could not be noted what became of an answer", "err", err)
+	}
+}
+
+// hookReply is what the hook of a settled question said.
+func hookReply(rec *hub.Record) (json.RawMessage, error) {
+	return replyTo(rec, rec.End.Result())
+}
+
+func replyTo(rec *hub.Record, o convert.Outcome) (json.RawMessage, error) {
+	e, err := hook.Parse(rec.Document)
+	if err != nil {
+		return nil, err
+	}
+	a, err := e.Asking()
+	if err != nil {
+		return nil, err
+	}
+	return a.Reply(o)
+}
+
+// hookFits reports answers that Claude Code has no place for.
+func hookFits(rec *hub.Record, answers []convert.Answer) error {
+	if _, err := replyTo(rec, convert.Outcome{Status: convert.Answered, Answers: answers}); err != nil {
+		return fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+const hookSession = "0b5c7a3e-5a0f-4b1e-9d51-0c6a3a2f9f10"
+
+// hooked is a site with a Claude Code whose hooks talk to it.
+type hooked struct {
+	*site
+	token string
+}
+
+func newHooked(t testing.TB) *hooked {
+	s := newSite(t, hub.Options{})
+	token, err := s.access.Add("claude", web.CanHook)
+	require.NoError(t, err)
+	return &hooked{s, token}
+}
+
+// says is what a hook sends; more are pairs.
+func says(name string, more ...any) string {
+	e := map[string]any{"hook_event_name": name, "session_id": hookSession, "cwd": "/p", "transcript_path": "/etc/passwd"}
+	for i := 0; i < len(more); i += 2 {
+		e[more[i].(string)] = more[i+1]
+	}
+	data, _ := json.Marshal(e)
+	return string(data)
+}
+
+func saysOf(name, tool, input string, more ...any) string {
+	return says(name, append([]any{"tool_name", tool, "tool_input", json.RawMessage(input)}, more...)...)
+}
+
+const (
+	askInput  = `{"questions":[{"question":"Which database?","header":"DB","multiSelect":false,"options":[{"label":"PostgreSQL","description":""},{"label":"SQLite","description":""}]}]}`
+	bashInput = `{"command":"make","description":"build"}`
+)
+
+// tell sends an event that needs no answer.
+func (s *hooked) tell(body string) {
+	s.t.Helper()
+	require.Equal(s.t, "{}\n", s.expect(200, "POST", "/hooks/claude", body, "Authorization", "Bearer "+s.token))
+}
+
+// hold sends an event that waits. The channel gets what the hook is told.
+func (s *hooked) hold(body string) (told chan string, hangUp func()) {
+	s.t.Helper()
+	before, _ := s.board.Waiting(100)
+	told = make(chan string, 1)
+	req, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+"/hooks/claude", strings.NewReader(body))
+	require.NoError(s.t, err)
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Content-Type", "application/json")
+	transport := &http.Transport{}
+	s.t.Cleanup(transport.CloseIdleConnections)
+	ctx, cancel := contextOf(s.t)
+	go func() {
+		reply, err := (&http.Client{Transport: transport}).Do(req.WithContext(ctx))
+		if err != nil {
+			told <- err.Error()
+			return
+		}
+		defer reply.Body.Close()
+		told <- read(reply)
+	}()
+	require.Eventually(s.t, func() bool { now, _ := s.board.Waiting(100); return len(now) > len(before) }, patience, time.Millisecond)
+	return told, cancel
+}
+
+func (s *hooked) newest() *hub.Record {
+	s.t.Helper()
+	list, _ := s.board.Waiting(1)
+	require.NotEmpty(s.t, list)
+	return list[0]
+}
+
+func (s *hooked) becomes(r *hub.Record, ok func(*hub.Record) bool) *hub.Record {
+	s.t.Helper()
+	var now *hub.Record
+	require.Eventually(s.t, func() bool {
+		var err error
+		now, err = s.board.FindKey(s.t.Context(), r.Key())
+		return err == nil && ok(now)
+	}, patience, time.Millisecond)
+	return now
+}
+
+func (s *hooked) settled(r *hub.Record) *hub.Record {
+	s.t.Helper()
+	return s.becomes(r, func(r *hub.Record) bool { return !r.Open() })
+}
+
+func (s *hooked) respond(code int, r *hub.Record, answers string) string {
+	s.t.Helper()
+	return s.expect(code, "POST", fmt.Sprintf("/conversations/%s/respond?question=%s", r.Conversation, r.ID), `{"answers":`+answers+`}`)
+}
+
+func TestHookQuestion(t *testing.T) {
+	s := newHooked(t)
+	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
+	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+	r := s.newest()
+	require.Equal(t, "toolu_1", r.Hold.Call)
+	require.NotContains(t, r.ID, "toolu", "names are minted")
+	require.Equal(t, hookSession, r.Conversation)
+	require.Equal(t, "/p", r.Dir)
+	s.respond(200, r, `{"Which database?":"SQLite"}`)
+	require.Contains(t, <-told, `"answers":{"Which database?":"SQLite"}`)
+	s.becomes(r, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
+	s.tell(saysOf("PostToolUse", "AskUserQuestion", strings.TrimSuffix(askInput, "}")+`,"answers":{"Which database?":"SQLite"}}`, "tool_use_id", "toolu_1"))
+	require.Equal(t, "consumed", s.settled(r).End.Receipt())
+}
+
+// The terminal was first by a moment: Claude Code has passed over the hub's answer, and
+// the card says so.
+func TestHookAnswersAtTheSameMoment(t *testing.T) {
+	s := newHooked(t)
+	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
+	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+	r := s.newest()
+	s.respond(200, r, `{"Which database?":"SQLite"}`)
+	<-told
+	s.becomes(r, func(r *hub.Record) bool { return r.End.Receipt() == "delivered" })
+	s.tell(saysOf("PostToolUse", "AskUserQuestion", strings.TrimSuffix(askInput, "}")+`,"answers":{"Which database?":"PostgreSQL"}}`, "tool_use_id", "toolu_1"))
+	end := s.settled(r).End
+	require.Equal(t, "undeliverable", end.Receipt())
+	require.Equal(t, "it was answered in the terminal before", end.Undelivered)
+}
+
+// Whatever ends it in the terminal withdraws the card, and a late answer is refused.
+func TestHookWithdrawn(t *testing.T) {
+	answered := strings.TrimSuffix(askInput, "}") + `,"answers":{"Which database?":"SQLite"}}`
+	for _, c := range []struct {
+		name, event   string
+		agent         string
+		outcome, by   string
+		stays, hangUp bool
+	}{
+		{name: "answered", event: saysOf("PostToolUse", "AskUserQuestion", answered, "tool_use_id", "toolu_1"), outcome: "answered", by: "the terminal"},
+		{name: "another call", event: saysOf("PostToolUse", "AskUserQuestion", answered, "tool_use_id", "toolu_2"), stays: true},
+		{name: "talked about", event: says("PostToolBatch", "tool_calls", []map[string]any{{"tool_use_id": "toolu_1"}}), outcome: "disconnected"},
+		{name: "the turn ended", event: says("Stop"), outcome: "disconnected"},
+		{name: "the turn failed", event: says("StopFailure"), outcome: "disconnected"},
+		{name: "a prompt", event: says("UserPromptSubmit"), outcome: "disconnected"},
+		{name: "the session ended", event: says("SessionEnd"), outcome: "disconnected"},
+		{name: "another session ended", event: strings.Replace(says("SessionEnd"), hookSession, "another-session", 1), stays: true},
+		{name: "Esc, No, a kill", hangUp: true, outcome: "disconnected"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newHooked(t)
+			s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
+			told, hangUp := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+			r := s.newest()
+			if c.hangUp {
+				hangUp()
+			} else {
+				s.tell(c.event)
+			}
+			if c.stays {
+				s.respond(200, r, `{"Which database?":"SQLite"}`)
+				require.Contains(t, <-told, "SQLite")
+				return
+			}
+			end := s.settled(r).End
+			require.Equal(t, c.outcome, end.Outcome)
+			require.Equal(t, c.by, end.By)
+			if !c.hangUp {
+				require.Equal(t, "{}\n", <-told, "then it is as if there were no hook")
+			}
+			require.Contains(t, s.respond(409, r, `{"Which database?":"PostgreSQL"}`), "already")
+		})
+	}
+}
+
+// Two calls with the same words are two askings, and each is withdrawn by its own event.
+func TestHookTwins(t *testing.T) {
+	s := newHooked(t)
+	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
+	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_2"))
+	_, _ = s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+	first := s.newest()
+	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+	second := s.newest()
+	require.Equal(t, "toolu_1", first.Hold.Call)
+	require.Equal(t, "toolu_2", second.Hold.Call)
+	s.tell(saysOf("PostToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
+	s.settled(first)
+	s.respond(200, second, `{"Which database?":"SQLite"}`)
+	require.Contains(t, <-told, "SQLite")
+}
+
+// A call that needed no permission lends its id to no other.
+func TestHookCallsAreForgotten(t *testing.T) {
+	s := newHooked(t)
+	s.tell(saysOf("PreToolUse", "Bash", bashInput, "tool_use_id", "toolu_1"))
+	s.tell(saysOf("PostToolUse", "Bash", bashInput, "tool_use_id", "toolu_1"))
+	s.tell(saysOf("PreToolUse", "Bash", bashInput, "tool_use_id", "toolu_2"))
+	_, _ = s.hold(saysOf("PermissionRequest", "Bash", bashInput))
+	require.Equal(t, "toolu_2", s.newest().Hold.Call)
+	_, _ = s.hold(saysOf("PermissionRequest", "Bash", bashInput))
+	require.Empty(t, s.newest().Hold.Call, "words tell nothing")
+}
+
+func TestHookPermission(t *testing.T) {
+	s := newHooked(t)
+	told, _ := s.hold(saysOf("PermissionRequest", "Bash", bashInput))
+	r := s.newest()
+	require.Contains(t, r.Detail, `"command": "make"`)
+	require.Contains(t, s.respond(400, r, `[{"selected":["Allow"],"note":"quickly"}]`), "takes no words")
+	s.respond(400, r, `["maybe"]`)
+	s.respond(200, r, `[{"selected":["Reject"],"note":"use ninja"}]`)
+	require.Contains(t, <-told, `"decision":{"behavior":"deny","message":"use ninja"}`)
+}
+
+// What a hook sends is bound to its token, and its credential can do nothing else.
+func TestHookCredential(t *testing.T) {
+	s := newHooked(t)
+	auth := "Bearer " + s.token
+	for _, c := range []struct{ method, path string }{
+		{"GET", "/"}, {"GET", "/questions"}, {"GET", "/conversations"}, {"GET", "/events"}, {"GET", "/history"}, {"GET", "/devices"}, {"GET", "/status"},
+		{"POST", "/conversations/c/ask"}, {"POST", "/conversations/c/respond"}, {"POST", "/conversations/c/cancel"}, {"POST", "/devices"}, {"POST", "/codes"},
+		{"POST", "/conversations/c/questions/q/settle"},
+	} {
+		s.expect(403, c.method, c.path, "{}", "Authorization", auth)
+	}
+	for _, can := range []web.Can{web.CanAsk, web.CanAnswer, web.CanMeasure} {
+		token, err := s.access.Add(string(can), can)
+		require.NoError(t, err)
+		s.expect(403, "POST", "/hooks/claude", says("Stop"), "Authorization", "Bearer "+token)
+	}
+	s.expect(401, "POST", "/hooks/claude", says("Stop"), "Authorization", "")
+	s.expect(400, "POST", "/hooks/claude", `{"hook_event_name":"Stop","session_id":"../x"}`, "Authorization", auth)
+	s.expect(400, "POST", "/hooks/claude", `[]`, "Authorization", auth)
+	s.expect(413, "POST", "/hooks/claude", `"`+strings.Repeat("x", 9<<20)+`"`, "Authorization", auth)
+	s.tell(saysOf("PermissionRequest", "Write", `{"file_path":"/p/x","content":"`+strings.Repeat("x", 100<<10)+`"}`)) // longer than anybody reads
+
+	other, err := s.access.Add("other", web.CanHook)
+	require.NoError(t, err)
+	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
+	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+	r := s.newest()
+	for _, e := range []string{says("SessionEnd"), saysOf("PostToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1")} {
+		s.expect(200, "POST", "/hooks/claude", e, "Authorization", "Bearer "+other)
+	}
+	require.NoError(t, s.access.Remove("claude"))
+	require.Equal(t, "{}\n", <-told)
+	require.False(t, s.settled(r).End.Elsewhere && s.settled(r).End.By != "")
+}
+
+// The hub stops: the hook is told at once, and the dialog in the terminal goes on.
+func TestHookHubStops(t *testing.T) {
+	s := newHooked(t)
+	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+	r := s.newest()
+	s.server.Close()
+	require.Equal(t, "{}\n", <-told)
+	require.Contains(t, s.settled(r).End.Reason, "the hub was stopped")
+}
+
+func contextOf(t testing.TB) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return ctx, cancel
+}
+
+func read(reply *http.Response) string {
+	data, _ := io.ReadAll(reply.Body)
+	return string(data)
+}

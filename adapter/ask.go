@@ -116,20 +116,21 @@ func (a *Adapter) post(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// place posts an item. One without an id gets one of ours.
+// place posts an item, for whoever calls wait next and may hold a lock until then.
+// One without an id gets one of ours.
 func (a *Adapter) place(ctx context.Context, it desk.Item, word string) (*desk.Ticket, error) {
 	if a.opts.Describe != nil {
 		it.Agent, it.Dir = a.opts.Describe(it.Call.Session)
 	}
 	if it.Call.ID != "" {
-		return a.desk.Post(ctx, it)
+		return a.desk.Place(ctx, it)
 	}
 	for {
 		a.mu.Lock()
 		a.serial++
 		it.Call.ID = word + "_" + strconv.Itoa(a.serial)
 		a.mu.Unlock()
-		ticket, err := a.desk.Post(ctx, it)
+		ticket, err := a.desk.Place(ctx, it)
 		if !errors.Is(err, desk.ErrOpen) { // another adapter may be at the desk
 			return ticket, err
 		}

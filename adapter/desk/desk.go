@@ -177,7 +177,35 @@ func (e *SettledError) Unwrap() error { return ErrSettled }
 // Desk is the open items of a process. The zero value is an empty one. Its
 // methods may be called from any goroutine.
 type Desk struct {
-	mu     sync.Mutex
+	mu sync.Mutex // only step takes it
+	table
+}
+
+// step changes what is on the desk, by one function at a time. With tell, watchers
+// are told what they do not know yet before it returns, or by whoever is at it.
+func (d *Desk) step(tell bool, change func(*table)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change(&d.table)
+	if !tell || d.news.telling {
+		return
+	}
+	d.news.telling = true
+	defer func() { d.news.telling = false }() // also after a panic
+	for c, ok := d.news.next(); ok; c, ok = d.news.next() {
+		d.unlocked(c.tell)
+	}
+}
+
+// unlocked runs f, which may use the desk, in the middle of a step.
+func (d *Desk) unlocked(f func()) {
+	d.mu.Unlock()
+	defer d.mu.Lock()
+	f()
+}
+
+// table is what is on a desk. Its methods are called one at a time.
+type table struct {
 	serial uint64
 	open   map[key]*Ticket
 	queues map[string][]*Ticket // by session, the first one's turn it is
@@ -191,30 +219,39 @@ type key struct{ session, id string }
 // block. It fails with [ErrOpen] if an item with the same session and id is open
 // here. When ctx ends, the ticket's context does; the item stays open until it is
 // settled. Every ticket must be left, see [Ticket.Leave].
-func (d *Desk) Post(ctx context.Context, it Item) (*Ticket, error) {
-	defer d.tell()
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (d *Desk) Post(ctx context.Context, it Item) (t *Ticket, err error) {
+	d.step(true, func(on *table) { t, err = on.post(ctx, d, it) })
+	return t, err
+}
+
+// Place is Post for whoever holds a lock, and calls [Ticket.Turn] when it does not
+// any more: watchers are told then.
+func (d *Desk) Place(ctx context.Context, it Item) (t *Ticket, err error) {
+	d.step(false, func(on *table) { t, err = on.post(ctx, d, it) })
+	return t, err
+}
+
+func (on *table) post(ctx context.Context, d *Desk, it Item) (*Ticket, error) {
 	t := &Ticket{desk: d, item: it, asked: time.Now()}
-	if old := d.open[t.key()]; old != nil && old.ctx.Err() != nil {
-		d.settleOne(old, givenUp(context.Cause(old.ctx))) // its asker is about to
+	if old := on.open[t.key()]; old != nil && old.ctx.Err() != nil {
+		on.settleOne(old, givenUp(context.Cause(old.ctx))) // its asker is about to
 	}
-	if d.open[t.key()] != nil {
+	if on.open[t.key()] != nil {
 		return nil, fmt.Errorf("question call %q is %w", it.Call.ID, ErrOpen)
 	}
-	if d.open == nil {
-		d.open, d.queues = map[key]*Ticket{}, map[string][]*Ticket{}
+	if on.open == nil {
+		on.open, on.queues = map[key]*Ticket{}, map[string][]*Ticket{}
 	}
-	d.open[t.key()] = t
+	on.open[t.key()] = t
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	queue := append(d.queues[it.Call.Session], t)
-	d.queues[it.Call.Session] = queue
+	queue := append(on.queues[it.Call.Session], t)
+	on.queues[it.Call.Session] = queue
 	if t.first = now; len(queue) > 1 {
 		t.first = make(chan struct{})
 	}
-	d.serial++
-	t.revision = d.serial
-	d.changed(t.entry())
+	on.serial++
+	t.revision = on.serial
+	on.changed(t)
 	return t, nil
 }
 
@@ -226,16 +263,15 @@ var now = func() chan struct{} {
 }()
 
 // List returns all open items in the order in which they were posted.
-func (d *Desk) List() []Entry {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.list()
+func (d *Desk) List() (list []Entry) {
+	d.step(true, func(on *table) { list = on.list() })
+	return list
 }
 
-func (d *Desk) list() []Entry {
-	list := make([]Entry, 0, len(d.open))
-	for _, t := range d.open {
-		list = append(list, t.entry())
+func (on *table) list() []Entry {
+	list := make([]Entry, 0, len(on.open))
+	for _, t := range on.open {
+		list = append(list, on.entry(t))
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list
@@ -272,13 +308,15 @@ func (d *Desk) Cancel(ref Ref, by string) error {
 	})
 }
 
-func (d *Desk) end(ref Ref, by string, outcome func(Item) (convert.Outcome, error)) error {
-	defer d.tell()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.open[key{ref.Session, ref.ID}]
+func (d *Desk) end(ref Ref, by string, outcome func(Item) (convert.Outcome, error)) (err error) {
+	d.step(true, func(on *table) { err = on.end(ref, by, outcome) })
+	return err
+}
+
+func (on *table) end(ref Ref, by string, outcome func(Item) (convert.Outcome, error)) error {
+	t := on.open[key{ref.Session, ref.ID}]
 	if t == nil {
-		return d.recent.find(ref)
+		return on.recent.find(ref)
 	}
 	if ref.Revision != 0 && ref.Revision != t.revision {
 		return fmt.Errorf("%w: session %q, call %q", ErrRevision, ref.Session, ref.ID)
@@ -287,27 +325,27 @@ func (d *Desk) end(ref Ref, by string, outcome func(Item) (convert.Outcome, erro
 	if err != nil {
 		return err
 	}
-	d.settle(t, Settlement{o, by, time.Now()})
+	on.settle(t, Settlement{o, by, time.Now()})
 	return nil
 }
 
-// settle gives an open item its outcome. mu is held.
-func (d *Desk) settle(t *Ticket, s Settlement) {
-	siblings := d.others(t, s.Outcome)
-	d.settleOne(t, s)
+// settle gives an open item its outcome.
+func (on *table) settle(t *Ticket, s Settlement) {
+	siblings := on.others(t, s.Outcome)
+	on.settleOne(t, s)
 	for _, other := range siblings {
-		d.settleOne(other, withdrawal())
+		on.settleOne(other, withdrawal())
 	}
 }
 
 // others lists what an outcome withdraws: after a cancelled question nothing
 // more of its session is put in front of the user. What its asker has given up
-// already ends for that reason. mu is held.
-func (d *Desk) others(t *Ticket, o convert.Outcome) []*Ticket {
+// already ends for that reason.
+func (on *table) others(t *Ticket, o convert.Outcome) []*Ticket {
 	if o.Status != convert.Cancelled || t.item.Kind != Question {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(d.queues[t.item.Call.Session]), func(other *Ticket) bool {
+	return slices.DeleteFunc(slices.Clone(on.queues[t.item.Call.Session]), func(other *Ticket) bool {
 		return other == t || other.shown || other.life != life.Asked || other.ctx.Err() != nil
 	})
 }
@@ -326,39 +364,46 @@ func withdrawal() Settlement {
 }
 
 // settleOne ends an open item: a person's act settles it, and anything else
-// withdraws it. mu is held.
-func (d *Desk) settleOne(t *Ticket, s Settlement) {
+// withdraws it.
+func (on *table) settleOne(t *Ticket, s Settlement) {
 	ended, err := t.life.Step(life.Ends(s.Outcome, s.By))
 	if err != nil {
 		return // it has its end
 	}
 	t.life, t.end = ended, s
-	delete(d.open, t.key())
-	e := t.entry()
-	d.recent.add(e)
-	d.changed(e)
+	delete(on.open, t.key())
+	on.recent.add(t)
+	on.changed(t)
 	t.cancel(ErrSettled)
 	if !t.shown { // nobody has to take it off a screen first
-		d.leave(t)
+		on.leave(t)
 	}
 }
 
 // leave gives up a place in the queue; the next item may have become the first.
-// mu is held.
-func (d *Desk) leave(t *Ticket) {
+func (on *table) leave(t *Ticket) {
 	session := t.item.Call.Session
-	queue := d.queues[session]
+	queue := on.queues[session]
 	i := slices.Index(queue, t)
 	if i < 0 {
 		return
 	}
 	queue = slices.Delete(queue, i, i+1)
 	if len(queue) == 0 {
-		delete(d.queues, session)
+		delete(on.queues, session)
 		return
 	}
-	d.queues[session] = queue
+	on.queues[session] = queue
 	if i == 0 {
 		close(queue[0].first)
+	}
+}
+
+// entry is the item as it stands.
+func (on *table) entry(t *Ticket) Entry {
+	return Entry{
+		Item: t.item, Revision: t.revision, Asked: t.asked, State: stateOf(t.life),
+		Place:    max(slices.Index(on.queues[t.item.Call.Session], t), 0),
+		Question: t.question, Rung: t.rung, Settlement: t.end,
 	}
 }

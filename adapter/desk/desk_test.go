@@ -269,6 +269,34 @@ func TestWatch(t *testing.T) {
 	require.Len(t, seen, 5)
 }
 
+// Whoever places an item may hold a lock that a watcher takes: nobody is told before
+// its turn, also while that waits.
+func TestPlace(t *testing.T) {
+	d := new(desk.Desk)
+	var mu sync.Mutex
+	told := make(chan string, 10)
+	defer d.Watch(func(e desk.Entry) {
+		mu.Lock()
+		defer mu.Unlock()
+		told <- e.Call.ID
+	})()
+	tickets := map[string]*desk.Ticket{}
+	mu.Lock()
+	for _, id := range []string{"one", "two"} {
+		ticket, err := d.Place(t.Context(), desk.Item{Kind: desk.Form, Call: question("s", id)})
+		require.NoError(t, err)
+		tickets[id] = ticket
+	}
+	mu.Unlock()
+	require.Empty(t, told)
+	turn := make(chan error)
+	go func() { turn <- tickets["two"].Turn() }()
+	require.Equal(t, "one", <-told)
+	require.Equal(t, "two", <-told)
+	tickets["one"].Leave()
+	require.NoError(t, <-turn)
+}
+
 // A watcher that stops itself while changes wait gets none of them.
 func TestWatchStops(t *testing.T) {
 	d := new(desk.Desk)

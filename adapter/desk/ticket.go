@@ -2,7 +2,6 @@ package desk
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -19,7 +18,7 @@ type Ticket struct {
 	cancel   context.CancelCauseFunc
 	first    chan struct{} // closed when the item is the first of its session
 
-	// Guarded by the desk's mutex.
+	// Of the desk's table.
 	life     life.State
 	shown    bool // Turn has let the asker go ahead
 	question int
@@ -34,27 +33,22 @@ func (t *Ticket) Turn() error {
 	select {
 	case <-t.first: // as nearly always
 	default:
+		t.desk.step(true, func(*table) {})
 		select {
 		case <-t.first:
 		case <-t.ctx.Done():
 		}
 	}
-	if !t.show() {
-		<-t.ctx.Done()
+	// The asker may go ahead, unless the item is at its end.
+	ahead := false
+	t.desk.step(true, func(*table) {
+		ahead = t.ctx.Err() == nil
+		t.shown = t.shown || ahead
+	})
+	if !ahead {
 		return context.Cause(t.ctx)
 	}
 	return nil
-}
-
-// show lets the asker go ahead, unless the item is at its end.
-func (t *Ticket) show() bool {
-	t.desk.mu.Lock()
-	defer t.desk.mu.Unlock()
-	if t.ctx.Err() != nil {
-		return false
-	}
-	t.shown = true
-	return true
 }
 
 // Context ends with the context that was given to [Desk.Post], and when the
@@ -66,52 +60,38 @@ func (t *Ticket) Item() Item { return t.item }
 
 // Asking tells watchers which question is in front of the user, and how.
 func (t *Ticket) Asking(question int, rung string) {
-	defer t.desk.tell()
-	t.desk.mu.Lock()
-	defer t.desk.mu.Unlock()
-	shown, err := t.life.Step(life.Show)
-	if err != nil {
-		return // it has its end
-	}
-	t.life, t.question, t.rung = shown, question, rung
-	t.desk.changed(t.entry())
+	t.desk.step(true, func(on *table) {
+		shown, err := t.life.Step(life.Show)
+		if err != nil {
+			return // it has its end
+		}
+		t.life, t.question, t.rung = shown, question, rung
+		on.changed(t)
+	})
 }
 
 // Settle gives the item an outcome, unless it has one. It returns the outcome
 // that stands and whether it is this one.
 func (t *Ticket) Settle(o convert.Outcome, by string) (stands convert.Outcome, first bool) {
-	d := t.desk
-	defer d.tell()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !t.life.Open() {
-		return t.end.Outcome, false
-	}
-	d.settle(t, Settlement{o, by, time.Now()})
-	return o, true
+	t.desk.step(true, func(on *table) {
+		if first = t.life.Open(); first {
+			on.settle(t, Settlement{o, by, time.Now()})
+		}
+		stands = t.end.Outcome
+	})
+	return stands, first
 }
 
 // Leave gives the item's place to the next one of its session. Call it when
 // nothing of the item is in front of the user any more. An item that was not
 // settled has failed. More calls do nothing.
 func (t *Ticket) Leave() {
-	d := t.desk
-	defer d.tell()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if t.life.Open() {
-		d.settle(t, Settlement{convert.Outcome{Status: convert.Failed, Reason: "The question was given up"}, "", time.Now()})
-	}
-	d.leave(t)
+	t.desk.step(true, func(on *table) {
+		if t.life.Open() {
+			on.settle(t, Settlement{convert.Outcome{Status: convert.Failed, Reason: "The question was given up"}, "", time.Now()})
+		}
+		on.leave(t)
+	})
 }
 
 func (t *Ticket) key() key { return key{t.item.Call.Session, t.item.Call.ID} }
-
-// entry is the item as it stands. The desk's mutex is held.
-func (t *Ticket) entry() Entry {
-	return Entry{
-		Item: t.item, Revision: t.revision, Asked: t.asked, State: stateOf(t.life),
-		Place:    max(slices.Index(t.desk.queues[t.item.Call.Session], t), 0),
-		Question: t.question, Rung: t.rung, Settlement: t.end,
-	}
-}

@@ -15,25 +15,25 @@ import (
 // After stop f is called no more; a call that has begun may still run.
 func (d *Desk) Watch(f func(Entry)) (stop func()) {
 	w := &watcher{f: f}
-	d.mu.Lock()
-	d.news.watchers = append(slices.Clip(d.news.watchers), w)
-	for _, e := range d.list() {
-		d.news.add(e, []*watcher{w})
-	}
-	d.mu.Unlock()
-	d.tell()
+	d.step(true, func(on *table) {
+		on.news.watchers = append(slices.Clip(on.news.watchers), w)
+		for _, e := range on.list() {
+			on.news.untold = append(on.news.untold, change{e, []*watcher{w}})
+		}
+	})
 	return func() {
 		w.stopped.Store(true)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.news.watchers = slices.DeleteFunc(slices.Clone(d.news.watchers), func(o *watcher) bool { return o == w })
+		d.step(true, func(on *table) {
+			on.news.watchers = slices.DeleteFunc(slices.Clone(on.news.watchers), func(o *watcher) bool { return o == w })
+		})
 	}
 }
 
-// news is what watchers have not been told yet. Guarded by the desk's mutex.
+// news is what watchers have not been told yet.
 type news struct {
 	watchers []*watcher // a new slice with each change: a change that is untold keeps its own
 	untold   []change
+	told     int  // of untold
 	telling  bool // somebody tells them
 }
 
@@ -47,46 +47,32 @@ type change struct {
 	to    []*watcher
 }
 
-func (n *news) add(e Entry, to []*watcher) {
-	n.untold = append(n.untold, change{e, to})
-}
-
-// changed notes a change of an item. mu is held.
-func (d *Desk) changed(e Entry) {
-	if len(d.news.watchers) > 0 {
-		d.news.add(e, d.news.watchers)
-	}
-}
-
-// tell tells watchers what they do not know yet, unless somebody is at it: then
-// they tell this, too. mu is not held.
-func (d *Desk) tell() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.news.telling {
-		return
-	}
-	d.news.telling = true
-	defer func() { d.news.telling = false }() // also after a panic
-	for i := 0; i < len(d.news.untold); i++ { // it may grow meanwhile
-		c := d.news.untold[i]
-		d.news.untold[i] = change{}
-		d.call(c)
-	}
-	if d.news.untold = d.news.untold[:0]; cap(d.news.untold) > 16 {
-		d.news.untold = nil
-	}
-}
-
-// call calls watchers with mu released.
-func (d *Desk) call(c change) {
-	d.mu.Unlock()
-	defer d.mu.Lock()
+func (c change) tell() {
 	for _, w := range c.to {
 		if !w.stopped.Load() {
 			w.f(c.entry)
 		}
 	}
+}
+
+// changed notes a change of an item.
+func (on *table) changed(t *Ticket) {
+	if len(on.news.watchers) > 0 {
+		on.news.untold = append(on.news.untold, change{on.entry(t), on.news.watchers})
+	}
+}
+
+// next is what is to be told next, if there is something.
+func (n *news) next() (c change, ok bool) {
+	if n.told < len(n.untold) {
+		c, n.untold[n.told] = n.untold[n.told], change{}
+		n.told++
+		return c, true
+	}
+	if n.told, n.untold = 0, n.untold[:0]; cap(n.untold) > 16 {
+		n.untold = nil
+	}
+	return change{}, false
 }
 
 // recent remembers how the last items ended, to tell those who come late.
@@ -100,8 +86,8 @@ type ended struct {
 	Settlement
 }
 
-func (r *recent) add(e Entry) {
-	r.list[r.next%len(r.list)] = &ended{Ref{e.Call.Session, e.Call.ID, e.Revision}, e.Settlement}
+func (r *recent) add(t *Ticket) {
+	r.list[r.next%len(r.list)] = &ended{Ref{t.item.Call.Session, t.item.Call.ID, t.revision}, t.end}
 	r.next++
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,7 +18,12 @@ import (
 // if not, somebody may wait for ever.
 func walk(t *testing.T, first *world) {
 	t.Helper()
-	s := &search{seen: map[[2]uint64]int32{}}
+	if raceDetector {
+		t.Skip("one goroutine walks: there is nothing to race with")
+	}
+	// Almost all that is allocated is kept: to collect it often is for nothing.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	s := &search{seen: map[uint64]int32{}}
 	s.add(first, 0, 0)
 	depth := 0
 	for ; len(s.front) > 0; depth++ {
@@ -38,13 +45,14 @@ func walk(t *testing.T, first *world) {
 
 // search is how far a walk has come.
 type search struct {
-	seen   map[[2]uint64]int32
+	seen   map[uint64]int32
 	nodes  []node
 	owed   []edge
 	front  []reached
 	ways   int
 	broken int32
 	why    string
+	spare  *copied // a copy that led nowhere new
 }
 
 // node is a state and how it was reached first.
@@ -61,18 +69,18 @@ type reached struct {
 	at int32
 }
 
-// add notes a state and returns its number.
-func (s *search) add(w *world, from int32, by int) int32 {
+// add notes a state and returns its number, and whether it was known.
+func (s *search) add(w *world, from int32, by int) (at int32, known bool) {
 	s.broken = -1
 	key := w.hash()
-	at, known := s.seen[key]
+	at, known = s.seen[key]
 	if !known {
 		at = int32(len(s.nodes))
 		s.seen[key] = at
 		s.nodes = append(s.nodes, node{from: from, move: int16(by)})
 		s.front = append(s.front, reached{w, at})
 	}
-	return at
+	return at, known
 }
 
 // expand does all that can happen next.
@@ -80,10 +88,16 @@ func (s *search) expand(r reached) {
 	rest := true
 	for i, m := range r.w.moves() {
 		s.ways++
-		next := r.w.clone()
+		if s.spare == nil {
+			s.spare = new(copied)
+		}
+		next := &r.w.cloneInto(s.spare).world
 		next.try(m)
 		rest = rest && !m.owed
-		at := s.add(next, r.at, i)
+		at, known := s.add(next, r.at, i)
+		if !known {
+			s.spare = nil
+		}
 		if next.broken != "" {
 			s.fail(next, r.at, i)
 			return
@@ -167,25 +181,41 @@ func (s *search) story(first *world, n int32) string {
 	return b.String()
 }
 
-func (w *world) clone() *world {
-	c := *w
-	s := &c.state
+// copied is a world and all that its state points to, in one piece: most of a walk's
+// time is copying.
+type copied struct {
+	world
+	prompts  [maxPrompts]prompt
+	line     [maxPrompts]*prompt
+	requests [maxAsks]request
+	asked    [maxAsks]*request
+	turn     turn
+	end      turnEnd
+	steered  [maxPrompts]int
+	sent     [maxPrompts]int
+}
+
+func (w *world) clone() *world { return &w.cloneInto(new(copied)).world }
+
+func (w *world) cloneInto(c *copied) *copied {
+	c.world = *w
+	s := &c.world.state
 	s.effects = nil
-	s.line = make([]*prompt, len(w.state.line))
+	s.line = c.line[:0]
 	for i, p := range w.state.line {
-		copied := *p
-		s.line[i] = &copied
+		c.prompts[i] = *p
+		s.line = append(s.line, &c.prompts[i])
 	}
-	s.requests = make([]*request, len(w.state.requests))
+	s.requests = c.asked[:0]
 	for i, r := range w.state.requests {
-		copied := *r
-		s.requests[i] = &copied
+		c.requests[i] = *r
+		s.requests = append(s.requests, &c.requests[i])
 	}
 	if s.turn != nil {
-		copied := *s.turn
-		copied.steered = append([]int(nil), s.turn.steered...)
-		copied.sent = append([]int(nil), s.turn.sent...)
-		s.turn = &copied
+		c.turn = *s.turn
+		c.turn.steered = append(c.steered[:0], s.turn.steered...)
+		c.turn.sent = append(c.sent[:0], s.turn.sent...)
+		s.turn = &c.turn
 	}
 	s.past = nil
 	for _, t := range w.state.past {
@@ -195,10 +225,10 @@ func (w *world) clone() *world {
 		s.past = append(s.past, &copied)
 	}
 	if s.end != nil {
-		copied := *s.end
-		s.end = &copied
+		c.end = *s.end
+		s.end = &c.end
 	}
-	return &c
+	return c
 }
 
 // fingerprint is what makes one state of a world differ from another. Turns and
@@ -218,9 +248,9 @@ type fingerprint struct {
 }
 
 type turnPrint struct {
-	is, own, begun, queued, repeat, perhaps, cancelled bool
-	owner                                              int
-	steered, sent                                      keys
+	is, own, begun, queued, repeat, perhaps, cancelled, madeWay bool
+	owner                                                       int
+	steered, sent                                               keys
 }
 
 type endPrint struct {
@@ -231,7 +261,7 @@ type endPrint struct {
 }
 
 func printOf(t *turn) turnPrint {
-	return turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.owner, keysOf(t.steered), keysOf(t.sent)}
+	return turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.madeWay, t.owner, keysOf(t.steered), keysOf(t.sent)}
 }
 
 func keysOf(list []int) (k keys) {
@@ -241,9 +271,11 @@ func keysOf(list []int) (k keys) {
 	return k
 }
 
-var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+// seed is another one in each run: states that share a hash, one pair in a
+// hundred million walks, do so in that run alone.
+var seed = maphash.MakeSeed()
 
-func (w *world) hash() [2]uint64 {
+func (w *world) hash() uint64 {
 	s := &w.state
 	p := fingerprint{env: w.env, phase: s.phase, steers: s.steers, stale: s.stale, launching: s.launching, stopped: s.stopped, lost: s.lost != nil, interrupting: s.interrupting != 0, exit: s.exit}
 	now := -1
@@ -251,9 +283,8 @@ func (w *world) hash() [2]uint64 {
 		now = t.n
 		p.turn = printOf(t)
 	}
-	past := map[int]int{}
 	for i, t := range s.past {
-		p.past[i], past[t.n] = printOf(t), 3+i
+		p.past[i] = printOf(t)
 	}
 	if e := s.end; e != nil {
 		p.end = endPrint{true, e.Own, e.All, e.exit, e.wrapping, keysOf(e.Answers), e.How, e.then}
@@ -269,14 +300,14 @@ func (w *world) hash() [2]uint64 {
 		p.flights[i].n = current(f.n, s.interrupting)
 	}
 	for i := range p.graces {
-		if of, ok := past[p.graces[i]]; ok {
-			p.graces[i] = of
+		if of := slices.IndexFunc(s.past, func(t *turn) bool { return t.n == p.graces[i] }); of >= 0 {
+			p.graces[i] = 3 + of
 		} else {
 			p.graces[i] = current(p.graces[i], now)
 		}
 		p.agains[i] = current(p.agains[i], now)
 	}
-	return [2]uint64{maphash.Comparable(seeds[0], p), maphash.Comparable(seeds[1], p)}
+	return maphash.Comparable(seed, p)
 }
 
 // current tells the number of what is now from those of what was.

@@ -63,6 +63,7 @@ var rooms = []struct {
 	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/uuid"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane"}},
 	{"internal/claude/hook", nil},
+	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
 	{"internal/modeltest", nil},
 	{"internal/realtest", []string{"internal/modeltest"}},

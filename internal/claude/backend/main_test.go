@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mcpVariable) != "" {
 		playMCP()
 	}
+	removeStandIn := claudetest.Build()
 	state, err := os.MkdirTemp("", "acp-bridge-state-")
 	if err == nil {
 		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(state)
+		removeStandIn()
 		os.Exit(code)
 	}))
 }

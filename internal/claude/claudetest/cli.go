@@ -86,13 +86,16 @@ func Install(dir string, script Script) (path string, err error) {
 	if err := os.WriteFile(filepath.Join(dir, scriptFile), data, 0o600); err != nil {
 		return "", fmt.Errorf("claudetest: %w", err)
 	}
+	path = filepath.Join(dir, "claude")
+	if built != "" && (exists(path) || os.Link(built, path) == nil) {
+		return path, nil
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("claudetest: %w", err)
 	}
 	// A wrapper, so that the caller's environment decides nothing. GORACE: a
 	// binary with the race detector would sleep a second at its end.
-	path = filepath.Join(dir, "claude")
 	wrapper := fmt.Sprintf("#!/bin/sh\nGORACE=atexit_sleep_ms=0 %s=%s exec %s \"$@\"\n", dirVariable, quote(dir), quote(self))
 	if err := writeExecutable(path, wrapper); err != nil {
 		return "", fmt.Errorf("claudetest: %w", err)

@@ -25,20 +25,27 @@ const (
 // Main plays the CLI and ends the process if New's or Install's executable
 // started it; else it returns at once. Call it first in TestMain, or in main.
 func Main() {
-	if kind := os.Getenv(childVariable); kind != "" {
-		if kind == "escape" {
-			leaveGroup()
-		}
-		fmt.Fprintln(os.Stderr, childReady)
-		time.Sleep(time.Hour)
-		os.Exit(0)
-	}
+	child()
 	dir := os.Getenv(dirVariable)
 	if dir == "" {
 		return
 	}
 	os.Unsetenv(dirVariable) // not for what this process starts
 	os.Exit(play(dir, os.Args[1:]))
+}
+
+// child is what a process does that startGrandchild has started.
+func child() {
+	kind := os.Getenv(childVariable)
+	if kind == "" {
+		return
+	}
+	if kind == "escape" {
+		leaveGroup()
+	}
+	fmt.Fprintln(os.Stderr, childReady)
+	time.Sleep(time.Hour)
+	os.Exit(0)
 }
 
 func play(dir string, args []string) int {

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
 )
 
 // maxPartial bounds the line that is kept until it ends. A longer one is
@@ -19,7 +20,7 @@ type text struct {
 	partial string
 	started bool // a line that is not blank was written
 	blank   bool // a blank line waits for another that is not
-	marks   markdown
+	marks   markdown.Reader
 }
 
 // chunk takes a piece of a message or thought.
@@ -100,14 +101,14 @@ func (s *screen) startRow() {
 }
 
 // textRows is a line of text as it is shown. A fence of Markdown is not.
-func (s *screen) textRows(m *markdown, line string) []string {
+func (s *screen) textRows(m *markdown.Reader, line string) []string {
 	switch {
 	case s.text.block == blockThought:
 		return s.each(s.wrap("· "+line), s.faint)
 	case s.text.block == blockUser:
 		return s.each(s.wrap("> "+line), s.strong)
 	case s.Style:
-		drawn, ok := m.line(s.style(), line)
+		drawn, ok := m.Line(s.style(), line)
 		if !ok {
 			return nil
 		}
@@ -124,7 +125,7 @@ func (s *screen) writeRows() {
 	if s.Width <= 0 || s.text.block != blockMessage || clean.Block(p) != p {
 		return
 	}
-	if s.Style && (s.text.marks.fence != "" || strings.ContainsAny(p, "`*#>~-+")) {
+	if s.Style && (s.text.marks.InCode() || strings.ContainsAny(p, "`*#>~-+")) {
 		return
 	}
 	rows := s.wrap(p)

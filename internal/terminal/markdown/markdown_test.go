@@ -1,4 +1,4 @@
-package client
+package markdown_test
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
 )
 
 func TestMarkdown(t *testing.T) {
@@ -34,10 +35,10 @@ func TestMarkdown(t *testing.T) {
 		"````\n```\n````":                "  " + code("```"),
 		"``` `` not a fence":             "``` `` not a fence",
 	} {
-		var m markdown
+		var m markdown.Reader
 		var out []string
 		for l := range strings.SplitSeq(in, "\n") {
-			if drawn, ok := m.line(style, l); ok {
+			if drawn, ok := m.Line(style, l); ok {
 				out = append(out, drawn)
 			}
 		}
@@ -49,8 +50,8 @@ func TestMarkdown(t *testing.T) {
 func TestMarkdownLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.StringMatching("[ab#>\\-*`~ ]{0,20}").Draw(t, "line")
-		var m markdown
-		drawn, ok := m.line(cells.Style{}, line)
+		var m markdown.Reader
+		drawn, ok := m.Line(cells.Style{}, line)
 		letters := func(s string) string {
 			return strings.Map(func(r rune) rune {
 				if r == 'a' || r == 'b' {

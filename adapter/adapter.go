@@ -11,9 +11,8 @@
 // waits until it is answered, cancelled or cut off: there is no timeout. What is
 // open can be seen, answered and cancelled from elsewhere: see [Options].Desk.
 //
-// An [Adapter] is a [Resolver]. Others come with the package: [Static],
-// [Func] and [Lines]; [NewTool] makes a tool of any of them that a Go agent
-// can register.
+// An [Adapter] is a [Resolver]. Others are [Static] and [Func], and that of package
+// terminal; [NewTool] makes a tool of any of them that a Go agent can register.
 package adapter
 
 import (

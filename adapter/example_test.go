@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
-// A Go agent registers the tool and asks on a terminal (os.Stdin and os.Stdout
-// in place of what stands here); with an [adapter.Adapter] it asks in an editor.
+// A Go agent registers the tool and asks on its terminal (terminal.Resolver{} in
+// place of what stands here); with an [adapter.Adapter] it asks in an editor.
 func Example() {
-	tool := adapter.NewTool(&adapter.Lines{In: strings.NewReader("2\n"), Out: io.Discard})
+	tool := adapter.NewTool(terminal.Resolver{In: strings.NewReader("2\n"), Out: io.Discard})
 	input := json.RawMessage(`{"questions":[{"question":"Which database?","header":"Database",
 		"options":[{"label":"PostgreSQL"},{"label":"SQLite","description":"one file"}]}]}`)
 	text, isError := tool.Run(context.Background(), "session", "call", input)
@@ -40,4 +41,24 @@ func ExampleAdapter_Ask() {
 	// Output:
 	// answered
 	// {"behavior":"allow","updatedInput":{"questions":[{"question":"Which database?","options":["PostgreSQL","SQLite"]}],"answers":{"Which database?":"SQLite"}}}
+}
+
+// Opal's ask_user. A sub-agent gets the same tool, which asks its parent, and only
+// where there is none the user.
+func ExampleNewAskUser() {
+	user := adapter.Static{Answers: []convert.Answer{{Text: "orders"}}} // terminal.Resolver{}, an *adapter.Adapter
+	parent := adapter.Func(func(_ context.Context, c convert.Call) ([]convert.Answer, error) {
+		fmt.Println("the parent is asked:", c.Questions[0].Text)
+		return []convert.Answer{{Selected: []string{"SQLite"}}}, nil
+	})
+	tools := []*adapter.Tool{adapter.NewAskUser(user)}
+	forSubAgents := []*adapter.Tool{tools[0].AskParent(parent)}
+
+	input := json.RawMessage(`{"question":"Which database?","choices":["PostgreSQL","SQLite"]}`)
+	fmt.Println(forSubAgents[0].Run(context.Background(), "session", "call-1", input))
+	fmt.Println(tools[0].Run(context.Background(), "session", "call-2", json.RawMessage(`{"question":"What name?"}`)))
+	// Output:
+	// the parent is asked: Which database?
+	// SQLite false
+	// orders false
 }

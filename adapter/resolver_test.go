@@ -1,77 +1,17 @@
 package adapter_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
-
-func TestLines(t *testing.T) {
-	free := convert.Question{Text: "What name?"}
-	for name, test := range map[string]struct {
-		question convert.Question
-		input    string
-		want     convert.Answer
-		status   convert.Status
-	}{
-		"number":              {pick, "2\n", convert.Answer{Selected: []string{"SQLite"}}, convert.Answered},
-		"numbers":             {multi, "3, 1\n", convert.Answer{Selected: []string{"Auth", "Logs"}}, convert.Answered},
-		"label":               {pick, "sqlite\n", convert.Answer{Selected: []string{"SQLite"}}, convert.Answered},
-		"other":               {pick, "other use Redis\n", convert.Answer{Text: "use Redis"}, convert.Answered},
-		"Other in capitals":   {pick, "OTHER  Redis \n", convert.Answer{Text: "Redis"}, convert.Answered},
-		"free text":           {free, "other names\n", convert.Answer{Text: "other names"}, convert.Answered},
-		"numbers apart":       {multi, "1 3\n", convert.Answer{Selected: []string{"Auth", "Logs"}}, convert.Answered},
-		"own words":           {pick, "maybe\n", convert.Answer{Text: "maybe"}, convert.Answered},
-		"own words beside":    {multi, "1, other x\n", convert.Answer{Selected: []string{"Auth"}, Text: "x"}, convert.Answered},
-		"asked again":         {pick, "\n1,2\nother\n1\n", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
-		"cancel":              {pick, "cancel\n", convert.Answer{}, convert.Cancelled},
-		"empty line":          {pick, "\n2\n", convert.Answer{Selected: []string{"SQLite"}}, convert.Answered},
-		"end of input":        {pick, "", convert.Answer{}, convert.Disconnected},
-		"no newline at EOF":   {pick, "1", convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answered},
-		"free text cancelled": {free, "  \n Cancel\n", convert.Answer{}, convert.Cancelled},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			lines := &adapter.Lines{In: strings.NewReader(test.input), Out: &out}
-			o, err := lines.Ask(t.Context(), callOf("q", test.question))
-			require.Equal(t, test.status, o.Status, "%s\n%s", o.Reason, out.String())
-			require.Contains(t, out.String(), test.question.Text)
-			if test.status == convert.Answered {
-				require.NoError(t, err)
-				require.Equal(t, []convert.Answer{test.want}, o.Answers)
-			} else {
-				require.ErrorIs(t, err, convert.Outcome{Status: test.status}.Err())
-			}
-		})
-	}
-}
-
-func TestLinesShowsWhatToType(t *testing.T) {
-	var out bytes.Buffer
-	q := convert.Question{Text: "Which\x1b[2J?", Header: "Pick\n2", Options: []convert.Option{{Label: "a\n2. fake", Description: "first"}, {Label: "b"}}}
-	_, _ = (&adapter.Lines{In: strings.NewReader("1\n"), Out: &out}).Ask(t.Context(), callOf("q", q))
-	require.Equal(t, "[Pick 2] Which?\n  1. a 2. fake\n     first\n  2. b\n(a number, a label or your own words; cancel dismisses the question)\n> ", out.String())
-}
-
-func TestLinesEndsWithItsContext(t *testing.T) {
-	in, typed := io.Pipe()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	o, _ := (&adapter.Lines{In: in, Out: io.Discard}).Ask(ctx, callOf("q", pick))
-	require.Equal(t, convert.Cancelled, o.Status)
-	typed.Close()
-}
 
 func TestStaticAndFunc(t *testing.T) {
 	o, err := adapter.Static{Answers: one("SQLite")}.Ask(t.Context(), callOf("q", pick))
@@ -161,6 +101,34 @@ func TestTool(t *testing.T) {
 	}
 }
 
+// Opal's tool: the bare answer, and an error that says who could not be asked.
+func TestAskUser(t *testing.T) {
+	const input = `{"question":"Which?","choices":["a","b"]}`
+	answers, broken := adapter.Static{Answers: one("b")}, adapter.Static{Err: errors.New("no screen")}
+	for name, test := range map[string]struct {
+		tool    *adapter.Tool
+		input   string
+		text    string
+		isError bool
+	}{
+		"answered":         {adapter.NewAskUser(answers), input, "b", false},
+		"cancelled":        {adapter.NewAskUser(adapter.Static{Err: convert.ErrCancelled}), input, "User input request failed: User cancelled the question", true},
+		"failed":           {adapter.NewAskUser(broken), input, "User input request failed: no screen", true},
+		"the parent":       {adapter.NewAskUser(broken).AskParent(answers), input, "b", false},
+		"no parent":        {adapter.NewAskUser(answers).AskParent(nil), input, "b", false},
+		"the parent fails": {adapter.NewAskUser(answers).AskParent(broken), input, "Question failed: no screen", true},
+		"not JSON":         {adapter.NewAskUser(answers), `{`, "input is not valid JSON", true},
+		"no question":      {adapter.NewAskUser(answers), `{}`, "question 1: question text is required", true},
+	} {
+		text, isError := test.tool.Run(t.Context(), "s1", "q", json.RawMessage(test.input))
+		require.Equal(t, test.text, text, name)
+		require.Equal(t, test.isError, isError, name)
+	}
+	tool := adapter.NewAskUser(answers)
+	require.Equal(t, "ask_user", tool.Name)
+	require.Equal(t, tool.Schema, tool.AskParent(answers).Schema)
+}
+
 func TestToolSpec(t *testing.T) {
 	tool := adapter.NewTool(adapter.Static{})
 	require.Equal(t, "ask_user_question", tool.Name)
@@ -173,37 +141,6 @@ func TestToolSpec(t *testing.T) {
 	require.NoError(t, json.Unmarshal(tool.Schema, &schema))
 	require.Equal(t, []string{"questions"}, schema.Required)
 	require.Equal(t, convert.MaxQuestions, schema.Properties["questions"].MaxItems)
-}
-
-// A call that was given up leaves the next line to the next call.
-func TestLinesAfterACancelledCall(t *testing.T) {
-	in, typed := io.Pipe()
-	lines := &adapter.Lines{In: in, Out: io.Discard}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	o, _ := lines.Ask(ctx, callOf("q", pick))
-	require.Equal(t, convert.Failed, o.Status, "a deadline is not the user's doing")
-	go func() {
-		_, _ = io.WriteString(typed, "2\n")
-		typed.Close()
-	}()
-	o, err := lines.Ask(t.Context(), callOf("q", pick))
-	require.NoError(t, err)
-	require.Equal(t, one("SQLite"), o.Answers)
-	o, _ = lines.Ask(t.Context(), callOf("q", pick))
-	require.Equal(t, convert.Disconnected, o.Status)
-}
-
-// A Lines that is closed leaves no reader behind, and ends what is open.
-func TestLinesClose(t *testing.T) {
-	in, _ := io.Pipe()
-	lines := &adapter.Lines{In: in, Out: io.Discard}
-	open := begin(t.Context(), lines, callOf("q", pick))
-	require.NoError(t, lines.Close())
-	require.Equal(t, convert.Disconnected, open.wait().Status)
-	require.NoError(t, lines.Close())
-	o, _ := lines.Ask(t.Context(), callOf("q", pick))
-	require.Equal(t, convert.Disconnected, o.Status)
 }
 
 // Answers from code arrive as answers of a user do: in option order, each once.

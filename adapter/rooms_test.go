@@ -53,7 +53,7 @@ var rooms = []struct {
 	{"internal/demo", []string{"adapter/desk", "adapter/editor", "internal/scripted"}},
 
 	// Towards agents.
-	{"adapter/askuserquestion", []string{"adapter", "adapter/terminal"}},
+	{"adapter/askuserquestion", []string{"adapter", "internal/terminal/lineask"}},
 	{"adapter/askuserquestion/examples/...", []string{"adapter/askuserquestion"}},
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
 	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/rpccode", "internal/life"}},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
 )
 
 // Names under which the tool is usually registered.
@@ -43,6 +44,7 @@ type Tool struct {
 	Limits convert.Limits
 
 	resolver Resolver
+	dialect  string // what calls and results are written in; "" for lists of questions
 }
 
 // NewTool makes a tool with the name [ToolName].
@@ -53,6 +55,26 @@ func NewToolNamed(name string, r Resolver) *Tool {
 	return &Tool{Name: name, Description: toolDescription, Schema: toolSchema, resolver: r}
 }
 
+// NewAskUser makes Opal's ask_user: one question, with choices or without, whose
+// result is the bare answer. Limits do not apply to it.
+func NewAskUser(r Resolver) *Tool {
+	spec, err := dialect.Spec(opal)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return &Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema, resolver: r, dialect: opal}
+}
+
+const opal = "opal"
+
+// AskParent is the same tool for a sub-agent, to be registered in place of t: the
+// parent answers, and where there is none, whoever t asks.
+func (t *Tool) AskParent(parent Resolver) *Tool {
+	sub := *t
+	sub.resolver = SubAgents{Parent: parent, User: t.resolver}
+	return &sub
+}
+
 // Run asks the questions in a tool input and returns the result for the model:
 // the answers as [convert.Format] writes them, or what is wrong with the input
 // as an error that the model can act on. A user who cancels is not an error.
@@ -60,12 +82,34 @@ func NewToolNamed(name string, r Resolver) *Tool {
 // Run blocks until the resolver is done. Session and id say where the questions
 // belong; both may be empty.
 func (t *Tool) Run(ctx context.Context, session, id string, input json.RawMessage) (text string, isError bool) {
+	if t.dialect != "" {
+		return t.runIn(ctx, session, id, input)
+	}
 	call, err := convert.Parse(input, t.Limits)
 	if err != nil {
 		return err.Error(), true
 	}
+	return convert.TextResult(call, t.ask(ctx, session, id, &call))
+}
+
+// runIn is Run in the tool's dialect.
+func (t *Tool) runIn(ctx context.Context, session, id string, input json.RawMessage) (text string, isError bool) {
+	call, err := json.Marshal(map[string]any{"name": t.Name, "input": input})
+	if err != nil {
+		return convert.ErrInvalidJSON.Error(), true
+	}
+	req, err := dialect.Decode(call, t.dialect)
+	if err != nil {
+		return err.Error(), true
+	}
+	outcome := t.ask(ctx, session, id, &req.Call)
+	result := dialect.Encode(req, dialect.Reply{Outcome: outcome})
+	return string(result.Body), result.IsError
+}
+
+func (t *Tool) ask(ctx context.Context, session, id string, call *convert.Call) convert.Outcome {
 	call.Session, call.ID, call.Name = session, id, t.Name
-	outcome, err := t.resolver.Ask(ctx, call)
-	outcome, _ = Settle(call, outcome, err)
-	return convert.TextResult(call, outcome)
+	outcome, err := t.resolver.Ask(ctx, *call)
+	outcome, _ = Settle(*call, outcome, err)
+	return outcome
 }

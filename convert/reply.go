@@ -18,6 +18,10 @@ type Meaning struct {
 	Picks []int
 	// Text is an answer in the user's own words, trimmed.
 	Text string
+	// OffList is the first number in a text that is nothing but numbers: none of
+	// them, or not all, are on the list. It may be a slip of a finger, and whoever
+	// can ask back does.
+	OffList string
 	// Cancel means that the user wants to dismiss the question.
 	Cancel bool
 	// Other means that the user wrote `other` and nothing behind it: the words
@@ -101,7 +105,7 @@ func (w words) read(reply string) Meaning {
 	if w.q.Closed {
 		return Meaning{Unclear: sayClosed}
 	}
-	return Meaning{Text: reply}
+	return Meaning{Text: reply, OffList: w.offList(reply)}
 }
 
 // meaning is that of options which the reply names, and a text beside them.

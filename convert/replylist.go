@@ -122,6 +122,24 @@ func (w words) positions(s string) fit {
 	return all.inOrder()
 }
 
+// offList is the first of the numbers that a reply consists of which is no option's,
+// "" if there are other words.
+func (w words) offList(s string) (off string) {
+	if !w.numbers {
+		return ""
+	}
+	numbers := strings.FieldsFunc(asciiDigits(s), func(r rune) bool { return separates(r) || isDash(r) })
+	for _, n := range numbers {
+		if !isNumber(n) {
+			return ""
+		}
+		if _, on := w.position(n); !on && off == "" {
+			off = n
+		}
+	}
+	return off
+}
+
 // span reads a range such as 1-3.
 func (w words) span(word string) fit {
 	at := strings.IndexFunc(word, isDash)

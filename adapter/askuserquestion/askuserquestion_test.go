@@ -201,18 +201,18 @@ func TestStdinResolver(t *testing.T) {
 	many := question("Which?", "a", "b", "c")
 	many.MultiSelect = true
 	req := auq.Request{Questions: []auq.Question{question("One?", "a", "b"), many}}
-	in := strings.NewReader("2\nother\n1,3\nother my own words\n1\n\nleft over\n")
+	in := strings.NewReader("2\n1,3\nother my own words\nback\nother\nwords\n1\n\nleft over\n")
 	var out strings.Builder
 	resolver := auq.StdinResolver{In: in, Out: &out}
 
 	answers, err := resolver.Ask(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, []auq.Answer{{Question: "One?", Selected: []string{"b"}}, {Question: "Which?", Selected: []string{"a", "c"}}}, answers)
-	require.Contains(t, out.String(), "One?\n\n1. a\n2. b\n")
+	require.Contains(t, out.String(), "One?\n1. a\n2. b\nType a number, a label or your own words. An empty line cancels.\n> Your answer: b\n")
 
 	answers, err = resolver.Ask(t.Context(), req)
 	require.NoError(t, err)
-	require.Equal(t, []auq.Answer{{Question: "One?", Other: "my own words"}, {Question: "Which?", Selected: []string{"a"}}}, answers)
+	require.Equal(t, []auq.Answer{{Question: "One?", Other: "words"}, {Question: "Which?", Selected: []string{"a"}}}, answers)
 
 	_, err = resolver.Ask(t.Context(), req)
 	require.ErrorIs(t, err, auq.ErrResolverCancelled, "an empty line")
@@ -230,4 +230,27 @@ func TestStdinResolverEndsWithItsContext(t *testing.T) {
 	_, err := auq.StdinResolver{In: in, Out: io.Discard}.Ask(ctx, auq.Request{Questions: []auq.Question{question("One?", "a", "b")}})
 	require.ErrorContains(t, err, "the session was closed")
 	require.NotErrorIs(t, err, auq.ErrResolverCancelled)
+}
+
+// What a terminal shows has no signs of Markdown and no header that is longer than
+// is good; a number that is not on the list is no answer until it is said twice;
+// and words beside picks do not take the picks away.
+func TestStdinResolverAsks(t *testing.T) {
+	many := question("Which **parts** of `x`?", "a", "b")
+	many.MultiSelect, many.Header = true, "A header that is long"
+	for typed, want := range map[string]auq.Answer{
+		"9\n2\n":          {Selected: []string{"b"}},
+		"9\n9\n":          {Other: "9"},
+		"1,9\n1\n":        {Selected: []string{"a"}},
+		"other 9\n":       {Other: "9"},
+		"9\n8\n9\n9\n":    {Other: "9"},
+		"1, other x, y\n": {Selected: []string{"a"}, Other: `a, "x, y"`},
+	} {
+		var out strings.Builder
+		answers, err := auq.StdinResolver{In: strings.NewReader(typed), Out: &out}.Ask(t.Context(), auq.Request{Questions: []auq.Question{many}})
+		require.NoError(t, err, "%q", typed)
+		want.Question = many.Question
+		require.Equal(t, []auq.Answer{want}, answers, "%q", typed)
+		require.True(t, strings.HasPrefix(out.String(), "A header th…\nWhich parts of x?\n"), out.String())
+	}
 }

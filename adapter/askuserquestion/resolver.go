@@ -36,7 +36,7 @@ func (s StaticResolver) Ask(context.Context, Request) ([]Answer, error) { return
 // to; it may be empty where there is none.
 func Through(r adapter.Resolver, session string) Resolver {
 	return ResolverFunc(func(ctx context.Context, req Request) ([]Answer, error) {
-		c := callOf(req.ToolCallID, req.Questions)
+		c := shown(req)
 		c.Session = session
 		o, err := r.Ask(ctx, c)
 		switch {
@@ -56,10 +56,14 @@ func Through(r adapter.Resolver, session string) Resolver {
 	})
 }
 
-// other is what the user typed. A note beside a pick has no place of its own,
-// so it stands there together with the pick, as the result says it.
+// other is what the user typed. A note beside a pick, and a text beside picks, have
+// no place of their own: they stand there together with the picks, as the result
+// says it.
 func other(c convert.Call, i int, a convert.Answer) string {
-	if a.Note == "" {
+	switch {
+	case a.Text != "" && len(a.Selected) > 0:
+		return convert.WithNote(convert.Join(a.Items()), a.Note)
+	case a.Note == "":
 		return a.Text
 	}
 	one := convert.Call{Questions: []convert.Question{c.Questions[i]}}

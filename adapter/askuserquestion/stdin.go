@@ -3,19 +3,18 @@ package askuserquestion
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/lineask"
 )
 
 // StdinResolver asks on Out and reads the answers from In, a line for each
 // question: a number, numbers apart by commas for a multi-select question, or
-// the word other and a text, and whatever else [convert.ReadReply] takes. An
-// empty line cancels. It reads no further than the last answer; when ctx ends,
-// a line that is awaited then is lost.
+// the word other and a text, and whatever else [convert.ReadReply] takes. The word
+// back returns to the question before, and an empty line cancels. It reads no
+// further than the last answer; when ctx ends, a line that is awaited then is
+// lost.
 //
 // It is for examples and trials. Package adapter/terminal draws a picker.
 type StdinResolver struct {
@@ -25,34 +24,20 @@ type StdinResolver struct {
 
 // Ask implements [Resolver].
 func (s StdinResolver) Ask(ctx context.Context, req Request) ([]Answer, error) {
-	var answers []Answer
-	for _, q := range callOf(req.ToolCallID, req.Questions).Questions {
-		fmt.Fprintf(s.Out, "%s\nAn empty line cancels.\n> ", ask.Message(q, nil))
-		a, err := s.answer(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		answers = append(answers, Answer{Question: q.Text, Selected: a.Selected, Other: a.Text})
+	asker := lineask.Asker{Out: s.Out, EmptyCancels: true, Next: func(string) (string, error) { return s.line(ctx) }}
+	call := shown(req)
+	said, err := asker.Ask(call.Questions)
+	if errors.Is(err, convert.ErrCancelled) {
+		return nil, ErrResolverCancelled
+	}
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]Answer, len(said))
+	for i, a := range said {
+		answers[i] = Answer{Question: req.Questions[i].Question, Selected: a.Selected, Other: other(call, i, a)}
 	}
 	return answers, nil
-}
-
-// answer reads lines until one of them is an answer.
-func (s StdinResolver) answer(ctx context.Context, q convert.Question) (convert.Answer, error) {
-	for {
-		line, err := s.line(ctx)
-		if err != nil {
-			return convert.Answer{}, err
-		}
-		said := convert.ReadReply(q, line)
-		switch {
-		case said.Cancel || strings.TrimSpace(line) == "":
-			return convert.Answer{}, ErrResolverCancelled
-		case said.Unclear == "":
-			return said.Answer(q), nil
-		}
-		fmt.Fprintf(s.Out, "%s\n> ", said.Unclear)
-	}
 }
 
 // line waits for a line. The end of the input is an empty one.

@@ -9,7 +9,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
-// Description is what the model reads about the tool.
+// Description is what the model reads about the tool. The words are our own, not
+// those of Claude Code or of askuserquestion-go; names, fields and limits are theirs.
 func Description() string { return adapter.NewTool(nil).Description }
 
 // Tool is the tool as a host registers it with its model.

@@ -3,6 +3,7 @@ package askuserquestion
 import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 )
 
 // RecommendedHeaderLen is how long a header should be at most. It is advice:
-// [Validate] takes longer ones, and whoever draws them cuts them.
+// [Validate] takes longer ones, and they are cut where they are drawn.
 const RecommendedHeaderLen = 12
 
 // Params is the input of the tool.
@@ -79,6 +80,15 @@ func callOf(id string, questions []Question) convert.Call {
 			made.Options = append(made.Options, convert.Option{Label: o.Label, Description: o.Description})
 		}
 		c.Questions = append(c.Questions, made)
+	}
+	return c
+}
+
+// shown is a request as it is drawn: with short headers.
+func shown(req Request) convert.Call {
+	c := callOf(req.ToolCallID, req.Questions)
+	for i := range c.Questions {
+		c.Questions[i].Header = clean.Truncate(clean.Line(c.Questions[i].Header), RecommendedHeaderLen)
 	}
 	return c
 }

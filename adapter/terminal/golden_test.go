@@ -120,6 +120,7 @@ func (g golden) model(t *testing.T, size string) *picker.Picker {
 	if g.job.Choice {
 		return picker.NewChoice(g.job.Call.Questions[0], o)
 	}
+	o.Markdown = true
 	return picker.New(g.job.Call, o)
 }
 

@@ -83,6 +83,11 @@ func TestPlainEnds(t *testing.T) {
 		{"the word, then the end", "1\ncancel\n", convert.Cancelled},
 		{"half of the answers", "1\n", convert.Disconnected},
 		{"other without words", "other\n\n1\n1\n", convert.Answered},
+		{"a number that is not on the list is no answer", "9\n", convert.Disconnected},
+		{"nor is it another one", "9\n8\n", convert.Disconnected},
+		{"said twice it is one", "9\n9\n1\n", convert.Answered},
+		{"back is no answer", "1\nback\n", convert.Disconnected},
+		{"back asks again", "1\nback\n2\n1\n", convert.Answered},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			outcome, out := lines(t, tc.typed, q, q)
@@ -106,9 +111,10 @@ Pick one.
    |     b
 2. Vitest
 Type a number, a label or your own words. The word cancel cancels.
-> Your answer: Name (question 2 of 2)
+> Your answer: Your own words: Mocha
+Name (question 2 of 2)
 Name?
-Type your answer. The word cancel cancels.
+Type your answer. The word cancel cancels. The word back returns to the question before.
 > `, out)
 }
 

@@ -62,7 +62,7 @@ func TestView(t *testing.T) {
 		}
 		w, h := rapid.IntRange(1, 130), rapid.IntRange(1, 40)
 		width, height := w.Draw(t, "width"), h.Draw(t, "height")
-		m := picker.New(call, picker.Options{Width: width, Height: height, NoColor: true})
+		m := picker.New(call, picker.Options{Width: width, Height: height, NoColor: true, Markdown: true})
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "kind") {
 			case 0:

@@ -32,6 +32,9 @@ type Resolver struct {
 	// what happens anyway on a dumb terminal, and where In and Out are no
 	// terminal.
 	Plain bool
+	// Verbatim shows questions letter by letter, and reads no Markdown in them:
+	// for what is approved.
+	Verbatim bool
 	// NoColor draws without colours, as a NO_COLOR in the environment does.
 	NoColor bool
 	// Width and Height are the size of a terminal that cannot be asked for
@@ -64,15 +67,15 @@ func (r Resolver) Ask(ctx context.Context, call convert.Call) (convert.Outcome, 
 
 // Choose asks for one of the question's options and returns its position, -1
 // if none was picked: for a permission request, of which several options may
-// have one label. There is no Other, and there are no notes. Its other results
-// are those of [Resolver.Ask].
+// have one label. There is no Other, there are no notes, and the question is shown
+// verbatim. Its other results are those of [Resolver.Ask].
 func (r Resolver) Choose(ctx context.Context, q convert.Question) (int, convert.Outcome, error) {
 	index := -1
 	if len(q.Options) == 0 {
 		outcome, err := failed(convert.ErrOptionCount)
 		return index, outcome, err
 	}
-	q.MultiSelect, q.Closed = false, true
+	q.MultiSelect, q.Closed, r.Verbatim = false, true, true
 	outcome, err := r.ask(ctx, []convert.Question{q}, func(o picker.Options) *picker.Picker { return picker.NewChoice(q, o) }, &index)
 	return index, outcome, err
 }
@@ -98,7 +101,7 @@ func (r Resolver) ask(ctx context.Context, questions []convert.Question, open fu
 	var outcome convert.Outcome
 	picked := -1
 	if d.Drawable {
-		p := open(picker.Options{NoColor: d.NoColor, Width: d.Width, Height: d.Height})
+		p := open(picker.Options{NoColor: d.NoColor, Markdown: !r.Verbatim, Width: d.Width, Height: d.Height})
 		p.Guard(t.gone())
 		if err := pick(ctx, d, p); err != nil {
 			return failed(err)
@@ -106,11 +109,9 @@ func (r Resolver) ask(ctx context.Context, questions []convert.Question, open fu
 		outcome, _ = p.Done()
 		picked = p.Index()
 	} else {
-		l := &lines{out: d.Out, questions: questions, index: -1, gone: t.gone()}
-		if outcome, err = l.run(ctx, d); err != nil {
+		if outcome, picked, err = askLines(ctx, d, questions, r.Verbatim, t.gone()); err != nil {
 			return failed(err)
 		}
-		picked = l.index
 	}
 	if index != nil {
 		*index = picked

@@ -31,7 +31,7 @@ func one(q convert.Question) job { return job{Call: convert.Call{Questions: []co
 // at is the first screen of a job at a size, after some keys.
 func at(t *testing.T, j job, w, h int, keys string) string {
 	t.Helper()
-	m := picker.New(j.Call, picker.Options{Width: w, Height: h})
+	m := picker.New(j.Call, picker.Options{Width: w, Height: h, Markdown: true})
 	press(t, m, keys)
 	return drawn(m)
 }

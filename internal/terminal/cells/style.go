@@ -63,7 +63,8 @@ func (s Style) draw(attributes, t string) string {
 	if s.Off || t == "" {
 		return t
 	}
-	return "\x1b[" + attributes + "m" + t + reset
+	on := "\x1b[" + attributes + "m"
+	return on + strings.ReplaceAll(t, reset, reset+on) + reset
 }
 
 // Plain is s without attributes.

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // maxDiff is how much text is compared line by line. More is counted as if all
@@ -78,7 +79,7 @@ func (d fileDiff) short(n int) (lines []diffLine) {
 		}
 	}
 	if more > 0 {
-		lines = append(lines, diffLine{"… " + counted(more, "more line", "more lines"), 0})
+		lines = append(lines, diffLine{"… " + wording.Counted(more, "more line", "more lines"), 0})
 	}
 	return lines
 }

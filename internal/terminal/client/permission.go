@@ -15,10 +15,11 @@ type approval struct {
 	title   string
 	content []gjson.Result
 	input   gjson.Result // shown where there is no content
+	plan    bool         // it is a text for people, in Markdown
 }
 
 func newApproval(call gjson.Result) approval {
-	return approval{call.Get("title").Str, call.Get("content").Array(), call.Get("rawInput")}
+	return approval{call.Get("title").Str, call.Get("content").Array(), call.Get("rawInput"), call.Get("kind").Str == "switch_mode"}
 }
 
 // with adds what an earlier tool call with the same id said.
@@ -32,6 +33,7 @@ func (a approval) with(t *tool) approval {
 	if !a.input.Exists() {
 		a.input = t.input
 	}
+	a.plan = a.plan || t.kind == "switch_mode"
 	return a
 }
 

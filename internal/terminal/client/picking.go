@@ -23,7 +23,7 @@ func (w *window) openPicker() {
 		return
 	}
 	a := w.asks[0]
-	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Signs: a.signs, Reasons: a.reasons}
+	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Markdown: !a.verbatim(), Signs: a.signs, Reasons: a.reasons}
 	if a.closed {
 		w.picker = picker.NewChoice(a.call.Questions[0], opts)
 	} else {

@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -307,7 +308,11 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, 
 	}
 	r := terminal.Resolver{In: p.reader, Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
-		index, o, err := r.Choose(ctx, a.call.Questions[0])
+		q := a.call.Questions[0]
+		if !a.verbatim() {
+			q.Text = strings.Join(markdown.Lines(markdown.Bare{}, strings.Split(q.Text, "\n")), "\n")
+		}
+		index, o, err := r.Choose(ctx, q)
 		return o, index, err
 	}
 	o, err := r.Ask(ctx, a.call)

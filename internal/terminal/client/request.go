@@ -97,6 +97,10 @@ func parsePermission(p gjson.Result) (*request, error) {
 	return r, nil
 }
 
+// verbatim reports whether what is asked is shown letter by letter: what a machine
+// is to do. A question and a plan are words for people.
+func (r *request) verbatim() bool { return r.approval != nil && !r.approval.plan }
+
 // show makes an approval what the user is asked about.
 func (r *request) show(a approval) {
 	lines, signs := a.lines()

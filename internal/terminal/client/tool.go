@@ -1,12 +1,12 @@
 package client
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // How much of a tool call's content is shown.
@@ -19,6 +19,7 @@ const (
 // tool is a tool call that has not ended.
 type tool struct {
 	id, title string
+	kind      string
 	content   []gjson.Result
 	input     gjson.Result
 	running   bool // content is what it has put out so far
@@ -43,6 +44,9 @@ func (s *screen) tool(u gjson.Result) {
 	t := s.find(id)
 	if v := u.Get("title"); v.Type == gjson.String {
 		t.title = v.Str
+	}
+	if v := u.Get("kind"); v.Type == gjson.String {
+		t.kind = v.Str
 	}
 	if v := u.Get("rawInput"); v.Exists() {
 		t.input = v
@@ -138,19 +142,12 @@ func unfenced(text string) []string {
 	return lines
 }
 
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // head is the first n lines, and how many more there are.
 func head(lines []string, n int) []string {
 	if len(lines) <= n+1 { // the line that says so can as well be the last one
 		return lines
 	}
-	return append(lines[:n:n], "… "+counted(len(lines)-n, "more line", "more lines"))
+	return append(lines[:n:n], "… "+wording.Counted(len(lines)-n, "more line", "more lines"))
 }
 
 // explain adds what a permission request does not say itself, if its tool call
@@ -161,7 +158,9 @@ func (s *screen) explain(r *request) {
 	}
 	for _, t := range s.tools {
 		if t.id == r.call.ID {
-			r.show(r.approval.with(t))
+			with := r.approval.with(t)
+			r.approval = &with
+			r.show(with)
 		}
 	}
 }

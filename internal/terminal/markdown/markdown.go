@@ -21,14 +21,18 @@ func (Bare) Code(t string) string { return t }
 // Strong implements [Look].
 func (Bare) Strong(t string) string { return t }
 
-// Lines draws the lines of a text.
+// Lines draws the lines of a text. Where nothing is left of them, as of a fence
+// without code, they stay as they are.
 func Lines(look Look, text []string) []string {
 	var m Reader
-	drawn := make([]string, 0, len(text))
+	var drawn []string
 	for _, l := range text {
 		if l, ok := m.Line(look, l); ok {
 			drawn = append(drawn, l)
 		}
+	}
+	if len(drawn) == 0 {
+		return text
 	}
 	return drawn
 }
@@ -58,13 +62,13 @@ func (m *Reader) Line(style Look, text string) (drawn string, ok bool) {
 	lead := text[:len(text)-len(bare)]
 	switch {
 	case isHeading(bare):
-		return lead + style.Strong(plainInline(strings.TrimLeft(bare, "# "))), true
+		return lead + style.Strong(Inline(Bare{}, strings.TrimLeft(bare, "# "))), true
 	case strings.HasPrefix(bare, "- "), strings.HasPrefix(bare, "* "), strings.HasPrefix(bare, "+ "):
-		return lead + "• " + inline(style, bare[2:]), true
+		return lead + "• " + Inline(style, bare[2:]), true
 	case strings.HasPrefix(bare, "> "):
-		return lead + "│ " + inline(style, bare[2:]), true
+		return lead + "│ " + Inline(style, bare[2:]), true
 	}
-	return lead + inline(style, bare), true
+	return lead + Inline(style, bare), true
 }
 
 // fenceOf is the fence that a line begins with.
@@ -83,15 +87,9 @@ func isHeading(line string) bool {
 	return n > 0 && n <= 6 && strings.HasPrefix(line[n:], " ")
 }
 
-// inline draws code and strong words inside a line.
-func inline(style Look, s string) string {
+// Inline draws code and strong words inside a line.
+func Inline(style Look, s string) string {
 	return spans(s, style.Code, style.Strong)
-}
-
-// plainInline takes the markers off.
-func plainInline(s string) string {
-	same := func(t string) string { return t }
-	return spans(s, same, same)
 }
 
 // spans draws what stands between markers: backticks, and two stars.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // freeBody draws the text of a question without options.
@@ -88,7 +89,7 @@ func (p *Picker) noteLines(s *sheet, w int) (lines []string) {
 		show(s.noteTitle() + clean.Line(note))
 	}
 	if hidden := s.hiddenPicks(); hidden > 0 {
-		show(counted(hidden, "picked option does", "picked options do") + " not match the filter")
+		show(wording.Counted(hidden, "picked option does", "picked options do") + " not match the filter")
 	}
 	return lines
 }

@@ -1,11 +1,10 @@
 package picker
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // footLines draws what can be done next: a question about the answers, or the
@@ -42,33 +41,9 @@ func (p *Picker) footLines(w int, d density) []string {
 
 func (p *Picker) overlayText() string {
 	if p.over == overlayDiscard {
-		return DiscardText(p.answers()) + " [y/N]"
+		return wording.Discard(p.answers()) + " [y/N]"
 	}
-	return LongText(p.sheet().answer.Length())
-}
-
-// DiscardText asks whether that many answers are to be thrown away.
-func DiscardText(n int) string { return "Discard " + counted(n, "answer", "answers") + "?" }
-
-// LongText asks whether an answer of that many characters is meant.
-func LongText(n int) string {
-	return fmt.Sprintf("Answer is long (%s chars). Continue anyway? [Y/n]", thousands(n))
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// thousands writes n as people do: 2,847.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return wording.Long(p.sheet().answer.Length())
 }
 
 // help lists the keys that work now, and those that are good to know.

@@ -8,8 +8,10 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/pager"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // Options say how a picker is drawn. The zero value is 80 by 24 with colours,
@@ -17,6 +19,9 @@ import (
 type Options struct {
 	NoColor       bool
 	Width, Height int
+	// Markdown reads the questions as that. Otherwise they are shown letter by
+	// letter, as what is approved is.
+	Markdown bool
 	// Reasons are for a choice: the positions of options that a reason can be
 	// added to, which is the answer's note.
 	Reasons []int
@@ -72,8 +77,12 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 	if p.height <= 0 {
 		p.height = 24
 	}
+	var look markdown.Look
+	if o.Markdown {
+		look = p.style
+	}
 	for i, q := range questions {
-		s := newSheet(q, closed)
+		s := newSheet(q, closed, look)
 		if s.head == "" && len(questions) > 1 {
 			s.head = fmt.Sprintf("Q%d", i+1)
 		} else if s.head == "" {
@@ -102,10 +111,6 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 	return p
 }
 
-// Withdrawn comes before the reason why a question was taken from a user who
-// had not answered it.
-const Withdrawn = "withdrawn: "
-
 // Done returns the outcome once there is one.
 func (p *Picker) Done() (convert.Outcome, bool) { return p.outcome, p.done }
 
@@ -131,7 +136,7 @@ func (p *Picker) Update(ev any) {
 		case ev.Gone:
 			p.finish(convert.Disconnected, ev.Reason)
 		case ev.Told:
-			p.finish(convert.Failed, Withdrawn+ev.Reason)
+			p.finish(convert.Failed, wording.Withdrawn+ev.Reason)
 		default:
 			p.finish(convert.Cancelled, ev.Reason)
 		}

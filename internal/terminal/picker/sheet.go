@@ -8,6 +8,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/edit"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/markdown"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/wording"
 )
 
 // OtherLabel is the last entry of every question that has options.
@@ -15,10 +17,6 @@ const OtherLabel = "Other (type your answer)"
 
 // longList is the number of options beyond which a list can be filtered.
 const longList = 6
-
-// LongAnswer is the number of characters beyond which typed text is sent only
-// after asking.
-const LongAnswer = 2000
 
 // editing says where the keys go.
 type editing int
@@ -70,22 +68,30 @@ type row struct {
 	searched    string // by the filter: lower case
 }
 
-func newSheet(q convert.Question, closed bool) *sheet {
+// newSheet is the sheet of a question. Without a look the question is shown letter
+// by letter.
+func newSheet(q convert.Question, closed bool, look markdown.Look) *sheet {
 	closed = closed || q.Closed
 	s := &sheet{
 		q:      q,
 		head:   clean.Line(q.Header),
-		text:   cells.Text{Lines: Paragraph(q.Text)},
+		text:   cells.Text{Lines: wording.Paragraph(q.Text)},
 		other:  len(q.Options) > 0 && !closed,
 		closed: closed,
 		chosen: -1,
 		picked: make([]bool, len(q.Options)),
 	}
+	if look != nil {
+		s.text.Lines = markdown.Lines(look, s.text.Lines)
+	}
 	s.answer.Lines = true
 	for i, o := range q.Options {
-		r := row{label: Label(o), description: clean.Line(o.Description)}
+		r := row{label: wording.Label(o), description: clean.Line(o.Description)}
+		if look != nil {
+			r.description = markdown.Inline(markdown.Bare{}, r.description)
+		}
 		if strings.TrimSpace(o.Preview) != "" {
-			r.preview = Paragraph(o.Preview)
+			r.preview = wording.Paragraph(o.Preview)
 			s.longest = max(s.longest, len(r.preview))
 		}
 		r.searched = strings.ToLower(r.label + "\n" + r.description)
@@ -110,7 +116,7 @@ func (s *sheet) dropAlone() {
 // name is what the question is called once it is off the screen. A choice is
 // called by what was chosen about.
 func (s *sheet) name() string {
-	text := clean.Line(s.text.Lines[0])
+	text := clean.Line(cells.Plain(s.text.Lines[0]))
 	switch {
 	case s.closed && s.named && text != "":
 		return s.head + ": " + text
@@ -142,23 +148,6 @@ func (s *sheet) standAlone(entry int) {
 	if alone(entry) {
 		s.ownWords = false
 	}
-}
-
-// Label is an option's label as it is shown: one line, never empty.
-func Label(o convert.Option) string {
-	if label := clean.Line(o.Label); label != "" {
-		return label
-	}
-	return "(no label)"
-}
-
-// Paragraph returns text as clean lines, without blank ones around it.
-func Paragraph(s string) []string {
-	lines := strings.Split(strings.Trim(cells.Tabs(clean.Block(s)), "\n"), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
-	}
-	return lines
 }
 
 // free reports whether the question is answered with text alone.
@@ -273,7 +262,7 @@ func (s *sheet) answered() bool { return !s.result().Empty() }
 // said to send it.
 func (s *sheet) tooLong() bool {
 	text := s.result().Text
-	return s.approved != text && s.answer.Length() > LongAnswer
+	return s.approved != text && s.answer.Length() > wording.LongAnswer
 }
 
 // leave keeps what was typed when the user goes to another question.

@@ -128,7 +128,7 @@ func (p *Picker) review(w, n int) (lines []string, from int) {
 
 // question is the question on one line.
 func (s *sheet) question() string {
-	return strings.Join(strings.Fields(strings.Join(s.text.Lines, " ")), " ")
+	return strings.Join(strings.Fields(cells.Plain(strings.Join(s.text.Lines, " "))), " ")
 }
 
 // reviewed is the answer of a question on one line, or that it has none.

@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // asked is a request of the agent that the editor's user answers.
@@ -222,7 +223,7 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 		}
 		// It has its place among the updates, and goes out when the session knows:
 		// what came before that is no answer, what comes behind it may be one.
-		a.s.Stream(MessageChunk, "\n\n"+text)
+		a.s.Stream(MessageChunk, uuid.New(), "\n\n"+text)
 		a.s.hold()
 		ended := a.s.lastLeft()
 		parked := a.admit(session.RequestParked{Key: a.key, ToolCall: m.ToolCallID})
@@ -346,6 +347,9 @@ func (c client) QueueUpdate(_ context.Context, n acp.SessionNotification) error 
 
 func (c client) update(n acp.SessionNotification, urgent bool) error {
 	n.SessionId = acp.SessionId(c.place())
+	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
+		m.MessageId = acp.Ptr(uuid.New())
+	}
 	c.s.put(n, urgent)
 	return nil
 }

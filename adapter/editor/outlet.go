@@ -7,7 +7,9 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/lane"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // outlet sends a session's updates in order. While a question waits for the
@@ -67,6 +69,10 @@ func (o *outlet) UpdateOf(session string, update any) {
 	if session == "" {
 		session = o.s.id
 	}
+	if u, ok := update.(acp.SessionUpdate); ok {
+		o.put(acp.SessionNotification{SessionId: acp.SessionId(session), Update: u}, true)
+		return
+	}
 	params, err := json.Marshal(struct {
 		SessionID string `json:"sessionId"`
 		Update    any    `json:"update"`
@@ -84,24 +90,32 @@ const (
 	ThoughtChunk = "agent_thought_chunk"
 )
 
-// Text sends a chunk of a message or a thought. Most updates are chunks, so
+// Text sends a message or a thought in one piece. Most updates are chunks, so
 // they are encoded by hand.
-func (o *outlet) Text(kind, text string) { o.chunk(kind, text, true) }
-
-// Stream is Text on the goroutine that reads the agent. It may stay until
-// [Session.Flush] is called, which is when there is no more to read.
-func (o *outlet) Stream(kind, text string) { o.chunk(kind, text, false) }
-
-func (o *outlet) chunk(kind, text string, urgent bool) {
-	if text == "" {
-		return
+func (o *outlet) Text(kind, text string) {
+	if text != "" {
+		o.chunk(kind, uuid.New(), text, true)
 	}
-	b := make([]byte, 0, len(o.begin)+len(text)+100)
+}
+
+// Stream sends a chunk of a message or a thought of that id, on the goroutine
+// that reads the agent. It may stay until [Session.Flush] is called, which is when
+// there is no more to read.
+func (o *outlet) Stream(kind, message, text string) {
+	if text != "" {
+		o.chunk(kind, message, text, false)
+	}
+}
+
+func (o *outlet) chunk(kind, message, text string, urgent bool) {
+	b := make([]byte, 0, len(o.begin)+len(text)+len(message)+120)
 	b = append(b, o.begin...)
 	b = append(b, kind...)
 	b = append(b, `","content":{"type":"text","text":`...)
 	b = clean.AppendJSON(b, text)
-	o.put(json.RawMessage(append(b, `}}}`...)), urgent)
+	b = append(b, `},"messageId":`...)
+	b = clean.AppendJSON(b, message)
+	o.put(json.RawMessage(append(b, `}}`...)), urgent)
 }
 
 // put sends parameters of session/update, as JSON or as a notification, or holds
@@ -157,7 +171,7 @@ func (o *outlet) makeRoom() {
 func (o *outlet) keep(params any) {
 	line, ok := params.(json.RawMessage)
 	if !ok {
-		raw, err := json.Marshal(params)
+		raw, err := conn.Encode(params)
 		if err != nil {
 			o.report(err)
 			return

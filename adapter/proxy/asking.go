@@ -14,6 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // asked is a request of the agent that is answered here.
@@ -181,6 +182,7 @@ func (p *proxy) say(session, text string) {
 		"update": map[string]any{
 			"sessionUpdate": "agent_message_chunk",
 			"content":       map[string]any{"type": "text", "text": text},
+			"messageId":     uuid.New(),
 		},
 	})))
 }

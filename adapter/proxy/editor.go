@@ -14,6 +14,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // fromEditor looks at a line of the editor.
@@ -151,7 +152,10 @@ func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 			RawInput: t.RawInput, Status: &t.Status, Title: &t.Title, ToolCallId: t.ToolCallId,
 		}}
 	}
-	body, err := json.Marshal(n)
+	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
+		m.MessageId = acp.Ptr(uuid.New())
+	}
+	body, err := conn.Encode(n)
 	if err != nil {
 		return err
 	}

@@ -231,7 +231,7 @@ func (c *Conn) prepare(ctx context.Context, method string, params any) ([]byte, 
 	if params == nil {
 		return nil, nil
 	}
-	body, err := encode(params)
+	body, err := Encode(params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode params: %w", method, err)
 	}

@@ -6,35 +6,46 @@ import (
 	"github.com/coder/acp-go-sdk"
 )
 
-// encode renders the parameters of a message. The SDK's unions encode
+// Encode renders the parameters of a message. The SDK's unions encode
 // themselves, decode that into a map and encode the map, once for each level:
 // for tool calls, which are sent often, the same JSON is made in one go. What
 // is raw in them also stays as it is.
-func encode(params any) ([]byte, error) {
+//
+// The SDK's tool calls have no name: it is the one in _meta.claudeCode.toolName,
+// where it was before ACP had a place for it.
+func Encode(params any) ([]byte, error) {
 	switch p := params.(type) {
 	case acp.SessionNotification:
 		switch u := p.Update; {
 		case u.ToolCall != nil:
 			c := u.ToolCall
 			return json.Marshal(update{p.Meta, p.SessionId, toolCall{
-				c.Meta, contents(c.Content), orNil(c.Kind), c.Locations, c.RawInput, c.RawOutput,
+				c.Meta, contents(c.Content), orNil(c.Kind), c.Locations, toolName(c.Meta), c.RawInput, c.RawOutput,
 				"tool_call", orNil(c.Status), &c.Title, c.ToolCallId,
 			}})
 		case u.ToolCallUpdate != nil:
 			c := u.ToolCallUpdate
 			return json.Marshal(update{p.Meta, p.SessionId, toolCall{
-				c.Meta, contents(c.Content), c.Kind, c.Locations, c.RawInput, c.RawOutput,
+				c.Meta, contents(c.Content), c.Kind, c.Locations, "", c.RawInput, c.RawOutput,
 				"tool_call_update", c.Status, c.Title, c.ToolCallId,
 			}})
 		}
 	case acp.RequestPermissionRequest:
 		c := &p.ToolCall
 		return json.Marshal(permissionRequest{p.Meta, p.Options, p.SessionId, toolCall{
-			c.Meta, contents(c.Content), c.Kind, c.Locations, c.RawInput, c.RawOutput,
+			c.Meta, contents(c.Content), c.Kind, c.Locations, toolName(c.Meta), c.RawInput, c.RawOutput,
 			"", c.Status, c.Title, c.ToolCallId,
 		}})
 	}
 	return json.Marshal(params)
+}
+
+// toolName is the name of the tool that is called. Updates of a call do not repeat
+// it.
+func toolName(meta map[string]any) string {
+	claude, _ := meta["claudeCode"].(map[string]any)
+	name, _ := claude["toolName"].(string)
+	return name
 }
 
 // orNil is nil for a value that is to be left out.
@@ -58,12 +69,13 @@ type permissionRequest struct {
 	ToolCall  toolCall               `json:"toolCall"`
 }
 
-// toolCall has the fields of the SDK's three types of tool calls.
+// toolCall has the fields of the SDK's three types of tool calls, and what is newer.
 type toolCall struct {
 	Meta          map[string]any         `json:"_meta,omitempty"`
 	Content       []any                  `json:"content,omitempty"`
 	Kind          *acp.ToolKind          `json:"kind,omitempty"`
 	Locations     []acp.ToolCallLocation `json:"locations,omitempty"`
+	Name          string                 `json:"name,omitempty"`
 	RawInput      any                    `json:"rawInput,omitempty"`
 	RawOutput     any                    `json:"rawOutput,omitempty"`
 	SessionUpdate string                 `json:"sessionUpdate,omitempty"`

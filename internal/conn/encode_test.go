@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -56,7 +57,10 @@ func TestEncodeIsTheSDKs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want, err := json.Marshal(params)
 			require.NoError(t, err)
-			got, err := encode(params)
+			if name == "tool call" || name == "permission" { // newer than the SDK
+				want = bytes.Replace(want, []byte(`"rawInput"`), []byte(`"name":"Bash","rawInput"`), 1)
+			}
+			got, err := Encode(params)
 			require.NoError(t, err)
 			require.JSONEq(t, string(want), string(got))
 		})
@@ -82,7 +86,7 @@ func TestEncodeKnowsAllFields(t *testing.T) {
 // Numbers too large for a float stay what they are.
 func TestEncodeKeepsRawInput(t *testing.T) {
 	const raw = `{"id":12345678901234567890,"a":1.0}`
-	got, err := encode(acp.SessionNotification{Update: acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{RawInput: json.RawMessage(raw)}}})
+	got, err := Encode(acp.SessionNotification{Update: acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{RawInput: json.RawMessage(raw)}}})
 	require.NoError(t, err)
 	require.Contains(t, string(got), `"rawInput":`+raw)
 }
@@ -93,7 +97,7 @@ func BenchmarkEncodePermission(b *testing.B) {
 		ToolCall: acp.ToolCallUpdate{ToolCallId: "t", Content: []acp.ToolCallContent{acp.ToolContent(acp.TextBlock("Which?"))}},
 		Options:  []acp.PermissionOption{{Name: "a", OptionId: "a"}, {Name: "b", OptionId: "b"}},
 	}
-	for name, f := range map[string]func(any) ([]byte, error){"SDK": json.Marshal, "conn": encode} {
+	for name, f := range map[string]func(any) ([]byte, error){"SDK": json.Marshal, "conn": Encode} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -323,6 +323,20 @@ func (e *editor) text(session, kind string) string {
 
 func (e *editor) said(session string) string { return e.text(session, "agent_message_chunk") }
 
+// messages are the agent's words by the name of their message. Every chunk has one.
+func (e *editor) messages(session string) map[string]string {
+	list := map[string]string{}
+	for _, u := range e.updates(session) {
+		if kind, text := u.Get("sessionUpdate").Str, u.Get("content.text"); strings.HasSuffix(kind, "_chunk") && text.Exists() {
+			require.NotEmpty(e.t, u.Get("messageId").Str, u.Raw)
+			if kind != "user_message_chunk" {
+				list[u.Get("messageId").Str] += text.Str
+			}
+		}
+	}
+	return list
+}
+
 // tool returns the last known state of a tool call.
 func (e *editor) tool(session, id string) map[string]string {
 	state := map[string]string{}

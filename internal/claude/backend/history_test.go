@@ -39,6 +39,8 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	e.asked("a.txt").selects("allow")
 	turn.ends(acp.StopReasonEndTurn)
 	e.await(s, "a title", func(u gjson.Result) bool { return u.Get("title").Str == "please begin" })
+	live := e.messages(s)
+	require.Len(t, live, 2, "a thought and what follows it are one message of the model's")
 	e.leave()
 
 	e = restart()
@@ -52,6 +54,7 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 	require.Equal(t, "please begin", e.text(s, "user_message_chunk"))
 	require.Equal(t, "let me see", e.text(s, "agent_thought_chunk"))
 	require.Equal(t, "I ask.Done.", e.said(s))
+	require.Equal(t, live, e.messages(s), "messages have the names that they had")
 	asked := e.tool(s, "toolu_1")
 	require.Equal(t, "completed", asked["status"])
 	require.Equal(t, "Database → SQLite", asked["title"])

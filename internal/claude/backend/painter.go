@@ -16,11 +16,12 @@ import (
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // canvas is where updates go, in order. It may block. *[editor.Session] is one.
 type canvas interface {
-	Stream(kind, text string)
+	Stream(kind, message, text string)
 	Text(kind, text string)
 	Update(acp.SessionUpdate)
 	UpdateOf(session string, update any)
@@ -65,7 +66,8 @@ type painter struct {
 
 // streamed is what came in deltas of the current content block.
 type streamed struct {
-	message string
+	message string // as the CLI names it
+	id      string // as the editor knows it
 	kind    string // "text", "thinking" or "tool_use"
 	text    strings.Builder
 	call    string  // id of the tool call
@@ -99,10 +101,14 @@ func (p *painter) event(m claude.Message) {
 	event := gjson.Parse(m.Event())
 	switch m.Subtype {
 	case "message_start":
-		p.stream = streamed{message: event.Get("message.id").Str}
+		id := event.Get("message.id").Str
+		p.stream = streamed{message: id, id: id}
+		if id == "" {
+			p.stream.id = uuid.New()
+		}
 	case "content_block_start":
 		b := event.Get("content_block")
-		p.stream = streamed{message: p.stream.message, kind: b.Get("type").Str}
+		p.stream = streamed{message: p.stream.message, id: p.stream.id, kind: b.Get("type").Str}
 		if p.stream.kind == "tool_use" {
 			p.stream.call = b.Get("id").Str
 			p.begin(p.stream.call, b.Get("name").Str)
@@ -117,11 +123,11 @@ func (p *painter) delta(d gjson.Result) {
 	case "text_delta":
 		text := d.Get("text").String()
 		p.stream.text.WriteString(text)
-		p.out.Stream(editor.MessageChunk, text)
+		p.out.Stream(editor.MessageChunk, p.stream.id, text)
 	case "thinking_delta":
 		text := d.Get("thinking").String()
 		p.stream.text.WriteString(text)
-		p.out.Stream(editor.ThoughtChunk, text)
+		p.out.Stream(editor.ThoughtChunk, p.stream.id, text)
 	case "input_json_delta":
 		if p.stream.input.feed(d.Get("partial_json").String()) {
 			p.grow(p.stream.call, p.stream.input.input())
@@ -187,10 +193,12 @@ func (p *painter) assistant(m claude.Message) {
 // rest sends what the deltas have not brought of a whole text.
 func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 	if parent != "" { // a sub-agent's words are for its parent, unless it has a session
-		p.partSpeaks(parent, update, text)
+		p.partSpeaks(parent, update, messageID(m), text)
 		return
 	}
+	id := messageID(m)
 	if p.stream.kind == kind && p.stream.message == field(m, "message.id").Str {
+		id = p.stream.id
 		sent := p.stream.text.String()
 		p.stream.kind = ""
 		if !strings.HasPrefix(text, sent) {
@@ -198,7 +206,19 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 		}
 		text = text[len(sent):]
 	}
-	p.out.Stream(update, text)
+	p.out.Stream(update, id, text)
+}
+
+// messageID names a message for the editor: by the model's id, which its deltas
+// and its transcript have, too. What a user says has none of these.
+func messageID(m claude.Message) string {
+	if id := field(m, "message.id").Str; id != "" {
+		return id
+	}
+	if id := field(m, "uuid").Str; id != "" {
+		return id
+	}
+	return uuid.New()
 }
 
 func (p *painter) toolUse(b gjson.Result, parent string) {

@@ -18,13 +18,16 @@ import (
 
 // sketch is a canvas on which one can see what was painted: a line for each update.
 type sketch struct {
-	lines []string
-	holds bool
+	lines    []string
+	messages []string // the names of what was streamed
+	holds    bool
 }
 
-func (s *sketch) Stream(kind, text string) { s.lines = append(s.lines, kind+" "+text) }
-func (s *sketch) Text(kind, text string)   { s.Stream(kind, text) }
-func (s *sketch) Holds() bool              { return s.holds }
+func (s *sketch) Stream(kind, message, text string) {
+	s.lines, s.messages = append(s.lines, kind+" "+text), append(s.messages, message)
+}
+func (s *sketch) Text(kind, text string) { s.Stream(kind, "", text) }
+func (s *sketch) Holds() bool            { return s.holds }
 
 func (s *sketch) Update(u acp.SessionUpdate) { s.UpdateOf("", u) }
 
@@ -110,6 +113,37 @@ func TestPainter(t *testing.T) {
 			paint(t, p, c.lines...)
 			require.Equal(t, c.want, s.lines)
 			require.Equal(t, c.client.parts, p.hasPart("a1"))
+		})
+	}
+}
+
+// Chunks of a message have its name, streamed, whole and from a transcript.
+func TestMessageIDs(t *testing.T) {
+	const (
+		delta  = `{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"Hel"}}}`
+		begin  = `{"type":"stream_event","event":{"type":"content_block_start","content_block":{"type":"text"}}}`
+		whole  = `{"type":"assistant","uuid":"a1","message":{"id":"m1","content":[{"type":"text","text":"Hello"}]}}`
+		thinks = `{"type":"assistant","uuid":"a0","message":{"id":"m1","content":[{"type":"thinking","thinking":"hm"}]}}`
+		noID   = `{"type":"assistant","uuid":"a2","message":{"content":[{"type":"text","text":"Hello"}]}}`
+	)
+	for name, c := range map[string]struct {
+		lines []string
+		want  []string
+	}{
+		"streamed": {[]string{`{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1"}}}`, begin, delta, delta, whole}, []string{"m1", "m1"}},
+		"whole":    {[]string{thinks, whole}, []string{"m1", "m1"}},
+		"unnamed":  {[]string{noID}, []string{"a2"}},
+		"nothing said about it": {[]string{`{"type":"stream_event","event":{"type":"message_start","message":{}}}`, begin, delta, delta,
+			`{"type":"assistant","message":{"content":[{"type":"text","text":"HelHello"}]}}`}, []string{"?", "?", "?"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, s := newSketch(client{})
+			paint(t, p, c.lines...)
+			if c.want[0] == "?" {
+				require.NotEmpty(t, s.messages[0])
+				c.want = []string{s.messages[0], s.messages[0], s.messages[0]}
+			}
+			require.Equal(t, c.want, s.messages)
 		})
 	}
 }

@@ -143,10 +143,10 @@ func (p *painter) endParts() {
 }
 
 // partSpeaks shows a sub-agent's words in its session.
-func (p *painter) partSpeaks(call, update, text string) {
+func (p *painter) partSpeaks(call, update, message, text string) {
 	if id := p.partOf(call); id != "" && text != "" {
 		p.out.UpdateOf(id, object{
-			"sessionUpdate": update, "content": object{"type": "text", "text": text},
+			"sessionUpdate": update, "content": object{"type": "text", "text": text}, "messageId": message,
 			"_meta": object{"claudeCode": object{"parentToolUseId": call}},
 		})
 	}

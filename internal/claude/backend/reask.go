@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
 // WaitMethod is a request of ours about a session: it waits until what was open
@@ -145,7 +146,7 @@ func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome
 		return reason, deliver(settled, func() error { return nil })
 	}
 	words := "You asked me this before the session was interrupted. My answers:\n\n" + said.String() + "\nGo on with them."
-	s.out.Update(acp.UpdateUserMessageText(words))
+	s.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: acp.TextBlock(words), MessageId: acp.Ptr(uuid.New())}})
 	var ended func() (acp.StopReason, error)
 	err := deliver(settled, func() error {
 		ended = s.out.Say([]block{text(words)})

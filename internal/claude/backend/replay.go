@@ -48,7 +48,7 @@ func (p *painter) replay(e transcript.Entry) {
 			p.prompt(e.Message)
 		}
 	case transcript.Failure:
-		p.out.Text(editor.MessageChunk, field(e.Message, "message.content.0.text").String())
+		p.out.Stream(editor.MessageChunk, messageID(e.Message), field(e.Message, "message.content.0.text").String())
 	case transcript.ToolResult:
 		p.partReturned(e)
 		p.user(e.Message)
@@ -64,18 +64,22 @@ func (p *painter) replay(e transcript.Entry) {
 
 // prompt draws what the user once sent.
 func (p *painter) prompt(m claude.Message) {
+	id := messageID(m)
+	said := func(b acp.ContentBlock) {
+		p.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: b, MessageId: &id}})
+	}
 	content := field(m, "message.content")
 	if content.Type == gjson.String {
-		p.out.Update(acp.UpdateUserMessageText(content.Str))
+		said(acp.TextBlock(content.Str))
 		return
 	}
 	for _, b := range content.Array() {
 		switch b.Get("type").Str {
 		case "text":
-			p.out.Update(acp.UpdateUserMessageText(b.Get("text").String()))
+			said(acp.TextBlock(b.Get("text").String()))
 		case "image":
 			if data := b.Get("source.data").String(); data != "" {
-				p.out.Update(acp.UpdateUserMessage(acp.ImageBlock(data, b.Get("source.media_type").String())))
+				said(acp.ImageBlock(data, b.Get("source.media_type").String()))
 			}
 		}
 	}

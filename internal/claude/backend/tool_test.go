@@ -22,6 +22,7 @@ func TestToolCallIsDrawnStepByStep(t *testing.T) {
 		if u.Get("toolCallId").Str == "toolu_1" {
 			states = append(states, u.Get("sessionUpdate").Str+" "+u.Get("title").Str+" "+u.Get("status").Str)
 			require.Equal(t, "Bash", u.Get("_meta.claudeCode.toolName").Str)
+			require.Equal(t, u.Get("sessionUpdate").Str == "tool_call", u.Get("name").Str == "Bash", "its name comes once")
 		}
 	}
 	require.Equal(t, []string{

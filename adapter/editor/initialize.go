@@ -7,10 +7,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // initialize learns what the editor can do, and answers with what the agent can.
 func (f *front) initialize(ctx context.Context, params json.RawMessage) (any, error) {
+	params = conn.Version1(params)
 	r := f.readInitialize(params)
 	f.ask.Store(adapter.New(client{front: f}, f.askOptions(r)))
 	return f.backend.Initialize(ctx, r, params)

@@ -64,16 +64,19 @@ func (p *proxy) await(m *message, method string) {
 }
 
 // initialize learns what the editor can do, and tells the agent that it has
-// forms and opens addresses: what it has not is done here.
+// forms and opens addresses: what it has not is done here. Both sides are offered
+// version 1, which is what is spoken here: the agent's response says so to an
+// editor that knows more.
 func (p *proxy) initialize(line []byte, m *message) act {
-	p.setClient(m.params)
+	said := conn.Version1(m.params)
+	p.setClient(said)
 	empty := func(old []byte) []byte {
 		if old == nil || string(old) == "null" {
 			return []byte("{}")
 		}
 		return old
 	}
-	params := edit(m.params, empty, "clientCapabilities", "elicitation", "form")
+	params := edit(said, empty, "clientCapabilities", "elicitation", "form")
 	params = edit(params, empty, "clientCapabilities", "elicitation", "url")
 	return rewritten(line, "params", params)
 }

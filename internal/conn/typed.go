@@ -60,7 +60,7 @@ func (c *Conn) ClientCapabilities() (caps acp.ClientCapabilities, ok bool) {
 // nothing.
 func (c *Conn) declare(params json.RawMessage) {
 	var r acp.InitializeRequest
-	if json.Unmarshal(params, &r) != nil {
+	if json.Unmarshal(Version1(params), &r) != nil {
 		r = acp.InitializeRequest{}
 	}
 	c.mu.Lock()

@@ -44,8 +44,8 @@ type Options struct {
 	Replicas int
 	// Bucket is the name of the key-value bucket; empty is "questions".
 	Bucket string
-	// Report gets what happens to the connection to a server elsewhere; nil
-	// drops it. It must not block.
+	// Report gets what happens to the connection to a server elsewhere, and what
+	// is lost of a folder that was damaged; nil drops it. It must not block.
 	Report func(problem string)
 }
 
@@ -270,7 +270,7 @@ func (s *Store) Hear(f func(data []byte)) (stop func(), err error) {
 
 func (s *Store) connect(o Options) (err error) {
 	if o.URL == "" {
-		if err := s.embed(o.Dir); err != nil {
+		if err := s.embed(o.Dir, o.Report); err != nil {
 			return err
 		}
 		s.conn, err = nats.Connect("", nats.InProcessServer(s.server))
@@ -325,7 +325,7 @@ func hostsOf(urls string) string {
 const maxValue = 8 << 20
 
 // embed starts a server of our own that nobody else can reach.
-func (s *Store) embed(dir string) error {
+func (s *Store) embed(dir string, report func(problem string)) error {
 	if dir == "" {
 		return errors.New("JetStream: expected a folder or an address, got neither")
 	}
@@ -335,6 +335,13 @@ func (s *Store) embed(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
+	}
+	problem, err := mend(dir, time.Now())
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		report(problem)
 	}
 	s.server, err = server.NewServer(&server.Options{
 		ServerName: "acp-bridge-hub", DontListen: true, NoSigs: true, NoLog: true,

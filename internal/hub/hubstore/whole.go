@@ -1,0 +1,244 @@
+package hubstore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/minio/highwayhash"
+)
+
+// An embedded server that finds a record which is not as it was written cuts the
+// file there, and one that finds a bucket's description so has no bucket; it says
+// so to a log that nobody has. So the files are looked through before it starts,
+// and mended by leaving out no more than what is damaged.
+
+// mend makes a folder of the embedded server whole, and says what was not. A copy
+// of the folder as it was stays. What cannot be mended is an error, and nothing
+// has changed.
+func mend(dir string, now time.Time) (problem string, err error) {
+	streams, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "KV_*"))
+	if err != nil {
+		return "", err
+	}
+	var broken []block
+	for _, stream := range streams {
+		if err := checkDescription(stream); err != nil {
+			return "", err
+		}
+		found, err := brokenBlocks(stream)
+		if err != nil {
+			return "", err
+		}
+		broken = append(broken, found...)
+	}
+	if len(broken) == 0 {
+		return "", nil
+	}
+	aside := dir + "-damaged-" + now.UTC().Format("20060102T150405Z")
+	if err := os.CopyFS(aside, os.DirFS(dir)); err != nil {
+		return "", fmt.Errorf("the store is damaged (%s), and cannot be copied before it is mended: %w", broken[0].place(), err)
+	}
+	var places, keys []string
+	for _, b := range broken {
+		if err := b.mend(); err != nil {
+			return "", fmt.Errorf("the store is damaged (%s), and cannot be mended: %w", b.place(), err)
+		}
+		places, keys = append(places, b.place()), append(keys, b.keys...)
+	}
+	problem = fmt.Sprintf("THE STORE WAS DAMAGED: %s. What was written there is lost: a question may be gone, or be open again that was answered. As it was it is kept in %s",
+		strings.Join(places, "; "), aside)
+	if len(keys) > 0 {
+		problem += ". Damaged values: " + strings.Join(keys, ", ")
+	}
+	return problem, nil
+}
+
+// checkDescription compares a bucket's description with its sum.
+func checkDescription(stream string) error {
+	name := filepath.Join(stream, "meta.inf")
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it was never whole: the server makes it anew
+	}
+	var sum []byte
+	if err == nil {
+		sum, err = os.ReadFile(filepath.Join(stream, "meta.sum"))
+	}
+	if err == nil && string(sum) != hex.EncodeToString(digest(filepath.Base(stream), text)) {
+		err = errors.New("it is not as it was written")
+	}
+	if err != nil {
+		return fmt.Errorf("the store is damaged: %s: %w. Nothing was changed: put a copy of it back, or move the folder away to begin with no questions", name, err)
+	}
+	return nil
+}
+
+// block is a file of records with something in it that is none.
+type block struct {
+	name string
+	at   int      // where that begins
+	lost int      // how many bytes are no records
+	keys []string // of damaged values, as far as they can be read
+	kept []byte   // the records that are whole
+}
+
+func (b block) place() string {
+	return fmt.Sprintf("%d bytes at %d of %s", b.lost, b.at, b.name)
+}
+
+// mend writes the file anew, and drops what the server knows of its content.
+func (b block) mend() error {
+	next := b.name + ".whole"
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b.kept)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(next, b.name)
+	}
+	if index := filepath.Join(filepath.Dir(b.name), "index.db"); err == nil {
+		if err = os.Remove(index); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	return err
+}
+
+func brokenBlocks(stream string) (broken []block, err error) {
+	names, err := filepath.Glob(filepath.Join(stream, "msgs", "*.blk"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if _, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".blk"), 10, 32); err != nil {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("the store cannot be read: %w", err)
+		}
+		key := filepath.Base(stream) + "-" + strings.TrimSuffix(filepath.Base(name), ".blk")
+		if b := readBlock(key, text); b.lost > 0 {
+			b.name = name
+			broken = append(broken, b)
+		}
+	}
+	return broken, nil
+}
+
+// readBlock goes through the records of a block. Behind one that is damaged it
+// goes on with the next that is whole.
+func readBlock(key string, text []byte) block {
+	b := block{at: -1}
+	for at := 0; at < len(text); {
+		record, whole := readRecord(key, text[at:])
+		if whole {
+			b.kept = append(b.kept, record...)
+			at += len(record)
+			continue
+		}
+		if b.at < 0 {
+			b.at = at
+		}
+		if key := valueKey(record); key != "" && !slices.Contains(b.keys, key) {
+			b.keys = append(b.keys, key)
+		}
+		from := at
+		for at++; at < len(text); at++ {
+			if _, whole := readRecord(key, text[at:]); whole {
+				break
+			}
+		}
+		b.lost += at - from
+	}
+	return b
+}
+
+// A record is its length, a sequence, a time, the length of its subject, the
+// subject, headers and a value, and the sum of what is behind the length.
+const (
+	recordHead, recordSum = 22, 8
+	hasHeaders            = 1 << 31
+	longestRecord         = 32 << 20
+)
+
+// readRecord returns the record that a text begins with, and whether it is as it
+// was written.
+func readRecord(key string, text []byte) (record []byte, whole bool) {
+	if len(text) < recordHead+recordSum {
+		return nil, false
+	}
+	le := binary.LittleEndian
+	length, headers := le.Uint32(text), 0
+	if length&hasHeaders != 0 {
+		length, headers = length&^hasHeaders, 4
+	}
+	subject := int(le.Uint16(text[20:]))
+	if length > longestRecord || int(length) > len(text) || recordHead+subject+headers+recordSum > int(length) {
+		return nil, false
+	}
+	record = text[:length]
+	body := record[recordHead : len(record)-recordSum]
+	if !splits(body, subject, headers) {
+		return record, false
+	}
+	sum := digest(key, record[4:20], body[:subject], body[subject+headers:])
+	return record, bytes.Equal(sum, record[len(record)-recordSum:])
+}
+
+// splits reports whether a record is divided where its parts end: the sum does not
+// cover the lengths.
+func splits(body []byte, subject, headers int) bool {
+	if subject == 0 {
+		return len(body) == 0 // the mark of a deletion
+	}
+	rest := body[subject:]
+	if headers > 0 {
+		length := binary.LittleEndian.Uint32(rest)
+		return int(length) <= len(rest)-headers && bytes.HasPrefix(rest[headers:], []byte("NATS/1.0\r\n")) && bytes.HasSuffix(rest[headers:headers+int(length)], []byte("\r\n\r\n"))
+	}
+	return len(rest) == 0 || !keyByte(rest[0]) && keyByte(body[subject-1])
+}
+
+// keyByte reports whether a key may have the byte. Values are JSON objects.
+func keyByte(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("-/_=.", b) >= 0
+}
+
+// valueKey is the key of the value in a record, if it looks like one.
+func valueKey(record []byte) string {
+	if len(record) < recordHead {
+		return ""
+	}
+	subject := record[recordHead:][:binary.LittleEndian.Uint16(record[20:])]
+	parts := strings.SplitN(string(subject), ".", 3)
+	if len(parts) < 3 || parts[0] != "$KV" || strings.ContainsFunc(parts[2], func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	return parts[2]
+}
+
+// digest is the sum by which the server knows its own files.
+func digest(key string, parts ...[]byte) []byte {
+	sum := sha256.Sum256([]byte(key))
+	h, err := highwayhash.NewDigest64(sum[:])
+	if err != nil {
+		panic(err) // a key of another length
+	}
+	for _, p := range parts {
+		_, _ = h.Write(p)
+	}
+	return h.Sum(nil)
+}

@@ -1,0 +1,177 @@
+package hubstore
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// storeOf makes a folder with values, one of which was changed and one deleted.
+func storeOf(t *testing.T, n int) (dir string, values map[string]string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "store")
+	s, err := Open(t.Context(), Options{Dir: dir})
+	require.NoError(t, err)
+	defer s.Close()
+	values = map[string]string{}
+	for i := range n {
+		key, value := fmt.Sprintf("c.%d", i), fmt.Sprintf(`{"asked":%d}`, i)
+		revision, err := s.Create(t.Context(), key, []byte(value))
+		require.NoError(t, err)
+		values[key] = value
+		switch i % 3 {
+		case 1:
+			values[key] = fmt.Sprintf(`{"answered":%d}`, i)
+			_, err = s.Update(t.Context(), key, []byte(values[key]), revision)
+		case 2:
+			delete(values, key)
+			err = s.Delete(t.Context(), key, revision)
+		}
+		require.NoError(t, err)
+	}
+	return dir, values
+}
+
+// readStore opens a folder and reads all that is in it.
+func readStore(ctx context.Context, dir string) (values map[string]string, reported string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	s, err := Open(ctx, Options{Dir: dir, Report: func(problem string) { reported += problem }})
+	if err != nil {
+		return nil, reported, err
+	}
+	defer s.Close()
+	values = map[string]string{}
+	lister, err := s.kv.ListKeys(ctx)
+	if err != nil {
+		return nil, reported, err
+	}
+	for key := range lister.Keys() {
+		e, err := s.kv.Get(ctx, key)
+		if err != nil {
+			return nil, reported, err
+		}
+		values[key] = string(e.Value())
+	}
+	return values, reported, nil
+}
+
+// A byte that is damaged in any file of the store is told, whichever it is: the
+// store does not open, or opens with all that is whole, and keeps what it was. Or
+// nothing is lost.
+func TestDamagedByteIsTold(t *testing.T) {
+	whole, values := storeOf(t, 9)
+	again, reported, err := readStore(t.Context(), copyOf(t, whole))
+	require.NoError(t, err)
+	require.Empty(t, reported)
+	require.Equal(t, values, again)
+
+	told := 0
+	require.NoError(t, filepath.WalkDir(whole, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		name, err := filepath.Rel(whole, path)
+		require.NoError(t, err)
+		step := max(1, len(text)/3)
+		if strings.HasSuffix(name, ".blk") {
+			step = max(1, len(text)/20)
+		}
+		for at := 0; at < len(text); at += step {
+			dir := copyOf(t, whole)
+			damaged := append([]byte{}, text...)
+			damaged[at] ^= 1
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), damaged, 0o600))
+			got, reported, err := readStore(t.Context(), dir)
+			if err != nil {
+				require.Contains(t, err.Error(), "damaged", "%s at %d", name, at)
+				kept, err := os.ReadFile(filepath.Join(dir, name))
+				require.NoError(t, err)
+				require.Equal(t, damaged, kept, "%s was changed", name)
+				told++
+				continue
+			}
+			if reported == "" {
+				require.Equal(t, values, got, "%s at %d: nobody was told", name, at)
+				continue
+			}
+			told++
+			require.Contains(t, reported, "DAMAGED")
+			aside, err := filepath.Glob(dir + "-damaged-*")
+			require.NoError(t, err)
+			require.Len(t, aside, 1)
+			kept, err := os.ReadFile(filepath.Join(aside[0], name))
+			require.NoError(t, err)
+			require.Equal(t, damaged, kept)
+			different := 0
+			for key := range values {
+				if got[key] != values[key] {
+					different++
+				}
+			}
+			require.LessOrEqual(t, different, 1, "%s at %d: %v", name, at, got)
+			_, reported, err = readStore(t.Context(), dir)
+			require.NoError(t, err)
+			require.Empty(t, reported, "it is told once")
+			require.NoError(t, os.RemoveAll(dir))
+			require.NoError(t, os.RemoveAll(aside[0]))
+		}
+		return nil
+	}))
+	require.Greater(t, told, 15)
+}
+
+// Whichever bit of a block is damaged, one record is left out and no other.
+func TestDamagedRecordIsLeftOut(t *testing.T) {
+	dir, _ := storeOf(t, 4)
+	text, err := os.ReadFile(filepath.Join(dir, "jetstream", "$G", "streams", "KV_questions", "msgs", "1.blk"))
+	require.NoError(t, err)
+	const key = "KV_questions-1"
+	b := readBlock(key, text)
+	require.Zero(t, b.lost)
+	require.Equal(t, text, b.kept)
+	for at := range text {
+		for bit := range 8 {
+			damaged := append([]byte{}, text...)
+			damaged[at] ^= 1 << bit
+			b := readBlock(key, damaged)
+			require.Equal(t, len(text), len(b.kept)+b.lost)
+			require.Positive(t, b.lost, "byte %d, bit %d", at, bit)
+			require.LessOrEqual(t, b.lost, 400, "byte %d, bit %d", at, bit)
+			require.Zero(t, readBlock(key, b.kept).lost)
+		}
+	}
+}
+
+// Where there is no room for a copy nothing is mended.
+func TestDamagedStoreIsNotMendedWithoutACopy(t *testing.T) {
+	dir, _ := storeOf(t, 3)
+	name := filepath.Join(dir, "jetstream", "$G", "streams", "KV_questions", "msgs", "1.blk")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	text[len(text)/2] ^= 1
+	require.NoError(t, os.WriteFile(name, text, 0o600))
+	now := time.Now()
+	require.NoError(t, os.WriteFile(dir+"-damaged-"+now.UTC().Format("20060102T150405Z"), nil, 0o600)) // in its place
+	_, err = mend(dir, now)
+	require.ErrorContains(t, err, "cannot be copied")
+	kept, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, text, kept)
+}
+
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "store")
+	require.NoError(t, os.CopyFS(to, os.DirFS(dir)))
+	return to
+}

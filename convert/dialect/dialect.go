@@ -8,6 +8,12 @@
 //
 // Each dialect is one file of this package. It owns what is particular to its
 // agent, its RPC envelope included.
+//
+// The way back is [WriteCall] and [ReadResult]. It serves OpenCode's own clients at
+// a hub, which get every call in OpenCode's words; Go hosts that put a question to
+// a program in that program's dialect (pipe.Asker); and, with convert --to, whoever
+// writes an agent or a client and needs a call of one dialect in another's words.
+// Each dialect is tested by it: what it writes it reads as the same call.
 package dialect
 
 import (

@@ -55,8 +55,14 @@ func TestTable(t *testing.T) {
 		{"… CPU per 1,000 deltas", adapters, 1},
 		{"1000 deltas a second, CPU per 1,000", adapters, 1},
 		{"memory, 1 idle session, the hub's link not used", adapters, 1},
+		{"… private, 1 idle session, the hub's link not used", adapters, 1},
+		{"… at its highest, 1 idle session, the hub's link not used", adapters, 1},
 		{"memory, 2 sessions wait on a question", adapters, 1},
+		{"… private, 2 sessions wait on a question", adapters, 1},
+		{"… at its highest, 2 sessions wait on a question", adapters, 1},
 		{"memory, 4 sessions wait on a question", adapters, 1},
+		{"… private, 4 sessions wait on a question", adapters, 1},
+		{"… at its highest, 4 sessions wait on a question", adapters, 1},
 		{"… each further session", adapters, 1},
 		{"20 questions over 2 sessions: all shown", adapters, 1},
 		{"… all resolved", adapters, 1},
@@ -69,7 +75,9 @@ func TestTable(t *testing.T) {
 		{"proxy: process start → initialize answered", all, small.starts},
 		{"proxy: 300 deltas, in order", all, 1},
 		{"… CPU per 1,000 deltas, proxied", adapters, 1},
-		{"proxy: memory, idle", adapters, 1},
+		{"memory, proxy, idle", adapters, 1},
+		{"… private, proxy, idle", adapters, 1},
+		{"… at its highest, proxy, idle", adapters, 1},
 	}
 	require.Len(t, table.Rows, len(rows))
 	var text, js bytes.Buffer

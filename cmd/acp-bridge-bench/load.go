@@ -13,7 +13,7 @@ import (
 // settle is how long an agent is left alone before its memory is read.
 const settle = 300 * time.Millisecond
 
-// memory measures the resident memory of an agent with one idle session, and
+// memory measures the memory of an agent with one idle session, and
 // with many that each wait on an open question, of CLIs that say as much of
 // themselves as the real one.
 func (b *bench) memory() error {
@@ -23,16 +23,16 @@ func (b *bench) memory() error {
 	if err != nil {
 		return err
 	}
-	idle := samples{}
+	idle := newFootprints()
 	err = b.each(func(ctx context.Context, s subject) error {
-		bytes, err := b.idleMemory(ctx, s, path)
-		idle.add(s.name, mb(bytes))
+		f, err := b.idleMemory(ctx, s, path)
+		idle.add(s.name, f)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	b.table.add("memory, 1 idle session, the hub's link not used", "MB", minimal, idle, atMost(11), atMost(10))
+	idle.rows(b.table, "1 idle session, the hub's link not used", atMost(11), atMost(10))
 	path, err = b.script(claudetest.Script{Init: claudetest.FullInit(), Turns: []claudetest.Turn{{Match: "go", Steps: steps}}})
 	if err != nil {
 		return err
@@ -40,10 +40,10 @@ func (b *bench) memory() error {
 	limits := map[int]float64{50: 16, 100: 22}
 	first, most := samples{}, samples{}
 	for i, n := range b.sizes.waiting {
-		waiting := samples{}
+		waiting := newFootprints()
 		err := b.each(func(ctx context.Context, s subject) error {
-			bytes, err := b.waitingMemory(ctx, s, path, n)
-			waiting.add(s.name, mb(bytes))
+			f, err := b.waitingMemory(ctx, s, path, n)
+			waiting.add(s.name, f)
 			return err
 		})
 		if err != nil {
@@ -53,11 +53,11 @@ func (b *bench) memory() error {
 		if limits[n] > 0 {
 			rules = append(rules, atMost(limits[n]))
 		}
-		b.table.add(fmt.Sprintf("memory, %d sessions wait on a question", n), "MB", minimal, waiting, rules...)
+		waiting.rows(b.table, fmt.Sprintf("%d sessions wait on a question", n), rules...)
 		if i == 0 {
-			first = waiting
+			first = waiting.resident
 		}
-		most = waiting
+		most = waiting.resident
 	}
 	each := samples{}
 	sizes := b.sizes.waiting
@@ -72,10 +72,10 @@ func (b *bench) memory() error {
 
 func mb(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-func (b *bench) idleMemory(ctx context.Context, s subject, path string) (bytes int64, err error) {
+func (b *bench) idleMemory(ctx context.Context, s subject, path string) (f footprint, err error) {
 	c, err := connect(ctx, s, b.env(path))
 	if err != nil {
-		return 0, err
+		return f, err
 	}
 	defer func() {
 		if e := c.end(); err == nil {
@@ -83,16 +83,16 @@ func (b *bench) idleMemory(ctx context.Context, s subject, path string) (bytes i
 		}
 	}()
 	if _, err := c.newSession(ctx, b.dir); err != nil {
-		return 0, err
+		return f, err
 	}
 	time.Sleep(settle)
-	return resident(c.pid())
+	return footprintOf(c.pid())
 }
 
-func (b *bench) waitingMemory(ctx context.Context, s subject, path string, n int) (bytes int64, err error) {
+func (b *bench) waitingMemory(ctx context.Context, s subject, path string, n int) (f footprint, err error) {
 	l, err := b.open(ctx, s, path, n)
 	if err != nil {
-		return 0, err
+		return f, err
 	}
 	defer func() {
 		if e := l.end(); err == nil {
@@ -102,7 +102,7 @@ func (b *bench) waitingMemory(ctx context.Context, s subject, path string, n int
 	open := make(chan ask, n)
 	l.handle(func(a ask) { open <- a }, nil)
 	if err := l.promptAll(); err != nil {
-		return 0, err
+		return f, err
 	}
 	var asks []ask
 	for len(asks) < n {
@@ -110,19 +110,19 @@ func (b *bench) waitingMemory(ctx context.Context, s subject, path string, n int
 		case a := <-open:
 			asks = append(asks, a)
 		case <-ctx.Done():
-			return 0, fmt.Errorf("%d of %d questions were shown", len(asks), n)
+			return f, fmt.Errorf("%d of %d questions were shown", len(asks), n)
 		}
 	}
 	time.Sleep(settle)
-	if bytes, err = resident(l.pid()); err != nil {
-		return 0, err
+	if f, err = footprintOf(l.pid()); err != nil {
+		return f, err
 	}
 	for _, a := range asks {
 		if err := l.answer(a); err != nil {
-			return 0, err
+			return f, err
 		}
 	}
-	return bytes, l.awaitAll(ctx)
+	return f, l.awaitAll(ctx)
 }
 
 // many asks many questions over few and many sessions: ten calls are open in

@@ -80,16 +80,51 @@ func diskTimes(dir string) (times []time.Duration, err error) {
 	return times, nil
 }
 
-// resident is the process's resident memory in bytes: its own and the pages of
-// its executable that it has touched.
-func resident(pid int) (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+// footprint is a process's memory in bytes.
+type footprint struct {
+	// resident is what is in memory now: its own, and the pages of its executable
+	// that it has touched and not given back.
+	resident int64
+	// private is what nobody else can have: a second process like it costs that.
+	private int64
+	// highest is the most that was ever resident: as if no page was given back.
+	highest int64
+}
+
+func footprintOf(pid int) (f footprint, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, fmt.Errorf("the memory of process %d cannot be read on this system", pid)
+		return f, fmt.Errorf("the memory of process %d cannot be read on this system", pid)
 	}
-	var size, pages int64
-	if _, err := fmt.Sscan(string(data), &size, &pages); err != nil {
-		return 0, err
+	for name, to := range map[string]*int64{"VmRSS": &f.resident, "RssAnon": &f.private, "VmHWM": &f.highest} {
+		_, after, _ := strings.Cut(string(data), "\n"+name+":")
+		if _, err := fmt.Sscanf(after, "%d kB", to); err != nil {
+			return f, fmt.Errorf("/proc/%d/status: expected %s: %w", pid, name, err)
+		}
+		*to *= 1024
 	}
-	return pages * int64(os.Getpagesize()), nil
+	return f, nil
+}
+
+// footprints are samples of them, in MB.
+type footprints struct{ resident, private, highest samples }
+
+func newFootprints() footprints { return footprints{samples{}, samples{}, samples{}} }
+
+func (s footprints) add(name string, f footprint) {
+	s.resident.add(name, mb(f.resident))
+	s.private.add(name, mb(f.private))
+	s.highest.add(name, mb(f.highest))
+}
+
+// rows adds them to a table.
+func (s footprints) rows(t *table, name string, rules ...rule) {
+	t.add("memory, "+name, "MB", minimal, s.resident, rules...)
+	t.add("… private, "+name, "MB", minimal, s.private)
+	t.add("… at its highest, "+name, "MB", minimal, s.highest)
+}
+
+func resident(pid int) (int64, error) {
+	f, err := footprintOf(pid)
+	return f.resident, err
 }

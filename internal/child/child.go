@@ -115,7 +115,8 @@ func Start(o Options) (*Process, error) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(&p.tail, &Output{file: stderr})
+		// There may be a hundred children, and few say much: no 32 kB for each.
+		_, _ = io.CopyBuffer(&p.tail, &Output{file: stderr}, make([]byte, 2<<10))
 	}()
 	go p.wait(stderr, read)
 	return p, nil

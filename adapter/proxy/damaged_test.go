@@ -24,6 +24,7 @@ func TestForgedAnswer(t *testing.T) {
 
 // A broken answer is no answer: the question is asked in another way.
 func TestBrokenAnswer(t *testing.T) {
+	t.Parallel()
 	p := start(t, Options{})
 	p.initialize(withForms)
 	p.agent.send(oneLine(grokAsks))

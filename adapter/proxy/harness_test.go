@@ -12,9 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	paralleltest.Main()
+	goleak.VerifyTestMain(m)
+}
 
 // patience is how long anything may take.
 const patience = time.Minute

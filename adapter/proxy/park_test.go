@@ -203,6 +203,7 @@ func TestSupersede(t *testing.T) {
 // What is held is bounded: what is more goes to the editor at once. Other
 // sessions of the agent go on, and nothing is lost.
 func TestHeld(t *testing.T) {
+	t.Parallel()
 	p := inConversation(t)
 	p.agent.send(oneLine(grokAsks))
 	p.editor.reply()

@@ -176,6 +176,7 @@ func (k *asker) calls(t *testing.T, meta sdk.Meta, input string) {
 // model is told that a person said, that person said it to a showing of this
 // question, in this session, after it was asked; and nobody else is told.
 func TestWhatEachAgentGets(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))

@@ -63,6 +63,7 @@ func TestLastLine(t *testing.T) {
 
 // Random traffic comes out as it went in, as JSON, in its order.
 func TestTransparentProperty(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		p := start(t, Options{})
 		lines := rapid.SliceOfN(rapid.Custom(randomLine), 1, 30).Draw(rt, "lines")

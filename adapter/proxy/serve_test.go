@@ -83,6 +83,7 @@ func TestAgentLeavesAChild(t *testing.T) {
 
 // An agent that does not want to end is ended.
 func TestAgentEndsWithTheEditor(t *testing.T) {
+	t.Parallel()
 	in, _, ended := serve(t, `trap '' TERM; while :; do sleep 1; done`)
 	require.NoError(t, in.Close())
 	require.NoError(t, ends(t, ended))
@@ -97,6 +98,7 @@ func TestAgentCannotBeStarted(t *testing.T) {
 // A frozen agent keeps nobody: a cancelled prompt ends, and the agent with the
 // editor.
 func TestAgentFrozen(t *testing.T) {
+	t.Parallel()
 	in, out, ended := serve(t, `read -r line; kill -STOP $$`)
 	_, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}`+"\n"+
 		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`+"\n")
@@ -120,6 +122,7 @@ func TestAgentFloods(t *testing.T) {
 // What an agent said before its end waits for an editor that reads slowly. It is
 // less than a pipe holds.
 func TestAgentEndsBeforeTheEditorReads(t *testing.T) {
+	t.Parallel()
 	out, w := io.Pipe()
 	in, more, err := os.Pipe()
 	require.NoError(t, err)

@@ -110,6 +110,7 @@ func TestQuestionTool(t *testing.T) {
 
 // Gemini does not tell its servers of a cancel.
 func TestToolAndSessionCancel(t *testing.T) {
+	t.Parallel()
 	a := withTool(t)
 	got := a.use(nil)
 	a.editor.until("session/request_permission")

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 const (
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	if script := os.Getenv(parentVariable); script != "" {
 		parent(script)
 	}
+	paralleltest.Main()
 	goleak.VerifyTestMain(m)
 }
 
@@ -237,6 +239,7 @@ func TestTheThreadOfTheCallerEnds(t *testing.T) {
 }
 
 func TestStages(t *testing.T) {
+	t.Parallel()
 	t.Run("the end of input", func(t *testing.T) {
 		p := startShell(t, `cat >/dev/null; exit 3`, noGrace)
 		require.NoError(t, p.End(t.Context()))
@@ -315,6 +318,7 @@ func TestDetachedCommands(t *testing.T) {
 // A child that forks and exits takes its group along; a process elsewhere that
 // holds its output keeps nobody waiting, and what was said is read.
 func TestForksAndExits(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"in the group": sleeper + ` & `,
 		"elsewhere":    `setsid ` + sleeper + ` & `,
@@ -337,6 +341,7 @@ func TestForksAndExits(t *testing.T) {
 }
 
 func TestClosesItsOutput(t *testing.T) {
+	t.Parallel()
 	p := startShell(t, `exec >&-; sleep 1000`, hurry)
 	_, err := p.Stdout.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
@@ -351,6 +356,7 @@ func (s stuck) Write([]byte) (int, error) { <-s.until; return 0, errors.New("ful
 
 // Standard error is read whether anybody wants it or not.
 func TestFloodsStandardError(t *testing.T) {
+	t.Parallel()
 	var said int
 	p := startShell(t, `i=0; while [ $i -lt 30 ]; do i=$((i+1)); printf 'line %d\033[2J ' $i; head -c 100000 /dev/zero | tr '\0' y; echo; done >&2; head -c 300000 /dev/zero | tr '\0' z >&2; exit 1`,
 		func(o *child.Options) { o.Said = func(string) { said++ } })

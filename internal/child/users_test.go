@@ -17,6 +17,7 @@ var starts = regexp.MustCompile(`\b(exec\.Command(Context)?|os\.StartProcess|sys
 // Whoever starts a program takes its environment from here, except for tests,
 // for the tools of this repository, and for the hub, which is acp-bridge itself.
 func TestEveryChildHasItsEnvironmentFromHere(t *testing.T) {
+	t.Parallel()
 	seen := 0
 	for _, dir := range []string{"adapter", "internal", "cmd/acp-bridge", "cmd/acp-bridge-hub", "cmd/internal"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("../..", dir), func(name string, d fs.DirEntry, err error) error {

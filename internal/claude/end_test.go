@@ -87,6 +87,7 @@ func TestDeathAtStart(t *testing.T) {
 }
 
 func TestMessagesBeforeTheDeathAreDelivered(t *testing.T) {
+	t.Parallel()
 	// More than the test takes, less than test and pipe together.
 	s := run(t, turns(claudetest.Burst(800), claudetest.Die(1)))
 	require.NoError(t, s.Prompt("hi"))
@@ -144,6 +145,7 @@ func TestCloseInterruptsARunningTurn(t *testing.T) {
 }
 
 func TestCloseEscalates(t *testing.T) {
+	t.Parallel()
 	t.Run("to SIGTERM", func(t *testing.T) {
 		s := run(t, claudetest.Script{IgnoreEOF: true}, closeFast)
 		_, err := s.Initialize(s.ctx)
@@ -183,6 +185,7 @@ func TestCloseWhileTheConsumerIsStuck(t *testing.T) {
 }
 
 func TestAProcessThatLeftTheGroupHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	s := run(t, claudetest.Script{Escapee: true, Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Text("bye"), claudetest.Die(3)}}}})
 	require.NoError(t, s.Prompt("hi"))
 	s.until(claude.TypeAssistant)
@@ -197,6 +200,7 @@ func TestAProcessThatLeftTheGroupHoldsNothingUp(t *testing.T) {
 }
 
 func TestCloseWhenTheCLIDoesNotRead(t *testing.T) {
+	t.Parallel()
 	s := run(t, claudetest.Script{StopReading: 1}, closeFast)
 	_, err := s.Initialize(s.ctx)
 	require.NoError(t, err)

@@ -13,11 +13,13 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
 	bridgeMain()
+	paralleltest.Main()
 	goleak.VerifyTestMain(m)
 }
 

@@ -78,6 +78,7 @@ func TestTurnInOrder(t *testing.T) {
 }
 
 func TestBurstIsCompleteAndInOrder(t *testing.T) {
+	t.Parallel()
 	const n = 20000
 	s := run(t, turns(claudetest.Burst(n)))
 	require.NoError(t, s.Prompt("hi"))
@@ -90,6 +91,7 @@ func TestBurstIsCompleteAndInOrder(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
+	t.Parallel()
 	const size = 20 << 20
 	s := run(t, turns(claudetest.BigLine(size), claudetest.Text("after")))
 	require.NoError(t, s.Prompt(strings.Repeat("y", size)))
@@ -124,6 +126,7 @@ func TestGarbageIsSkippedAndUnknownTypesArePassedOn(t *testing.T) {
 }
 
 func TestBackpressureReachesTheCLI(t *testing.T) {
+	t.Parallel()
 	// Far more than the pipe and the test hold: the stand-in cannot be done
 	// before the messages are read.
 	s := run(t, turns(claudetest.Burst(50000), claudetest.Control("hook_callback")))

@@ -15,6 +15,7 @@ import (
 // What tests above this package rely on and TestTheStandInIsLikeTheRealCLI
 // does not see.
 func TestStandInResults(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		result *ct.Result
 		want   string // subtype, is_error, stop_reason, terminal_reason

@@ -18,6 +18,7 @@ import (
 // was asked before it looked and answered after that, of which the store has only
 // the answer. Here nobody tells hubs anything; they ask from time to time.
 func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
+	t.Parallel()
 	url := natsServer(t)
 	conn, err := nats.Connect(url)
 	require.NoError(t, err)
@@ -59,6 +60,7 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 // What one hub has told, another one knows: the answer may come in there, and so
 // may what the agent says of it.
 func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
+	t.Parallel()
 	left, right := elsewhere(t, hub.Options{})
 	boards := []*hub.Board{left, right}
 	for i := range 200 {

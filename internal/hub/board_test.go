@@ -13,12 +13,14 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 // patience is how long a test waits for something that must happen.
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
+	paralleltest.Main()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
 }
 
@@ -239,6 +241,7 @@ func TestAskerIsGoneAndComesBack(t *testing.T) {
 
 // All that was written is there again, and what is old goes.
 func TestRestartAndKeep(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	during := func(o hub.Options, do func(b *hub.Board)) {
 		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})

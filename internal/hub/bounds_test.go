@@ -39,6 +39,7 @@ func sayYes(*Record) ([]convert.Answer, error) { return []convert.Answer{{Text: 
 // A device has so much open and no more; that of others counts for itself, and what
 // ended does not count.
 func TestBoundsOfADevice(t *testing.T) {
+	t.Parallel()
 	b := openBounded(t, Options{})
 	r, err := b.Ask(t.Context(), askingOf("bot", "a", ""))
 	require.NoError(t, err)
@@ -86,6 +87,7 @@ func TestAskedAgainAndAgain(t *testing.T) {
 
 // What was dropped leaves nothing behind.
 func TestMarkersGo(t *testing.T) {
+	t.Parallel()
 	b := openBounded(t, Options{Keep: 20 * time.Millisecond})
 	for i := range 5 {
 		r, err := b.Ask(t.Context(), askingOf("bot", fmt.Sprint(i), ""))

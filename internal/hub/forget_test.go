@@ -24,6 +24,7 @@ func own(*hub.Record) ([]convert.Answer, error) {
 }
 
 func TestForgetBy(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b, store := openWithStore(t, dir, hub.Options{})
 	settle := func(id, by string) *hub.Record {
@@ -101,6 +102,7 @@ func TestForgetBy(t *testing.T) {
 // Hubs that share a bucket which keeps earlier values, as an operator made it:
 // after forgetting, none of them has a word of it, and nor has the bucket.
 func TestForgetByWithSeveralHubs(t *testing.T) {
+	t.Parallel()
 	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
 	require.NoError(t, err)
 	n.Start()

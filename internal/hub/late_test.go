@@ -12,6 +12,7 @@ import (
 // A request that was under way for long, through a hub that stood still, asks
 // nothing new when its process has the outcome from elsewhere.
 func TestALateRequestAsksNothingNew(t *testing.T) {
+	t.Parallel()
 	words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
 	for name, end := range map[string]func(*hub.Board, hub.Ref) error{
 		"consumed": func(b *hub.Board, ref hub.Ref) error {

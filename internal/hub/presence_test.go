@@ -51,6 +51,7 @@ func until(t *testing.T, b *hub.Board, id string, ok func(*hub.Record) bool) {
 
 // An asker that is at one hub is not gone at another.
 func TestAnAskerAtAnotherHub(t *testing.T) {
+	t.Parallel()
 	one, two := elsewhere(t, hub.Options{Lease: 300 * time.Millisecond})
 	r := ask(t, one, "c", "id", "Go on?")
 	for _, b := range []*hub.Board{one, two} {
@@ -67,6 +68,7 @@ func TestAnAskerAtAnotherHub(t *testing.T) {
 
 // A process that came back at one hub takes its question back at another.
 func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
+	t.Parallel()
 	one, two := elsewhere(t, hub.Options{Lease: time.Hour})
 	askBy(t, one, "p", "old", "Go on?")
 	until(t, two, "old", (*hub.Record).Open)

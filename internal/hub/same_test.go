@@ -29,6 +29,7 @@ func askBy(t *testing.T, b *hub.Board, process, id, text string) *hub.Record {
 // Permission for one thing does not extend to another, nor that for one call to
 // the next, whatever the words are.
 func TestPermissionsAreNotShared(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	permission := func(id, detail string) *hub.Record {
 		a := asking("c", id, "Write notes.txt")
@@ -49,6 +50,7 @@ func TestPermissionsAreNotShared(t *testing.T) {
 // A process that asks under two ids has two questions. One that came back has
 // the question of the one that is gone.
 func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	first, second := askBy(t, b, "p", "id1", "Go on?"), askBy(t, b, "p", "id2", "Go on?")
 	require.NotEqual(t, first.ID, second.ID)
@@ -85,6 +87,7 @@ func TestOnlyTheAskerTakesBack(t *testing.T) {
 
 // A process that came back under another id takes its question back.
 func TestTheOtherIDOfAQuestion(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	old := askBy(t, b, "p", "old", "Go on?")
 	require.Equal(t, old.ID, askBy(t, b, "q", "new", "Go on?").ID)
@@ -211,6 +214,7 @@ func TestTheSameAtOnce(t *testing.T) {
 // Rule 5: what a process asks is taken over when it is gone, once, and not while it
 // waits. Two that are there have a question each, with its own answer.
 func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	first := askBy(t, b, "p", "id1", "Go on?")
 	waiting, stop := context.WithCancel(t.Context())

@@ -13,6 +13,7 @@ import (
 // What an agent asks in the words of before is another question once it has the
 // answer, at every hub: none takes it for what it has not seen the end of.
 func TestTheSameWordsAtAnotherHub(t *testing.T) {
+	t.Parallel()
 	left, right := elsewhere(t, hub.Options{})
 	boards := []*hub.Board{left, right}
 	for _, id := range []string{"", "with"} {
@@ -45,6 +46,7 @@ func TestTheSameWordsAtAnotherHub(t *testing.T) {
 
 // Calls without an id that ask the same at two hubs at once are one question.
 func TestTheSameWordsAtTwoHubsAtOnce(t *testing.T) {
+	t.Parallel()
 	left, right := elsewhere(t, hub.Options{})
 	boards := []*hub.Board{left, right}
 	for i := range 100 {

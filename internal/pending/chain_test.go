@@ -266,6 +266,7 @@ func hubAt(t *testing.T, status int) *hublink.Options {
 // A hub that is not there keeps nobody: the questions wait in a file, as without
 // one. That it does not take the token is an error, and nothing is left.
 func TestHubIsNotThere(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		status int
 		want   error
@@ -297,6 +298,7 @@ func TestHubIsNotThere(t *testing.T) {
 
 // Many that ask the same at once, in one process, each get their own answer.
 func TestRule5ManyAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	ch := newChain(t, s, pending.Options{})
 	var all sync.WaitGroup

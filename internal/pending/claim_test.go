@@ -16,6 +16,7 @@ import (
 // Rule 5: what is claimed is what a predecessor asked that is gone, in a session
 // of the same name, with the same questions in the same order; once each.
 func TestRule5Claim(t *testing.T) {
+	t.Parallel()
 	two := convert.Call{Questions: []convert.Question{{Text: "One?"}, {Text: "Two?"}}}
 	for name, tc := range map[string]struct {
 		asked, sessions []string // by the predecessor, and of the claim

@@ -312,6 +312,7 @@ func TestChangedMeanwhile(t *testing.T) {
 // used, and it stays if it cannot be used. An answer that comes meanwhile is too
 // late, and that is told.
 func TestRule6Deliver(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	for range 10 {
 		f, err := post(s, other)
@@ -528,6 +529,7 @@ func TestLinks(t *testing.T) {
 
 // Programs that post, answer and clear at once do not lose a question.
 func TestManyPrograms(t *testing.T) {
+	t.Parallel()
 	dir, state := t.TempDir(), t.TempDir()
 	const programs = 6
 	var cmds []*exec.Cmd
@@ -572,6 +574,7 @@ func TestManyPrograms(t *testing.T) {
 // A file is replaced at once: whoever reads it finds the old content or the
 // new, and nobody else can read it.
 func TestFileIsAlwaysWhole(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	f, err := post(s, service)
 	require.NoError(t, err)

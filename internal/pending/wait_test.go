@@ -49,6 +49,7 @@ func (w *waiting) after(t *testing.T, d time.Duration) {
 }
 
 func TestWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		w := wait(t.Context(), t, s)
@@ -104,6 +105,7 @@ func TestWaitDamaged(t *testing.T) {
 }
 
 func TestWaitEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		w := wait(t.Context(), t, s)

@@ -211,6 +211,7 @@ func TestTheEditorsAnswerTakesTheHubsQuestionBack(t *testing.T) {
 }
 
 func TestAnAnswerThatCameTooLateIsUndeliverable(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	dir := t.TempDir()
 	board := h.start(dir)
@@ -230,6 +231,7 @@ func TestAnAnswerThatCameTooLateIsUndeliverable(t *testing.T) {
 }
 
 func TestAHubThatIsDownIsWarnedAboutOnceAndComesBack(t *testing.T) {
+	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	h.link(d, out, token)
 	first := ask(t, d, "toolu_1")
@@ -358,6 +360,7 @@ func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
 }
 
 func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
+	t.Parallel()
 	h := newHubs(t)
 	board := h.start(t.TempDir())
 	for range 2 {
@@ -371,6 +374,7 @@ func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
 }
 
 func TestAPermissionShowsWhatItIsFor(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -444,6 +448,7 @@ func TestUsed(t *testing.T) {
 
 // A hub that was installed anew knows nothing, and is asked all that is open.
 func TestAHubWithAnEmptyDisk(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -461,6 +466,7 @@ func TestAHubWithAnEmptyDisk(t *testing.T) {
 
 // A hub that never replies keeps nobody waiting.
 func TestASlowHub(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer s.Close()

@@ -19,6 +19,7 @@ var yes = convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{S
 // What the editor answered while the hub was away answers nothing that is asked
 // after it: neither under another id, nor under the same.
 func TestAnAnswerIsForOneQuestion(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"toolu_other", "toolu_same", "7"} {
 		t.Run(id, func(t *testing.T) {
 			h, d, dir := newHubs(t), new(desk.Desk), t.TempDir()
@@ -50,6 +51,7 @@ func TestAnAnswerIsForOneQuestion(t *testing.T) {
 // Two calls at once that ask the same are two questions: the editor answers one
 // of them.
 func TestTwoCallsWithTheSameWords(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -90,6 +92,7 @@ func TestOddIDs(t *testing.T) {
 
 // A question that a hub does not take says nothing about the hub.
 func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
+	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, token)
@@ -107,6 +110,7 @@ func TestAQuestionThatTheHubDoesNotTake(t *testing.T) {
 // The editor and a phone answer at the same moment, again and again: the agent
 // has one of the two, and the hub says which.
 func TestTheEditorAndAPhoneAnswerAtOnce(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -146,6 +150,7 @@ func TestTheEditorAndAPhoneAnswerAtOnce(t *testing.T) {
 // A session that has a number or a word for its name is another one in another
 // process: what a person answered there is no answer here.
 func TestSessionsOfTheSameName(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"1", "session-1", "main", "S", "default", "my.session"} {
 		t.Run(name, func(t *testing.T) {
 			h := newHubs(t)

@@ -41,6 +41,7 @@ func newDoor(t *testing.T, behind http.Handler) *door {
 // Of several hubs the next one is used when one is gone, and there the question
 // is the same one.
 func TestTheNextHub(t *testing.T) {
+	t.Parallel()
 	h := newHubs(t)
 	board := h.start(t.TempDir())
 	one, two := newDoor(t, h.current.Load().server), newDoor(t, h.current.Load().server)

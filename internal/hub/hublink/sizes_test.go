@@ -74,6 +74,7 @@ func TestMarkupIsNotLonger(t *testing.T) {
 // An answer of the editor that the hub cannot keep ends the question there all
 // the same.
 func TestAnAnswerElsewhereThatIsTooLarge(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"for any hub": 1 << 20, "for this store": 100 << 10} {
 		t.Run(name, func(t *testing.T) {
 			h, d, log := newHubs(t), new(desk.Desk), new(logs)

@@ -46,6 +46,7 @@ func (s *Store) made(t *testing.T, key string) (batch bool) {
 // Writes of one moment are one batch, and each has the revision that it is kept
 // with.
 func TestWritesTogether(t *testing.T) {
+	t.Parallel()
 	s := openEmbedded(t)
 	first, err := s.Create(t.Context(), "old", []byte("1"))
 	require.NoError(t, err)
@@ -164,6 +165,7 @@ func TestAWriteIsTakenOutOfTheQueue(t *testing.T) {
 // Whatever goes together, of several writers of a revision one wins, and who was
 // told so is the one whose value is there.
 func TestManyWritersOfFewKeys(t *testing.T) {
+	t.Parallel()
 	s := openEmbedded(t)
 	const keys, writers, rounds = 40, 3, 10
 	var all sync.WaitGroup

@@ -40,6 +40,7 @@ func openAt(t *testing.T, url string) *hubstore.Store {
 
 // A write whose reply got lost is made again, and is no conflict with itself.
 func TestAWriteWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
 	url, proxy := elsewhere(t)
 	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
 	seen := make(chan hubstore.Entry, 10)
@@ -121,6 +122,7 @@ func TestABucketOfAnOperator(t *testing.T) {
 // A batch whose reply got lost was made all the same, and each of its writes is
 // told so.
 func TestABatchWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
 	url, proxy := elsewhere(t)
 	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
 	const n = 50
@@ -156,6 +158,7 @@ func TestABatchWhoseReplyIsLost(t *testing.T) {
 // Who watches goes on where it was, with nothing left out, when the connection
 // was silent for a while.
 func TestWatchGoesOn(t *testing.T) {
+	t.Parallel()
 	url, proxy := elsewhere(t)
 	direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
 	ctx, stop := context.WithCancel(t.Context())
@@ -185,6 +188,7 @@ func TestWatchGoesOn(t *testing.T) {
 // Who watches sees what is written also where nobody may tell of it: the bucket is
 // asked.
 func TestWatchWithoutAConsumer(t *testing.T) {
+	t.Parallel()
 	url, _ := elsewhere(t)
 	conn, err := nats.Connect(url)
 	require.NoError(t, err)

@@ -30,6 +30,7 @@ func behind(between *netfault.Proxy, request func()) {
 // A hub that is behind in one group denies nothing of it because it has seen the
 // same names in another.
 func TestBehindInOneGroup(t *testing.T) {
+	t.Parallel()
 	one, two, between := twoSitesApart(t)
 	as := map[string]string{}
 	for _, group := range []string{"red", "blue"} {
@@ -53,6 +54,7 @@ func TestBehindInOneGroup(t *testing.T) {
 // Who answers without a group what another hub has shown answers nothing else,
 // because that is all that this hub has seen.
 func TestBehindNothingIsGuessed(t *testing.T) {
+	t.Parallel()
 	one, two, between := twoSitesApart(t)
 	one.expect(202, "POST", "/conversations/c1/ask?group=red", database)
 	two.expect(200, "GET", "/conversations/c1?group=red", "")
@@ -69,6 +71,7 @@ func TestBehindNothingIsGuessed(t *testing.T) {
 // What was asked last under an id is what an agent gets the outcome of, also at a
 // hub that knows only of what was asked before.
 func TestBehindAnotherQuestionUnderTheSameID(t *testing.T) {
+	t.Parallel()
 	one, two, between := twoSitesApart(t)
 	one.expect(202, "POST", "/conversations/c1/ask", database)
 	two.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
@@ -90,6 +93,7 @@ func TestBehindAnotherQuestionUnderTheSameID(t *testing.T) {
 
 // A form that another hub has shown can be sent to any.
 func TestBehindForm(t *testing.T) {
+	t.Parallel()
 	one, two, between := twoSitesApart(t)
 	cookie := one.logIn(t, web.Owner)
 	browser := append(browserOf(cookie, two.url), "Content-Type", "application/x-www-form-urlencoded")

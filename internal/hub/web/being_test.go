@@ -120,6 +120,7 @@ func TestManyBrowsers(t *testing.T) {
 
 // A stream that rests goes on after it.
 func TestAStreamGoesOnAfterItsRest(t *testing.T) {
+	t.Parallel()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)

@@ -47,6 +47,7 @@ func TestACookieAloneChangesNothing(t *testing.T) {
 
 // Without scripts, what the page knows goes from form to form.
 func TestAPageWithoutScripts(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	rec := s.ask("c1", db)
 	cookie := s.logIn(t, web.Owner)

@@ -17,6 +17,7 @@ import (
 // A device that can ask sees and takes back what it asked, and nothing else: what
 // others ask is not there for it, whatever it is called.
 func TestAnAskersQuestionsAreItsOwn(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	bearer := func(name string) string {
 		token, err := s.access.Add(name, web.CanAsk)
@@ -53,6 +54,7 @@ func TestAnAskersQuestionsAreItsOwn(t *testing.T) {
 // Two devices that use one conversation and one id have two questions. Each gets its
 // own answer, and who answers says which is meant.
 func TestEachDeviceFindsItsOwn(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	var as [2][]string
 	for i, name := range []string{"a", "b"} {
@@ -86,6 +88,7 @@ func TestEachDeviceFindsItsOwn(t *testing.T) {
 
 // A device that was removed gets no answer any more, also where it waits for one.
 func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
+	t.Parallel()
 	for path, method := range map[string]string{"/ask?wait=5m": "POST", "/questions/toolu_1?wait=5m": "GET"} {
 		t.Run(method, func(t *testing.T) {
 			s := newSite(t, hub.Options{Lease: time.Hour})
@@ -111,6 +114,7 @@ func TestARemovedDeviceGetsNoAnswer(t *testing.T) {
 // Who has answered, as an asker says it, is told apart from what the hub knows, and
 // is no longer than a name.
 func TestAnAskersWordOnWhoAnswered(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	bot, err := s.access.Add("bot", web.CanAsk)
 	require.NoError(t, err)

@@ -29,6 +29,7 @@ func (s *site) errorOf(t *testing.T, method, path, body string, headers ...strin
 // A call that is not valid gets the error result of its agent beside the sentence,
 // for the model.
 func TestRefusedInTheAgentsWords(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	for call, want := range map[string]string{
 		`{"id":"t1","name":"ask_user_question","input":{"questions":[]}}`:                                                `{"error":"bad request: at least one question is required","isError":true,"result":{"tool_use_id":"t1","error":"Must have 1-4 questions"}}`,
@@ -46,6 +47,7 @@ func TestRefusedInTheAgentsWords(t *testing.T) {
 // can have it. 401, 403 and 421 are on all of them; they have tests of their own
 // beside their exceptions.
 func TestErrorTable(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(202, "POST", "/conversations/over/ask", database)
@@ -149,6 +151,7 @@ func TestErrorTable(t *testing.T) {
 
 // A browser's cookie reads with HEAD as it does with GET.
 func TestHead(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	cookie := s.logIn(t, web.Owner)
 	s.expect(200, "HEAD", "/conversations", "", "Authorization", "", "Cookie", cookie)

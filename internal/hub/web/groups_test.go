@@ -45,6 +45,7 @@ func groupsSite(t *testing.T) (s *site, as map[string]string) {
 // What a group asks is not there for others: on no route, in no list, in no
 // count, and they can neither answer nor take it back.
 func TestGroupsSeeNothingOfEachOther(t *testing.T) {
+	t.Parallel()
 	s, as := groupsSite(t)
 	blue, err := s.board.FindIn("blue", "c1", "")
 	require.NoError(t, err)
@@ -129,6 +130,7 @@ func TestGroupsSeeNothingOfEachOther(t *testing.T) {
 
 // A stream tells each group of its own, from the beginning and after.
 func TestStreamsOfGroups(t *testing.T) {
+	t.Parallel()
 	s, as := groupsSite(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -163,6 +165,7 @@ func TestStreamsOfGroups(t *testing.T) {
 
 // Where several groups have a conversation of one name, nothing is guessed.
 func TestGroupsWithOneNameForTwo(t *testing.T) {
+	t.Parallel()
 	s, as := groupsSite(t)
 	for _, who := range []string{"both-phone", "owner"} {
 		s.expect(400, "GET", "/conversations/c1", "", "Authorization", as[who])

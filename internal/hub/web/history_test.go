@@ -19,6 +19,7 @@ import (
 var asNDJSON = []string{"Accept", "application/x-ndjson"}
 
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	phone, err := s.access.Add("phone", web.CanAnswer)
 	require.NoError(t, err)
@@ -75,6 +76,7 @@ func TestHistory(t *testing.T) {
 // Page by page, everything that was there is seen once, also when more is settled
 // meanwhile.
 func TestHistoryPageByPage(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	settle := func(n int) {
 		id := fmt.Sprintf("/conversations/c%d", n)
@@ -129,6 +131,7 @@ func TestNoSecretAtAHub(t *testing.T) {
 
 // Forgetting takes away what one person said, and nothing else.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	s, as := groupsSite(t)
 	for query, status := range map[string]int{"": 400, "?by=": 400, "?by=blue-phone&group=a+b": 400} {
 		s.expect(status, "DELETE", "/history"+query, "")

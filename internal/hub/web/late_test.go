@@ -41,6 +41,7 @@ func (s *site) hold(method, path, body string, headers ...string) (finish func()
 // What a device may do is what it may do when it is done: not when the headers of
 // its request came.
 func TestARightThatEndsBeforeTheBody(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(202, "POST", "/conversations/over/ask", database)
@@ -110,6 +111,7 @@ func TestARightThatEndsBeforeTheBody(t *testing.T) {
 // A hub that is cut off from NATS changes nothing, and when it is back, who was
 // removed elsewhere meanwhile has no right there either.
 func TestARightThatEndsWhereTheHubIsCutOff(t *testing.T) {
+	t.Parallel()
 	one, two, between := twoSitesApart(t)
 	phone, err := one.access.Add("phone", web.CanAnswer)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 // A stream ends with the login that it came with, and no other one does.
 func TestStreamsEndWithTheLogin(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	browser := func(cookie string) []string {
@@ -34,6 +35,7 @@ func TestStreamsEndWithTheLogin(t *testing.T) {
 
 // However often a device logs in, the logins of others stay.
 func TestLoginsOfOneDevice(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	phone, err := s.access.Add("phone", web.CanAnswer)
 	require.NoError(t, err)

@@ -28,6 +28,7 @@ func askMarked(id string) string {
 // Nothing of a question, of an answer or of a credential is in a log of any level
 // or in the metrics, whatever is asked and whatever goes wrong.
 func TestLogsHaveNoText(t *testing.T) {
+	t.Parallel()
 	log := &safeBuffer{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir(), Report: func(problem string) { logger.Warn(problem) }})

@@ -11,6 +11,7 @@ import (
 
 // The metrics count what was done, and have no word of any question.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	meter, err := s.access.Add("meter", web.CanMeasure)
 	require.NoError(t, err)

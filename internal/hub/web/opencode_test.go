@@ -59,6 +59,7 @@ var eventID = regexp.MustCompile(`"evt_[A-Z0-9]{26}"`)
 // A case is what an agent asks, what a client of OpenCode does, and all that is
 // said to both.
 func TestGoldenOpenCode(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/opencode/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -133,6 +134,7 @@ func indented(t *testing.T, text string) string {
 // OpenCode's routes have the rules of all routes: a credential, groups, the first
 // answer.
 func TestOpenCodeRoutes(t *testing.T) {
+	t.Parallel()
 	s, as := groupsSite(t)
 	bearer := func(who string) string { return strings.TrimPrefix(as[who], "Bearer ") }
 	get := func(who, path string) string {

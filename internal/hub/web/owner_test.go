@@ -111,6 +111,7 @@ func TestNewOwner(t *testing.T) {
 // A new token of the owner at a hub alone ends what was made with the old one: that
 // one may be somebody else's by now.
 func TestANewOwnersTokenAtAHubAlone(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "access.json")
 	start := func(token string) *site {
 		store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})

@@ -153,6 +153,7 @@ func newPushSite(t *testing.T, client *http.Client) (*site, *safeBuffer) {
 // A browser that asked for it is told of what its device may see and answer, in
 // words that only it can read.
 func TestPush(t *testing.T) {
+	t.Parallel()
 	service := newPushService(t)
 	s, _ := newPushSite(t, service.Client())
 	bearers := map[string][]string{}
@@ -202,6 +203,7 @@ func TestPush(t *testing.T) {
 // A browser that the service no longer knows is forgotten, one that it cannot
 // reach just now is not. A login that ends takes its browser with it.
 func TestPushEnds(t *testing.T) {
+	t.Parallel()
 	service := newPushService(t)
 	s, _ := newPushSite(t, service.Client())
 	s.expect(202, "POST", "/conversations/c1/ask", database)

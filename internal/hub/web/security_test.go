@@ -55,6 +55,7 @@ func (s *site) stillOpen(t *testing.T) {
 }
 
 func TestForeignHostOnEveryRoute(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	for _, r := range routes {
@@ -94,6 +95,7 @@ func TestOtherOriginsChangeNothing(t *testing.T) {
 }
 
 func TestNoCredential(t *testing.T) {
+	t.Parallel()
 	open := map[string]bool{"/healthz": true, "/login": true, "/style.css": true, "/page.js": true}
 	var s *site
 	for i, r := range routes {
@@ -113,6 +115,7 @@ func TestNoCredential(t *testing.T) {
 }
 
 func TestWrongTokensAreThrottledAndRightOnesWork(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	codes := map[int]int{}
 	for i := range 50 {
@@ -170,6 +173,7 @@ func browserOf(cookie, origin string) []string {
 }
 
 func TestWhatADeviceMayDo(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	phone, err := s.access.Add("phone", web.CanAnswer)
@@ -197,6 +201,7 @@ func TestWhatADeviceMayDo(t *testing.T) {
 }
 
 func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	phone, err := s.access.Add("phone", web.CanAnswer)
 	require.NoError(t, err)
@@ -213,6 +218,7 @@ func TestARemovedDevicesStreamsEndAtOnce(t *testing.T) {
 }
 
 func TestHeadersOfEveryReply(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	for _, r := range routes {
 		if strings.HasSuffix(r.path, "/events") || strings.HasSuffix(r.path, "/event") {
@@ -233,6 +239,7 @@ func TestHeadersOfEveryReply(t *testing.T) {
 }
 
 func TestScriptInEveryFieldIsText(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	const x = `</textarea><script>alert(1)</script>\" onload=alert(1) x=\"<img src=x onerror=alert(1)>\u202e\u001b[31m`
 	call := fmt.Sprintf(`{"kind":"question","title":"%[1]s","agent":"%[1]s","machine":"%[1]s","dir":"%[1]s","call":{"ID":"%[1]s","Server":"%[1]s","Questions":[{"Text":"%[1]s","Header":"%[1]s","Options":[{"Label":"%[1]s","Description":"%[1]s","Preview":"%[1]s"},{"Label":"b"}]}]}}`, x)
@@ -265,6 +272,7 @@ func checkPage(t *testing.T, page string) {
 }
 
 func TestPathTricksInIDs(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	for i, id := range []string{"a/b", "a%2fb", "../../etc/passwd", "a b", "é", "*", ">", "a.*.b", "\x01", "?x=1", "#", strings.Repeat("x", 512)} {
 		call := fmt.Sprintf(`{"questions":[{"question":"Q%d?","header":"h","multiSelect":false,"options":[{"label":"a","description":""},{"label":"b","description":""}]}]}`, i)
@@ -280,6 +288,7 @@ func TestPathTricksInIDs(t *testing.T) {
 }
 
 func TestSlowClientsEnd(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	h := &http.Server{Handler: s.server, ReadHeaderTimeout: 50 * time.Millisecond}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -300,6 +309,7 @@ func TestSlowClientsEnd(t *testing.T) {
 // A thousand streams on which nothing happens keep nobody from asking and
 // answering, and each of them is told.
 func TestAThousandIdleStreams(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	transport := &http.Transport{MaxIdleConnsPerHost: 1}
 	defer transport.CloseIdleConnections()
@@ -328,6 +338,7 @@ func TestAThousandIdleStreams(t *testing.T) {
 
 // A form of another page cannot say that it is JSON.
 func TestFormPostsAreNoJSON(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	for _, r := range routes {
@@ -354,6 +365,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 // A body of 100 MB is refused after the first.
 func TestHugeBodies(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	for _, r := range routes {
@@ -395,6 +407,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 
 // Nor is a body waited for that nobody wants: on no route, and from nobody.
 func TestUnwantedBodiesEnd(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.server.SetBodyTime(50 * time.Millisecond)
 	begin := func(method, path, host, length string) net.Conn {
@@ -484,6 +497,7 @@ func TestABodyThatNobodyNeeds(t *testing.T) {
 // Who takes nothing of a long reply is given up, part by part, so that who takes it
 // slowly is not.
 func TestRepliesThatNobodyTakes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", strings.Replace(database, "a server", strings.Repeat("a server ", 20<<10), 1))
 	for _, path := range []string{"/", "/questions", "/conversations", "/conversations/c1", "/question", "/conversations/c1/questions/toolu_1"} {

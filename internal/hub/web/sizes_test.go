@@ -23,6 +23,7 @@ func sized(size int) string {
 
 // Whatever is no longer than the contract says is kept, and so is its answer.
 func TestLargestQuestion(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	words := strings.Repeat("y", 1<<20-60)
 	s.expect(202, "POST", "/conversations/c1/ask", sized(1<<20))
@@ -50,6 +51,7 @@ func smallStore(t *testing.T, most int32) hubstore.Options {
 
 // What the store cannot take is refused before anything is written.
 func TestLargerThanTheStoreTakes(t *testing.T) {
+	t.Parallel()
 	s := newSiteWith(t, hub.Options{}, smallStore(t, 256<<10))
 	const ask, respond = "/conversations/c1/ask", "/conversations/c1/respond"
 	said := s.expect(413, "POST", ask, sized(300<<10))

@@ -257,6 +257,7 @@ func bareRate(t *testing.T, rate, seconds int) string {
 // TestRestartWithManyOpen is how long a hub with many open questions takes to be
 // ready.
 func TestRestartWithManyOpen(t *testing.T) {
+	t.Parallel()
 	n := 200
 	if given, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_MANY")); err == nil {
 		n = given

@@ -12,6 +12,7 @@ import (
 
 // An event id of another store says nothing about this one: what waits is told.
 func TestEventIDsOfAnotherStore(t *testing.T) {
+	t.Parallel()
 	one, two := newSite(t, hub.Options{}), newSite(t, hub.Options{})
 	for _, c := range []string{"a", "b", "c"} {
 		one.expect(202, "POST", "/conversations/"+c+"/ask", database)
@@ -56,6 +57,7 @@ func TestEventsBeforeTheFirstQuestion(t *testing.T) {
 // A conversation whose asker went away before it had the answer says so, and that
 // nobody works on.
 func TestAConversationWithoutItsAsker(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{Lease: 40 * time.Millisecond})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)

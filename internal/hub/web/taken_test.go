@@ -16,6 +16,7 @@ import (
 // To look is not to take: whatever is read, by whomever, an answer stays for whoever
 // asked.
 func TestToLookIsNotToTake(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	bot, err := s.access.Add("bot", web.CanAsk)
 	require.NoError(t, err)

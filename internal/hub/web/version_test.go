@@ -46,6 +46,7 @@ func TestAccessOfANewerHub(t *testing.T) {
 // A hub that runs when a newer one has written what it cannot read goes on with
 // what it knows, says so, and overwrites nothing.
 func TestAccessBecomesNewer(t *testing.T) {
+	t.Parallel()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)

@@ -152,6 +152,7 @@ func TestAskWaitsForTheAnswer(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, answers, result string }{
 		{"labels", `{"Which features?":"Auth","Which colour?":"Red"}`, `{"Which features?":"Auth","Which colour?":"Red"}`},
 		{"several picks as the result writes them", `{"Which features?":"Mail, \"Logs, all\"","Which colour?":"Red"}`, `{"Which features?":"\"Logs, all\", Mail","Which colour?":"Red"}`},
@@ -171,6 +172,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	rec, err := s.board.Find("c1", "")

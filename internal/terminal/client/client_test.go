@@ -19,11 +19,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/demo"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
 func TestMain(m *testing.M) {
 	ct.Main()
+	paralleltest.Main()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 
@@ -230,6 +232,7 @@ func TestWithdrawn(t *testing.T) {
 
 // The end of the input is no answer.
 func TestInputEndsInAQuestion(t *testing.T) {
+	t.Parallel()
 	c := talk(t, demoAgent, client.Options{Plain: true})
 	c.types("go", "1")
 	c.sees("question 2 of 3")

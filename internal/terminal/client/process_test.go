@@ -20,6 +20,7 @@ import (
 // An agent that neither ends with its input nor on a signal is ended all the
 // same, and what it started with it.
 func TestAgentEndsWithTheClient(t *testing.T) {
+	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	in, typed, err := os.Pipe()
 	require.NoError(t, err)

@@ -224,6 +224,7 @@ const (
 )
 
 func TestWindowPermission(t *testing.T) {
+	t.Parallel()
 	w := openWindow(t, client.Options{})
 	w.sees(">")
 	p := w.prompted()
@@ -242,6 +243,7 @@ func TestWindowPermission(t *testing.T) {
 
 // A command of 27 lines: its last line is there, and v shows all of it.
 func TestWindowPermissionShowsAll(t *testing.T) {
+	t.Parallel()
 	command := "set -e\\n" + strings.Repeat("echo step\\n", 25) + "rm -rf ~/"
 	w := openWindow(t, client.Options{})
 	w.sees(">")
@@ -265,6 +267,7 @@ func TestWindowPermissionShowsAll(t *testing.T) {
 
 // A reason goes with a no, and with nothing else.
 func TestWindowRejectsWithAReason(t *testing.T) {
+	t.Parallel()
 	for keys, want := range map[string]string{
 		"\x1b[Bnuse make check\r\r":       `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"use make check"}}}`,
 		"\x1b[Bnuse make check\r\x1b[A\r": `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
@@ -283,6 +286,7 @@ func TestWindowRejectsWithAReason(t *testing.T) {
 
 // An answer that does not fit its field is asked for again.
 func TestWindowAsksAgain(t *testing.T) {
+	t.Parallel()
 	w := openWindow(t, client.Options{})
 	w.sees(">")
 	w.prompted()
@@ -299,6 +303,7 @@ func TestWindowAsksAgain(t *testing.T) {
 }
 
 func TestWindowKeepsWhatFits(t *testing.T) {
+	t.Parallel()
 	w := openWindow(t, client.Options{})
 	w.sees(">")
 	w.prompted()
@@ -327,6 +332,7 @@ const twoFields = `{"sessionId":"s","mode":"form","message":"Who?","requestedSch
 
 // $/cancel_request closes the picker; what is typed then is a prompt again.
 func TestWindowWithdrawn(t *testing.T) {
+	t.Parallel()
 	w := openWindow(t, client.Options{})
 	w.sees(">")
 	p := w.prompted()
@@ -541,6 +547,7 @@ func TestWindowSteers(t *testing.T) {
 // Ctrl+O shows all of what tools put out. A question that comes meanwhile waits
 // for the reader.
 func TestWindowOutputs(t *testing.T) {
+	t.Parallel()
 	w := openWindow(t, client.Options{})
 	w.sees(">")
 	w.types("\x0f")
@@ -566,6 +573,7 @@ func TestWindowOutputs(t *testing.T) {
 // A session is chosen from a list, told again, and goes on; its prompts can be
 // recalled.
 func TestWindowResumes(t *testing.T) {
+	t.Parallel()
 	loaded := make(chan string, 1)
 	var w *window
 	agent := func(method string, params json.RawMessage) any {

@@ -1,0 +1,13 @@
+package hublink_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
+)
+
+func TestMain(m *testing.M) {
+	paralleltest.Main()
+	os.Exit(m.Run())
+}

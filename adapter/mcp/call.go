@@ -74,11 +74,11 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 		case <-t.done:
 			return result(s.fetch(t))
 		case <-limit:
-			s.leave(t)
+			s.leave(t, later)
 			return result(s.later(t), false)
 		case <-ctx.Done():
 			// The agent does not want to know any more: its user cancelled the turn.
-			s.takeBack(t)
+			s.leave(t, giveUp)
 			return failure("The call was cancelled.")
 		case <-tick.C:
 			s.progress(ctx, r, n)

@@ -60,7 +60,7 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 		return result(s.fetch(beside)), nil
 	case ctx.Err() != nil:
 		if beside != nil {
-			s.takeBack(beside)
+			s.leave(beside, giveUp)
 		}
 		return failure("The call was cancelled."), nil
 	case s.opts.Resolver == nil:
@@ -94,7 +94,7 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	if o := t.outcome; o.Status == convert.Answered || o.Status == convert.Declined || o.Status == convert.Cancelled && o.Reason == convert.CancelMessage {
 		return s.fetch(t)
 	}
-	s.end(t)
+	s.leave(t, fetch)
 	return resultText(t.call, form)
 }
 

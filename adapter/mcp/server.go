@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,17 +81,16 @@ type Server struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
 
-	mu      sync.Mutex
-	http    bool // sessions have no stream whose end ends them
-	open    map[string]*ticket
-	order   []string              // of the tickets, the oldest first
-	clients map[connection]string // their sessions
-	running sync.WaitGroup
+	http    atomic.Bool    // sessions have no stream whose end ends them
+	running sync.WaitGroup // questions
+
+	mu      sync.Mutex // only step takes it
+	tickets tickets
 }
 
 // New makes a server. Close must be called.
 func New(o Options) *Server {
-	s := &Server{opts: o, log: o.Logger, open: map[string]*ticket{}, clients: map[connection]string{}}
+	s := &Server{opts: o, log: o.Logger, tickets: tickets{open: map[string]*ticket{}, clients: map[connection]string{}}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -124,9 +124,7 @@ func (writer) Close() error { return nil }
 
 // Handler serves MCP as streamable HTTP. Sessions belong to the handler.
 func (s *Server) Handler() http.Handler {
-	s.mu.Lock()
-	s.http = true
-	s.mu.Unlock()
+	s.http.Store(true)
 	sessions := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, nil)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -152,14 +150,9 @@ const maxBody = 4 << 20
 // Close withdraws what is open and waits until that is done. Sessions over HTTP
 // end with it: clients do not always say that theirs is over.
 func (s *Server) Close() {
-	s.mu.Lock()
-	s.cancel(errClosed) // from here on nothing is asked
-	s.mu.Unlock()
+	s.step(func(*tickets) { s.cancel(errClosed) }) // from here on nothing is asked
 	s.running.Wait()
-	s.mu.Lock()
-	overHTTP := s.http
-	s.mu.Unlock()
-	if !overHTTP {
+	if !s.http.Load() {
 		return
 	}
 	for session := range s.sdk.Sessions() {

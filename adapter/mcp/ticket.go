@@ -24,7 +24,7 @@ type ticket struct {
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed when outcome is set
 	outcome convert.Outcome
-	waiting int // calls that wait for it; the server's mu guards it
+	waiting int // calls that wait for it; of tickets
 
 	asking  adapter.Asking
 	fetched sync.Once
@@ -44,16 +44,32 @@ var (
 // maxTickets bounds what is kept for agents that never come back.
 const maxTickets = 100
 
-// find returns the ticket of this name, which was given to this connection. The
-// caller waits for it.
-func (s *Server) find(from connection, name string) *ticket {
+// tickets are those of a server, and the connections that hold them. Its methods
+// are called one at a time.
+type tickets struct {
+	open    map[string]*ticket
+	order   []string              // of the tickets, the oldest first
+	clients map[connection]string // their sessions
+}
+
+// step has the tickets to itself.
+func (s *Server) step(f func(*tickets)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.open[name]
-	if t == nil || t.from != from {
-		return nil
-	}
-	t.waiting++
+	f(&s.tickets)
+}
+
+// find returns the ticket of this name, which was given to this connection. The
+// caller waits for it.
+func (s *Server) find(from connection, name string) (t *ticket) {
+	s.step(func(all *tickets) {
+		t = all.open[name]
+		if t == nil || t.from != from {
+			t = nil
+			return
+		}
+		t.waiting++
+	})
 	return t
 }
 
@@ -79,47 +95,72 @@ func (s *Server) ask(from connection, c convert.Call) *ticket {
 
 // add puts a ticket on the list, unless the server has closed: Close waits for
 // what was asked before it.
-func (s *Server) add(t *ticket) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ctx.Err() != nil {
-		return false
+func (s *Server) add(t *ticket) (added bool) {
+	s.step(func(all *tickets) {
+		if added = s.ctx.Err() == nil; added {
+			s.running.Add(1)
+			all.add(t)
+		}
+	})
+	return added
+}
+
+// add puts a ticket on the list; the oldest of too many is forgotten.
+func (all *tickets) add(t *ticket) {
+	all.open[t.name] = t
+	all.order = append(all.order, t.name)
+	for len(all.order) > maxTickets {
+		if t := all.open[all.order[0]]; t != nil {
+			t.cancel(errDropped)
+			delete(all.open, t.name)
+		}
+		all.order = all.order[1:]
 	}
-	s.running.Add(1)
-	s.open[t.name] = t
-	s.order = append(s.order, t.name)
-	s.drop()
-	return true
+}
+
+// forget takes a ticket off the list.
+func (all *tickets) forget(t *ticket) {
+	delete(all.open, t.name)
+	all.order = slices.DeleteFunc(all.order, func(n string) bool { return n == t.name })
+}
+
+// end withdraws what is open and drops answers that were not fetched.
+func (all *tickets) end(why error, which func(*ticket) bool) {
+	for _, t := range all.open {
+		if which(t) {
+			t.cancel(why)
+			all.forget(t)
+		}
+	}
 }
 
 // Waits reports whether a ticket is one to wait with: its question is open, or has
 // an answer that was not fetched.
-func (s *Server) Waits(ticket string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open[ticket] != nil
+func (s *Server) Waits(ticket string) (waits bool) {
+	s.step(func(all *tickets) { waits = all.open[ticket] != nil })
+	return waits
 }
 
 // sessionOf is the session of a connection, which is known until it ends.
-func (s *Server) sessionOf(from connection) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name, known := s.clients[from]
-	if !known {
-		name = cmp.Or(s.opts.Session, life.Mint())
-		s.clients[from] = name
-		go s.await(from)
-	}
+func (s *Server) sessionOf(from connection) (name string) {
+	s.step(func(all *tickets) {
+		known := false
+		if name, known = all.clients[from]; !known {
+			name = cmp.Or(s.opts.Session, life.Mint())
+			all.clients[from] = name
+			go s.await(from)
+		}
+	})
 	return name
 }
 
 // await ends what a connection has asked when it is gone: nobody can fetch it.
 func (s *Server) await(from connection) {
 	_ = from.Wait() // however it ended
-	s.endAll(errGone, func(t *ticket) bool { return t.from == from })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.clients, from)
+	s.step(func(all *tickets) {
+		all.end(errGone, func(t *ticket) bool { return t.from == from })
+		delete(all.clients, from)
+	})
 }
 
 // EndTurn ends what belongs to the agent's turn, which is over: questions that no
@@ -127,19 +168,9 @@ func (s *Server) await(from connection) {
 // their connection. A call that still waits is of something that outlives the
 // turn.
 func (s *Server) EndTurn() {
-	s.endAll(errTurnOver, func(t *ticket) bool { return t.waiting == 0 })
-}
-
-// endAll withdraws what is open and drops answers that were not fetched.
-func (s *Server) endAll(why error, which func(*ticket) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.open {
-		if which(t) {
-			t.cancel(why)
-			s.forget(t)
-		}
-	}
+	s.step(func(all *tickets) {
+		all.end(errTurnOver, func(t *ticket) bool { return t.waiting == 0 })
+	})
 }
 
 // decided reports whether the question has ended as the user wanted it.
@@ -156,29 +187,34 @@ func (t *ticket) ended() bool {
 	}
 }
 
-// leave ends the wait of a call that goes on later, with the ticket.
-func (s *Server) leave(t *ticket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.waiting--
-}
+// parting is how the wait of a call ends.
+type parting int
 
-// takeBack ends the wait of a call that its agent does not want any more. The
-// question ends with it, unless another call waits with the same ticket.
-func (s *Server) takeBack(t *ticket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t.waiting--; t.waiting == 0 {
-		t.cancel(nil)
-		s.forget(t)
-	}
+const (
+	later  parting = iota // the call is made again, with the ticket
+	fetch                 // the ticket ends with it
+	giveUp                // the question does, unless another call waits with its ticket
+)
+
+// leave ends the wait of a call.
+func (s *Server) leave(t *ticket, how parting) {
+	s.step(func(all *tickets) {
+		t.waiting--
+		if how == giveUp && t.waiting == 0 {
+			t.cancel(nil)
+			all.forget(t)
+		}
+		if how == fetch {
+			all.forget(t)
+		}
+	})
 }
 
 // fetch takes the answer of a ticket, for the model. Calls that wait for one
 // ticket at once, which only its own connection can, all get its answer: one of
 // them may be a call that the client gave up.
 func (s *Server) fetch(t *ticket) (text string, isError bool) {
-	s.end(t)
+	s.leave(t, fetch)
 	t.fetched.Do(func() {
 		if t.asking == nil {
 			return
@@ -204,29 +240,4 @@ func resultText(call convert.Call, o convert.Outcome) (text string, isError bool
 		return "The user dismissed the question. Stop here, unless you can go on without an answer; do not ask again at once.", false
 	}
 	return "The user could not be asked, so there is no answer: " + o.Message(), true
-}
-
-// drop forgets the oldest of too many tickets. mu is held.
-func (s *Server) drop() {
-	for len(s.order) > maxTickets {
-		if t := s.open[s.order[0]]; t != nil {
-			t.cancel(errDropped)
-			delete(s.open, t.name)
-		}
-		s.order = s.order[1:]
-	}
-}
-
-// end ends the wait of a call, and the ticket.
-func (s *Server) end(t *ticket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.waiting--
-	s.forget(t)
-}
-
-// forget takes a ticket off the list. mu is held.
-func (s *Server) forget(t *ticket) {
-	delete(s.open, t.name)
-	s.order = slices.DeleteFunc(s.order, func(n string) bool { return n == t.name })
 }

@@ -9,10 +9,9 @@
 //
 // # Locks
 //
-// There is one, conversation.mu, which is not held while something is sent or waited
-// for. What package editor calls with its own lock held (Prompt, Kill, StopPart,
-// Describe) does not take it. The [lane.Lane] is no lock: who handles what the CLI
-// says may wait for it, and nobody else does.
+// There are none. What goroutines share is published whole; what the CLI says is
+// handled on a [lane.Lane], for which nobody else waits: nothing that package editor
+// calls with its own lock held (Prompt, Kill, StopPart, Describe) does.
 //
 // # What an editor may say about a session
 //

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,12 +42,7 @@ func (a *backend) trusts() bool { return a.opts.TrustEditor || a.mayBypass() }
 
 // modes are the session's modes as ACP modes.
 func (s *conversation) modes() *acp.SessionModeState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	current := s.mode
-	if current == "" {
-		current = "default"
-	}
+	current := cmp.Or(s.chosen.Load().mode, "default")
 	state := &acp.SessionModeState{CurrentModeId: acp.SessionModeId(current)}
 	air := s.agent.editor().air
 	for _, m := range modeNames {
@@ -71,10 +67,9 @@ func (s *conversation) options() []acp.SessionConfigOption {
 		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Id), Name: m.Name, Description: m.Description, Meta: m.Meta})
 	}
 	options := []acp.SessionConfigOption{selectOption(modeOption, "Mode", acp.SessionConfigOptionCategoryMode, string(modes.CurrentModeId), list)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	list = nil
-	for _, m := range s.info.Load().Models {
+	info, c := s.info.Load(), s.chosen.Load()
+	for _, m := range info.Models {
 		o := acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(m.Value), Name: m.DisplayName}
 		if m.Description != "" {
 			o.Description = acp.Ptr(m.Description)
@@ -84,28 +79,28 @@ func (s *conversation) options() []acp.SessionConfigOption {
 	if len(list) == 0 {
 		return options
 	}
-	model := s.currentModel()
-	if !s.lists(model.Value) {
+	model := c.currentModel(info)
+	if !lists(info, model.Value) {
 		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(model.Value), Name: model.DisplayName})
 	}
 	options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list))
-	return append(append(options, s.tunings()...), s.agents()...)
+	return append(append(options, s.tunings(c, model)...), s.agents(c)...)
 }
 
 // currentModel is the model that is set, if possible as one of those that the
-// CLI lists. mu is held.
-func (s *conversation) currentModel() claude.Model {
-	models := s.info.Load().Models
+// CLI lists.
+func (c *choices) currentModel(info *claude.InitInfo) claude.Model {
+	models := info.Models
 	find := func(is func(claude.Model) bool) (claude.Model, bool) {
 		if i := slices.IndexFunc(models, is); i >= 0 {
 			return models[i], true
 		}
 		return claude.Model{}, false
 	}
-	if m, ok := find(func(m claude.Model) bool { return m.Value == s.model }); ok {
+	if m, ok := find(func(m claude.Model) bool { return m.Value == c.model }); ok {
 		return m
 	}
-	name := s.settings.Model
+	name := c.settings.Model
 	if m, ok := find(func(m claude.Model) bool { return m.Resolved == name || m.Value == name }); ok {
 		return m
 	}
@@ -118,9 +113,9 @@ func (s *conversation) currentModel() claude.Model {
 	return models[0]
 }
 
-// lists reports whether the CLI lists a model. mu is held.
-func (s *conversation) lists(value string) bool {
-	return slices.ContainsFunc(s.info.Load().Models, func(m claude.Model) bool { return m.Value == value })
+// lists reports whether the CLI lists a model.
+func lists(info *claude.InitInfo, value string) bool {
+	return slices.ContainsFunc(info.Models, func(m claude.Model) bool { return m.Value == value })
 }
 
 func selectOption(id, name string, category acp.SessionConfigOptionCategory, current string, list acp.SessionConfigSelectOptionsUngrouped) acp.SessionConfigOption {
@@ -249,21 +244,20 @@ func (s *conversation) tell(ctx context.Context, request func(context.Context) e
 }
 
 func (s *conversation) swapMode(mode string) (before string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, s.mode = s.mode, mode
-	return before
+	if before = s.chosen.Load().mode; before == mode { // as nearly always
+		return before
+	}
+	was, _ := s.choose(func(c *choices) { c.mode = mode })
+	return was.mode
 }
 
 func (s *conversation) changeModel(ctx context.Context, model string) error {
-	s.mu.Lock()
-	known := s.lists(model) || model == s.currentModel().Value
-	var names []string
-	for _, m := range s.info.Load().Models {
-		names = append(names, m.Value)
-	}
-	s.mu.Unlock()
-	if !known {
+	info := s.info.Load()
+	if !lists(info, model) && model != s.chosen.Load().currentModel(info).Value {
+		var names []string
+		for _, m := range info.Models {
+			names = append(names, m.Value)
+		}
 		return editor.Invalid("unknown model %q: expected %s", model, strings.Join(names, ", "))
 	}
 	before := s.swapModel(model)
@@ -292,10 +286,8 @@ func (s *conversation) changeModel(ctx context.Context, model string) error {
 }
 
 func (s *conversation) swapModel(model string) (before string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, s.model = s.model, model
-	return before
+	was, _ := s.choose(func(c *choices) { c.model = model })
+	return was.model
 }
 
 // modeChanged tells the editor about a mode that the CLI changed to by itself.

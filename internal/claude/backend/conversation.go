@@ -1,12 +1,12 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -20,9 +20,7 @@ import (
 // conversation is the Claude Code behind one session.
 //
 // What its process says is handled on one lane, see [pump], which also sends the
-// updates. What is shared with others is either published whole, as running, info
-// and named are, or guarded by mu, which is never held while something is sent or
-// waited for.
+// updates. What is shared with others is published whole, so that it needs no lock.
 type conversation struct {
 	agent *backend
 	out   *editor.Session
@@ -43,11 +41,7 @@ type conversation struct {
 	info     atomic.Pointer[claude.InitInfo] // of the process that was started last; set before anything is handled
 	named    atomic.Pointer[string]          // the CLI's own id of the conversation, if that is another one
 	prompted atomic.Bool                     // the CLI has something to resume
-
-	mu    sync.Mutex
-	mode  string
-	model string // empty for the CLI's own choice
-	tuning
+	chosen   atomic.Pointer[choices]         // see choose
 }
 
 // process is a running CLI.
@@ -97,10 +91,9 @@ func (a *backend) begin(ctx context.Context, o editor.Opening, u setup, forkOf s
 // prepare makes a conversation that has no process yet.
 func (a *backend) prepare(o editor.Opening, id string, u setup) *conversation {
 	out := o.Session(id)
-	return &conversation{
-		agent: a, out: out, id: id, ctx: out.Context(), setup: u,
-		model: u.model, tuning: tuning{effort: u.effort},
-	}
+	s := &conversation{agent: a, out: out, id: id, ctx: out.Context(), setup: u}
+	s.chosen.Store(&choices{model: u.model, effort: u.effort})
+	return s
 }
 
 // Read implements [editor.Conversation].
@@ -214,9 +207,9 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		return err
 	}
 	hooks := s.agent.hooks()
-	s.mu.Lock()
+	chosen := s.chosen.Load()
 	o := claude.Options{
-		Path: path, Dir: s.cwd, Mode: s.mode, Model: s.model, Flags: flags, Private: private,
+		Path: path, Dir: s.cwd, Mode: chosen.mode, Model: chosen.model, Flags: flags, Private: private,
 		Args: s.agent.opts.Args, Env: s.agent.cliEnv(s.env),
 		Hooks: hooks, Opening: s.opening, Surface: []string{hookCallback, claude.Elicitation, claude.UserDialog},
 		Logger: s.agent.log.With("session", s.id),
@@ -231,7 +224,6 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 	default:
 		o.SessionID = s.cliID()
 	}
-	s.mu.Unlock()
 	p := newPump(s)
 	if s.agent.editor().parts {
 		p.painter.haveParts()
@@ -254,16 +246,11 @@ func (s *conversation) launch(ctx context.Context, resume bool) error {
 		return err
 	}
 	s.tune(ctx, proc, info)
-	s.mu.Lock()
 	if s.ctx.Err() != nil {
-		s.mu.Unlock()
 		_ = proc.Close(context.Background())
 		return context.Cause(s.ctx)
 	}
-	if s.mode == "" {
-		s.mode = info.Mode
-	}
-	s.mu.Unlock()
+	s.choose(func(c *choices) { c.mode = cmp.Or(c.mode, info.Mode) })
 	s.info.Store(info)
 	r := &process{proc, p, make(chan struct{})}
 	s.running.Store(r)

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -18,8 +19,8 @@ const agentOption = "agent"
 const ownLead = "default"
 
 // agents are the option for the main agent, if the user, the project or a plugin has
-// brought any. mu is held.
-func (s *conversation) agents() []acp.SessionConfigOption {
+// brought any.
+func (s *conversation) agents(c *choices) []acp.SessionConfigOption {
 	leads := s.leads()
 	if len(leads) == 0 {
 		return nil
@@ -32,7 +33,7 @@ func (s *conversation) agents() []acp.SessionConfigOption {
 		}
 		list = append(list, o)
 	}
-	current := s.currentLead()
+	current := s.currentLead(c)
 	if current == "" {
 		current = ownLead
 	} else if !slices.ContainsFunc(leads, func(a claude.Agent) bool { return a.Name == current }) {
@@ -44,7 +45,7 @@ func (s *conversation) agents() []acp.SessionConfigOption {
 }
 
 // leads are the agents that can lead it. Those that are part of Claude Code are for
-// tasks. mu is held.
+// tasks.
 func (s *conversation) leads() []claude.Agent {
 	var list []claude.Agent
 	for _, a := range s.info.Load().Agents {
@@ -55,13 +56,13 @@ func (s *conversation) leads() []claude.Agent {
 	return list
 }
 
-// currentLead is the name of the agent that leads, or nothing. mu is held.
-func (s *conversation) currentLead() string {
-	if s.lead != nil {
-		return *s.lead
+// currentLead is the name of the agent that leads, or nothing.
+func (s *conversation) currentLead(c *choices) string {
+	if c.lead != nil {
+		return *c.lead
 	}
-	if s.settings.Agent != "" {
-		return s.settings.Agent
+	if c.settings.Agent != "" {
+		return c.settings.Agent
 	}
 	args := slices.Concat(s.agent.opts.Args, s.args)
 	for i, a := range slices.Backward(args) {
@@ -76,13 +77,12 @@ func (s *conversation) currentLead() string {
 }
 
 func (s *conversation) changeAgent(ctx context.Context, name string) error {
-	s.mu.Lock()
+	before := s.chosen.Load()
 	names := []string{ownLead}
 	for _, a := range s.leads() {
 		names = append(names, a.Name)
 	}
-	current, before, late := s.currentLead(), s.lead, s.prompted.Load() || s.forkOf != ""
-	s.mu.Unlock()
+	current, late := s.currentLead(before), s.prompted.Load() || s.forkOf != ""
 	if len(names) == 1 {
 		return editor.Invalid("there is no agent to choose from")
 	}
@@ -98,7 +98,7 @@ func (s *conversation) changeAgent(ctx context.Context, name string) error {
 	if late { // the CLI would say yes, and go on as before
 		return editor.Invalid("Claude Code takes another agent before the first prompt alone: begin a new session for it")
 	}
-	err := s.change(ctx, "the agent", map[string]any{"agent": orNil(name)}, func() { s.lead = &name }, func() { s.lead = before })
+	err := s.change(ctx, "the agent", map[string]any{"agent": orNil(name)}, func(c *choices) { c.lead = &name }, func(c *choices) { c.lead = before.lead })
 	if err != nil {
 		return err
 	}
@@ -129,10 +129,11 @@ func (s *conversation) remember(option, value string) {
 // editor says now goes before.
 func (s *conversation) recall() {
 	n := s.agent.notes(s.env)
-	if s.effort == "" {
-		s.effort = n.of(s.id, optionNote+effortOption)
-	}
-	if name := n.of(s.id, optionNote+agentOption); name != "" && s.currentLead() == "" {
-		s.lead = &name
-	}
+	effort, lead := n.of(s.id, optionNote+effortOption), n.of(s.id, optionNote+agentOption)
+	s.choose(func(c *choices) {
+		c.effort = cmp.Or(c.effort, effort)
+		if lead != "" && s.currentLead(c) == "" {
+			c.lead = &lead
+		}
+	})
 }

@@ -24,58 +24,25 @@ const (
 // defaultEffort leaves the level to Claude Code.
 const defaultEffort = "default"
 
-// tuning is what a session's options besides mode and model are set to. mu of
-// the session guards it.
-type tuning struct {
-	settings   claude.Settings // as the CLI last told
-	asks, told int             // count how often it was asked, and which of these that was
-	effort     string          // what the user picked; empty for Claude Code's own
-	fast       bool
-	fastPicked bool   // by the user, so it holds for the next process too
-	fastOff    string // why the CLI does not have it on
-	// ultracode is what the user picked: a process that is started anew does not
-	// know it.
-	ultracode *bool
-	lead      *string // the main agent that the user picked; empty for Claude Code's own
-}
-
-// picks are the settings to give to a process that is started anew.
-func (u *tuning) picks() map[string]any {
-	picks := map[string]any{}
-	if u.effort != "" {
-		picks["effortLevel"] = u.effort
-	}
-	if u.fastPicked {
-		picks["fastMode"] = u.fast
-	}
-	if u.ultracode != nil {
-		picks["ultracode"] = *u.ultracode
-	}
-	if u.lead != nil {
-		picks["agent"] = orNil(*u.lead)
-	}
-	return picks
-}
-
 // tune gives a process that has just been started what the user picked before. A
 // version of the CLI that has no settings is left alone.
 func (s *conversation) tune(ctx context.Context, proc *claude.Process, info *claude.InitInfo) {
 	if !hasEfforts(info) {
 		return
 	}
-	s.mu.Lock()
-	if !slices.ContainsFunc(info.Models, func(m claude.Model) bool { return slices.Contains(m.Efforts, s.effort) }) {
-		s.effort = "" // an editor may name any
-	}
-	if s.lead != nil && *s.lead != "" && !slices.ContainsFunc(info.Agents, func(a claude.Agent) bool { return a.Name == *s.lead }) {
-		s.lead = nil // it was there when the user picked it
-	}
+	_, now := s.choose(func(c *choices) {
+		if !slices.ContainsFunc(info.Models, func(m claude.Model) bool { return slices.Contains(m.Efforts, c.effort) }) {
+			c.effort = "" // an editor may name any
+		}
+		if c.lead != nil && *c.lead != "" && !slices.ContainsFunc(info.Agents, func(a claude.Agent) bool { return a.Name == *c.lead }) {
+			c.lead = nil // it was there when the user picked it
+		}
+		if !c.fastPicked {
+			c.fast, c.fastOff = info.FastMode == "on" || info.FastMode == "cooldown", info.FastModeReason
+		}
+	})
 	picks := maps.Clone(s.given)
-	maps.Copy(picks, s.picks())
-	if !s.fastPicked {
-		s.fast, s.fastOff = info.FastMode == "on" || info.FastMode == "cooldown", info.FastModeReason
-	}
-	s.mu.Unlock()
+	maps.Copy(picks, now.picks())
 	if len(picks) > 0 {
 		if err := proc.ApplySettings(ctx, picks); err != nil {
 			s.agent.log.Warn("Claude Code did not take the session's options", "session", s.id, "err", err)
@@ -94,27 +61,25 @@ func (s *conversation) tunes() bool { return hasEfforts(s.info.Load()) }
 // readSettings notes what the CLI says its settings are, and reports whether
 // that is news.
 func (s *conversation) readSettings(ctx context.Context, proc *claude.Process) bool {
-	s.mu.Lock()
-	s.asks++
-	n := s.asks
-	s.mu.Unlock()
-	now, err := proc.Settings(ctx)
+	_, asked := s.choose(func(c *choices) { c.asks++ })
+	settings, err := proc.Settings(ctx)
 	if err != nil {
 		s.agent.log.Debug("Claude Code does not tell its settings", "session", s.id, "err", err)
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n < s.told { // what was asked later knows more
-		return false
-	}
-	before := s.settings
-	s.settings, s.told = now, n
-	if before.Model != "" && now.Model != before.Model {
-		s.model = ""
-		s.model = s.currentModel().Value // the next process keeps to it
-	}
-	return now != before
+	info := s.info.Load()
+	before, now := s.choose(func(c *choices) {
+		if asked.asks < c.told { // what was asked later knows more
+			return
+		}
+		was := c.settings.Model
+		c.settings, c.told = settings, asked.asks
+		if was != "" && was != settings.Model {
+			c.model = ""
+			c.model = c.currentModel(info).Value // the next process keeps to it
+		}
+	})
+	return now.settings != before.settings
 }
 
 // refresh asks the CLI for its settings, and tells the editor what is new.
@@ -130,15 +95,14 @@ func (s *conversation) refresh() {
 	}()
 }
 
-// tunings are the options that the model has. mu is held.
-func (s *conversation) tunings() []acp.SessionConfigOption {
+// tunings are the options that the model has.
+func (s *conversation) tunings(c *choices, model claude.Model) []acp.SessionConfigOption {
 	var options []acp.SessionConfigOption
-	model := s.currentModel()
 	if len(model.Efforts) > 0 {
-		current := s.effortValue(model)
+		current := c.effortValue(model)
 		first := acp.SessionConfigSelectOption{Value: defaultEffort, Name: "Default", Description: acp.Ptr("As Claude Code is set up")}
-		if current == defaultEffort && s.settings.Effort != "" {
-			first.Name = "Default (" + s.settings.Effort + ")"
+		if current == defaultEffort && c.settings.Effort != "" {
+			first.Name = "Default (" + c.settings.Effort + ")"
 		}
 		list := []acp.SessionConfigSelectOption{first}
 		for _, level := range model.Efforts {
@@ -150,13 +114,13 @@ func (s *conversation) tunings() []acp.SessionConfigOption {
 	}
 	if model.Fast {
 		text := "Faster answers, at a higher price"
-		if why := fastReasons[s.fastOff]; why != "" && !s.fast {
+		if why := fastReasons[c.fastOff]; why != "" && !c.fast {
 			text += "; now " + why
 		}
-		options = append(options, s.toggle(fastOption, "Fast mode", text, s.fast))
+		options = append(options, s.toggle(fastOption, "Fast mode", text, c.fast))
 	}
-	if s.settings.UltracodeOffered {
-		options = append(options, s.toggle(ultracodeOption, "Ultracode", "Splits every task into a workflow of agents", s.settings.Ultracode))
+	if c.settings.UltracodeOffered {
+		options = append(options, s.toggle(ultracodeOption, "Ultracode", "Splits every task into a workflow of agents", c.settings.Ultracode))
 	}
 	return options
 }
@@ -171,10 +135,10 @@ var fastReasons = map[string]string{
 }
 
 // effortValue is the level that is set, as one of those on offer.
-func (s *conversation) effortValue(model claude.Model) string {
-	level := s.effort
-	if s.settings.EffortSet {
-		level = s.settings.Effort // which can be lower than the pick
+func (c *choices) effortValue(model claude.Model) string {
+	level := c.effort
+	if c.settings.EffortSet {
+		level = c.settings.Effort // which can be lower than the pick
 	}
 	if slices.Contains(model.Efforts, level) {
 		return level
@@ -219,11 +183,8 @@ func toggled(id string, value json.RawMessage) (bool, error) {
 }
 
 func (s *conversation) changeEffort(ctx context.Context, level string) error {
-	s.mu.Lock()
-	levels := s.currentModel().Efforts
-	ultracode := s.settings.Ultracode
-	before := s.effort
-	s.mu.Unlock()
+	before := s.chosen.Load()
+	levels := before.currentModel(s.info.Load()).Efforts
 	if len(levels) == 0 {
 		return editor.Invalid("the current model has no levels of effort")
 	}
@@ -234,10 +195,10 @@ func (s *conversation) changeEffort(ctx context.Context, level string) error {
 	if level == defaultEffort {
 		level, set["effortLevel"] = "", nil
 	}
-	if ultracode {
+	if before.settings.Ultracode {
 		set["ultracode"] = true // a change of the level alone would end it
 	}
-	if err := s.change(ctx, "effort", set, func() { s.effort = level }, func() { s.effort = before }); err != nil {
+	if err := s.change(ctx, "effort", set, func(c *choices) { c.effort = level }, func(c *choices) { c.effort = before.effort }); err != nil {
 		return err
 	}
 	s.remember(effortOption, level)
@@ -245,35 +206,27 @@ func (s *conversation) changeEffort(ctx context.Context, level string) error {
 }
 
 func (s *conversation) changeFast(ctx context.Context, on bool) error {
-	s.mu.Lock()
-	offered, before, picked := s.currentModel().Fast, s.fast, s.fastPicked
-	s.mu.Unlock()
-	if !offered {
+	before := s.chosen.Load()
+	if !before.currentModel(s.info.Load()).Fast {
 		return editor.Invalid("the current model has no fast mode")
 	}
 	return s.change(ctx, "fast mode", map[string]any{"fastMode": on},
-		func() { s.fast, s.fastPicked = on, true }, func() { s.fast, s.fastPicked = before, picked })
+		func(c *choices) { c.fast, c.fastPicked = on, true },
+		func(c *choices) { c.fast, c.fastPicked = before.fast, before.fastPicked })
 }
 
 func (s *conversation) changeUltracode(ctx context.Context, on bool) error {
-	s.mu.Lock()
-	offered, before := s.settings.UltracodeOffered, s.ultracode
-	s.mu.Unlock()
-	if !offered {
+	before := s.chosen.Load()
+	if !before.settings.UltracodeOffered {
 		return editor.Invalid("ultracode is not offered with the current model")
 	}
 	return s.change(ctx, "ultracode", map[string]any{"ultracode": on},
-		func() { s.ultracode = &on }, func() { s.ultracode = before })
+		func(c *choices) { c.ultracode = &on }, func(c *choices) { c.ultracode = before.ultracode })
 }
 
-// change gives settings to the CLI. note and undo run with mu held.
-func (s *conversation) change(ctx context.Context, what string, settings map[string]any, note, undo func()) error {
-	locked := func(f func()) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		f()
-	}
-	locked(note)
+// change gives settings to the CLI.
+func (s *conversation) change(ctx context.Context, what string, settings map[string]any, note, undo func(*choices)) error {
+	s.choose(note)
 	proc := s.process()
 	if proc == nil {
 		return nil // the next process gets it
@@ -285,11 +238,11 @@ func (s *conversation) change(ctx context.Context, what string, settings map[str
 		s.readSettings(ctx, proc)
 		return nil
 	}, func() {
-		locked(undo)
+		s.choose(undo)
 		s.configChanged()
 	})
 	if err != nil {
-		locked(undo)
+		s.choose(undo)
 		return processError(fmt.Errorf("%s was not changed: %w", what, err))
 	}
 	return nil
@@ -301,13 +254,13 @@ func (s *conversation) fastModeIs(state, reason string) {
 	if state != "on" && state != "off" {
 		return
 	}
-	s.mu.Lock()
 	on := state == "on"
-	news := s.fast != on || fastReasons[s.fastOff] != fastReasons[reason]
-	s.fast, s.fastOff = on, reason
-	shown := s.currentModel().Fast
-	s.mu.Unlock()
-	if news && shown {
+	if now := s.chosen.Load(); now.fast == on && now.fastOff == reason { // as nearly always
+		return
+	}
+	before, now := s.choose(func(c *choices) { c.fast, c.fastOff = on, reason })
+	news := before.fast != on || fastReasons[before.fastOff] != fastReasons[reason]
+	if news && now.currentModel(s.info.Load()).Fast {
 		s.configChanged()
 	}
 }

@@ -91,19 +91,19 @@ func (q *asked) asks(ask asking) {
 func (q *asked) leave(line []byte) {
 	p := q.p
 	defer p.asking.Done()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.apply(q.in, machine.RequestSettled{Key: q.key}, nil)
-	if line != nil && errors.Is(context.Cause(q.ctx), machine.ErrWithdrawn) {
-		line = errorLine(q.id, rpccode.Cancelled, "Cancelled")
-	}
-	q.cancel(nil)
-	delete(p.open, idKey([]byte(q.id)))
-	if line != nil {
-		p.agent.post(line)
-	}
-	p.apply(q.in, machine.RequestReplied{Key: q.key}, nil)
-	delete(q.in.asked, q.key)
+	p.step(func() {
+		p.apply(q.in, machine.RequestSettled{Key: q.key}, nil)
+		if line != nil && errors.Is(context.Cause(q.ctx), machine.ErrWithdrawn) {
+			line = errorLine(q.id, rpccode.Cancelled, "Cancelled")
+		}
+		q.cancel(nil)
+		delete(p.open, idKey([]byte(q.id)))
+		if line != nil {
+			p.agent.post(line)
+		}
+		p.apply(q.in, machine.RequestReplied{Key: q.key}, nil)
+		delete(q.in.asked, q.key)
+	})
 }
 
 // admit asks whether the question may go on.
@@ -159,23 +159,24 @@ func (p *proxy) watch(ctx context.Context, s *seen.Showing) {
 
 // park makes a question the one that the next prompt answers, behind all that the
 // agent has said so far.
-func (q *asked) park(toolCall, text string) bool {
+func (q *asked) park(toolCall, text string) (parked bool) {
 	p := q.p
 	p.passing.Enter()
 	defer p.passing.Leave()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.apply(q.in, machine.RequestParks{Key: q.key}, nil)
-	if !<-q.admitted {
-		return false
-	}
-	p.say(q.in.id, "\n\n"+text)
-	p.hold(q.in)
-	p.apply(q.in, machine.RequestParked{Key: q.key, ToolCall: toolCall}, nil)
-	return <-q.admitted
+	p.step(func() {
+		p.apply(q.in, machine.RequestParks{Key: q.key}, nil)
+		if parked = <-q.admitted; !parked { // the answer is there
+			return
+		}
+		p.say(q.in.id, "\n\n"+text)
+		p.hold(q.in)
+		p.apply(q.in, machine.RequestParked{Key: q.key, ToolCall: toolCall}, nil)
+		parked = <-q.admitted
+	})
+	return parked
 }
 
-// say puts a text of ours into the conversation.
+// say puts a text of ours into the conversation, in a step or outside of one.
 func (p *proxy) say(session, text string) {
 	p.editor.post(notificationLine(acp.ClientMethodSessionUpdate, clean.JSON(map[string]any{
 		"sessionId": session,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -15,13 +14,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
-// calls are requests of our own to a peer. All but call is for whoever holds mu.
+// calls are requests of our own to a peer. Call and askBehind are no parts of a step.
 type calls struct {
+	p      *proxy
 	to     *outlet
 	prefix string
 	peer   seen.Peer
 
-	mu      *sync.Mutex
 	last    int
 	pending map[string]*pending
 	closed  error
@@ -40,8 +39,8 @@ type reply struct {
 	err    error
 }
 
-func (c *calls) init(to *outlet, mu *sync.Mutex) {
-	c.to, c.mu, c.prefix, c.pending = to, mu, unique(), map[string]*pending{}
+func (c *calls) init(to *outlet, p *proxy) {
+	c.p, c.to, c.prefix, c.pending = p, to, unique(), map[string]*pending{}
 }
 
 // call sends a request and waits for its answer. When ctx ends before, the peer
@@ -51,9 +50,8 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 	if err != nil {
 		return nil, fmt.Errorf("%s: encode params: %w", method, err)
 	}
-	c.mu.Lock()
-	answer, err := c.send(ctx, method, body)
-	c.mu.Unlock()
+	var answer chan reply
+	c.p.step(func() { answer, err = c.send(ctx, method, body) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
@@ -69,9 +67,7 @@ func (c *calls) call(ctx context.Context, method string, params any) (json.RawMe
 		return r.result, r.err
 	case <-ctx.Done():
 	}
-	c.mu.Lock()
-	c.giveUp()
-	c.mu.Unlock()
+	c.p.step(c.giveUp)
 	r := <-answer // also one that came at the same moment
 	return r.result, r.err
 }
@@ -113,14 +109,14 @@ func (c *calls) post(p *pending, params []byte) {
 }
 
 // askBehind sends the peer what it answers when it has come to all that was sent
-// before. It does not wait, and is for whoever does not hold mu.
+// before. It does not wait.
 func (c *calls) askBehind(l seen.Look) {
 	c.peer.Ask(l, func(heard func()) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.closed == nil {
-			c.post(&pending{ctx: context.Background(), method: seen.Method, heard: heard}, seen.Params)
-		}
+		c.p.step(func() {
+			if c.closed == nil {
+				c.post(&pending{ctx: context.Background(), method: seen.Method, heard: heard}, seen.Params)
+			}
+		})
 	})
 }
 

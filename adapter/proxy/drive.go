@@ -32,11 +32,9 @@ func (p *proxy) apply(s *session, ev machine.Event, line []byte) (pass []byte) {
 	return pass
 }
 
-// happens is apply for whoever brings no line.
+// happens is a step that applies an event that no line brings.
 func (p *proxy) happens(s *session, ev machine.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.apply(s, ev, nil)
+	p.step(func() { p.apply(s, ev, nil) })
 }
 
 // perform does what the state calls for. It does not block. It returns what goes

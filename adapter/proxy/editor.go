@@ -167,10 +167,9 @@ func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 }
 
 // knows reports whether the agent has shown a tool call.
-func (e *editor) knows(tool string) bool {
-	e.p.mu.Lock()
-	defer e.p.mu.Unlock()
-	return e.p.shows(e.q.session, tool)
+func (e *editor) knows(tool string) (shown bool) {
+	e.p.step(func() { shown = e.p.shows(e.q.session, tool) })
+	return shown
 }
 
 // FeedsShowings makes it a [seen.Witness].

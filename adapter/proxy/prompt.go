@@ -101,8 +101,8 @@ var errPromptFailed = errors.New("the agent failed")
 
 // cancel takes a session/cancel. The editor learns first that it is asked no
 // more, so that nothing that the agent says of it comes before. The agent learns
-// of the cancel before it learns that its questions have no answer: that waits
-// for mu.
+// of the cancel before it learns that its questions have no answer: that is a step
+// behind this one.
 func (p *proxy) cancel(line []byte, m *message) act {
 	id := gjson.GetBytes(m.params, "sessionId").String()
 	return p.acting(func() []byte {

@@ -83,10 +83,9 @@ type proxy struct {
 	tools  tools
 	side   *side // nil for an agent that asks over ACP
 
-	// mu guards all that follows, what belongs to the sessions, and calls. It is
-	// held while a line is looked at and while something happens to a session:
-	// functions that do not take it are called with it.
-	mu       sync.Mutex
+	// All that follows, what belongs to the sessions, tools and calls is touched in
+	// a step alone, and nothing is waited for in one.
+	mu       sync.Mutex // only step takes it
 	asker    *adapter.Adapter
 	forms    bool // the editor shows forms
 	urls     bool // the editor opens addresses
@@ -165,6 +164,15 @@ func relay(ctx context.Context, editor, agent Stream, o Options, started launche
 	return err
 }
 
+// step has all of it to itself: a line is looked at in one, and whatever happens to
+// a session is one. Functions here that make no step are part of one, but for those
+// that say otherwise.
+func (p *proxy) step(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do()
+}
+
 func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 	p := &proxy{
 		opts: o, log: o.Logger, ctx: ctx,
@@ -176,7 +184,7 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.tools.p = p
-	p.calls.init(p.editor, &p.mu)
+	p.calls.init(p.editor, p)
 	return p
 }
 
@@ -189,20 +197,22 @@ var (
 // end answers what is open on both sides, as far as there is somebody to hear
 // it.
 func (p *proxy) end(why error) {
-	p.mu.Lock()
-	if errors.Is(why, errEditorGone) {
-		p.calls.close(why)
-	}
-	for _, s := range p.sessions {
-		p.apply(s, machine.CloseCame{How: machine.Ending{Err: errors.New(adapter.Words(why))}, Why: cause(why)}, nil)
-	}
-	for id := range p.awaited {
-		p.editor.post(errorLine(id, rpccode.Internal, adapter.Words(why)))
-	}
-	clear(p.awaited)
-	p.over = true
-	p.mu.Unlock()
-	p.tools.close()
+	var end func()
+	p.step(func() {
+		if errors.Is(why, errEditorGone) {
+			p.calls.close(why)
+		}
+		for _, s := range p.sessions {
+			p.apply(s, machine.CloseCame{How: machine.Ending{Err: errors.New(adapter.Words(why))}, Why: cause(why)}, nil)
+		}
+		for id := range p.awaited {
+			p.editor.post(errorLine(id, rpccode.Internal, adapter.Words(why)))
+		}
+		clear(p.awaited)
+		p.over = true
+		end = p.tools.close()
+	})
+	end()
 	done := make(chan struct{})
 	go func() {
 		p.asking.Wait()

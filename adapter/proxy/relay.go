@@ -95,18 +95,16 @@ func (p *proxy) judge(line []byte, from string, to *outlet, look look) act {
 	return p.looks(look, line, &m)
 }
 
-func (p *proxy) looks(look look, line []byte, m *message) act {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return look(line, m)
+func (p *proxy) looks(look look, line []byte, m *message) (a act) {
+	p.step(func() { a = look(line, m) })
+	return a
 }
 
-// acting is an act that passes on what do returns.
+// acting is an act that passes on what a step returns.
 func (p *proxy) acting(do func() (lines []byte)) act {
 	return func(pass func([]byte) error) error {
-		p.mu.Lock()
-		lines := do()
-		p.mu.Unlock()
+		var lines []byte
+		p.step(func() { lines = do() })
 		return pass(lines)
 	}
 }

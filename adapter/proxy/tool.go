@@ -21,8 +21,7 @@ import (
 )
 
 // tools are the question tools of the sessions of an agent that has none of its
-// own: MCP servers on loopback, each behind a name that nobody can guess. The
-// proxy's mu guards them.
+// own: MCP servers on loopback, each behind a name that nobody can guess.
 type tools struct {
 	p        *proxy
 	listener net.Listener
@@ -150,9 +149,8 @@ func (t *tools) listen() (err error) {
 
 // ServeHTTP finds the session's server.
 func (t *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t.p.mu.Lock()
-	one := t.byToken[strings.Trim(r.URL.Path, "/")]
-	t.p.mu.Unlock()
+	var one *tool
+	t.p.step(func() { one = t.byToken[strings.Trim(r.URL.Path, "/")] })
 	switch {
 	case one == nil:
 		http.NotFound(w, r)
@@ -173,7 +171,7 @@ func (t *tools) bind(token, session string) {
 func (t *tools) remove(token string) {
 	if one := t.byToken[token]; one != nil {
 		delete(t.byToken, token)
-		go one.server.Close() // its end needs mu
+		go one.server.Close() // which waits for steps
 	}
 }
 
@@ -186,25 +184,25 @@ func (t *tools) endSession(session string) {
 	}
 }
 
-// close ends all tools.
-func (t *tools) close() {
-	t.p.mu.Lock()
-	t.closed = true
-	all := t.byToken
-	t.byToken = nil
-	server := t.server
-	t.p.mu.Unlock()
-	for _, one := range all {
-		one.server.Close()
-	}
-	if server != nil {
-		_ = server.Close()
+// close ends all tools, when end is called, which is no part of a step.
+func (t *tools) close() (end func()) {
+	all, server := t.byToken, t.server
+	t.closed, t.byToken = true, nil
+	return func() {
+		for _, one := range all {
+			one.server.Close()
+		}
+		if server != nil {
+			_ = server.Close()
+		}
 	}
 }
 
 // Ask asks what a model asks with the tool. It implements [adapter.Resolver].
 func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	q, err := t.p.asksByTool(t, &c)
+	var q *asked
+	var err error
+	t.p.step(func() { q, err = t.p.asksByTool(t, &c) })
 	if errors.Is(err, errSubAgent) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
 	}
@@ -237,8 +235,6 @@ var errSubAgent = errors.New(refusedSubAgent)
 // asksByTool enters a question that a model asks with a tool. It counts as one of
 // the agent: a cancel or a prompt ends it.
 func (p *proxy) asksByTool(by *tool, c *convert.Call) (q *asked, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	by.calls++
 	session, call, err := p.tools.place(by, c.ID, p.profile.MixesServers)
 	if err != nil {

@@ -225,8 +225,12 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 		// what came before that is no answer, what comes behind it may be one.
 		a.s.Stream(MessageChunk, uuid.New(), "\n\n"+text)
 		a.s.hold()
-		ended := a.s.lastLeft()
-		parked := a.admit(session.RequestParked{Key: a.key, ToolCall: m.ToolCallID})
+		var ended <-chan struct{} // the response to the last prompt is on its way
+		a.s.happens(func() session.Event {
+			ended = a.s.last
+			return session.RequestParked{Key: a.key, ToolCall: m.ToolCallID}
+		})
+		parked := <-a.admitted
 		a.s.Flush()
 		if !parked {
 			a.s.release()
@@ -264,6 +268,10 @@ func (a *asked) watch(ctx context.Context, ended <-chan struct{}) (stop func()) 
 	ctx, stop = context.WithCancel(ctx)
 	look, c := a.showing.Look(), a.s.front.connection()
 	c.Watch(ctx, look)
+	if ended == nil { // there was none
+		c.AskBehind(look)
+		return stop
+	}
 	go func() {
 		select {
 		case <-ended:

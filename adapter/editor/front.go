@@ -63,7 +63,7 @@ type front struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu       sync.Mutex
+	mu       sync.Mutex // only step takes it
 	sessions map[string]*Session
 	busy     sync.WaitGroup // sessions whose agents are being started or ended
 }
@@ -86,7 +86,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	if f.opts.Desk == nil {
 		f.opts.Desk = &desk.Desk{}
 	}
-	defer f.opts.Desk.Watch(f.logQuestion)()
+	if f.log.Enabled(ctx, slog.LevelDebug) {
+		defer f.opts.Desk.Watch(f.logQuestion)()
+	}
 	// What ends because this ends has no answer: nobody cancelled it.
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	// Handlers may run before New returns: they wait for the connection here.
@@ -104,20 +106,25 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 
 // logQuestion says how questions are asked.
 func (f *front) logQuestion(e desk.Entry) {
-	if e.State == desk.Asking && e.Kind != desk.Permission && f.log.Enabled(f.ctx, slog.LevelDebug) {
+	if e.State == desk.Asking && e.Kind != desk.Permission {
 		f.log.Debug("question", "session", e.Call.Session, "call", e.Call.ID, "question", e.Question+1, "rung", e.Rung)
 	}
 }
 
-func (f *front) shutDown(why error) {
+// step has the sessions to itself, and waits for nothing.
+func (f *front) step(do func(sessions map[string]*Session)) {
 	f.mu.Lock()
-	sessions := make([]*Session, 0, len(f.sessions))
-	for _, s := range f.sessions {
-		sessions = append(sessions, s)
-	}
-	f.cancel(why) // from here on nothing is started
-	f.mu.Unlock()
-	for _, s := range sessions {
+	defer f.mu.Unlock()
+	do(f.sessions)
+}
+
+func (f *front) shutDown(why error) {
+	var all []*Session
+	f.step(func(sessions map[string]*Session) {
+		all = slices.Collect(maps.Values(sessions))
+		f.cancel(why) // from here on nothing is started
+	})
+	for _, s := range all {
 		f.end(s, why)
 	}
 	f.busy.Wait()
@@ -133,14 +140,13 @@ func (f *front) connection() *conn.Conn {
 }
 
 // session finds a session that is open.
-func (f *front) session(id string) (*Session, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.sessions[id]
-	if s == nil || s.closing {
-		return nil, NoSession(id)
-	}
-	return s, nil
+func (f *front) session(id string) (s *Session, err error) {
+	f.step(func(sessions map[string]*Session) {
+		if s = sessions[id]; s == nil || s.closing {
+			s, err = nil, NoSession(id)
+		}
+	})
+	return s, err
 }
 
 // Accept takes prompts in the order in which they arrive, so that a cancel that
@@ -233,10 +239,9 @@ func (f *front) Notify(_ context.Context, method string, params json.RawMessage)
 
 // stopPart ends the work of a session within another one.
 func (f *front) stopPart(id string) bool {
-	f.mu.Lock()
-	sessions := slices.Collect(maps.Values(f.sessions))
-	f.mu.Unlock()
-	return slices.ContainsFunc(sessions, func(s *Session) bool {
+	var all []*Session
+	f.step(func(sessions map[string]*Session) { all = slices.Collect(maps.Values(sessions)) })
+	return slices.ContainsFunc(all, func(s *Session) bool {
 		p, ok := s.conv.(Parts)
 		if !ok || !p.StopPart(id) {
 			return false
@@ -249,13 +254,15 @@ func (f *front) stopPart(id string) bool {
 // starting runs what starts an agent. Serve waits for its end; the context ends
 // when the editor is gone.
 func (f *front) starting(ctx context.Context, start func(context.Context) error) error {
-	f.mu.Lock()
-	if f.ctx.Err() != nil {
-		f.mu.Unlock()
+	gone := false
+	f.step(func(map[string]*Session) {
+		if gone = f.ctx.Err() != nil; !gone {
+			f.busy.Add(1)
+		}
+	})
+	if gone {
 		return Internal(context.Cause(f.ctx).Error())
 	}
-	f.busy.Add(1)
-	f.mu.Unlock()
 	defer f.busy.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -294,12 +301,12 @@ func (f *front) open(ctx context.Context, method string, params json.RawMessage)
 // add registers a session, unless the editor has gone meanwhile. Serve waits for
 // its caller.
 func (f *front) add(s *Session) error {
-	f.mu.Lock()
-	gone := f.ctx.Err() != nil
-	if !gone {
-		f.sessions[s.id] = s
-	}
-	f.mu.Unlock()
+	gone := false
+	f.step(func(sessions map[string]*Session) {
+		if gone = f.ctx.Err() != nil; !gone {
+			sessions[s.id] = s
+		}
+	})
 	if gone {
 		why := context.Cause(f.ctx)
 		f.end(s, why)
@@ -311,23 +318,24 @@ func (f *front) add(s *Session) error {
 // end closes a session in the background, once; Serve waits for it. What is open
 // ends first, at the editor too, then the prompts, then the session.
 func (f *front) end(s *Session, why error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if unattended(why) {
 		s.cancel(why) // nobody is there to be told
 	}
-	if s.closing {
+	first := false
+	f.step(func(map[string]*Session) {
+		if first = !s.closing; first {
+			s.closing = true
+			f.busy.Add(1)
+		}
+	})
+	if !first {
 		return
 	}
-	s.closing = true
-	f.busy.Add(1)
 	go func() {
 		defer f.busy.Done()
 		defer close(s.gone)
 		s.end(why)
-		f.mu.Lock()
-		delete(f.sessions, s.id)
-		f.mu.Unlock()
+		f.step(func(sessions map[string]*Session) { delete(sessions, s.id) })
 		f.ask.Load().EndSession(s.id)
 	}()
 }
@@ -353,9 +361,11 @@ func (s *Session) end(why error) {
 // tellAll returns when what was asked has been told how it ended: a question that
 // was open is noted then, and asked again when the session is loaded.
 func (s *Session) tellAll() {
-	s.mu.Lock()
-	open := slices.Collect(maps.Values(s.asked))
-	s.mu.Unlock()
+	var open []*asked
+	s.happens(func() session.Event {
+		open = slices.Collect(maps.Values(s.asked))
+		return nil
+	})
 	for _, a := range open {
 		<-a.told
 	}

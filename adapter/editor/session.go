@@ -29,11 +29,11 @@ type Session struct {
 	conv   Conversation
 	// gone is closed when nothing is left of a closed session.
 	gone    chan struct{}
-	closing bool // guarded by front.mu
+	closing bool // of front.step
 
-	// mu guards the state and what its keys stand for. Only happens takes it, and
-	// nothing is waited for with it.
-	mu       sync.Mutex
+	// The state and what its keys stand for are touched in happens alone, where
+	// nothing is waited for.
+	mu       sync.Mutex // only happens takes it
 	state    session.State
 	keys     int
 	prompts  map[int]*promptRequest
@@ -214,9 +214,11 @@ func (s *Session) interrupt(e session.Interrupt, seen chan<- struct{}) {
 // reply that lets it go on would have it take a prompt into the turn that is about
 // to end.
 func (s *Session) awaitEnding() {
-	s.mu.Lock()
-	ending := s.ending
-	s.mu.Unlock()
+	var ending chan struct{}
+	s.happens(func() session.Event {
+		ending = s.ending
+		return nil
+	})
 	if ending != nil {
 		<-ending
 	}
@@ -265,18 +267,6 @@ func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
 		how := <-over
 		return how.Reason, how.Err
 	}
-}
-
-// lastLeft is closed when the response to the last prompt is on its way.
-func (s *Session) lastLeft() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.last == nil {
-		left := make(chan struct{})
-		close(left)
-		return left
-	}
-	return s.last
 }
 
 func (s *Session) enqueue(content any, w words, own bool) *promptRequest {

@@ -39,6 +39,7 @@ type drivenAgent interface {
 	ends(err error) // its turn
 	gets(id string) string
 	prompted(text string) // waits for another prompt, which is this one
+	says(text string)
 }
 
 func (d *driven) prompt(id, text string) {
@@ -90,6 +91,25 @@ var both = []struct {
 		require.Equal(d, "No", d.agent.gets("a"))
 		d.agent.ends(nil)
 		require.Equal(d, "end_turn", d.ended("p2"))
+	}},
+	{"nothing is held while watchers of the desk are told", dialogs, func(d *driven) {
+		told, goOn := make(chan struct{}), make(chan struct{})
+		defer d.desk.Watch(func(e desk.Entry) {
+			if e.State == desk.Queued {
+				close(told)
+				<-goOn // no watcher may do that
+			}
+		})()
+		d.prompt("p1", "go")
+		d.agent.works()
+		d.agent.asks("a")
+		<-told
+		d.agent.withdraws("a")
+		d.agent.says("on")
+		d.saidOf("on")
+		close(goOn)
+		d.agent.ends(nil)
+		require.Equal(d, "end_turn", d.ended("p1"))
 	}},
 	{"answered elsewhere: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
 		d.parks("a")
@@ -241,6 +261,10 @@ func (a *lineAgent) asks(id string) {
 	a.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"_x.ai/ask_user_question","params":{"sessionId":"s1","toolCallId":"` + id + `","questions":[{"question":"Which ` + id + `?","options":[{"label":"Yes"},{"label":"No"}],"multiSelect":false}]}}`)
 }
 
+func (a *lineAgent) says(text string) {
+	a.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + text + `"}}}}`)
+}
+
 func (a *lineAgent) withdraws(id string) {
 	a.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"` + id + `"}}`)
 }
@@ -314,6 +338,7 @@ func (a *frontAgent) asks(id string) {
 	})
 }
 
+func (a *frontAgent) says(text string)      { a.out.Text(front.MessageChunk, text) }
 func (a *frontAgent) withdraws(id string)   { a.out.Withdraw(id) }
 func (a *frontAgent) gets(id string) string { return <-a.replies[id] }
 

@@ -39,7 +39,7 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
        acp-bridge-hub COMMAND [FLAGS]
 `,
 		Default: "serve", DefaultFlags: "Flags of the hub",
-		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}},
+		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}, apiTopic()},
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "the folder for what the hub keeps, where --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
 		Version:   version, Facts: facts, VersionEnv: []string{"XDG_STATE_HOME"},

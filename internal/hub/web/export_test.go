@@ -40,3 +40,13 @@ func (s *Server) Looking() (all []string) {
 	}
 	return all
 }
+
+// Patterns are those of all routes.
+func (s *Server) Patterns() []string { return s.mux.patterns }
+
+// Taken is what a route takes: who may use it, names of parameters and of members.
+// It is false for a route that needs no credential.
+func (s *Server) Taken(pattern string) (can []Can, query, members string, ok bool) {
+	r, ok := s.table()[pattern]
+	return r.can, r.takes.query, r.takes.names, ok
+}

@@ -1,6 +1,6 @@
 // Package web serves the questions of a hub over HTTP: JSON, server-sent events
-// and a page. Everything but GET /healthz, GET /readyz and the login
-// needs a credential.
+// and a page. Everything but GET /healthz, GET /readyz, GET /openapi.json and the
+// login needs a credential. [OpenAPI] describes all of it.
 //
 // GET /history lists what was settled, the last settled first: of one group
 // (?group=), since a time, a day or so long ago (?since=24h), with words in it
@@ -97,7 +97,7 @@ type Server struct {
 	opts   Options
 	hosts  map[string]bool
 	log    *slog.Logger
-	mux    *http.ServeMux
+	mux    *mux
 	body   time.Duration // how long a body may take
 	// serving ends with Close.
 	serving context.Context
@@ -117,7 +117,7 @@ type Server struct {
 // New makes a server for a board.
 func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
-		board: board, access: access, opts: o, log: o.Logger, mux: http.NewServeMux(),
+		board: board, access: access, opts: o, log: o.Logger, mux: &mux{ServeMux: http.NewServeMux()},
 		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, of: map[string]int{}, lists: map[string]int{}, body: bodyTime,
 		since: time.Now().UTC().Truncate(time.Second),
 	}
@@ -143,6 +143,10 @@ func (s *Server) routes() {
 		fmt.Fprintln(w, "ok")
 	})
 	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(OpenAPI)
+	})
 	s.mux.HandleFunc("GET /login", s.showLogin)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))

@@ -81,6 +81,7 @@ func (s *site) request(method, path, body string, headers ...string) (*http.Resp
 	defer reply.Body.Close()
 	data, err := io.ReadAll(reply.Body)
 	require.NoError(s.t, err)
+	fitsOpenAPI(s.t, req, reply, string(data))
 	return reply, string(data)
 }
 

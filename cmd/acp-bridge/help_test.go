@@ -24,7 +24,7 @@ func TestHelp(t *testing.T) { clitest.Check(t, program()) }
 func TestTopics(t *testing.T) {
 	files, err := topicFiles.ReadDir("topics")
 	require.NoError(t, err)
-	require.Len(t, files, len(topics()))
+	require.Len(t, files, len(topics())+1, "and the folder of examples")
 	flags := regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
 	called := regexp.MustCompile(`acp-bridge ([a-z][a-z-]*) `)
 	for _, topic := range topics() {

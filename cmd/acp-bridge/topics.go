@@ -6,17 +6,25 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 )
 
-//go:embed topics/*.txt
+//go:embed topics
 var topicFiles embed.FS
 
 // topics are what acp-bridge help takes besides commands, in the order of use.
 func topics() (list []cli.Topic) {
 	for _, name := range []string{"asking", "trouble", "wire"} {
-		text, err := topicFiles.ReadFile("topics/" + name + ".txt")
-		if err != nil {
-			panic(err) // it is not in the program
+		text := topicFile(name)
+		if name == "wire" {
+			text += topicFile("examples/wire")
 		}
-		list = append(list, cli.Topic{Name: name, Text: string(text)})
+		list = append(list, cli.Topic{Name: name, Text: text})
 	}
 	return list
+}
+
+func topicFile(name string) string {
+	text, err := topicFiles.ReadFile("topics/" + name + ".txt")
+	if err != nil {
+		panic(err) // it is not in the program
+	}
+	return string(text)
 }

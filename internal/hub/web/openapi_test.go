@@ -51,7 +51,7 @@ var described = sync.OnceValue(func() *openAPI {
 			panic(err)
 		}
 	}
-	close(d.Components.Schemas)
+	closeObjects(d.Components.Schemas)
 	d.defs = d.Components.Schemas
 	for path, methods := range d.Paths {
 		for method := range methods {
@@ -61,19 +61,19 @@ var described = sync.OnceValue(func() *openAPI {
 	return d
 })
 
-// close closes all objects that name their members.
-func close(v any) {
+// closeObjects closes all objects that name their members.
+func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		if _, ok := v["properties"]; ok && v["additionalProperties"] == nil {
 			v["additionalProperties"] = false
 		}
 		for _, x := range v {
-			close(x)
+			closeObjects(x)
 		}
 	case []any:
 		for _, x := range v {
-			close(x)
+			closeObjects(x)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func fitsOpenAPI(t testing.TB, req *http.Request, reply *http.Response, body str
 	schema, ok := resolved.Load(key)
 	if !ok {
 		made := maps.Clone(c.Schema)
-		close(made)
+		closeObjects(made)
 		s, err := schemaOf(made)
 		require.NoError(t, err, key)
 		schema = s

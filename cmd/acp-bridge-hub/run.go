@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	_ "embed" // for operate
+	_ "embed" // for operate and load
 	"fmt"
 	"io"
 	"net/url"
@@ -26,6 +26,11 @@ const (
 //go:embed operate.txt
 var operate string
 
+// load is made of the package comments.
+//
+//go:embed load.txt
+var load string
+
 // program is the hub.
 func program() *cli.Program {
 	return &cli.Program{
@@ -39,7 +44,7 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
        acp-bridge-hub COMMAND [FLAGS]
 `,
 		Default: "serve", DefaultFlags: "Flags of the hub",
-		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}, apiTopic()},
+		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}, apiTopic(), {Name: "load", Text: load}},
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "the folder for what the hub keeps, where --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
 		Version:   version, Facts: facts, VersionEnv: []string{"XDG_STATE_HOME"},

@@ -11,7 +11,7 @@ var topicFiles embed.FS
 
 // topics are what acp-bridge help takes besides commands, in the order of use.
 func topics() (list []cli.Topic) {
-	for _, name := range []string{"asking", "trouble", "wire"} {
+	for _, name := range []string{"asking", "trouble", "claude", "agents", "wire", "security", "speed"} {
 		text := topicFile(name)
 		if name == "wire" {
 			text += topicFile("examples/wire")

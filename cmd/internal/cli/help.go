@@ -63,7 +63,7 @@ func (p *Program) Help() string {
 		}
 	}
 	fmt.Fprintf(&b, "  completion, man, version: for your shell, the manual, the version\n")
-	fmt.Fprintf(&b, "More (%s help TOPIC): %s\n", p.Name, strings.Join(p.topicNames(), ", "))
+	fmt.Fprintf(&b, "Topics (help TOPIC): %s\n", strings.Join(p.topicNames(), ", "))
 	c, _ := p.Find(p.Default)
 	fmt.Fprintf(&b, "%s (%s help %s):\n%s", p.DefaultFlags, p.Name, p.Default, Indent(Wrap(strings.Join(p.FlagsOf(c).names(), ", "), Width-2), "  "))
 	return b.String()

@@ -93,5 +93,13 @@ func roff(s string) string {
 	if strings.HasPrefix(s, ".") {
 		s = `\&` + s
 	}
-	return s
+	var b strings.Builder
+	for _, r := range s { // it takes ASCII alone
+		if r < 128 {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		}
+	}
+	return b.String()
 }

@@ -8,7 +8,7 @@ import (
 
 // What the comments of packages tell users is in the help, too.
 func TestManualWithoutACheckout(t *testing.T) {
-	clitest.Written(t, "topics/claude.txt", "Claude Code: what editors may say, and acp-bridge beside claude-agent-acp",
+	clitest.Written(t, "topics/claude.txt", "Claude Code: what editors may say; claude-agent-acp in comparison",
 		clitest.Part{Dir: "../../internal/claude/backend", Heading: "Beside claude-agent-acp"},
 		clitest.Part{Dir: "../../internal/claude/backend", Heading: "What an editor may say about a session"},
 		clitest.Part{Dir: "../../internal/claude/backend", Heading: "Forms of MCP servers"})

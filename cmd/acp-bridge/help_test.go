@@ -31,6 +31,9 @@ func TestTopics(t *testing.T) {
 		if topic.Name != "agents" { // a table that has no other form
 			clitest.Fits(t, topic.Text)
 		}
+		if slices.Contains([]string{"claude", "agents", "security", "speed"}, topic.Name) {
+			continue // made of comments: they name other programs, too
+		}
 		for _, m := range flags.FindAllStringSubmatch(topic.Text, -1) {
 			require.True(t, isFlag(m[1]), "%s: --%s", topic.Name, m[1])
 		}

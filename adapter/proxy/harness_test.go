@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	paralleltest.Main()
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(m)
 }
 

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if script := os.Getenv(parentVariable); script != "" {
 		parent(script)
 	}
-	paralleltest.Main()
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(m)
 }
 

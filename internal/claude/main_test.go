@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) {
 	claudetest.Main()
 	bridgeMain()
-	paralleltest.Main()
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(m)
 }
 

@@ -20,7 +20,7 @@ import (
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
-	paralleltest.Main()
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
 }
 

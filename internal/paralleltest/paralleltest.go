@@ -7,13 +7,10 @@ import (
 	"strconv"
 )
 
-// atOnce is how many tests wait beside each other. go test allows as many as there
-// are cores, which would be idle.
-const atOnce = 8
-
-// Main is called in TestMain, before m.Run. Tests that call t.Parallel then wait
-// beside each other. What -parallel says wins.
-func Main() {
+// Main lets atOnce tests that call t.Parallel wait beside each other. Without it
+// there are as many as there are cores, which would be idle. What -parallel says
+// wins. Call it in TestMain, before m.Run.
+func Main(atOnce int) {
 	flag.Parse()
 	said := false
 	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		os.Exit(0)
 	}
-	paralleltest.Main()
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(m)
 }
 

@@ -46,6 +46,7 @@ func TestAuthMethods(t *testing.T) {
 
 // TestRealLogin asks the real CLI for what `acp-bridge login` runs.
 func TestRealLogin(t *testing.T) {
+	t.Parallel()
 	help := exec.Command(realClaude(t), "auth", "login", "--help")
 	help.Env = append(os.Environ(), "HOME="+t.TempDir())
 	out, err := help.CombinedOutput()

@@ -55,6 +55,7 @@ func TestDeepChatGivesUpAfterAMinute(t *testing.T) {
 
 // What did not work is not tried again in the session, and is in another one.
 func TestRungsThatFailAreRemembered(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		row   row
 		first []string // methods before the answer, in the first turn
@@ -101,6 +102,7 @@ func TestRungsThatFailAreRemembered(t *testing.T) {
 
 // Whatever comes back for a form, and when: the right thing happens.
 func TestFormReplies(t *testing.T) {
+	t.Parallel()
 	accept := func(content object) any { return object{"action": "accept", "content": content} }
 	for name, test := range map[string]struct {
 		reply any

@@ -36,6 +36,7 @@ var randomActs = []string{
 // gets what the user said, or a refusal that is the user's, and the session
 // goes on.
 func TestRandomClients(t *testing.T) {
+	t.Parallel()
 	ends := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		r := row{

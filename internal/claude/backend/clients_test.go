@@ -124,6 +124,7 @@ func qs(list ...map[string]any) []map[string]any { return list }
 // Every client gets every kind of answer to the agent, and none that its user
 // did not give.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			for _, sc := range scenarios {

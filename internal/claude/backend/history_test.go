@@ -16,6 +16,7 @@ import (
 
 // A session is closed, the bridge is started again, and the editor goes on.
 func TestRealSessionsOutliveTheProcess(t *testing.T) {
+	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
 	e, api := real(t)
 	e.leave()
@@ -87,6 +88,7 @@ func TestRealSessionsOutliveTheProcess(t *testing.T) {
 // An editor that loads a session that is open starts over with it: the process that
 // it had is gone before the next one begins, also one that is slow to end.
 func TestLoadOfAnOpenSession(t *testing.T) {
+	t.Parallel()
 	s := save(t, ct.Script{IgnoreEOF: true}, promptLine)
 	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
 	starts := s.cli.Starts()

@@ -69,6 +69,7 @@ func eachIdle(t *testing.T, test func(t *testing.T, e *editor, cli *ct.CLI, s st
 // session/cancel withdraws what is open while no turn runs, and the next prompt
 // is no answer to it.
 func TestCancelWhileIdle(t *testing.T) {
+	t.Parallel()
 	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string) {
 		e.cancel(s)
 		if r != nil {
@@ -86,6 +87,7 @@ func TestCancelWhileIdle(t *testing.T) {
 // A prompt takes the place of what the editor shows while no turn runs. What
 // stands in the conversation it answers.
 func TestPromptWhileIdle(t *testing.T) {
+	t.Parallel()
 	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string) {
 		if r == nil {
 			answer := e.prompt(s, "2")
@@ -117,6 +119,7 @@ func record(cli *ct.CLI) string {
 // If the CLI dies while a question stands in the conversation, the next prompt
 // was meant for it: it ends with that error and is not sent.
 func TestDeathWhileIdle(t *testing.T) {
+	t.Parallel()
 	eachIdle(t, func(t *testing.T, e *editor, cli *ct.CLI, s string, r *request, no string) {
 		kill(t, cli.Starts()[0].Pid)
 		if r != nil {

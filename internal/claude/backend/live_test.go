@@ -95,6 +95,7 @@ func (r *running) exits(id string) []string {
 }
 
 func TestOutputWhileItRuns(t *testing.T) {
+	t.Parallel()
 	command := ct.Command("toolu_1", "b1", "one\ntwo\nthe end", ct.Wait("go"))
 	r := withTasks(t, false, turns(steps{ct.Message(command), ct.Text("done")}))
 	r.writes("b1", "\x1b[31mone\x1b[0m\n")
@@ -124,6 +125,7 @@ func TestOutputWhileItRuns(t *testing.T) {
 }
 
 func TestOutputInATerminal(t *testing.T) {
+	t.Parallel()
 	command := ct.Command("toolu_1", "b1", "Exit code 3\n\x1b[31mone\x1b[0m\x1b]52;c;eA==\a\ntwo \x1b[32mgreen€\nall of it\nA note.", ct.Wait("go"))
 	command.Failed = true
 	r := withTasks(t, true, turns(steps{ct.Message(command), ct.Text("done")}))
@@ -193,6 +195,7 @@ func TestTerminalDelta(t *testing.T) {
 }
 
 func TestOutputOfParallelCommands(t *testing.T) {
+	t.Parallel()
 	one := ct.Command("toolu_1", "b1", "first\nend", ct.TaskStarted("toolu_2", "b2"), ct.Wait("one"))
 	two := ct.Tool("toolu_2", "Bash", object{"command": "two"}, "second\nend")
 	two.While = steps{ct.Wait("two")}
@@ -221,6 +224,7 @@ func inBackground() ct.Block {
 }
 
 func TestOutputInTheBackground(t *testing.T) {
+	t.Parallel()
 	for name, terminals := range map[string]bool{"terminal": true, "content": false} {
 		t.Run(name, func(t *testing.T) {
 			r := withTasks(t, terminals, turns(
@@ -281,6 +285,7 @@ func TestHugeOutput(t *testing.T) {
 
 // TestOutputThatIsNotThere runs commands whose output cannot be followed.
 func TestOutputThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	for name, task := range map[string]string{"no file": "b9", "a link": "link", "a way out": "../../../../secret", "nothing": ""} {
 		t.Run(name, func(t *testing.T) {
 			r := withTasks(t, false, turns(steps{ct.Message(ct.Command("toolu_1", task, "the result", ct.Wait("go"))), ct.Text("done")}))
@@ -301,6 +306,7 @@ func TestOutputThatIsNotThere(t *testing.T) {
 
 // TestOutputOfACommandThatIsCutOff ends with what was written last.
 func TestOutputOfACommandThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		last ct.Step
 		how  func(*running)
@@ -355,6 +361,7 @@ func TestOutputOfAStoppedCommand(t *testing.T) {
 
 // TestBackgroundEndsWithTheCLI shows the last of a command when no turn runs.
 func TestBackgroundEndsWithTheCLI(t *testing.T) {
+	t.Parallel()
 	r := withTasks(t, true, turns(steps{ct.Message(inBackground())}))
 	r.writes("b1", "one\n")
 	r.prompt(r.session, "go").ends(acp.StopReasonEndTurn)
@@ -366,6 +373,7 @@ func TestBackgroundEndsWithTheCLI(t *testing.T) {
 
 // TestNoOutputWhileAQuestionWaits: no prompt runs then to show it in.
 func TestNoOutputWhileAQuestionWaits(t *testing.T) {
+	t.Parallel()
 	r := withTasks(t, true, turns(steps{
 		ct.Message(inBackground()),
 		ct.Message(ct.Question("toolu_q", ct.Q("Which?", "H", false, "a", "b"))),
@@ -393,6 +401,7 @@ func TestNoOutputWhileAQuestionWaits(t *testing.T) {
 
 // An editor that gives the CLI another folder for its files sees output, too.
 func TestOutputInAFolderOfTheSession(t *testing.T) {
+	t.Parallel()
 	r := withTasks(t, false, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "one", ct.Wait("go"))), ct.Text("done")}))
 	tmp := t.TempDir()
 	r.session = r.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[],"_meta":{"claudeCode":{"options":{"env":{"CLAUDE_CODE_TMPDIR":%q}}}}}`, t.TempDir(), tmp)).Get("sessionId").Str

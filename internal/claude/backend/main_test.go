@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 var soakSeed = flag.Uint64("soak.seed", 0, "what TestSoak's first life does, and the steers at random; 0 chooses")
@@ -19,6 +20,7 @@ func TestMain(m *testing.M) {
 		playMCP()
 	}
 	removeStandIn := claudetest.Build()
+	paralleltest.Main(4) // with a real CLI, which needs more than a stand-in
 	state, err := os.MkdirTemp("", "acp-bridge-state-")
 	if err == nil {
 		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's

@@ -107,6 +107,7 @@ func awaitFile(path string) {
 }
 
 func TestRealMCPServer(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	e, api := real(t, apitest.Use(apitest.ToolUse("toolu_1", "mcp__echo__echo", object{"text": "hello"})), apitest.Say("done"))

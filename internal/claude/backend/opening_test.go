@@ -174,6 +174,7 @@ func TestStartsAgainInEveryOrder(t *testing.T) {
 
 // What the CLI asks before its session is open is asked when it is.
 func TestAsksBeforeTheSessionIsOpen(t *testing.T) {
+	t.Parallel()
 	for _, method := range openings {
 		script := turns(steps{ct.Text("Working.")})
 		script.Start = steps{ct.Raw(`{"type":"control_request","request_id":"req-1-toolu_1","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion","tool_use_id":"toolu_1",` +
@@ -191,6 +192,7 @@ func TestAsksBeforeTheSessionIsOpen(t *testing.T) {
 
 // The real CLI says that it plans before it answers initialize.
 func TestRealSessionLeftInPlanMode(t *testing.T) {
+	t.Parallel()
 	path := realClaude(t)
 	for _, method := range []string{acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume} {
 		api := apitest.New(t)

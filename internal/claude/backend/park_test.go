@@ -56,6 +56,7 @@ func flood() ct.Script {
 // Nothing is dropped, all is in order, and nothing comes before the answer but
 // what is of no turn.
 func TestHeldUpdatesAreBoundedAndInOrder(t *testing.T) {
+	t.Parallel()
 	e, _, s := inWords(t, flood())
 	before := e.said(s)
 	for _, mode := range slices.Repeat([]string{"plan", "default"}, 200) { // until the CLI waits
@@ -170,6 +171,7 @@ func TestPromptTypedBeforeTheQuestion(t *testing.T) {
 // When a session is closed or the editor leaves, what the CLI is told about an
 // open question, if it still hears it, does not let it work on.
 func TestNoTurnRunsOnUnattended(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*editor, []string){
 		"the editor leaves": func(e *editor, _ []string) { e.leave() },
 		"session/close": func(e *editor, sessions []string) {
@@ -200,6 +202,7 @@ func TestNoTurnRunsOnUnattended(t *testing.T) {
 
 // A turn may end by its result and by the end of its process at once.
 func TestSessionEndsWhileItsTurnDoes(t *testing.T) {
+	t.Parallel()
 	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
 	e := serve(t, backend.Options{Claude: cli.Path, First: adapter.Conversation})
 	e.initialize(`{}`)

@@ -265,6 +265,7 @@ func TestSubAgentOfASubAgent(t *testing.T) {
 
 // The real CLI: the same order, and a sub-agent that is stopped.
 func TestRealSubAgentAsASession(t *testing.T) {
+	t.Parallel()
 	delegate := func(prompt string) apitest.Reply {
 		return apitest.Use(apitest.ToolUse("toolu_a", "Agent", object{"description": "delegate", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false}))
 	}

@@ -108,6 +108,7 @@ func TestSubAgentsOfALoadedSession(t *testing.T) {
 
 // The real CLI's own files.
 func TestRealSubAgentsOfALoadedSession(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(apitest.ToolUse("toolu_a", "Agent", object{"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose", "run_in_background": false})), apitest.Say("done"))
 	api.When(func(r apitest.Request) bool {
 		return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")

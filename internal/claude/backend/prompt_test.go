@@ -38,6 +38,7 @@ func TestMessagesWithoutDeltasAreShown(t *testing.T) {
 }
 
 func TestBurst(t *testing.T) {
+	t.Parallel()
 	const n = 20_000
 	e, _ := scripted(t, turns(steps{ct.Burst(n)}))
 	s := e.ready()
@@ -212,6 +213,7 @@ func TestDeathWithTwoPrompts(t *testing.T) {
 
 // A prompt that comes while a CLI dies was its, or is the next one's.
 func TestPromptWhileTheCLIDies(t *testing.T) {
+	t.Parallel()
 	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "die", Steps: steps{ct.Text("x"), ct.Die(1, "oh no")}}}})
 	s := e.ready()
 	for i := range 30 {
@@ -229,6 +231,7 @@ func TestPromptWhileTheCLIDies(t *testing.T) {
 // A cancel that comes right behind its prompt is not lost, wherever the prompt
 // is by then.
 func TestCancelRightBehind(t *testing.T) {
+	t.Parallel()
 	e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Match: "hang", Steps: steps{ct.Hang()}}}})
 	s := e.ready()
 	for range 50 {
@@ -299,6 +302,7 @@ func TestResumeThatBreaksDown(t *testing.T) {
 // A CLI that dies between two prompts costs one prompt at most, whenever the
 // death is noticed.
 func TestProcessDiesWhileIdle(t *testing.T) {
+	t.Parallel()
 	e, cli := scripted(t, ct.Script{})
 	s := e.ready()
 	e.prompt(s, "hi").ends(acp.StopReasonEndTurn)
@@ -313,6 +317,7 @@ func TestProcessDiesWhileIdle(t *testing.T) {
 }
 
 func TestGarbageFromTheCLI(t *testing.T) {
+	t.Parallel()
 	e, _ := scripted(t, turns(steps{
 		ct.Raw("not json", `{"no":"type"}`, `[]`, `{"type":"surprise","x":1}`, `{"type":"stream_event"}`, `{"type":"assistant"}`, `{"type":"user","message":7}`, ``),
 		ct.BigLine(10 << 20), ct.Text("still here"),

@@ -43,6 +43,7 @@ func proxied(ctx context.Context, in io.Reader, out io.Writer, o backend.Options
 
 // Every client of TestClients, with the proxy between it and the agent.
 func TestClientsProxied(t *testing.T) {
+	t.Parallel()
 	for _, r := range rows {
 		r.proxied = true
 		t.Run(r.name, func(t *testing.T) {

@@ -85,6 +85,7 @@ func TestSessionCancelWhileAsking(t *testing.T) {
 // What the user took back is not answered by what comes behind, in the same
 // breath perhaps: an editor that closes its dialogs with a choice does that.
 func TestAnswerBehindWhatTookTheQuestionBack(t *testing.T) {
+	t.Parallel()
 	const chosen = `{"jsonrpc":"2.0","id":1,"result":{"outcome":{"outcome":"selected","optionId":"SQLite"}}}` + "\n"
 	const filled = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"question_0":"SQLite"}}}` + "\n"
 	for rung, reply := range map[string]string{"permission": chosen, "form": filled} {
@@ -167,6 +168,7 @@ func TestTwoPromptsSupersedeAnOpenQuestion(t *testing.T) {
 
 // The interrupt of a superseded turn never hits the prompt behind it.
 func TestInterruptDoesNotComeLate(t *testing.T) {
+	t.Parallel()
 	e, cli := scripted(t, ct.Script{Turns: []ct.Turn{
 		{Match: "ask", Steps: steps{ct.Message(ct.Question("toolu_1", which))}},
 		{Match: "work", Steps: steps{ct.Text("a"), ct.Sleep(3 * time.Millisecond), ct.Text("b")}},
@@ -360,6 +362,7 @@ func TestParkedQuestion(t *testing.T) {
 
 // Fifty sessions with a question each: all are shown, all are answered.
 func TestFiftyQuestions(t *testing.T) {
+	t.Parallel()
 	const n = 50
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("ok")}))
 	e.initialize(`{}`)

@@ -62,6 +62,7 @@ func lastBody(api *apitest.Server) apitest.Request {
 }
 
 func TestRealEffort(t *testing.T) {
+	t.Parallel()
 	e, api := real(t)
 	e.initialize(`{}`)
 	opened := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
@@ -96,6 +97,7 @@ func TestRealEffort(t *testing.T) {
 // The pick holds for a process that has to be started anew, and for another
 // model that has the level.
 func TestRealEffortSurvives(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Say("one"), apitest.Use(apitest.ToolUse("toolu_1", "Bash", object{"command": "kill -9 $PPID", "description": "die"})), apitest.Say("three"), apitest.Say("four"))
 	s := e.ready()
 	e.sets(s, "effort", `"low"`)
@@ -114,6 +116,7 @@ func TestRealEffortSurvives(t *testing.T) {
 // What the user's settings, the environment and slash commands say is what the
 // options show.
 func TestRealOptionsShowWhatIsSet(t *testing.T) {
+	t.Parallel()
 	path := realClaude(t)
 	api := apitest.New(t)
 	home := t.TempDir()
@@ -136,6 +139,7 @@ func TestRealOptionsShowWhatIsSet(t *testing.T) {
 }
 
 func TestRealFastMode(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ caps, on, off, is, isNot string }{
 		"as a choice": {`{}`, `"on"`, `"off"`, `"on"`, `"off"`},
 		"as a toggle": {`{"session":{"configOptions":{"boolean":{}}}}`, `true`, `false`, `true`, `false`},

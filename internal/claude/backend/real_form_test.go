@@ -42,6 +42,7 @@ func elicits(t *testing.T, caps, name, params, then string) (e *editor, s string
 }
 
 func TestRealFormOfAServer(t *testing.T) {
+	t.Parallel()
 	e, s, turn, received, _ := elicits(t, `{"elicitation":{"form":{}}}`, "any", signUp, "")
 	r := e.asked("requestedSchema")
 	require.Equal(t, acp.ClientMethodElicitationCreate, r.method)
@@ -72,6 +73,7 @@ func keys(v gjson.Result) (list []string) {
 
 // An editor without forms gets a request for each field.
 func TestRealFormInRequests(t *testing.T) {
+	t.Parallel()
 	e, s, turn, received, _ := elicits(t, `{}`, "any", signUp, "")
 	r := e.asked("MCP server shop: Name")
 	require.Equal(t, "The MCP server \"shop\" asks: Who are you?\n\nName: as on your badge (a text with at least 2 characters)", r.Get("toolCall.content.0.content.text").Str)
@@ -103,6 +105,7 @@ func (e *editor) picks(text, id string) string {
 // And one that shows no options, in the conversation: numbers are values where
 // a number is asked for.
 func TestRealFormInTheConversation(t *testing.T) {
+	t.Parallel()
 	e, s, turn, received, _ := elicits(t, `{}`, "CodeCompanion.nvim", signUp, "")
 	for _, words := range []string{"Bo", "2", "skip", "2", "large", "1,2"} {
 		turn.ends(acp.StopReasonEndTurn)
@@ -119,6 +122,7 @@ func TestRealFormInTheConversation(t *testing.T) {
 // What is no accept is one nowhere, and the turn goes on: the server's tool
 // hears of it and nothing else does.
 func TestRealFormRefused(t *testing.T) {
+	t.Parallel()
 	const one = `{"message":"Sure?","requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean"}}}}`
 	for name, tc := range map[string]struct {
 		caps, client, want string
@@ -164,6 +168,7 @@ func TestRealFormRefused(t *testing.T) {
 }
 
 func TestRealAddressOfAServer(t *testing.T) {
+	t.Parallel()
 	e, _, turn, received, _ := elicits(t, `{"elicitation":{"url":{}}}`, "any", logIn, "complete")
 	r := e.asked("https://example.com/login?x=1")
 	require.Equal(t, "url", r.Get("mode").Str)
@@ -177,6 +182,7 @@ func TestRealAddressOfAServer(t *testing.T) {
 
 // A tool that fails until the user has been somewhere is called again after.
 func TestRealAddressThatIsRequired(t *testing.T) {
+	t.Parallel()
 	e, _, turn, received, file := elicits(t, `{}`, "any", logIn, "call again")
 	e.asked("https://example.com/login?x=1").selects("Opened, go on")
 	turn.ends(acp.StopReasonEndTurn)
@@ -186,6 +192,7 @@ func TestRealAddressThatIsRequired(t *testing.T) {
 // Without elicitation.url the address is shown, and opened by nobody but the
 // user.
 func TestRealAddressAsARequest(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[string]string{"Opened, go on": "accept", "Decline": "decline"} {
 		e, _, turn, received, _ := elicits(t, `{"elicitation":{"form":{}}}`, "any", logIn, "")
 		r := e.asked("MCP server shop")
@@ -199,6 +206,7 @@ func TestRealAddressAsARequest(t *testing.T) {
 
 // The server changes its mind, or ends, while its form is open.
 func TestRealServerGivesUp(t *testing.T) {
+	t.Parallel()
 	for _, then := range []string{"withdraw", "end"} {
 		t.Run(then, func(t *testing.T) {
 			e, s, turn, _, file := elicits(t, `{"elicitation":{"form":{}}}`, "any", signUp, then)

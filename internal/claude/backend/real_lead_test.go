@@ -16,6 +16,7 @@ import (
 // An agent of the project leads the conversation if the user picks it at the start, and
 // what was picked is there when the session is loaded.
 func TestRealLead(t *testing.T) {
+	t.Parallel()
 	path := realClaude(t)
 	api := apitest.New(t)
 	home, dir := t.TempDir(), t.TempDir()

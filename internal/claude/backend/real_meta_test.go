@@ -189,6 +189,7 @@ func TestMetaHidesSecrets(t *testing.T) {
 
 // Sessions of a CLI with a folder of its own are found there.
 func TestRealMetaConfigDir(t *testing.T) {
+	t.Parallel()
 	api := apitest.New(t)
 	api.Script(apitest.Say("one"), apitest.Say("two"))
 	e := serve(t, backend.Options{Claude: realClaude(t), Env: apitest.Env(api, t.TempDir()), TrustEditor: true})

@@ -18,6 +18,7 @@ func (e *editor) initializeAs(name, caps string) {
 // Zed's way with the real CLI: one form for the call, values sorted by the
 // client, a note, words, and a question left empty.
 func TestRealForm(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(asks("toolu_1",
 		question("Which database?", "Database", false, "PostgreSQL", "SQLite"),
 		question("Which features?", "Features", true, "Logs, metrics", "Auth", "Cache"),
@@ -47,6 +48,7 @@ func TestRealForm(t *testing.T) {
 }
 
 func TestRealFormDeclinedAndCancelled(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("Then I go on."),
 		apitest.Use(asks("toolu_2", question("Which?", "H", false, "a", "b"))), apitest.Say("third turn"))
 	e.initializeAs("zed", `{"elicitation":{"form":{}}}`)
@@ -68,6 +70,7 @@ func TestRealFormDeclinedAndCancelled(t *testing.T) {
 // CodeCompanion's way with the real CLI: two questions in the conversation,
 // and the turn goes on in the prompt that answers the second.
 func TestRealMessage(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(apitest.Text("Let me ask."), asks("toolu_1",
 		question("Which database?", "Database", false, "PostgreSQL", "SQLite"),
 		question("Which features?", "Features", true, "Auth", "Cache", "Logs"))), apitest.Say("Noted."), apitest.Say(" second turn"))
@@ -94,6 +97,7 @@ func TestRealMessage(t *testing.T) {
 }
 
 func TestRealMessageCancelled(t *testing.T) {
+	t.Parallel()
 	for name, cancel := range map[string]func(*editor, string){
 		"by a word":         func(e *editor, s string) { e.prompt(s, "cancel").ends(acp.StopReasonCancelled) },
 		"by session/cancel": func(e *editor, s string) { e.cancel(s) },
@@ -114,6 +118,7 @@ func TestRealMessageCancelled(t *testing.T) {
 
 // A permission that is needed while a question waits comes with the answer.
 func TestRealPermissionWaitsBehindAMessage(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(
 		asks("toolu_1", question("Which?", "H", false, "a", "b")),
 		apitest.ToolUse("toolu_2", "Bash", object{"command": "touch x", "description": "test"}),

@@ -119,6 +119,7 @@ func (x *steering) running(id string) {
 // A prompt sent while a command runs is in the model's next request, and both
 // prompts end with the turn.
 func TestRealSteer(t *testing.T) {
+	t.Parallel()
 	x := steer(t, "")
 	x.api.Script(x.command("toolu_1"), apitest.Say("as you like"), apitest.Say(" next"))
 	first := x.prompt(x.s, "start")
@@ -141,6 +142,7 @@ func TestRealSteer(t *testing.T) {
 // A prompt sent while the last text streams is a turn of its own, as are two.
 // The first prompt ends with its own turn.
 func TestRealSteerTooLate(t *testing.T) {
+	t.Parallel()
 	hold, holdSecond := make(chan struct{}), make(chan struct{})
 	one, two := apitest.Say("one"), apitest.Say(" two")
 	one.Hold, two.Hold = hold, holdSecond
@@ -164,6 +166,7 @@ func TestRealSteerTooLate(t *testing.T) {
 
 // A slash command is one, also when it is typed while a turn runs.
 func TestRealSteerCommand(t *testing.T) {
+	t.Parallel()
 	x := steer(t, "")
 	x.api.Script(x.command("toolu_1"), apitest.Say("done"))
 	first := x.prompt(x.s, "start")
@@ -180,6 +183,7 @@ func TestRealSteerCommand(t *testing.T) {
 
 // session/cancel ends all prompts, wherever they are, and none of them runs.
 func TestRealSteerCancel(t *testing.T) {
+	t.Parallel()
 	for name, late := range map[string]bool{"in a command": false, "while the last text streams": true} {
 		t.Run(name, func(t *testing.T) {
 			x := steer(t, "")
@@ -212,6 +216,7 @@ func TestRealSteerCancel(t *testing.T) {
 
 // A cancel at any moment ends two prompts, and the next one runs.
 func TestRealSteerCancelAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	x := steer(t, "")
 	for i := range 12 {
 		id, start := "toolu_"+strconv.Itoa(i), "start "+strconv.Itoa(i)+"."
@@ -232,6 +237,7 @@ func TestRealSteerCancelAtAnyMoment(t *testing.T) {
 
 // Prompts that wait in the CLI do not run when nobody is there to see it.
 func TestRealSteerLeave(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(*steering){
 		"the editor goes":       func(x *steering) { x.leave() },
 		"the session is closed": func(x *steering) { x.call(acp.AgentMethodSessionClose, `{"sessionId":"`+x.s+`"}`) },
@@ -252,6 +258,7 @@ func TestRealSteerLeave(t *testing.T) {
 
 // A CLI that dies with two prompts fails both; the next one starts it again.
 func TestRealSteerDeath(t *testing.T) {
+	t.Parallel()
 	x := steer(t, "")
 	x.api.Script(apitest.Use(apitest.ToolUse("toolu_1", "Bash", object{"command": "while [ ! -e toolu_1 ]; do sleep 0.02; done; kill -9 $PPID", "description": "die"})), apitest.Say("alive"))
 	first := x.prompt(x.s, "start")
@@ -268,6 +275,7 @@ func TestRealSteerDeath(t *testing.T) {
 // A prompt typed before a question was there is no answer to it. Where the next
 // prompt would be the answer, the question is dismissed and the prompt runs.
 func TestRealSteerBeforeAMessage(t *testing.T) {
+	t.Parallel()
 	hold := make(chan struct{})
 	asking := apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b")))
 	asking.Hold, asking.HoldFirst = hold, true
@@ -289,6 +297,7 @@ func TestRealSteerBeforeAMessage(t *testing.T) {
 // Elsewhere the question is asked. Its answer comes to the model with the
 // prompt; dismissed, it ends the first prompt and not the second.
 func TestRealSteerBeforeAQuestion(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]bool{"answered": true, "dismissed": false} {
 		t.Run(name, func(t *testing.T) {
 			hold := make(chan struct{})
@@ -321,6 +330,7 @@ func TestRealSteerBeforeAQuestion(t *testing.T) {
 // A prompt that the model knows of when it asks in the conversation waits with
 // the first one, and the next one is the answer.
 func TestRealSteerThenAMessage(t *testing.T) {
+	t.Parallel()
 	x := steer(t, "CodeCompanion.nvim")
 	x.api.Script(x.command("toolu_1"), apitest.Use(asks("toolu_2", question("Which?", "H", false, "a", "b"))), apitest.Say("noted"), apitest.Say(" next"))
 	first := x.prompt(x.s, "start")
@@ -342,6 +352,7 @@ func TestRealSteerThenAMessage(t *testing.T) {
 // A prompt sent while a permission is asked for comes to the model with what
 // the command did.
 func TestRealSteerWhileAPermissionIsOpen(t *testing.T) {
+	t.Parallel()
 	x := steer(t, "", apitest.Use(apitest.ToolUse("toolu_1", "Write", object{"file_path": "a.txt", "content": "x"})), apitest.Say("done"))
 	first := x.prompt(x.s, "start")
 	r := x.asked("a.txt")
@@ -357,6 +368,7 @@ func TestRealSteerWhileAPermissionIsOpen(t *testing.T) {
 // Prompts at any moment, and cancels: each is answered, what was answered came
 // to the model once, and what was cancelled once at most.
 func TestRealSteerAtRandom(t *testing.T) {
+	t.Parallel()
 	x := steer(t, "")
 	seed := *soakSeed
 	if seed == 0 {

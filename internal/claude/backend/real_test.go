@@ -63,6 +63,7 @@ func told(t *testing.T, api *apitest.Server, id string) apitest.ToolResult {
 }
 
 func TestRealQuestion(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(apitest.Text("Let me ask."), asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))), apitest.Say("Noted."))
 	s := e.ready()
 	turn := e.prompt(s, "hello")
@@ -80,6 +81,7 @@ func TestRealQuestion(t *testing.T) {
 }
 
 func TestRealQuestionKinds(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(asks("toolu_1",
 		question("Which database?", "Database", false, "PostgreSQL", "SQLite"),
 		question("Which features?", "Features", true, "Auth", "Logs, metrics", "Cache"),
@@ -105,6 +107,7 @@ func TestRealQuestionKinds(t *testing.T) {
 }
 
 func TestRealQuestionDismissed(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("second turn"))
 	s := e.ready()
 	turn := e.prompt(s, "hello")
@@ -117,6 +120,7 @@ func TestRealQuestionDismissed(t *testing.T) {
 }
 
 func TestRealCancelWhileOpen(t *testing.T) {
+	t.Parallel()
 	for name, reply := range map[string]bool{"with a reply": true, "without a reply": false} {
 		t.Run(name, func(t *testing.T) {
 			e, _ := real(t, apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("second turn"))
@@ -137,6 +141,7 @@ func TestRealCancelWhileOpen(t *testing.T) {
 }
 
 func TestRealDisconnectWhileOpen(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("never"))
 	s := e.ready()
 	e.prompt(s, "hello")
@@ -146,6 +151,7 @@ func TestRealDisconnectWhileOpen(t *testing.T) {
 }
 
 func TestRealBash(t *testing.T) {
+	t.Parallel()
 	bash := func(id, command string) apitest.Reply {
 		return apitest.Use(apitest.ToolUse(id, "Bash", object{"command": command, "description": "test"}))
 	}
@@ -177,6 +183,7 @@ func TestRealBash(t *testing.T) {
 }
 
 func TestRealWrite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	e, _ := real(t, apitest.Use(apitest.ToolUse("toolu_1", "Write", object{"file_path": filepath.Join(dir, "a.txt"), "content": "hello\n"})), apitest.Say("done"))
 	e.initialize(`{}`)
@@ -202,6 +209,7 @@ func TestRealWrite(t *testing.T) {
 }
 
 func TestRealPlanExit(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Use(apitest.ToolUse("toolu_1", "ExitPlanMode", object{"plan": "1. do it"})), apitest.Say("done"))
 	s := e.ready()
 	e.call(acp.AgentMethodSessionSetMode, `{"sessionId":"`+s+`","modeId":"plan"}`)
@@ -215,6 +223,7 @@ func TestRealPlanExit(t *testing.T) {
 }
 
 func TestRealAPIError(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Fail(500, "api_error", "the model is on holiday"))
 	api.Script(apitest.Fail(500, "api_error", "the model is on holiday"), apitest.Say("back"))
 	s := e.ready()
@@ -225,6 +234,7 @@ func TestRealAPIError(t *testing.T) {
 }
 
 func TestRealTwoSessionsTwoTurns(t *testing.T) {
+	t.Parallel()
 	e, api := real(t)
 	api.When(func(r apitest.Request) bool { return strings.Contains(string(r.Body), "first session") },
 		apitest.Use(asks("toolu_a", question("A?", "H", false, "a", "b"))), apitest.Say("one"), apitest.Say("one again"))
@@ -250,6 +260,7 @@ func TestRealTwoSessionsTwoTurns(t *testing.T) {
 }
 
 func TestRealAuthentication(t *testing.T) {
+	t.Parallel()
 	e, _ := real(t)
 	e.initialize(`{}`)
 	e.call(acp.AgentMethodAuthenticate, `{"methodId":"anthropic-api-key"}`)
@@ -266,6 +277,7 @@ func TestRealAuthentication(t *testing.T) {
 }
 
 func TestRealKilledWhileAsking(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Say("first turn"), apitest.Use(asks("toolu_1", question("Which?", "H", false, "a", "b"))), apitest.Say("back"))
 	s := e.ready()
 	e.prompt(s, "one").ends(acp.StopReasonEndTurn)
@@ -301,6 +313,7 @@ func killClaude(t *testing.T, session string) {
 
 // What is typed and not saved reaches the model when the file is read.
 func TestRealUnsavedBuffer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
 	require.NoError(t, os.WriteFile(file, []byte("saved\n"), 0o600))
@@ -323,6 +336,7 @@ func TestRealUnsavedBuffer(t *testing.T) {
 
 // Models and modes that the editor sets are those that the model is run with.
 func TestRealModelAndMode(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Say("one"), apitest.Use(apitest.ToolUse("toolu_1", "Write", object{"file_path": "a.txt", "content": "x"})), apitest.Say("two"))
 	dir := t.TempDir()
 	e.initialize(`{}`)
@@ -336,6 +350,7 @@ func TestRealModelAndMode(t *testing.T) {
 }
 
 func TestRealSlashCommand(t *testing.T) {
+	t.Parallel()
 	e, api := real(t, apitest.Say("greeted"))
 	dir := t.TempDir()
 	commands := filepath.Join(dir, ".claude", "commands")
@@ -354,6 +369,7 @@ func TestRealSlashCommand(t *testing.T) {
 }
 
 func TestRealImages(t *testing.T) {
+	t.Parallel()
 	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 	e, api := real(t, apitest.Say("a pixel"))
 	s := e.ready()
@@ -364,6 +380,7 @@ func TestRealImages(t *testing.T) {
 // A prompt that arrives as the CLI begins a turn of its own, and is taken into
 // it, ends with that turn.
 func TestRealPromptFoldedIntoATurnOfTheCLI(t *testing.T) {
+	t.Parallel()
 	e, api := real(t)
 	s := e.ready()
 	api.When(func(r apitest.Request) bool {

@@ -210,6 +210,7 @@ func (b byPhone) Deliver(use func() error) error {
 
 // The real CLI, with a question that is open at each of these ends.
 func TestRealOpenQuestionIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	for _, end := range []string{"the editor leaves", "the CLI is killed", "acp-bridge is stopped"} {
 		home, dir := t.TempDir(), t.TempDir()
 		path, api := realClaude(t), apitest.New(t)
@@ -256,6 +257,7 @@ func TestRealOpenQuestionIsAskedAgain(t *testing.T) {
 
 // The real CLI: a question that the user dismissed is not asked again.
 func TestRealDismissedQuestionIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
 	path, api := realClaude(t), apitest.New(t)
 	api.Script(apitest.Say("Hello."), apitest.Use(asks("toolu_1", question("Which database?", "Database", false, "PostgreSQL", "SQLite"))))

@@ -21,6 +21,7 @@ import (
 // A session that is closed while it works ends its tool calls and its prompt,
 // in this order, and says nothing after that.
 func TestCloseMidTurn(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Burst(5000)}))
 		s := e.ready()
@@ -50,6 +51,7 @@ func TestCloseWhileAsking(t *testing.T) {
 
 // Sessions are closed at every moment of a turn: no panic, no hang, no race.
 func TestCloseAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	e, _ := scripted(t, ct.Script{})
 	e.initialize(`{}`)
 	dir := t.TempDir()
@@ -81,6 +83,7 @@ func TestCancelWithdrawsSubAgentsRequests(t *testing.T) {
 
 // An end by a signal does not wait for an editor that has stopped reading.
 func TestShutDownWithAStalledEditor(t *testing.T) {
+	t.Parallel()
 	cli := ct.New(t, turns(steps{ct.Burst(50_000)}))
 	ctx, cancel := contextWithCancel(t)
 	agentIn, out := io.Pipe()

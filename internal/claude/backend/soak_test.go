@@ -20,13 +20,14 @@ import (
 )
 
 var (
-	soakTime = flag.Duration("soak", 0, "how long TestSoak runs (default: ACP_BRIDGE_SOAK, or 2s)")
+	soakTime = flag.Duration("soak", 0, "how long TestSoak runs (default: ACP_BRIDGE_SOAK, or one short round)")
 	soakMany = flag.Int("soak.questions", 0, "TestSoak runs until that many questions were asked, however long that takes")
 )
 
 const (
 	soakWorkers = 12 // lives at a time
 	soakRound   = 6  // lives of a worker between two looks at the memory
+	soakShort   = 2  // lives of a worker if nobody says how long
 	// soakGrowth is what the heap may be larger after the last round than after
 	// the first.
 	soakGrowth = 8 << 20
@@ -85,6 +86,10 @@ func testSoak(t *testing.T, serve serving) {
 	t.Logf("-soak %s -soak.questions %d -soak.seed %d", duration, *soakMany, seed)
 	before := goleak.IgnoreCurrent()
 	all := &tally{ends: map[string]int{}, rungs: map[string]int{}, faults: map[string]int{}}
+	lives := uint64(soakRound)
+	if duration == 0 && *soakMany == 0 {
+		lives = soakShort
+	}
 	var heaps []uint64
 	start := time.Now()
 	told := start
@@ -92,11 +97,11 @@ func testSoak(t *testing.T, serve serving) {
 		var workers sync.WaitGroup
 		for w := range uint64(soakWorkers) {
 			workers.Go(func() {
-				for i := range uint64(soakRound) {
+				for i := range lives {
 					if t.Failed() || rounds > 0 && all.enough(start, duration) {
 						return
 					}
-					live(t, seed+(rounds*soakRound+i)*soakWorkers+w, all, serve)
+					live(t, seed+(rounds*lives+i)*soakWorkers+w, all, serve)
 				}
 			})
 		}
@@ -136,7 +141,7 @@ func soakDuration(t *testing.T) time.Duration {
 	}
 	text := os.Getenv("ACP_BRIDGE_SOAK")
 	if text == "" {
-		return 2 * time.Second
+		return 0
 	}
 	d, err := time.ParseDuration(text)
 	require.NoError(t, err, "ACP_BRIDGE_SOAK")

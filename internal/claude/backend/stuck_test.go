@@ -80,6 +80,7 @@ func (e *editor) within(method, params string) {
 // An editor may cancel what is no session, or no longer one, while too much is
 // held: the connection goes on, the answer counts, and all that was held comes.
 func TestStrayCancelWhileMuchIsHeld(t *testing.T) {
+	t.Parallel()
 	for name, id := range map[string]string{"unknown": "nobody", "a sub-agent": stuckAgent, "closed": ""} {
 		t.Run(name, func(t *testing.T) {
 			e, cli, s := stuck(t)
@@ -196,6 +197,7 @@ var ways = map[string]func(h *held, cli *ct.CLI){
 // taken although nothing of a session flows out, in any order, and what brings it
 // to flow again is taken, too.
 func TestWhateverIsHeldTheEditorIsRead(t *testing.T) {
+	t.Parallel()
 	for way, goOn := range ways {
 		t.Run(way, func(t *testing.T) {
 			e, cli, s := stuck(t)
@@ -221,6 +223,7 @@ func TestWhateverIsHeldTheEditorIsRead(t *testing.T) {
 
 // The same for an editor that writes and does not read: what it writes is taken.
 func TestAnEditorThatDoesNotReadIsRead(t *testing.T) {
+	t.Parallel()
 	e, _, s := stuck(t)
 	h := &held{editor: e, stuck: s, dir: t.TempDir()}
 	h.other = h.open(h.dir)

@@ -35,6 +35,7 @@ func TestToolCallIsDrawnStepByStep(t *testing.T) {
 }
 
 func TestPermission(t *testing.T) {
+	t.Parallel()
 	rules := []object{
 		{"type": "addRules", "rules": []object{{"toolName": "Bash", "ruleContent": "mkdir one *"}}, "behavior": "allow", "destination": "localSettings"},
 		{"type": "addDirectories", "directories": []string{"/x"}, "destination": "session"},
@@ -103,6 +104,7 @@ func TestPermission(t *testing.T) {
 // Claude Code takes words with a no alone: the user is told that those beside a
 // yes did not reach it.
 func TestWordsBesideAPermission(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"customText", "notes"} {
 		for option, want := range map[string]string{
 			"allow":  `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`,
@@ -216,6 +218,7 @@ func TestCancelledPermissionIsDrawnAsCancelled(t *testing.T) {
 // A permission request that goes with its turn was answered by nobody, and is not
 // told as a choice of the user. One that goes with the user's cancel is.
 func TestPermissionTakenBack(t *testing.T) {
+	t.Parallel()
 	request := ct.Raw(string(jsonOf(t, object{"type": "control_request", "request_id": "req-1-toolu_1", "request": object{
 		"subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": "toolu_1", "input": object{"command": "ls"}}})))
 	for name, c := range map[string]struct {

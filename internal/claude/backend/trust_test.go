@@ -19,6 +19,7 @@ import (
 // Neither settings nor sub-agents of an editor raise what the user's own arguments
 // allow, in whatever form they come.
 func TestSettingsDoNotRaise(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "settings.json")
 	const bypass = `{"permissions":{"defaultMode":"bypassPermissions"}}`
@@ -56,6 +57,7 @@ func TestSettingsDoNotRaise(t *testing.T) {
 // A mode that asks for nothing and that the editor's environment may have chosen
 // is not used.
 func TestModeOfTheEditorsEnvironment(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		meta, want string
 		args       []string

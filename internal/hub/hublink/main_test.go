@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	paralleltest.Main()
+	paralleltest.Main(8)
 	os.Exit(m.Run())
 }

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ct.Main()
-	paralleltest.Main()
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 

@@ -122,6 +122,9 @@ func (a *Adapter) place(ctx context.Context, it desk.Item, word string) (*desk.T
 	if a.opts.Describe != nil {
 		it.Agent, it.Dir = a.opts.Describe(it.Call.Session)
 	}
+	if c, ok := a.client.(interface{ Prompted() bool }); ok {
+		it.Prompted = c.Prompted()
+	}
 	if it.Call.ID != "" {
 		return a.desk.Place(ctx, it)
 	}

@@ -66,6 +66,9 @@ type Item struct {
 	// Check is a rule for answers beyond those of the call; nil has none. It
 	// must not block and must not call the desk.
 	Check func([]convert.Answer) error
+	// Prompted says that the user has prompted the agent since this process has the
+	// session: what a predecessor asked is not this.
+	Prompted bool
 	// Agent says who asks and Dir where it works, for people.
 	Agent, Dir string
 	// Secret says that the answer is for nobody else: it is given to whoever asks

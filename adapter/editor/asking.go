@@ -314,6 +314,10 @@ func (c client) Settled(o convert.Outcome) {
 // FeedsShowings makes it a [seen.Witness].
 func (c client) FeedsShowings() {}
 
+// Prompted reports whether what is asked belongs to a prompt of the user's. It is
+// called as it takes its place at the desk, see [session.Post].
+func (c client) Prompted() bool { return c.s.prompted }
+
 // place is the session in which the editor shows the request: its own, or that of
 // the sub-agent that asks.
 func (a *asked) place() string { return cmp.Or(a.within, a.s.id) }

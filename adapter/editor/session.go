@@ -37,6 +37,7 @@ type Session struct {
 	state    session.State
 	keys     int
 	prompts  map[int]*promptRequest
+	prompted bool            // the agent was given a prompt of the user's
 	last     <-chan struct{} // left of the last prompt
 	byID     map[string]int  // prompts, as the agent names them
 	asked    map[int]*asked
@@ -49,6 +50,7 @@ type Session struct {
 // promptRequest is what a prompt in line stands for.
 type promptRequest struct {
 	content any
+	own     bool // not the editor's
 	words   words
 	done    chan session.Ending // holds one
 	// before is closed when the response to the prompt before this one is on its
@@ -194,6 +196,7 @@ func (s *Session) send(key int) session.Event {
 	s.byID[id] = key
 	err := s.conv.Prompt(id, p.content)
 	if err == nil {
+		s.prompted = s.prompted || !p.own
 		return nil
 	}
 	delete(s.byID, id)
@@ -270,7 +273,7 @@ func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
 }
 
 func (s *Session) enqueue(content any, w words, own bool) *promptRequest {
-	p := &promptRequest{content: content, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
+	p := &promptRequest{content: content, own: own, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
 	s.happens(func() session.Event {
 		key := s.nextKey()
 		s.prompts[key] = p

@@ -27,6 +27,8 @@ type asked struct {
 	in      *session
 	session string
 	key     int
+	// prompted says that the agent was given a prompt before.
+	prompted bool
 	// ctx ends with the question, and with the proxy.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -68,7 +70,7 @@ func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
 	q := &asked{p: p, id: id, in: p.session(p.typedIn(name)), session: name, admitted: make(chan bool, 1), heard: make(chan heard, 1)}
 	q.ctx, q.cancel = context.WithCancelCause(p.ctx)
 	q.asker = p.asker.With(&editor{p, q})
-	q.key = q.in.nextKey()
+	q.key, q.prompted = q.in.nextKey(), q.in.prompted
 	q.post = func() {}
 	if ask != nil {
 		q.post = func() { q.asks(ask) }

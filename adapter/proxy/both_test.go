@@ -111,6 +111,28 @@ var both = []struct {
 		d.agent.ends(nil)
 		require.Equal(d, "end_turn", d.ended("p1"))
 	}},
+	{"what is asked before a prompt may have been asked before", dialogs, func(d *driven) {
+		var prompted []bool
+		defer d.desk.Watch(func(e desk.Entry) {
+			if e.State == desk.Settled {
+				prompted = append(prompted, e.Prompted)
+			}
+		})()
+		yes := []convert.Answer{{Selected: []string{"Yes"}}}
+		d.agent.asks("a")
+		d.editor.until("session/request_permission")
+		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: "a"}, yes, "phone"))
+		require.Equal(d, "Yes", d.agent.gets("a"))
+		d.prompt("p1", "go")
+		d.agent.works()
+		d.agent.asks("b")
+		d.editor.until("session/request_permission")
+		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: "b"}, yes, "phone"))
+		require.Equal(d, "Yes", d.agent.gets("b"))
+		d.agent.ends(nil)
+		require.Equal(d, "end_turn", d.ended("p1"))
+		require.Equal(d, []bool{false, true}, prompted)
+	}},
 	{"answered elsewhere: the user is told, and the next prompt is the agent's", conversation, func(d *driven) {
 		d.parks("a")
 		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: "a"}, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))

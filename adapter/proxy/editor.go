@@ -175,4 +175,7 @@ func (e *editor) knows(tool string) (shown bool) {
 // FeedsShowings makes it a [seen.Witness].
 func (e *editor) FeedsShowings() {}
 
+// Prompted reports whether what is asked belongs to a prompt of the user's.
+func (e *editor) Prompted() bool { return e.q.prompted }
+
 func (e *editor) Done() <-chan struct{} { return e.p.ctx.Done() }

@@ -34,7 +34,9 @@ type session struct {
 	state   machine.State
 	keys    int
 	prompts map[int]*prompt
-	asked   map[int]*asked
+	// prompted is set when the agent has been given a prompt.
+	prompted bool
+	asked    map[int]*asked
 	// holding keeps back what the agent says while no prompt runs.
 	holding bool
 	held    []byte

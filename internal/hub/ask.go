@@ -25,6 +25,8 @@ type Asking struct {
 	// Device is whose credential asks. Asker names the process that asks, or is
 	// empty: nobody else may take back what it asks.
 	Device, Asker string
+	// Prompted is that of [life.Claimant].
+	Prompted bool
 	// May is that of [Ref].
 	May      func(context.Context) error
 	Dialect  string
@@ -53,7 +55,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
 		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
-		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold,
+		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold, prompted: a.Prompted,
 	}
 	if r.Kind == "" {
 		r.Kind = "question"
@@ -115,7 +117,8 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 }
 
 // named is the name by which hubs agree on who is first to ask a call: its id, or
-// without one what it asks.
+// without one what it asks. Bridges name all that they ask; it is callers of the API
+// who send none that words stand in for, so that a request made again asks once.
 func (r *Record) named() string {
 	if r.ID != "" {
 		return r.ID
@@ -238,7 +241,7 @@ func (b *Board) tookOver(o, r *Record) bool {
 // known whether it is, wait says how long that takes. mu is held.
 func (b *Board) claims(r *Record, others []*Record) (found *Record, wait time.Duration) {
 	left := make([]life.Left, len(others))
-	by := life.Claimant{Session: r.Conversation, ID: r.ID, Words: r.words()}
+	by := life.Claimant{Session: r.Conversation, ID: r.ID, Prompted: r.prompted, Words: r.words()}
 	for i, o := range others {
 		if o.hash != r.hash { // most are, and that is fast
 			continue

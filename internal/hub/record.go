@@ -55,11 +55,13 @@ type Record struct {
 	// part of the value.
 	Gone bool `json:"-"`
 
-	key   string
-	hash  string    // of what is asked
-	size  int       // of the value, in bytes
-	rest  rest      // nil if all of it is known
-	known time.Time // when the board has seen it so, by its own clock
+	key  string
+	hash string // of what is asked
+	// prompted is that of whoever asks now.
+	prompted bool
+	size     int       // of the value, in bytes
+	rest     rest      // nil if all of it is known
+	known    time.Time // when the board has seen it so, by its own clock
 }
 
 // End is how a question ended.

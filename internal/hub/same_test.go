@@ -243,3 +243,18 @@ func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
 	answer(t, b, first, "Yes", "phone")
 	require.False(t, askBy(t, b, "r", "id3", "Go on?").Open(), "the answer gets there")
 }
+
+// Rule 5: until the user's next prompt. The same words after it are another question,
+// also if the first one has an answer that nobody took.
+func TestRule5NothingIsTakenOverAfterAPrompt(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	first := askBy(t, b, "p", "id1", "Go on?")
+	answer(t, b, first, "Yes", "phone")
+	a := asking("c", "id2", "Go on?")
+	a.Asker, a.Prompted = "q", true
+	asked, err := b.Ask(t.Context(), a)
+	require.NoError(t, err)
+	require.Equal(t, "id2", asked.ID)
+	require.True(t, asked.Open())
+	require.Equal(t, first.ID, askBy(t, b, "q", "id3", "Go on?").ID, "without one it is")
+}

@@ -177,7 +177,7 @@ func (l *Link) begin(e desk.Entry) {
 	if agent == "" {
 		agent = l.opts.Agent
 	}
-	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, Asker: l.nonce, Call: e.Call}
+	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, Asker: l.nonce, Prompted: e.Prompted, Call: e.Call}
 	asking.Call.ID = l.idOf(e.Call.ID)
 	if n := l.spent[callName{e.Call.Session, e.Call.ID}]; n > 0 {
 		asking.Call.ID = fmt.Sprintf("%s-%s-%d", e.Call.ID, l.nonce, n)
@@ -219,7 +219,7 @@ func (l *Link) claim(e desk.Entry, detail string) string {
 	for i, one := range l.left {
 		there[i] = one.Left
 	}
-	i := life.Claim(life.Claimant{Session: e.Call.Session, ID: e.Call.ID, Words: wordsOf(e, detail)}, there)
+	i := life.Claim(life.Claimant{Session: e.Call.Session, ID: e.Call.ID, Prompted: e.Prompted, Words: wordsOf(e, detail)}, there)
 	if i < 0 {
 		return ""
 	}

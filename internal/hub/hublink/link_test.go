@@ -359,6 +359,29 @@ func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
 	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
 }
 
+// Rule 5: what the agent asks after the user's next prompt is another question, in the
+// same process and in the next one.
+func TestRule5TheSameAfterAPrompt(t *testing.T) {
+	h, one, two := newHubs(t), new(desk.Desk), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(one, io.Discard, token)
+	ticket := ask(t, one, "toolu_01AbCdEf")
+	left := await(t, board, isOpen)
+	ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
+	ticket.Leave()
+	require.NoError(t, answer(board, left, "SQLite", "phone"))
+	h.link(two, io.Discard, token)
+	for id, d := range map[string]*desk.Desk{"toolu_02GhIjKl": one, "toolu_03MnOpQr": two} {
+		item := ticket.Item()
+		item.Call.ID, item.Prompted = id, true
+		again, err := d.Post(t.Context(), item)
+		require.NoError(t, err)
+		r := await(t, board, func(r *hub.Record) bool { return r.ID == id })
+		require.True(t, r.Open(), id)
+		again.Leave()
+	}
+}
+
 func TestCountedIDsOfTwoProcessesAreTwoQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHubs(t)

@@ -22,8 +22,11 @@ type Asking struct {
 	// Detail is what a permission is for, as the agent wrote it.
 	Detail string `json:"detail,omitempty"`
 	// Asker names the process that asks: under two ids it has two questions.
-	Asker string       `json:"asker,omitempty"`
-	Call  convert.Call `json:"call"`
+	Asker string `json:"asker,omitempty"`
+	// Prompted says that the user has prompted since the process has the session:
+	// nothing of a predecessor is taken over.
+	Prompted bool         `json:"prompted,omitempty"`
+	Call     convert.Call `json:"call"`
 }
 
 // Settling is an outcome that the asker got elsewhere.

@@ -260,7 +260,9 @@ type Witness interface{ FeedsShowings() }
 
 type key struct{}
 
-// Context carries the showing to whoever sends it.
+// Context carries the showing to whoever sends it. Between the two are the methods of
+// an ACP client, which hosts write and wrap: a context is all that passes through
+// them. It names nothing: without it a reply is judged by less.
 func (s *Showing) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, key{}, s)
 }

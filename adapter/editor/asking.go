@@ -362,7 +362,7 @@ func (c client) update(n acp.SessionNotification, urgent bool) error {
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
 		m.MessageId = acp.Ptr(uuid.New())
 	}
-	c.s.put(n, urgent)
+	c.s.put(c.s.encode(n), urgent)
 	return nil
 }
 

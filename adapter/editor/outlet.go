@@ -1,7 +1,7 @@
 package editor
 
 import (
-	"encoding/json"
+	"cmp"
 	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -30,14 +30,14 @@ import (
 // Stuck are all that they may call.
 type outlet struct {
 	s     *Session
-	begin []byte // of a chunk, up to its kind
+	begin []byte // of the notification of a chunk, up to its kind
 
 	lane    *lane.Lane[struct{}] // whoever has it sends
 	holding atomic.Bool          // set by whoever has the lane
 	stuck   atomic.Pointer[chan struct{}]
 
 	// Of the lane.
-	held  []json.RawMessage
+	held  [][]byte
 	bytes int           // of held
 	room  chan struct{} // closed when there is room again; nil if there is
 }
@@ -51,37 +51,42 @@ const (
 
 func newOutlet(s *Session) *outlet {
 	o := &outlet{s: s, lane: lane.New[struct{}](nil)}
-	o.begin = clean.AppendJSON([]byte(`{"sessionId":`), s.id)
+	o.begin = clean.AppendJSON([]byte(updateHead+`{"sessionId":`), s.id)
 	o.begin = append(o.begin, `,"update":{"sessionUpdate":"`...)
 	o.makeRoom()
 	return o
 }
 
+// updateHead is how the notification of an update begins.
+const updateHead = `{"jsonrpc":"2.0","method":"` + acp.ClientMethodSessionUpdate + `","params":`
+
 // Update sends an update of the turn, or holds it. It blocks while the editor
 // does not read, and while too much is held.
-func (o *outlet) Update(update acp.SessionUpdate) {
-	o.put(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update}, true)
-}
+func (o *outlet) Update(update acp.SessionUpdate) { o.UpdateOf("", update) }
 
 // UpdateOf is Update of a session within this one, a sub-agent's: it has its
 // place among this one's updates. Without an id it is one of this session.
 func (o *outlet) UpdateOf(session string, update any) {
-	if session == "" {
-		session = o.s.id
-	}
+	session = cmp.Or(session, o.s.id)
 	if u, ok := update.(acp.SessionUpdate); ok {
-		o.put(acp.SessionNotification{SessionId: acp.SessionId(session), Update: u}, true)
+		o.put(o.encode(acp.SessionNotification{SessionId: acp.SessionId(session), Update: u}), true)
 		return
 	}
-	params, err := json.Marshal(struct {
+	o.put(o.encode(struct {
 		SessionID string `json:"sessionId"`
 		Update    any    `json:"update"`
-	}{session, update})
+	}{session, update}), true)
+}
+
+// encode is the notification with these parameters, nil if it cannot be made.
+func (o *outlet) encode(params any) []byte {
+	body, err := conn.Encode(params)
 	if err != nil {
 		o.report(err)
-		return
+		return nil
 	}
-	o.put(json.RawMessage(params), true)
+	line := make([]byte, 0, len(updateHead)+len(body)+1)
+	return append(append(append(line, updateHead...), body...), '}')
 }
 
 // Kinds of text.
@@ -115,25 +120,26 @@ func (o *outlet) chunk(kind, message, text string, urgent bool) {
 	b = clean.AppendJSON(b, text)
 	b = append(b, `},"messageId":`...)
 	b = clean.AppendJSON(b, message)
-	o.put(json.RawMessage(append(b, `}}`...)), urgent)
+	o.put(append(b, `}}}`...), urgent)
 }
 
-// put sends parameters of session/update, as JSON or as a notification, or holds
-// them. What is not urgent may go out with the next message.
-func (o *outlet) put(params any, urgent bool) {
+// put sends the notification of an update, or holds it. What is not urgent may go
+// out with the next message.
+func (o *outlet) put(line []byte, urgent bool) {
+	if line == nil {
+		return
+	}
 	o.lane.Enter()
 	defer o.lane.Leave()
 	for o.full() && o.s.ctx.Err() == nil {
 		o.awaitRoom()
 	}
-	switch {
-	case o.holding.Load():
-		o.keep(params)
-	case urgent:
-		o.notify(params)
-	default:
-		o.queue(params)
+	if o.holding.Load() {
+		o.held = append(o.held, line)
+		o.bytes += len(line)
+		return
 	}
+	o.send(line, urgent)
 }
 
 // full reports whether too much is held.
@@ -167,47 +173,25 @@ func (o *outlet) makeRoom() {
 	}
 }
 
-// keep holds an update, encoded: what it takes is counted.
-func (o *outlet) keep(params any) {
-	line, ok := params.(json.RawMessage)
-	if !ok {
-		raw, err := conn.Encode(params)
-		if err != nil {
-			o.report(err)
-			return
-		}
-		line = raw
-	}
-	o.held = append(o.held, line)
-	o.bytes += len(line)
-}
-
 // Stuck is closed while the agent is not read because too much is held: its
 // replies do not arrive either.
 func (o *outlet) Stuck() <-chan struct{} { return *o.stuck.Load() }
 
 // UpdateNow sends an update that does not belong to a turn.
 func (o *outlet) UpdateNow(update acp.SessionUpdate) {
+	line := o.encode(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
+	if line == nil {
+		return
+	}
 	o.lane.Enter()
 	defer o.lane.Leave()
-	o.notify(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
+	o.send(line, true)
 }
 
-// queue sends what something else is sent right behind.
-func (o *outlet) queue(params any) {
-	c := o.s.front.connection()
-	switch p := params.(type) {
-	case json.RawMessage:
-		o.report(c.Queue(o.s.ctx, acp.ClientMethodSessionUpdate, p))
-	case acp.SessionNotification:
-		o.report(c.QueueUpdate(o.s.ctx, p))
-	}
-}
-
-func (o *outlet) notify(params any) {
-	// A session that is closed has nothing more to say, and must not wait for an
-	// editor that does not read.
-	o.report(o.s.front.connection().Notify(o.s.ctx, acp.ClientMethodSessionUpdate, params))
+// send is for whoever has the lane. A session that is closed has nothing more to
+// say, and does not wait for an editor that does not read.
+func (o *outlet) send(line []byte, urgent bool) {
+	o.report(o.s.front.connection().Send(o.s.ctx, acp.ClientMethodSessionUpdate, line, urgent))
 }
 
 func (o *outlet) report(err error) {
@@ -230,9 +214,10 @@ func (o *outlet) hold() {
 func (o *outlet) release() {
 	o.lane.Enter()
 	defer o.lane.Leave()
-	for _, params := range o.held {
-		o.notify(params)
+	for _, line := range o.held {
+		o.send(line, false)
 	}
+	o.s.Flush()
 	o.held, o.bytes = nil, 0
 	o.holding.Store(false)
 	if o.room != nil {

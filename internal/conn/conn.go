@@ -189,14 +189,20 @@ func (c *Conn) Queue(ctx context.Context, method string, params json.RawMessage)
 	return c.notify(ctx, method, params, false)
 }
 
+// Send is Notify, or Queue if it is not urgent, of a notification that is encoded
+// already. It is not checked.
+func (c *Conn) Send(ctx context.Context, method string, notification []byte, urgent bool) error {
+	if ctx.Err() != nil {
+		return cancelledError(ctx, method)
+	}
+	return c.send(ctx, method, notification, urgent)
+}
+
 // Flush sends what Queue has kept. It does not wait.
 func (c *Conn) Flush() { c.out.flush() }
 
 func (c *Conn) notify(ctx context.Context, method string, body []byte, urgent bool) error {
-	if ctx.Err() != nil {
-		return cancelledError(ctx, method)
-	}
-	return c.send(ctx, method, appendNotification(make([]byte, 0, len(body)+len(method)+48), method, body), urgent)
+	return c.Send(ctx, method, appendNotification(make([]byte, 0, len(body)+len(method)+48), method, body), urgent)
 }
 
 // Done is closed when the connection has ended: the peer closed it, or Close

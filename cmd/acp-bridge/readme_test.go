@@ -36,5 +36,44 @@ func TestReadme(t *testing.T) {
 		require.NoError(t, err)
 		sent++
 	}
+	for _, m := range regexp.MustCompile(`(?:srcset|src)="([^"]+)"|\]\(([^):]+)\)`).FindAllStringSubmatch(text, -1) {
+		require.FileExists(t, "../../"+m[1]+m[2])
+	}
 	require.Greater(t, sent, 10, "places that the README names")
+}
+
+// The README's numbers are those that were measured: the benchmark's table and the
+// hub's have them, to the letter.
+func TestReadmeNumbers(t *testing.T) {
+	measured := map[string][]string{}
+	for line := range strings.Lines(document(t, "cmd/acp-bridge-bench/doc.go")) {
+		if row, ok := strings.CutPrefix(line, "//\t| "); ok {
+			cells := strings.Split(row, "|")
+			measured[strings.TrimSpace(cells[0])] = cells
+		}
+	}
+	columns := measured[""]
+	require.Equal(t, []string{" acp-bridge ", " claude-agent-acp "}, []string{columns[3], columns[5]})
+	compared := 0
+	for line := range strings.Lines(readme(t)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 3 || !strings.ContainsAny(cells[1], "0123456789") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimSpace(cells[0]), " (")
+		row := measured[name]
+		require.NotNil(t, row, "the benchmark has no line %q", name)
+		require.Equal(t, []string{row[3], row[5]}, cells[1:], name)
+		compared++
+	}
+	require.GreaterOrEqual(t, compared, 3)
+	load := regexp.MustCompile(`(\d+) answers a second`).FindStringSubmatch(strings.ReplaceAll(readme(t), "\n", " "))
+	require.NotNil(t, load)
+	found := false
+	for _, file := range glob(t, "../../internal/hub/*.go") {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found = found || strings.Contains(string(data), "| "+load[1]+" |")
+	}
+	require.True(t, found, "%s answers a second are not in the comment of internal/hub", load[1])
 }

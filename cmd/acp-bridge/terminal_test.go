@@ -30,6 +30,7 @@ func TestDemoByKeys(t *testing.T) {
 	first := c.Sees("Esc cancel")
 	require.Equal(t, demoScreen, first)
 	require.Contains(t, readme(t), indent(demoScreen), "the README shows the first screen")
+	picture(t, "picker.svg", first)
 	c.Sends(enter)
 	c.Sees("[ ] Auth")
 	c.Sends(" " + down + " ")

@@ -50,7 +50,7 @@ var cancelled = convert.Outcome{Status: convert.Cancelled, Reason: convert.Cance
 
 // goneText comes before a question that takes the place of another. The line
 // that follows may have been meant for that.
-const goneText = "The question before was withdrawn, and there is another one. Press Enter to see it. "
+const goneText = "The question before is gone, and there is another one. Press Enter to see it. "
 
 func (l *lines) ask(asker *lineask.Asker, questions []convert.Question, gone bool) ([]convert.Answer, error) {
 	if gone {

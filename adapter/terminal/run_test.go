@@ -328,7 +328,7 @@ func TestWithdrawn(t *testing.T) {
 		second := answering(t.Context(), ask, one(convert.Question{Text: "Delete it?", Options: options("Yes", "No")}).Call)
 		withdraw()
 		require.Equal(t, convert.Cancelled, (<-first).Status)
-		until(t, ptmx, "withdrawn")
+		until(t, ptmx, "is gone")
 		if plain {
 			time.Sleep(3 * seen.Hands)
 		}

@@ -65,7 +65,7 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 		p.Terminal = nearby{o.plain, s}
 	}
 	p.Sessions = func(c convert.Call) []string { return []string{"ask " + c.Session} }
-	if p.Hub = o.hub.options(hubLogger(s)); p.Hub != nil { // it may wait for long
+	if p.Hub = o.hub.options(hubLogger("ask", s)); p.Hub != nil { // it may wait for long
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 		defer stop()

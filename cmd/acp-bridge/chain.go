@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
@@ -14,7 +13,7 @@ import (
 // chainOf are the options of a command that asks in the files of a directory,
 // which is this one if it is empty.
 func chainOf(command, dir string, s streams) pending.Options {
-	say := func(text string) { fmt.Fprintf(s.err, "acp-bridge %s: %s\n", command, text) }
+	say := func(text string) { tell(s, command, text) }
 	o := pending.Options{Agent: "acp-bridge " + command, Dir: dir, Me: whoAmI(), Say: say}
 	if dir == "" {
 		o.Dir, _ = os.Getwd()

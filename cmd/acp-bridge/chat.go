@@ -69,7 +69,7 @@ func chatAtHub(ctx context.Context, agent []string, o client.Options, hub hubFla
 		return err
 	}
 	o.Desk = new(desk.Desk)
-	defer hub.link(o.Desk, "acp-bridge chat", hubLogger(s))()
+	defer hub.link(o.Desk, "acp-bridge chat", hubLogger("chat", s))()
 	return chatResult(client.RunAgent(ctx, agent, o))
 }
 

@@ -107,7 +107,7 @@ func printTurn(ctx context.Context, agent []string, o client.Options, p printOpt
 		return err
 	}
 	c.GivenBy, c.Leave, c.Sessions, c.Resumed = p.answers.name(), true, t.sessions, t.resumed
-	if c.Hub = p.hub.options(hubLogger(s)); c.Hub != nil {
+	if c.Hub = p.hub.options(hubLogger("chat", s)); c.Hub != nil {
 		if err := os.Unsetenv(hubEnv); err != nil { // the agent does not ask there a second time
 			return err
 		}

@@ -52,14 +52,26 @@ func (o *demoOptions) run(ctx context.Context, s streams) error {
 			return misused("stdin is a terminal: --stdio is for an editor, or acp-bridge chat -- acp-bridge demo --stdio")
 		}
 		open := new(desk.Desk)
-		defer o.hub.link(open, "acp-bridge demo", hubLogger(s))()
+		defer o.hub.link(open, "acp-bridge demo", hubLogger("demo", s))()
 		return demo.Serve(ctx, s.in, s.out, demo.Options{Version: version(), Desk: open})
 	}
 	if err := o.answered(s); err != nil {
 		return err
 	}
-	return chatResult(playDemo(ctx, *o, s))
+	if err := playDemo(ctx, *o, s); err != nil {
+		return chatResult(err)
+	}
+	if isTerminal(s.err) {
+		_, _ = io.WriteString(s.err, demoNext)
+	}
+	return nil
 }
+
+// demoNext is what a newcomer does after the demo.
+const demoNext = `
+Next: acp-bridge doctor --editor zed (or another) says how to put it into your
+editor; acp-bridge chat is Claude Code here; acp-bridge hub asks in a browser.
+`
 
 // answered finds out where answers come from.
 func (o *demoOptions) answered(s streams) error {
@@ -88,13 +100,15 @@ func playDemo(ctx context.Context, demoed demoOptions, s streams) error {
 	if o.Dir, err = absolute(o.Dir); err != nil {
 		return err
 	}
-	open := new(desk.Desk)
-	defer demoed.hub.link(open, "acp-bridge demo", hubLogger(s))()
+	if demoed.hub.url != nil { // on this side, so that the client knows who has answered
+		o.Desk = new(desk.Desk)
+		defer demoed.hub.link(o.Desk, "acp-bridge demo", hubLogger("demo", s))()
+	}
 	o.Prompt, o.Once = demo.Prompt, true
 	agentIn, toAgent := io.Pipe()
 	fromAgent, agentOut := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, demo.Options{Version: version(), Desk: open}) }()
+	go func() { ended <- demo.Serve(ctx, agentIn, agentOut, demo.Options{Version: version()}) }()
 	err = client.Run(ctx, fromAgent, toAgent, o)
 	_ = toAgent.Close()
 	_ = fromAgent.Close()

@@ -11,11 +11,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
@@ -86,9 +88,42 @@ func (h *hubFlags) options(log *slog.Logger) *hublink.Options {
 
 func (h *hubFlags) token() (string, error) { return hublink.TokenOf(h.all(), h.tokenFile) }
 
-func hubLogger(s streams) *slog.Logger {
-	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+// hubLogger tells the person who runs a command of warnings, in sentences.
+func hubLogger(command string, s streams) *slog.Logger {
+	return slog.New(teller{func(text string) { tell(s, command, text) }})
 }
+
+// tell says something to the person who runs a command, beside what is drawn.
+func tell(s streams, command, text string) {
+	fmt.Fprintf(besides(s), "acp-bridge %s: %s\n", command, clean.Line(text))
+}
+
+// teller makes sentences of log records, for people: a log is for files.
+type teller struct{ tell func(string) }
+
+// Enabled implements [slog.Handler].
+func (teller) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+// Handle implements [slog.Handler].
+func (t teller) Handle(_ context.Context, r slog.Record) error {
+	var details []string
+	r.Attrs(func(a slog.Attr) bool {
+		details = append(details, a.Value.String())
+		return true
+	})
+	text := r.Message
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, ": ") + ")"
+	}
+	t.tell(text)
+	return nil
+}
+
+// WithAttrs implements [slog.Handler]. A sentence says no more than its record.
+func (t teller) WithAttrs([]slog.Attr) slog.Handler { return t }
+
+// WithGroup implements [slog.Handler].
+func (t teller) WithGroup(string) slog.Handler { return t }
 
 // hubCommand starts acp-bridge-hub, which is a program of its own: the one that
 // every editor window starts stays small.

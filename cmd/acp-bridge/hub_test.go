@@ -36,6 +36,7 @@ type testHub struct {
 	t     *testing.T
 	url   string
 	board *hub.Board
+	stop  func() // takes it off the network
 }
 
 func startTestHub(t *testing.T) *testHub {
@@ -48,9 +49,10 @@ func startTestHub(t *testing.T) *testHub {
 	require.NoError(t, err)
 	server := web.New(board, access, web.Options{})
 	s := httptest.NewServer(server)
-	t.Cleanup(func() { server.Close(); s.Close(); board.Close(); store.Close() })
+	stop := sync.OnceFunc(func() { server.Close(); s.CloseClientConnections(); s.Close() })
+	t.Cleanup(func() { stop(); board.Close(); store.Close() })
 	t.Setenv("ACP_BRIDGE_HUB_TOKEN", hubToken)
-	return &testHub{t, s.URL, board}
+	return &testHub{t, s.URL, board, stop}
 }
 
 // await waits for a record.
@@ -229,7 +231,7 @@ func TestChatAtHub(t *testing.T) {
 	h.answer(r, answers...)
 	b.out.until(t, "- Service name: shop")
 	in.Close()
-	require.Contains(t, b.ends(t, 0), "This was answered elsewhere.")
+	require.Contains(t, b.ends(t, 0), "Answered elsewhere: SQLite; Auth; shop")
 }
 
 func TestProxyAtHub(t *testing.T) {

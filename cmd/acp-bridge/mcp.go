@@ -69,7 +69,7 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	defer stop()
 	p := chainOf("mcp", o.dir, s)
 	p.Store.Report, p.Say = func(err error) { log.Warn(oneLine(err)) }, func(text string) { log.Info(text) }
-	p.Hub = o.hub.options(hubLogger(s))
+	p.Hub = o.hub.options(hubLogger("mcp", s))
 	chain := pending.New(p)
 	defer chain.Close()
 	opts := mcp.Options{

@@ -64,7 +64,7 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	if p.Given, err = o.answers.forCalls(s); err != nil {
 		return err
 	}
-	p.GivenBy, p.Hub = o.answers.name(), o.hub.options(hubLogger(s))
+	p.GivenBy, p.Hub = o.answers.name(), o.hub.options(hubLogger("rpc", s))
 	p.Sessions = func(c convert.Call) []string {
 		if c.Session == "" {
 			return nil

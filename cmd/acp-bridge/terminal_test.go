@@ -41,7 +41,7 @@ func TestDemoByKeys(t *testing.T) {
 	c.Sees("Review your answers")
 	c.Sends(enter)
 	require.Equal(t, exitOK, c.Ends())
-	require.Equal(t, demoEnd, c.Sees("Claude Code would get"))
+	require.Equal(t, demoEnd+demoNext, c.Sees("asks in a browser"))
 }
 
 const demoScreen = `> Set up a new service
@@ -215,7 +215,7 @@ func TestDemoIntoAFile(t *testing.T) {
 	c.Sees("Review your answers")
 	c.Sends(enter)
 	require.Equal(t, exitOK, c.Ends())
-	require.Equal(t, demoEnd, c.Sees("Claude Code would get"))
+	require.Equal(t, demoEnd+demoNext, c.Sees("asks in a browser"))
 	got, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, demoEnd, string(got))

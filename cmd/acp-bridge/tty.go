@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 
 	"github.com/charmbracelet/x/term"
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
+	drawing "github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
 // askTerminal asks on the person's terminal; its error is
@@ -20,6 +22,9 @@ func askTerminal(ctx context.Context, c convert.Call, plain bool, s streams) (co
 	defer tty.close()
 	return tty.ask(ctx, c, plain)
 }
+
+// besides is stderr, for what is said while something may be drawn.
+func besides(s streams) io.Writer { return drawing.Beside(s.err) }
 
 // tty is the terminal that questions are asked on. It is never stdout, which
 // carries results.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 
@@ -24,7 +23,7 @@ func facts() []cli.Example {
 }
 
 // isTerminal reports whether r is a terminal.
-func isTerminal(r io.Reader) bool {
+func isTerminal(r any) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(f.Fd())
 }

@@ -57,7 +57,7 @@ func (q *question) run() {
 		switch {
 		case q.ctx.Err() != nil:
 		case err != nil:
-			q.link.is(down, err.Error())
+			q.link.is(down, reason(err))
 		case status == http.StatusOK:
 			q.link.is(up, "")
 			if q.take(data) {
@@ -143,7 +143,7 @@ func (q *question) setID(id string) {
 func (q *question) take(data []byte) (done bool) {
 	o, id, by, err := DecodeOutcome(data)
 	if err != nil {
-		q.link.is(down, err.Error())
+		q.link.is(down, reason(err))
 		return false
 	}
 	q.setID(id)
@@ -209,7 +209,7 @@ func (q *question) tell(what string, v any) (status int) {
 		case ctx.Err() != nil:
 			return status
 		case err != nil:
-			q.link.is(down, err.Error())
+			q.link.is(down, reason(err))
 		case status == http.StatusOK, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest,
 			status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
@@ -289,4 +289,13 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-t.C:
 	case <-ctx.Done():
 	}
+}
+
+// reason is why a request failed, for a person: without the request.
+func reason(err error) string {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return err.Error()
 }

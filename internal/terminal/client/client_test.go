@@ -273,7 +273,7 @@ func TestConnectionEnds(t *testing.T) {
 	kill()
 	out, err := c.ends()
 	require.EqualError(t, err, "the agent ended the connection")
-	require.Contains(t, out, "The agent withdrew its question.")
+	require.Contains(t, out, "The agent withdrew its question: Which database should we use?")
 }
 
 func TestLoginNeeded(t *testing.T) {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // post puts a request on the desk, too, until it is answered here or there.
@@ -44,10 +46,18 @@ func (l *link) post(a *waiting) {
 // errElsewhere is why a question needs no answer here.
 var errElsewhere = errors.New("answered elsewhere")
 
-// gone says why a question needs no answer any more.
+// gone says why a question needs no answer any more, in a sentence.
 func (a *waiting) gone() string {
-	if errors.Is(context.Cause(a.ctx), errElsewhere) {
-		return "This was answered elsewhere"
+	text := clean.Truncate(clean.Line(a.call.Questions[0].Text), 100)
+	switch {
+	case !errors.Is(context.Cause(a.ctx), errElsewhere):
+		return "The agent withdrew its question: " + text
+	case a.there.Status != convert.Answered:
+		return "Dismissed elsewhere: " + text
 	}
-	return "The agent withdrew its question"
+	said := make([]string, len(a.there.Answers))
+	for i, answer := range a.there.Answers {
+		said[i] = clean.Truncate(clean.Line(convert.WithNote(convert.Join(answer.Items()), answer.Note)), 100)
+	}
+	return "Answered elsewhere: " + strings.Join(said, "; ")
 }

@@ -72,6 +72,7 @@ type waiting struct {
 	once   sync.Once
 	done   chan any             // holds one: the reply
 	ended  chan convert.Outcome // holds one: the outcome that the reply stands for
+	there  convert.Outcome      // what was answered elsewhere, once ctx says so
 }
 
 func newWaiting(ctx context.Context, r *request) *waiting {
@@ -93,6 +94,7 @@ func (a *waiting) settle(o convert.Outcome, index int, why error) error {
 	}
 	a.once.Do(func() {
 		if why != nil {
+			a.there = o
 			a.cancel(why)
 		}
 		a.done <- reply

@@ -66,7 +66,7 @@ func (w *window) close(a *waiting) {
 // withdraw takes back a request that the agent gave up.
 func (w *window) withdraw(a *waiting) {
 	if slices.Contains(w.asks, a) {
-		w.screen.Note(a.gone() + ": " + a.call.Questions[0].Text)
+		w.screen.Note(a.gone())
 		if w.asks[0] == a { // the user may be about to answer it
 			w.withdrawn = w.now()
 		}

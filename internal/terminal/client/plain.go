@@ -219,6 +219,11 @@ func (p *plain) idle() {
 	}
 }
 
+// leftError is why the client left, which is not the agent's doing.
+type leftError struct{ error }
+
+func (e leftError) Unwrap() error { return e.error }
+
 // errNoMoreInput means that a question found the end of the input.
 var errNoMoreInput = errors.New("the input ended before the question was answered")
 
@@ -264,13 +269,13 @@ func (p *plain) ask(a *waiting) {
 		outcome, index, err := p.resolve(ctx, a)
 		switch {
 		case a.ctx.Err() != nil:
-			p.screen.Note(a.gone() + ".")
+			p.screen.Note(a.gone())
 			return
 		case outcome.Status == convert.Disconnected && p.o.Resolver == nil:
 			err = errNoMoreInput
 			fallthrough
 		case outcome.Status == convert.Disconnected: // nobody has answered, so nothing is
-			p.leave(err)
+			p.leave(leftError{err})
 			return
 		}
 		err = a.answer(outcome, index)

@@ -13,8 +13,9 @@ import (
 const lastLines = 10
 
 // RunAgent starts an agent and talks to it as [Run] does. The agent ends with
-// the client. If it ends before, the last lines that it wrote on its standard
-// error are shown on Options.Err, and the error says how it ended.
+// the client. If it fails, the last lines that it wrote on its standard error are
+// shown on Options.Err, and the error says how it ended. What it says when the
+// client leaves it is nobody's business.
 func RunAgent(ctx context.Context, argv []string, o Options) error {
 	p, err := child.Start(child.Options{Args: argv, Dir: o.Dir})
 	if err != nil {
@@ -28,7 +29,8 @@ func RunAgent(ctx context.Context, argv []string, o Options) error {
 	if ended := p.End(context.Background()); err == nil {
 		err = ended
 	}
-	if err == nil || errors.Is(err, ErrCancelled) || o.Err == nil {
+	var left leftError
+	if err == nil || errors.Is(err, ErrCancelled) || errors.As(err, &left) || o.Err == nil {
 		return err
 	}
 	for _, l := range p.LastWords(lastLines) {

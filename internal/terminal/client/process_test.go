@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
 
@@ -62,4 +64,19 @@ func TestAgentFails(t *testing.T) {
 	require.EqualError(t, err, "the agent sh ended: exit status 7")
 	require.Equal(t, 10, strings.Count(errOut.String(), "\n"))
 	require.True(t, strings.HasSuffix(errOut.String(), "sh: line 30\nsh: no end\n"), errOut.String())
+}
+
+// What an agent says on its standard error when the client leaves it, because nobody
+// could be asked, is not shown: it is not the agent that failed.
+func TestAgentIsLeft(t *testing.T) {
+	script := `echo "level=WARN msg=rung" >&2
+		read r; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+		read r; echo '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+		read r; echo '{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t","title":"make"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}}'
+		read r`
+	var errOut strings.Builder
+	err := client.RunAgent(t.Context(), []string{"sh", "-c", script}, client.Options{Out: &strings.Builder{}, Err: &errOut, Plain: true, Once: true,
+		Prompt: "go", Dir: t.TempDir(), Resolver: adapter.Static{Err: convert.ErrDisconnected}})
+	require.ErrorIs(t, err, convert.ErrDisconnected)
+	require.Empty(t, errOut.String())
 }

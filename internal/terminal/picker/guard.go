@@ -54,4 +54,4 @@ func (p *Picker) keeps(at time.Time, name string) bool {
 }
 
 // guardText says why no key counts.
-const guardText = "The question before this one was withdrawn. Press Enter to answer this one."
+const guardText = "The question before this one is gone. Press Enter to answer this one."

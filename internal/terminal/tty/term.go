@@ -45,6 +45,7 @@ type Term struct {
 	quiet   func() // ends the signals of changes
 	stop    context.CancelFunc
 	done    sync.WaitGroup
+	spoken  chan struct{} // holds one when there is something said to be shown
 
 	mu  sync.Mutex
 	due due
@@ -54,9 +55,10 @@ type Term struct {
 type due struct {
 	size      Size // as last seen
 	resized   bool
-	suspend   bool // Ctrl+Z was pressed
-	continued bool // the process was stopped, and others had the terminal
-	stopping  bool // that it goes on again is known
+	suspend   bool     // Ctrl+Z was pressed
+	continued bool     // the process was stopped, and others had the terminal
+	stopping  bool     // that it goes on again is known
+	said      []string // beside the frame, and not yet shown
 }
 
 // Start prepares the terminal. The events are a [Key], [Paste], [Size] or
@@ -67,7 +69,7 @@ type due struct {
 func (d *Device) Start(ctx context.Context) (*Term, error) {
 	// Before the terminal is changed: from here on a signal must not end the
 	// process, and a resize must not be missed.
-	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1)}
+	t := &Term{d: d, events: make(chan any), signals: make(chan os.Signal, 1), spoken: make(chan struct{}, 1)}
 	t.due.size = Size{d.Width, d.Height}
 	signal.Notify(t.signals, ends...)
 	resized, continued, quiet := changes()
@@ -85,6 +87,7 @@ func (d *Device) Start(ctx context.Context) (*Term, error) {
 	t.keys = keys
 	t.scr = &screen{w: d.Out, width: d.Width, height: d.Height, reflows: d.reflows()}
 	t.scr.start()
+	t.draws()
 	inner, stop := context.WithCancel(context.Background())
 	t.stop = stop
 	chunks := make(chan []byte)
@@ -114,6 +117,7 @@ func (t *Term) Print(lines ...string) {
 
 // Close takes the frame off and puts the terminal back as it was.
 func (t *Term) Close() {
+	t.drew()
 	t.fit()
 	t.scr.stop()
 	t.stop()
@@ -131,7 +135,7 @@ func (t *Term) Close() {
 func (t *Term) fit() {
 	t.mu.Lock()
 	due := t.due
-	t.due.resized, t.due.suspend, t.due.continued = false, false, false
+	t.due.resized, t.due.suspend, t.due.continued, t.due.said = false, false, false, nil
 	t.mu.Unlock()
 	if due.suspend {
 		t.scr.stop()
@@ -144,6 +148,9 @@ func (t *Term) fit() {
 	}
 	if due.resized {
 		t.scr.resize(due.size.Width, due.size.Height)
+	}
+	if len(due.said) > 0 {
+		t.scr.above(due.said)
 	}
 }
 
@@ -239,6 +246,10 @@ func (t *Term) watch(ctx, inner context.Context, chunks <-chan []byte, resized, 
 			}
 		case <-continued:
 			events = t.continues()
+		case <-t.spoken: // whoever takes an event draws
+			t.mu.Lock()
+			events = []any{t.due.size}
+			t.mu.Unlock()
 		case s := <-t.signals:
 			events = []any{endBy(s)}
 		case <-ctx.Done():

@@ -1,0 +1,59 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// What is said while a question is drawn stands above it: the frame stays whole, so
+// that whoever confirms sees what they confirm.
+func TestNothingIsWrittenIntoAFrame(t *testing.T) {
+	for name, args := range map[string][]string{
+		"demo": {"demo"},
+		"chat": {"chat", "--", self(t), "demo", "--stdio"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startTestHub(t)
+			env := []string{asBridge + "=1"}
+			args := append([]string{args[0], "--hub", h.url}, args[1:]...)
+			c := startConsole(t, 80, 30, env, args...)
+			if name == "chat" {
+				c.Sees("/help")
+				c.Sends("hello" + enter)
+			}
+			frame := c.Sees("Esc cancel")
+			frame = frame[strings.Index(frame, "────"):]
+			h.open()
+			h.stop()
+			screen := c.Sees("the hub cannot be used now")
+			require.NotContains(t, screen, "level=")
+			c.Sees(frame)
+			c.Sends(down)
+			moved := c.Sees("  > 2. SQLite")
+			require.Equal(t, 1, strings.Count(moved, "1. PostgreSQL"), moved)
+			require.Equal(t, 1, strings.Count(moved, "  > "), moved)
+			require.Equal(t, 2, strings.Count(moved, strings.Repeat("─", 60)), moved)
+			c.Sends(ctrlC + ctrlC)
+			c.Ends()
+		})
+	}
+}
+
+// The README's demo with a hub, answered there: the terminal says what the answer
+// was.
+func TestDemoAnsweredAtHub(t *testing.T) {
+	h := startTestHub(t)
+	c := startConsole(t, 80, 40, nil, "demo", "--hub", h.url)
+	c.Sees("Esc cancel")
+	h.answer(h.open(), convert.Answer{Selected: []string{"SQLite"}}, convert.Answer{Selected: []string{"Auth"}}, convert.Answer{Text: "shop"})
+	require.Equal(t, exitOK, c.Ends())
+	end := c.Sees("Claude Code would get")
+	require.Contains(t, end, "Answered elsewhere: SQLite; Auth; shop")
+	require.NotContains(t, end, "withdrew")
+}

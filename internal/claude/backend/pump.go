@@ -148,7 +148,7 @@ func (p *pump) handle(m claude.Message) {
 	case claude.TypeStreamEvent:
 		p.painter.event(m)
 	case claude.TypeAssistant:
-		if field(m, "error").String() == "authentication_failed" {
+		if wantsLogin(m) {
 			p.s.badLogin = true
 		}
 		p.painter.assistant(m)

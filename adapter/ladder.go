@@ -187,6 +187,9 @@ func (e *entry) asking(question int, r Rung) {
 	e.ticket.Asking(question, r.String())
 }
 
+// noticer is a [Client] that can tell its user something about a question.
+type noticer interface{ Notice(title string) }
+
 // stepDown remembers that a rung does not work in this session. A value that
 // does not fit its field, or an address that is not opened, says nothing about
 // other forms.
@@ -197,6 +200,11 @@ func (a *Adapter) stepDown(e *entry, from Rung, why error) {
 	what := "question goes to the next rung"
 	if errors.Is(why, errTooFast) {
 		what = "This editor answered by itself; asking in the chat instead."
+		if n, ok := a.client.(noticer); ok {
+			n.Notice(what)
+		}
+	} else if n, ok := a.client.(noticer); ok {
+		n.Notice("This question could not be shown as a " + from.String() + " here; it is asked another way.")
 	}
 	a.log.Warn(what, "session", e.call.Session, "call", e.call.ID, "rung", from.String(), "why", why)
 }

@@ -39,6 +39,9 @@ type Options struct {
 	// Desk gets everything that is asked; nil is one of its own. Whoever has it
 	// can list what is open, answer it and cancel it.
 	Desk *desk.Desk
+	// Announce, if not nil, is called once with a function that tells the user of
+	// each session something, where the editor has notices. It does not block.
+	Announce func(tell func(warn bool, title string))
 	// Logger gets what goes wrong; nil discards it.
 	Logger *slog.Logger
 	// Trace sees every line from and to the editor.
@@ -59,6 +62,7 @@ type front struct {
 	conn    *conn.Conn
 	started chan struct{}
 	ask     atomic.Pointer[adapter.Adapter] // made anew by initialize
+	notices atomic.Bool                     // the editor shows them
 	// ctx ends when the editor is gone.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -95,6 +99,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
 	f.ask.Store(adapter.New(client{front: f}, f.askOptions(acp.InitializeRequest{})))
 	close(f.started)
+	if f.opts.Announce != nil {
+		f.opts.Announce(f.announce)
+	}
 	select {
 	case <-f.conn.Done():
 		f.shutDown(ErrEditorGone)

@@ -14,6 +14,7 @@ import (
 func (f *front) initialize(ctx context.Context, params json.RawMessage) (any, error) {
 	params = conn.Version1(params)
 	r := f.readInitialize(params)
+	f.notices.Store(takesNotices(params))
 	f.ask.Store(adapter.New(client{front: f}, f.askOptions(r)))
 	return f.backend.Initialize(ctx, r, params)
 }

@@ -60,19 +60,19 @@ func (h *hubFlags) all() []*url.URL { return append([]*url.URL{h.url}, h.others.
 
 // link joins a desk to the hub, if there is one, until end is called.
 func (h *hubFlags) link(d *desk.Desk, agent string, log *slog.Logger) (end func()) {
-	if l := h.start(d, agent, log); l != nil {
+	if l := h.start(d, agent, log, nil); l != nil {
 		return l.Close
 	}
 	return func() {}
 }
 
 // start joins a desk to the hub; it returns nil if there is none.
-func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger) *hublink.Link {
+func (h *hubFlags) start(d *desk.Desk, agent string, log *slog.Logger, tell func(works bool, words string)) *hublink.Link {
 	o := h.options(log)
 	if o == nil {
 		return nil
 	}
-	o.Agent = agent
+	o.Agent, o.Tell = agent, tell
 	return hublink.Start(d, *o)
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -96,7 +97,14 @@ func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags,
 	defer closeLog()
 	o.Logger, o.Trace = logger, trace
 	o.Desk = new(desk.Desk)
-	if link := hub.start(o.Desk, "Claude Code", o.Logger); link != nil {
+	var announce atomic.Pointer[func(warn bool, title string)]
+	o.Announce = func(tell func(bool, string)) { announce.Store(&tell) }
+	tell := func(works bool, words string) {
+		if f := announce.Load(); f != nil {
+			(*f)(!works, words)
+		}
+	}
+	if link := hub.start(o.Desk, "Claude Code", o.Logger, tell); link != nil {
 		defer link.Close()
 		o.Used = link.Used
 		o.Meanwhile = func(ctx context.Context, c convert.Call) backend.Settled {

@@ -144,6 +144,8 @@ type Options struct {
 	// Used, if not nil, is told of a session whose Claude Code has got what it
 	// asked for. It must not block.
 	Used func(session string)
+	// Announce is that of [editor.Options].
+	Announce func(tell func(warn bool, title string))
 	// Login is how a user logs in in a terminal of the editor; nil leaves it to
 	// the user.
 	Login *Login
@@ -164,7 +166,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 	}
 	o := editor.Options{
 		First: opts.First, Guard: opts.Guard, GuardPrompts: opts.GuardPrompts, Now: opts.Now, CancelGrace: opts.CancelGrace,
-		Desk: opts.Desk, Logger: opts.Logger,
+		Desk: opts.Desk, Logger: opts.Logger, Announce: opts.Announce,
 	}
 	b := &backend{opts: opts, log: opts.Logger}
 	o.Trace = b.trace("editor")
@@ -187,6 +189,8 @@ type client struct {
 	terminal string // see terminalKey
 	parts    bool   // it has sub-agents as sessions
 	air      bool   // it is JetBrains' AIR
+
+	compaction bool // it shows how the conversation is compacted
 }
 
 func (a *backend) trace(wire string) ndjson.Trace {

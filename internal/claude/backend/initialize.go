@@ -24,6 +24,8 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 		// A draft. AIR has an earlier one, with other updates.
 		parts: !air && gjson.GetBytes(raw, "clientCapabilities.subagents").IsObject(),
 		air:   air,
+
+		compaction: gjson.GetBytes(raw, "clientCapabilities.session.compaction").IsObject(),
 	})
 	return acp.InitializeResponse{
 		Meta:            meta,

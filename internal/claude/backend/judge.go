@@ -9,7 +9,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
@@ -183,6 +182,6 @@ func leftOut(names []string) string {
 func (s *conversation) tellLeft() {
 	if len(s.left) > 0 && !s.toldLeft {
 		s.toldLeft = true
-		s.out.Text(editor.MessageChunk, leftOut(s.left))
+		s.out.Notice(true, "Options of your editor are not used: they could let Claude Code act without asking", leftOut(s.left))
 	}
 }

@@ -23,6 +23,7 @@ import (
 type canvas interface {
 	Stream(kind, message, text string)
 	Text(kind, text string)
+	Notice(warn bool, title, text string)
 	Update(acp.SessionUpdate)
 	UpdateOf(session string, update any)
 	// Holds reports whether updates wait for the next prompt.
@@ -54,6 +55,8 @@ type painter struct {
 	followed map[string]*follower // running commands, by the CLI's task
 	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
 	quiet    bool                 // no turn runs
+
+	compaction *compaction // one that runs
 
 	past bool // it draws a transcript
 
@@ -101,6 +104,7 @@ func (p *painter) event(m claude.Message) {
 	event := gjson.Parse(m.Event())
 	switch m.Subtype {
 	case "message_start":
+		p.compactionOver(false)
 		id := event.Get("message.id").Str
 		p.stream = streamed{message: id, id: id}
 		if id == "" {
@@ -174,6 +178,7 @@ func (p *painter) assistant(m claude.Message) {
 	}
 	parent := m.ParentToolUseID()
 	if parent == "" {
+		p.compactionOver(false)
 		p.used = field(m, "message.usage")
 	} else {
 		p.partWorks(parent)
@@ -306,7 +311,12 @@ func (p *painter) awaiting(t claude.ToolRequest) display.Tool {
 
 // user takes tool results; what the user typed is known to the editor.
 func (p *painter) user(m claude.Message) {
-	for _, b := range field(m, "message.content").Array() {
+	content := field(m, "message.content")
+	if content.Type == gjson.String && m.ParentToolUseID() == "" {
+		p.summary(content.Str)
+		return
+	}
+	for _, b := range content.Array() {
 		if b.Get("type").Str == "tool_result" {
 			p.toolResult(b, m)
 		}

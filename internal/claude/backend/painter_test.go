@@ -27,7 +27,10 @@ func (s *sketch) Stream(kind, message, text string) {
 	s.lines, s.messages = append(s.lines, kind+" "+text), append(s.messages, message)
 }
 func (s *sketch) Text(kind, text string) { s.Stream(kind, "", text) }
-func (s *sketch) Holds() bool            { return s.holds }
+func (s *sketch) Notice(_ bool, title, text string) {
+	s.lines = append(s.lines, "notice "+title+": "+text)
+}
+func (s *sketch) Holds() bool { return s.holds }
 
 func (s *sketch) Update(u acp.SessionUpdate) { s.UpdateOf("", u) }
 

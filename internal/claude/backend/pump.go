@@ -134,6 +134,7 @@ func (p *pump) drain(drained chan struct{}) {
 	p.guarded(func() {
 		p.openNow() // nothing of it comes behind its end
 		p.s.out.Exited(processError(err), func(bool) {
+			p.painter.compactionOver(true)
 			p.painter.closeFollowed()
 			p.painter.abandon()
 			p.painter.endParts()
@@ -189,7 +190,10 @@ func (p *pump) system(m claude.Message) {
 		p.painter.wake()
 		p.s.tellLeft()
 		p.s.modeChanged(field(m, "permissionMode").String())
+	case "compact_boundary":
+		p.painter.boundary(m)
 	case "status":
+		p.painter.status(m)
 		p.s.modeChanged(field(m, "permissionMode").String())
 	case "elicitation_complete":
 		p.s.formComplete(m)
@@ -232,6 +236,7 @@ func (p *pump) result(m claude.Message) {
 // wrapUp draws the end of a turn. Calls of one that was broken off get no result
 // any more.
 func (p *pump) wrapUp(brokenOff bool) {
+	p.painter.compactionOver(true)
 	p.s.badLogin = false
 	if brokenOff {
 		p.painter.abandon()

@@ -8,7 +8,6 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
@@ -87,12 +86,13 @@ func (s *conversation) reask(r *reasking) {
 			if found := s.meanwhile(c); found != nil {
 				settled = append(settled, found)
 				outcomes[i], _ = found.Wait()
-				s.out.Text(editor.MessageChunk, "\n\nThis question was "+outcomes[i].Status.String()+" by "+clean.Line(found.By())+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
+				s.out.Notice(false, "A question was "+outcomes[i].Status.String()+" while the session was closed",
+					"\n\nThis question was "+outcomes[i].Status.String()+" by "+clean.Line(found.By())+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
 				continue
 			}
 			if !told {
 				told = true
-				s.out.Text(editor.MessageChunk, "\n\nThis was still open when the session ended, and is asked again.\n\n")
+				s.out.Notice(false, "A question was still open when the session ended, and is asked again", "\n\nThis was still open when the session ended, and is asked again.\n\n")
 			}
 			open.Add(1)
 			s.out.AskQuestion("reask:"+c.ID, false, c, func(o convert.Outcome) {

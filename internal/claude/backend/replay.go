@@ -56,6 +56,7 @@ func (p *painter) replay(e transcript.Entry) {
 		p.abandon()
 		p.stopParts()
 	case transcript.Compacted:
+		p.boundary(e.Message)
 	default:
 		p.assistant(e.Message)
 		p.partBegan(e.ToolUseID, e.Agent)

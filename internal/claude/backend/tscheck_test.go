@@ -43,6 +43,7 @@ func TestTypeScriptSDK(t *testing.T) {
 		"sessions":        sessionsTalk,
 		"buffers":         buffersTalk,
 		"terminals":       terminalTalk,
+		"notices":         noticeTalk,
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := apitest.New(t)
@@ -429,6 +430,21 @@ func messageTalk(c *tsTalk) {
 	}
 	c.prompt("max_turn_requests", says(look("toolu_m3"), look("toolu_m4"), look("toolu_m5"), look("toolu_m6")))
 	c.sees("result session/prompt end_turn", "result session/prompt max_turn_requests", "meta acp-bridge waitingFor", "tool status completed", "notification session/update agent_message_chunk")
+}
+
+// noticeTalk is with a client that shows notices, and how a conversation is
+// compacted.
+func noticeTalk(c *tsTalk) {
+	c.initialize(object{"session": object{"notices": object{}, "compaction": object{}}})
+	c.step(object{"request": "session/new", "keep": "sessionId", "params": object{"cwd": c.dir, "mcpServers": []any{},
+		"_meta": object{"claudeCode": object{"options": object{"allowedTools": []string{"Bash"}}}}}})
+	c.prompt("end_turn", says(apitest.Say("Hello.")))
+	s := c.promptBlocks("end_turn", []object{{"type": "text", "text": "/compact"}}, says(apitest.Say("<summary>\nWe said hello.\n</summary>")))
+	s["shows"] = []string{"We said hello."}
+	c.prompt("end_turn", says(apitest.Say("Here again.")))
+	c.does("session/load", object{"sessionId": "$sessionId", "cwd": c.dir, "mcpServers": []any{}})
+	c.sees("notification session/update notice", "notification session/update compaction_update",
+		"notification session/update compaction_summary_chunk", "replay compaction_update")
 }
 
 func noLoginTalk(c *tsTalk) {

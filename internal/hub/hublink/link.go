@@ -41,6 +41,9 @@ type Options struct {
 	// Logger gets one warning for each change of the hub's state; nil discards
 	// them.
 	Logger *slog.Logger
+	// Tell, if not nil, is told in words of each change of the hub's state. It must
+	// not block.
+	Tell func(works bool, words string)
 	// Wait is how long a request waits for an answer before it is made again; 0
 	// is 25 seconds.
 	Wait time.Duration
@@ -301,13 +304,21 @@ func (l *Link) is(s state, why string) {
 	old := l.state
 	l.state = s
 	l.mu.Unlock()
+	tell := func(works bool, words string) {
+		if l.opts.Tell != nil {
+			l.opts.Tell(works, words)
+		}
+	}
 	switch {
 	case old == s:
 	case s == down:
 		l.log.Warn("the hub cannot be used now: questions are asked here only", "hub", l.opts.URL.Host, "why", why)
+		tell(false, "The hub cannot be used now: questions are asked here only")
 	case s == barred:
+		tell(false, "This credential may not ask at the hub: questions are asked here only")
 		l.log.Warn("this credential may not ask at the hub: questions are asked here only; acp-bridge-hub device add NAME --can ask makes one that may", "hub", l.opts.URL.Host, "why", why)
 	case old == down || old == barred:
 		l.log.Warn("the hub works again", "hub", l.opts.URL.Host)
+		tell(true, "The hub works again")
 	}
 }

@@ -32,6 +32,7 @@ var rooms = []struct {
 
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
+	{"internal/about", nil},
 	{"internal/session", []string{"adapter/desk", "internal/conn/rpccode"}},
 	{"internal/seen", nil},
 	{"internal/lane", nil},
@@ -42,8 +43,8 @@ var rooms = []struct {
 	{"internal/conn/...", nil},
 
 	// Asking.
-	{"adapter/desk", []string{"internal/life"}},
-	{"adapter", []string{"adapter/desk", "internal/life", "internal/seen"}},
+	{"adapter/desk", []string{"internal/about", "internal/life"}},
+	{"adapter", []string{"adapter/desk", "internal/about", "internal/life", "internal/seen"}},
 	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/filelock", "internal/hub/hublink", "internal/life"}},
 
 	// Towards editors. The front knows no agent.
@@ -74,9 +75,10 @@ var rooms = []struct {
 	{"internal/terminal/...", []string{"internal/seen", "internal/terminal/..."}},
 
 	// Many processes, many people.
-	{"internal/hub", []string{"internal/hub/hubstore", "internal/life"}},
-	{"internal/hub/hublink", []string{"adapter/desk", "internal/life"}},
-	{"internal/hub/web", []string{"internal/claude/hook", "internal/hub", "internal/hub/...", "internal/life", "internal/seen"}},
+	{"internal/hub", []string{"internal/about", "internal/hub/hubstore", "internal/life"}},
+	{"internal/hub/hublink", []string{"adapter/desk", "internal/about", "internal/life"}},
+	{"internal/hub/web", []string{"internal/about", "internal/claude/hook", "internal/hub", "internal/hub/...", "internal/life", "internal/seen"}},
+	{"internal/hub/look", []string{"internal/about"}},
 	{"internal/hub/...", nil},
 
 	{"cmd/...", []string{"adapter", "adapter/...", "cmd/...", "internal/..."}},

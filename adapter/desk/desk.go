@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -71,6 +72,8 @@ type Item struct {
 	Prompted bool
 	// Agent says who asks and Dir where it works, for people.
 	Agent, Dir string
+	// About is what else people are told of it.
+	About about.About
 	// Secret says that the answer is for nobody else: it is given to whoever asks
 	// and nowhere that keeps it.
 	Secret bool

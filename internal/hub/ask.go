@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
@@ -22,6 +23,7 @@ type Asking struct {
 	Conversation                     string
 	Kind, Title, Agent, Machine, Dir string
 	Detail                           string
+	About                            about.About
 	// Device is whose credential asks. Asker names the process that asks, or is
 	// empty: nobody else may take back what it asks.
 	Device, Asker string
@@ -55,7 +57,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
 		Agent: a.Agent, Machine: a.Machine, Dir: a.Dir, Device: a.Device, Asker: a.Asker,
-		Detail: a.Detail, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold, prompted: a.Prompted,
+		Detail: a.Detail, About: a.About, Dialect: a.Dialect, Document: a.Document, Call: a.Call, Hold: a.Hold, prompted: a.Prompted,
 	}
 	if r.Kind == "" {
 		r.Kind = "question"

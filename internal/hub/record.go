@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -37,6 +38,9 @@ type Record struct {
 	Dir     string `json:"dir,omitempty"`
 	// Detail is what a permission is for, as the agent wrote it.
 	Detail string `json:"detail,omitempty"`
+	// About is what else the asker tells. What was said in the conversation is
+	// there for as long as the question is open.
+	About about.About `json:"about,omitzero"`
 	// Device is whose credential asked it, and Asker the process, see [Asking].
 	Device string `json:"device,omitempty"`
 	Asker  string `json:"asker,omitempty"`
@@ -140,7 +144,7 @@ func (r *Record) life() life.State {
 
 // words are what the question says.
 func (r *Record) words() life.Words {
-	return life.Words{Kind: r.Kind, Server: r.Call.Server, Detail: r.Detail, Questions: r.Call.Questions}
+	return life.Words{Kind: r.Kind, Server: r.Call.Server, Detail: r.Detail + r.About.Key(), Questions: r.Call.Questions}
 }
 
 // Of reports whether a device asked the question, as far as that is known.
@@ -247,7 +251,7 @@ func (r *Record) fingerprint() string {
 	sum := sha256.Sum256(clean.JSON(struct {
 		Kind, Server, Detail string
 		Questions            []convert.Question
-	}{r.Kind, r.Call.Server, r.Detail, r.Call.Questions}))
+	}{r.Kind, r.Call.Server, r.Detail + r.About.Key(), r.Call.Questions}))
 	return hex.EncodeToString(sum[:16])
 }
 

@@ -72,19 +72,25 @@ func (b *Board) Settled(query string, limit int) []*Record {
 	return list
 }
 
+// Holds reports whether a record has all words of a query in it, in any case.
+func (r *Record) Holds(query string) bool { return r.holds(strings.Fields(strings.ToLower(query))) }
+
 func (r *Record) holds(words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
 	var b strings.Builder
-	for _, s := range []string{r.Conversation, r.ID, r.Title, r.Agent, r.Machine, r.Dir, r.End.By, r.End.Outcome} {
+	for _, s := range []string{r.Conversation, r.ID, r.Title, r.Agent, r.Machine, r.Dir, r.About.Title, r.About.Branch, r.Detail} {
 		b.WriteString(s + "\n")
 	}
 	for _, q := range r.Call.Questions {
 		b.WriteString(q.Header + "\n" + q.Text + "\n")
 	}
-	for _, a := range r.End.Answers {
-		b.WriteString(strings.Join(a.Items(), "\n") + "\n" + a.Note + "\n")
+	if r.End != nil {
+		b.WriteString(r.End.By + "\n" + r.End.Outcome + "\n")
+		for _, a := range r.End.Answers {
+			b.WriteString(strings.Join(a.Items(), "\n") + "\n" + a.Note + "\n")
+		}
 	}
 	text := strings.ToLower(b.String())
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })

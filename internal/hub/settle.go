@@ -201,7 +201,7 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(contex
 	for r.Open() {
 		next := *r
 		end.At, end.Askers = time.Now(), b.askers(r, end.Askers...)
-		next.End = end
+		next.End, next.About = end, r.About.Kept()
 		written, err := b.write(ctx, &next, r, may)
 		if err == nil {
 			b.count.ended(&next)

@@ -63,6 +63,9 @@ func (r *Record) encode() []byte {
 		all["version"] = clean.JSON(r.Version)
 	}
 	if r.End != nil {
+		if all["about"] != nil {
+			all["about"] = clean.JSON(r.About.Kept())
+		}
 		var end rest
 		_ = json.Unmarshal(clean.JSON(r.End), &end) // what was just written
 		for name, value := range r.End.rest {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // Dialect is the name that our own way to write a call has at the hub. It
@@ -21,6 +22,8 @@ type Asking struct {
 	Dir     string `json:"dir,omitempty"`
 	// Detail is what a permission is for, as the agent wrote it.
 	Detail string `json:"detail,omitempty"`
+	// About is what else there is to tell.
+	About about.About `json:"about,omitzero"`
 	// Asker names the process that asks: under two ids it has two questions.
 	Asker string `json:"asker,omitempty"`
 	// Prompted says that the user has prompted since the process has the session:

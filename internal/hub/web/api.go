@@ -158,7 +158,7 @@ func replyResult(w http.ResponseWriter, rec *hub.Record) error {
 }
 
 // askingNames are the members of a call in our own dialect.
-const askingNames = "kind title agent machine dir detail asker prompted call"
+const askingNames = "kind title agent machine dir detail about asker prompted call"
 
 // readAsking reads a call in any dialect, or in our own.
 func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
@@ -172,7 +172,7 @@ func readAsking(conversation, name string, g given) (a hub.Asking, err error) {
 		if err := errors.Join(checkMembers(body, askingNames), g.into(&own)); err != nil {
 			return a, err
 		}
-		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.Asker, a.Prompted, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.Asker, own.Prompted, own.Call
+		a.Kind, a.Title, a.Agent, a.Machine, a.Dir, a.Detail, a.About, a.Asker, a.Prompted, a.Call = own.Kind, own.Title, own.Agent, own.Machine, own.Dir, own.Detail, own.About, own.Asker, own.Prompted, own.Call
 	} else {
 		req, err := dialect.Decode(body, name)
 		if err != nil {

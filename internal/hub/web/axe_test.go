@@ -59,7 +59,7 @@ func TestPageIsAccessible(t *testing.T) {
 		p.axe("something is missing, " + what)
 		_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: r.Conversation}, web.Owner)
 		require.NoError(t, err)
-		p.until(`document.querySelector("#news").textContent !== ""`)
+		p.until(`document.querySelector(".card.over")`)
 		p.axe("it was cancelled, " + what)
 		p.open(s.url + "/history?" + url.Values{"q": {"database"}}.Encode())
 		p.until(`document.querySelector(".settled")`)

@@ -16,22 +16,57 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chromium is a real browser, driven over its debugging pipe.
-type chromium struct {
-	t  *testing.T
-	in *os.File
+// driven is a real browser, driven over its debugging pipe. All tests of the
+// package share one; each has a profile of its own in it.
+type driven struct {
+	in  *os.File
+	end func()
 
 	mu      sync.Mutex
 	serial  int
 	replies map[int]chan json.RawMessage
 }
 
-// newChromium starts the browser that ACP_BRIDGE_CHROMIUM names.
+// chromium is a profile in the browser.
+type chromium struct {
+	*driven
+	t       *testing.T
+	context string
+}
+
+var theBrowser struct {
+	sync.Mutex
+	*driven
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if b := theBrowser.driven; b != nil {
+		b.end()
+	}
+	os.Exit(code)
+}
+
+// newChromium opens a profile in the browser that ACP_BRIDGE_CHROMIUM names.
 func newChromium(t *testing.T) *chromium {
 	path := os.Getenv("ACP_BRIDGE_CHROMIUM")
 	if path == "" {
 		t.Skip("ACP_BRIDGE_CHROMIUM does not name a Chromium")
 	}
+	theBrowser.Lock()
+	if theBrowser.driven == nil {
+		theBrowser.driven = startBrowser(t, path)
+	}
+	theBrowser.Unlock()
+	b := &chromium{driven: theBrowser.driven, t: t}
+	var made struct{ BrowserContextID string }
+	b.call("", "Target.createBrowserContext", nil, &made)
+	b.context = made.BrowserContextID
+	t.Cleanup(func() { b.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": b.context}, nil) })
+	return b
+}
+
+func startBrowser(t *testing.T, path string) *driven {
 	ours, theirs := pipe(t)
 	back, forth := pipe(t)
 	dir, err := os.MkdirTemp("", "chromium-")
@@ -42,17 +77,17 @@ func newChromium(t *testing.T) *chromium {
 	require.NoError(t, cmd.Start())
 	ours.Close()
 	forth.Close()
-	b := &chromium{t: t, in: theirs, replies: map[int]chan json.RawMessage{}}
+	b := &driven{in: theirs, replies: map[int]chan json.RawMessage{}}
 	ended := make(chan struct{})
 	go func() { b.read(back); close(ended) }()
-	t.Cleanup(func() {
+	b.end = func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		theirs.Close()
 		back.Close()
 		<-ended
 		_ = os.RemoveAll(dir) // its children may still write
-	})
+	}
 	return b
 }
 
@@ -62,7 +97,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-func (b *chromium) read(r *os.File) {
+func (b *driven) read(r *os.File) {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes(0)
@@ -121,6 +156,9 @@ func (b *chromium) send(session, method string, params map[string]any) json.RawM
 	}
 }
 
+// pagePatience is how long a page may take to be as it should.
+const pagePatience = 20 * time.Second
+
 // tab is a page in the browser.
 type tab struct {
 	*chromium
@@ -130,11 +168,12 @@ type tab struct {
 func (b *chromium) newTab(width int, dark bool) *tab {
 	b.t.Helper()
 	var target struct{ TargetID string }
-	b.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &target)
 	var attached struct{ SessionID string }
 	b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	p := &tab{b, attached.SessionID}
 	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+	p.call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // as if somebody looked at it
 	scheme := "light"
 	if dark {
 		scheme = "dark"
@@ -169,7 +208,7 @@ func (p *tab) eval(script string) string {
 // until waits until a script is true.
 func (p *tab) until(script string) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(pagePatience); ; {
 		if p.try(script) {
 			return
 		}
@@ -235,12 +274,31 @@ func (p *tab) tabTo(script string) {
 
 // shot keeps a picture of the page, if somebody wants to look at it.
 func (p *tab) shot(name string) {
+	p.picture(name, map[string]any{"format": "png"})
+}
+
+// whole keeps pictures of all of the page, a long screen at a time.
+func (p *tab) whole(name string, width int) {
+	if os.Getenv("ACP_BRIDGE_SCREENSHOTS") == "" {
+		return
+	}
+	const height = 2000
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+	var all int
+	require.NoError(p.t, json.Unmarshal([]byte(p.eval(`document.documentElement.scrollHeight`)), &all))
+	for i := 0; i*height < all; i++ {
+		p.eval(fmt.Sprintf(`scrollTo(0, %d); new Promise((done) => setTimeout(done, 400))`, i*(height-100)))
+		p.shot(fmt.Sprintf("%s-%d", name, i))
+	}
+}
+
+func (p *tab) picture(name string, how map[string]any) {
 	dir := os.Getenv("ACP_BRIDGE_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
 	var r struct{ Data string }
-	p.chromium.call(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &r)
+	p.chromium.call(p.session, "Page.captureScreenshot", how, &r)
 	data, err := base64.StdEncoding.DecodeString(r.Data)
 	require.NoError(p.t, err)
 	require.NoError(p.t, os.WriteFile(filepath.Join(dir, name+".png"), data, 0o600))

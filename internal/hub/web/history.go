@@ -109,7 +109,7 @@ func (s *Server) showHistory(w http.ResponseWriter, search hub.Search) {
 	records, _ := s.board.Search(search)
 	var cards []card
 	for _, rec := range records {
-		cards = append(cards, cardOf(rec))
+		cards = append(cards, cardOf(rec, time.Now(), false))
 	}
 	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Records": cards})
 }

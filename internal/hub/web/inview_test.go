@@ -1,6 +1,10 @@
 package web_test
 
 import (
+	"encoding/base64"
+	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,62 +22,123 @@ func (s *site) askPermission(conversation, text, detail string) *hub.Record {
 	return r
 }
 
-// Permission counts only for what was in view: nothing can be submitted before the
-// end of what is permitted was.
+// Permission counts only for what was in view: until the end of what is permitted
+// was, there is nothing to allow it with, and what is sent all the same is refused.
 func TestPermissionForWhatWasInView(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
-	var script strings.Builder
-	for range 200 {
-		script.WriteString("echo working\n")
-	}
-	r := s.askPermission("c1", "Run it?", script.String()+"rm -rf /prod")
+	r := s.permit("c1", "Bash", "execute", "echo", map[string]any{"command": strings.Repeat("echo working\n", 200) + "rm -rf /prod"})
 	p := s.visit(b, 360, false)
-	p.until(`document.querySelector(".card.permission .more:not([hidden])")`)
-	sign := `(() => { const b = document.querySelector(".more").getBoundingClientRect(); return b.top >= 0 && b.bottom <= innerHeight })()`
-	p.until(sign)
+	p.until(`document.querySelector(".card.permission .unfold")`)
+	open := func(why string) {
+		p.eval(`new Promise((done) => setTimeout(done, 300))`)
+		now, err := s.board.Find("c1", r.ID)
+		require.NoError(t, err)
+		require.True(t, now.Open(), why)
+	}
+	allow := `.acts button.allow`
+	forced := func() {
+		p.eval(`(() => { const b = document.querySelector("` + allow + `"); b.disabled = false; b.removeAttribute("data-gated"); b.click(); })()`)
+	}
+	require.Equal(t, `["Allow","Always allow Bash(npm test:*)"]`, p.eval(`[...document.querySelectorAll("form button:disabled")].map((b) => b.innerText.replace(/\s+/g, " "))`), "these are not there, the others are")
+	require.Contains(t, p.eval(`document.querySelector(".fold").innerText`), "189 more lines")
+	p.shot("permission-folded")
+	forced()
+	open("nobody has seen what it does")
+	p.click(".unfold")
+	p.until(`document.querySelector(".thing .end")`)
+	p.until(`(() => { const b = document.querySelector(".more").getBoundingClientRect(); return b.top >= 0 && b.bottom <= innerHeight })()`)
 	p.shot("permission-more-below")
-	require.Equal(t, "true", p.eval(`document.querySelector("button[value=answer]").disabled`))
-	require.Equal(t, "false", p.eval(`document.querySelector("button[value=cancel]").disabled`))
-	p.eval(`document.querySelector("input[name=a0]").checked = true; document.querySelector("form.answer").requestSubmit(); 0`)
-	p.eval(`document.querySelector("form.answer").dispatchEvent(new SubmitEvent("submit", {bubbles: true, cancelable: true})); 0`)
-	p.eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`)
-	now, err := s.board.Find("c1", r.ID)
-	require.NoError(t, err)
-	require.True(t, now.Open(), "nobody has seen what it does")
-	p.eval(`scrollTo(0, document.querySelector("pre.detail .end").getBoundingClientRect().top + scrollY - 400)`)
-	p.until(`!document.querySelector("button[value=answer]").disabled && document.querySelector(".more").hidden`)
-	p.click(`input[name=a0][value="0"]`)
-	p.click(`button[value=answer]`)
+	forced()
+	open("the end was not in view")
+	p.eval(`document.querySelector(".thing .end").scrollIntoView({block: "center"})`)
+	p.until(`!document.querySelector("` + allow + `").disabled && document.querySelector(".more").hidden`)
+	p.click(allow)
 	require.Equal(t, []string{"Allow"}, s.answered(r)[0].Selected)
 }
 
-// Blank lines and spaces push nothing out of sight, and a box that scrolls says that
-// there is more.
+// What is short is there at once, and can be allowed when it was on the screen.
+func TestPermissionOfOneLine(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "npm test", map[string]any{"command": "npm test"})
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelector(".acts button.allow:not(:disabled)")`)
+	require.Equal(t, "1", p.eval(`document.querySelector(".card").innerText.split("npm test").length - 2`), "the command is shown once, beside what is always allowed")
+	p.click(`.acts button.always`)
+	require.Equal(t, []string{"Always allow Bash(npm test:*)"}, s.answered(r)[0].Selected)
+}
+
+func TestRejectWithAReason(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "rm", map[string]any{"command": "rm -rf build"})
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelector(".acts button.allow:not(:disabled)")`)
+	p.click(".reason summary")
+	p.click(".reason textarea")
+	p.words("use make clean")
+	p.click(".acts .allow")
+	p.until(`!document.querySelector(".card .problem").hidden`) // words beside a permission would be lost
+	p.click(".dismiss")
+	p.until(`document.querySelector(".dismiss").textContent.includes("lose")`) // it asks once more
+	p.click(".reason button")
+	require.Equal(t, []convert.Answer{{Selected: []string{"Reject"}, Note: "use make clean"}}, s.answered(r))
+}
+
+// One tap is an answer, and can be taken back for three seconds.
+func TestOneTap(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.ask("c1", db)
+	p := s.visit(b, 360, false)
+	p.until(`document.querySelector(".card input")`)
+	p.click(`.option label`)
+	p.until(`document.querySelector(".sending:not([hidden]) .undo")`)
+	p.shot("one-tap")
+	p.click(".undo")
+	p.until(`document.querySelector(".sending").hidden && !document.querySelector("input:checked")`)
+	p.click(`.option + .option label`)
+	require.Equal(t, []string{"SQLite"}, s.answered(r)[0].Selected)
+}
+
+// The hub does not take a permission from a page that had no end of it.
+func TestPermissionWithoutItsEnd(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "echo", map[string]any{"command": strings.Repeat("echo\n", 100)})
+	page := s.expect(200, "GET", "/cards", "")
+	require.NotContains(t, page, "name=\"seen\"")
+	form := url.Values{"conversation": {b64("c1")}, "question": {b64(r.ID)}, "revision": {strconv.FormatUint(r.Revision, 10)}, "asked": {r.Fingerprint()}, "a0": {"0"}}
+	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json", "Origin", s.url}
+	require.Contains(t, s.expect(400, "POST", "/answer", form.Encode(), post...), "not in view")
+	form.Set("seen", "0123456789abcdef01234567")
+	s.expect(400, "POST", "/answer", form.Encode(), post...)
+	whole := s.expect(200, "GET", "/cards?whole="+regexp.MustCompile(`id="(q[0-9a-f]+)"`).FindStringSubmatch(page)[1], "")
+	form.Set("seen", regexp.MustCompile(`name="seen" value="([0-9a-f]+)"`).FindStringSubmatch(whole)[1])
+	form.Set("n0", "but only once")
+	require.Contains(t, s.expect(400, "POST", "/answer", form.Encode(), post...), "a reason goes with a rejection")
+	form.Del("n0")
+	s.expect(200, "POST", "/answer", form.Encode(), post...)
+}
+
+// Blank lines and spaces push nothing out of sight.
 func TestBlankRunsAreFolded(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
 	s.askPermission("c1", "npm test"+strings.Repeat("\n", 61)+"rm -rf /prod", "a"+strings.Repeat(" ", 4000)+"b")
-	s.ask("c2", convert.Question{Text: strings.Repeat("line\n", 300) + "the end"})
 	p := s.visit(b, 360, false)
-	p.until(`document.querySelectorAll(".card").length === 2`)
+	p.until(`document.querySelectorAll(".card").length === 1`)
 	for _, fold := range []string{"⋯ 60 blank lines ⋯", "⋯ 4000 spaces ⋯"} {
 		require.Equal(t, "true", p.eval(`document.body.innerText.includes("`+fold+`")`), fold)
 	}
-	p.until(`document.querySelectorAll(".card:not(.permission) .text.below").length === 1`)
-	p.eval(`document.querySelector(".card:not(.permission) .text").scrollTo(0, 1e6); 0`)
-	p.until(`!document.querySelector(".text.below")`)
 }
 
 // What a browser remembers of a form belongs to another question by now.
 func TestBackFillsNothingIn(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
-	other := s.ask("c1", db)
-	first := s.ask("c2", db)
+	first := s.ask("c1", db)
+	other := s.ask("c2", db)
 	p := s.visit(b, 360, false)
 	p.until(`document.querySelectorAll(".card").length === 2`)
-	p.click(`.card input[name=a0][value="0"]`)
-	p.click(`.card summary`)
+	p.click(`.card .note summary`)
 	p.click(`.card textarea[name=n0]`)
 	p.words("only for this one")
+	p.click(`.card input[name=a0][value="0"]`)
 	p.click(`nav a[href="/history"]`)
 	p.until(`location.pathname === "/history" && document.readyState === "complete"`)
 	_, err := s.board.Cancel(t.Context(), first.Ref(), "phone")
@@ -87,3 +152,5 @@ func TestBackFillsNothingIn(t *testing.T) {
 	p.click(`button[value=answer]`)
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, s.answered(other))
 }
+
+func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }

@@ -2,11 +2,7 @@ package web
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
@@ -19,7 +15,6 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
@@ -28,6 +23,9 @@ import (
 var files embed.FS
 
 var templates = template.Must(template.ParseFS(files, "page/page.html"))
+
+// scripts are those of the page, and its worker.
+var scripts = []string{"page.js", "keep.js", "seen.js", "notify.js", "keys.js", "worker.js"}
 
 // maxCards is how many questions the page shows at a time.
 const maxCards = 50
@@ -55,167 +53,83 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 	_ = send(w, b.Bytes())
 }
 
-// card is a question call as the page shows it. All texts are cleaned; the
-// template escapes them.
-type card struct {
-	Page                        string // what the page knows, see [loginSession]
-	Permission                  bool
-	Key, Conversation, Question string
-	Group                       string
-	Revision                    uint64
-	Fingerprint                 string
-	Who, Place, Detail          string
-	Asked, AskedShort           string
-	Gone                        bool
-	Problem                     string
-	Questions                   []cardQuestion
-	// Of a settled one.
-	At, AtShort, Ending string
-}
-
-type cardQuestion struct {
-	N                   int
-	Header, Text, Input string
-	Closed, Other, Long bool
-	Options             []cardOption
-	Words, Note, Answer string
-}
-
-type cardOption struct {
-	N                           int
-	Label, Description, Preview string
-	Checked                     bool
-}
-
-// longText is how much text gets a box to scroll in.
-const longText = 1500
-
-func cardOf(r *hub.Record) card {
-	c := card{
-		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
-		Who: cmp.Or(clean.Line(r.Agent), "An agent"), Place: placeOf(r), Detail: fold(clean.Visible(r.Detail)), Permission: r.Kind == "permission",
-		Asked: r.Asked.UTC().Format(time.RFC3339), AskedShort: r.Asked.Format("2 Jan 15:04"), Gone: r.Gone,
-	}
-	switch {
-	case r.Call.Server != "":
-		c.Who += " · " + clean.Line(r.Call.Server)
-	case ask.Whose(r.Call) != "":
-		c.Who += " · " + ask.Whose(r.Call)
-	case r.Kind == "permission":
-		c.Who += " · needs permission"
-	}
-	shown := clean.Block
-	if c.Permission {
-		shown = clean.Visible
-	}
-	for i, q := range r.Call.Questions {
-		v := cardQuestion{N: i, Header: clean.Line(q.Header), Text: fold(shown(q.Text)), Input: "radio", Closed: q.Closed, Long: len(q.Text) > longText}
-		if q.MultiSelect {
-			v.Input = "checkbox"
-		}
-		for j, o := range q.Options {
-			v.Options = append(v.Options, cardOption{N: j, Label: fold(clean.Block(o.Label)), Description: fold(clean.Block(o.Description)), Preview: clean.Block(o.Preview)})
-		}
-		if !r.Open() && i < len(r.End.Answers) {
-			a := r.End.Answers[i]
-			v.Answer = clean.Block(convert.WithNote(convert.Join(a.Items()), a.Note))
-		}
-		c.Questions = append(c.Questions, v)
-	}
-	if !r.Open() {
-		c.At, c.AtShort = r.End.At.UTC().Format(time.RFC3339), r.End.At.Format("2 Jan 15:04")
-		c.Ending = endingText(r)
-	}
-	return c
-}
-
-// cardID names a question's card on the page. Of several that were asked under
-// one id, each has its own: the time of asking tells them apart.
-func cardID(r *hub.Record) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d", r.Group, r.Conversation, r.ID, r.Asked.UnixNano()))
-	return "q" + hex.EncodeToString(sum[:8])
-}
-
-// encodeID makes an id fit for a form, which would change line breaks.
-func encodeID(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
-
-func decodeID(s string) string {
-	id, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil {
-		return ""
-	}
-	return string(id)
-}
-
-func placeOf(r *hub.Record) string {
-	parts := slices.DeleteFunc([]string{clean.Line(r.Machine), clean.Line(r.Dir)}, func(s string) bool { return s == "" })
-	return strings.Join(parts, ": ")
-}
-
-// endingText says how a question ended and how far the answer has got.
-func endingText(r *hub.Record) string {
-	e := r.End
-	text := strings.ToUpper(e.Outcome[:1]) + e.Outcome[1:]
-	if e.By != "" {
-		text += " by " + clean.Line(e.By)
-		if e.Elsewhere {
-			text += ", as the agent's machine says"
-		}
-	}
-	if e.Forgotten {
-		return text + ". What was said, and by whom, was removed."
-	}
-	switch e.Receipt() {
-	case "consumed":
-		return text + ". The agent has it."
-	case "delivered":
-		return text + ". The agent's process has it."
-	case "undeliverable":
-		return text + ". It could not be delivered: " + clean.Line(e.Undelivered) + "."
-	}
-	if e.By == "" {
-		return text + "."
-	}
-	return text + ". The agent has not fetched it yet."
-}
-
-// waiting is what the page shows: the newest, and also those that somebody has
-// begun to answer.
-func (s *Server) waiting(d Device, also []string, secret string) map[string]any {
+// waiting is what the page shows: those that have waited longest, project by
+// project, and also those that somebody has begun to answer. The card that whole
+// names has all that it is for.
+func (s *Server) waiting(d Device, also []string, whole, secret string) map[string]any {
 	open, _ := s.board.Waiting(math.MaxInt)
 	open = only(open, d.sees)
 	total := len(open)
+	slices.Reverse(open) // the oldest first
 	list, rest := share(open, maxCards)
 	for _, r := range rest {
-		if len(also) == 0 {
+		if len(also) == 0 && whole == "" {
 			break
 		}
-		if slices.Contains(also, cardID(r)) {
+		if id := cardID(r); id == whole || slices.Contains(also, id) {
 			list = append(list, r)
 		}
 	}
+	now := time.Now()
 	cards := make([]card, len(list))
 	for i, r := range list {
-		cards[i] = cardOf(r)
+		cards[i] = cardOf(r, now, cardID(r) == whole)
 		cards[i].Page = secret
 	}
-	count := "Nothing waits."
-	switch {
-	case total == 1:
-		count = "1 question waits."
-	case total > maxCards:
-		count = fmt.Sprintf("%d questions wait. These are the newest %d.", total, maxCards)
-	case total > 1:
-		count = fmt.Sprintf("%d questions wait.", total)
+	data := map[string]any{"Title": titleFor(total), "Lanes": lanesOf(cards), "Total": total, "Count": countOf(total), "Page": secret, "Rest": ""}
+	if total > len(list) {
+		data["Rest"] = fmt.Sprintf("These are %d of %d.", len(list), total)
 	}
-	title := "Questions"
-	if total > 0 {
-		title = fmt.Sprintf("(%d) Questions", total)
-	}
-	return map[string]any{"Title": title, "Cards": cards, "Total": total, "Count": count, "Page": secret}
+	return data
 }
 
-// share returns up to most of the open questions, the newest first, and the others.
+func countOf(n int) string {
+	if n == 0 {
+		return "Nothing waits"
+	}
+	return strconv.Itoa(n) + " waiting"
+}
+
+// titleFor is that of the window.
+func titleFor(n int) string {
+	switch n {
+	case 0:
+		return "acp-bridge"
+	case 1:
+		return "1 question waits · acp-bridge"
+	}
+	return fmt.Sprintf("%d questions wait · acp-bridge", n)
+}
+
+// project is a lane with its cards.
+type project struct {
+	lane
+	Cards []card
+}
+
+// lanesOf puts the cards of a project together, and in it those of a conversation:
+// whoever has waited longest is on top.
+func lanesOf(cards []card) (lanes []*project) {
+	at, first := map[string]*project{}, map[string]int{}
+	for i, c := range cards {
+		p := at[c.Lane.Key]
+		if p == nil {
+			p = &project{lane: c.Lane}
+			at[c.Lane.Key] = p
+			lanes = append(lanes, p)
+		}
+		p.Cards = append(p.Cards, c)
+		if _, ok := first[c.Talk]; !ok {
+			first[c.Talk] = i
+		}
+	}
+	for _, p := range lanes {
+		slices.SortStableFunc(p.Cards, func(x, y card) int { return first[x.Talk] - first[y.Talk] })
+	}
+	return lanes
+}
+
+// share returns up to most of the open questions, in their order, and the others.
 // While others wait, no device has more than half of the places: what one asks hides
 // nobody else's.
 func share(open []*hub.Record, most int) (list, rest []*hub.Record) {
@@ -241,12 +155,12 @@ func share(open []*hub.Record, most int) (list, rest []*hub.Record) {
 }
 
 func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, d Device) {
-	render(w, http.StatusOK, "page", s.waiting(d, nil, ""))
+	render(w, http.StatusOK, "page", s.waiting(d, nil, "", ""))
 }
 
 func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
 	also := strings.FieldsFunc(r.Form.Get("also"), func(c rune) bool { return c == ',' })
-	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)], ""))
+	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)], r.Form.Get("whole"), ""))
 }
 
 // answerForm takes the page's form. Options are named by their place, which the
@@ -263,10 +177,14 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 		fail(w, http.StatusBadRequest, "do: expected answer or cancel")
 		return
 	}
-	if _, err = s.find(d, ref); errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
+	rec, err := s.find(d, ref)
+	if errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
 		if err = s.board.CatchUp(r.Context()); err == nil {
-			_, err = s.find(d, ref)
+			rec, err = s.find(d, ref)
 		}
+	}
+	if err == nil && form.Get("do") != "cancel" {
+		err = permitted(rec, form)
 	}
 	switch {
 	case err != nil:
@@ -280,7 +198,11 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	case err == nil && asJSON:
 		reply(w, http.StatusOK, map[string]string{})
 	case err == nil && form.Get(pageField) != "":
-		s.showAgain(w, r, d, g)
+		data := s.waiting(d, nil, "", form.Get(pageField))
+		if data["Said"] = "Your answer was taken."; form.Get("do") == "cancel" {
+			data["Said"] = "The question was dismissed."
+		}
+		render(w, http.StatusOK, "page", data)
 	case err == nil:
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case asJSON:
@@ -290,12 +212,37 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	}
 }
 
+// permitted refuses permission for what was not shown to its end, and words beside
+// one: they would be lost, and may be a condition. A page that had no end of it has
+// nothing to send; a person who did not look at it is the page's to stop.
+func permitted(r *hub.Record, form url.Values) error {
+	if r.Kind != "permission" || !r.Open() {
+		return nil
+	}
+	if picks := form["a0"]; buttons(r) && len(picks) == 1 {
+		i, err := strconv.Atoi(picks[0])
+		if err != nil || i < 0 || i >= len(r.Call.Questions[0].Options) {
+			return badf("%q is no option of it", picks[0])
+		}
+		if strings.HasPrefix(pickOf(r, i), "reject") {
+			return nil
+		}
+		if strings.TrimSpace(form.Get("n0")) != "" {
+			return badf("a reason goes with a rejection: clear it to allow this, or reject")
+		}
+	}
+	if form.Get("seen") != seenMark(r) {
+		return badf("this was not sent: the end of what you would permit was not in view. Look at all of it first")
+	}
+	return nil
+}
+
 // formProblem shows what was wrong, and the form with all that was filled in.
 func (s *Server) formProblem(w http.ResponseWriter, d Device, ref hub.Ref, form url.Values, err error) {
 	code, text := s.problem(err)
 	data := map[string]any{"Problem": text, "Card": nil}
 	if rec, err := s.find(d, ref); err == nil && rec.Open() {
-		c := cardOf(rec)
+		c := cardOf(rec, time.Now(), true)
 		c.Page = form.Get(pageField)
 		if rec.Revision == ref.Revision && rec.Fingerprint() == ref.Fingerprint {
 			c.fill(form)
@@ -317,8 +264,8 @@ func (c *card) fill(form url.Values) {
 	}
 }
 
-// formAnswers reads the fields of the page's form. A text without Other picked
-// is not thrown away and not taken for an answer: it is asked about.
+// formAnswers reads the fields of the page's form. Own words beside a pick are not
+// thrown away and not taken for a note: they are asked about.
 func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 	for name := range form {
 		if n, err := strconv.Atoi(name[1:]); numbered.MatchString(name) && (err != nil || n >= len(c.Questions)) {
@@ -344,9 +291,9 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 		}
 		switch {
 		case other && text == "" && len(q.Options) > 0:
-			return nil, fmt.Errorf("%w: write your own words beside Other, or pick something else", convert.ErrNoAnswer)
-		case !other && text != "":
-			return nil, fmt.Errorf("%w: you wrote your own words without picking Other", convert.ErrBadAnswer)
+			return nil, fmt.Errorf("%w: write your own words, or pick something else", convert.ErrNoAnswer)
+		case !q.MultiSelect && text != "" && len(a.Selected) > 0:
+			return nil, fmt.Errorf("%w: you picked %q and wrote your own words: take one of them back", convert.ErrBadAnswer, clean.Truncate(clean.Line(a.Selected[0]), 80))
 		}
 		a.Text = text
 		if a.Empty() {

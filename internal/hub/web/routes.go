@@ -75,9 +75,9 @@ func (s *Server) table() map[string]route {
 		"GET /status":       {can: measure, look: s.status},
 		"GET /devices":      {can: admin, look: s.listDevices},
 
-		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: "page group conversation question revision asked do a* t* n*"}},
+		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: cardFields}},
 		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody, names: pageField}},
-		"POST /page":                       {can: read, change: s.showAgain, takes: takes{body: formBody, names: pageField}},
+		"POST /page":                       {can: read, change: s.showAgain, takes: takes{body: formBody, names: cardFields}},
 		"POST /conversations/{id}/ask":     {can: ask, change: s.ask, takes: takes{query: "group dialect wait", body: document}},
 		"POST /conversations/{id}/respond": {can: read, change: s.respond, takes: takes{query: "group question revision", body: object, names: "answers"}},
 		"POST /conversations/{id}/cancel":  {can: read, change: s.cancel, takes: takes{query: "group question revision"}},
@@ -97,6 +97,9 @@ func (s *Server) table() map[string]route {
 		"POST /codes":                     {can: admin, change: s.addCode, takes: takes{body: object, names: "name"}},
 	}
 }
+
+// cardFields are those of the form of a card.
+const cardFields = "page group conversation question revision asked seen whole do a* t* n*"
 
 // give reads the names and the body of a change. It is the one way to them.
 func (s *Server) give(w http.ResponseWriter, r *http.Request, t takes) (g given, err error) {

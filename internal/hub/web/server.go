@@ -150,9 +150,9 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /login", s.showLogin)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
-	s.mux.HandleFunc("GET /page.js", asset("page.js", "text/javascript; charset=utf-8"))
-
-	s.mux.HandleFunc("GET /worker.js", asset("worker.js", "text/javascript; charset=utf-8"))
+	for _, name := range scripts {
+		s.mux.HandleFunc("GET /"+name, asset(name, "text/javascript; charset=utf-8"))
+	}
 
 	for pattern, r := range s.table() {
 		s.mux.HandleFunc(pattern, s.guard(r))

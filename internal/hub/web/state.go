@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -99,8 +100,10 @@ type change struct {
 	Group        string `json:"group,omitempty"`
 	Conversation string `json:"conversation"`
 	Question     string `json:"question"`
-	// Card is the id of the question's card on the page.
-	Card string `json:"card"`
+	// Card is the id of the question's card on the page, and Answer what was
+	// answered, in a line.
+	Card   string `json:"card"`
+	Answer string `json:"answer,omitempty"`
 	state
 	*ending
 }
@@ -125,7 +128,21 @@ func endingOf(r *hub.Record) *ending {
 }
 
 func changeOf(r *hub.Record) change {
-	return change{shownGroup(r), r.Conversation, r.ID, cardID(r), stateOf(r), endingOf(r)}
+	return change{shownGroup(r), r.Conversation, r.ID, cardID(r), answerLine(r), stateOf(r), endingOf(r)}
+}
+
+// answerLine is what was answered, short and in a line.
+func answerLine(r *hub.Record) string {
+	if r.Open() {
+		return ""
+	}
+	var all []string
+	for _, a := range r.End.Answers {
+		if text := answerText(a); text != "" {
+			all = append(all, short(text, 80))
+		}
+	}
+	return short(strings.Join(all, " · "), 160)
 }
 
 // resultOf is the call's result in its dialect.

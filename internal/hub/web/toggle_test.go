@@ -35,6 +35,8 @@ func TestPageStopsPushes(t *testing.T) {
 	const button = "#ask-notify button"
 	shows := func(label string) {
 		t.Helper()
+		p.until(`document.readyState === "complete" && document.querySelector("#menu")`)
+		p.eval(`document.querySelector("#menu").open = true; 0`)
 		p.until(fmt.Sprintf(`document.readyState === "complete" && document.querySelector(%q)?.textContent === %q && !document.querySelector("#ask-notify").hidden`, button, label))
 	}
 	hubTells := func(want bool) {

@@ -1,379 +1,436 @@
 // The page works without this script: every question is a plain form. With it,
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
-"use strict";
-(() => {
-  const cards = document.getElementById("cards");
-  const link = document.getElementById("link");
-  const news = document.getElementById("news");
-  const drafts = "acp-bridge draft ";
-  const name = (card) => drafts + card.id + " " + card.dataset.revision;
-  const open = () => [...cards.querySelectorAll(".card:not(.over)")];
-  const find = (id) => open().find((c) => c.id === id);
+import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, secret } from "./keep.js";
+import { onSeen, seen, waits, watch } from "./seen.js";
+import { notify } from "./notify.js";
+import { keys } from "./keys.js";
 
-  // What only this page and the hub know. The reply to the login has it, and no
-  // other: whoever has the cookie alone changes nothing.
-  const secretName = "acp-bridge page";
-  const given = document.querySelector("main").dataset.page;
-  if (given) {
-    try { localStorage.setItem(secretName, given); } catch { /* for as long as this page is there */ }
-    history.replaceState(null, "", "/");
-  }
-  function secret() { // another tab may have logged in since
-    try { return localStorage.getItem(secretName) ?? given; } catch { return given; }
-  }
-  document.getElementById("login").hidden = Boolean(secret());
-  const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
+const cards = document.getElementById("cards");
+const link = document.getElementById("link");
+const news = document.getElementById("news");
+const open = () => [...cards.querySelectorAll(".card:not(.over)")];
+const find = (id) => open().find((c) => c.id === id);
+document.documentElement.classList.add("live");
+document.getElementById("login").hidden = Boolean(secret());
 
-  // What was typed is kept until the question is settled.
-  function keep(card) {
-    const values = [...new FormData(card.querySelector("form"))].filter(([k]) => /^[atn]\d+$/.test(k));
-    try { localStorage.setItem(name(card), JSON.stringify(values)); } catch { /* no room, or not allowed */ }
-  }
-  function restore(card) {
-    // Browsers fill controls by their place, with what was for another question.
-    card.querySelector("form").reset();
-    let values;
-    try { values = JSON.parse(localStorage.getItem(name(card))); } catch { return; }
-    if (!Array.isArray(values)) return;
-    for (const input of card.querySelectorAll("input[name^=a]")) {
-      input.checked = values.some(([k, v]) => k === input.name && v === input.value);
-    }
-    for (const area of card.querySelectorAll("textarea")) {
-      const value = values.find(([k]) => k === area.name);
-      if (!value) continue;
-      area.value = value[1];
-      if (value[1] && area.closest("details")) area.closest("details").open = true;
-    }
-  }
-  function forget(card) {
-    try { localStorage.removeItem(name(card)); } catch { /* not allowed */ }
-  }
+let hush = 0;
+export function say(text) {
+  news.textContent = text;
+  clearTimeout(hush);
+  hush = setTimeout(() => { news.textContent = ""; }, 8000);
+}
 
-  function forgetAll() {
-    try {
-      for (const key of Object.keys(localStorage)) if (key.startsWith(drafts) || key === secretName) localStorage.removeItem(key);
-    } catch { /* not allowed */ }
-  }
+// Buttons that permit are there once the end was in view.
+function ready(card, busy = false) {
+  const wait = waits(card);
+  for (const b of card.querySelectorAll("form.answer button:not(.unfold)")) b.disabled = busy || b.hasAttribute("data-gated") && wait;
+  const more = card.querySelector(".more");
+  if (!more) return;
+  more.textContent = "↓ There is more below. You can allow it when you have seen the end.";
+  more.hidden = !wait || Boolean(card.querySelector(".unfold"));
+}
+onSeen((card) => ready(card));
 
-  // Permission counts only for what was in view: until the end of all that is
-  // permitted was, there is nothing to submit.
-  const unseen = new WeakMap(); // card: the ends that were not in view yet
-  const ends = new IntersectionObserver((list) => {
-    for (const one of list) {
-      const card = one.target.closest(".card");
-      if (!one.isIntersecting || !card) continue;
-      ends.unobserve(one.target);
-      unseen.get(card)?.delete(one.target);
-      ready(card);
-    }
-  });
-  function watch(card) {
-    if (!card.matches(".permission") || unseen.has(card)) return;
-    unseen.set(card, new Set(card.querySelectorAll(".end")));
-    for (const end of unseen.get(card)) ends.observe(end);
+async function unfold(card) {
+  const button = card.querySelector(".unfold");
+  if (!button || button.disabled) return;
+  button.disabled = true;
+  try {
+    const reply = await fetch("/cards?whole=" + card.id);
+    const fresh = parse(await reply.text()).querySelector("#" + card.id);
+    if (!reply.ok || fresh?.dataset.revision !== card.dataset.revision) throw new Error("it has changed");
+    card.querySelector(".thing").replaceWith(fresh.querySelector(".thing"));
+    watch(card);
     ready(card);
+  } catch {
+    button.disabled = false;
+    problem(card, "The rest could not be fetched. Try again.");
   }
-  const waits = (card) => (unseen.get(card)?.size ?? 0) > 0;
-  function ready(card, busy = false) {
-    for (const b of card.querySelectorAll("form.answer button")) b.disabled = busy || b.value === "answer" && waits(card);
-    const more = card.querySelector(".more");
-    if (more) more.hidden = !waits(card);
-  }
-  // A box that can be scrolled says that there is more below.
-  const boxes = ".text, .label, .description, pre, .given";
-  const signs = (box) => box.classList.toggle("below", box.scrollHeight - box.scrollTop - box.clientHeight > 4);
-  const signAll = () => { for (const box of cards.querySelectorAll(boxes)) signs(box); };
-  document.addEventListener("scroll", (event) => { if (event.target.matches?.(boxes)) signs(event.target); }, true);
-  addEventListener("resize", signAll);
+}
 
-  // Somebody has begun to answer it, or is about to.
-  function begun(card) {
-    try { if (localStorage.getItem(name(card)) !== null) return true; } catch { /* not allowed */ }
-    return card.contains(document.activeElement);
-  }
+function count() {
+  const n = Number(document.getElementById("total")?.dataset.count ?? open().length);
+  const aside = open().filter((c) => c.hidden).length;
+  document.title = (n === 0 ? "" : n === 1 ? "1 question waits · " : n + " questions wait · ") + "acp-bridge";
+  const shown = document.querySelector(".bar .count");
+  shown.textContent = n === 0 ? "Nothing waits" : n + " waiting";
+  shown.dataset.count = n;
+  document.getElementById("aside")?.remove();
+  if (aside > 0) shown.insertAdjacentHTML("afterend", ` <button type="button" class="ghost" id="aside">${aside} put aside</button>`);
+  try { if (n) navigator.setAppBadge?.(n)?.catch?.(() => {}); else navigator.clearAppBadge?.()?.catch?.(() => {}); } catch { /* no badge here */ }
+}
 
-  function count() {
-    const shown = cards.querySelector(".count");
-    const n = Number(shown?.dataset.count ?? open().length);
-    document.title = (n ? `(${n}) ` : "") + "Questions";
+// Whoever clicks on what has just come under the pointer meant something else:
+// for half a second such a click does nothing. The card that is in use stays
+// where it is on the screen.
+const settling = 500, resting = 3000;
+const placed = new WeakMap(); // card: when it came to its place
+let pointed = -Infinity; // when the pointer was moved last
+const top = (card) => card.getBoundingClientRect().top;
+function inUse(list) {
+  return list.find((c) => performance.now() - pointed < resting && c.matches(":hover")) ??
+    list.find((c) => c.contains(document.activeElement)) ??
+    list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 60);
+}
+export function rearrange(change) {
+  const before = new Map(open().filter((c) => !c.hidden).map((c) => [c, top(c)]));
+  const used = inUse([...before.keys()]);
+  change();
+  if (used?.isConnected && !used.hidden) scrollBy({ top: top(used) - before.get(used), behavior: "instant" });
+  for (const card of open()) {
+    if (before.has(card) && Math.abs(top(card) - before.get(card)) < 1) continue;
+    placed.set(card, performance.now());
+    card.classList.add("moved");
+    setTimeout(() => card.classList.toggle("moved", performance.now() - placed.get(card) < settling), settling + 50);
   }
+}
 
-  // Whoever clicks on what has just come under the pointer meant something else:
-  // for half a second such a click does nothing. The card that is in use stays
-  // where it is on the screen.
-  const settling = 500, resting = 3000;
-  const placed = new WeakMap(); // card: when it came to its place
-  let pointed = -Infinity; // when the pointer was moved last
-  const top = (card) => card.getBoundingClientRect().top;
-  function inUse(list) {
-    return list.find((c) => performance.now() - pointed < resting && c.matches(":hover")) ??
-      list.find((c) => c.contains(document.activeElement)) ??
-      list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 0);
-  }
-  function rearrange(change) {
-    const before = new Map(open().map((c) => [c, top(c)]));
-    const used = inUse([...before.keys()]);
-    change();
-    if (used?.isConnected) scrollBy({ top: top(used) - before.get(used), behavior: "instant" });
-    for (const card of open()) {
-      if (before.has(card) && Math.abs(top(card) - before.get(card)) < 1) continue;
-      placed.set(card, performance.now());
-      card.classList.add("moved");
-      setTimeout(() => card.classList.toggle("moved", performance.now() - placed.get(card) < settling), settling + 50);
-    }
-  }
-  const tell = (line, text) => rearrange(() => {
-    line.textContent = text;
-    line.hidden = !text;
-  });
+function problem(card, text) {
+  const p = card.querySelector(".problem");
+  p.textContent = text;
+  p.hidden = !text;
+}
 
-  function problem(card, text) {
-    const p = card.querySelector(".problem");
-    p.textContent = text;
-    p.hidden = !text;
-  }
-
-  // A card that is over says why, and goes once nobody reads in it.
-  function end(card, text) {
-    if (card.classList.contains("over")) return;
+// A card that is over is a line that says what was answered, by whom, and how far
+// it got. It goes once nobody reads in it.
+const over = new Map(); // id: its card
+function end(card, what, said, steps) {
+  if (!card.classList.contains("over")) {
     const hadFocus = card.contains(document.activeElement);
+    stop(card);
     forget(card);
     rearrange(() => {
       card.classList.add("over");
-      card.querySelector(".where").textContent = text;
-      news.textContent = text;
+      card.hidden = false;
+      card.insertAdjacentHTML("beforeend", `<p class="receipt"><span><b dir="auto"></b> <span class="what" dir="auto"></span></span> <span class="steps"></span></p>`);
     });
+    over.set(card.id, card);
     if (hadFocus) rest(card);
-    setTimeout(() => {
-      const next = open()[0];
-      if (card.contains(document.activeElement) && next) rest(next);
-      rearrange(() => card.remove());
-    }, 6000);
+    card.going = setTimeout(() => go(card), 6000);
   }
-  // The keys of somebody who is still typing do nothing here; Tab goes on from it.
-  function rest(card) {
-    card.tabIndex = -1;
-    card.focus({ preventScroll: true });
-  }
+  const asked = card.querySelector(".text")?.textContent.trim() ?? card.querySelector("h3").textContent;
+  const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
+  if (what) head.textContent = what;
+  tail.textContent = (head.textContent ? "· " : "") + (asked.length > 70 ? asked.slice(0, 70) + "…" : asked) + " · " + said;
+  if (steps) card.querySelector(".steps").replaceChildren(...steps.map(([text, done]) => {
+    const s = document.createElement("span");
+    s.className = done ? "done" : "todo";
+    s.textContent = text + " ";
+    return s;
+  }));
+}
+function go(card) {
+  const next = after(card);
+  if (card.contains(document.activeElement) && next) rest(next);
+  over.delete(card.id);
+  rearrange(() => { card.remove(); tidy(); });
+}
+function tidy() {
+  for (const lane of cards.querySelectorAll(".lane:not(:has(.card))")) lane.remove();
+}
+// The next thing of the same agent, else what stands below.
+function after(card) {
+  const list = open().filter((c) => !c.hidden && c !== card);
+  return list.find((c) => c.dataset.talk === card.dataset.talk) ??
+    list.find((c) => card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING) ?? list[0];
+}
+// The keys of somebody who is still typing do nothing here; Tab goes on from it.
+function rest(card) { card.focus({ preventScroll: true }); }
 
-  const sayings = { answered: "Answered", declined: "Declined", cancelled: "Cancelled", failed: "Taken back", disconnected: "Taken back" };
-  const ended = (c) => (sayings[c.outcome] ?? "Ended") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", as the agent's machine says" : "");
+const sayings = { answered: "answered", declined: "declined", cancelled: "dismissed", failed: "taken back", disconnected: "taken back" };
+const ended = (c) => (sayings[c.outcome] ?? "ended") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", as the agent's machine says" : "");
+const receipts = { accepted: 1, delivered: 2, consumed: 3 };
+const stepsOf = (c) => c.by && receipts[c.receipt] ? ["sent", "taken", "used"].map((s, i) => [s, i < receipts[c.receipt]]) : [];
 
-  async function submit(event) {
-    const form = event.target.closest("form.answer");
-    if (!form) return;
-    event.preventDefault();
-    const card = form.closest(".card");
-    const doing = event.submitter?.value ?? "answer";
-    if (doing === "answer" && waits(card)) return;
-    const body = new URLSearchParams([...new FormData(form), ["do", doing]]);
-    body.delete("page");
-    problem(card, "");
-    ready(card, true);
-    try {
-      const reply = await fetch("/answer", { method: "POST", body, headers: headers({ Accept: "application/json" }) });
-      const said = await reply.json().catch(() => ({}));
-      if (reply.ok) end(card, doing === "cancel" ? "Cancelled by you" : "Answered by you");
-      else if (reply.status === 409) end(card, "Not taken: " + said.error);
-      else problem(card, said.error ?? "The hub did not take it. Try again.");
-    } catch {
-      problem(card, "The hub cannot be reached. What you wrote is still here; try again.");
+// One tap is an answer: it can be taken back for as long as it is not sent.
+const pending = new WeakMap();
+const sendTime = 3000;
+function stop(card) {
+  const p = pending.get(card);
+  if (!p) return false;
+  clearTimeout(p.timer);
+  pending.delete(card);
+  const line = card.querySelector(".sending");
+  line.hidden = true;
+  line.replaceChildren();
+  return true;
+}
+function tap(card, input) {
+  const form = card.querySelector("form");
+  const typed = [...form.querySelectorAll("textarea")].some((t) => t.value.trim()) || form.querySelector("details.note[open]");
+  stop(card);
+  if (typed || !form.hasAttribute("data-tap") || waits(card)) return;
+  const line = card.querySelector(".sending");
+  const label = input.closest("label").querySelector(".label").textContent;
+  line.innerHTML = `<span></span><button type="button" class="undo">Take back</button><button name="do" value="answer" class="now">Send</button>`;
+  line.querySelector("span").textContent = "Sending “" + label + "”…";
+  line.hidden = false;
+  pending.set(card, { timer: setTimeout(() => { stop(card); send(card, null); }, sendTime) });
+}
+
+async function send(card, button) {
+  const form = card.querySelector("form.answer");
+  const doing = button?.name === "do" ? button.value : "answer";
+  if (doing !== "cancel" && (!button || button.hasAttribute("data-gated")) && waits(card)) return;
+  const body = new URLSearchParams([...new FormData(form), ["do", doing]]);
+  body.delete("page");
+  body.delete("seen");
+  if (seen(card)) body.set("seen", seen(card));
+  if (button?.name === "a0") body.set("a0", button.value);
+  if (button?.name === "a0" && !button.matches(".reject")) body.delete("n0");
+  const words = button?.name === "a0" ? button.querySelector("span")?.textContent ?? "Rejected" : answer(form);
+  stop(card);
+  problem(card, "");
+  ready(card, true);
+  try {
+    const reply = await fetch("/answer", { method: "POST", body, headers: headers({ Accept: "application/json" }) });
+    const said = await reply.json().catch(() => ({}));
+    if (reply.ok) {
+      const next = after(card);
+      end(card, doing === "cancel" ? "Dismissed" : words, "you, on this device", [["sent", true], ["taken", false], ["used", false]]);
+      advance(card, next);
+    } else if (reply.status === 409) {
+      end(card, "Not taken", said.error ?? "it was answered before", []);
+    } else {
+      problem(card, sentence(said.error ?? "the hub did not take it. Try again."));
+      card.querySelector(".problem").scrollIntoView({ block: "nearest" });
     }
-    ready(card);
+  } catch {
+    problem(card, "The hub cannot be reached. What you wrote is still here; try again.");
+  }
+  ready(card);
+  refreshSoon();
+}
+const sentence = (s) => s.charAt(0).toUpperCase() + s.slice(1).replace(/([^.!?])$/, "$1.");
+function answer(form) {
+  const picks = [...form.querySelectorAll("input:checked")].map((i) => i.closest("label").querySelector(".label").textContent);
+  const words = [...form.querySelectorAll("textarea:not([name^=n])")].map((t) => t.value.trim()).filter(Boolean);
+  const all = [...picks, ...words].join(", ");
+  return all.length > 80 ? all.slice(0, 80) + "…" : all;
+}
+// After an answer the next of the same agent comes into view, at its top.
+function advance(card, next) {
+  if (!next || next.dataset.talk !== card.dataset.talk) return;
+  const box = next.getBoundingClientRect();
+  if (box.top < 56 || box.top > innerHeight * 0.6) next.scrollIntoView({ block: "start", behavior: "instant" });
+  placed.set(next, performance.now());
+}
+
+const typedIn = (card) => [...card.querySelectorAll("textarea")].some((t) => t.value.trim());
+function submit(event) {
+  const form = event.target.closest("form.answer");
+  if (!form) return;
+  event.preventDefault();
+  const card = form.closest(".card");
+  const button = event.submitter;
+  if (button?.matches(".unfold")) { unfold(card); return; }
+  if (button?.value === "cancel" && typedIn(card) && !button.dataset.sure) {
+    button.dataset.sure = "yes";
+    button.textContent = "Dismiss, and lose what you wrote?";
+    setTimeout(() => { delete button.dataset.sure; button.textContent = "Dismiss: the agent stops"; }, 5000);
+    return;
+  }
+  if (button?.hasAttribute("data-gated") && button.name === "a0" && typedIn(card)) {
+    problem(card, "You wrote a reason, and a reason goes with a rejection. Clear it to allow this.");
+    return;
+  }
+  send(card, button);
+}
+
+// Cards that are there stay as they are: somebody may be typing.
+const touched = (card) => begun(card) || pending.has(card) || card.contains(document.activeElement);
+function parse(html) {
+  const body = new DOMParser().parseFromString(html, "text/html").body;
+  for (const n of body.querySelectorAll("noscript")) n.remove(); // what is for pages without this script
+  return body;
+}
+function show(html) {
+  const fresh = parse(html);
+  const keys = new Set([...fresh.querySelectorAll(".card")].map((c) => c.id + " " + c.dataset.revision));
+  const all = Number(fresh.querySelector("#total").dataset.count) <= keys.size;
+  for (const old of open()) {
+    if (keys.has(old.id + " " + old.dataset.revision)) continue;
+    if (!all && !touched(old)) old.remove(); // it waits still, on another page
+    else if (!old.dataset.ending) {
+      old.dataset.ending = "yes";
+      end(old, "", "no longer waiting", []);
+    }
+  }
+  for (const part of cards.querySelectorAll("#cards > :not(.lane)")) part.remove();
+  let place = null;
+  for (const lane of [...fresh.children]) {
+    let here = lane.matches(".lane") ? document.getElementById(lane.id) : null;
+    const list = lane.matches(".lane") ? [...lane.querySelectorAll(".card")] : [];
+    if (!here) {
+      here = lane;
+      for (const c of list) c.remove();
+      if (place) place.after(here); else cards.prepend(here);
+    }
+    place = here;
+    fill(here, list);
+  }
+  tidy();
+  count();
+  times();
+}
+function fill(lane, list) {
+  let place = lane.querySelector(".lane-name");
+  for (const card of list) {
+    let here = document.getElementById(card.id);
+    if (here?.classList.contains("over")) {
+      if (here.dataset.revision === card.dataset.revision) continue; // this list is older than its end
+      here.remove();
+      here = null;
+    }
+    if (!here) {
+      place.after(card);
+      begin(card);
+      here = card;
+    } else {
+      here.querySelector(".where").replaceWith(card.querySelector(".where"));
+      here.classList.toggle("away", card.matches(".away"));
+      if (here.parentElement !== lane && !touched(here)) place.after(here);
+    }
+    if (here.parentElement === lane) place = here;
+  }
+}
+function begin(card) {
+  restore(card);
+  card.hidden = isLater(card);
+  watch(card);
+  ready(card);
+}
+
+let busy = false, again = false, timer = 0;
+export async function refresh() {
+  if (busy) { again = true; return; }
+  busy = true;
+  try {
+    const also = [...open().filter(touched).map((c) => c.id), ...(location.hash.startsWith("#q") ? [location.hash.slice(1)] : [])];
+    const reply = await fetch("/cards" + (also.length ? "?also=" + also.join(",") : ""));
+    if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
+    if (reply.ok) {
+      const html = await reply.text();
+      rearrange(() => show(html));
+    }
+  } catch { /* the stream says so */ }
+  busy = false;
+  if (again) { again = false; refreshSoon(); }
+}
+export function refreshSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(refresh, 50);
+}
+
+const dot = document.getElementById("dot");
+function connected(yes) {
+  const text = yes ? "" : "The hub cannot be reached. Trying again.";
+  dot.classList.toggle("lost", !yes);
+  dot.setAttribute("aria-label", yes ? "Connected" : "Not connected");
+  if (link.textContent !== text) rearrange(() => { link.textContent = text; link.hidden = yes; });
+}
+let source, retry = 1000;
+function listen() {
+  source = new EventSource("/events");
+  source.onopen = () => { retry = 1000; connected(true); refreshSoon(); };
+  source.onerror = () => {
+    connected(false);
+    if (source.readyState !== EventSource.CLOSED) return;
+    setTimeout(() => { refresh(); listen(); }, retry);
+    retry = Math.min(retry * 2, 15000);
+  };
+  source.addEventListener("state_change", (event) => {
+    const c = JSON.parse(event.data);
+    const card = find(c.card) ?? over.get(c.card);
+    if (c.outcome && card) {
+      const mine = card.classList.contains("over");
+      end(card, mine ? "" : c.answer ?? "", ended(c), stepsOf(c));
+      if (!mine) say("A question was " + ended(c));
+    }
+    if (c.undelivered) say("A question was " + ended(c) + ", but it could not be delivered: " + c.undelivered);
+    if (!c.outcome && !card) { fresh(c); notify(); }
     refreshSoon();
-  }
+  });
+}
+// A screen reader hears what is new and what it is about.
+let told = false;
+function fresh(c) {
+  if (told) say("New: " + (c.questions?.[0]?.header || c.questions?.[0]?.question || "a question").slice(0, 100));
+}
 
-  // Cards that are there stay as they are: somebody may be typing.
-  function show(html) {
-    const fresh = new DOMParser().parseFromString(html, "text/html").body;
-    const keys = new Set([...fresh.querySelectorAll(".card")].map((c) => c.id + " " + c.dataset.revision));
-    const all = Number(fresh.querySelector(".count").dataset.count) <= keys.size;
-    for (const old of open()) {
-      if (keys.has(old.id + " " + old.dataset.revision)) continue;
-      if (!all && !begun(old)) {
-        old.remove(); // it waits still, below the newest
-      } else if (!old.dataset.ending) {
-        old.dataset.ending = "yes";
-        end(old, "No longer waiting");
-      }
-    }
-    cards.querySelector(".count")?.replaceWith(fresh.querySelector(".count"));
-    let place = cards.querySelector(".count");
-    for (const card of [...fresh.querySelectorAll(".card")]) {
-      let here = document.getElementById(card.id);
-      if (here?.classList.contains("over")) {
-        if (here.dataset.revision === card.dataset.revision) continue; // this list is older than its end
-        here.remove();
-        here = null;
-      }
-      if (!here) {
-        place.after(card);
-        restore(card);
-        watch(card);
-        here = card;
-      } else {
-        const gone = card.querySelector(".where");
-        here.querySelector(".where").replaceWith(gone);
-      }
-      place = here;
-    }
-    count();
-    signAll();
+// Times are told as how long ago they were.
+function times() {
+  for (const t of document.querySelectorAll(".who time")) {
+    const s = (Date.now() - Date.parse(t.dateTime)) / 1000;
+    t.textContent = s < 5 ? "now" : s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " days";
   }
+}
+setInterval(times, 10000);
 
-  let busy = false, again = false, timer = 0;
-  async function refresh() {
-    if (busy) { again = true; return; }
-    busy = true;
-    try {
-      const also = open().filter(begun).map((c) => c.id);
-      const reply = await fetch("/cards" + (also.length ? "?also=" + also.join(",") : ""));
-      if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
-      if (reply.ok) {
-        const html = await reply.text();
-        rearrange(() => show(html));
-      }
-    } catch { /* the stream says so */ }
-    busy = false;
-    if (again) { again = false; refreshSoon(); }
-  }
-  function refreshSoon() {
-    clearTimeout(timer);
-    timer = setTimeout(refresh, 50);
-  }
-
-  // Whether this browser is told of questions: its user has allowed it, and has
-  // not stopped it here.
-  const told = "acp-bridge told";
-  function wanted() {
-    if (!("Notification" in window) || Notification.permission !== "granted") return false;
-    try { return localStorage.getItem(told) !== "no"; } catch { return true; }
-  }
-  function want(yes) {
-    try { localStorage.setItem(told, yes ? "yes" : "no"); } catch { /* not allowed */ }
-  }
-
-  // Pushes come when the page is closed, too. Without them, because the browser
-  // has no service for it or the hub no https, the page itself notifies.
-  let pushed = false;
-  async function subscribe() {
-    if (!("serviceWorker" in navigator) || !("PushManager" in window)) return;
-    try {
-      const worker = await navigator.serviceWorker.register("/worker.js");
-      for (const n of await worker.getNotifications()) n.close(); // they are seen now
-      const { key } = await (await fetch("/push")).json();
-      const bytes = Uint8Array.from(atob(key.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
-      const wanted = { userVisibleOnly: true, applicationServerKey: bytes };
-      let mine;
-      try {
-        mine = await worker.pushManager.subscribe(wanted);
-      } catch (problem) { // it was for another hub's key
-        const old = await worker.pushManager.getSubscription();
-        if (!old) throw problem;
-        await old.unsubscribe();
-        mine = await worker.pushManager.subscribe(wanted);
-      }
-      const reply = await fetch("/push", { method: "POST", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) });
-      pushed = reply.ok;
-    } catch { /* not on this device */ }
-  }
-
-  // Both sides forget the subscription. Where only one can be told, pushes end, too.
-  async function unsubscribe() {
-    const worker = await navigator.serviceWorker?.getRegistration();
-    const mine = await worker?.pushManager?.getSubscription();
-    pushed = false;
-    if (!mine) return true;
-    const reply = await fetch("/push", { method: "DELETE", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) }).catch(() => null);
-    const ended = await mine.unsubscribe().catch(() => false);
-    return Boolean(reply?.ok || ended);
-  }
-
-  function notify() {
-    if (pushed || !wanted() || !document.hidden) return;
-    try { new Notification("A question waits for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
-  }
-
-  let source, retry = 1000;
-  function listen() {
-    source = new EventSource("/events");
-    source.onopen = () => { retry = 1000; tell(link, ""); refreshSoon(); };
-    source.onerror = () => {
-      tell(link, "The hub cannot be reached. Trying again.");
-      if (source.readyState !== EventSource.CLOSED) return;
-      setTimeout(() => { refresh(); listen(); }, retry);
-      retry = Math.min(retry * 2, 15000);
-    };
-    source.addEventListener("state_change", (event) => {
-      const c = JSON.parse(event.data);
-      const card = find(c.card);
-      if (c.outcome && card) end(card, ended(c));
-      if (c.undelivered) tell(news, ended(c) + ", but it could not be delivered: " + c.undelivered);
-      if (!c.outcome && !card) notify();
-      refreshSoon();
-    });
-  }
-
-  document.addEventListener("click", (event) => {
-    const card = event.target.closest(".card");
-    if (event.detail === 0 || !(event.timeStamp - placed.get(card) < settling)) return; // by key, or it was there
+document.addEventListener("click", (event) => {
+  const card = event.target.closest(".card");
+  if (event.detail !== 0 && event.timeStamp - placed.get(card) < settling) { // not by key, and it was not there
     event.preventDefault();
     event.stopPropagation();
-    news.textContent = "The page has just moved. Click again.";
-  }, true);
-  document.addEventListener("pointermove", (event) => { pointed = event.timeStamp; });
-  document.addEventListener("submit", submit);
-  document.getElementById("logout").addEventListener("submit", (event) => {
-    event.target.elements.page.value = secret();
-    forgetAll();
-  });
-  document.addEventListener("input", (event) => {
-    const card = event.target.closest(".card");
-    if (!card?.querySelector("form.answer")) return;
-    if (event.target.matches("[data-other]") && event.target.value) {
-      event.target.closest(".option").querySelector("input").checked = true;
-    }
+    say("The page has just moved. Click again.");
+  }
+}, true);
+document.addEventListener("click", (event) => {
+  const card = event.target.closest(".card");
+  if (event.target.closest("#aside")) {
+    rearrange(() => { for (const c of open()) if (c.hidden) { putAside(c, false); c.hidden = false; } count(); });
+  } else if (card && event.target.closest(".undo")) {
+    stop(card);
+    for (const i of card.querySelectorAll("input:checked")) i.checked = false;
     keep(card);
-  });
-  document.addEventListener("change", (event) => {
-    if (event.target.value === "other" && event.target.checked) {
-      event.target.closest(".option").querySelector("textarea")?.focus();
-    }
-  });
+    card.querySelector("input")?.focus({ preventScroll: true });
+  } else if (card && event.target.closest(".later")) {
+    const next = after(card);
+    stop(card);
+    putAside(card, true);
+    rearrange(() => { card.hidden = true; count(); });
+    if (next) rest(next);
+    say("Put aside on this device. It still waits.");
+  } else if (event.target.matches(".option input[type=radio]") && event.detail > 0) {
+    tap(card, event.target);
+  } else if (event.target.closest("label") && card && event.detail > 0) {
+    const input = event.target.closest("label").querySelector("input[type=radio]");
+    if (input && event.target !== input) setTimeout(() => { if (input.checked) tap(card, input); });
+  }
+  const menu = document.getElementById("menu");
+  if (menu.open && !menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("pointermove", (event) => { pointed = event.timeStamp; });
+document.addEventListener("submit", submit);
+document.getElementById("logout").addEventListener("submit", (event) => {
+  event.target.elements.page.value = secret();
+  forgetAll();
+});
+document.addEventListener("input", (event) => {
+  const card = event.target.closest(".card");
+  if (!card?.querySelector("form.answer")) return;
+  if (event.target.matches("textarea")) stop(card); // whoever types is not done
+  if (event.target.matches(".own") && event.target.value) {
+    for (const i of event.target.closest(".ask").querySelectorAll("input[type=radio]:checked")) i.checked = false;
+  }
+  keep(card);
+});
 
-  const asking = document.getElementById("ask-notify");
-  const asker = asking.querySelector("button");
-  function showAsking() {
-    asking.hidden = !("Notification" in window) || Notification.permission === "denied";
-    asker.textContent = wanted() ? "Stop telling me of questions" : "Tell me when there is a question";
-  }
-  async function toggle() {
-    if (wanted()) {
-      const stopped = await unsubscribe();
-      want(!stopped);
-      return stopped ? "You are no longer told of questions." : "That could not be stopped. Try again.";
-    }
-    if (await Notification.requestPermission() !== "granted") return "This browser does not let the page tell you.";
-    want(true);
-    await subscribe();
-    return pushed ? "You are told of questions, also when this page is closed." : "You are told of questions while this page is open.";
-  }
-  let toggling = false;
-  asker.onclick = async () => {
-    if (toggling) return;
-    toggling = true;
-    const said = await toggle();
-    toggling = false;
-    rearrange(() => { showAsking(); news.textContent = said; });
-  };
-  showAsking();
-  if (wanted()) subscribe();
-  // After the browser has filled in what it remembers of another page.
-  addEventListener("pageshow", () => { open().forEach(restore); signAll(); });
-  open().forEach(restore);
-  open().forEach(watch);
-  count();
-  signAll();
-  listen();
-})();
+// After the browser has filled in what it remembers of another page.
+addEventListener("pageshow", () => open().forEach(restore));
+addEventListener("hashchange", () => { refresh().then(goTo); });
+function goTo() {
+  const card = location.hash.startsWith("#q") && find(location.hash.slice(1));
+  if (!card) return;
+  if (card.hidden) { putAside(card, false); card.hidden = false; }
+  card.scrollIntoView({ block: "start", behavior: "instant" });
+  rest(card);
+}
+keys({ open, unfold, tap, stop, say, waits, rest });
+open().forEach(begin);
+count();
+times();
+goTo();
+listen();
+setTimeout(() => { told = true; }, 2000); // what waits already is no news

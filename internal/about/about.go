@@ -1,0 +1,65 @@
+// Package about has what a person is told of an asking beside its words: in which
+// conversation it came up, what was said before it, and what a permission is for.
+//
+// Words that were said may hold what is nobody else's business. They are cut, what
+// looks like a secret is taken out (see [Words]), and a hub keeps them no longer
+// than the asking is open.
+package about
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// About is told by whoever asks. The zero value says nothing.
+type About struct {
+	// Model is the agent's model or version, and Title names the conversation.
+	Model string `json:"model,omitempty"`
+	Title string `json:"title,omitempty"`
+	// Branch is the one of git in the folder of the conversation.
+	Branch string `json:"branch,omitempty"`
+	// Prompt is what the user wrote last, and Said what the agent has said since.
+	Prompt string `json:"prompt,omitempty"`
+	Said   string `json:"said,omitempty"`
+	Tool
+}
+
+// Tool is the tool call for which a permission is asked.
+type Tool struct {
+	// Kind is that of ACP: execute, edit, fetch and so on.
+	Kind string `json:"kind,omitempty"`
+	// Picks are ACP's kinds of the options, in their order.
+	Picks []string `json:"picks,omitempty"`
+	// Changes are those of files, where the call's input does not have them.
+	Changes []Change `json:"changes,omitempty"`
+	// Text is what the agent writes about the call.
+	Text string `json:"text,omitempty"`
+}
+
+// Change is a file before and after. Old is nil for one that is not there yet, or
+// that nobody has read.
+type Change struct {
+	Path string  `json:"path"`
+	Old  *string `json:"old,omitempty"`
+	New  string  `json:"new"`
+}
+
+// Key is the same for two calls for which a permission is the same, as far as the
+// call's input does not say it. It is empty where that says everything.
+func (t Tool) Key() string {
+	if len(t.Changes) == 0 && t.Text == "" {
+		return ""
+	}
+	var b bytes.Buffer
+	_ = json.NewEncoder(&b).Encode(struct {
+		Changes []Change
+		Text    string
+	}{t.Changes, t.Text}) // strings always encode
+	return b.String()
+}
+
+// Kept is what may be kept when the asking is over.
+func (a About) Kept() About {
+	a.Prompt, a.Said = "", ""
+	return a
+}

@@ -1,0 +1,141 @@
+package look
+
+import (
+	"html/template"
+	"strings"
+)
+
+const (
+	// foldAt is how many rows a thing shows that is longer than foldOver: a fold
+	// that hides three lines is worse than three lines.
+	foldAt   = 12
+	foldOver = 18
+	// numberFrom is from how many lines on they are numbered.
+	numberFrom = 10
+)
+
+// size is about how many rows a part takes.
+func (p part) size() (n int) {
+	for _, r := range p.rows {
+		n += r.rows()
+	}
+	return n + p.lines
+}
+
+// Long reports whether the thing is shown folded.
+func (t Thing) Long() bool {
+	n := 0
+	for _, p := range t.parts {
+		n += p.size()
+	}
+	return n > foldOver
+}
+
+// Empty reports whether there is nothing to show.
+func (t Thing) Empty() bool { return len(t.parts) == 0 }
+
+// Whole is all of it.
+func (t Thing) Whole() template.HTML {
+	var b strings.Builder
+	for _, p := range t.parts {
+		p.write(&b, len(p.rows))
+	}
+	return template.HTML(b.String())
+}
+
+// Folded is its beginning, and how many lines there are more.
+func (t Thing) Folded() (begin template.HTML, more int) {
+	var b strings.Builder
+	left := foldAt
+	for i, p := range t.parts {
+		switch {
+		case left <= 0:
+			more += max(p.size(), 1)
+		case p.html != "":
+			if p.lines > foldOver && i > 0 {
+				more, left = more+p.lines, 0
+				continue
+			}
+			p.write(&b, 0)
+			left -= p.lines
+		default:
+			n := 0
+			for n < len(p.rows) && left > 0 {
+				left -= p.rows[n].rows()
+				n++
+			}
+			p.write(&b, n)
+			for _, r := range p.rows[n:] {
+				more += max(r.blank, 1)
+			}
+		}
+	}
+	return template.HTML(b.String()), more
+}
+
+func (p part) write(b *strings.Builder, rows int) {
+	b.WriteString(`<div class="part ` + p.class + `">`)
+	defer b.WriteString(`</div>`)
+	if p.label != "" {
+		b.WriteString(`<p class="label">` + string(p.label) + `</p>`)
+	}
+	if p.html != "" {
+		b.WriteString(string(p.html))
+		return
+	}
+	if len(p.rows) == 0 {
+		return
+	}
+	if p.class == "line" || p.class == "quote" {
+		b.WriteString(`<p dir="auto">`)
+		for i, r := range p.rows[:rows] {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			r.write(b)
+		}
+		b.WriteString(`</p>`)
+		return
+	}
+	b.WriteString(`<pre dir="ltr"`)
+	if numbered := p.rows[len(p.rows)-1].n; numbered >= numberFrom {
+		b.WriteString(` class="numbered"`)
+	}
+	b.WriteString(`>`)
+	for _, r := range p.rows[:rows] {
+		r.draw(b)
+	}
+	b.WriteString(`</pre>`)
+}
+
+// draw writes a row. Its number and its sign are drawn by the style, so that nobody
+// copies them; a screen reader hears the sign by its word.
+func (r row) draw(b *strings.Builder) {
+	b.WriteString(`<span class="l`)
+	switch {
+	case r.gap:
+		b.WriteString(` gap`)
+	case r.sign == '+':
+		b.WriteString(` plus`)
+	case r.sign == '-':
+		b.WriteString(` minus`)
+	}
+	b.WriteString(`"`)
+	if r.n > 0 {
+		b.WriteString(` data-n="` + number(r.n) + `"`)
+	}
+	b.WriteString(`>`)
+	switch r.sign {
+	case '+':
+		b.WriteString(`<ins>`)
+		r.write(b)
+		b.WriteString(`</ins>`)
+	case '-':
+		b.WriteString(`<del>`)
+		r.write(b)
+		b.WriteString(`</del>`)
+	default:
+		r.write(b)
+	}
+	b.WriteString(`</span>`)
+}

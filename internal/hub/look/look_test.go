@@ -1,0 +1,88 @@
+package look
+
+import (
+	"html/template"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestText(t *testing.T) {
+	odd := func(s string) string { return `<span class="odd">` + s + `</span>` }
+	for text, want := range map[string]string{
+		"":                                       "",
+		"<b>&\"'":                                "&lt;b&gt;&amp;&#34;&#39;",
+		"a\n\n\nb":                               "a\n\n\nb",
+		"a\n\n\n\nb":                             "a\n" + odd("⋯ 3 blank lines ⋯") + "\nb",
+		"a\n \n\t\n\u00a0\n\u3000\nb":            "a\n" + odd("⋯ 4 blank lines ⋯") + "\nb",
+		"a\n\u2800\nb":                           "a\n" + odd("U+2800") + "\nb",
+		"a" + strings.Repeat(" ", 40) + "b":      "a" + strings.Repeat(" ", 40) + "b",
+		"a" + strings.Repeat("\u00a0", 41) + "b": "a" + odd("⋯ 41 spaces ⋯") + "b",
+		"a" + strings.Repeat("\n", 61) + "b":     "a\n" + odd("⋯ 60 blank lines ⋯") + "\nb",
+		"ls \x1b[31m\u202erm":                    "ls " + odd("␛") + "[31m" + odd("U+202E") + "rm",
+		"a\r\nb\rc":                              "a\nb" + odd("␍") + "c",
+		"<U+202E>":                               "&lt;U+202E&gt;",
+		"\xff":                                   odd("�"),
+		"שלום 日本 👩‍💻":                             "שלום 日本 👩‍💻",
+	} {
+		require.Equal(t, want, string(Text(text)), "%q", text)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	p := func(s string) string { return `<p dir="auto">` + s + `</p>` }
+	for text, want := range map[string]string{
+		"a **b** *c* ~~d~~ `e`":    p("a <strong>b</strong> <em>c</em> <s>d</s> <code dir=\"ltr\">e</code>"),
+		"snake_case_name 2*3*4 **": p("snake_case_name 2<em>3</em>4 **"),
+		"# One\ntext":              `<h4 dir="auto">One</h4>` + p("text"),
+		"- a\n  - b\n- c":          `<ul><li dir="auto">a<ul><li dir="auto">b</li></ul></li><li dir="auto">c</li></ul>`,
+		"1. a\n2. b":               `<ol><li dir="auto">a</li><li dir="auto">b</li></ol>`,
+		"- [x] done":               `<ul><li dir="auto">☑ done</li></ul>`,
+		"> q":                      "<blockquote>" + p("q") + "</blockquote>",
+		"```sh\nrm <x>\n```":       `<pre class="code" data-lang="sh" dir="ltr">rm &lt;x&gt;</pre>`,
+		"```\nno end":              `<pre class="code" dir="ltr">no end</pre>`,
+		"|a|b|\n|-|-|\n|1|2|":      `<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th dir="auto">a</th><th dir="auto">b</th></tr></thead><tbody><tr><td dir="auto">1</td><td dir="auto">2</td></tr></tbody></table></div>`,
+		"<img src=x>":              p("&lt;img src=x&gt;"),
+		"[ok](https://a.example/x?y=1&z)": p(`<span class="linked">ok</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/x?y=1&amp;z">https://<b class="host">a.example</b>/x?y=1&amp;z</a>`),
+		"![i](https://a.example/i.png)":   p(`<span class="odd">image</span> <span class="linked">i</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/i.png">https://<b class="host">a.example</b>/i.png</a>`),
+		"[bank](javascript:alert(1))":     p(`<span class="linked">bank</span> <code dir="ltr">javascript:alert(1)</code>`),
+		"[x](https://a@evil.example/)":    p(`<span class="linked">x</span> <code dir="ltr">https://a@evil.example/</code>`),
+		"see https://a.example.":          p(`see <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example">https://<b class="host">a.example</b></a>.`),
+		"---":                             "<hr>",
+		"a\n\nb":                          p("a") + p("b"),
+	} {
+		require.Equal(t, want, string(Markdown(text)), "%q", text)
+	}
+}
+
+// Whatever is drawn is closed, and nothing of it is markup of its author.
+func TestHostile(t *testing.T) {
+	corpus := []string{
+		`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`, `' onmouseover='x`, `</pre></div><button>Allow</button>`,
+		"```\n</pre><script>\n```", "[a](javascript:alert(1))", `[a](https://x" onclick="y)`, `[<b>](https://a.example "t")`, `![](data:text/html,<script>)`,
+		"[a](https://a.example\u202e/x)", "**<b>**", "`<b>`", "| <b> | \n|-|\n| <i> |", "> > > > > > > > > > > > <b>", strings.Repeat("- ", 500) + "<b>",
+		"[](https://)", "[a](http://[::1]:1/)", "# <b>\n## [x](vbscript:x)", "&lt;script&gt;", "\x00\x1b]0;x\x07", strings.Repeat("*", 3000), strings.Repeat("[", 3000), strings.Repeat("`", 3001),
+		"~~~ \" onload=x\nx\n~~~", "- a\n\n      <b>", "1) <b>\n2) x", "[x]: javascript:alert(1)\n[x]", "<https://a.example>", "\u2028<b>", "a\ufeffb",
+	}
+	var all []template.HTML
+	for _, s := range corpus {
+		all = append(all, Text(s), Markdown(s), Address(s), Address("https://"+s))
+		for _, name := range []string{"Bash", "Edit", "Write", "MultiEdit", "WebFetch", "mcp__" + s + "__" + s, "ExitPlanMode", "Task", s, ""} {
+			q, _ := jsonString(s)
+			for _, detail := range []string{
+				`{"command":` + q + `,"description":` + q + `,"x":` + q + `}`, `{"command":["bash","-lc",` + q + `]}`,
+				`{"file_path":` + q + `,"old_string":` + q + `,"new_string":` + q + `}`, `{"file_path":` + q + `,"content":` + q + `}`,
+				`{"file_path":` + q + `,"edits":[{"old_string":"a","new_string":` + q + `},{"x":` + q + `}]}`, `{"url":` + q + `,"prompt":` + q + `}`,
+				`{"plan":` + q + `}`, `{"prompt":` + q + `,` + q + `:[1]}`, s,
+			} {
+				th := Draw(Call{Name: name, Title: s, Detail: detail, Tool: toolOf(s)})
+				begin, _ := th.Folded()
+				all = append(all, th.Whole(), begin)
+			}
+		}
+	}
+	for _, h := range all {
+		checkHTML(t, string(h))
+	}
+}

@@ -1,0 +1,454 @@
+package look
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strings"
+
+	godiff "github.com/rogpeppe/go-internal/diff"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
+)
+
+// Call is a tool call for which somebody is asked.
+type Call struct {
+	// Name is the tool's own and Server that of its MCP server, if they are known.
+	// Title is the agent's or ours, and Detail the input as JSON.
+	Name, Server, Title, Detail string
+	about.Tool
+}
+
+// Thing is what a permission is for, drawn.
+type Thing struct {
+	// Verb goes on after who asks: "wants to run a command".
+	Verb string
+	// Mark names the way it is drawn: command, diff, plan, fetch, tool, json.
+	Mark string
+	// Plan is set for a plan: to agree to it is to approve.
+	Plan  bool
+	parts []part
+}
+
+// part is a piece of a thing: rows that can be counted, or something drawn.
+type part struct {
+	label template.HTML
+	class string
+	rows  []row
+	html  template.HTML
+	lines int // of html
+}
+
+type row struct {
+	line
+	sign byte // of a diff
+	gap  bool // lines that stay as they are were left out here
+}
+
+// Draw draws a call.
+func Draw(c Call) Thing {
+	in, ok := readInput(c.Detail)
+	if !ok && strings.TrimSpace(c.Detail) != "" {
+		t := Thing{Verb: verbOf(c), Mark: "json"}
+		t.add(part{class: "json", rows: rowsOf(c.Detail)})
+		t.changes(c.Changes)
+		return t.titled(c)
+	}
+	t := draw(c, &in)
+	t.table(&in)
+	return t.titled(c)
+}
+
+// draw draws what is known of the input, and takes it from there.
+func draw(c Call, in *input) Thing {
+	switch {
+	case c.Name == "ExitPlanMode" || c.Kind == "switch_mode" && in.has("plan"):
+		return drawPlan(c, in)
+	case strings.HasPrefix(c.Name, "mcp__"), c.Server != "":
+		return drawServer(c)
+	case in.has("command"):
+		return drawCommand(in)
+	case edits(in):
+		return drawEdits(c, in)
+	case len(c.Changes) > 0:
+		t := Thing{Verb: "wants to edit " + counted(len(c.Changes), "a file", "files"), Mark: "diff"}
+		t.changes(c.Changes)
+		// What the same files look like inside of the input would be shown twice.
+		return t
+	case in.has("url") && (c.Name == "WebFetch" || c.Kind == "fetch"):
+		t := Thing{Verb: "wants to fetch a page", Mark: "fetch"}
+		address, _ := in.take("url")
+		t.add(part{html: `<p class="address" dir="ltr">` + Address(address) + `</p>`, lines: 1 + len(address)/100})
+		if prompt, ok := in.take("prompt"); ok {
+			t.add(part{label: "To find out", class: "quote", rows: rowsOf(prompt)})
+		}
+		return t
+	case c.Name == "Task" || c.Name == "Agent":
+		t := Thing{Verb: "wants to start a sub-agent", Mark: "plan"}
+		if s, ok := in.take("description"); ok {
+			t.add(part{class: "line", rows: rowsOf(s)})
+		}
+		if s, ok := in.take("prompt"); ok {
+			t.markdown(s)
+		}
+		return t
+	}
+	return Thing{Verb: verbOf(c), Mark: "tool"}
+}
+
+func drawPlan(c Call, in *input) Thing {
+	t := Thing{Verb: "has a plan", Mark: "plan", Plan: true}
+	if plan, ok := in.take("plan"); ok {
+		t.markdown(plan)
+	} else if c.Text != "" {
+		t.markdown(c.Text)
+	}
+	return t
+}
+
+func drawServer(c Call) Thing {
+	server, tool := c.Server, c.Name
+	if rest, ok := strings.CutPrefix(c.Name, "mcp__"); ok {
+		if s, name, ok := strings.Cut(rest, "__"); ok {
+			server, tool = s, name
+		}
+	}
+	t := Thing{Verb: "wants to use a tool", Mark: "tool"}
+	t.add(part{html: `<p class="tool"><b>` + Text(clean.Line(tool)) + `</b> of the MCP server <b>` + Text(clean.Line(server)) + `</b></p>`, lines: 1})
+	return t
+}
+
+func drawCommand(in *input) Thing {
+	t := Thing{Verb: "wants to run a command", Mark: "command"}
+	if description, ok := in.take("description"); ok && !Blank(description) {
+		defer func() { t.add(part{label: "The agent says", class: "quote", rows: rowsOf(description)}) }()
+	}
+	if command, ok := in.take("command"); ok {
+		t.add(part{class: "command", rows: rowsOf(command)})
+		return t
+	}
+	var argv []string
+	if json.Unmarshal(in.values["command"], &argv) == nil && len(argv) > 0 {
+		in.drop("command")
+		if len(argv) == 3 && strings.HasSuffix(argv[0], "sh") && (argv[1] == "-c" || argv[1] == "-lc") {
+			t.add(part{label: Text(argv[0] + " " + argv[1]), class: "command", rows: rowsOf(argv[2])})
+			return t
+		}
+		for i, a := range argv { // which words are one argument must be seen
+			if a == "" || strings.ContainsAny(a, " \t\n\"'\\$`") {
+				argv[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+			}
+		}
+		t.add(part{class: "command", rows: rowsOf(strings.Join(argv, " "))})
+	}
+	return t
+}
+
+// edits reports whether an input has changes of a file in it.
+func edits(in *input) bool {
+	if !in.has("file_path") && !in.has("filePath") && !in.has("path") {
+		return false
+	}
+	return in.has("old_string") && in.has("new_string") || in.has("oldString") && in.has("newString") || in.has("edits") || in.has("content")
+}
+
+func drawEdits(c Call, in *input) Thing {
+	t := Thing{Mark: "diff"}
+	path, _ := in.take("file_path", "filePath", "path")
+	if content, ok := in.take("content"); ok {
+		t.Verb = "wants to write a file"
+		t.diff(path, nil, content)
+		return t
+	}
+	t.Verb = "wants to edit a file"
+	old, isOld := in.take("old_string", "oldString")
+	text, isNew := in.take("new_string", "newString")
+	if isOld || isNew {
+		t.diff(path, &old, text)
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(in.values["edits"], &list) != nil {
+		if !isOld && !isNew {
+			t.add(part{label: pathLabel(path), lines: 1})
+		}
+		return t
+	}
+	in.drop("edits")
+	for _, e := range list {
+		one, ok := readInput(string(e))
+		old, isOld := one.take("old_string", "oldString")
+		text, isNew := one.take("new_string", "newString")
+		if !ok || !isOld || !isNew {
+			t.add(part{label: pathLabel(path), class: "json", rows: rowsOf(words(e))})
+			continue
+		}
+		t.diff(path, &old, text)
+		t.table(&one)
+	}
+	return t
+}
+
+// changes draws changes of files that the agent shows beside its input.
+func (t *Thing) changes(list []about.Change) {
+	for _, c := range list {
+		t.diff(c.Path, c.Old, c.New)
+	}
+}
+
+// maxDiff is how much text is compared line by line. More is shown as if all of it
+// had changed.
+const maxDiff = 2 << 20
+
+// diff draws a change of a file. Without the text before it, all of it is new;
+// whether the file is there already nobody has said.
+func (t *Thing) diff(path string, old *string, text string) {
+	p := part{class: "diff"}
+	plus, minus := 0, 0
+	if old == nil {
+		for _, l := range split(strings.TrimSuffix(text, "\n")) {
+			p.rows = append(p.rows, row{line: l, sign: '+'})
+			plus += max(l.blank, 1)
+		}
+	} else {
+		p.rows = compare(*old, text)
+		for _, r := range p.rows {
+			switch r.sign {
+			case '+':
+				plus += max(r.blank, 1)
+			case '-':
+				minus += max(r.blank, 1)
+			}
+		}
+		if *old != text && strings.TrimSuffix(*old, "\n") == strings.TrimSuffix(text, "\n") {
+			p.rows = append(p.rows, row{line: line{text: "(the line break at the end changes)"}, gap: true})
+		}
+		for i := range p.rows { // where in the file it is, an edit does not say
+			p.rows[i].n = 0
+		}
+	}
+	count := fmt.Sprintf(" +%d −%d", plus, minus)
+	if old == nil {
+		count = fmt.Sprintf(" %s", lineCount(plus))
+	}
+	p.label = pathLabel(path) + template.HTML(`<span class="stat">`+count+`</span>`)
+	t.add(p)
+}
+
+func pathLabel(path string) template.HTML {
+	return `<bdi class="path" dir="ltr">` + Text(clean.Line(clean.Visible(path))) + `</bdi>`
+}
+
+// compare is the lines of a diff.
+func compare(old, text string) (rows []row) {
+	if len(old)+len(text) > maxDiff {
+		return append(signed(old, '-'), signed(text, '+')...)
+	}
+	d := string(godiff.Diff("old", ended(old), "new", ended(text)))
+	for range 3 { // diff, ---, +++
+		_, d, _ = strings.Cut(d, "\n")
+	}
+	for l := range strings.SplitSeq(strings.TrimSuffix(d, "\n"), "\n") {
+		switch {
+		case l == "":
+		case l[0] == '@':
+			if len(rows) > 0 {
+				rows = append(rows, row{line: line{text: "⋯"}, gap: true})
+			}
+		case l[0] == '+' || l[0] == '-':
+			rows = append(rows, row{line: line{text: l[1:]}, sign: l[0]})
+		default:
+			rows = append(rows, row{line: line{text: l[1:]}})
+		}
+	}
+	return folded(rows)
+}
+
+// folded has one row for each long run of blank ones.
+func folded(rows []row) (out []row) {
+	for i := 0; i < len(rows); {
+		n := i
+		for n < len(rows) && rows[n].sign == rows[i].sign && !rows[n].gap && Blank(rows[n].text) {
+			n++
+		}
+		if n-i > mostBlank {
+			out = append(out, row{line: line{blank: n - i}, sign: rows[i].sign})
+			i = n
+			continue
+		}
+		out = append(out, rows[i:max(n, i+1)]...)
+		i = max(n, i+1)
+	}
+	return out
+}
+
+func signed(s string, sign byte) (rows []row) {
+	for _, l := range split(strings.TrimSuffix(s, "\n")) {
+		rows = append(rows, row{line: l, sign: sign})
+	}
+	return rows
+}
+
+func ended(text string) []byte {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return []byte(text)
+}
+
+// table draws what is left of an input.
+func (t *Thing) table(in *input) {
+	names := in.left()
+	if len(names) == 0 {
+		return
+	}
+	var b strings.Builder
+	rows := 0
+	b.WriteString(`<table class="args"><tbody>`)
+	for _, name := range names {
+		value := words(in.values[name])
+		b.WriteString(`<tr><th scope="row" dir="auto">`)
+		writeText(&b, strings.ReplaceAll(name, "\n", "␊"))
+		b.WriteString(`</th><td dir="auto">`)
+		b.WriteString(string(Text(value)))
+		b.WriteString(`</td></tr>`)
+		for _, l := range split(value) {
+			rows += l.rows()
+		}
+		in.drop(name)
+	}
+	b.WriteString(`</tbody></table>`)
+	t.add(part{html: template.HTML(b.String()), lines: rows})
+}
+
+func (t *Thing) markdown(s string) {
+	for _, block := range paragraphs(s) {
+		t.add(part{class: "md", html: Markdown(block), lines: strings.Count(block, "\n") + 1 + len(block)/100})
+	}
+}
+
+// paragraphs cuts Markdown where it can be folded: at headings outside of fences.
+func paragraphs(s string) (blocks []string) {
+	var cur []string
+	fence := ""
+	for l := range strings.SplitSeq(strings.ReplaceAll(s, "\r\n", "\n"), "\n") {
+		if f := mdFence.FindStringSubmatch(l); f != nil && fence == "" {
+			fence = f[1]
+		} else if t := strings.TrimSpace(l); fence != "" && strings.HasPrefix(t, fence) && strings.Trim(t, fence[:1]) == "" {
+			fence = ""
+		} else if fence == "" && len(cur) >= foldAt && (mdHeading.MatchString(l) || Blank(cur[len(cur)-1]) && !Blank(l) && !strings.HasPrefix(l, " ") && !mdItem.MatchString(l)) {
+			blocks, cur = append(blocks, strings.Join(cur, "\n")), nil
+		}
+		cur = append(cur, l)
+	}
+	return append(blocks, strings.Join(cur, "\n"))
+}
+
+// titled adds the title and the agent's text where they say something that is not
+// drawn yet.
+func (t Thing) titled(c Call) Thing {
+	drawn := t.text()
+	var first []part
+	if !redundant(c, drawn) {
+		first = append(first, part{class: "line", rows: rowsOf(c.Title)})
+	}
+	t.parts = append(first, t.parts...)
+	if c.Text != "" && !t.Plan && !strings.Contains(drawn, squeeze(c.Text)) && squeeze(c.Text) != squeeze(c.Title) {
+		t.parts = append(t.parts, part{label: "The agent says", class: "md", html: Markdown(c.Text), lines: strings.Count(c.Text, "\n") + 1 + len(c.Text)/100})
+	}
+	return t
+}
+
+// text is all that is drawn, for comparing.
+func (t *Thing) text() string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		b.WriteString(squeeze(plain(string(p.label))))
+		for _, r := range p.rows {
+			b.WriteString(squeeze(r.text))
+		}
+		b.WriteString(squeeze(plain(string(p.html))))
+	}
+	return b.String()
+}
+
+// plain is the text of HTML that was drawn here.
+func plain(s string) string {
+	var b strings.Builder
+	for s != "" {
+		before, after, _ := strings.Cut(s, "<")
+		b.WriteString(unescape.Replace(before))
+		_, s, _ = strings.Cut(after, ">")
+	}
+	return b.String()
+}
+
+var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&")
+
+// squeeze leaves out white space, which titles change.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// redundant reports whether a title says nothing that is not drawn: our own titles
+// are a verb and the beginning of the input.
+func redundant(c Call, drawn string) bool {
+	title := strings.TrimRight(strings.TrimSpace(c.Title), "….")
+	switch {
+	case title == "", title == c.Name, c.Name == "ExitPlanMode" && title == "Ready to code?":
+		return true
+	case strings.HasPrefix(c.Name, "mcp__"):
+		_, name, _ := strings.Cut(title, ": ")
+		return strings.HasSuffix(c.Name, "__"+name)
+	}
+	if verb, rest, ok := strings.Cut(title, " "); ok && strings.Contains(" Edit Write Fetch Read Search Find List Run ", " "+verb+" ") {
+		if base := rest[strings.LastIndexByte(rest, '/')+1:]; strings.Contains(drawn, squeeze(strings.Trim(rest, "`\"'"))) || len(base) > 2 && strings.Contains(drawn, "/"+squeeze(base)) {
+			return true
+		}
+	}
+	title = squeeze(strings.Trim(title, "`"))
+	return len(title) > 0 && strings.Contains(drawn, title)
+}
+
+// verbOf says what an agent wants by the kind of its tool.
+func verbOf(c Call) string {
+	switch c.Kind {
+	case "execute":
+		return "wants to run something"
+	case "edit":
+		return "wants to edit a file"
+	case "delete":
+		return "wants to delete something"
+	case "move":
+		return "wants to move something"
+	case "read":
+		return "wants to read something"
+	case "search":
+		return "wants to search"
+	case "fetch":
+		return "wants to fetch something"
+	case "switch_mode":
+		return "wants to change its mode"
+	}
+	if c.Name != "" && len(c.Name) <= 40 && plainASCII(c.Name) {
+		return "wants to use " + c.Name
+	}
+	return "needs permission"
+}
+
+func rowsOf(s string) (rows []row) {
+	for _, l := range split(strings.TrimSuffix(s, "\n")) {
+		rows = append(rows, row{line: l})
+	}
+	return rows
+}
+
+func (t *Thing) add(p part) { t.parts = append(t.parts, p) }
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return number(n) + " " + many
+}
+
+func lineCount(n int) string { return counted(n, "1 line", "lines") }

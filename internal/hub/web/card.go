@@ -1,0 +1,361 @@
+package web
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/look"
+)
+
+// card is an asking as the page shows it. Plain texts are cleaned, and escaped by
+// the template; what is HTML was drawn by package look.
+type card struct {
+	Page                        string // what the page knows, see [loginSession]
+	Key, Conversation, Question string
+	Group                       string
+	Revision                    uint64
+	Fingerprint                 string
+	// Mark is the way it is drawn, and Verb what the agent does: asks, wants to
+	// run a command.
+	Mark, Verb              string
+	Permission              bool
+	Agent, Model, Badge     string
+	Hue                     int
+	For                     string // the sub-agent or server that asks
+	Talk, Title             string // of the conversation: its link and its name
+	Lane                    lane
+	Asked, Since, AskedFull string
+	Gone                    bool
+	// Prompt is the first line of what was said before, in Before.
+	Prompt string
+	Before template.HTML
+	// Thing is what a permission is for, More how many lines are not there, and
+	// Seen what the end of it has: see [seenMark].
+	Thing  template.HTML
+	More   int
+	Seen   string
+	Picks  []pick
+	Reject int // the pick that takes a reason, or -1
+
+	Problem   string
+	Questions []cardQuestion
+	// Tap is set where one tap on an option is the answer.
+	Tap bool
+	// Of a settled one.
+	At, AtFull, Ending, Outcome string
+	Steps                       []step
+}
+
+// pick is a button of a permission.
+type pick struct {
+	N                  int
+	Class, Label, What string
+	// Gated ones count only when the end of what they permit was in view.
+	Gated bool
+}
+
+// step is how far an answer got.
+type step struct {
+	Text string
+	Done bool
+}
+
+type cardQuestion struct {
+	N             int
+	Header, Input string
+	Text          template.HTML
+	Count         string // "1 of 2", "pick any"
+	Closed, Other bool
+	Options       []cardOption
+	Words, Note   string
+	Answer        string
+}
+
+type cardOption struct {
+	N                  int
+	Label, Description template.HTML
+	Preview            template.HTML
+	Plain              string // the label, for names of things
+	Checked            bool
+}
+
+// lane is a project: what its cards say once.
+type lane struct {
+	Key, Name, Path, Branch, Machine, Group string
+}
+
+// cardOf is the card of a record, with all of what it is for, or folded.
+func cardOf(r *hub.Record, now time.Time, whole bool) card {
+	c := card{
+		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
+		Agent: cmp.Or(short(r.Agent, 60), "An agent"), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1,
+		Asked: r.Asked.UTC().Format(time.RFC3339), Since: ago(now.Sub(r.Asked)), AskedFull: r.Asked.Format("2 Jan 2006, 15:04:05 MST"),
+		Gone: r.Gone, Permission: r.Kind == "permission", Lane: laneOf(r), Talk: talkURL(r), Title: short(cmp.Or(r.Title, r.About.Title), 100),
+	}
+	c.Badge, c.Hue = badgeOf(c.Agent)
+	if c.Model == c.Agent {
+		c.Model = ""
+	}
+	switch {
+	case r.Call.Server != "":
+		c.For = "MCP server " + short(r.Call.Server, 60)
+	case ask.Whose(r.Call) != "":
+		c.For = short(ask.Whose(r.Call), 100)
+	}
+	if r.Kind == "form" {
+		c.Mark, c.Verb = "form", "has a form for you"
+	}
+	c.said(r)
+	if c.Permission {
+		c.permit(r, whole)
+	}
+	c.questions(r)
+	if !r.Open() {
+		c.At, c.AtFull = ago(now.Sub(r.End.At)), r.End.At.Format("2 Jan 2006, 15:04:05 MST")
+		c.Ending, c.Outcome, c.Steps = endingText(r), r.End.Outcome, stepsOf(r.End)
+	}
+	return c
+}
+
+func short(s string, n int) string { return clean.Truncate(clean.Line(s), n) }
+
+// said is what was said before the asking.
+func (c *card) said(r *hub.Record) {
+	if r.About.Prompt == "" && r.About.Said == "" {
+		return
+	}
+	var b strings.Builder
+	write := func(who, text string) {
+		if text != "" {
+			b.WriteString(`<p class="speaker">` + who + `</p><div class="md">` + string(look.Markdown(text)) + `</div>`)
+		}
+	}
+	write("You", r.About.Prompt)
+	write("The agent", r.About.Said)
+	c.Before = template.HTML(b.String())
+	first, _, _ := strings.Cut(strings.TrimSpace(r.About.Prompt), "\n")
+	first = strings.NewReplacer("**", "", "`", "", "# ", "").Replace(first)
+	if c.Prompt = "You: " + short(first, 90); first == "" {
+		c.Prompt = "What was said before"
+	}
+}
+
+// permit draws what a permission is for, and its buttons.
+func (c *card) permit(r *hub.Record, whole bool) {
+	title := ""
+	if len(r.Call.Questions) == 1 {
+		title = r.Call.Questions[0].Text
+	}
+	t := look.Draw(look.Call{Name: r.Call.Name, Server: r.Call.Server, Title: title, Detail: r.Detail, Tool: r.About.Tool})
+	c.Mark, c.Verb, c.Seen = t.Mark, t.Verb, seenMark(r)
+	if c.Thing = t.Whole(); !whole && t.Long() {
+		if begin, more := t.Folded(); more > 0 {
+			c.Thing, c.More, c.Seen = begin, more, ""
+		}
+	}
+	if !buttons(r) {
+		return
+	}
+	for i, o := range r.Call.Questions[0].Options {
+		p := pick{N: i, Label: short(o.Label, 400), What: short(o.Description, 400), Class: pickOf(r, i)}
+		p.Gated = !strings.HasPrefix(p.Class, "reject")
+		if rest, ok := strings.CutPrefix(p.Label, "Always allow "); ok {
+			p.Label, p.What = "Always allow", strings.TrimSpace(rest+" "+p.What)
+		}
+		if p.Class == "reject" && c.Reject < 0 {
+			c.Reject = i
+		}
+		c.Picks = append(c.Picks, p)
+	}
+	order := []string{"allow", "reject", "other", "always", "reject always"}
+	slices.SortStableFunc(c.Picks, func(x, y pick) int { return slices.Index(order, x.Class) - slices.Index(order, y.Class) })
+}
+
+// buttons reports whether a permission is decided by one of several buttons.
+func buttons(r *hub.Record) bool {
+	return len(r.Call.Questions) == 1 && r.Call.Questions[0].Closed && !r.Call.Questions[0].MultiSelect && len(r.Call.Questions[0].Options) > 0
+}
+
+// pickOf says what an option of a permission does: by its kind where the agent says
+// it, else by its words. What is unknown is no rejection.
+func pickOf(r *hub.Record, i int) string {
+	options := r.Call.Questions[0].Options
+	kind := ""
+	if len(r.About.Picks) == len(options) {
+		kind = r.About.Picks[i]
+	}
+	switch kind {
+	case "allow_once":
+		return "allow"
+	case "allow_always":
+		return "always"
+	case "reject_once":
+		return "reject"
+	case "reject_always":
+		return "reject always"
+	}
+	switch label := strings.ToLower(clean.Line(options[i].Label)); {
+	case strings.Contains(label, "always"):
+		return "always"
+	case label == "allow" || label == "yes" || label == "approve":
+		return "allow"
+	case label == "reject" || label == "deny" || label == "no":
+		return "reject"
+	}
+	return "other"
+}
+
+// seenMark is what the whole of a permission has at its end and nothing else: a
+// page that sends it had all of it. That it was in view, only the page can know.
+func seenMark(r *hub.Record) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "seen %s %d", r.Fingerprint(), r.Revision))
+	return hex.EncodeToString(sum[:12])
+}
+
+func (c *card) questions(r *hub.Record) {
+	list := r.Call.Questions
+	for i, q := range list {
+		v := cardQuestion{N: i, Header: short(q.Header, 60), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text)}
+		if c.Permission {
+			v.Text = look.Text(q.Text)
+		}
+		if len(list) > 1 {
+			v.Count = fmt.Sprintf("%d of %d", i+1, len(list))
+		}
+		if q.MultiSelect {
+			v.Input = "checkbox"
+			v.Count = strings.TrimPrefix(v.Count+" · pick any", " · ")
+		}
+		for j, o := range q.Options {
+			v.Options = append(v.Options, cardOption{N: j, Label: look.Text(o.Label), Description: look.Text(o.Description), Preview: look.Text(strings.TrimRight(o.Preview, "\n")), Plain: short(o.Label, 80)})
+		}
+		if !r.Open() && i < len(r.End.Answers) {
+			v.Answer = answerText(r.End.Answers[i])
+		}
+		c.Questions = append(c.Questions, v)
+	}
+	c.Tap = !c.Permission && len(list) == 1 && !list[0].MultiSelect && len(list[0].Options) > 0
+}
+
+// answerText is an answer for people: as it was given, not as it is encoded.
+func answerText(a convert.Answer) string {
+	return clean.Block(convert.WithNote(strings.Join(a.Items(), ", "), a.Note))
+}
+
+// laneOf is the project that an asking belongs to.
+func laneOf(r *hub.Record) lane {
+	l := lane{Path: short(r.Dir, 200), Branch: short(r.About.Branch, 60), Machine: short(r.Machine, 60), Group: shownGroup(r)}
+	if l.Name = l.Path[strings.LastIndexAny(l.Path, `/\`)+1:]; l.Name == "" {
+		l.Name = cmp.Or(l.Path, "No folder")
+	}
+	if l.Path == l.Name {
+		l.Path = ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.Group, r.Machine, r.Dir, r.About.Branch))
+	l.Key = "lane" + hex.EncodeToString(sum[:6])
+	return l
+}
+
+func talkURL(r *hub.Record) string {
+	u := "/conversations/" + url.PathEscape(r.Conversation)
+	if r.Group != "" {
+		u += "?group=" + url.QueryEscape(r.Group)
+	}
+	return u
+}
+
+// badgeOf is an agent's letters and its colour, the same for the same name.
+func badgeOf(agent string) (letters string, hue int) {
+	for _, word := range strings.FieldsFunc(agent, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if letters += string([]rune(word)[:1]); len(letters) >= 2 {
+			break
+		}
+	}
+	if r := []rune(agent); len([]rune(letters)) == 1 && len(r) > 1 && unicode.IsLetter(r[1]) {
+		letters = string(r[:2])
+	}
+	for _, b := range []byte(agent) {
+		hue = (hue*31 + int(b)) % 6
+	}
+	return letters, hue
+}
+
+// ago is a time that has passed, in one word or two.
+func ago(d time.Duration) string {
+	switch {
+	case d < 5*time.Second:
+		return "now"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + " h"
+	}
+	return strconv.Itoa(int(d.Hours())/24) + " days"
+}
+
+// cardID names a question's card on the page. Of several that were asked under
+// one id, each has its own: the time of asking tells them apart.
+func cardID(r *hub.Record) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d", r.Group, r.Conversation, r.ID, r.Asked.UnixNano()))
+	return "q" + hex.EncodeToString(sum[:8])
+}
+
+// encodeID makes an id fit for a form, which would change line breaks.
+func encodeID(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }
+
+func decodeID(s string) string {
+	id, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return ""
+	}
+	return string(id)
+}
+
+// endings are how an asking ended, in words.
+var endings = map[string]string{"answered": "Answered", "declined": "Declined", "cancelled": "Dismissed", "failed": "Taken back", "disconnected": "Taken back"}
+
+// endingText says how a question ended and by whom.
+func endingText(r *hub.Record) string {
+	e := r.End
+	text := cmp.Or(endings[e.Outcome], "Ended")
+	if e.By != "" {
+		text += " by " + clean.Line(e.By)
+		if e.Elsewhere {
+			text += ", as the agent's machine says"
+		}
+	}
+	switch {
+	case e.Forgotten:
+		return text + ". What was said, and by whom, was removed."
+	case e.Undelivered != "":
+		return text + ". It could not be delivered: " + clean.Line(e.Undelivered) + "."
+	case e.By != "" && e.Receipt() == "accepted":
+		return text + ". The agent has not fetched it yet."
+	}
+	return text + "."
+}
+
+// stepsOf is how far an answer got: sent to the hub, taken by the agent's process,
+// used by the agent.
+func stepsOf(e *hub.End) []step {
+	if e.By == "" || e.Undelivered != "" {
+		return nil
+	}
+	return []step{{"sent", true}, {"taken", !e.Delivered.IsZero()}, {"used", !e.Consumed.IsZero()}}
+}

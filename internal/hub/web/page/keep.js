@@ -1,0 +1,61 @@
+// What this browser keeps: drafts, cards that were put aside, what the page knows.
+// A browser that keeps nothing works, too, for as long as the page is there.
+const memory = new Map();
+export function get(key) {
+  try { return localStorage.getItem(key); } catch { return memory.get(key) ?? null; }
+}
+export function set(key, value) {
+  memory.set(key, value);
+  try { localStorage.setItem(key, value); } catch { /* no room, or not allowed */ }
+}
+export function drop(key) {
+  memory.delete(key);
+  try { localStorage.removeItem(key); } catch { /* not allowed */ }
+}
+function keys() {
+  try { return Object.keys(localStorage); } catch { return [...memory.keys()]; }
+}
+
+const drafts = "acp-bridge draft ", later = "acp-bridge later ", secretName = "acp-bridge page";
+const named = (card) => card.id + " " + card.dataset.revision;
+
+// What only this page and the hub know. The reply to the login has it, and no
+// other: whoever has the cookie alone changes nothing.
+const given = document.querySelector("main").dataset.page;
+if (given) {
+  set(secretName, given);
+  history.replaceState(null, "", "/" + location.hash);
+}
+export const secret = () => get(secretName) || given; // another tab may have logged in since
+export const headers = (more) => ({ "Acp-Bridge-Page": secret(), ...more });
+
+// What was typed is kept until the question is settled.
+export function keep(card) {
+  const values = [...new FormData(card.querySelector("form"))].filter(([k, v]) => /^[atn]\d+$/.test(k) && v !== "");
+  if (values.length) set(drafts + named(card), JSON.stringify(values));
+  else drop(drafts + named(card));
+}
+export function restore(card) {
+  // Browsers fill controls by their place, with what was for another question.
+  card.querySelector("form").reset();
+  let values;
+  try { values = JSON.parse(get(drafts + named(card))); } catch { return; }
+  if (!Array.isArray(values)) return;
+  for (const input of card.querySelectorAll("input[name^=a]")) {
+    input.checked = values.some(([k, v]) => k === input.name && v === input.value);
+  }
+  for (const area of card.querySelectorAll("textarea")) {
+    const value = values.find(([k]) => k === area.name);
+    if (!value) continue;
+    area.value = value[1];
+    if (value[1] && area.closest("details")) area.closest("details").open = true;
+  }
+}
+export const begun = (card) => get(drafts + named(card)) !== null;
+export const forget = (card) => { drop(drafts + named(card)); drop(later + named(card)); };
+export function forgetAll() {
+  for (const key of keys()) if (key.startsWith(drafts) || key.startsWith(later) || key === secretName) drop(key);
+}
+
+export const isLater = (card) => get(later + named(card)) !== null;
+export const putAside = (card, yes) => yes ? set(later + named(card), "1") : drop(later + named(card));

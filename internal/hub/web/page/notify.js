@@ -1,0 +1,79 @@
+// Whether this browser is told of questions: its user has allowed it, and has not
+// stopped it here.
+import { get, headers, set } from "./keep.js";
+import { rearrange, say } from "./page.js";
+
+const told = "acp-bridge told";
+const wanted = () => "Notification" in window && Notification.permission === "granted" && get(told) !== "no";
+
+// Pushes come when the page is closed, too. Without them, because the browser
+// has no service for it or the hub no https, the page itself notifies.
+let pushed = false;
+async function subscribe() {
+  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return;
+  try {
+    const worker = await navigator.serviceWorker.register("/worker.js");
+    for (const n of await worker.getNotifications()) n.close(); // they are seen now
+    const { key } = await (await fetch("/push")).json();
+    const bytes = Uint8Array.from(atob(key.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+    const wants = { userVisibleOnly: true, applicationServerKey: bytes };
+    let mine;
+    try {
+      mine = await worker.pushManager.subscribe(wants);
+    } catch (problem) { // it was for another hub's key
+      const old = await worker.pushManager.getSubscription();
+      if (!old) throw problem;
+      await old.unsubscribe();
+      mine = await worker.pushManager.subscribe(wants);
+    }
+    const reply = await fetch("/push", { method: "POST", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) });
+    pushed = reply.ok;
+  } catch { /* not on this device */ }
+}
+
+// Both sides forget the subscription. Where only one can be told, pushes end, too.
+async function unsubscribe() {
+  const worker = await navigator.serviceWorker?.getRegistration();
+  const mine = await worker?.pushManager?.getSubscription();
+  pushed = false;
+  if (!mine) return true;
+  const reply = await fetch("/push", { method: "DELETE", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) }).catch(() => null);
+  const ended = await mine.unsubscribe().catch(() => false);
+  return Boolean(reply?.ok || ended);
+}
+
+export function notify() {
+  if (pushed || !wanted() || !document.hidden) return;
+  try { new Notification("A question waits for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
+}
+
+const asking = document.getElementById("ask-notify");
+const asker = asking.querySelector("button"), hint = asking.querySelector(".hint");
+function showAsking() {
+  asking.hidden = !("Notification" in window);
+  const denied = !asking.hidden && Notification.permission === "denied";
+  asker.textContent = wanted() ? "Stop telling me of questions" : "Tell me when there is a question";
+  hint.hidden = !denied;
+  hint.textContent = denied ? "This browser blocks notifications of this page. Its settings for this site allow them again." : "";
+}
+async function toggle() {
+  if (wanted()) {
+    const stopped = await unsubscribe();
+    set(told, stopped ? "no" : "yes");
+    return stopped ? "You are no longer told of questions." : "That could not be stopped. Try again.";
+  }
+  if (await Notification.requestPermission() !== "granted") return "This browser does not let the page tell you.";
+  set(told, "yes");
+  await subscribe();
+  return pushed ? "You are told of questions, also when this page is closed." : "You are told of questions while this page is open.";
+}
+let toggling = false;
+asker.onclick = async () => {
+  if (toggling) return;
+  toggling = true;
+  const said = await toggle();
+  toggling = false;
+  rearrange(() => { showAsking(); say(said); });
+};
+showAsking();
+if (wanted()) subscribe();

@@ -38,6 +38,9 @@ type Asking struct {
 	Kind string
 	// Detail is what a permission is for: the tool's input.
 	Detail string
+	// Picks are what the options of a permission do: ACP's kinds, and
+	// allow_edited, whose note is the plan as the person wants it.
+	Picks []string
 	// Call is what is asked; its ID and Session are empty.
 	Call convert.Call
 
@@ -97,6 +100,7 @@ func (a *Asking) ofTool() error {
 	}
 	for _, c := range a.choices {
 		q.Options = append(q.Options, convert.Option{Label: c.label, Description: c.about})
+		a.Picks = append(a.Picks, c.kind())
 	}
 	a.Call = convert.Call{Questions: []convert.Question{q}}
 	return nil

@@ -18,6 +18,19 @@ type choice struct {
 	edited       bool   // the note is the plan
 }
 
+// kind is what the choice does, in ACP's words where it has them.
+func (c choice) kind() string {
+	switch {
+	case c.deny:
+		return "reject_once"
+	case c.edited:
+		return "allow_edited"
+	case len(c.updates) > 0:
+		return "allow_always"
+	}
+	return "allow_once"
+}
+
 // choicesFor are what a person can say to a tool. What "always" would allow is
 // written out, and nothing goes along that is not.
 func choicesFor(suggestions json.RawMessage) []choice {

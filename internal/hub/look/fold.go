@@ -34,6 +34,9 @@ func (t Thing) Long() bool {
 // Empty reports whether there is nothing to show.
 func (t Thing) Empty() bool { return len(t.parts) == 0 }
 
+// Source is a plan as it was written.
+func (t Thing) Source() string { return t.source }
+
 // Whole is all of it.
 func (t Thing) Whole() template.HTML {
 	var b strings.Builder

@@ -24,7 +24,7 @@ func TestText(t *testing.T) {
 		"a\r\nb\rc":                              "a\nb" + odd("␍") + "c",
 		"<U+202E>":                               "&lt;U+202E&gt;",
 		"\xff":                                   odd("�"),
-		"שלום 日本 👩‍💻":                             "שלום 日本 👩‍💻",
+		"שלום 日本 👩‍💻":                            "שלום 日本 👩‍💻",
 	} {
 		require.Equal(t, want, string(Text(text)), "%q", text)
 	}
@@ -33,17 +33,17 @@ func TestText(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	p := func(s string) string { return `<p dir="auto">` + s + `</p>` }
 	for text, want := range map[string]string{
-		"a **b** *c* ~~d~~ `e`":    p("a <strong>b</strong> <em>c</em> <s>d</s> <code dir=\"ltr\">e</code>"),
-		"snake_case_name 2*3*4 **": p("snake_case_name 2<em>3</em>4 **"),
-		"# One\ntext":              `<h4 dir="auto">One</h4>` + p("text"),
-		"- a\n  - b\n- c":          `<ul><li dir="auto">a<ul><li dir="auto">b</li></ul></li><li dir="auto">c</li></ul>`,
-		"1. a\n2. b":               `<ol><li dir="auto">a</li><li dir="auto">b</li></ol>`,
-		"- [x] done":               `<ul><li dir="auto">☑ done</li></ul>`,
-		"> q":                      "<blockquote>" + p("q") + "</blockquote>",
-		"```sh\nrm <x>\n```":       `<pre class="code" data-lang="sh" dir="ltr">rm &lt;x&gt;</pre>`,
-		"```\nno end":              `<pre class="code" dir="ltr">no end</pre>`,
-		"|a|b|\n|-|-|\n|1|2|":      `<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th dir="auto">a</th><th dir="auto">b</th></tr></thead><tbody><tr><td dir="auto">1</td><td dir="auto">2</td></tr></tbody></table></div>`,
-		"<img src=x>":              p("&lt;img src=x&gt;"),
+		"a **b** *c* ~~d~~ `e`":           p("a <strong>b</strong> <em>c</em> <s>d</s> <code dir=\"ltr\">e</code>"),
+		"snake_case_name 2*3*4 **":        p("snake_case_name 2<em>3</em>4 **"),
+		"# One\ntext":                     `<h4 dir="auto">One</h4>` + p("text"),
+		"- a\n  - b\n- c":                 `<ul><li dir="auto">a<ul><li dir="auto">b</li></ul></li><li dir="auto">c</li></ul>`,
+		"1. a\n2. b":                      `<ol><li dir="auto">a</li><li dir="auto">b</li></ol>`,
+		"- [x] done":                      `<ul><li dir="auto">☑ done</li></ul>`,
+		"> q":                             "<blockquote>" + p("q") + "</blockquote>",
+		"```sh\nrm <x>\n```":              `<pre class="code" data-lang="sh" dir="ltr">rm &lt;x&gt;</pre>`,
+		"```\nno end":                     `<pre class="code" dir="ltr">no end</pre>`,
+		"|a|b|\n|-|-|\n|1|2|":             `<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th dir="auto">a</th><th dir="auto">b</th></tr></thead><tbody><tr><td dir="auto">1</td><td dir="auto">2</td></tr></tbody></table></div>`,
+		"<img src=x>":                     p("&lt;img src=x&gt;"),
 		"[ok](https://a.example/x?y=1&z)": p(`<span class="linked">ok</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/x?y=1&amp;z">https://<b class="host">a.example</b>/x?y=1&amp;z</a>`),
 		"![i](https://a.example/i.png)":   p(`<span class="odd">image</span> <span class="linked">i</span> <a dir="ltr" rel="noopener noreferrer nofollow" target="_blank" href="https://a.example/i.png">https://<b class="host">a.example</b>/i.png</a>`),
 		"[bank](javascript:alert(1))":     p(`<span class="linked">bank</span> <code dir="ltr">javascript:alert(1)</code>`),

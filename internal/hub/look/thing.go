@@ -27,8 +27,9 @@ type Thing struct {
 	// Mark names the way it is drawn: command, diff, plan, fetch, tool, json.
 	Mark string
 	// Plan is set for a plan: to agree to it is to approve.
-	Plan  bool
-	parts []part
+	Plan   bool
+	source string
+	parts  []part
 }
 
 // part is a piece of a thing: rows that can be counted, or something drawn.
@@ -100,6 +101,7 @@ func draw(c Call, in *input) Thing {
 func drawPlan(c Call, in *input) Thing {
 	t := Thing{Verb: "has a plan", Mark: "plan", Plan: true}
 	if plan, ok := in.take("plan"); ok {
+		t.source = plan
 		t.markdown(plan)
 	} else if c.Text != "" {
 		t.markdown(c.Text)

@@ -50,6 +50,9 @@ type card struct {
 	Seen   string
 	Picks  []pick
 	Reject int // the pick that takes a reason, or -1
+	// Edited is the pick that takes a plan as the person wants it, or -1.
+	Edited int
+	Plan   string
 
 	Problem   string
 	Questions []cardQuestion
@@ -102,7 +105,7 @@ type lane struct {
 func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	c := card{
 		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
-		Agent: cmp.Or(short(r.Agent, 60), "An agent"), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1,
+		Agent: cmp.Or(short(r.Agent, 60), "An agent"), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
 		Asked: r.Asked.UTC().Format(time.RFC3339), Since: ago(now.Sub(r.Asked)), AskedFull: r.Asked.Format("2 Jan 2006, 15:04:05 MST"),
 		Gone: r.Gone, Permission: r.Kind == "permission", Lane: laneOf(r), Talk: talkURL(r), Title: short(cmp.Or(r.Title, r.About.Title), 100),
 	}
@@ -173,6 +176,13 @@ func (c *card) permit(r *hub.Record, whole bool) {
 	for i, o := range r.Call.Questions[0].Options {
 		p := pick{N: i, Label: short(o.Label, 400), What: short(o.Description, 400), Class: pickOf(r, i)}
 		p.Gated = !strings.HasPrefix(p.Class, "reject")
+		if strings.HasPrefix(p.Class, "reject") {
+			p.What = "" // that a reason may go with it is said below
+		}
+		if p.Class == "edited" {
+			c.Edited, c.Plan = i, t.Source()
+			continue
+		}
 		if rest, ok := strings.CutPrefix(p.Label, "Always allow "); ok {
 			p.Label, p.What = "Always allow", strings.TrimSpace(rest+" "+p.What)
 		}
@@ -203,6 +213,8 @@ func pickOf(r *hub.Record, i int) string {
 		return "allow"
 	case "allow_always":
 		return "always"
+	case "allow_edited":
+		return "edited"
 	case "reject_once":
 		return "reject"
 	case "reject_always":

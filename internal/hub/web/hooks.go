@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/life"
@@ -64,6 +65,7 @@ func (s *Server) askHook(ctx context.Context, d Device, g given, e hook.Event, a
 	machine, _ := os.Hostname()
 	return s.board.Ask(ctx, hub.Asking{
 		Group: d.first(), Conversation: e.Session, Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
+		About:  about.About{Tool: about.Tool{Picks: a.Picks}},
 		Device: d.Name, Asker: life.Mint(), May: s.asks(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
 		Hold: &hub.Hold{Call: s.hooked.take(d, e), Agent: e.Agent},
 	})

@@ -224,13 +224,24 @@ func permitted(r *hub.Record, form url.Values) error {
 		if err != nil || i < 0 || i >= len(r.Call.Questions[0].Options) {
 			return badf("%q is no option of it", picks[0])
 		}
-		if strings.HasPrefix(pickOf(r, i), "reject") {
+		switch plan := strings.TrimSpace(form.Get("plan")); pickOf(r, i) {
+		case "reject", "reject always":
 			return nil
+		case "edited":
+			if plan == "" {
+				return badf("write the plan as you want it")
+			}
+			form.Set("n0", plan)
+			return seenEnd(r, form)
 		}
 		if strings.TrimSpace(form.Get("n0")) != "" {
 			return badf("a reason goes with a rejection: clear it to allow this, or reject")
 		}
 	}
+	return seenEnd(r, form)
+}
+
+func seenEnd(r *hub.Record, form url.Values) error {
 	if form.Get("seen") != seenMark(r) {
 		return badf("this was not sent: the end of what you would permit was not in view. Look at all of it first")
 	}

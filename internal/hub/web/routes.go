@@ -99,7 +99,7 @@ func (s *Server) table() map[string]route {
 }
 
 // cardFields are those of the form of a card.
-const cardFields = "page group conversation question revision asked seen whole do a* t* n*"
+const cardFields = "page group conversation question revision asked seen whole plan do a* t* n*"
 
 // give reads the names and the body of a change. It is the one way to them.
 func (s *Server) give(w http.ResponseWriter, r *http.Request, t takes) (g given, err error) {

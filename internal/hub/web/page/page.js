@@ -217,7 +217,7 @@ function advance(card, next) {
   placed.set(next, performance.now());
 }
 
-const typedIn = (card) => [...card.querySelectorAll("textarea")].some((t) => t.value.trim());
+const typedIn = (card) => [...card.querySelectorAll("textarea")].some((t) => t.value.trim() && t.value !== t.defaultValue);
 function submit(event) {
   const form = event.target.closest("form.answer");
   if (!form) return;
@@ -231,7 +231,7 @@ function submit(event) {
     setTimeout(() => { delete button.dataset.sure; button.textContent = "Dismiss: the agent stops"; }, 5000);
     return;
   }
-  if (button?.hasAttribute("data-gated") && button.name === "a0" && typedIn(card)) {
+  if (button?.hasAttribute("data-gated") && button.name === "a0" && card.querySelector("textarea[name=n0]")?.value.trim()) {
     problem(card, "You wrote a reason, and a reason goes with a rejection. Clear it to allow this.");
     return;
   }

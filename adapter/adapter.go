@@ -124,9 +124,9 @@ type Options struct {
 	// Desk is where everything is posted that is asked, ordinary permissions
 	// too; nil is one of the adapter's own.
 	Desk *desk.Desk
-	// Describe says, for people at the desk, who asks in a session and where it
-	// works. It may be nil and must not block.
-	Describe func(session string) (agent, dir string)
+	// Describe says of an item that is about to be posted, for people at the desk,
+	// who asks, where it works, and what was said before. It must not block.
+	Describe func(it *desk.Item)
 	// Logger gets what goes wrong with a client; nil discards it.
 	Logger *slog.Logger
 }

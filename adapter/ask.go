@@ -120,7 +120,7 @@ func (a *Adapter) post(ctx context.Context, e *entry) error {
 // One without an id gets one of ours.
 func (a *Adapter) place(ctx context.Context, it desk.Item, word string) (*desk.Ticket, error) {
 	if a.opts.Describe != nil {
-		it.Agent, it.Dir = a.opts.Describe(it.Call.Session)
+		a.opts.Describe(&it)
 	}
 	if c, ok := a.client.(interface{ Prompted() bool }); ok {
 		it.Prompted = c.Prompted()

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // RequestPermission asks for an ordinary permission in the session's queue: it
@@ -29,10 +32,11 @@ func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermission
 func (a *Adapter) PostPermission(ctx context.Context, who convert.SubAgent, r acp.RequestPermissionRequest) (wait func() (acp.RequestPermissionResponse, error)) {
 	p := permission{request: r, call: permissionCall(r)}
 	p.call.SubAgent = who
-	ticket, err := a.place(ctx, desk.Item{Kind: desk.Permission, Call: p.call, Check: oneOption}, "permission")
+	it := desk.Item{Kind: desk.Permission, Call: p.call, Check: oneOption, About: about.About{Tool: toolOf(r)}}
+	ticket, err := a.place(ctx, it, "permission")
 	if err != nil { // there may be several for one tool call
-		p.call.ID = ""
-		ticket, err = a.place(ctx, desk.Item{Kind: desk.Permission, Call: p.call, Check: oneOption}, string(r.ToolCall.ToolCallId))
+		p.call.ID, it.Call.ID = "", ""
+		ticket, err = a.place(ctx, it, string(r.ToolCall.ToolCallId))
 	}
 	return func() (acp.RequestPermissionResponse, error) {
 		if err != nil {
@@ -64,6 +68,30 @@ func permissionCall(r acp.RequestPermissionRequest) convert.Call {
 	c := convert.Call{Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId), Questions: []convert.Question{q}}
 	c.Input, _ = r.ToolCall.RawInput.(json.RawMessage)
 	return c
+}
+
+// toolOf is what a request shows beside the call's input. Files whose new text the
+// input has are in there.
+func toolOf(r acp.RequestPermissionRequest) (t about.Tool) {
+	if r.ToolCall.Kind != nil {
+		t.Kind = string(*r.ToolCall.Kind)
+	}
+	for _, o := range r.Options {
+		t.Picks = append(t.Picks, string(o.Kind))
+	}
+	input, _ := r.ToolCall.RawInput.(json.RawMessage)
+	for _, c := range r.ToolCall.Content {
+		if c.Diff != nil && !bytes.Contains(input, quoted(c.Diff.NewText)) {
+			t.Changes = append(t.Changes, about.Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
+		}
+	}
+	return t
+}
+
+// quoted is a text as it stands in JSON, without its quotes.
+func quoted(s string) []byte {
+	b := clean.AppendJSON(nil, s)
+	return b[1 : len(b)-1]
 }
 
 // oneOption is the rule for answers to a permission request.

@@ -48,7 +48,7 @@ var rooms = []struct {
 	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/filelock", "internal/hub/hublink", "internal/life"}},
 
 	// Towards editors. The front knows no agent.
-	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/conn/...", "internal/lane", "internal/seen", "internal/session", "internal/uuid"}},
+	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/about", "internal/conn/...", "internal/lane", "internal/seen", "internal/session", "internal/uuid"}},
 	{"internal/scripted", []string{"adapter/editor"}},
 	{"internal/clientcheck", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn/...", "internal/scripted"}},
 	{"internal/demo", []string{"adapter/desk", "adapter/editor", "internal/scripted"}},
@@ -60,7 +60,7 @@ var rooms = []struct {
 	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/rpccode", "internal/life"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen"}},
-	{"adapter/proxy", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/uuid"}},
+	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/uuid"}},
 	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/uuid"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane", "internal/uuid"}},
 	{"internal/claude/hook", nil},

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 )
 
 // Backend is an agent behind the front. Its methods may be called from any
@@ -70,10 +72,10 @@ type Parts interface {
 	StopPart(id string) bool
 }
 
-// Described is a [Conversation] that says, for people at the desk, who asks and in
-// which directory it works. It must not block.
+// Described is a [Conversation] that says of what is posted, for people at the desk,
+// who asks, in which directory it works, and what else it knows. It must not block.
 type Described interface {
-	Describe() (agent, dir string)
+	Describe(it *desk.Item)
 }
 
 // TurnEnd is the end of a turn of the agent.

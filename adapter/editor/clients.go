@@ -6,6 +6,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
@@ -130,14 +131,16 @@ func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
 	return &o
 }
 
-// describe says who asks in a session and where it works, if its agent does.
-func (f *front) describe(session string) (agent, dir string) {
-	if s, err := f.session(session); err == nil {
-		if d, ok := s.conv.(Described); ok {
-			return d.Describe()
-		}
+// describe says of what is posted who asks, where it works, and what was said before.
+func (f *front) describe(it *desk.Item) {
+	s, err := f.session(it.Call.Session)
+	if err != nil {
+		return
 	}
-	return "", ""
+	if d, ok := s.conv.(Described); ok {
+		d.Describe(it)
+	}
+	s.said.Tell(&it.About)
 }
 
 // firstRung is the rung on which the first question is asked.

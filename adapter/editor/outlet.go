@@ -113,6 +113,9 @@ func (o *outlet) Stream(kind, message, text string) {
 }
 
 func (o *outlet) chunk(kind, message, text string, urgent bool) {
+	if kind == MessageChunk {
+		o.s.said.Say(text)
+	}
 	b := make([]byte, 0, len(o.begin)+len(text)+len(message)+120)
 	b = append(b, o.begin...)
 	b = append(b, kind...)
@@ -179,6 +182,9 @@ func (o *outlet) Stuck() <-chan struct{} { return *o.stuck.Load() }
 
 // UpdateNow sends an update that does not belong to a turn.
 func (o *outlet) UpdateNow(update acp.SessionUpdate) {
+	if info := update.SessionInfoUpdate; info != nil && info.Title != nil {
+		o.s.said.Name(*info.Title)
+	}
 	line := o.encode(acp.SessionNotification{SessionId: acp.SessionId(o.s.id), Update: update})
 	if line == nil {
 		return

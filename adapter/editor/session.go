@@ -11,6 +11,7 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
@@ -27,6 +28,7 @@ type Session struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	conv   Conversation
+	said   about.Words // for people who are asked elsewhere
 	// gone is closed when nothing is left of a closed session.
 	gone    chan struct{}
 	closing bool // of front.step
@@ -274,6 +276,9 @@ func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
 
 func (s *Session) enqueue(content any, w words, own bool) *promptRequest {
 	p := &promptRequest{content: content, own: own, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
+	if w.all != "" {
+		s.said.Prompt(w.all)
+	}
 	s.happens(func() session.Event {
 		key := s.nextKey()
 		s.prompts[key] = p

@@ -55,6 +55,7 @@ func (p *proxy) answered(line []byte, m *message) act {
 		p.opened(r, m)
 	case r.method == acp.AgentMethodInitialize && m.result != nil:
 		p.overHTTP = gjson.GetBytes(m.result, "agentCapabilities.mcpCapabilities.http").Bool()
+		p.told.agent(gjson.GetBytes(m.result, "agentInfo"))
 		if p.opts.Agent.Name == "" {
 			p.profile = p.profile.named(m.result)
 		}

@@ -100,6 +100,7 @@ func (p *proxy) setClient(params []byte) {
 	o.Guard = o.Guard || p.opts.Guard
 	o.GuardPrompts = p.opts.GuardPrompts
 	o.Desk, o.Logger, o.Now = p.opts.Desk, p.log, p.opts.Now
+	o.Describe = p.told.describe
 	if p.opts.First != 0 {
 		o.First, why = p.opts.First, "--ask"
 	}

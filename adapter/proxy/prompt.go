@@ -57,6 +57,7 @@ func (p *proxy) prompt(line []byte, m *message) act {
 			p.calls.peer.Mute()
 		}
 		s.prompts[r.key] = r
+		p.told.prompt(name, front.PromptWords(r.said(), nil))
 		pass := p.apply(s, machine.PromptCame{Key: r.key}, line)
 		r.line = bytes.Clone(r.line) // it waits, if it still has one
 		return pass

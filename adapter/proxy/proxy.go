@@ -86,6 +86,7 @@ type proxy struct {
 	// All that follows, what belongs to the sessions, tools and calls is touched in
 	// a step alone, and nothing is waited for in one.
 	mu       sync.Mutex // only step takes it
+	told     told
 	asker    *adapter.Adapter
 	forms    bool // the editor shows forms
 	urls     bool // the editor opens addresses

@@ -96,6 +96,7 @@ func (p *proxy) opened(r *request, m *message) {
 	}
 	s := p.session(id)
 	s.dir, s.closed = r.dir, false
+	p.told.opened(id, r.dir)
 	p.tools.bind(r.tool, id)
 }
 

@@ -7,10 +7,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
@@ -42,6 +44,7 @@ type conversation struct {
 	named    atomic.Pointer[string]          // the CLI's own id of the conversation, if that is another one
 	prompted atomic.Bool                     // the CLI has something to resume
 	chosen   atomic.Pointer[choices]         // see choose
+	asking   sync.Map                        // ids of calls that need permission: the tool's name
 }
 
 // process is a running CLI.
@@ -134,7 +137,12 @@ func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 }
 
 // Describe implements [editor.Described].
-func (s *conversation) Describe() (agent, dir string) { return "Claude Code", s.cwd }
+func (s *conversation) Describe(it *desk.Item) {
+	it.Agent, it.Dir = "Claude Code", s.cwd
+	if name, ok := s.asking.Load(it.Call.ID); ok && it.Kind == desk.Permission {
+		it.Call.Name = name.(string)
+	}
+}
 
 // Kill implements [editor.Conversation].
 func (s *conversation) Kill() {

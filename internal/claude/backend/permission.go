@@ -51,7 +51,9 @@ func (p *pump) ask(t claude.ToolRequest) {
 		request.Meta = forAIR(request.Meta, "permission", object{"version": 1, "title": info.Title})
 	}
 	p.painter.partAsks(who.Session, t.RequestID)
+	p.s.asking.Store(t.ToolUseID, t.ToolName)
 	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
+		p.s.asking.Delete(t.ToolUseID)
 		d := decide(t, choices, response, err)
 		p.post(func() {
 			p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)

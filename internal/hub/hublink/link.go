@@ -180,7 +180,7 @@ func (l *Link) begin(e desk.Entry) {
 	if agent == "" {
 		agent = l.opts.Agent
 	}
-	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, Asker: l.nonce, Prompted: e.Prompted, Call: e.Call}
+	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, About: e.About, Asker: l.nonce, Prompted: e.Prompted, Call: e.Call}
 	asking.Call.ID = l.idOf(e.Call.ID)
 	if n := l.spent[callName{e.Call.Session, e.Call.ID}]; n > 0 {
 		asking.Call.ID = fmt.Sprintf("%s-%s-%d", e.Call.ID, l.nonce, n)
@@ -189,13 +189,12 @@ func (l *Link) begin(e desk.Entry) {
 		asking.Call.ID = id
 	}
 	asking.Call.Input = nil
-	body := clean.JSON(asking)
-	if len(body) > maxBody {
-		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", len(body))
+	if size := len(clean.JSON(asking)); size > maxBody-maxBranch {
+		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", size)
 		q.hear(errors.New("the question is too large for the hub"))
 		return
 	}
-	q.body, q.path = body, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))
+	q.asking, q.path = asking, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))
 	q.id = asking.Call.ID
 	l.running.Go(q.run)
 }
@@ -232,7 +231,7 @@ func (l *Link) claim(e desk.Entry, detail string) string {
 }
 
 func wordsOf(e desk.Entry, detail string) life.Words {
-	return life.Words{Kind: e.Kind.String(), Server: e.Call.Server, Detail: detail, Questions: e.Call.Questions}
+	return life.Words{Kind: e.Kind.String(), Server: e.Call.Server, Detail: detail + e.About.Key(), Questions: e.Call.Questions}
 }
 
 // maxBody is the most that a hub takes.
@@ -240,7 +239,7 @@ const maxBody = 1 << 20
 
 // maxDetail is how much of a permission's input a person reads on a page. What
 // is longer is approved where it can be seen whole.
-const maxDetail = 20 << 10
+const maxDetail = 400 << 10
 
 // detailOf is what a permission is for. ok is false if it cannot be shown.
 func detailOf(e desk.Entry) (detail string, ok bool) {

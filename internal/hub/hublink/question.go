@@ -23,7 +23,7 @@ type question struct {
 	entry   desk.Entry
 	path    string // of the conversation
 	id      string // at the hub; guarded by the link's mu where others read it
-	body    []byte
+	asking  Asking
 	ctx     context.Context // ends when the desk has settled it, or the link ends
 	cancel  context.CancelFunc
 	settled chan desk.Settlement
@@ -49,10 +49,12 @@ const (
 // started anew with an empty disk.
 func (q *question) run() {
 	defer q.cancel()
+	q.asking.About.Branch = branchOf(q.asking.Dir) // here, where it may take its time
+	body := clean.JSON(q.asking)
 	pause := firstPause
 	for q.ctx.Err() == nil {
 		began, wait := time.Now(), q.wait()
-		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, wait), q.body)
+		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, wait), body)
 		q.hear(verdict(status, data, err))
 		switch {
 		case q.ctx.Err() != nil:

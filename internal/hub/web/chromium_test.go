@@ -39,12 +39,11 @@ var theBrowser struct {
 	*driven
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
+// endBrowser ends it when all tests are done.
+func endBrowser() {
 	if b := theBrowser.driven; b != nil {
 		b.end()
 	}
-	os.Exit(code)
 }
 
 // newChromium opens a profile in the browser that ACP_BRIDGE_CHROMIUM names.

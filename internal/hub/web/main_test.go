@@ -9,5 +9,7 @@ import (
 
 func TestMain(m *testing.M) {
 	paralleltest.Main(8)
-	os.Exit(m.Run())
+	code := m.Run()
+	endBrowser()
+	os.Exit(code)
 }

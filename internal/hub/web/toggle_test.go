@@ -28,7 +28,7 @@ func TestPageStopsPushes(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
 	rec := s.ask("c1", db)
 	p := s.visit(b, 400, false)
-	b.call("", "Browser.setPermission", map[string]any{"origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": "granted"}, nil)
+	b.call("", "Browser.setPermission", map[string]any{"browserContextId": b.context, "origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": "granted"}, nil)
 	p.eval(`localStorage.setItem("acp-bridge told", "no")`)
 	p.call("Page.enable", nil)
 	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": fmt.Sprintf(standIn, newBrowser(t, "https://push.example/x").subscription())})

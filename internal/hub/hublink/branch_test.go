@@ -1,0 +1,28 @@
+package hublink
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBranch(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("repo/.git/HEAD", "ref: refs/heads/feature/login\n")
+	write("repo/a/b/file", "")
+	write("repo/.git/worktrees/w/HEAD", "0123456789abcdef0123456789abcdef01234567\n")
+	write("w/.git", "gitdir: ../repo/.git/worktrees/w\n")
+	write("bad/.git", "nothing of the kind")
+	for at, want := range map[string]string{"repo": "feature/login", "repo/a/b": "feature/login", "w": "0123456789", "bad": ""} {
+		require.Equal(t, want, branchOf(filepath.Join(dir, at)), at)
+	}
+	require.Empty(t, branchOf("relative"))
+	require.Empty(t, branchOf(""))
+}

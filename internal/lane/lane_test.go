@@ -59,3 +59,18 @@ func TestLane(t *testing.T) {
 		require.Len(t, slices.Compact(ran), 200, "each once")
 	})
 }
+
+// What was posted meanwhile is given to run together, as one piece.
+func TestLinesInOnePiece(t *testing.T) {
+	var ran []string
+	l := lane.New(func(b []byte) { ran = append(ran, string(b)) })
+	for range 2 { // the second time in the slice of the first
+		l.Enter()
+		l.Post([]byte("one\n")...)
+		l.Post([]byte("two\n")...)
+		l.Leave()
+		l.Enter()
+		l.Leave()
+	}
+	require.Equal(t, []string{"one\ntwo\n", "one\ntwo\n"}, ran)
+}

@@ -49,12 +49,14 @@ type Conversation interface {
 	// with nothing in it.
 	Read(r acp.PromptRequest) (content any, err error)
 	// Prompt gives the agent a prompt under an id of its own. The error is
-	// [ErrGone] if its process has ended; [Session.Exited] follows.
+	// [ErrGone] if its process has ended; [Session.Exited] follows. It does not wait
+	// for the agent, and does not call the Session.
 	Prompt(id string, content any) error
 	// Interrupt ends the agent's turn, and with all the prompts in its queue. It
 	// returns when the agent has seen it.
 	Interrupt(ctx context.Context, all bool) error
-	// Kill ends the process at once.
+	// Kill ends the process at once. It does not wait for that, and does not call the
+	// Session.
 	Kill()
 	// Close ends the process and returns when it is gone and has been read. It is
 	// called once, also if no process runs.

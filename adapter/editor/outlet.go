@@ -99,7 +99,7 @@ const (
 // they are encoded by hand.
 func (o *outlet) Text(kind, text string) {
 	if text != "" {
-		o.chunk(kind, uuid.New(), text, true)
+		o.put(o.chunk(kind, uuid.New(), text), true)
 	}
 }
 
@@ -108,11 +108,12 @@ func (o *outlet) Text(kind, text string) {
 // there is no more to read.
 func (o *outlet) Stream(kind, message, text string) {
 	if text != "" {
-		o.chunk(kind, message, text, false)
+		o.put(o.chunk(kind, message, text), false)
 	}
 }
 
-func (o *outlet) chunk(kind, message, text string, urgent bool) {
+// chunk is the notification of one.
+func (o *outlet) chunk(kind, message, text string) []byte {
 	if kind == MessageChunk {
 		o.s.said.Say(text)
 	}
@@ -123,7 +124,7 @@ func (o *outlet) chunk(kind, message, text string, urgent bool) {
 	b = clean.AppendJSON(b, text)
 	b = append(b, `},"messageId":`...)
 	b = clean.AppendJSON(b, message)
-	o.put(append(b, `}}}`...), urgent)
+	return append(b, `}}}`...)
 }
 
 // put sends the notification of an update, or holds it. What is not urgent may go
@@ -209,10 +210,13 @@ func (o *outlet) report(err error) {
 // Holds reports whether updates wait for the next prompt.
 func (o *outlet) Holds() bool { return o.holding.Load() }
 
-// hold begins to hold updates. What is being sent was there before.
-func (o *outlet) hold() {
+// hold sends a last text, which may stay until [Session.Flush] is called, and holds
+// all that comes behind it.
+func (o *outlet) hold(text string) {
+	line := o.chunk(MessageChunk, uuid.New(), text)
 	o.lane.Enter()
 	defer o.lane.Leave()
+	o.send(line, false)
 	o.holding.Store(true)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -26,7 +27,7 @@ func TestHeldUpdatesAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, updates := joined(t)
-				s.hold()
+				holds(t, s, updates)
 				sent, done := 0, make(chan struct{})
 				go func() {
 					defer close(done)
@@ -48,7 +49,7 @@ func TestHeldUpdatesAreBounded(t *testing.T) {
 					require.Equal(t, string(rune('a'+i%26)), (<-updates)[:1], "in order")
 				}
 				<-done
-				s.hold() // what was held counts no more
+				holds(t, s, updates) // what was held counts no more
 				s.Text(MessageChunk, "again")
 				synctest.Wait()
 				require.Empty(t, updates)
@@ -59,11 +60,51 @@ func TestHeldUpdatesAreBounded(t *testing.T) {
 	}
 }
 
+// holds has all that follows held, behind a text that is read.
+func holds(t *testing.T, s *Session, updates <-chan string) {
+	t.Helper()
+	s.hold("?")
+	s.Flush()
+	require.Equal(t, "?", <-updates)
+}
+
+// Nothing comes between a question and what is held behind it.
+func TestNothingComesBehindTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, updates := joined(t)
+		for range 50 {
+			var writers sync.WaitGroup
+			for range 4 {
+				writers.Go(func() {
+					for range 100 {
+						s.Text(MessageChunk, "x")
+					}
+				})
+			}
+			go func() {
+				s.hold("?")
+				s.Flush()
+			}()
+			for <-updates != "?" { // it comes
+			}
+			synctest.Wait()
+			require.Empty(t, updates)
+			s.release()
+			go func() {
+				writers.Wait()
+				s.Text(MessageChunk, "end")
+			}()
+			for <-updates != "end" { // what was held
+			}
+		}
+	})
+}
+
 // A session that is closed waits for nobody.
 func TestHeldUpdatesEndWithTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := joined(t)
-		s.hold()
+		s, updates := joined(t)
+		holds(t, s, updates)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

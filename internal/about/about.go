@@ -8,7 +8,9 @@ package about
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"strings"
 )
 
 // About is told by whoever asks. The zero value says nothing.
@@ -22,7 +24,29 @@ type About struct {
 	Prompt string `json:"prompt,omitempty"`
 	Said   string `json:"said,omitempty"`
 	Tool
+
+	said *said // for Told
 }
+
+// said is what was said, as it was: for nobody else's eyes.
+type said struct{ title, first, prompt, text string }
+
+// Told fills in what was said, as others may read it. That takes its time, so it is
+// done where something is told, and not wherever something is asked. Secrets are
+// looked for before anything is cut, as far as it is known: half of one would not be
+// recognised.
+func (a About) Told() About {
+	if w := a.said; w != nil {
+		a.said = nil
+		a.Prompt = cutEnd(Redact(w.prompt), maxPrompt)
+		a.Said = cutStart(strings.TrimSpace(Redact(strings.ToValidUTF8(w.text, ""))), maxSaid)
+		a.Title = cmp.Or(a.Title, titleOf(w.title, w.first))
+	}
+	return a
+}
+
+// MaxTold is how much JSON Told adds at most.
+const MaxTold = 6 * (maxPrompt + maxSaid + maxTitle + 100)
 
 // Tool is the tool call for which a permission is asked.
 type Tool struct {
@@ -60,6 +84,6 @@ func (t Tool) Key() string {
 
 // Kept is what may be kept when the asking is over.
 func (a About) Kept() About {
-	a.Prompt, a.Said = "", ""
+	a.Prompt, a.Said, a.said = "", "", nil
 	return a
 }

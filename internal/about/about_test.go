@@ -1,6 +1,7 @@
 package about
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -12,15 +13,20 @@ func TestWords(t *testing.T) {
 	var a About
 	w.Tell(&a)
 	require.Zero(t, a)
+	require.Zero(t, a.Told())
 	w.Prompt("first line\nsecond")
 	w.Say("thinking ")
 	w.Say("aloud")
 	w.Tell(&a)
+	raw, err := json.Marshal(a)
+	require.NoError(t, err)
+	require.Equal(t, "{}", string(raw), "nothing is told by mistake")
+	a = a.Told()
 	require.Equal(t, About{Title: "first line", Prompt: "first line\nsecond", Said: "thinking aloud"}, a)
 	w.Prompt("next")
 	a = About{}
 	w.Tell(&a)
-	require.Equal(t, About{Title: "first line", Prompt: "next"}, a, "what was said was before it")
+	require.Equal(t, About{Title: "first line", Prompt: "next"}, a.Told(), "what was said was before it")
 	w.Name("A title")
 	for range 10_000 {
 		w.Say("wörds and ")
@@ -29,6 +35,8 @@ func TestWords(t *testing.T) {
 	w.Say(strings.Repeat("wörds ", 10_000) + "the end")
 	a = About{}
 	w.Tell(&a)
+	require.Zero(t, a.Kept())
+	a = a.Told()
 	require.Equal(t, "A title", a.Title)
 	require.LessOrEqual(t, len(a.Prompt), maxPrompt+3)
 	require.LessOrEqual(t, len(a.Said), maxSaid+3)

@@ -21,7 +21,6 @@ type Words struct {
 	mu            sync.Mutex
 	title, prompt string
 	said          []byte
-	broken        bool // said has lost its beginning
 	first         string
 }
 
@@ -36,7 +35,7 @@ func (w *Words) Name(title string) {
 func (w *Words) Prompt(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.prompt, w.said, w.broken = cutEnd(strings.TrimSpace(text), 2*maxPrompt), w.said[:0], false
+	w.prompt, w.said = cutEnd(strings.TrimSpace(text), 2*maxPrompt), w.said[:0]
 	if w.first == "" {
 		w.first = w.prompt
 	}
@@ -48,22 +47,16 @@ func (w *Words) Say(text string) {
 	defer w.mu.Unlock()
 	w.said = append(w.said, text...)
 	if len(w.said) > 8*maxSaid {
-		w.said, w.broken = append(w.said[:0], w.said[len(w.said)-4*maxSaid:]...), true
+		w.said = append(w.said[:0], w.said[len(w.said)-4*maxSaid:]...)
 	}
 }
 
-// Tell fills in what was said. Secrets are looked for before anything is cut, as far
-// as it is known: half of one would not be recognised.
+// Tell notes what was said, for [About.Told].
 func (w *Words) Tell(a *About) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	said := strings.TrimSpace(Redact(strings.ToValidUTF8(string(w.said), "")))
-	if w.broken && len(said) > maxSaid || len(said) > maxSaid {
-		said = cutStart(said, maxSaid)
-	}
-	a.Prompt, a.Said = cutEnd(Redact(w.prompt), maxPrompt), said
-	if a.Title == "" {
-		a.Title = titleOf(w.title, w.first)
+	if w.title != "" || w.first != "" || len(w.said) > 0 {
+		a.said = &said{w.title, w.first, w.prompt, string(w.said)}
 	}
 }
 

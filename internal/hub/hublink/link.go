@@ -19,6 +19,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -189,7 +190,7 @@ func (l *Link) begin(e desk.Entry) {
 		asking.Call.ID = id
 	}
 	asking.Call.Input = nil
-	if size := len(clean.JSON(asking)); size > maxBody-maxBranch {
+	if size := len(clean.JSON(asking)); size > maxBody-maxBranch-about.MaxTold {
 		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", size)
 		q.hear(errors.New("the question is too large for the hub"))
 		return

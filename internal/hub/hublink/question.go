@@ -49,7 +49,8 @@ const (
 // started anew with an empty disk.
 func (q *question) run() {
 	defer q.cancel()
-	q.asking.About.Branch = branchOf(q.asking.Dir) // here, where it may take its time
+	q.asking.About = q.asking.About.Told() // here, where it may take its time
+	q.asking.About.Branch = branchOf(q.asking.Dir)
 	body := clean.JSON(q.asking)
 	pause := firstPause
 	for q.ctx.Err() == nil {

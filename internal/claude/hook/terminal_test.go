@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 type object = map[string]any
 
 // patience is how long a test waits for something that must happen.
-const patience = 90 * time.Second
+const patience = 40 * time.Second
 
 // realClaude is the path of the real CLI; without it, or without tmux, the test is
 // skipped.
@@ -62,9 +63,14 @@ func hooksOf(url, token string) object {
 	return object{"hooks": hooks}
 }
 
-func newTerminal(t *testing.T, settings object, replies ...apitest.Reply) *terminal {
+// newTerminal is a terminal whose hooks are at a hub; site may be one that is there.
+func newTerminal(t *testing.T, s *site, replies ...apitest.Reply) (*terminal, *site) {
 	t.Helper()
 	c := &terminal{t: t, claude: realClaude(t), home: t.TempDir(), dir: t.TempDir(), api: apitest.New(t)}
+	if s == nil {
+		s = newSite(t)
+	}
+	settings := hooksOf(s.url, s.token)
 	c.api.Script(replies...)
 	c.socket = filepath.Join(c.home, "tmux")
 	c.write(filepath.Join(c.home, ".claude", "settings.json"), settings)
@@ -73,7 +79,7 @@ func newTerminal(t *testing.T, settings object, replies ...apitest.Reply) *termi
 		"projects": object{c.dir: object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
 	})
 	c.env = append(apitest.Env(c.api, c.home), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "IS_SANDBOX=1")
-	return c
+	return c, s
 }
 
 func (c *terminal) write(name string, v any) {
@@ -87,11 +93,22 @@ func (c *terminal) write(name string, v any) {
 func (c *terminal) start(args ...string) {
 	c.t.Helper()
 	command := append([]string{"-S", c.socket, "-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "50", "-c", c.dir, "env", "-i"}, c.env...)
-	command = append(command, c.claude, "--permission-mode", "default")
+	command = append(command, c.claude)
+	if !slices.Contains(args, "--permission-mode") {
+		args = append(args, "--permission-mode", "default")
+	}
 	out, err := exec.Command("tmux", append(command, args...)...).CombinedOutput()
 	require.NoError(c.t, err, "%s", out)
 	c.t.Cleanup(func() { _ = exec.Command("tmux", "-S", c.socket, "kill-server").Run() })
-	c.see("? for shortcuts")
+	c.ready()
+}
+
+// ready waits until a prompt can be typed.
+func (c *terminal) ready() {
+	c.t.Helper()
+	c.until(func(screen string) bool {
+		return strings.Contains(screen, "? for shortcuts") || strings.Contains(screen, "shift+tab to cycle")
+	}, "there is a prompt")
 }
 
 // press sends keys, as tmux names them.
@@ -99,6 +116,19 @@ func (c *terminal) press(keys ...string) {
 	c.t.Helper()
 	out, err := exec.Command("tmux", append([]string{"-S", c.socket, "send-keys"}, keys...)...).CombinedOutput()
 	require.NoError(c.t, err, "%s", out)
+}
+
+// choose presses a key until a dialog is gone: it takes none in its first moment.
+func (c *terminal) choose(key, dialog string) {
+	c.t.Helper()
+	next := time.Now()
+	c.until(func(screen string) bool {
+		if strings.Contains(screen, dialog) && time.Now().After(next) {
+			c.press(key)
+			next = time.Now().Add(3 * time.Second)
+		}
+		return !strings.Contains(screen, dialog)
+	}, "the dialog is gone: "+dialog)
 }
 
 // prompt types a prompt, and sends it.

@@ -98,6 +98,8 @@ type kept struct {
 	Push *pushKey `json:"push,omitempty"`
 	// Pushes are the browsers that are told of questions.
 	Pushes []subscription `json:"pushes,omitempty"`
+	// Away are the groups whose people are not at their terminals.
+	Away []string `json:"away,omitempty"`
 
 	rest rest
 }

@@ -5,6 +5,9 @@ import "time"
 // SetBodyTime says how long a body may take, before the first request.
 func (s *Server) SetBodyTime(d time.Duration) { s.body = d }
 
+// SetBlock says how long a hook may keep a terminal from asking, before the first request.
+func (s *Server) SetBlock(d time.Duration) { s.opts.Block = d }
+
 // Watched reports whether a request of a device ends with its removal.
 func (a *Access) Watched(device string) bool {
 	a.mu.Lock()

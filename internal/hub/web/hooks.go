@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,9 +22,11 @@ const (
 	// maxHook is the most that a hook sends: the input of a tool, and its output.
 	maxHook = 8 << 20
 	// holdTime is how long a hook may wait for a person where the terminal shows the
-	// same, and blockTime where it shows nothing meanwhile.
+	// same, and BlockTime where it shows nothing meanwhile, unless nobody is there: see
+	// [Options]. lookTime is how often that is looked at.
 	holdTime  = 24 * time.Hour
-	blockTime = 5 * time.Second
+	BlockTime = 5 * time.Second
+	lookTime  = time.Second
 )
 
 // terminal is who has answered where Claude Code runs.
@@ -76,9 +79,12 @@ func (s *Server) askHook(ctx context.Context, d Device, g given, e hook.Event, a
 func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking, blocks bool) {
 	wait := holdTime
 	if blocks {
-		wait = blockTime
+		wait = cmp.Or(s.opts.Block, BlockTime)
 	}
 	rec, ok := s.wait(r.Context(), rec, wait, d)
+	for ok && blocks && rec.Open() && s.access.Away(rec.Group) && r.Context().Err() == nil && s.serving.Err() == nil {
+		rec, ok = s.wait(r.Context(), rec, lookTime, d)
+	}
 	if ok && !rec.Open() && !rec.End.Elsewhere && rec.End.By != "" {
 		s.answerHook(w, r, d, rec, a)
 		return
@@ -97,7 +103,7 @@ func (s *Server) withdrawHook(r *http.Request, rec *hub.Record, blocks bool) {
 	case s.serving.Err() != nil:
 		why = "the hub was stopped: it is open in the terminal"
 	case r.Context().Err() == nil && blocks:
-		why = "it is asked in the terminal now: nobody said that nobody is there (acp-bridge away)"
+		why = "it is asked in the terminal now; acp-bridge away says that nobody is there"
 	case r.Context().Err() == nil:
 		why = "nobody answered it here: it is open in the terminal"
 	}

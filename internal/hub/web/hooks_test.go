@@ -59,7 +59,8 @@ func (s *hooked) tell(body string) {
 // hold sends an event that waits. The channel gets what the hook is told.
 func (s *hooked) hold(body string) (told chan string, hangUp func()) {
 	s.t.Helper()
-	before, _ := s.board.Waiting(100)
+	reader := s.board.Read(0)
+	reader.Next()
 	told = make(chan string, 1)
 	req, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+"/hooks/claude", strings.NewReader(body))
 	require.NoError(s.t, err)
@@ -77,7 +78,7 @@ func (s *hooked) hold(body string) (told chan string, hangUp func()) {
 		defer reply.Body.Close()
 		told <- read(reply)
 	}()
-	require.Eventually(s.t, func() bool { now, _ := s.board.Waiting(100); return len(now) > len(before) }, patience, time.Millisecond)
+	require.Eventually(s.t, func() bool { asked, _ := reader.Next(); return len(asked) > 0 }, patience, time.Millisecond)
 	return told, cancel
 }
 
@@ -280,4 +281,29 @@ func contextOf(t testing.TB) (context.Context, context.CancelFunc) {
 func read(reply *http.Response) string {
 	data, _ := io.ReadAll(reply.Body)
 	return string(data)
+}
+
+// Where the terminal shows nothing while a hook waits, it waits for seconds only, unless
+// nobody is there.
+func TestHookBlocks(t *testing.T) {
+	for _, e := range []string{
+		saysOf("PermissionRequest", "Bash", bashInput, "agent_id", "a1"),
+		says("Elicitation", "mcp_server_name", "srv", "message", "Who?", "mode", "form", "requested_schema", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)),
+	} {
+		s := newHooked(t)
+		s.server.SetBlock(time.Millisecond)
+		told, _ := s.hold(e)
+		require.Equal(t, "{}\n", <-told)
+		list := s.board.Conversations()
+		require.Contains(t, list[0].End.Reason, "asked in the terminal now")
+
+		require.Contains(t, s.expect(200, "GET", "/away", ""), "false")
+		s.expect(400, "POST", "/away", `{"away":1}`)
+		require.Contains(t, s.expect(200, "POST", "/away", `{"away":true}`), "true")
+		told, _ = s.hold(e)
+		time.Sleep(10 * time.Millisecond)
+		require.Empty(t, told)
+		s.expect(200, "POST", "/away", `{"away":false}`)
+		require.Equal(t, "{}\n", <-told, "somebody is back")
+	}
 }

@@ -31,6 +31,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 		"POST /conversations/{id}/questions/{question}/settle":   {"/conversations/c1/questions/toolu_1/settle", jsonKind, `{"outcome":"cancelled"}`},
 		"POST /conversations/{id}/questions/{question}/received": {"/conversations/c1/questions/toolu_1/received", jsonKind, `{"consumed":true}`},
 		"POST /hooks/claude":              {"/hooks/claude", jsonKind, `{"hook_event_name":"Stop","session_id":"c1234567"}`},
+		"POST /away":                      {"/away", jsonKind, `{"away":true}`},
 		"POST /push":                      {"/push", jsonKind, `{"endpoint":"https://push.example/x","keys":{"p256dh":"x","auth":"y"}}`},
 		"DELETE /push":                    {"/push", jsonKind, `{"endpoint":"https://push.example/x"}`},
 		"POST /question/{request}/reply":  {"/question/que_x/reply", jsonKind, `{"answers":[["SQLite"]]}`},

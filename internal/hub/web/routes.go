@@ -74,6 +74,7 @@ func (s *Server) table() map[string]route {
 		"GET /metrics":      {can: measure, look: s.metrics},
 		"GET /status":       {can: measure, look: s.status},
 		"GET /devices":      {can: admin, look: s.listDevices},
+		"GET /away":         {can: read, look: s.showAway},
 
 		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: cardFields}},
 		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody, names: pageField}},
@@ -86,6 +87,7 @@ func (s *Server) table() map[string]route {
 		"POST /conversations/{id}/questions/{question}/received": {can: ask, change: s.received,
 			takes: takes{query: "group", body: object, names: "consumed refused asker"}},
 		"POST /hooks/claude": {can: []Can{CanHook}, change: s.claudeHook, takes: takes{body: document, most: maxHook}},
+		"POST /away":         {can: read, change: s.away, takes: takes{body: object, names: "away"}},
 		"POST /push":         {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
 		"DELETE /push":       {can: read, change: s.removePush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
 		"POST /question/{request}/reply": {can: read, change: s.openCodeReply, failed: openCodes,

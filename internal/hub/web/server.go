@@ -84,6 +84,9 @@ type Options struct {
 	// PushClient sends pushes to the services of browsers, wherever they are; nil
 	// is one that reaches no private address.
 	PushClient *http.Client
+	// Block is how long a hook may wait for an answer here while it keeps the terminal
+	// from asking, and nobody is away; 0 is [BlockTime].
+	Block time.Duration
 	// Version is that of the program, for its operator.
 	Version string
 	// Logger gets what goes wrong; nil discards it.

@@ -157,5 +157,29 @@ func talking() []cli.Command {
 			"an answer that the hub got meanwhile is taken without asking, and goes to Claude Code as the next prompt.",
 		Examples: []cli.Example{{Line: "acp-bridge hub"}, {Line: "acp-bridge demo --hub http://127.0.0.1:7717", What: "and something to answer"}},
 		Env:      []string{"XDG_STATE_HOME"}, Make: does(hubCommand),
+	}, {
+		Name: "hook", Args: "install", Other: []string{"remove"}, Summary: "answer a claude in a plain terminal at a hub, too",
+		About: "Have Claude Code's hooks put what a claude in any terminal asks, its questions, plans, permissions and forms, to a hub as well: the dialog in the terminal stays, " +
+			"and whoever answers first has answered. install makes a device at the hub that may do this alone, and a plugin of Claude Code (claude plugin list shows it); nothing is merged into your own hooks. " +
+			"remove takes both away. A hub that is down is as if there were no hook. Without an argument it is what Claude Code starts for each event.",
+		Examples: []cli.Example{
+			{Line: "acp-bridge hook install", What: "with the hub of this machine"},
+			{Line: "acp-bridge hook install --hub https://hub.example --hub-token-file token", What: "with one elsewhere"},
+			{Line: "acp-bridge hook install --settings", What: "in ~/.claude/settings.json"},
+			{Line: "acp-bridge hook install --print", What: "to see it"},
+			{Line: "acp-bridge hook remove"},
+		},
+		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME"}, Words: hookActions, Make: does(hookCommand),
+	}, {
+		Name: "away", Beside: "hook", Summary: "nobody is at the terminal: hooks wait at the hub",
+		About: "Say at a hub that nobody sits at the terminal. Claude Code shows nothing there while a hook waits for what a sub-agent in the background or an MCP server asks, and so hooks wait for seconds only; " +
+			"while you are away they wait until somebody answers at the hub. Everything else is at both places anyhow.",
+		Examples: []cli.Example{{Line: "acp-bridge away"}, {Line: "acp-bridge back"}},
+		Env:      []string{hubEnv, tokenEnv, "XDG_STATE_HOME"}, Make: does(awayCommand(true)),
+	}, {
+		Name: "back", Beside: "hook", Summary: "somebody is at the terminal again",
+		About:    "Say at a hub that somebody sits at the terminal again, see acp-bridge away. What waits goes to the terminal at once.",
+		Examples: []cli.Example{{Line: "acp-bridge back"}},
+		Env:      []string{hubEnv, tokenEnv, "XDG_STATE_HOME"}, Make: does(awayCommand(false)),
 	}}
 }

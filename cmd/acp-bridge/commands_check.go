@@ -20,13 +20,13 @@ func checking() []cli.Command {
 		},
 		Make: does(convertCommand),
 	}, {
-		Name: "schema", Args: "[DIALECT]", Summary: "print an agent's question tool: name, description, schema",
+		Name: "schema", Args: "[DIALECT]", Together: "an agent's question tool; how a call is drawn in an editor", Summary: "print an agent's question tool: name, description, schema",
 		About: "Print what an agent registers its question tool with: name, label, description and JSON schema. " +
 			"Without a dialect print all of them, one JSON object a line.",
 		Examples: []cli.Example{{Line: "acp-bridge schema claude"}},
 		Words:    dialect.IDs(), Make: does(schemaCommand),
 	}, {
-		Name: "render", Args: "[FILE]", Summary: "show how a tool call is drawn in an editor",
+		Name: "render", Beside: "schema", Args: "[FILE]", Summary: "show how a tool call is drawn in an editor",
 		About: "Read a tool use {\"name\",\"input\"} and print its title, kind, content and locations as an editor gets them.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge render --cwd /src/app tool.json"},

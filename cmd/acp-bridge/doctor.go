@@ -118,11 +118,15 @@ func examine(ctx context.Context, explicit string) []finding {
 	defer cancel()
 	findings := []finding{{What: "acp-bridge", OK: true, Found: version() + " at " + ownPath()}}
 	path, err := claude.Find(explicit, os.Getenv)
+	found := ""
 	if err != nil {
 		findings = append(findings, finding{"Claude Code", false, notFound(err), "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --claude"})
 	} else {
-		findings = append(findings, examineVersion(ctx, path), examineLogin(ctx, path))
+		its := examineVersion(ctx, path)
+		found = its.Found
+		findings = append(findings, its, examineLogin(ctx, path))
 	}
+	findings = append(findings, examineHooks(ctx, found)...)
 	return append(findings,
 		examineFolder("sessions of Claude Code", transcript.ConfigDir(os.Getenv)),
 		examineFolder("temporary files", os.TempDir()))

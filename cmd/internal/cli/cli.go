@@ -30,6 +30,9 @@ type Command struct {
 	// Name and Args are how it is called; Other shows more ways to call it.
 	Name, Args string
 	Other      []string
+	// Beside is the command on whose line of the general help this one stands, and
+	// Together what that line says.
+	Beside, Together string
 	// Summary is its line in the general help; About is more of it.
 	Summary, About string
 	Examples       []Example

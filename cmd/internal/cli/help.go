@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -57,9 +58,8 @@ func (p *Program) Help() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nCommands (%s help COMMAND shows the flags of one):\n", p.Lead, p.Name)
 	for _, c := range p.All() {
-		if c.Name != p.Default && !slices.Contains(brief, c.Name) {
-			args, _, _ := strings.Cut(c.Args, " [ARGUMENTS]")
-			fmt.Fprintf(&b, "  %-16s %s\n", strings.TrimSpace(c.Name+" "+args), c.Summary)
+		if c.Name != p.Default && c.Beside == "" && !slices.Contains(brief, c.Name) {
+			fmt.Fprintf(&b, "  %-16s %s\n", p.called(c), cmp.Or(c.Together, c.Summary))
 		}
 	}
 	fmt.Fprintf(&b, "  completion, man, version: for your shell, the manual, the version\n")
@@ -67,6 +67,21 @@ func (p *Program) Help() string {
 	c, _ := p.Find(p.Default)
 	fmt.Fprintf(&b, "%s (%s help %s):\n%s", p.DefaultFlags, p.Name, p.Default, Indent(Wrap(strings.Join(p.FlagsOf(c).names(), ", "), Width-2), "  "))
 	return b.String()
+}
+
+// called is how a command is called in the general help, with those on its line.
+func (p *Program) called(c Command) string {
+	names := []string{c.Name}
+	for _, o := range p.All() {
+		if o.Beside == c.Name {
+			names = append(names, o.Name)
+		}
+	}
+	if len(names) > 1 {
+		return strings.Join(names, ", ")
+	}
+	args, _, _ := strings.Cut(c.Args, " [ARGUMENTS]")
+	return strings.TrimSpace(c.Name + " " + args)
 }
 
 // helpOf is the help of one command.

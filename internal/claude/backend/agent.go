@@ -277,13 +277,14 @@ func handle[T any](params json.RawMessage, f func(T) (any, error)) (any, error) 
 }
 
 // cliEnv is the environment of the CLI with what a session adds to it. The CLI
-// is asked to say when it is idle.
+// is asked to say when it is idle, and our own hook is told that its questions are
+// asked here: they would be at a hub twice.
 func (a *backend) cliEnv(more []string) []string {
 	env := a.opts.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	return append(slices.Concat(env, more), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1")
+	return append(slices.Concat(env, more), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1", "ACP_BRIDGE_ASKS=1")
 }
 
 // claudePath finds the CLI, in the environment that it gets.

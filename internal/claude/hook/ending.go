@@ -53,6 +53,7 @@ type Ending struct {
 //	| Stop, StopFailure, UserPromptSubmit   | over, without agent | nothing                       |
 //	| SubagentStop of its agent             | over               | nothing                        |
 //	| SessionEnd                            | over               | nothing                        |
+//	| AnsweredThere, by the same program    | answered elsewhere | nothing                        |
 //	| anything else                         | nothing            | nothing                        |
 //
 // The main thread's turn ends, and a prompt comes by itself, while a sub-agent still
@@ -79,6 +80,10 @@ func (e Event) Ends(h Held) Ending {
 		}
 	case SessionEnd:
 		return over(h, "its session has ended")
+	case AnsweredThere:
+		if asked, err := Parse(h.Document); err == nil && h.Reply == nil && e.Held != "" && e.Held == asked.Held {
+			return Ending{What: Answered, Why: "it was allowed in the terminal, and runs already"}
+		}
 	}
 	return Ending{}
 }

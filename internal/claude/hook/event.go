@@ -1,8 +1,10 @@
 package hook
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 
 	"github.com/tidwall/gjson"
@@ -24,6 +26,9 @@ const (
 	SubagentStop       = "SubagentStop"
 	SessionEnd         = "SessionEnd"
 	Notification       = "Notification"
+	// AnsweredThere is our own: the dialog of a request that a program holds is gone from the
+	// terminal, and the tool runs.
+	AnsweredThere = "AcpBridgeAnswered"
 )
 
 // Event is what a hook says. Nothing in it is to be trusted but that it came with a
@@ -49,6 +54,8 @@ type Event struct {
 	// Words are the last ones of a turn, or those of a notification, and Kind which
 	// notification or which error it is.
 	Words, Kind string
+	// Held is the name that the program which holds a request gave it, see [Name].
+	Held string
 	// Background says that something runs on when the turn has ended.
 	Background bool
 }
@@ -127,10 +134,26 @@ func (e *Event) text(name string) *string {
 		return &e.Message
 	case "last_assistant_message":
 		return &e.Words
+	case heldMember:
+		return &e.Held
 	case "notification_type", "error":
 		return &e.Kind
 	}
 	return nil
+}
+
+// heldMember is the member with the name of a request.
+const heldMember = "acp_bridge_held"
+
+// Name gives a request a name, by which the program that holds it can tell more of it.
+func Name(event []byte, name string) []byte {
+	event = bytes.TrimSpace(event)
+	return fmt.Appendf(nil, `%s,%q:%s}`, bytes.TrimSuffix(event, []byte("}")), heldMember, clean.JSON(name))
+}
+
+// AnsweredIn is the event that tells that a request was answered in the terminal.
+func AnsweredIn(session, name string) []byte {
+	return clean.JSON(map[string]string{"hook_event_name": AnsweredThere, "session_id": session, heldMember: name})
 }
 
 func object(v gjson.Result) json.RawMessage {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package hook_test
 
 import (
@@ -136,7 +138,7 @@ func TestRealQuestion(t *testing.T) {
 
 	c.api.Script(asksDatabase("toolu_1"), apitest.Say("Noted one."))
 	c.prompt("one")
-	c.see(database)
+	c.see("Chat about this")
 	r := s.next()
 	require.Equal(t, "toolu_1", r.Hold.Call)
 	s.answer(r, convert.Answer{Selected: []string{"SQLite"}, Note: "for now"})
@@ -148,7 +150,7 @@ func TestRealQuestion(t *testing.T) {
 
 	c.api.Script(asksDatabase("toolu_2"), apitest.Say("Noted two."))
 	c.prompt("two")
-	c.see(database)
+	c.see("Chat about this")
 	r = s.next()
 	c.choose("2", "Chat about this")
 	require.Contains(t, c.told("toolu_2").Text, `"Which database?"="SQLite"`)
@@ -160,17 +162,17 @@ func TestRealQuestion(t *testing.T) {
 
 	c.api.Script(asksDatabase("toolu_3"))
 	c.prompt("three")
-	c.see(database)
+	c.see("Chat about this")
 	r = s.next()
-	c.press("Escape")
+	c.choose("Escape", "Chat about this")
 	end = s.settled(r).End
 	require.Equal(t, "disconnected", end.Outcome)
 	require.Empty(t, end.By)
-	c.see("? for shortcuts")
+	c.ready()
 
 	c.api.Script(asksDatabase("toolu_4"), apitest.Say("Let us talk."))
 	c.prompt("four")
-	c.see(database)
+	c.see("Chat about this")
 	r = s.next()
 	c.choose("4", "Chat about this")
 	require.Equal(t, "disconnected", s.settled(r).End.Outcome)
@@ -178,7 +180,7 @@ func TestRealQuestion(t *testing.T) {
 
 	c.api.Script(asksDatabase("toolu_5"), apitest.Say("Noted five."))
 	c.prompt("five")
-	c.see(database)
+	c.see("Chat about this")
 	r = s.next()
 	c.press("1")
 	_, err := s.board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{picks("SQLite")}, nil }, "phone")
@@ -290,7 +292,7 @@ func TestRealTools(t *testing.T) {
 	c.prompt("six")
 	c.see("Do you want to proceed?")
 	r = s.next()
-	c.press("Escape")
+	c.choose("Escape", "Do you want to proceed?")
 	require.Equal(t, "disconnected", s.settled(r).End.Outcome)
 	_, err = os.Stat(filepath.Join(c.dir, "no"))
 	require.ErrorIs(t, err, os.ErrNotExist)

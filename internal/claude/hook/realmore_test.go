@@ -1,3 +1,5 @@
+//go:build unix
+
 package hook_test
 
 import (
@@ -5,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -170,14 +172,30 @@ func TestRealTwoSessions(t *testing.T) {
 	second.prompt("hello")
 	b := s.next()
 	require.NotEqual(t, a.Conversation, b.Conversation)
-	pid, err := exec.Command("tmux", "-S", first.socket, "list-panes", "-F", "#{pane_pid}").Output()
-	require.NoError(t, err)
-	require.NoError(t, exec.Command("kill", "-KILL", strings.TrimSpace(string(pid))).Run())
+	require.NoError(t, syscall.Kill(first.pid(), syscall.SIGKILL))
 	require.Equal(t, "disconnected", s.settled(a).End.Outcome)
-	_, err = s.board.Answer(t.Context(), a.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{picks("SQLite")}, nil }, "phone")
+	_, err := s.board.Answer(t.Context(), a.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{picks("SQLite")}, nil }, "phone")
 	require.ErrorIs(t, err, hub.ErrSettled)
 	s.answer(b, picks("PostgreSQL"))
 	require.Contains(t, second.told("toolu_1").Text, "PostgreSQL")
+}
+
+// A long command that was allowed in the terminal runs: the card is gone before it has
+// ended, and says so.
+func TestRealLongCommand(t *testing.T) {
+	t.Parallel()
+	c, s := newTerminal(t, nil, bash("toolu_1", "touch begun; while [ ! -e end ]; do sleep 0.1; done"), apitest.Say("Done."))
+	c.start()
+	c.prompt("go")
+	c.see("Do you want to proceed?")
+	r := s.next()
+	c.choose("1", "Do you want to proceed?")
+	end := s.settled(r).End
+	require.Equal(t, "answered", end.Outcome)
+	require.Equal(t, "the terminal", end.By)
+	require.FileExists(t, filepath.Join(c.dir, "begun"))
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "end"), nil, 0o600))
+	c.see("Done.")
 }
 
 // A hub that is not there costs nothing, and nothing of it is on the screen.

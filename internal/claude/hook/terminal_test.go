@@ -1,3 +1,5 @@
+//go:build unix
+
 package hook_test
 
 import (
@@ -7,13 +9,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 )
 
 type object = map[string]any
@@ -45,23 +51,19 @@ type terminal struct {
 	env       []string
 }
 
-// hooksOf are settings with all hooks at a hub.
-func hooksOf(url, token string) object {
-	hooks := object{}
-	for _, name := range []string{
-		"PermissionRequest", "Elicitation", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch",
-		"Stop", "StopFailure", "SubagentStop", "UserPromptSubmit", "SessionEnd", "Notification",
-	} {
-		timeout := 1
-		if name == "PermissionRequest" || name == "Elicitation" {
-			timeout = 28800
-		}
-		hooks[name] = []object{{"matcher": "*", "hooks": []object{{
-			"type": "http", "url": url + "/hooks/claude", "timeout": timeout, "headers": object{"Authorization": "Bearer " + token},
-		}}}}
+// program is acp-bridge, built once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "acp-bridge-hook-")
+	if err != nil {
+		return "", err
 	}
-	return object{"hooks": hooks}
-}
+	name := filepath.Join(dir, "acp-bridge")
+	out, err := exec.Command("go", "build", "-o", name, "github.com/acp-bridge/acp-bridge/cmd/acp-bridge").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return name, err
+})
 
 // newTerminal is a terminal whose hooks are at a hub; site may be one that is there.
 func newTerminal(t *testing.T, s *site, replies ...apitest.Reply) (*terminal, *site) {
@@ -70,10 +72,12 @@ func newTerminal(t *testing.T, s *site, replies ...apitest.Reply) (*terminal, *s
 	if s == nil {
 		s = newSite(t)
 	}
-	settings := hooksOf(s.url, s.token)
+	path, err := program()
+	require.NoError(t, err)
 	c.api.Script(replies...)
 	c.socket = filepath.Join(c.home, "tmux")
-	c.write(filepath.Join(c.home, ".claude", "settings.json"), settings)
+	c.write(filepath.Join(c.home, ".claude", "settings.json"), object{"hooks": hook.Hooks(path, "hook")})
+	c.write(filepath.Join(c.home, ".local", "state", "acp-bridge", "hook.json"), object{"hub": s.url, "token": s.token})
 	c.write(filepath.Join(c.home, ".claude.json"), object{
 		"hasCompletedOnboarding": true, "customApiKeyResponses": object{"approved": []string{"test"}},
 		"projects": object{c.dir: object{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
@@ -99,8 +103,31 @@ func (c *terminal) start(args ...string) {
 	}
 	out, err := exec.Command("tmux", append(command, args...)...).CombinedOutput()
 	require.NoError(c.t, err, "%s", out)
-	c.t.Cleanup(func() { _ = exec.Command("tmux", "-S", c.socket, "kill-server").Run() })
+	c.t.Cleanup(c.end)
 	c.ready()
+}
+
+// pid is that of claude.
+func (c *terminal) pid() int {
+	out, err := exec.Command("tmux", "-S", c.socket, "list-panes", "-F", "#{pane_pid}").Output()
+	if err != nil {
+		return 0
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(out)))
+	return pid
+}
+
+// end ends claude, and waits for that: it writes until then.
+func (c *terminal) end() {
+	pid := c.pid()
+	_ = exec.Command("tmux", "-S", c.socket, "kill-server").Run()
+	for range 200 {
+		if pid == 0 || syscall.Kill(pid, 0) != nil {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
 // ready waits until a prompt can be typed.
@@ -121,6 +148,7 @@ func (c *terminal) press(keys ...string) {
 // choose presses a key until a dialog is gone: it takes none in its first moment.
 func (c *terminal) choose(key, dialog string) {
 	c.t.Helper()
+	c.see(dialog)
 	next := time.Now()
 	c.until(func(screen string) bool {
 		if strings.Contains(screen, dialog) && time.Now().After(next) {

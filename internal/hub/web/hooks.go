@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -28,6 +29,9 @@ const (
 	BlockTime = 5 * time.Second
 	lookTime  = time.Second
 )
+
+// machineHeader says where Claude Code runs, for people.
+const machineHeader = "Acp-Bridge-Machine"
 
 // terminal is who has answered where Claude Code runs.
 const terminal = "the terminal"
@@ -52,7 +56,7 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 		noDecision(w)
 		return
 	}
-	rec, err := s.askHook(r.Context(), d, g, e, asking)
+	rec, err := s.askHook(r, d, g, e, asking)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -63,10 +67,13 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 func noDecision(w http.ResponseWriter) { reply(w, http.StatusOK, struct{}{}) }
 
 // askHook puts what a hook asks on the board.
-func (s *Server) askHook(ctx context.Context, d Device, g given, e hook.Event, a hook.Asking) (*hub.Record, error) {
+func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hook.Asking) (*hub.Record, error) {
 	a.Call.ID = "hook_" + life.Mint()[:16]
-	machine, _ := os.Hostname()
-	return s.board.Ask(ctx, hub.Asking{
+	machine := clean.Truncate(r.Header.Get(machineHeader), 100)
+	if machine == "" { // an address is one of this machine
+		machine, _ = os.Hostname()
+	}
+	return s.board.Ask(r.Context(), hub.Asking{
 		Group: d.first(), Conversation: e.Session, Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
 		About:  about.About{Tool: about.Tool{Picks: a.Picks}},
 		Device: d.Name, Asker: life.Mint(), May: s.asks(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/life"
+)
+
+// hookedEnv is set for a Claude Code that acp-bridge runs itself: its questions are
+// asked there.
+const hookedEnv = "ACP_BRIDGE_ASKS"
+
+// hookTime is what a hub may cost that is down, slow or wrong; maxHookEvent is the most
+// that a hook sends, and lookTime how often the one that waits looks around.
+const (
+	hookTime     = time.Second
+	maxHookEvent = 8 << 20
+	lookTime     = 500 * time.Millisecond
+)
+
+// hookState is where the hooks of this user go. It is in a file of its own, so that no
+// token is in the settings of Claude Code, or on a command line.
+type hookState struct {
+	Hub    string `json:"hub"`
+	Token  string `json:"token"`
+	Device string `json:"device,omitempty"` // that was made for it
+	// Prove is a file with the token of a hub of this machine. Whoever listens there
+	// has to know it: else anybody could allow things while the hub is down.
+	Prove string `json:"prove,omitempty"`
+	// Settings is the file that has the hooks; empty if they are a plugin.
+	Settings string `json:"settings,omitempty"`
+}
+
+// stateFile is a file, or a folder, of what acp-bridge keeps.
+func stateFile(name string) (string, error) {
+	dir, err := hublink.DataDir()
+	return filepath.Join(filepath.Dir(dir), name), err
+}
+
+func readHookState() (s hookState, err error) {
+	name, err := stateFile("hook.json")
+	if err != nil {
+		return s, err
+	}
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	return s, err
+}
+
+// runHook is what Claude Code starts for an event. Whatever goes wrong is as if there
+// were no hook: it says nothing, and ends well.
+func runHook(ctx context.Context, s streams) error {
+	if os.Getenv(hookedEnv) != "" {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(s.in, maxHookEvent))
+	if err != nil {
+		return nil
+	}
+	e, err := hook.Parse(data)
+	if err != nil {
+		return nil
+	}
+	state, err := readHookState()
+	if err != nil {
+		return nil
+	}
+	h := &hookRun{state: state, event: e, name: life.Mint()}
+	if h.client, err = state.client(); err != nil {
+		return nil
+	}
+	if !e.Asks() {
+		ctx, cancel := context.WithTimeout(ctx, hookTime)
+		defer cancel()
+		_, _ = h.post(ctx, data)
+		return nil
+	}
+	reply, err := h.hold(ctx, hook.Name(data, h.name))
+	if err == nil && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
+		_, _ = s.out.Write(reply)
+	}
+	return nil
+}
+
+// hookRun is one event on its way.
+type hookRun struct {
+	state  hookState
+	event  hook.Event
+	name   string
+	client *http.Client
+}
+
+// client is one that talks to the hub alone.
+func (st hookState) client() (*http.Client, error) {
+	urls, err := hublink.ParseURLs(st.Hub)
+	if err != nil {
+		return nil, err
+	}
+	base := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: hookTime}).DialContext}
+	if st.Prove != "" {
+		hublink.Prove(base, func() (string, error) {
+			data, err := os.ReadFile(st.Prove)
+			return strings.TrimSpace(string(data)), err
+		})
+	}
+	return &http.Client{
+		Transport:     hublink.Transport(base, urls),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+func (h *hookRun) post(ctx context.Context, body []byte) ([]byte, error) {
+	urls, err := hublink.ParseURLs(h.state.Hub)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, urls[0].String()+"/hooks/claude", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+h.state.Token)
+	req.Header.Set("Content-Type", "application/json")
+	machine, _ := os.Hostname()
+	req.Header.Set("Acp-Bridge-Machine", machine)
+	reply, err := h.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(reply.Body, maxHookEvent))
+	if err == nil && reply.StatusCode != http.StatusOK {
+		err = errors.New(firstOf(gjson.GetBytes(data, "error").Str, reply.Status))
+	}
+	return data, err
+}
+
+// hold waits for an answer at the hub. The hub has to be there within a moment, and
+// where the terminal shows nothing meanwhile, it has to stay there.
+func (h *hookRun) hold(ctx context.Context, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	late := time.AfterFunc(hookTime, cancel)
+	defer late.Stop()
+	go h.look(ctx, cancel)
+	return h.post(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { late.Stop() }}), body)
+}
+
+// look ends the waiting when Claude Code is gone, or the hub is while the terminal
+// waits for it, and tells the hub when the dialog in the terminal is gone.
+func (h *hookRun) look(ctx context.Context, cancel func()) {
+	tick := time.NewTicker(lookTime)
+	defer tick.Stop()
+	parent, dialog, told := os.Getppid(), dialogWatch{pid: os.Getenv("CLAUDE_PID")}, false
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		switch {
+		case os.Getppid() != parent:
+			cancel() // it was killed, and told nobody
+		case h.event.Blocks() && n%4 == 0 && !h.alive(ctx):
+			cancel()
+		case !told && dialog.gone():
+			told = true
+			note, done := context.WithTimeout(ctx, hookTime)
+			_, _ = h.post(note, hook.AnsweredIn(h.event.Session, h.name))
+			done()
+		}
+	}
+}
+
+// alive reports whether the hub still answers.
+func (h *hookRun) alive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	urls, err := hublink.ParseURLs(h.state.Hub)
+	if err != nil {
+		return false
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, urls[0].String()+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	reply, err := h.client.Do(req)
+	if err != nil {
+		return false
+	}
+	reply.Body.Close()
+	return reply.StatusCode == http.StatusOK
+}
+
+// dialogWatch follows what Claude Code says of itself in a file: whether a dialog waits.
+// Nothing else tells that the terminal has allowed something that takes long.
+type dialogWatch struct {
+	pid  string
+	seen bool // a dialog
+	not  int  // how often there was none since
+}
+
+// gone reports that there was a dialog, and is none. One that makes way for the next is
+// not.
+func (d *dialogWatch) gone() bool {
+	if d.pid == "" || strings.Trim(d.pid, "0123456789") != "" {
+		return false
+	}
+	f, err := os.Open(filepath.Join(transcript.ConfigDir(os.Getenv), "sessions", d.pid+".json"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	switch status := gjson.GetBytes(data, "status").Str; {
+	case err != nil || status == "":
+	case status == "waiting":
+		d.seen, d.not = true, 0
+	case d.seen:
+		d.not++
+	}
+	return d.not >= 2
+}
+
+// awayCommand says that nobody sits at the terminal, or that somebody is back.
+func awayCommand(away bool) func(*flagSet) runner {
+	return func(fs *flagSet) runner {
+		var h hubFlags
+		h.flags(fs)
+		return func(ctx context.Context, args []string, s streams) error {
+			if err := fs.ParseFlags(args, ""); err != nil {
+				return err
+			}
+			h.address = cmp.Or(h.address, localHub)
+			if err := h.check(0); err != nil {
+				return err
+			}
+			if err := h.call(ctx, http.MethodPost, "/away", map[string]bool{"away": away}, nil); err != nil {
+				return err
+			}
+			said := "Back: what only a hook can ask comes to the terminal after a few seconds.\n"
+			if away {
+				said = "Away: what sub-agents and MCP servers ask waits at the hub, and the terminal shows nothing of it until acp-bridge back.\n"
+			}
+			_, err := io.WriteString(s.out, said)
+			return err
+		}
+	}
+}

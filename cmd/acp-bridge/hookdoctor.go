@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+)
+
+// hookVersion is the version of Claude Code with which the hooks were last seen to work.
+const hookVersion = "2.1.325"
+
+// examineHooks says whether a claude in a terminal reaches the hub. It says nothing
+// where the hooks are not installed.
+func examineHooks(ctx context.Context, version string) []finding {
+	const what = "hooks"
+	state, err := readHookState()
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return []finding{{what, false, oneLine(err), "run acp-bridge hook install again"}}
+	}
+	findings := []finding{installedAt(state), switchedOn()}
+	client, err := state.client()
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, hookTime)
+		defer cancel()
+		h := &hookRun{state: state, client: client}
+		_, err = h.post(ctx, []byte(`{"hook_event_name":"AcpBridgeProbe","session_id":"00000000-0000"}`))
+	}
+	if err != nil {
+		findings = append(findings, finding{what, false, "the hub at " + state.Hub + " does not take them: " + oneLine(err) + ". Until it does, a claude asks in its terminal alone",
+			"start the hub (acp-bridge hub), or run acp-bridge hook install again"})
+	} else {
+		findings = append(findings, finding{What: what, OK: true, Found: "the hub at " + state.Hub + " takes them"})
+	}
+	if version != "" && !strings.Contains(version, hookVersion) {
+		findings = append(findings, finding{What: what, OK: true, Found: "were last seen to work with Claude Code " + hookVersion})
+	}
+	return append(findings, finding{What: what, OK: true, Found: "claude -p asks for permissions by them, and no questions; dontAsk and --bare fire none, bypassPermissions those of questions alone"})
+}
+
+// installedAt says whether Claude Code has the hooks.
+func installedAt(state hookState) finding {
+	const again = "run acp-bridge hook install again"
+	name := filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
+	data, _ := os.ReadFile(name)
+	if state.Settings == "" {
+		if gjson.GetBytes(data, "enabledPlugins."+gjson.Escape(pluginID)).Bool() {
+			return finding{What: "hooks", OK: true, Found: "the plugin " + pluginID + " is enabled"}
+		}
+		return finding{"hooks", false, "the plugin " + pluginID + " is not enabled in " + name, again}
+	}
+	data, _ = os.ReadFile(state.Settings)
+	for _, event := range hook.Events {
+		if !strings.Contains(gjson.GetBytes(data, "hooks."+event).Raw, `"hook"`) {
+			return finding{"hooks", false, event + " is not in " + state.Settings, again}
+		}
+	}
+	return finding{What: "hooks", OK: true, Found: "are in " + state.Settings}
+}
+
+// switchedOn looks for settings that switch hooks off, without a word on the screen.
+func switchedOn() finding {
+	dir, _ := os.Getwd()
+	files := []string{
+		managedSettings(),
+		filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json"),
+		filepath.Join(dir, ".claude", "settings.json"),
+		filepath.Join(dir, ".claude", "settings.local.json"),
+	}
+	for i, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		for _, key := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
+			if gjson.GetBytes(data, key).Bool() && (key == "disableAllHooks" || i == 0) {
+				return finding{"hooks", false, key + " in " + name + " switches them off", "take it out, or answer in the terminal there"}
+			}
+		}
+	}
+	return finding{What: "hooks", OK: true, Found: "no settings switch them off in this folder"}
+}
+
+// managedSettings is the file of whoever administers the machine.
+func managedSettings() string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "/Library/Application Support/ClaudeCode/managed-settings.json"
+	case "windows":
+		return `C:\Program Files\ClaudeCode\managed-settings.json`
+	}
+	return "/etc/claude-code/managed-settings.json"
+}

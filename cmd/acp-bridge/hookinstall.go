@@ -1,0 +1,312 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+)
+
+// hookActions are what can be done with hooks; without one it is what Claude Code starts.
+var hookActions = []string{"install", "remove"}
+
+type hookOptions struct {
+	claude      string
+	settings    string
+	asSettings  bool
+	print       bool
+	hub         hubFlags
+	action, own string
+}
+
+func hookCommand(fs *flagSet) runner {
+	o := new(hookOptions)
+	fs.StringVar(&o.claude, "claude", "", "`path` of the Claude Code executable (default: found)")
+	fs.BoolVar(&o.asSettings, "settings", false, "install: into the user's settings.json, not as a plugin")
+	fs.BoolVar(&o.print, "print", false, "install: print the hooks, and change nothing")
+	o.hub.flags(fs)
+	return func(ctx context.Context, args []string, s streams) (err error) {
+		if len(args) == 0 {
+			return runHook(ctx, s)
+		}
+		words, err := fs.ParseWords(args)
+		if err != nil {
+			return err
+		}
+		if len(words) != 1 || !slices.Contains(hookActions, words[0]) {
+			return misused("expected acp-bridge hook install or acp-bridge hook remove")
+		}
+		o.own = ownPath()
+		if words[0] == "remove" {
+			return o.remove(ctx, s)
+		}
+		return o.install(ctx, s)
+	}
+}
+
+// hooks are those that start this program.
+func (o *hookOptions) hooks() json.RawMessage { return hook.Hooks(o.own, "hook") }
+
+// ours reports whether a hook starts acp-bridge.
+func ours(command string, args []string) bool {
+	return strings.HasPrefix(filepath.Base(command), "acp-bridge") && slices.Equal(args, []string{"hook"})
+}
+
+func (o *hookOptions) install(ctx context.Context, s streams) error {
+	if o.print {
+		return printJSON(s, map[string]json.RawMessage{"hooks": o.hooks()})
+	}
+	o.hub.atLocalHub()
+	if err := o.hub.check(0); err != nil {
+		return err
+	}
+	if _, err := readHookState(); err == nil {
+		if err := o.takeOut(ctx); err != nil {
+			return err
+		}
+	}
+	state, err := o.enrol(ctx)
+	if err != nil {
+		return err
+	}
+	where := "as the plugin " + pluginID
+	if o.asSettings {
+		state.Settings = filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
+		where = "in " + state.Settings
+	}
+	if err := state.write(); err != nil {
+		return err
+	}
+	if o.asSettings {
+		err = mergeSettings(state.Settings, o.hooks())
+	} else {
+		err = o.addPlugin(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "Claude Code's hooks are installed %s.\nWhat a claude asks in any terminal is at %s, too; whoever answers first has answered. It holds for sessions that are started from now on.\nacp-bridge hook remove takes it away, acp-bridge doctor says whether it works.\n", where, clean.Line(o.hub.address))
+	return err
+}
+
+// enrol makes a device of the hub that may do this and nothing else. A token that may do
+// no more than that is taken as it is.
+func (o *hookOptions) enrol(ctx context.Context) (hookState, error) {
+	st := hookState{Hub: o.hub.address, Device: deviceOf()}
+	var made struct{ Token string }
+	_ = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(st.Device), nil, nil) // one of before
+	err := o.hub.call(ctx, http.MethodPost, "/devices", map[string]any{"name": st.Device, "can": "hook"}, &made)
+	if err == nil {
+		st.Token = made.Token
+	} else {
+		token, noToken := o.hub.token()
+		probe := map[string]string{"hook_event_name": "AcpBridgeProbe", "session_id": "00000000-0000"}
+		if noToken != nil || o.hub.call(ctx, http.MethodPost, "/hooks/claude", probe, nil) != nil {
+			return st, fmt.Errorf("%w; expected the token of the hub's owner, or of a device that can hook", err)
+		}
+		st.Token, st.Device = token, ""
+	}
+	if !hublink.Named(o.hub.tokenFile) {
+		dir, err := hublink.DataDir()
+		if err != nil {
+			return st, err
+		}
+		st.Prove = filepath.Join(dir, hublink.TokenName)
+	}
+	return st, nil
+}
+
+var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// deviceOf is the name of this machine's hooks at a hub.
+func deviceOf() string {
+	machine, _ := os.Hostname()
+	return clean.Truncate("claude-"+notInName.ReplaceAllString(machine, "-"), 60)
+}
+
+func (st hookState) write() error {
+	name, err := stateFile("hook.json")
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return writePrivate(name, data)
+}
+
+// writePrivate writes a file whole or not at all, for its owner alone. A link is
+// followed: people keep their settings elsewhere.
+func writePrivate(name string, data []byte) error {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	mode := os.FileMode(0o600)
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".acp-bridge-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	return err
+}
+
+// mergeSettings puts our hooks into a file of settings, or takes them out.
+func mergeSettings(name string, hooks json.RawMessage) error {
+	data, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && hooks == nil:
+		return nil
+	case errors.Is(err, os.ErrNotExist):
+		data = []byte("{}")
+	case err != nil:
+		return err
+	}
+	if !json.Valid(data) || !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return fmt.Errorf("%s: expected JSON; nothing was changed", name)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, hook.Merge(data, hooks, ours), "", "  "); err != nil {
+		return err
+	}
+	return writePrivate(name, append(pretty.Bytes(), '\n'))
+}
+
+// A plugin has a name, and a marketplace that offers it.
+const (
+	pluginName = "acp-bridge"
+	pluginID   = pluginName + "@" + pluginName
+)
+
+// addPlugin makes a marketplace with one plugin, and has Claude Code install it.
+func (o *hookOptions) addPlugin(ctx context.Context) error {
+	path, err := claude.Find(o.claude, os.Getenv)
+	if err != nil {
+		return err
+	}
+	dir, err := stateFile("claude-plugin")
+	if err != nil {
+		return err
+	}
+	about := "What Claude Code asks in a terminal is at an acp-bridge hub, too: answer it from a browser or a phone."
+	version := version()
+	for name, v := range map[string]any{
+		".claude-plugin/marketplace.json": map[string]any{"name": pluginName, "owner": map[string]string{"name": pluginName}, "metadata": map[string]string{"description": about},
+			"plugins": []map[string]string{{"name": pluginName, "source": "./plugin", "description": about}}},
+		"plugin/.claude-plugin/plugin.json": map[string]any{"name": pluginName, "version": pluginVersion(version), "description": about},
+		"plugin/hooks/hooks.json":           map[string]any{"description": about, "hooks": o.hooks()},
+	} {
+		data, err := json.MarshalIndent(v, "", "  ")
+		if err == nil {
+			err = writePrivate(filepath.Join(dir, filepath.FromSlash(name)), append(data, '\n'))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := runClaude(ctx, path, "plugin", "marketplace", "add", dir); err != nil {
+		return err
+	}
+	return runClaude(ctx, path, "plugin", "install", pluginID)
+}
+
+var plainVersion = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`)
+
+func pluginVersion(v string) string { return firstOf(plainVersion.FindString(v), "0.0.1") }
+
+// runClaude runs a command of Claude Code that changes its settings.
+func runClaude(ctx context.Context, path string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = child.Environ(nil)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("claude %s: %w: %s", strings.Join(args, " "), err, clean.Truncate(clean.Line(string(out)), 400))
+	}
+	return nil
+}
+
+func (o *hookOptions) remove(ctx context.Context, s streams) error {
+	state, err := readHookState()
+	if errors.Is(err, os.ErrNotExist) {
+		return usagef("the hooks are not installed")
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.takeOut(ctx); err != nil {
+		return err
+	}
+	if state.Device != "" {
+		o.hub.address = state.Hub
+		err = o.hub.check(0)
+		if err == nil {
+			err = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(state.Device), nil, nil)
+		}
+	}
+	name, noState := stateFile("hook.json")
+	if err := errors.Join(noState, os.Remove(name)); err != nil {
+		return err
+	}
+	if err != nil {
+		fmt.Fprintf(s.err, "The device %s is still known at the hub: %s\n", clean.Line(state.Device), cli.OneLine(err))
+	}
+	_, err = fmt.Fprintln(s.out, "Claude Code's hooks are removed.")
+	return err
+}
+
+// takeOut takes the hooks out of Claude Code, where they are.
+func (o *hookOptions) takeOut(ctx context.Context) error {
+	state, err := readHookState()
+	if err != nil {
+		return err
+	}
+	if state.Settings != "" {
+		return mergeSettings(state.Settings, nil)
+	}
+	dir, err := stateFile("claude-plugin")
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil // it was not finished
+	}
+	path, err := claude.Find(o.claude, os.Getenv)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(runClaude(ctx, path, "plugin", "uninstall", pluginID), runClaude(ctx, path, "plugin", "marketplace", "remove", pluginName))
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}

@@ -29,6 +29,8 @@ var variables = []cli.Example{
 	{Line: "ACP_BRIDGE_ASK", What: "what --ask is by default"},
 	{Line: "ACP_BRIDGE_HUB", What: "what --hub is by default"},
 	{Line: "ACP_BRIDGE_HUB_TOKEN", What: "the token for that hub"},
+	{Line: "ACP_BRIDGE_ASKS", What: "set for a Claude Code that acp-bridge runs: acp-bridge hook leaves it alone"},
+	{Line: "CLAUDE_PID", What: "set by Claude Code for its hooks: its process"},
 	{Line: "XDG_STATE_HOME", What: "the folder for what acp-bridge keeps (default: ~/.local/state)"},
 	{Line: "USER", What: "who has answered, for others who would"},
 	{Line: "TERM", What: "dumb: everything is asked in lines"},
@@ -169,7 +171,7 @@ func talking() []cli.Command {
 			{Line: "acp-bridge hook install --print", What: "to see it"},
 			{Line: "acp-bridge hook remove"},
 		},
-		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME"}, Words: hookActions, Make: does(hookCommand),
+		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
 	}, {
 		Name: "away", Beside: "hook", Summary: "nobody is at the terminal: hooks wait at the hub",
 		About: "Say at a hub that nobody sits at the terminal. Claude Code shows nothing there while a hook waits for what a sub-agent in the background or an MCP server asks, and so hooks wait for seconds only; " +

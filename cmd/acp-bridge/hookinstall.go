@@ -134,12 +134,10 @@ func (o *hookOptions) enrol(ctx context.Context) (hookState, error) {
 	return st, nil
 }
 
-var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
-
 // deviceOf is the name of this machine's hooks at a hub.
 func deviceOf() string {
 	machine, _ := os.Hostname()
-	return clean.Truncate("claude-"+notInName.ReplaceAllString(machine, "-"), 60)
+	return clean.Truncate("claude-"+regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(machine, "-"), 60)
 }
 
 func (st hookState) write() error {
@@ -238,9 +236,9 @@ func (o *hookOptions) addPlugin(ctx context.Context) error {
 	return runClaude(ctx, path, "plugin", "install", pluginID)
 }
 
-var plainVersion = regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`)
-
-func pluginVersion(v string) string { return firstOf(plainVersion.FindString(v), "0.0.1") }
+func pluginVersion(v string) string {
+	return firstOf(regexp.MustCompile(`[0-9]+\.[0-9]+\.[0-9]+`).FindString(v), "0.0.1")
+}
 
 // runClaude runs a command of Claude Code that changes its settings.
 func runClaude(ctx context.Context, path string, args ...string) error {

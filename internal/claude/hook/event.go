@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/tidwall/gjson"
 
@@ -63,10 +62,16 @@ type Event struct {
 // ErrEvent means that something is no event of a hook.
 var ErrEvent = errors.New("expected an event of a Claude Code hook: hook_event_name and session_id")
 
-var (
-	sessionName = regexp.MustCompile(`^[0-9A-Za-z-]{8,64}$`)
-	eventName   = regexp.MustCompile(`^[A-Za-z]{1,40}$`)
-)
+// isName reports whether a name has so many letters, digits and dashes. A session's
+// becomes the name of a conversation.
+func isName(s string, least, most int) bool {
+	for _, c := range []byte(s) {
+		if c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return len(s) >= least && len(s) <= most
+}
 
 // Parse reads what a hook sends. Events that are not known are read, too: others
 // will come.
@@ -99,7 +104,7 @@ func Parse(data []byte) (Event, error) {
 		}
 		return true
 	})
-	if !eventName.MatchString(e.Name) || !sessionName.MatchString(e.Session) {
+	if !isName(e.Name, 1, 40) || !isName(e.Session, 8, 64) {
 		return Event{}, ErrEvent
 	}
 	return e, nil

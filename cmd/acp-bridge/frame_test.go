@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 // What is said while a question is drawn stands above it: the frame stays whole, so
@@ -27,18 +28,23 @@ func TestNothingIsWrittenIntoAFrame(t *testing.T) {
 				c.Sees("/help")
 				c.Sends("hello" + enter)
 			}
-			frame := c.Sees("Esc cancel")
-			frame = frame[strings.Index(frame, "────"):]
+			rule := strings.Repeat("─", 60)
+			whole := func(text string) func(ttytest.Screen) bool {
+				return func(s ttytest.Screen) bool {
+					return strings.Contains(s.Text, text) && strings.Count(s.Text, rule) == 2
+				}
+			}
+			frame := c.Wait("the frame", whole("Esc cancel")).Text
+			frame = frame[strings.Index(frame, rule):]
 			h.open()
 			h.stop()
 			screen := c.Sees("the hub cannot be used now")
 			require.NotContains(t, screen, "level=")
 			c.Sees(frame)
 			c.Sends(down)
-			moved := c.Sees("  > 2. SQLite")
-			require.Equal(t, 1, strings.Count(moved, "1. PostgreSQL"), moved)
-			require.Equal(t, 1, strings.Count(moved, "  > "), moved)
-			require.Equal(t, 2, strings.Count(moved, strings.Repeat("─", 60)), moved)
+			c.Wait("one frame, moved", func(s ttytest.Screen) bool {
+				return whole("  > 2. SQLite")(s) && strings.Count(s.Text, "1. PostgreSQL") == 1 && strings.Count(s.Text, "  > ") == 1
+			})
 			c.Sends(ctrlC + ctrlC)
 			c.Ends()
 		})

@@ -34,6 +34,7 @@ func TestKilledLeavesNobody(t *testing.T) {
 		"rpc":   {"rpc", "--acp"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			cmd := exec.Command(os.Args[0], append(args, "--", "sh", "-c", stubborn, dir)...)
 			cmd.Env = append(os.Environ(), asBridge+"=1", "XDG_STATE_HOME="+t.TempDir())

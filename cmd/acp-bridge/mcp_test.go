@@ -211,6 +211,7 @@ func TestMCPCancelled(t *testing.T) {
 
 // A question that was dismissed is asked again when it is asked again.
 func TestMCPDismissedOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	store := pending.Store{Dir: dir}
 	c := startMCP(t, "--cwd", dir, "--limit", patience.String())

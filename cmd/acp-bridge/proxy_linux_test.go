@@ -20,6 +20,7 @@ func TestProxyLeavesNoAgent(t *testing.T) {
 		"asked to end":  func(c *exec.Cmd, _ interface{ Close() error }) error { return c.Process.Signal(os.Interrupt) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pid")
 			cmd := exec.Command(os.Args[0], "proxy", "--", "sh", "-c", `echo $$ >"$0"; exec sleep 1000`, file)
 			cmd.Env = append(os.Environ(), asBridge+"=1")

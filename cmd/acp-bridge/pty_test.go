@@ -194,6 +194,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	} {
 		for _, command := range []string{"ask", "rpc"} {
 			t.Run(command+" "+name, func(t *testing.T) {
+				t.Parallel()
 				store := &pending.Store{Dir: t.TempDir()}
 				f := leftBy(t, store, command, firstInSession)
 				c := startOnTerminal(t, store.Dir, command)

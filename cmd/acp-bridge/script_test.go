@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
@@ -58,6 +59,7 @@ func (m withState) Run() int {
 	if err := os.Setenv("XDG_STATE_HOME", dir); err != nil {
 		panic(err)
 	}
+	paralleltest.Main(4)
 	return m.M.Run()
 }
 

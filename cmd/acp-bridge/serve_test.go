@@ -87,6 +87,7 @@ func TestClaudeDoesNotOutliveTheBridge(t *testing.T) {
 		"SIGKILL":      func(b *bridge) { require.NoError(b.t, b.cmd.Process.Kill()) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := startBridge(t, hang)
 			s, pid := b.session()
 			go b.conn.Prompt(context.Background(), acp.PromptRequest{SessionId: acp.SessionId(s), Prompt: []acp.ContentBlock{acp.TextBlock("hi")}})

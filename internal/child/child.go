@@ -38,8 +38,8 @@ import (
 
 const (
 	// exitGrace is how long the exit of a child that closed its output is waited
-	// for, to say what it was.
-	exitGrace = time.Second
+	// for, to say what it was. It is longer than wordsGrace, which is part of it.
+	exitGrace = 3 * time.Second
 	// wordsGrace is how long the exit waits for a reader of standard error that
 	// does not take what was written.
 	wordsGrace = 2 * time.Second

@@ -52,7 +52,8 @@ type watch struct {
 	report func(error)
 
 	seen    string // the hash of what was read last
-	problem error  // to be reported if the file stays as it is
+	problem error  // of what was read last
+	told    string // the problem that was reported last
 	missing time.Time
 }
 
@@ -63,8 +64,9 @@ func (w *watch) look() (*File, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, w.absent()
-	case err != nil:
-		return nil, err
+	case err != nil: // it may pass, such as too many open files
+		w.found("", err)
+		return nil, nil
 	}
 	defer d.close()
 	name := filepath.Base(w.file.Path)
@@ -73,30 +75,37 @@ func (w *watch) look() (*File, error) {
 		return nil, w.absent()
 	}
 	w.missing = time.Time{}
-	if now := hash(data) + fmt.Sprint(err); now == w.seen {
-		if w.problem != nil && w.report != nil { // an editor may have been at work
-			w.report(w.problem)
-		}
-		w.problem = nil
+	now := hash(data) + fmt.Sprint(err)
+	if now == w.seen && w.problem == nil {
 		return nil, nil
-	} else {
-		w.seen = now
 	}
 	f := d.load(name)
+	problem := f.Err
 	switch {
 	case errors.Is(f.Err, ErrDamaged):
-		w.problem = f.Err
 	case f.ID != w.file.ID && (f.ID != "" || !sameTexts(f.Questions, w.file.Questions)):
 		return nil, w.gone()
 	case f.Err == nil && f.Foreign != nil && f.Left() < len(f.Questions):
-		w.problem = f.Foreign
-	default:
-		w.problem = f.Err
+		problem = f.Foreign
 	}
 	if f.Settled() && f.Foreign == nil {
 		return f, nil
 	}
+	w.found(now, problem)
 	return nil, nil
+}
+
+// found notes what was read. A problem is reported once, when the file stays as it
+// is: an editor may be at work. It is looked into each time: it may be none of the
+// file's.
+func (w *watch) found(now string, problem error) {
+	if problem == nil {
+		w.told = ""
+	} else if now == w.seen && problem.Error() != w.told && w.report != nil {
+		w.told = problem.Error()
+		w.report(problem)
+	}
+	w.seen, w.problem = now, problem
 }
 
 func (w *watch) absent() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,28 @@ func TestWaitDamaged(t *testing.T) {
 		require.ErrorIs(t, <-reports, pending.ErrAnswer)
 		edit(t, w.file.Path, `"answer": false`, `"answer": 1`)
 		require.Equal(t, []string{"Yes"}, (<-w.result).Answers[0].Selected)
+		require.NoError(t, w.err)
+	})
+}
+
+// A folder that cannot be read for a while is said once, and what is answered
+// afterwards is found.
+func TestWaitOutlastsFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		reports := make(chan error, 9)
+		s.Report = func(err error) { reports <- err }
+		w := wait(t.Context(), t, s)
+		dir := filepath.Dir(w.file.Path)
+		require.NoError(t, os.Rename(dir, dir+"~"))
+		require.NoError(t, os.WriteFile(dir, nil, 0o600)) // a file in its place
+		w.after(t, time.Minute)
+		require.Len(t, reports, 1)
+		require.NoError(t, os.Remove(dir))
+		require.NoError(t, os.Rename(dir+"~", dir))
+		w.after(t, time.Minute)
+		edit(t, w.file.Path, `"answer": null`, `"answer":"no"`)
+		require.Equal(t, []string{"No"}, (<-w.result).Answers[0].Selected)
 		require.NoError(t, w.err)
 	})
 }

@@ -216,7 +216,7 @@ func (t *printedTurn) end(err error, s streams) error {
 		for _, a := range t.asked {
 			problem = errors.Join(problem, a.Deliver(func() error { return nil }))
 		}
-		if problem := errors.Join(problem, t.chain.Forget(t.sessions(convert.Call{})...)); problem != nil {
+		if problem := errors.Join(problem, t.chain.Forget(t.resumed(convert.Call{})...)); problem != nil {
 			fmt.Fprintf(s.err, "acp-bridge chat: the turn is over, but %s\n", oneLine(problem))
 		}
 	}

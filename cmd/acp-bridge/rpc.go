@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -66,7 +67,7 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	}
 	p.GivenBy, p.Hub = o.answers.name(), o.hub.options(hubLogger("rpc", s))
 	p.Sessions = func(c convert.Call) []string {
-		if c.Session == "" {
+		if !life.Lasting(c.Session) {
 			return nil
 		}
 		return []string{"rpc " + c.Session}

@@ -2,6 +2,7 @@ package life
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 )
@@ -75,4 +76,13 @@ func Claim(by Claimant, left []Left) int {
 		}
 	}
 	return found
+}
+
+// Lasting reports whether a session's name can be of one session alone: what is no
+// more than a word, or is counted, is given again by the next process, for another.
+func Lasting(session string) bool {
+	word := strings.TrimRight(session, "0123456789")
+	digits := len(session) - len(word)
+	plain := strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.-") == ""
+	return !plain || digits == 0 && len(word) > 15 || digits > 6
 }

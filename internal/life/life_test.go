@@ -246,3 +246,13 @@ func TestRule7OnlyAPersonSettles(t *testing.T) {
 		require.Equal(t, life.Withdraw, life.Ends(convert.Outcome{Status: status}, "phone"))
 	}
 }
+
+// Names that the next process gives again are no session's own.
+func TestRule1NamesThatLast(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "s", "1", "s1", "session-17", "main", "session_000001", "default"} {
+		require.False(t, life.Lasting(name), name)
+	}
+	for _, name := range []string{"0b9c7a3e-6d1f-4f50-9a51-2a9d5c1b7e10", "20261116-1312", "session-1234567", "ses_4f9aB2c", "s1 of build", "aaaaaaaaaaaaaaaa"} {
+		require.True(t, life.Lasting(name), name)
+	}
+}

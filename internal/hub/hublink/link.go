@@ -267,13 +267,10 @@ func (l *Link) idOf(id string) string {
 	return id
 }
 
-// named are sessions of agents that have one alone, or give them names.
-var named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_.-]{1,15}$`) })
-
 // conversationOf is a session's name at the hub. One that is no more than a word is
 // not the same in another process: what was answered there is no answer here.
 func (l *Link) conversationOf(session string) string {
-	if named().MatchString(session) {
+	if !life.Lasting(session) {
 		return session + "-" + l.nonce
 	}
 	return l.idOf(session)

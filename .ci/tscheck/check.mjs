@@ -6,7 +6,7 @@
 // SCRIPT is a JSON file, written by TestTypeScriptSDK:
 //
 //	{"modules": "folder with node_modules", "command": ["acp-bridge", …],
-//	 "env": ["NAME=value", …], "steps": [STEP, …]}
+//	 "env": ["NAME=value", …], "steps": [STEP, …], "unstable": true for its drafts}
 //
 // The steps are done in order. Each is one of
 //
@@ -33,7 +33,7 @@ import { Tap } from "./tap.mjs";
 
 const stepTimeout = 60_000;
 const script = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const sdk = await load(script.modules);
+const sdk = await load(script.modules, script.unstable);
 const judge = new Judge(sdk);
 const tap = new Tap(judge);
 

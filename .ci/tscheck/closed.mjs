@@ -19,28 +19,29 @@ import { pathToFileURL } from "node:url";
 const unstable = ["ForkSessionResponse", "SessionForkCapabilities"];
 
 // load imports the SDK and the validators from a folder that has node_modules.
-export async function load(folder) {
+// Draft stands for the whole unstable protocol in the place of the stable one.
+export async function load(folder, draft) {
   const require = createRequire(join(folder, "package.json"));
   const entry = require.resolve("@agentclientprotocol/sdk");
   const zod = (...path) => import(pathToFileURL(join(dirname(entry), "..", ...path, "schema", "zod.gen.js")));
-  const parsers = { ...await zod() }, more = await zod("unstable");
-  const schema = require("@agentclientprotocol/sdk/schema/v1/schema.json"), draft = require("@agentclientprotocol/sdk/schema/v1/schema.unstable.json");
+  const more = await zod("unstable"), newer = require("@agentclientprotocol/sdk/schema/v1/schema.unstable.json");
+  const sdk = {
+    acp: await import(pathToFileURL(draft ? require.resolve("@agentclientprotocol/sdk/unstable") : entry)),
+    Ajv: require("ajv/dist/2020.js").default,
+    version: require(join(dirname(entry), "..", "..", "..", "package.json")).version,
+  };
+  if (draft) return { ...sdk, zod: more, schema: newer };
+  const parsers = { ...await zod() }, schema = require("@agentclientprotocol/sdk/schema/v1/schema.json");
   for (const name of unstable) {
     if (schema.$defs[name]) throw new Error(`${name} is stable now`);
-    schema.$defs[name] = draft.$defs[name];
+    schema.$defs[name] = newer.$defs[name];
     parsers["z" + name] = more["z" + name];
   }
   const capabilities = schema.$defs.SessionCapabilities.properties;
   if (capabilities.fork) throw new Error("the capability fork is stable now");
-  capabilities.fork = draft.$defs.SessionCapabilities.properties.fork;
+  capabilities.fork = newer.$defs.SessionCapabilities.properties.fork;
   parsers.zInitializeResponse = more.zInitializeResponse;
-  return {
-    acp: await import(pathToFileURL(entry)),
-    zod: parsers,
-    schema,
-    Ajv: require("ajv/dist/2020.js").default,
-    version: require(join(dirname(entry), "..", "..", "..", "package.json")).version,
-  };
+  return { ...sdk, zod: parsers, schema };
 }
 
 // Judge validates messages of an agent.

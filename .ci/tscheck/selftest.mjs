@@ -226,8 +226,8 @@ const free = new Set(["_meta", "rawInput", "rawOutput", "data"]);
 const tags = new Set(["sessionUpdate", "type", "kind", "status", "priority", "stopReason", "mode", "method", "jsonrpc"]);
 
 // spoil makes wrong messages of a right one: a field too many in each object,
-// and each tag misspelt. An error's code, the free members and the state of a
-// compaction have no wrong value.
+// and each tag misspelt. An error's code, the free members and open lists
+// have no wrong value.
 export function* spoil(message) {
   const copy = () => structuredClone(message);
   for (const path of objects(message, [])) {
@@ -236,7 +236,8 @@ export function* spoil(message) {
     yield { what: `extra field in /${path.join("/")}`, message: m };
     for (const [key, value] of Object.entries(at(message, path))) {
       if (!tags.has(key) || typeof value !== "string") continue;
-      if (key === "status" && "compactionId" in at(message, path)) continue; // an open list
+      // Open lists: those of a compaction, and of a session.
+      if (key === "status" && ("compactionId" in at(message, path) || path.join() === "result")) continue;
       const spoilt = copy();
       at(spoilt, path)[key] = value + "x";
       yield { what: `misspelt /${[...path, key].join("/")}`, message: spoilt };

@@ -6,7 +6,7 @@ import { isPing, shapeOf } from "./closed.mjs";
 
 // These may come at any time; all others belong to a prompt, or are replayed
 // while a session is loaded.
-const anytime = new Set(["available_commands_update", "current_mode_update", "config_option_update", "session_info_update"]);
+const anytime = new Set(["available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "notice"]);
 
 export class Tap {
   messages = 0;
@@ -158,6 +158,8 @@ export class Tap {
   #update(params, wrong) {
     const u = params?.update;
     const session = this.#sessions.get(params?.sessionId);
+    // A sub-agent's session lives with the one that it works for.
+    if (u?.sessionUpdate === "subagent_update" && session && !this.#sessions.has(u.sessionId)) this.#sessions.set(u.sessionId, session);
     if (u?.sessionUpdate === "tool_call") {
       if (session?.calls.has(u.toolCallId)) wrong(`the call ${u.toolCallId} was announced before`);
       session?.calls.add(u.toolCallId);

@@ -97,4 +97,6 @@ type TurnEnd struct {
 	// Reason and Err say how the prompts end that were not cancelled.
 	Reason acp.StopReason
 	Err    error
+	// Usage is what the turn took, for an editor that reads it; nil says nothing.
+	Usage *acp.Usage
 }

@@ -299,7 +299,7 @@ func (p *promptRequest) answer() (any, error) {
 	if how.Err != nil {
 		return conn.Then(nil, left), how.Err
 	}
-	r := acp.PromptResponse{StopReason: how.Reason}
+	r := acp.PromptResponse{StopReason: how.Reason, Usage: how.Usage}
 	if how.WaitingFor != "" {
 		r.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": how.WaitingFor}}
 	}
@@ -339,7 +339,7 @@ func (s *Session) PromptBack(id string, refused error) {
 //
 // EndTurn, Idle and Exited are called one at a time.
 func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
-	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err}}
+	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err, Usage: t.Usage}}
 	return s.wrap(func() session.Event {
 		for _, id := range t.Prompts {
 			key, ok := s.byID[id]

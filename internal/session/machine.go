@@ -112,6 +112,8 @@ type Ending struct {
 	Err    error
 	// waitingFor is the tool call of a question that waits for the next prompt.
 	WaitingFor string
+	// Usage is what the turn took, if anybody wants to know.
+	Usage *acp.Usage
 	// Raw is the response of a relayed agent, as it came.
 	Raw string
 }

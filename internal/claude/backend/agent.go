@@ -191,6 +191,8 @@ type client struct {
 	air      bool   // it is JetBrains' AIR
 
 	compaction bool // it shows how the conversation is compacted
+	plans      bool // it has plans as Markdown
+	drafts     bool // see knowsDrafts
 }
 
 func (a *backend) trace(wire string) ndjson.Trace {
@@ -242,6 +244,18 @@ func (a *backend) Request(ctx context.Context, method string, params json.RawMes
 		return handle(params, func(r acp.UnstableDeleteSessionRequest) (any, error) {
 			return a.deleteSession(r.SessionId, "", nil)
 		})
+	case methodAuthStatus:
+		return a.authStatus(ctx)
+	case methodStatus:
+		return handle(params, func(r acp.CloseSessionRequest) (any, error) { return a.sessionStatus(r.SessionId) })
+	case methodSetTitle:
+		return handle(params, func(r acp.CloseSessionRequest) (any, error) {
+			title, err := titleOf(params)
+			if err != nil {
+				return nil, err
+			}
+			return a.setTitle(r.SessionId, title)
+		})
 	case acp.AgentMethodSessionSetMode, acp.AgentMethodSessionSetConfigOption, acp.AgentMethodSessionClose:
 		return handle(params, func(r struct {
 			SessionID string `json:"sessionId"`
@@ -263,6 +277,14 @@ func (s *conversation) Request(ctx context.Context, method string, params json.R
 		return s.requestOption(ctx, params)
 	case WaitMethod:
 		return s.waited(ctx)
+	case methodStatus:
+		return object{"status": "open"}, nil
+	case methodSetTitle:
+		title, err := titleOf(params)
+		if err != nil {
+			return nil, err
+		}
+		return s.setTitle(ctx, title)
 	}
 	return s.agent.Request(ctx, method, params)
 }

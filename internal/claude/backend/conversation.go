@@ -69,7 +69,7 @@ func (a *backend) newSession(ctx context.Context, o editor.Opening) (*conversati
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -58,7 +58,7 @@ func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversat
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +75,7 @@ func (a *backend) resumeSession(ctx context.Context, o editor.Opening) (*convers
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +138,7 @@ func (a *backend) forkSession(ctx context.Context, o editor.Opening) (*conversat
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := newSetup(r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta, a.trusts(), a.log)
+	u, err := a.setupOf(o.Params, r.Cwd, r.AdditionalDirectories, r.McpServers, r.Meta)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -26,8 +26,10 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 		air:   air,
 
 		compaction: gjson.GetBytes(raw, "clientCapabilities.session.compaction").IsObject(),
+		plans:      gjson.GetBytes(raw, "clientCapabilities.plan").IsObject(),
+		drafts:     knowsDrafts(raw),
 	})
-	return acp.InitializeResponse{
+	response := acp.InitializeResponse{
 		Meta:            meta,
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentInfo:       &acp.Implementation{Name: "acp-bridge", Title: acp.Ptr("Claude Code"), Version: a.opts.Version},
@@ -46,5 +48,9 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 			},
 		},
 		AuthMethods: a.authMethods(r.ClientCapabilities),
-	}, nil
+	}
+	if knowsDrafts(raw) {
+		return withDrafts(response)
+	}
+	return response, nil
 }

@@ -50,6 +50,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 	if p.s.agent.editor().air {
 		request.Meta = forAIR(request.Meta, "permission", object{"version": 1, "title": info.Title})
 	}
+	p.painter.showPlan(tool, who.Session)
 	p.painter.partAsks(who.Session, t.RequestID)
 	p.s.asking.Store(t.ToolUseID, t.ToolName)
 	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {

@@ -217,7 +217,7 @@ func (p *pump) system(m claude.Message) {
 // result ends the turn and the prompts that it belongs to.
 func (p *pump) result(m claude.Message) {
 	end := p.s.resultEnd(m)
-	end.Prompts = answeredBy(m)
+	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)
 	end.Own = field(m, "origin").IsObject()
 	// A CLI that does not say which prompts it answers may have taken the one
 	// that waits into a turn of its own. It is idle then, and not before.

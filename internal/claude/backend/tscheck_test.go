@@ -44,6 +44,7 @@ func TestTypeScriptSDK(t *testing.T) {
 		"buffers":         buffersTalk,
 		"terminals":       terminalTalk,
 		"notices":         noticeTalk,
+		"drafts":          draftTalk,
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := apitest.New(t)
@@ -75,7 +76,9 @@ type tsTalk struct {
 	Modules string   `json:"modules"`
 	Command []string `json:"command"`
 	Env     []string `json:"env"`
-	Steps   []object `json:"steps"`
+	// Unstable holds it against the drafts of the protocol.
+	Unstable bool     `json:"unstable"`
+	Steps    []object `json:"steps"`
 }
 
 func (c *tsTalk) step(s object) { c.Steps = append(c.Steps, s) }
@@ -444,7 +447,36 @@ func noticeTalk(c *tsTalk) {
 	c.prompt("end_turn", says(apitest.Say("Here again.")))
 	c.does("session/load", object{"sessionId": "$sessionId", "cwd": c.dir, "mcpServers": []any{}})
 	c.sees("notification session/update notice", "notification session/update compaction_update",
-		"notification session/update compaction_summary_chunk", "replay compaction_update")
+		"notification session/update compaction_summary_chunk", "replay compaction_update completed")
+}
+
+// draftTalk is with a client that knows what is not stable yet.
+func draftTalk(c *tsTalk) {
+	c.Unstable = true
+	c.step(object{"request": "initialize", "params": object{
+		"protocolVersion": 1, "clientCapabilities": object{"plan": object{}, "subagents": object{}, "session": object{"notices": object{}, "compaction": object{}}},
+	}, "want": object{"protocolVersion": 1}})
+	c.gets(object{"state": "authenticated"}, "auth/status", object{})
+	c.step(object{"request": "session/new", "keep": "sessionId", "params": object{"cwd": c.dir, "mcpServers": []any{},
+		"systemPrompt": object{"mode": "append", "content": []object{{"type": "text", "text": "Be brief."}}}}})
+	c.fails(-32602, "session/new", object{"cwd": c.dir, "mcpServers": []any{}, "systemPrompt": object{"mode": "_shout", "content": []object{{"type": "text", "text": "x"}}}})
+	c.prompt("end_turn", says(apitest.Say("Hello.")))["want"] = object{"stopReason": "end_turn", "usage.inputTokens": 10}
+	c.gets(object{"status": "open"}, "session/status", object{"sessionId": "$sessionId"})
+	c.gets(object{"title": "My plans"}, "session/set_title", object{"sessionId": "$sessionId", "title": " My\nplans "})
+	c.fails(-32602, "session/set_title", object{"sessionId": "$sessionId", "title": " "})
+	c.does("session/set_mode", object{"sessionId": "$sessionId", "modeId": "plan"})
+	c.prompt("end_turn", says(apitest.Use(apitest.ToolUse("toolu_x1", "ExitPlanMode", object{"plan": "1. do it"})), apitest.Say("done")),
+		picks("1. do it", "default"))
+	seen := len(c.seen)
+	c.subAgent(object{"run_in_background": false})
+	c.seen = c.seen[:seen] // it is a session of its own here
+	c.does("session/close", object{"sessionId": "$sessionId"})
+	c.gets(object{"status": "saved"}, "session/status", object{"sessionId": "$sessionId"})
+	c.gets(object{"sessions.0.title": "My plans"}, "session/list", object{"cwd": c.dir})
+	c.gets(object{"title": "Yours"}, "session/set_title", object{"sessionId": "$sessionId", "title": "Yours"})
+	c.gets(object{"sessions.0.title": "Yours"}, "session/list", object{"cwd": c.dir})
+	c.fails(-32002, "session/status", object{"sessionId": "fedcba98-89ab-4def-8123-456789abcdef"})
+	c.sees("result auth/status", "result session/status", "result session/set_title", "notification session/update plan_update", "notification session/update subagent_update")
 }
 
 func noLoginTalk(c *tsTalk) {

@@ -1,0 +1,179 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+)
+
+// What is not in the stable protocol yet. A client that declares a draft is told of
+// these, and gets them; to others everything is as the stable protocol has it. The
+// methods answer whoever calls them.
+
+const (
+	methodSetTitle   = "session/set_title"
+	methodStatus     = "session/status"
+	methodAuthStatus = "auth/status"
+)
+
+// knowsDrafts reports whether a client declares a capability that only the unstable
+// protocol has.
+func knowsDrafts(initialize []byte) bool {
+	c := gjson.GetBytes(initialize, "clientCapabilities")
+	return c.Get("plan").IsObject() || c.Get("subagents").IsObject()
+}
+
+// withDrafts is the response to initialize with what the SDK's types lack.
+func withDrafts(r acp.InitializeResponse) (any, error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	within := func(o object, name string) object {
+		in, _ := o[name].(object)
+		return in
+	}
+	agent := within(all, "agentCapabilities")
+	within(agent, "auth")["status"] = object{}
+	merged(within(agent, "sessionCapabilities"), object{
+		"title": object{}, "status": object{},
+		"systemPrompt": object{"mode": object{"override": object{}}},
+	})
+	return all, nil
+}
+
+// draftPrompt makes the systemPrompt of a request what _meta has for it, which
+// counts if it is there, too.
+func draftPrompt(params json.RawMessage, meta map[string]any) (map[string]any, error) {
+	said := gjson.GetBytes(params, "systemPrompt")
+	if said.Type == gjson.Null || meta["systemPrompt"] != nil {
+		return meta, nil
+	}
+	var words []string
+	for _, b := range said.Get("content").Array() {
+		if b.Get("type").Str != "text" || b.Get("text").Type != gjson.String {
+			return nil, editor.Invalid("systemPrompt.content: expected texts")
+		}
+		words = append(words, b.Get("text").Str)
+	}
+	text := strings.Join(words, "\n\n")
+	if strings.TrimSpace(text) == "" {
+		return nil, editor.Invalid("systemPrompt.content: expected a text, got none")
+	}
+	added := object{}
+	switch mode := said.Get("mode").Str; mode {
+	case "append":
+		added["systemPrompt"] = object{"append": text}
+	case "override":
+		added["systemPrompt"] = text
+	default:
+		return nil, editor.Invalid("systemPrompt.mode: expected append or override, got %q", mode)
+	}
+	return merged(added, meta), nil
+}
+
+// authStatus answers auth/status. It is no error that nobody is logged in.
+func (a *backend) authStatus(ctx context.Context) (any, error) {
+	state := "unauthenticated"
+	ok, err := a.loggedIn(ctx)
+	switch {
+	case err != nil:
+		a.log.Debug("whether somebody is logged in is not known", "err", err)
+		state = "unknown"
+	case ok:
+		state = "authenticated"
+	}
+	return object{"state": state}, nil
+}
+
+// sessionStatus answers session/status for a session that is not open.
+func (a *backend) sessionStatus(id acp.SessionId) (any, error) {
+	if _, err := transcriptPath(a.configDir(nil), id, ""); err != nil {
+		return nil, err
+	}
+	return object{"status": "saved"}, nil
+}
+
+// maxTitle is what the CLI keeps of a title, in characters.
+const maxTitle = 200
+
+func titleOf(params json.RawMessage) (string, error) {
+	title := clean.Truncate(clean.Line(gjson.GetBytes(params, "title").String()), maxTitle)
+	if title == "" {
+		return "", editor.Invalid("title: expected a text, got none")
+	}
+	return title, nil
+}
+
+// setTitle names a session that is not open, where the CLI keeps its name.
+func (a *backend) setTitle(id acp.SessionId, title string) (any, error) {
+	path, err := transcriptPath(a.configDir(nil), id, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := transcript.SetTitle(path, string(id), title); err != nil {
+		return nil, editor.Internal("the title was not kept: " + err.Error())
+	}
+	return object{"title": title}, nil
+}
+
+// setTitle names the session. The CLI keeps the name if it runs.
+func (s *conversation) setTitle(ctx context.Context, title string) (any, error) {
+	if proc := s.process(); proc != nil {
+		if _, err := proc.Control(ctx, "rename_session", object{"title": title}); err == nil {
+			return object{"title": title}, nil
+		}
+	}
+	path, err := transcript.Find(s.agent.configDir(s.env), s.cliID(), s.cwd)
+	if err != nil {
+		return nil, editor.Invalid("a session gets its title with its first prompt")
+	}
+	if err := transcript.SetTitle(path, s.cliID(), title); err != nil {
+		return nil, editor.Internal("the title was not kept: " + err.Error())
+	}
+	return object{"title": title}, nil
+}
+
+// turnUsage is what a turn took, for a client that reads it.
+func (s *conversation) turnUsage(m claude.Message) *acp.Usage {
+	u := field(m, "usage")
+	if !s.agent.editor().drafts || !u.IsObject() {
+		return nil
+	}
+	in, out := int(u.Get("input_tokens").Int()), int(u.Get("output_tokens").Int())
+	read, write := int(u.Get("cache_read_input_tokens").Int()), int(u.Get("cache_creation_input_tokens").Int())
+	return &acp.Usage{InputTokens: in, OutputTokens: out, CachedReadTokens: &read, CachedWriteTokens: &write, TotalTokens: in + out + read + write}
+}
+
+// showPlan shows the plan that a call asks to go on with as Markdown, to a client
+// that has plans of that kind.
+func (p *painter) showPlan(t display.Tool, within string) {
+	if t.Name != "ExitPlanMode" || !p.client.plans {
+		return
+	}
+	if plan := gjson.GetBytes(t.Input, "plan").String(); plan != "" {
+		p.out.UpdateOf(within, object{"sessionUpdate": "plan_update", "plan": object{"type": "markdown", "planId": "plan", "content": clean.Block(plan)}})
+	}
+}
+
+// setupOf reads what a request that opens a session says about it.
+func (a *backend) setupOf(params json.RawMessage, cwd string, dirs []string, mcp []acp.McpServer, meta map[string]any) (setup, error) {
+	meta, err := draftPrompt(params, meta)
+	if err != nil {
+		return setup{}, err
+	}
+	return newSetup(cwd, dirs, mcp, meta, a.trusts(), a.log)
+}

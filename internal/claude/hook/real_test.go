@@ -26,6 +26,7 @@ type site struct {
 	token string
 	board *hub.Board
 	seen  map[string]bool // keys that next returned
+	cut   func()          // ends all connections
 }
 
 func newSite(t *testing.T) *site {
@@ -44,7 +45,7 @@ func newSite(t *testing.T) *site {
 	h := httptest.NewServer(server)
 	t.Cleanup(h.Close)
 	t.Cleanup(server.Close)
-	return &site{t, h.URL, token, board, map[string]bool{}}
+	return &site{t, h.URL, token, board, map[string]bool{}, h.CloseClientConnections}
 }
 
 // await waits for a record.

@@ -198,6 +198,27 @@ func TestRealLongCommand(t *testing.T) {
 	c.see("Done.")
 }
 
+// A hub goes while a question is open: the dialog stays, nothing is on the screen, and the
+// next question is at the hub again.
+func TestRealHubGoes(t *testing.T) {
+	t.Parallel()
+	c, s := newTerminal(t, nil, asksDatabase("toolu_1"), apitest.Say("Noted one."), asksDatabase("toolu_2"), apitest.Say("Noted two."))
+	c.start()
+	c.prompt("one")
+	c.see("Chat about this")
+	r := s.next()
+	s.cut()
+	require.Equal(t, "disconnected", s.settled(r).End.Outcome)
+	c.choose("2", "Chat about this")
+	require.Contains(t, c.told("toolu_1").Text, "SQLite")
+	require.NotContains(t, strings.ToLower(c.see("Noted one.")), "hook error")
+	c.prompt("two")
+	r = s.next()
+	s.answer(r, picks("PostgreSQL"))
+	require.Contains(t, c.told("toolu_2").Text, "PostgreSQL")
+	s.receipt(r, "consumed")
+}
+
 // A hub that is not there costs nothing, and nothing of it is on the screen.
 func TestRealNoHub(t *testing.T) {
 	t.Parallel()

@@ -40,6 +40,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 				out.buf.Write(s.frames.event(c, s.then(c, d)))
 			}
 		},
+		turns: s.told(sees),
 		still: func(out *stream) { out.buf.WriteString(": still here\n\n") },
 		end:   (*stream).closing,
 	})
@@ -51,8 +52,11 @@ type feed struct {
 	beat   time.Duration
 	begin  func(*stream)
 	change func(*stream, *hub.Record)
-	still  func(*stream) // with every beat
-	end    func(*stream) // when the hub ends the stream
+	// turns, if not nil, writes how turns have ended, and returns what is closed when
+	// there is more of it.
+	turns func(*stream) <-chan struct{}
+	still func(*stream) // with every beat
+	end   func(*stream) // when the hub ends the stream
 }
 
 // follow streams changes until the client, the device or the hub is gone.
@@ -69,6 +73,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 	beat := time.NewTicker(f.beat)
 	defer beat.Stop()
 	for {
+		var ended <-chan struct{}
+		if f.turns != nil {
+			ended = f.turns(&out)
+		}
 		changes, more := f.reader.Next()
 		for _, c := range changes {
 			if f.change(&out, c); out.buf.Len() >= maxChunk && out.flush() != nil {
@@ -92,6 +100,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 				waiting = false
 			case <-rest:
 				rest = nil
+			case <-ended:
+				waiting = false
 			case <-beat.C:
 				f.still(&out)
 				waiting = false

@@ -47,6 +47,9 @@ func (s *Server) claudeHook(w http.ResponseWriter, r *http.Request, d Device, g 
 	if !e.Asks() {
 		s.hooked.see(d, e)
 		s.hookEnds(r.Context(), d, e)
+		if t, ok := turnOf(d, e); ok {
+			s.turns.add(t)
+		}
 		noDecision(w)
 		return
 	}

@@ -307,3 +307,33 @@ func TestHookBlocks(t *testing.T) {
 		require.Equal(t, "{}\n", <-told, "somebody is back")
 	}
 }
+
+// That a turn is done, has failed, or waits for a prompt is told to whoever watches the
+// conversation.
+func TestHookTurns(t *testing.T) {
+	s := newHooked(t)
+	s.tell(says("Stop", "last_assistant_message", "nobody was there"))
+	all, _ := s.stream("/events")
+	only, _ := s.stream("/conversations/" + hookSession + "/events")
+	other, _ := s.stream("/conversations/another/events")
+	s.tell(says("Stop", "last_assistant_message", "a sub-agent works on", "background_tasks", []string{"x"}))
+	s.tell(says("Notification", "notification_type", "permission_prompt", "message", "Claude needs your permission"))
+	s.tell(says("Stop", "last_assistant_message", "Done.\x1b[2J"))
+	s.tell(says("StopFailure", "error", "rate_limit"))
+	s.tell(says("Notification", "notification_type", "idle_prompt", "message", "Claude is waiting for your input"))
+	for _, next := range []func() (event, bool){all, only} {
+		for _, want := range [][2]string{{"done", "Done."}, {"failed", "rate_limit"}, {"idle", "Claude is waiting for your input"}} {
+			e, ok := next()
+			require.True(t, ok)
+			require.Equal(t, "turn", e.name)
+			require.Equal(t, hookSession, e.data["conversation"])
+			require.Equal(t, want[0], e.data["event"])
+			require.Contains(t, e.data["text"], want[1])
+			require.NotContains(t, e.data["text"], "\x1b")
+		}
+	}
+	s.server.Close()
+	for e, ok := other(); ok; e, ok = other() {
+		require.NotEqual(t, "turn", e.name)
+	}
+}

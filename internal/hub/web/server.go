@@ -14,6 +14,10 @@
 // clients: the user is opencode, the password a token. Streams begin with what
 // waits. Permissions are not there.
 //
+// Streams also tell how the turns of agents end whose hooks talk to this hub: events
+// named turn, with {"conversation","agent","cwd","event","text","at"}, where event is done,
+// failed or idle. They are told to whoever is there, and kept nowhere.
+//
 // # Who has an answer
 //
 // To look is not to take. An answer is taken with the credential that asked, by an
@@ -108,6 +112,7 @@ type Server struct {
 	frames  frames
 	pace    pace
 	hooked  calls
+	turns   turns
 	since   time.Time // it was made
 
 	mu       sync.Mutex

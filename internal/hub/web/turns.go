@@ -1,0 +1,101 @@
+package web
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// turn says how a turn of an agent ended, for whoever watches. It is told to those who
+// are there, by the hub that hears of it, and kept nowhere.
+type turn struct {
+	Group        string    `json:"group,omitempty"`
+	Conversation string    `json:"conversation"`
+	Agent        string    `json:"agent"`
+	Cwd          string    `json:"cwd,omitempty"`
+	Event        string    `json:"event"` // done, failed or idle
+	Text         string    `json:"text,omitempty"`
+	At           time.Time `json:"at"`
+
+	device string
+}
+
+// maxWords is how much is told of what an agent said last.
+const maxWords = 500
+
+// turnOf is what an event tells of a turn. A turn whose sub-agents work on has not
+// ended.
+func turnOf(d Device, e hook.Event) (t turn, ok bool) {
+	t = turn{Group: d.first(), Conversation: e.Session, Agent: "Claude Code", Cwd: clean.Line(e.Dir), At: time.Now().UTC(), device: d.Name}
+	text := e.Words
+	switch {
+	case e.Name == hook.Stop && !e.Background:
+		t.Event = "done"
+	case e.Name == hook.StopFailure:
+		t.Event = "failed"
+		if text == "" {
+			text = e.Kind
+		}
+	case e.Name == hook.Notification && e.Kind == "idle_prompt":
+		t.Event, text = "idle", e.Message
+	default:
+		return t, false
+	}
+	t.Text = clean.Truncate(clean.Block(text), maxWords)
+	return t, true
+}
+
+// turns are the last ones, in their order. The zero value works.
+type turns struct {
+	mu    sync.Mutex
+	list  []turn
+	count int // that there ever were
+	wake  chan struct{}
+}
+
+const maxTurns = 256
+
+func (t *turns) add(n turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.list = append(t.list, n)
+	t.list = t.list[max(0, len(t.list)-maxTurns):]
+	t.count++
+	if t.wake != nil {
+		close(t.wake)
+		t.wake = nil
+	}
+}
+
+// after are those that came after so many, how many there are, and what is closed when
+// there are more. A negative number is all that there ever were.
+func (t *turns) after(n int) (list []turn, count int, more <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.wake == nil {
+		t.wake = make(chan struct{})
+	}
+	if n >= 0 {
+		list = append(list, t.list[max(0, len(t.list)-(t.count-n)):]...)
+	}
+	return list, t.count, t.wake
+}
+
+// told writes what has ended since, for one who may see it.
+func (s *Server) told(sees func(*hub.Record) bool) func(*stream) <-chan struct{} {
+	seen := -1
+	return func(out *stream) <-chan struct{} {
+		list, count, more := s.turns.after(seen)
+		seen = count
+		for _, n := range list {
+			if sees(&hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device}) {
+				fmt.Fprintf(&out.buf, "event: turn\ndata: %s\n\n", clean.JSON(n))
+			}
+		}
+		return more
+	}
+}

@@ -87,6 +87,13 @@ func (b *Board) FindIn(group, conversation, id string) (*Record, error) {
 // FindRef returns the record that ref names.
 func (b *Board) FindRef(ref Ref) (*Record, error) { return b.find(ref) }
 
+// Conversation returns what was asked in a conversation, the first first.
+func (b *Board) Conversation(group, conversation string) []*Record {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.talks[talk{group, conversation}])
+}
+
 // Groups are those that have a conversation of this name.
 func (b *Board) Groups(conversation string) (groups []string) {
 	b.mu.Lock()

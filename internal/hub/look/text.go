@@ -124,8 +124,8 @@ func standIn(r rune, n int) string {
 	case r == '\n' || r == '\t' || r >= 0x20 && r < 0x7f:
 		return ""
 	}
-	if s := clean.Visible(string(r)); s != string(r) {
-		return strings.Trim(s, "<>")
+	if clean.Visible(string(r)) != string(r) {
+		return fmt.Sprintf("U+%04X", r) // few fonts have pictures of control characters
 	}
 	return ""
 }

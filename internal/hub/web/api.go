@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -85,7 +87,35 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 		s.failed(w, err)
 		return
 	}
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.showConversation(w, d, rec)
+		return
+	}
 	reply(w, http.StatusOK, conversationOf(rec))
+}
+
+// showConversation is a conversation for people: all that was asked in it, in order.
+func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
+	now := time.Now()
+	var cards []card
+	for _, r := range only(s.board.Conversation(rec.Group, rec.Conversation), d.sees) {
+		cards = append(cards, cardOf(r, now, false))
+	}
+	last := cardOf(rec, now, false)
+	render(w, http.StatusOK, "conversation", map[string]any{"Card": last, "Title": cmp.Or(last.Title, "Conversation"), "Cards": cards, "State": stateText(rec), "ID": short(rec.Conversation, 100)})
+}
+
+// stateText is where a conversation stands, in words.
+func stateText(r *hub.Record) string {
+	switch st := stateOf(r); {
+	case st.Gone:
+		return "The agent is gone."
+	case st.Type == awaiting:
+		return "The agent waits for an answer."
+	case st.Type == working:
+		return "The agent has its answer and works."
+	}
+	return "Nothing waits here."
 }
 
 // limits are those that every answer needs: without them it could not be told

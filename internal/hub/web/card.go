@@ -99,13 +99,14 @@ type cardOption struct {
 // lane is a project: what its cards say once.
 type lane struct {
 	Key, Name, Path, Branch, Machine, Group string
+	Gone                                    int // how many there are whose agent is
 }
 
 // cardOf is the card of a record, with all of what it is for, or folded.
 func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	c := card{
 		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
-		Agent: cmp.Or(short(r.Agent, 60), "An agent"), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
+		Agent: agentOf(r), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
 		Asked: r.Asked.UTC().Format(time.RFC3339), Since: ago(now.Sub(r.Asked)), AskedFull: r.Asked.Format("2 Jan 2006, 15:04:05 MST"),
 		Gone: r.Gone, Permission: r.Kind == "permission", Lane: laneOf(r), Talk: talkURL(r), Title: short(cmp.Or(r.Title, r.About.Title), 100),
 	}

@@ -259,6 +259,13 @@ func (p *tab) key(name string) {
 	p.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": name, "code": strings.ReplaceAll(name, " ", "Space"), "windowsVirtualKeyCode": k.code})
 }
 
+// letter presses a key that writes a letter.
+func (p *tab) letter(c string) {
+	p.t.Helper()
+	p.call("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": c, "text": c})
+	p.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": c})
+}
+
 // tabTo presses Tab until a script says that the focus is where it should be.
 func (p *tab) tabTo(script string) {
 	p.t.Helper()

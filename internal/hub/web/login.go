@@ -47,7 +47,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
-		render(w, http.StatusOK, "page", s.waiting(in.Device, nil, "", in.secret))
+		render(w, http.StatusOK, "page", s.waiting(in.Device, view{secret: in.secret}))
 	}
 }
 
@@ -65,7 +65,7 @@ func ofPage(r *http.Request, d Device, g given) bool {
 // showAgain shows the page to a browser without scripts, which keeps what it knows in
 // its forms.
 func (s *Server) showAgain(w http.ResponseWriter, _ *http.Request, d Device, g given) {
-	render(w, http.StatusOK, "page", s.waiting(d, nil, g.form.Get("whole"), g.form.Get(pageField)))
+	render(w, http.StatusOK, "page", s.waiting(d, viewOf(g.form)))
 }
 
 // maxLogin is more than the form of a login has: it is read before anybody is known.

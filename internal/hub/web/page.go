@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -53,116 +52,6 @@ func render(w http.ResponseWriter, status int, name string, data any) {
 	_ = send(w, b.Bytes())
 }
 
-// waiting is what the page shows: those that have waited longest, project by
-// project, and also those that somebody has begun to answer. The card that whole
-// names has all that it is for.
-func (s *Server) waiting(d Device, also []string, whole, secret string) map[string]any {
-	open, _ := s.board.Waiting(math.MaxInt)
-	open = only(open, d.sees)
-	total := len(open)
-	slices.Reverse(open) // the oldest first
-	list, rest := share(open, maxCards)
-	for _, r := range rest {
-		if len(also) == 0 && whole == "" {
-			break
-		}
-		if id := cardID(r); id == whole || slices.Contains(also, id) {
-			list = append(list, r)
-		}
-	}
-	now := time.Now()
-	cards := make([]card, len(list))
-	for i, r := range list {
-		cards[i] = cardOf(r, now, cardID(r) == whole)
-		cards[i].Page = secret
-	}
-	data := map[string]any{"Title": titleFor(total), "Lanes": lanesOf(cards), "Total": total, "Count": countOf(total), "Page": secret, "Rest": ""}
-	if total > len(list) {
-		data["Rest"] = fmt.Sprintf("These are %d of %d.", len(list), total)
-	}
-	return data
-}
-
-func countOf(n int) string {
-	if n == 0 {
-		return "Nothing waits"
-	}
-	return strconv.Itoa(n) + " waiting"
-}
-
-// titleFor is that of the window.
-func titleFor(n int) string {
-	switch n {
-	case 0:
-		return "acp-bridge"
-	case 1:
-		return "1 question waits · acp-bridge"
-	}
-	return fmt.Sprintf("%d questions wait · acp-bridge", n)
-}
-
-// project is a lane with its cards.
-type project struct {
-	lane
-	Cards []card
-}
-
-// lanesOf puts the cards of a project together, and in it those of a conversation:
-// whoever has waited longest is on top.
-func lanesOf(cards []card) (lanes []*project) {
-	at, first := map[string]*project{}, map[string]int{}
-	for i, c := range cards {
-		p := at[c.Lane.Key]
-		if p == nil {
-			p = &project{lane: c.Lane}
-			at[c.Lane.Key] = p
-			lanes = append(lanes, p)
-		}
-		p.Cards = append(p.Cards, c)
-		if _, ok := first[c.Talk]; !ok {
-			first[c.Talk] = i
-		}
-	}
-	for _, p := range lanes {
-		slices.SortStableFunc(p.Cards, func(x, y card) int { return first[x.Talk] - first[y.Talk] })
-	}
-	return lanes
-}
-
-// share returns up to most of the open questions, in their order, and the others.
-// While others wait, no device has more than half of the places: what one asks hides
-// nobody else's.
-func share(open []*hub.Record, most int) (list, rest []*hub.Record) {
-	of, left := map[string]int{}, most
-	first := make([]bool, len(open))
-	for _, bound := range []int{most / 2, most} {
-		for i, r := range open {
-			if left > 0 && !first[i] && of[r.Device] < bound {
-				first[i] = true
-				of[r.Device]++
-				left--
-			}
-		}
-	}
-	for i, r := range open {
-		if first[i] {
-			list = append(list, r)
-		} else {
-			rest = append(rest, r)
-		}
-	}
-	return list, rest
-}
-
-func (s *Server) showPage(w http.ResponseWriter, _ *http.Request, d Device) {
-	render(w, http.StatusOK, "page", s.waiting(d, nil, "", ""))
-}
-
-func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
-	also := strings.FieldsFunc(r.Form.Get("also"), func(c rune) bool { return c == ',' })
-	render(w, http.StatusOK, "cards", s.waiting(d, also[:min(len(also), maxCards)], r.Form.Get("whole"), ""))
-}
-
 // answerForm takes the page's form. Options are named by their place, which the
 // revision pins down.
 func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g given) {
@@ -198,7 +87,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	case err == nil && asJSON:
 		reply(w, http.StatusOK, map[string]string{})
 	case err == nil && form.Get(pageField) != "":
-		data := s.waiting(d, nil, "", form.Get(pageField))
+		data := s.waiting(d, view{secret: form.Get(pageField)})
 		if data["Said"] = "Your answer was taken."; form.Get("do") == "cancel" {
 			data["Said"] = "The question was dismissed."
 		}

@@ -219,6 +219,8 @@ function advance(card, next) {
 
 const typedIn = (card) => [...card.querySelectorAll("textarea")].some((t) => t.value.trim() && t.value !== t.defaultValue);
 function submit(event) {
+  if (event.target.matches("#filter, .pages")) { event.preventDefault(); want(event.target, event.submitter); return; }
+  if (event.target.matches(".dismiss-all")) { event.preventDefault(); dismissAll(event.target); return; }
   const form = event.target.closest("form.answer");
   if (!form) return;
   event.preventDefault();
@@ -247,6 +249,7 @@ function parse(html) {
 }
 function show(html) {
   const fresh = parse(html);
+  facets(fresh.querySelector("#filter"));
   const keys = new Set([...fresh.querySelectorAll(".card")].map((c) => c.id + " " + c.dataset.revision));
   const all = Number(fresh.querySelector("#total").dataset.count) <= keys.size;
   for (const old of open()) {
@@ -268,6 +271,10 @@ function show(html) {
       if (place) place.after(here); else cards.prepend(here);
     }
     place = here;
+    if (here !== lane && here.matches(".lane")) {
+      for (const part of here.querySelectorAll(":scope > :not(.card)")) part.remove();
+      here.prepend(...[...lane.children].filter((c) => !c.matches(".card")));
+    }
     fill(here, list);
   }
   tidy();
@@ -275,7 +282,7 @@ function show(html) {
   times();
 }
 function fill(lane, list) {
-  let place = lane.querySelector(".lane-name");
+  let place = [...lane.children].findLast((c) => !c.matches(".card"));
   for (const card of list) {
     let here = document.getElementById(card.id);
     if (here?.classList.contains("over")) {
@@ -302,13 +309,61 @@ function begin(card) {
   ready(card);
 }
 
+// What of it is wanted: the filter, and the page.
+const names = ["q", "agent", "project", "in", "from"];
+const wanted = new URLSearchParams([...new URLSearchParams(location.search)].filter(([k, v]) => names.includes(k) && v));
+const filter = document.getElementById("filter"), filterButton = document.getElementById("filter-button");
+function openFilter(yes) {
+  rearrange(() => { filter.hidden = !yes; });
+  filterButton.setAttribute("aria-expanded", yes);
+  if (yes) filter.querySelector("input[type=search]").focus({ preventScroll: true });
+}
+function facets(fresh) {
+  if (!fresh) return;
+  fresh.remove();
+  if (filter.contains(document.activeElement)) return; // somebody is at it
+  for (const s of filter.querySelectorAll("select")) s.remove();
+  filter.querySelector("input[type=search]").after(...fresh.querySelectorAll("select"));
+}
+function want(form, submitter) {
+  for (const k of names) {
+    const v = new FormData(form).get(k);
+    if (v) wanted.set(k, v); else wanted.delete(k);
+  }
+  if (submitter?.name === "from") {
+    wanted.set("from", submitter.value);
+    scrollTo({ top: 0, behavior: "instant" });
+  }
+  history.replaceState(null, "", "/" + (wanted.size ? "?" + wanted : "") + location.hash);
+  filterButton.classList.toggle("on", names.slice(0, 4).some((k) => wanted.get(k)));
+  return refresh();
+}
+let typing = 0;
+filter.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => want(filter), 250); });
+filterButton.onclick = () => openFilter(filter.hidden);
+filter.hidden = !names.slice(0, 4).some((k) => wanted.get(k));
+async function dismissAll(form) {
+  const button = form.querySelector("button");
+  if (!button.dataset.sure) {
+    button.dataset.sure = "yes";
+    button.textContent = "Dismiss them: their agents are told when they come back. Sure?";
+    return;
+  }
+  const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams([...new FormData(form)].filter(([k]) => k !== "page")), headers: headers({ Accept: "application/json" }) }).catch(() => null);
+  const said = await reply?.json().catch(() => ({})) ?? {};
+  say(reply?.ok ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not take it. Try again."));
+  refreshSoon();
+}
+
 let busy = false, again = false, timer = 0;
 export async function refresh() {
   if (busy) { again = true; return; }
   busy = true;
   try {
     const also = [...open().filter(touched).map((c) => c.id), ...(location.hash.startsWith("#q") ? [location.hash.slice(1)] : [])];
-    const reply = await fetch("/cards" + (also.length ? "?also=" + also.join(",") : ""));
+    const query = new URLSearchParams(wanted);
+    if (also.length) query.set("also", also.join(","));
+    const reply = await fetch("/cards" + (query.size ? "?" + query : ""));
     if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
     if (reply.ok) {
       const html = await reply.text();

@@ -1,0 +1,128 @@
+package web_test
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+func (s *site) askIn(agent, dir, conversation, id, text string) *hub.Record {
+	s.t.Helper()
+	r, err := s.board.Ask(s.t.Context(), hub.Asking{Conversation: conversation, Agent: agent, Machine: "laptop", Dir: dir, Dialect: "bridge",
+		About: about.About{Title: "About " + conversation}, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: text}}}})
+	require.NoError(s.t, err)
+	return r
+}
+
+var asksOnPage = regexp.MustCompile(`Question ([0-9]+)\.`)
+
+func (s *site) listed(query string) (list []string) {
+	s.t.Helper()
+	for _, m := range asksOnPage.FindAllStringSubmatch(s.expect(200, "GET", "/cards?"+query, ""), -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// Whoever has waited longest is on top, the questions of a conversation stand
+// together, and all of them can be reached.
+func TestTheList(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	for i := range 130 {
+		s.askIn(fmt.Sprint("Agent", i%2), fmt.Sprint("/src/p", i%3), fmt.Sprint("c", i%10), fmt.Sprint("q", i), fmt.Sprintf("Question %d.", i))
+	}
+	first := s.listed("")
+	require.Len(t, first, 50)
+	require.Equal(t, []string{"0", "30"}, first[:2], "of project 0 and conversation 0")
+	seen := map[string]bool{}
+	for _, from := range []string{"0", "50", "100"} {
+		for _, q := range s.listed("from=" + from) {
+			require.False(t, seen[q], q)
+			seen[q] = true
+		}
+	}
+	require.Len(t, seen, 130)
+	page := s.expect(200, "GET", "/", "")
+	require.Contains(t, page, "130 waiting")
+	require.Contains(t, page, "1 to 50 of 130")
+	require.Equal(t, []string{"77"}, s.listed("q="+url.QueryEscape("question 77.")))
+	require.Len(t, s.listed("agent=Agent1&from=50"), 15)
+	project := regexp.MustCompile(`value="(lane[0-9a-f]+)"`).FindStringSubmatch(page)[1]
+	require.Len(t, s.listed("project="+project), 44)
+	require.Contains(t, s.expect(200, "GET", "/cards?q=nothing", ""), "Nothing fits the filter")
+}
+
+// Those whose agent is gone stand apart, and are dismissed together: as many as were
+// seen.
+func TestThoseWhoseAgentIsGone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
+	for i := range 3 {
+		s.askIn("Agent", "/src", fmt.Sprint("c", i), "q", fmt.Sprintf("Question %d.", i))
+	}
+	var page string
+	require.Eventually(t, func() bool {
+		page = s.expect(200, "GET", "/cards", "")
+		return strings.Contains(page, "Dismiss all 3 of these")
+	}, patience, 20*time.Millisecond)
+	require.Contains(t, page, `id="lanegone"`)
+	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json", "Origin", s.url}
+	require.Contains(t, s.expect(409, "POST", "/dismiss", "count=2", post...), "nothing was dismissed")
+	require.Contains(t, s.expect(200, "POST", "/dismiss", "count=1&q=question+1.", post...), `"dismissed":1`)
+	s.expect(200, "POST", "/dismiss", "count=2", post...)
+	_, total := s.board.Waiting(1)
+	require.Zero(t, total)
+}
+
+// A conversation has a page with all that was asked in it.
+func TestAConversationsPage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	s.askIn("Agent", "/src", "c1", "a", "Question 1.")
+	_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: "c1"}, "phone")
+	require.NoError(t, err)
+	s.askIn("Agent", "/src", "c1", "b", "Question 2.")
+	page := s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html")
+	require.Less(t, strings.Index(page, "Question 1."), strings.Index(page, "Question 2."))
+	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent waits for an answer."} {
+		require.Contains(t, page, part)
+	}
+}
+
+// In the browser: filter, next page, put aside, keys.
+func TestPageFiltersAndKeys(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	for i := range 60 {
+		s.askIn(fmt.Sprint("Agent", i%2), "/src/p", fmt.Sprint("c", i), "q", fmt.Sprintf("Question %d.", i))
+	}
+	p := s.visit(b, 1100, false)
+	p.until(`document.querySelectorAll(".card").length === 50`)
+	p.click(".pages button")
+	p.until(`document.querySelectorAll(".card").length === 10 && document.querySelector(".pages span").innerText.includes("51 to 60 of 60")`)
+	p.click("#filter-button")
+	p.click("#filter input[type=search]")
+	p.words("question 59.")
+	p.until(`document.querySelectorAll(".card").length === 1 && location.search.includes("q=question")`)
+	p.shot("filter")
+	p.eval(`document.querySelector("#filter input[type=search]").value = ""; document.querySelector("#filter").requestSubmit(); document.activeElement.blur()`)
+	p.until(`document.querySelectorAll(".card").length === 50`)
+	p.letter("j")
+	p.letter("j")
+	require.Equal(t, "1", p.eval(`[...document.querySelectorAll(".card")].indexOf(document.activeElement)`))
+	p.letter("n")
+	p.until(`document.querySelector("#aside")?.innerText === "1 put aside" && document.querySelector(".bar .count").innerText === "60 waiting"`)
+	p.letter("?")
+	p.until(`document.querySelector("dialog[open]")`)
+	p.shot("keys")
+}

@@ -1,0 +1,266 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// view is what somebody wants to see of what waits.
+type view struct {
+	query, agent, project, group string
+	from                         int
+	also                         []string // cards that somebody has begun to answer
+	whole                        string   // the card that has all that it is for
+	secret                       string   // what the page knows, see [loginSession]
+	fragment                     bool     // for a page that is there
+}
+
+// viewFields are the fields of a view, in a query or a form.
+const viewFields = "q agent project in from"
+
+func viewOf(values url.Values) view {
+	from, _ := strconv.Atoi(values.Get("from"))
+	also := strings.FieldsFunc(values.Get("also"), func(c rune) bool { return c == ',' })
+	return view{
+		query: values.Get("q"), agent: values.Get("agent"), project: values.Get("project"), group: values.Get("in"), from: max(from, 0),
+		also: also[:min(len(also), maxCards)], whole: values.Get("whole"), secret: values.Get(pageField),
+	}
+}
+
+// fits reports whether a record is one that is wanted.
+func (v view) fits(r *hub.Record) bool {
+	return (v.agent == "" || agentOf(r) == v.agent) && (v.project == "" || laneOf(r).Key == v.project) && (v.group == "" || groupName(r.Group) == v.group) && r.Holds(v.query)
+}
+
+func (v view) filtered() bool { return v.query+v.agent+v.project+v.group != "" }
+
+// waiting is what the page shows: those that have waited longest, project by project,
+// those whose agent is gone behind all others, a page at a time; and also those that
+// somebody has begun to answer.
+func (s *Server) waiting(d Device, v view) map[string]any {
+	all, _ := s.board.Waiting(math.MaxInt)
+	all = only(all, d.sees)
+	slices.Reverse(all) // the oldest first
+	total, facets := len(all), facetsOf(all, v)
+	open := only(slices.Clone(all), v.fits)
+	gone := only(slices.Clone(open), func(r *hub.Record) bool { return r.Gone })
+	first, rest := share(only(open, func(r *hub.Record) bool { return !r.Gone }), maxCards)
+	open = slices.Concat(first, rest, gone)
+	if v.from >= len(open) {
+		v.from = 0
+	}
+	list := slices.Clone(open[v.from:min(v.from+maxCards, len(open))])
+	for _, r := range all {
+		if len(v.also) == 0 && v.whole == "" {
+			break
+		}
+		if id := cardID(r); (id == v.whole || slices.Contains(v.also, id)) && !slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	now := time.Now()
+	cards := make([]card, len(list))
+	for i, r := range list {
+		cards[i] = cardOf(r, now, cardID(r) == v.whole)
+		if cards[i].Page = v.secret; r.Gone {
+			cards[i].Lane = lane{Key: "lanegone", Name: "Their agents are gone", Gone: len(gone)}
+		}
+	}
+	return map[string]any{
+		"Title": titleFor(total), "Lanes": lanesOf(cards), "Total": total, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
+		"Fragment": v.fragment, "Pages": pagesOf(v, len(open), total),
+	}
+}
+
+// values are those of the filter.
+func (v view) values() map[string]string {
+	return map[string]string{"q": v.query, "agent": v.agent, "project": v.project, "in": v.group}
+}
+
+// facet is something to filter by.
+type facet struct {
+	Name, Label string
+	Choices     []choice
+}
+
+type choice struct {
+	Value, Label string
+	Picked       bool
+}
+
+// maxChoices is how many a facet offers. The search finds the others.
+const maxChoices = 200
+
+// facetsOf are those by which there is something to tell apart.
+func facetsOf(open []*hub.Record, v view) (facets []facet) {
+	add := func(name, label, picked string, of func(*hub.Record) (value, label string)) {
+		n, labels := map[string]int{}, map[string]string{}
+		for _, r := range open {
+			value, label := of(r)
+			n[value]++
+			labels[value] = label
+		}
+		if len(n) < 2 && picked == "" {
+			return
+		}
+		f := facet{Name: name, Label: label}
+		for value, label := range labels {
+			f.Choices = append(f.Choices, choice{value, fmt.Sprintf("%s (%d)", label, n[value]), value == picked})
+		}
+		slices.SortFunc(f.Choices, func(x, y choice) int {
+			return cmp.Or(cmp.Compare(n[y.Value], n[x.Value]), cmp.Compare(x.Label, y.Label))
+		})
+		f.Choices = f.Choices[:min(len(f.Choices), maxChoices)]
+		facets = append(facets, f)
+	}
+	add("agent", "Agent", v.agent, func(r *hub.Record) (string, string) { return agentOf(r), agentOf(r) })
+	add("project", "Project", v.project, func(r *hub.Record) (string, string) {
+		l := laneOf(r)
+		return l.Key, strings.TrimSuffix(l.Name+" · "+l.Branch, " · ")
+	})
+	add("in", "Group", v.group, func(r *hub.Record) (string, string) { return groupName(r.Group), groupName(r.Group) })
+	return facets
+}
+
+func agentOf(r *hub.Record) string { return cmp.Or(short(r.Agent, 60), "An agent") }
+
+// pages says which of them are shown, and where the others are.
+type pages struct {
+	Text           string
+	Earlier, Later string // the values of from; empty where there is none
+}
+
+func pagesOf(v view, n, total int) (p pages) {
+	if n > maxCards {
+		p.Text = fmt.Sprintf("%d to %d of %d", v.from+1, min(v.from+maxCards, n), n)
+		if v.from > 0 {
+			p.Earlier = strconv.Itoa(max(v.from-maxCards, 0))
+		}
+		if v.from+maxCards < n {
+			p.Later = strconv.Itoa(v.from + maxCards)
+		}
+	}
+	if v.filtered() {
+		p.Text = strings.TrimPrefix(p.Text+fmt.Sprintf(" · %d of %d fit the filter", n, total), " · ")
+	}
+	return p
+}
+
+func countOf(n int) string {
+	if n == 0 {
+		return "Nothing waits"
+	}
+	return strconv.Itoa(n) + " waiting"
+}
+
+// titleFor is that of the window.
+func titleFor(n int) string {
+	switch n {
+	case 0:
+		return "acp-bridge"
+	case 1:
+		return "1 question waits · acp-bridge"
+	}
+	return fmt.Sprintf("%d questions wait · acp-bridge", n)
+}
+
+// project is a lane with its cards.
+type project struct {
+	lane
+	Cards []card
+}
+
+// lanesOf puts the cards of a project together, and in it those of a conversation:
+// whoever has waited longest is on top.
+func lanesOf(cards []card) (lanes []*project) {
+	at, first := map[string]*project{}, map[string]int{}
+	for i, c := range cards {
+		p := at[c.Lane.Key]
+		if p == nil {
+			p = &project{lane: c.Lane}
+			at[c.Lane.Key] = p
+			lanes = append(lanes, p)
+		}
+		p.Cards = append(p.Cards, c)
+		if _, ok := first[c.Talk]; !ok {
+			first[c.Talk] = i
+		}
+	}
+	for _, p := range lanes {
+		slices.SortStableFunc(p.Cards, func(x, y card) int { return first[x.Talk] - first[y.Talk] })
+	}
+	return lanes
+}
+
+// share returns up to most of the open questions, in their order, and the others.
+// While others wait, no device has more than half of the places: what one asks hides
+// nobody else's.
+func share(open []*hub.Record, most int) (list, rest []*hub.Record) {
+	of, left := map[string]int{}, most
+	first := make([]bool, len(open))
+	for _, bound := range []int{most / 2, most} {
+		for i, r := range open {
+			if left > 0 && !first[i] && of[r.Device] < bound {
+				first[i] = true
+				of[r.Device]++
+				left--
+			}
+		}
+	}
+	for i, r := range open {
+		if first[i] {
+			list = append(list, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return list, rest
+}
+
+func (s *Server) showPage(w http.ResponseWriter, r *http.Request, d Device) {
+	v := viewOf(r.Form)
+	v.secret = "" // not from an address
+	render(w, http.StatusOK, "page", s.waiting(d, v))
+}
+
+func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
+	v := viewOf(r.Form)
+	v.secret, v.fragment = "", true
+	render(w, http.StatusOK, "cards", s.waiting(d, v))
+}
+
+// dismissGone dismisses all that the filter shows of which the agent is gone: as many
+// as the person saw, and none else.
+func (s *Server) dismissGone(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	v := viewOf(g.form)
+	open, _ := s.board.Waiting(math.MaxInt)
+	gone := only(open, func(r *hub.Record) bool { return r.Gone && d.sees(r) && v.fits(r) })
+	if want := g.form.Get("count"); want != strconv.Itoa(len(gone)) {
+		s.failed(w, statusf(http.StatusConflict, "nothing was dismissed: there are %d by now, you saw %s", len(gone), short(want, 20)))
+		return
+	}
+	for _, rec := range gone {
+		ref := rec.Ref()
+		ref.Revision, ref.Fingerprint, ref.May = rec.Revision, rec.Fingerprint(), s.may(d)
+		if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		reply(w, http.StatusOK, map[string]int{"dismissed": len(gone)})
+		return
+	}
+	data := s.waiting(d, view{secret: g.form.Get(pageField)})
+	data["Said"] = fmt.Sprintf("%d dismissed.", len(gone))
+	render(w, http.StatusOK, "page", data)
+}

@@ -199,7 +199,7 @@ func (s *Server) Pushes(r *hub.Record) bool {
 // nothing waits any longer.
 func (s *Server) Push(ctx context.Context, r *hub.Record, id, message string, over bool) {
 	list, key := s.access.pushes(r)
-	body := clean.JSON(map[string]any{"id": id, "text": message, "over": over})
+	body := clean.JSON(map[string]any{"id": id, "text": message, "over": over, "card": cardID(r)})
 	var all sync.WaitGroup
 	free := make(chan struct{}, pushesAtOnce)
 	for _, p := range list {

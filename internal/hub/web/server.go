@@ -158,6 +158,10 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /login", s.showLogin)
 	s.mux.HandleFunc("POST /login", s.login)
 	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
+	s.mux.HandleFunc("GET /manifest.webmanifest", asset("manifest.webmanifest", "application/manifest+json"))
+	for name, draw := range icons {
+		s.mux.HandleFunc("GET /"+name, showIcon(draw))
+	}
 	for _, name := range scripts {
 		s.mux.HandleFunc("GET /"+name, asset(name, "text/javascript; charset=utf-8"))
 	}
@@ -188,7 +192,7 @@ func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
 
 // headers are those of every reply. Their values are shared, and never changed.
 var headers = http.Header{
-	"Content-Security-Policy":      {"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+	"Content-Security-Policy":      {"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 	"Referrer-Policy":              {"no-referrer"},
 	"X-Content-Type-Options":       {"nosniff"},
 	"X-Frame-Options":              {"DENY"},

@@ -474,6 +474,9 @@ document.addEventListener("input", (event) => {
 
 // After the browser has filled in what it remembers of another page.
 addEventListener("pageshow", () => open().forEach(restore));
+navigator.serviceWorker?.addEventListener("message", (event) => {
+  if (/^q[0-9a-f]+$/.test(event.data?.card ?? "")) location.hash = event.data.card;
+});
 addEventListener("hashchange", () => { refresh().then(goTo); });
 function goTo() {
   const card = location.hash.startsWith("#q") && find(location.hash.slice(1));

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func TestOwnerOfSeveralHubs(t *testing.T) {
 	require.True(t, n.ReadyForConnections(time.Minute))
 	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL())
 	command := func(code int, args ...string) string {
-		var out bytes.Buffer
+		var out written
 		require.Equal(t, code, run(t.Context(), append(args, "--nats", n.ClientURL()), &out, &out), out.String())
 		return out.String()
 	}
@@ -46,4 +47,23 @@ func TestOwnerOfSeveralHubs(t *testing.T) {
 
 	require.Equal(t, exitUsage, run(t.Context(), []string{"owner", "--token-file", fresh}, io.Discard, io.Discard))
 	require.Equal(t, exitUsage, run(t.Context(), []string{"owner", "--nats", n.ClientURL()}, io.Discard, io.Discard))
+}
+
+// written is what a command in this process has written so far: several goroutines of
+// it write, and may still do so.
+type written struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *written) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(b)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }

@@ -154,7 +154,7 @@ func TestFolderIsAFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile(".acp-bridge", []byte("mine"), 0o600))
 	for _, args := range [][]string{{"ask", "--headless"}, {"questions"}} {
-		var stdout, stderr bytes.Buffer
+		var stdout, stderr output
 		require.Equal(t, 1, run(t.Context(), args, strings.NewReader(firstCall), &stdout, &stderr))
 		require.Empty(t, stdout.String())
 		require.Contains(t, stderr.String(), ".acp-bridge")
@@ -226,7 +226,7 @@ func TestTraceCannotBeOpened(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	path := filepath.Join(dir, "file", "trace")
 	for _, flag := range []string{"--trace", "--log-file"} {
-		var stdout, stderr bytes.Buffer
+		var stdout, stderr output
 		require.Equal(t, 2, run(t.Context(), []string{flag, path}, strings.NewReader(""), &stdout, &stderr))
 		require.Contains(t, stderr.String(), path)
 		require.Contains(t, stderr.String(), "not a directory")

@@ -140,7 +140,7 @@ func (g *golden) file(t *testing.T, section string) string {
 // execute runs the command in this process.
 func execute(t *testing.T, stdin []byte, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errOut bytes.Buffer
+	var out, errOut output
 	code = run(context.Background(), args, bytes.NewReader(stdin), &out, &errOut)
 	return code, out.String(), errOut.String()
 }

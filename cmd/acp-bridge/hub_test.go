@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -93,7 +92,8 @@ type bridgeProcess struct {
 	out, err output
 }
 
-// output is what a process has written so far.
+// output is what a process, or a command in this one, has written so far: a goroutine
+// of it may still write.
 type output struct {
 	mu   sync.Mutex
 	text string
@@ -339,7 +339,7 @@ func TestQuestionsAtHub(t *testing.T) {
 	t.Chdir(t.TempDir())
 	command := func(want int, args ...string) (string, string) {
 		t.Helper()
-		var out, errOut bytes.Buffer
+		var out, errOut output
 		require.Equal(t, want, run(t.Context(), append([]string{"questions"}, append(args, "--hub", h.url)...), strings.NewReader(""), &out, &errOut), errOut.String())
 		return out.String(), errOut.String()
 	}
@@ -411,7 +411,7 @@ func TestRule5RPCTerminated(t *testing.T) {
 	// The next one waits for its answers after its input has ended.
 	b := h.run(request+"\n", "rpc", "--wait")
 	b.err.until(t, "waits in")
-	var out bytes.Buffer
+	var out output
 	require.Equal(t, 0, run(t.Context(), []string{"questions", "answer", "--answers", `["No"]`}, strings.NewReader(""), &out, &out), out.String())
 	require.Contains(t, b.ends(t, 0), `"result":{"answer":"No"}`)
 	require.NoFileExists(t, ".acp-bridge/pending-questions.json")
@@ -527,8 +527,8 @@ func TestFolderTokenGoesToNobodyElse(t *testing.T) {
 	for _, args := range [][]string{{"questions", "--hub", s.URL}, {"ask", "--hub", s.URL, "--headless"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan int)
-		var out strings.Builder
-		go func() { ended <- run(ctx, args, strings.NewReader(call), &out, io.Discard) }()
+		var out output
+		go func() { ended <- run(ctx, args, strings.NewReader(call), &out, &out) }()
 		<-called
 		cancel() // a hub that cannot be reached is waited for
 		require.NotZero(t, <-ended, out.String())

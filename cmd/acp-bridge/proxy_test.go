@@ -40,7 +40,7 @@ func TestProxy(t *testing.T) {
 	outR, outW := io.Pipe()
 	defer inR.Close()
 	defer outR.Close()
-	var stderr strings.Builder
+	var stderr output
 	code := make(chan int, 1)
 	go func() {
 		code <- run(context.Background(), []string{"proxy", "--", "sh", "-c", proxiedAgent}, inR, outW, &stderr)
@@ -121,7 +121,7 @@ func TestDoctorAgents(t *testing.T) {
 // Under a conductor there is one wire, and no agent to start.
 func TestProxyChain(t *testing.T) {
 	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"proxy/initialize","params":{"protocolVersion":1}}` + "\n")
-	var out, stderr strings.Builder
+	var out, stderr output
 	require.Equal(t, exitOK, run(context.Background(), []string{"proxy", "--chain"}, in, &out, &stderr), stderr.String())
 	first, _, _ := strings.Cut(out.String(), "\n")
 	require.Equal(t, "proxy/successor", gjson.Get(first, "method").Str)

@@ -29,24 +29,31 @@ type Client struct {
 	Loud bool
 	// Note says why.
 	Note string
+	// From says how that is known: from a run or from its source, of which version
+	// and when.
+	From string
 }
 
 // Clients returns the table of known clients. One that is not in it gets what its
 // capabilities call for, is shown headers as titles, and is trusted.
 func Clients() []Client { return slices.Clone(clients) }
 
+// bySource is of clients that were not run.
+const bySource = "its source, 2026-08; not run"
+
 var clients = []Client{
-	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option"},
-	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first"},
-	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Note: "numbered buttons in an order of its own"},
-	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request"},
-	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself"},
-	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything"},
-	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone"},
-	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone"},
-	{Editor: "Neovim avante", Guard: true, Loud: true, Note: "approves by itself, or answers without saying what was picked"},
-	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself"},
-	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option"},
+	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option", From: bySource},
+	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first; later versions have forms", From: "run 0.74.3, 2026-11-16"},
+	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
+	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request", From: "run 19.22, 2026-11-16"},
+	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself", From: "run 0.19.1, 2026-11-16"},
+	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},
+	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
+	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
+	{Editor: "Neovim avante", Guard: true, Loud: true, Note: "approves by itself, or answers without saying what was picked", From: "run a9334315, 2026-11-16"},
+	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself", From: bySource},
+	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option", From: "run 2026-11-16"},
+	{Editor: "goose", Unseen: true, Guard: true, Note: "shows Allow, Deny and Cancel whatever the options are; Allow is the first option: start acp-bridge with --ask message", From: "run 1.52.0 as a client, 2026-11-16"},
 }
 
 // First is the rung on which the client is asked first; the zero value goes by

@@ -246,12 +246,13 @@ type clientRow struct {
 	Title  string `json:"title"`
 	Guard  bool   `json:"guard"`
 	Note   string `json:"note"`
+	From   string `json:"from"`
 }
 
 func printClients(s streams, asJSON bool) error {
 	var rows []clientRow
 	for _, c := range editor.Clients() {
-		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First().String(), Title: "header", Guard: c.Guard && c.Name != "", Note: c.Note}
+		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First().String(), Title: "header", Guard: c.Guard && c.Name != "", Note: c.Note, From: c.From}
 		if c.Title == ask.TitleHeaderAndQuestion {
 			row.Title = "header and question"
 		}
@@ -272,7 +273,7 @@ func printClients(s streams, asJSON bool) error {
 		case r.Guard:
 			guard = "on"
 		}
-		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note, cli.Width-4), "    "))
+		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note+" ("+r.From+")", cli.Width-4), "    "))
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
 		"Editors that are not listed are asked that way, too, and trusted. Editors without a name cannot be recognised: "+

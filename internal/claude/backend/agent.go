@@ -47,6 +47,30 @@
 // one) is shown as a form or not at all: without forms the server gets a cancel,
 // and the user reads why. What is written there reaches the server alone.
 //
+// # What is spoken
+//
+// ACP version 1, as the schemas of @agentclientprotocol/sdk 2.4.0 have it. A test
+// holds this table against the code; a client that knows a later version gets
+// version 1, too.
+//
+//	answered   initialize authenticate logout session/new session/load session/resume
+//	           session/list session/close session/delete session/prompt session/set_mode
+//	           session/set_config_option
+//	drafts     session/fork session/set_title session/status auth/status
+//	not        session/archive session/unarchive providers/list providers/set
+//	           providers/disable mcp/message auth/status_update
+//	sent       user_message_chunk agent_message_chunk agent_thought_chunk tool_call
+//	           tool_call_update plan available_commands_update current_mode_update
+//	           config_option_update session_info_update usage_update
+//	declared   notice compaction_update compaction_summary_chunk plan_update
+//	           subagent_update session_message
+//	asked      session/request_permission elicitation/create fs/read_text_file
+//
+// What is declared is sent to a client with session.notices, session.compaction,
+// plan or subagents in its capabilities. Of drafts, a client with plan or subagents
+// is told in the response to initialize; it also gets a turn's usage with the
+// response to its prompt, and may send a systemPrompt with whatever opens a session.
+//
 // # Beside claude-agent-acp
 //
 // Text, thoughts, tool calls, diffs, plans, permissions, modes, models, effort,
@@ -75,7 +99,9 @@
 //     (_meta.claudeCode.parentToolUseId), in both.
 //   - A sub-agent in the background: here the turn ends, and its calls follow; there
 //     the turn waits for it.
-//   - Tokens of a turn: here in usage_update; there also in its response.
+//   - Tokens of a turn: here in usage_update, and in its response for a client that
+//     knows drafts; there in both for all.
+//   - Rename, status, auth/status: both; archive, providers and version 2 there alone.
 //   - JetBrains' AIR extensions, as docs/air-extensions.md there tells them: here how
 //     things look (commandTitle, subagent, skill, is_mcp_tool_call, the permission's
 //     title, the kind of a mode; own words beside a form's options by the older

@@ -87,8 +87,7 @@ func Loud(r acp.InitializeRequest) bool {
 // LoudPrompt is Loud for a client that sent a prompt: avante.nvim, which wraps
 // what the user typed.
 func LoudPrompt(content []acp.ContentBlock) bool {
-	_, wrapped := ownWords(content)
-	return wrapped
+	return wrapped(content) != nil
 }
 
 // AskOptions say how a client is asked: by its capabilities, corrected by the

@@ -29,6 +29,9 @@ type Session struct {
 	cancel context.CancelCauseFunc
 	conv   Conversation
 	said   about.Words // for people who are asked elsewhere
+	// wrapped is what the last prompt had of messages that are wrapped. Only accept
+	// uses it, which runs once at a time.
+	wrapped []string
 	// gone is closed when nothing is left of a closed session.
 	gone    chan struct{}
 	closing bool // of front.step
@@ -252,7 +255,9 @@ func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.enqueue(content, promptWords(r.Prompt), false).answer, nil
+	w := promptWords(r.Prompt, s.wrapped)
+	s.wrapped = wrapped(r.Prompt)
+	return s.enqueue(content, w, false).answer, nil
 }
 
 // Say gives the agent a prompt that the editor did not send, behind those that

@@ -2,6 +2,8 @@ package editor
 
 import (
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -26,15 +28,17 @@ func (w words) answer(means func(string) bool) string {
 // the front: means tells whether what was typed is one as it is, see
 // [adapter.Message].
 func PromptWords(content []acp.ContentBlock, means func(string) bool) string {
-	return promptWords(content).answer(means)
+	return promptWords(content, nil).answer(means)
 }
 
-func promptWords(content []acp.ContentBlock) words {
+// promptWords reads a prompt. Before is what the prompt before it had of messages
+// that are wrapped, see [wrapped].
+func promptWords(content []acp.ContentBlock, before []string) words {
 	var typed, all, lost []string
-	own, wrapped := ownWords(content)
+	messages := wrapped(content)
 	for _, c := range content {
 		if c.Text != nil {
-			if !wrapped {
+			if messages == nil && !beside(content, c.Text.Text) {
 				typed, all = append(typed, c.Text.Text), append(all, c.Text.Text)
 			}
 			continue
@@ -45,7 +49,8 @@ func promptWords(content []acp.ContentBlock) words {
 			lost = append(lost, what)
 		}
 	}
-	if wrapped {
+	if messages != nil {
+		own := newest(before, messages)
 		typed, all = []string{own}, append([]string{own}, all...)
 	}
 	w := words{spaced(typed), spaced(all)}
@@ -106,24 +111,65 @@ func spaced(texts []string) string {
 	return all
 }
 
-// ownWords finds what the user typed where an editor (avante.nvim) sends each
-// message in a wrapping of its own, the newest first, with others behind it. Where
-// anything else stands behind it, it is the user who wrote so.
-func ownWords(content []acp.ContentBlock) (string, bool) {
+// wrapped finds what the user has typed, in this prompt and before, where an editor
+// (avante.nvim) sends each message in a wrapping of its own. It is nil for other
+// prompts. Where anything else stands behind the first, it is the user who wrote so.
+func wrapped(content []acp.ContentBlock) (messages []string) {
 	const open, end = "<previous_user_message>", "</previous_user_message>"
 	for _, c := range content {
 		if c.Text == nil {
 			continue
 		}
-		text, ok := strings.CutPrefix(strings.TrimSpace(c.Text.Text), open)
-		if !ok {
-			return "", false
+		rest := strings.TrimSpace(c.Text.Text)
+		for rest != "" {
+			text, ok := strings.CutPrefix(rest, open)
+			if ok {
+				text, rest, ok = strings.Cut(text, end)
+				rest = strings.TrimSpace(rest)
+			}
+			if !ok || len(messages) == 0 && rest != "" && !strings.HasPrefix(rest, open) {
+				break
+			}
+			messages = append(messages, text)
 		}
-		text, rest, ok := strings.Cut(text, end)
-		rest = strings.TrimSpace(rest)
-		return text, ok && (rest == "" || strings.HasPrefix(rest, open))
+		if len(messages) == 0 {
+			return nil
+		}
 	}
-	return "", false
+	return messages
+}
+
+// newest is the message that the prompt before did not have: in a conversation that
+// was loaded, an old one may stand before it. In doubt it is the first.
+func newest(before, now []string) string {
+	had := map[string]int{}
+	for _, m := range before {
+		had[m]++
+	}
+	var added []string
+	for _, m := range now {
+		if had[m]--; had[m] < 0 {
+			added = append(added, m)
+		}
+	}
+	if len(before) > 0 && len(added) == 1 {
+		return added[0]
+	}
+	return now[0]
+}
+
+// turnContext is a text in one tag, which an editor (goose) puts behind what was typed.
+var turnContext = regexp.MustCompile(`(?s)^\s*<([a-z]+[-_][a-z_-]*)>.*</([a-z]+[-_][a-z_-]*)>\s*$`)
+
+// beside reports whether a text is an editor's own, beside what was typed.
+func beside(content []acp.ContentBlock, text string) bool {
+	isContext := func(s string) bool {
+		m := turnContext.FindStringSubmatch(s)
+		return m != nil && m[1] == m[2]
+	}
+	return isContext(text) && slices.ContainsFunc(content, func(c acp.ContentBlock) bool {
+		return c.Text != nil && strings.TrimSpace(c.Text.Text) != "" && !isContext(c.Text.Text)
+	})
 }
 
 // LinkText is a link as a person would mention it: a file as @path, anything else

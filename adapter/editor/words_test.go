@@ -28,6 +28,9 @@ func TestPromptWords(t *testing.T) {
 		"spaces":                {`[{"type":"text","text":"use "},{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":" "},{"type":"text","text":" here"}]`, "use @/a here"},
 		"wrapping left open":    {`[{"type":"text","text":"<previous_user_message>2"}]`, "<previous_user_message>2"},
 		"nothing":               {`[]`, ""},
+		"goose":                 {`[{"type":"text","text":"2"},{"type":"text","text":"<turn-context>\\n<cwd>/a</cwd>\\n</turn-context>"}]`, "2"},
+		"goose, own words":      {`[{"type":"text","text":"like this"},{"type":"text","text":"<turn-context>x</turn-context>"}]`, "like this"},
+		"a tag that was typed":  {`[{"type":"text","text":"<my-tag>x</my-tag>"}]`, "<my-tag>x</my-tag>"},
 		"pasted":                {`[{"type":"resource","resource":{"uri":"zed:///agent/pasted-text?name=x","text":"a long\nanswer"}}]`, "a long\nanswer"},
 		"words and pasted":      {`[{"type":"text","text":"this:"},{"type":"resource","resource":{"uri":"zed:///agent/pasted","text":"a long answer"}}]`, "this: a long answer"},
 		"an unnamed buffer":     {`[{"type":"resource","resource":{"uri":"untitled:1","text":"x"}}]`, "x"},
@@ -43,7 +46,27 @@ func TestPromptWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var content []acp.ContentBlock
 			require.NoError(t, json.Unmarshal([]byte(c.prompt), &content))
-			require.Equal(t, c.answer, promptWords(content).answer(means))
+			require.Equal(t, c.answer, promptWords(content, nil).answer(means))
 		})
+	}
+}
+
+// avante sends what was typed before along, and after a restart of Neovim not in the
+// order in which it was typed: the answer is what the prompt before did not have.
+func TestWordsThatAreNew(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, now []string
+		want        string
+	}{
+		"the first prompt":       {nil, []string{"2"}, "2"},
+		"newest first":           {[]string{"hi two", "hi one"}, []string{"2", "hi two", "hi one"}, "2"},
+		"after a restart":        {[]string{"hi three", "hi two", "case"}, []string{"hi three", "3", "case"}, "3"},
+		"the same words again":   {[]string{"2", "hi"}, []string{"2", "2", "hi"}, "2"},
+		"one fell out":           {[]string{"e", "d", "c", "b", "a"}, []string{"f", "e", "d", "c", "b"}, "f"},
+		"what fell out, again":   {[]string{"e", "d", "c", "b", "a"}, []string{"a", "e", "d", "c", "b"}, "a"},
+		"another conversation":   {[]string{"x"}, []string{"2", "hi"}, "2"},
+		"nothing is known of it": {nil, []string{"hi three", "case"}, "hi three"},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, newest(c.before, c.now)) })
 	}
 }

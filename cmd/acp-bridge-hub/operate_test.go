@@ -109,7 +109,7 @@ func TestBadCommandLines(t *testing.T) {
 		"--keep 0s":        "acp-bridge-hub: --keep must be a time such as 720h (see acp-bridge-hub help serve)\n",
 		"--tls-key x":      "acp-bridge-hub: --tls-cert and --tls-key belong together (see acp-bridge-hub help serve)\n",
 		"status --jsno":    "acp-bridge-hub status: unknown flag --jsno; did you mean --json? (see acp-bridge-hub help status)\n",
-		"statsu":           "acp-bridge-hub: unknown command \"statsu\"; did you mean status?; acp-bridge-hub help lists them\n",
+		"statsu":           "acp-bridge-hub: unknown command \"statsu\"; did you mean status? (acp-bridge-hub help lists them)\n",
 		"status now":       "acp-bridge-hub status: unexpected argument \"now\" (see acp-bridge-hub help status)\n",
 		"device":           "acp-bridge-hub device: expected device add NAME, device list or device remove NAME (see acp-bridge-hub help device)\n",
 		"--verbose status": "acp-bridge-hub: unexpected argument \"status\" (see acp-bridge-hub help serve)\n",

@@ -37,9 +37,9 @@ func TestRun(t *testing.T) {
 		"stop --nmae x":     "2: prog stop: unknown flag --nmae; did you mean --name? (see prog help stop)",
 		"stop --name":       "2: prog stop: --name needs a value (see prog help stop)",
 		"--nmae x":          "2: prog: unknown flag --nmae; did you mean --name? (see prog help start)",
-		"sotp":              `2: prog: unknown command "sotp"; did you mean stop?; prog help lists them`,
-		"help sotp":         `2: prog: unknown command or topic "sotp"; did you mean stop?; prog help lists them`,
-		"help mroe":         `2: prog: unknown command or topic "mroe"; did you mean more?; prog help lists them`,
+		"sotp":              `2: prog: unknown command "sotp"; did you mean stop? (prog help lists them)`,
+		"help sotp":         `2: prog: unknown command or topic "sotp"; did you mean stop? (prog help lists them)`,
+		"help mroe":         `2: prog: unknown command or topic "mroe"; did you mean more? (prog help lists them)`,
 		"completion bsh":    `2: prog completion: unknown shell "bsh": expected bash, zsh or fish; did you mean bash? (see prog help completion)`,
 		"version now":       `2: prog version: unexpected argument "now" (see prog help version)`,
 	} {

@@ -73,7 +73,7 @@ func (p *Program) start(ctx context.Context, c Command, args []string, s Streams
 
 // Unknown is a word that is none of those that are known.
 func (p *Program) Unknown(kind, word string, known []string) error {
-	return Usagef("unknown %s %q%s; %s help lists them", kind, word, DidYouMean(word, known), p.Name)
+	return Usagef("unknown %s %q%s (%s help lists them)", kind, word, DidYouMean(word, known), p.Name)
 }
 
 // Finish says what went wrong in a command, and returns the exit code.

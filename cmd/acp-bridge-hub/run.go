@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/cmd/internal/build"
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // Exit codes, as those of acp-bridge.
@@ -151,6 +152,7 @@ type options struct {
 	notify                  []notice
 	notifyText              bool
 	keep                    time.Duration
+	block                   time.Duration // see [web.Options]
 	verbose, noLink         bool
 	// Of the other commands.
 	device, can string
@@ -190,6 +192,7 @@ func (o *options) serverFlags(fs *cli.Flags) {
 	})
 	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept, a `time` such as 720h")
+	fs.DurationVar(&o.block, "hold", web.BlockTime, "how long a hook may keep a terminal from asking while nobody is away, a `time` such as 5s")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
 	fs.BoolVar(&o.noLink, "no-link", false, "print no link that logs a browser in: others may read the log")
 }

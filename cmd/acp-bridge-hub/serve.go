@@ -71,7 +71,7 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	}
 	defer board.Close()
 	address, hosts := addressOf(o, listener.Addr())
-	settings := web.Options{Hosts: hosts, Version: version(), Logger: log}
+	settings := web.Options{Hosts: hosts, Block: o.block, Version: version(), Logger: log}
 	if u := shown(o, address); strings.HasPrefix(u, "https:") {
 		settings.Secure, settings.URL = true, u
 	}

@@ -29,12 +29,11 @@ import (
 var hookActions = []string{"install", "remove"}
 
 type hookOptions struct {
-	claude      string
-	settings    string
-	asSettings  bool
-	print       bool
-	hub         hubFlags
-	action, own string
+	claude     string
+	asSettings bool
+	print      bool
+	hub        hubFlags
+	own        string // how this program is started
 }
 
 func hookCommand(fs *flagSet) runner {

@@ -178,11 +178,6 @@ func (c *terminal) see(text string) string {
 	return c.until(func(screen string) bool { return strings.Contains(screen, text) }, "the screen shows "+text)
 }
 
-func (c *terminal) gone(text string) string {
-	c.t.Helper()
-	return c.until(func(screen string) bool { return !strings.Contains(screen, text) }, "the screen does not show "+text)
-}
-
 func (c *terminal) until(ok func(string) bool, what string) string {
 	c.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {

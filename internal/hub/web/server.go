@@ -183,7 +183,7 @@ func (s *Server) noSuchPage(w http.ResponseWriter, r *http.Request, _ Device) {
 		}
 	}
 	if len(allowed) == 0 {
-		fail(w, http.StatusNotFound, "there is nothing at this address")
+		failFor(w, r, http.StatusNotFound, "there is nothing at this address")
 		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -206,7 +206,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), headers)
 	s.bound(w, r)
 	if !s.knownHost(r.Host) {
-		fail(w, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
+		failFor(w, r, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
 		return
 	}
 	if !reads(r) && !sameOrigin(r) {
@@ -399,6 +399,16 @@ func tooMany(w http.ResponseWriter) {
 }
 
 // fail writes an error as one clear sentence.
+// failFor is fail, and a page for whoever asks for one. It has no style: that would
+// be fetched by a name that is not known.
+func failFor(w http.ResponseWriter, r *http.Request, code int, format string, args ...any) {
+	if !reads(r) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		fail(w, code, format, args...)
+		return
+	}
+	render(w, code, "wrong", map[string]any{"Title": http.StatusText(code), "Text": fmt.Sprintf(format, args...), "Here": code != http.StatusMisdirectedRequest})
+}
+
 func fail(w http.ResponseWriter, code int, format string, args ...any) {
 	reply(w, code, map[string]string{"error": fmt.Sprintf(format, args...)})
 }

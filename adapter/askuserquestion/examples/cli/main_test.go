@@ -15,7 +15,7 @@ func TestRun(t *testing.T) {
 	} {
 		var out strings.Builder
 		run(strings.NewReader(input), &out)
-		require.Contains(t, out.String(), "1. OAuth (Recommended) - Log in with the browser\n")
+		require.Contains(t, out.String(), "1. OAuth (Recommended): Log in with the browser\n")
 		require.True(t, strings.HasSuffix(out.String(), want), out.String())
 	}
 }

@@ -107,7 +107,7 @@ func talking() []cli.Command {
 		Other:   []string{"show [FILE|ID]", "answer [FILE|ID]", "clear [FILE|ID]", "history", "forget --by NAME"},
 		Summary: "list, show, answer or clear questions that wait",
 		About: "List the questions that wait in .acp-bridge of this directory, show one of them in full, answer it in the terminal, or remove it " +
-			"(all with --all). The first answer stands, and is used once. Only files that your own acp-bridge wrote count. With --hub the same for what waits at a hub, where an id is given whole; " +
+			"(all with --all). The first answer stands, and is used once. Only files that your own acp-bridge wrote count. With --hub the same for what waits at a hub; clear dismisses there; " +
 			"without one, and with several waiting, choose in the terminal. history shows what was settled at a hub (by default that of ACP_BRIDGE_HUB, " +
 			"or of this machine): who answered what, and how long it took. forget removes there what one person said, and the name; that the questions were " +
 			"settled stays, and so do answers that their agent does not have yet.",

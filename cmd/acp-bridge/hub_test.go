@@ -357,8 +357,14 @@ func TestQuestionsAtHub(t *testing.T) {
 	require.Equal(t, "c1", list[0]["conversation"])
 	out, _ = command(0, "show", "first")
 	require.Contains(t, out, "1. DB: Which database?\n   1. PostgreSQL\n   2. SQLite\n")
-	_, errOut := command(2, "show", "fir")
-	require.Contains(t, errOut, `no question "fir" is waiting`)
+	same, _ := command(0, "show", "fir")
+	require.Equal(t, out, same, "the first letters will do")
+	_, errOut := command(2, "show", "third")
+	require.Contains(t, errOut, `no question "third" is waiting`)
+	for _, key := range []string{"question", "conversation", "kind", "asked", "questions", "settled", "asker_gone"} {
+		require.Contains(t, list[0], key)
+	}
+	require.Equal(t, "Which editor?", list[0]["questions"].([]any)[0].(map[string]any)["question"])
 	_, errOut = command(2, "answer", "--answers", `["SQLite"]`)
 	require.Contains(t, errOut, "name one of c1/second, c1/first")
 	_, errOut = command(2, "answer", "first", "--strict", "--answers", `["Oracle"]`)
@@ -370,6 +376,36 @@ func TestQuestionsAtHub(t *testing.T) {
 	require.Equal(t, "Dismissed: second\n", out)
 	command(2, "clear", "first")
 	command(2, "answer", "first", "--answers", `["SQLite"]`)
+	h.ask("c1", "third", "Which shell?")
+	h.ask("c2", "fourth", "Which font?")
+	out, _ = command(0, "clear", "thi")
+	require.Equal(t, "Dismissed: third\n", out)
+	h.ask("c2", "fifth", "Which key?")
+	out, _ = command(0, "clear", "--all")
+	require.Equal(t, "Dismissed: fifth\nDismissed: fourth\n", out)
+
+	// The action may come behind flags.
+	h.ask("c3", "sixth", "Which door?")
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), []string{"questions", "--hub", h.url, "answer", "sixth", "--answers", `["SQLite"]`}, strings.NewReader(""), &stdout, &stderr), stderr.String())
+	require.Equal(t, "Answered: sixth\n", stdout.String())
+}
+
+// What a permission is for is shown as what it is, and all of it.
+func TestDetailLines(t *testing.T) {
+	for detail, want := range map[string]string{
+		`{"command":"ls\nrm -rf x\u001b","description":"Lists"}`:             "$ ls\n$ rm -rf x␛\ndescription: Lists",
+		`{"file_path":"a.go","old_string":"x","new_string":"y\nz"}`:          "a.go\n- x\n+ y\n+ z",
+		`{"file_path":"a.go","content":"x\n"}`:                               "a.go\n+ x",
+		`{"plan":"# Do\n- **it**"}`:                                          "Do\n• it",
+		`{"url":"https://example.com/"}`:                                     `{"url":"https://example.com/"}`,
+		`{"command":"ls","command":"rm -rf x"}`:                              `{"command":"ls","command":"rm -rf x"}`,
+		`{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}]}`:    "a\n- x\n+ y",
+		`{"edits":[{"old_string":"x","new_string":"y","replace_all":true}]}`: `{"edits":[{"old_string":"x","new_string":"y","replace_all":true}]}`,
+		"plain words": "plain words",
+	} {
+		require.Equal(t, want, strings.Join(detailLines(detail), "\n"), detail)
+	}
 }
 
 // ask asks a question over HTTP, as a script does.

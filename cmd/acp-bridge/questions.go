@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,9 @@ func questionsCommand(fs *flagSet) runner {
 	o.hub.tokenFlag(fs)
 	o.record.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
-		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-			o.action, args = args[0], args[1:]
+		if i := actionAt(fs, args); i >= 0 {
+			o.action = args[i]
+			args = slices.Concat(args[:i], args[i+1:])
 		}
 		if o.name, err = fs.ParseFile(args); err != nil {
 			return err
@@ -57,6 +59,27 @@ func questionsCommand(fs *flagSet) runner {
 		}
 		return o.run(ctx, s)
 	}
+}
+
+// actionAt is where the action stands: the first word that is neither a flag nor a
+// flag's value, -1 without one. Behind flags a word is an action only if it is one
+// of ours.
+func actionAt(fs *flagSet, args []string) int {
+	for i := 0; i < len(args); i++ {
+		name := strings.TrimLeft(args[i], "-")
+		switch f := fs.Lookup(name); {
+		case !strings.HasPrefix(args[i], "-"):
+			if i == 0 || slices.Contains(questionsActions, args[i]) {
+				return i
+			}
+			return -1
+		case f != nil:
+			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !b.IsBoolFlag() {
+				i++ // its value
+			}
+		}
+	}
+	return -1
 }
 
 func (o questionsOptions) run(ctx context.Context, s streams) error {
@@ -146,36 +169,14 @@ func state(store *pending.Store, f *pending.File) string {
 // askerGone is what a person is told of a question whose answer nobody would get.
 const askerGone = "whoever asked is gone"
 
-// fileQuestion is a file as --json shows it.
-type fileQuestion struct {
-	ID        string             `json:"id"`
-	File      string             `json:"file"`
-	Session   string             `json:"session,omitempty"`
-	Asked     time.Time          `json:"asked,omitzero"`
-	Questions []convert.Question `json:"questions"`
-	Answers   []convert.Answer   `json:"answers,omitempty"`
-	Settled   bool               `json:"settled"`
-	Problem   string             `json:"problem,omitempty"`
-}
-
-func newFileQuestion(store *pending.Store, f *pending.File) fileQuestion {
-	q := fileQuestion{ID: f.ID, File: f.Path, Session: f.Session, Asked: f.Asked, Questions: f.Questions, Answers: f.Answers, Settled: f.Err == nil && f.Settled()}
-	if err := errors.Join(f.Err, f.Foreign); err != nil {
-		q.Problem = err.Error()
-	} else if store.Lost(f) {
-		q.Problem = askerGone
-	}
-	return q
-}
-
 func listJSON(store *pending.Store, s streams) error {
 	all, err := store.List()
 	if err != nil {
 		return err
 	}
-	list := make([]fileQuestion, len(all))
+	list := make([]waitingQuestion, len(all))
 	for i, f := range all {
-		list[i] = newFileQuestion(store, f)
+		list[i] = inFile(store, f)
 	}
 	return printJSON(s, list)
 }
@@ -185,7 +186,7 @@ func showJSON(store *pending.Store, name string, s streams) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(s, newFileQuestion(store, f))
+	return printJSON(s, inFile(store, f))
 }
 
 func showQuestions(store *pending.Store, name string, s streams) error {
@@ -300,7 +301,7 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 	case errors.Is(err, terminal.ErrNoTerminal):
 		return nil, usagef("there is no terminal to ask on; write the answers into the file, or give them with --answers")
 	case outcome.Status == convert.Cancelled || outcome.Status == convert.Declined:
-		fmt.Fprintln(s.err, "acp-bridge questions: not answered, and still waiting; --answers '\"cancel\"' dismisses")
+		fmt.Fprintln(s.err, "acp-bridge questions: not answered, and still waiting; --answers '[\"cancel\"]' dismisses")
 		return nil, cli.Exit{Code: exitCancelled}
 	case outcome.Status != convert.Answered:
 		return nil, outcome.Err()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,9 @@ type hubQuestion struct {
 	Conversation string    `json:"conversation"`
 	ID           string    `json:"question"`
 	Kind         string    `json:"kind"`
+	Title        string    `json:"title"`
 	Agent        string    `json:"agent"`
+	Branch       string    `json:"branch"`
 	Machine      string    `json:"machine"`
 	Dir          string    `json:"cwd"`
 	Detail       string    `json:"detail"`
@@ -40,8 +43,6 @@ type hubQuestion struct {
 			Options             []convert.Option
 		} `json:"questions"`
 	} `json:"state"`
-
-	raw json.RawMessage
 }
 
 // call is the question as it is asked here.
@@ -55,17 +56,20 @@ func (q *hubQuestion) call() convert.Call {
 	return c
 }
 
-// from says who asks, and since when.
+// from says who asks, where, since when, and whether it still waits.
 func (q *hubQuestion) from() string {
-	where := q.Dir
+	where := firstOf(q.Dir, "an unknown folder")
+	if q.Branch != "" {
+		where += " (" + q.Branch + ")"
+	}
 	if q.Machine != "" {
-		where = q.Machine + ":" + where
+		where += " on " + q.Machine
 	}
-	gone := ""
+	waits := "the agent waits"
 	if q.State.Gone {
-		gone = ", who is gone and may come back"
+		waits = "the agent is gone and may come back"
 	}
-	return clean.Line(fmt.Sprintf("%s  %s in %s%s", q.Asked.Local().Format(time.DateTime), firstOf(q.Agent, "an agent"), firstOf(where, "an unknown folder"), gone))
+	return clean.Line(fmt.Sprintf("%s in %s, %s, %s", firstOf(q.Agent, "an agent"), where, ago(q.Asked, time.Now()), waits))
 }
 
 // atHub lists, shows or answers what waits at a hub.
@@ -75,11 +79,9 @@ func (o questionsOptions) atHub(ctx context.Context, s streams) error {
 		if o.name != "" {
 			return misused("unexpected argument %q; acp-bridge questions show %s shows one", o.name, o.name)
 		}
-	case "show", "answer":
+	case "show", "answer", "clear":
 	case "history", "forget":
 		return o.atRecord(ctx, s)
-	case "clear":
-		return misused("at a hub a question is dismissed with acp-bridge questions answer --hub URL ID --answers cancel")
 	default:
 		return o.unknown()
 	}
@@ -90,19 +92,24 @@ func (o questionsOptions) atHub(ctx context.Context, s streams) error {
 	if o.action == "list" {
 		return listAtHub(all, o.json, s)
 	}
-	q, err := o.choose(ctx, all, s)
-	if err != nil {
-		return err
+	if o.action == "clear" && o.all {
+		return o.clearAtHub(ctx, all, s)
 	}
-	if o.action == "show" {
+	q, err := o.choose(ctx, all, s)
+	switch {
+	case err != nil:
+		return err
+	case o.action == "show":
 		return showAtHub(q, o.json, s)
+	case o.action == "clear":
+		return o.dismissAtHub(ctx, q, s)
 	}
 	return o.answerAtHub(ctx, q, s)
 }
 
 // questions are those that wait, the newest first.
 func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
-	var reply struct{ Questions []json.RawMessage }
+	var reply struct{ Questions []*hubQuestion }
 	path := "/questions"
 	if h.group != "" {
 		path += "?group=" + url.QueryEscape(h.group)
@@ -110,21 +117,14 @@ func (h *hubFlags) questions(ctx context.Context) ([]*hubQuestion, error) {
 	if err := h.call(ctx, http.MethodGet, path, nil, &reply); err != nil {
 		return nil, err
 	}
-	list := make([]*hubQuestion, len(reply.Questions))
-	for i, raw := range reply.Questions {
-		list[i] = &hubQuestion{raw: raw}
-		if err := json.Unmarshal(raw, list[i]); err != nil {
-			return nil, fmt.Errorf("the hub's list: %w", err)
-		}
-	}
-	return list, nil
+	return reply.Questions, nil
 }
 
 func listAtHub(all []*hubQuestion, asJSON bool, s streams) error {
 	if asJSON {
-		list := make([]json.RawMessage, len(all))
+		list := make([]waitingQuestion, len(all))
 		for i, q := range all {
-			list[i] = q.raw
+			list[i] = q.shown()
 		}
 		return printJSON(s, list)
 	}
@@ -143,11 +143,13 @@ func listAtHub(all []*hubQuestion, asJSON bool, s streams) error {
 
 func showAtHub(q *hubQuestion, asJSON bool, s streams) error {
 	if asJSON {
-		return printJSON(s, q.raw)
+		return printJSON(s, q.shown())
 	}
-	fmt.Fprintf(s.out, "%s  %s\nconversation %s\n", clean.Line(q.ID), q.from(), clean.Line(q.Conversation))
+	fmt.Fprintf(s.out, "%s  %s\n%s, conversation %s, asked %s\n", clean.Line(q.ID), q.from(),
+		firstOf(clean.Line(q.Title), "Question"), clean.Line(q.Conversation), q.Asked.Local().Format(time.DateTime))
 	if q.Detail != "" {
-		fmt.Fprintf(s.out, "\n%s\n", clean.Block(q.Detail))
+		fmt.Fprintln(s.out)
+		showDetail(s.out, q.Detail)
 	}
 	for i, sub := range q.call().Questions {
 		showQuestion(s.out, i+1, sub)
@@ -155,13 +157,21 @@ func showAtHub(q *hubQuestion, asJSON bool, s streams) error {
 	return nil
 }
 
-// choose finds the question that was named. An id is matched whole. Without one
-// it is the only one that waits, or the one that a person picks.
+// choose finds the question that was named: by its id, or by the first letters of
+// one. Without a name it is the only one that waits, or the one that a person
+// picks.
 func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s streams) (*hubQuestion, error) {
 	var found []*hubQuestion
 	for _, q := range all {
 		if o.name == "" || o.name == q.ID || o.name == q.Conversation+"/"+q.ID {
 			found = append(found, q)
+		}
+	}
+	if len(found) == 0 {
+		for _, q := range all {
+			if strings.HasPrefix(q.ID, o.name) || strings.HasPrefix(q.Conversation+"/"+q.ID, o.name) {
+				found = append(found, q)
+			}
 		}
 	}
 	switch {
@@ -170,7 +180,7 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 	case len(found) == 0 && o.name == "":
 		return nil, usagef("no questions are waiting")
 	case len(found) == 0:
-		return nil, usagef("no question %q is waiting; an id is given whole", o.name)
+		return nil, usagef("no question %q is waiting; acp-bridge questions --hub URL lists them", o.name)
 	}
 	list := convert.Question{Header: "Questions", Text: "Which one?", Closed: true}
 	var names []string
@@ -200,12 +210,47 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 	return nil, cli.Exit{Code: exitCancelled}
 }
 
+// path is where the question is answered, as it was seen.
+func (q *hubQuestion) path(what string) string {
+	return "/conversations/" + url.PathEscape(q.Conversation) + "/" + what + "?question=" + url.QueryEscape(q.ID) +
+		"&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(firstOf(q.Group, "owner"))
+}
+
+// approved is what a person is asked: of a permission all that it is for.
+func (q *hubQuestion) approved(c convert.Call) convert.Call {
+	if q.Kind != "permission" || q.Detail == "" || len(c.Questions) == 0 {
+		return c
+	}
+	c.Questions = slices.Clone(c.Questions)
+	c.Questions[0].Text += "\n" + strings.Join(detailLines(q.Detail), "\n")
+	return c
+}
+
+// dismissAtHub takes a question back in its asker's place.
+func (o questionsOptions) dismissAtHub(ctx context.Context, q *hubQuestion, s streams) error {
+	if err := o.hub.call(ctx, http.MethodPost, q.path("cancel"), nil, nil); err != nil {
+		return fmt.Errorf("%s: not dismissed: %w", clean.Line(q.ID), err)
+	}
+	_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.ID))
+	return err
+}
+
+// clearAtHub dismisses everything that waits.
+func (o questionsOptions) clearAtHub(ctx context.Context, all []*hubQuestion, s streams) error {
+	if o.name != "" {
+		return misused("--all dismisses everything that waits, not just %q", o.name)
+	}
+	var problems error
+	for _, q := range all {
+		problems = errors.Join(problems, o.dismissAtHub(ctx, q, s))
+	}
+	return problems
+}
+
 // answerAtHub answers a question as it was seen: if it has changed since, it is
 // refused.
 func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s streams) error {
 	c := q.call()
-	query := "?question=" + url.QueryEscape(q.ID) + "&revision=" + strconv.FormatUint(q.State.Revision, 10) + "&group=" + url.QueryEscape(firstOf(q.Group, "owner"))
-	path := "/conversations/" + url.PathEscape(q.Conversation)
 	data, given, err := o.answers.read(s)
 	if err != nil {
 		return err
@@ -214,17 +259,13 @@ func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s str
 	if given {
 		outcome, err = o.answers.outcome(c, data, s.err)
 	} else {
-		outcome, err = askTerminal(ctx, c, o.plain, s)
+		outcome, err = askOn(ctx, q.approved(c), terminal.Resolver{Plain: o.plain, Verbatim: q.Kind == "permission"}, s)
 	}
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
 		return usagef("there is no terminal to ask on; give the answers with --answers")
 	case given && outcome.Status == convert.Cancelled:
-		if err := o.hub.call(ctx, http.MethodPost, path+"/cancel"+query, nil, nil); err != nil {
-			return fmt.Errorf("not dismissed: %w", err)
-		}
-		_, err := fmt.Fprintf(s.out, "Dismissed: %s\n", clean.Line(q.ID))
-		return err
+		return o.dismissAtHub(ctx, q, s)
 	case outcome.Status == convert.Cancelled, outcome.Status == convert.Declined:
 		return cli.Exit{Code: exitCancelled}
 	case err != nil:
@@ -239,7 +280,7 @@ func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s str
 	for i, a := range outcome.Answers {
 		answers[i] = exact{a.Selected, a.Text, a.Note}
 	}
-	if err := o.hub.call(ctx, http.MethodPost, path+"/respond"+query, map[string]any{"answers": answers}, nil); err != nil {
+	if err := o.hub.call(ctx, http.MethodPost, q.path("respond"), map[string]any{"answers": answers}, nil); err != nil {
 		return fmt.Errorf("not answered: %w", err)
 	}
 	_, err = fmt.Fprintf(s.out, "Answered: %s\n", clean.Line(q.ID))

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
+	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
@@ -107,7 +108,7 @@ func (t *screen) Ask(ctx context.Context, c convert.Call) (convert.Outcome, erro
 		o := convert.Outcome{Status: convert.Disconnected}
 		return o, o.Err()
 	}
-	o, err := t.tty.ask(ctx, c, t.plain)
+	o, err := t.tty.ask(ctx, c, terminal.Resolver{Plain: t.plain})
 	if o.Status == convert.Disconnected {
 		t.gone.Store(true)
 	}

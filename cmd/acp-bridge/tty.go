@@ -15,12 +15,17 @@ import (
 // askTerminal asks on the person's terminal; its error is
 // [terminal.ErrNoTerminal] where there is none.
 func askTerminal(ctx context.Context, c convert.Call, plain bool, s streams) (convert.Outcome, error) {
+	return askOn(ctx, c, terminal.Resolver{Plain: plain}, s)
+}
+
+// askOn is askTerminal with a resolver that does not know its streams yet.
+func askOn(ctx context.Context, c convert.Call, r terminal.Resolver, s streams) (convert.Outcome, error) {
 	tty, err := openTerminal(s)
 	if err != nil {
 		return convert.Outcome{}, err
 	}
 	defer tty.close()
-	return tty.ask(ctx, c, plain)
+	return tty.ask(ctx, c, r)
 }
 
 // besides is stderr, for what is said while something may be drawn.
@@ -45,8 +50,9 @@ func openTerminal(s streams) (*tty, error) {
 	return nil, terminal.ErrNoTerminal
 }
 
-func (t *tty) ask(ctx context.Context, c convert.Call, plain bool) (convert.Outcome, error) {
-	return terminal.Resolver{In: t.in, Out: t.out, Plain: plain}.Ask(ctx, c)
+func (t *tty) ask(ctx context.Context, c convert.Call, r terminal.Resolver) (convert.Outcome, error) {
+	r.In, r.Out = t.in, t.out
+	return r.Ask(ctx, c)
 }
 
 func (t *tty) close() {

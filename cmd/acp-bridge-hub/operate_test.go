@@ -105,7 +105,7 @@ func TestBadCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"--nonsense":       "acp-bridge-hub: unknown flag --nonsense (see acp-bridge-hub help serve)\n",
 		"--data":           "acp-bridge-hub: --data needs a value (see acp-bridge-hub help serve)\n",
-		"--keep x":         "acp-bridge-hub: invalid value \"x\" for --keep: parse error (see acp-bridge-hub help serve)\n",
+		"--keep 30d":       "acp-bridge-hub: invalid value \"30d\" for --keep: expected a time with its unit, such as 90s, 15m or 720h (30 days) (see acp-bridge-hub help serve)\n",
 		"--keep 0s":        "acp-bridge-hub: --keep must be a time such as 720h (see acp-bridge-hub help serve)\n",
 		"--tls-key x":      "acp-bridge-hub: --tls-cert and --tls-key belong together (see acp-bridge-hub help serve)\n",
 		"status --jsno":    "acp-bridge-hub status: unknown flag --jsno; did you mean --json? (see acp-bridge-hub help status)\n",

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Flags are those of a command. Help goes to the program's output; errors are
@@ -118,13 +119,36 @@ func (f *Flags) say(err error) string {
 	for _, what := range []string{"for flag -", "for -"} { // invalid value "x" for flag -name: why
 		if before, after, ok := strings.Cut(text, what); ok {
 			text = before + "for --" + after
-			if name, _, _ := strings.Cut(after, ":"); len(f.choices[name]) > 0 { // the reason is one of the code
-				text = before + "for --" + name + ": expected one of " + strings.Join(f.choices[name], ", ")
+			name, _, _ := strings.Cut(after, ":")
+			if expected := f.expected(name); expected != "" { // the reason is one of the code
+				text = before + "for --" + name + ": expected " + expected
 			}
 			break
 		}
 	}
 	return text
+}
+
+// expected says what a flag takes, where the error of package flag does not.
+func (f *Flags) expected(name string) string {
+	if len(f.choices[name]) > 0 {
+		return "one of " + strings.Join(f.choices[name], ", ")
+	}
+	fl := f.Lookup(name)
+	if fl == nil {
+		return ""
+	}
+	g, ok := fl.Value.(flag.Getter)
+	if !ok {
+		return ""
+	}
+	switch g.Get().(type) {
+	case time.Duration:
+		return "a time with its unit, such as 90s, 15m or 720h (30 days)"
+	case int, int64, uint, uint64:
+		return "a number"
+	}
+	return ""
 }
 
 func (f *Flags) names() (names []string) {

@@ -23,12 +23,12 @@ const (
 // numberAs finds out what numbers are good for.
 func (s *sheet) numberAs() numbering {
 	last := len(s.rows)
-	if s.other {
-		last++
-	}
 	as := numbersPick
 	if last > 9 {
 		as = numbersGo
+	}
+	if s.other && last != 9 { // behind nine Other is 0
+		last++
 	}
 	for i, r := range s.rows {
 		digits := r.label[:len(r.label)-len(strings.TrimLeft(r.label, "0123456789"))]
@@ -46,8 +46,13 @@ func (s *sheet) numberAs() numbering {
 func (s *sheet) mark(entry int) string {
 	mark := ""
 	if s.numbers != numbersNone {
-		last := strconv.Itoa(len(s.rows) + 1)
-		n := strconv.Itoa(entry + 1)
+		last, n := strconv.Itoa(len(s.rows)+1), strconv.Itoa(entry+1)
+		if s.numbers == numbersPick {
+			last = "9"
+		}
+		if len(n) > len(last) { // Other behind nine options
+			n = "0"
+		}
 		mark = strings.Repeat(" ", len(last)-len(n)) + n + ". "
 	}
 	switch {

@@ -52,6 +52,9 @@ func askCommand(fs *flagSet) runner {
 
 func (o *askOptions) run(ctx context.Context, s streams) error {
 	req, err := decodeFile(o.file, o.dialect, s)
+	if errors.Is(err, convert.ErrOptionCount) || errors.Is(err, convert.ErrTooManyQuestions) {
+		return usagef(`%w; --dialect pi takes any number of questions and options, and so does {"question":"…","options":["…"]}`, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -198,21 +198,30 @@ func (a *Asking) pick(ids []string) (picks, error) {
 }
 
 // joined takes apart an id that is several of the labels offered, joined as the
-// result joins them. Any other id is one.
+// result joins them, or by bare commas where no label has one: with one it could
+// mean two things. Any other id is one.
 func (a *Asking) joined(id string) []string {
 	if a.known(id) == nil {
 		return []string{id}
 	}
-	var ids []string
-	for _, label := range convert.Split(id) {
+	if ids := a.labelled(convert.Split(id)); len(ids) > 1 {
+		return ids
+	}
+	commas := slices.ContainsFunc(a.Question().Options, func(o convert.Option) bool { return strings.Contains(o.Label, ",") })
+	if ids := a.labelled(strings.Split(id, ",")); len(ids) > 1 && !commas {
+		return ids
+	}
+	return []string{id}
+}
+
+// labelled are the ids of options by their labels, none if one is no label.
+func (a *Asking) labelled(labels []string) (ids []string) {
+	for _, label := range labels {
 		i := slices.IndexFunc(a.Question().Options, func(o convert.Option) bool { return o.Label == label })
 		if i < 0 {
-			return []string{id}
+			return nil
 		}
 		ids = append(ids, optionID(a.Question(), i))
-	}
-	if len(ids) < 2 {
-		return []string{id}
 	}
 	return ids
 }

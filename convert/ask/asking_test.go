@@ -163,6 +163,27 @@ func TestJoinedLabels(t *testing.T) {
 	require.ErrorIs(t, err, convert.ErrProtocol, "a question that takes one")
 }
 
+// By bare commas, too, where no label has one.
+func TestJoinedByBareCommas(t *testing.T) {
+	call := oneQuestion(true, "Auth", "Logs", "Cache")
+	for id, want := range map[string][]string{
+		"Auth,Cache":      {"Auth", "Cache"},
+		"Cache,Logs,Auth": {"Auth", "Logs", "Cache"},
+		"Auth,nope":       nil,
+		"Auth,":           nil,
+	} {
+		asking := ask.New(call, 0, ask.Options{})
+		_, err := asking.Reply(picked(id, nil, nil))
+		if want == nil {
+			require.ErrorIs(t, err, convert.ErrProtocol, id)
+			continue
+		}
+		require.NoError(t, err, id)
+		require.Equal(t, want, asking.Answer().Selected, id)
+	}
+}
+
+
 // Words in reply to a message, at every step of the rounds.
 func TestReplyText(t *testing.T) {
 	call := oneQuestion(true, "x", "y", "z", "Decline", "Skip", "None")

@@ -40,7 +40,7 @@ func checking() []cli.Command {
 		Env:      claude, Make: does(loginCommand),
 	}, {
 		Name: "doctor", Summary: "check the set-up; print an editor's settings (--editor zed)",
-		About: "Check that everything is there, and say what to do about what is not. Or print the settings for an editor, with the flags that were checked. " +
+		About: "Check that everything is there, the hub of ACP_BRIDGE_HUB included, and say what to do about what is not. Or print the settings for an editor, with the flags that were checked. " +
 			"Exit code: 0 all is well, 1 something is wrong.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge doctor"},
@@ -48,7 +48,7 @@ func checking() []cli.Command {
 			{Line: "acp-bridge doctor --clients", What: "what is known of editors"},
 			{Line: "acp-bridge doctor --agents", What: "and of agents"},
 		},
-		Env: append(claude, "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY"), Make: does(doctorCommand),
+		Env: append(claude, "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", hubEnv, tokenEnv), Make: does(doctorCommand),
 	}, {
 		Name: "check-client", Summary: "for authors of editors: check how yours asks",
 		About: "An agent that your editor starts. It asks every kind of question in turn, says in the conversation what to do, looks at what comes back on the wire, " +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,9 +128,30 @@ func examine(ctx context.Context, explicit string) []finding {
 		findings = append(findings, its, examineLogin(ctx, path))
 	}
 	findings = append(findings, examineHooks(ctx, found)...)
+	if address := os.Getenv(hubEnv); address != "" {
+		findings = append(findings, examineHub(ctx, address))
+	}
 	return append(findings,
 		examineFolder("sessions of Claude Code", transcript.ConfigDir(os.Getenv)),
 		examineFolder("temporary files", os.TempDir()))
+}
+
+// examineHub looks whether questions can be put to the hub that is configured. A
+// conversation that is not there is a reply of one that takes the token.
+func examineHub(ctx context.Context, address string) finding {
+	h := hubFlags{address: address}
+	err := h.check(0)
+	if err == nil {
+		err = h.call(ctx, http.MethodGet, "/conversations/acp-bridge-doctor", nil, nil)
+	}
+	var said hubError
+	switch ok := errors.As(err, &said); {
+	case err == nil, ok && said.status == http.StatusNotFound:
+		return finding{What: "hub", OK: true, Found: clean.Line(address) + " takes the token"}
+	case ok && (said.status == http.StatusUnauthorized || said.status == http.StatusForbidden):
+		return finding{"hub", false, clean.Line(address) + " refuses the token: " + clean.Line(said.text), "make one with `acp-bridge-hub device add NAME --can ask`, and put it into " + tokenEnv}
+	}
+	return finding{"hub", false, clean.Line(oneLine(err)), "start it with `acp-bridge hub`, or correct " + hubEnv + " (" + clean.Line(address) + ")"}
 }
 
 // notFound is where Claude Code was looked for, a place a line. What to do about it

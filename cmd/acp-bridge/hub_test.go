@@ -570,3 +570,18 @@ func TestFolderTokenGoesToNobodyElse(t *testing.T) {
 		require.NotZero(t, <-ended, out.String())
 	}
 }
+
+// The doctor looks at the hub that is configured.
+func TestDoctorAtHub(t *testing.T) {
+	h := startTestHub(t)
+	require.Equal(t, finding{What: "hub", OK: true, Found: h.url + " takes the token"}, examineHub(t.Context(), h.url))
+	t.Setenv("ACP_BRIDGE_HUB_TOKEN", "another")
+	f := examineHub(t.Context(), h.url)
+	require.False(t, f.OK)
+	require.Contains(t, f.Found, "refuses the token")
+	h.stop()
+	f = examineHub(t.Context(), h.url)
+	require.False(t, f.OK)
+	require.Contains(t, f.Found, "the hub cannot be reached")
+	require.False(t, examineHub(t.Context(), "nonsense").OK)
+}

@@ -287,6 +287,14 @@ func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s str
 	return err
 }
 
+// hubError is what a hub replied in place of what it was asked for.
+type hubError struct {
+	status int
+	text   string
+}
+
+func (e hubError) Error() string { return e.text }
+
 // hubTime bounds a request to a hub.
 const hubTime = 20 * time.Second
 
@@ -333,7 +341,7 @@ func (h *hubFlags) call(ctx context.Context, method, path string, body, into any
 	if reply.StatusCode != http.StatusOK {
 		var said struct{ Error string }
 		_ = json.Unmarshal(data, &said)
-		return errors.New(firstOf(clean.Line(said.Error), "the hub replied with "+reply.Status))
+		return hubError{reply.StatusCode, firstOf(clean.Line(said.Error), "the hub replied with "+reply.Status)}
 	}
 	if into == nil {
 		return nil

@@ -183,7 +183,6 @@ func TestJoinedByBareCommas(t *testing.T) {
 	}
 }
 
-
 // Words in reply to a message, at every step of the rounds.
 func TestReplyText(t *testing.T) {
 	call := oneQuestion(true, "x", "y", "z", "Decline", "Skip", "None")

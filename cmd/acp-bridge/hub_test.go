@@ -386,7 +386,7 @@ func TestQuestionsAtHub(t *testing.T) {
 
 	// The action may come behind flags.
 	h.ask("c3", "sixth", "Which door?")
-	var stdout, stderr bytes.Buffer
+	var stdout, stderr output
 	require.Equal(t, exitOK, run(t.Context(), []string{"questions", "--hub", h.url, "answer", "sixth", "--answers", `["SQLite"]`}, strings.NewReader(""), &stdout, &stderr), stderr.String())
 	require.Equal(t, "Answered: sixth\n", stdout.String())
 }

@@ -27,7 +27,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mcpVariable) != "" {
 		playMCP()
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	os.Exit(code)
 }
 
 // playMCP is an MCP server with a tool that does something, and one that asks with a form.

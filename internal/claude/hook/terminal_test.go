@@ -51,12 +51,16 @@ type terminal struct {
 	env       []string
 }
 
+// built is the folder of what was built, or empty.
+var built string
+
 // program is acp-bridge, built once.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "acp-bridge-hook-")
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	name := filepath.Join(dir, "acp-bridge")
 	out, err := exec.Command("go", "build", "-o", name, "github.com/acp-bridge/acp-bridge/cmd/acp-bridge").CombinedOutput()
 	if err != nil {

@@ -202,7 +202,7 @@ async function send(card, button) {
   ready(card);
   refreshSoon();
 }
-const sentence = (s) => s.charAt(0).toUpperCase() + s.slice(1).replace(/([^.!?])$/, "$1.");
+const sentence = (t) => { const s = t.replace(/^bad request: /, ""); return s.charAt(0).toUpperCase() + s.slice(1).replace(/([^.!?])$/, "$1."); };
 function answer(form) {
   const picks = [...form.querySelectorAll("input:checked")].map((i) => i.closest("label").querySelector(".label").textContent);
   const words = [...form.querySelectorAll("textarea:not([name^=n])")].map((t) => t.value.trim()).filter(Boolean);

@@ -85,6 +85,10 @@ var ends = map[string]struct {
 	`acp-bridge questions answer --answers '["Yes"]'`:         {exitUsage, "waiting"},
 	"acp-bridge questions answer --hub http://127.0.0.1:7717": {exitUsage, "waiting"},
 
+	"acp-bridge hook install --hub https://hub.example --hub-token-file token": {exitFailed, "hub.example"},
+	"acp-bridge hook remove": {exitUsage, "not installed"},
+	"claude":                 {exitFailed, "no model here"},
+
 	// Stopped when it listens.
 	"acp-bridge mcp --http 127.0.0.1:7333": {-1, "listening on "},
 }
@@ -148,7 +152,7 @@ func typed(t *testing.T, home, address, line string) (code int, said string) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, out, time.Second
 	cmd.Env = []string{"PATH=" + filepath.Join(home, "bin") + ":/usr/bin:/bin", "HOME=" + dir, "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "TERM=dumb",
 		tokenEnv + "=" + scriptToken, "GORACE=atexit_sleep_ms=0"}
-	if strings.Contains(line, "questions history") { // it has no other source
+	if regexp.MustCompile(`questions history|bridge (away|back|hook)`).MatchString(line) { // they go to the hub of this machine
 		cmd.Env = append(cmd.Env, hubEnv+"="+address)
 	}
 	if err := cmd.Run(); cmd.ProcessState == nil {
@@ -185,13 +189,14 @@ func commandHome(t *testing.T) (home, address string) {
 	put("bin/acp-bridge-hub", "#!/bin/sh\necho the hub\n")
 	put("bin/gemini", bridge+"demo --stdio\n")
 	put("bin/my-agent", "#!/bin/sh\nexit 0\n")
-	put("bin/claude", "#!/bin/sh\ntest \"$1\" = mcp && exit 0\necho no model here >&2; exit 1\n")
+	put("bin/claude", "#!/bin/sh\ncase \"$1\" in mcp|plugin) exit 0;; esac\necho no model here >&2; exit 1\n")
 	put("bin/man", "#!/bin/sh\ncat >/dev/null\n")
 	put("files/call.json", `{"id":"t","name":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"H","multiSelect":false,"options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]}]}}`)
 	put("files/replies.json", `[{"outcome":{"outcome":"selected","optionId":"A"}}]`)
 	put("files/tool.json", `{"id":"t","name":"Bash","input":{"command":"ls"}}`)
 	put("files/out.txt", "a\n")
 	put("files/notes.md", "note\n")
+	put("files/token", scriptToken+"\n")
 	for _, dir := range []string{".zfunc", ".config/fish/completions", ".local/share/man/man1"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, "files", dir), 0o755))
 	}

@@ -51,8 +51,8 @@ func (p *proxy) answered(line []byte, m *message) act {
 		if m.result != nil {
 			p.closed(r.session)
 		}
-	case r.dir != "":
-		p.opened(r, m)
+	case r.opened != nil:
+		return p.opened(line, r, m)
 	case r.method == acp.AgentMethodInitialize && m.result != nil:
 		p.overHTTP = gjson.GetBytes(m.result, "agentCapabilities.mcpCapabilities.http").Bool()
 		p.told.agent(gjson.GetBytes(m.result, "agentInfo"))

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,11 @@ type asked struct {
 	cancel context.CancelCauseFunc
 	asker  *adapter.Adapter
 	post   func() // takes its place at the desk
+
+	hide  func() // ends the showing that is
+	again bool   // it was shown in a view that is gone
+	// announced is the tool call that was shown for it.
+	announced []byte
 
 	admitted chan bool  // holds one
 	heard    chan heard // holds one
@@ -71,7 +77,7 @@ func (p *proxy) enter(id, name string, apart bool, ask asking) (*asked, error) {
 	q.ctx, q.cancel = context.WithCancelCause(p.ctx)
 	q.asker = p.asker.With(&editor{p, q})
 	q.key, q.prompted = q.in.nextKey(), q.in.prompted
-	q.post = func() {}
+	q.post, q.hide = func() {}, func() {}
 	if ask != nil {
 		q.post = func() { q.asks(ask) }
 	}
@@ -108,10 +114,44 @@ func (q *asked) leave(line []byte) {
 	})
 }
 
+// shows lets show do its part of a step in which the question is shown, and returns
+// the context of that showing; nil if it may not be shown. While the editor opens
+// the session anew, what was asked before waits for that. Step makes the step.
+func (q *asked) shows(ctx context.Context, step func(func()), show func() bool) (view context.Context) {
+	for {
+		var opening <-chan struct{}
+		step(func() {
+			if q.key <= q.in.before {
+				opening = q.in.opens()
+			}
+			if opening != nil {
+				return
+			}
+			if q.again && q.announced != nil {
+				q.p.editor.post(bytes.Clone(q.announced))
+			}
+			q.again = false
+			view, q.hide = context.WithCancel(ctx)
+			if !show() {
+				q.hide()
+				view = nil
+			}
+		})
+		if opening == nil {
+			return view
+		}
+		select {
+		case <-opening:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
 // admit asks whether the question may go on.
 func (q *asked) admit(ev machine.Event) bool {
-	q.p.happens(q.in, ev)
-	return <-q.admitted
+	q.p.apply(q.in, ev, nil)
+	return <-q.admitted // the answer is there
 }
 
 // withdrawnCause is why a question may not go on.
@@ -130,7 +170,8 @@ func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (stri
 	defer stop()
 	e.q.showing = seen.Of(ctx)
 	for ; ; e.q.showing.Anew() {
-		if !e.q.park(m.ToolCallID, text) {
+		view := e.q.park(ctx, m.ToolCallID, text)
+		if view == nil {
 			return "", withdrawnCause(ctx)
 		}
 		e.p.watch(watch, e.q.showing)
@@ -140,7 +181,11 @@ func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (stri
 				return front.PromptWords(h.said, m.Means), nil
 			}
 			text = machine.StaleRemark + m.Text
-		case <-ctx.Done():
+		case <-view.Done():
+			if ctx.Err() == nil { // in a view that is gone
+				text = machine.AgainRemark + m.Text
+				continue
+			}
 			if remark := machine.GoneRemark(context.Cause(ctx)); remark != "" {
 				e.p.say(e.q.in.id, remark)
 			}
@@ -160,22 +205,23 @@ func (p *proxy) watch(ctx context.Context, s *seen.Showing) {
 }
 
 // park makes a question the one that the next prompt answers, behind all that the
-// agent has said so far.
-func (q *asked) park(toolCall, text string) (parked bool) {
+// agent has said so far. It returns the context of that showing, nil if there is
+// none.
+func (q *asked) park(ctx context.Context, toolCall, text string) (view context.Context) {
 	p := q.p
-	p.passing.Enter()
-	defer p.passing.Leave()
-	p.step(func() {
-		p.apply(q.in, machine.RequestParks{Key: q.key}, nil)
-		if parked = <-q.admitted; !parked { // the answer is there
-			return
+	behind := func(do func()) {
+		p.passing.Enter()
+		defer p.passing.Leave()
+		p.step(do)
+	}
+	return q.shows(ctx, behind, func() bool {
+		if !q.admit(machine.RequestParks{Key: q.key}) {
+			return false
 		}
 		p.say(q.in.id, "\n\n"+text)
 		p.hold(q.in)
-		p.apply(q.in, machine.RequestParked{Key: q.key, ToolCall: toolCall}, nil)
-		parked = <-q.admitted
+		return q.admit(machine.RequestParked{Key: q.key, ToolCall: toolCall})
 	})
-	return parked
 }
 
 // say puts a text of ours into the conversation, in a step or outside of one.

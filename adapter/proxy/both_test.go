@@ -408,7 +408,7 @@ func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	p.asker = adapter.New(&editor{p: p}, nil)
 	q, err := p.enter("1", "s1", false, nil)
 	require.NoError(t, err)
-	require.True(t, q.park("c1", "Which?"))
+	require.NotNil(t, q.park(q.ctx, "c1", "Which?"))
 	require.True(t, q.in.state.Parked())
 	(&editor{p, q}).Settled(convert.Outcome{Status: convert.Answered})
 	require.False(t, q.in.state.Parked())

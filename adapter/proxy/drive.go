@@ -75,6 +75,11 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 	case machine.Withdraw:
 		s.asked[e.Key].cancel(e.Why)
 		p.calls.giveUp() // the editor knows before the agent says anything about it
+	case machine.ShowAgain:
+		q := s.asked[e.Key]
+		q.again = true
+		q.hide()
+		p.calls.giveUp()
 	case machine.WrapUp: // the agent has drawn it itself
 		return nil, machine.TurnWrapped{}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
@@ -42,7 +43,7 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 		}
 	case acp.AgentMethodSessionNew, acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume, acp.AgentMethodSessionFork:
 		if m.isRequest() {
-			return p.opens(line, m)
+			return p.opens(line, m, method)
 		}
 	case acp.AgentMethodSessionCancel:
 		return p.cancel(line, m)
@@ -121,12 +122,19 @@ func (e *editor) Settled(convert.Outcome) {
 	e.p.happens(e.q.in, machine.RequestSettled{Key: e.q.key})
 }
 
-// call asks the editor, if the question may still be shown.
+// call asks the editor, if the question may still be shown. It is asked again where
+// the session is opened anew: what comes of the first time then answers nothing.
 func (e *editor) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	if !e.q.admit(machine.RequestShown{Key: e.q.key}) {
-		return nil, withdrawnCause(ctx)
+	for showing := seen.Of(ctx); ; showing.Anew() {
+		view := e.q.shows(ctx, e.p.step, func() bool { return e.q.admit(machine.RequestShown{Key: e.q.key}) })
+		if view == nil {
+			return nil, withdrawnCause(ctx)
+		}
+		raw, err := e.p.calls.call(view, method, params)
+		if err == nil || view.Err() == nil || ctx.Err() != nil {
+			return raw, err
+		}
 	}
-	return e.p.calls.call(ctx, method, params)
 }
 
 func (e *editor) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
@@ -163,7 +171,11 @@ func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 	if err != nil {
 		return err
 	}
-	e.p.editor.post(notificationLine(acp.ClientMethodSessionUpdate, body))
+	line := notificationLine(acp.ClientMethodSessionUpdate, body)
+	if n.Update.ToolCall != nil {
+		e.q.announced = bytes.Clone(line)
+	}
+	e.p.editor.post(line)
 	return nil
 }
 

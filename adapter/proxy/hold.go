@@ -33,14 +33,15 @@ func (p *proxy) release(s *session) {
 }
 
 // keep keeps a line of the agent back if its session is held, and reports
-// whether it did. What does not belong to a turn is not kept.
+// whether it did. What does not belong to a turn is not kept, nor is what an agent
+// says of the past when a session is opened.
 func (p *proxy) keep(line []byte, params gjson.Result) bool {
 	switch params.Get("update.sessionUpdate").Str {
 	case "current_mode_update", "config_option_update", "available_commands_update", "session_info_update":
 		return false
 	}
 	s := p.sessions[params.Get("sessionId").Str]
-	if s == nil || !s.holding {
+	if s == nil || !s.holding || s.opens() != nil {
 		return false
 	}
 	if len(s.held)+len(line) > maxHeld {

@@ -109,6 +109,8 @@ type request struct {
 	session string
 	tool    string // the token of the tool that was added to it
 	dir     string // of one that opens a session
+	// opened is closed when the agent has answered one that opens a session.
+	opened chan struct{}
 }
 
 // Relay stands between an editor and an agent until one of them ends its

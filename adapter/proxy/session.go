@@ -30,6 +30,10 @@ type session struct {
 	told bool
 	// closed is set when the agent has closed the session.
 	closed bool
+	// opening is closed when the editor has opened the session anew: what was asked
+	// before, up to the key before, is shown again then.
+	opening <-chan struct{}
+	before  int
 
 	state   machine.State
 	keys    int
@@ -175,6 +179,26 @@ var (
 	errSessionClosed  = fmt.Errorf("the session was closed: %w", convert.ErrDisconnected)
 	errSessionDeleted = fmt.Errorf("the session was deleted: %w", convert.ErrCancelled)
 )
+
+// opensAnew takes note of an opening of a session that is there: what the editor
+// shows in it may be shown no more, and what comes behind answers none of that.
+func (p *proxy) opensAnew(id string, opened <-chan struct{}) {
+	if s := p.sessions[p.typedIn(id)]; s != nil {
+		s.opening, s.before = opened, s.keys
+		p.apply(s, machine.OpenedAnew{}, nil)
+	}
+}
+
+// opens is closed when the editor has opened the session anew; nil if it does not
+// open it.
+func (s *session) opens() <-chan struct{} {
+	select {
+	case <-s.opening:
+		s.opening = nil
+	default:
+	}
+	return s.opening
+}
 
 // leaveSession ends what is open in a session that the editor closes. Prompts
 // that the agent has under the editor's own ids are the agent's to end.

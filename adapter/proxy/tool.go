@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -44,7 +45,12 @@ type tool struct {
 }
 
 // opens takes a request that opens a session, and adds the tool to it.
-func (p *proxy) opens(line []byte, m *message) act {
+func (p *proxy) opens(line []byte, m *message, method string) act {
+	r := p.awaited[idKey(m.id)]
+	r.opened = make(chan struct{})
+	if goesOn(method) {
+		p.opensAnew(r.session, r.opened)
+	}
 	profile := p.profile
 	if !p.opts.addsTool(profile) {
 		return nil
@@ -54,12 +60,15 @@ func (p *proxy) opens(line []byte, m *message) act {
 		p.log.Warn("the agent gets no question tool", "err", err)
 		return nil
 	}
-	if r := p.awaited[idKey(m.id)]; r != nil { // an agent may answer what it did not get yet
-		r.tool = token
-	}
+	r.tool = token
 	entry := p.toolEntry(name, url, profile)
 	params := edit(m.params, func(list []byte) []byte { return appended(list, entry) }, "mcpServers")
 	return rewritten(line, "params", params)
+}
+
+// goesOn reports whether a request opens the session that it names.
+func goesOn(method string) bool {
+	return method == acp.AgentMethodSessionLoad || method == acp.AgentMethodSessionResume
 }
 
 // toolEntry is the tool among the MCP servers of a session. Agents that are known
@@ -84,8 +93,19 @@ func appended(list, element []byte) []byte {
 	return []byte(string(list[:end]) + "," + string(element) + "]")
 }
 
-// opened takes the agent's answer to such a request.
-func (p *proxy) opened(r *request, m *message) {
+// opened takes the agent's answer to such a request. What was asked in the session
+// before is shown again behind it.
+func (p *proxy) opened(line []byte, r *request, m *message) act {
+	p.begins(r, m)
+	return func(pass func([]byte) error) error {
+		defer close(r.opened)
+		return pass(line)
+	}
+}
+
+// begins takes note of the session that is opened. An agent may give a new one the
+// name of one that is there.
+func (p *proxy) begins(r *request, m *message) {
 	if m.result == nil {
 		p.tools.remove(r.tool)
 		return
@@ -93,6 +113,9 @@ func (p *proxy) opened(r *request, m *message) {
 	id := gjson.GetBytes(m.result, "sessionId").String()
 	if id == "" {
 		id = r.session // session/load names it in the request alone
+	}
+	if id != r.session || !goesOn(r.method) {
+		p.opensAnew(id, r.opened)
 	}
 	s := p.session(id)
 	s.dir, s.closed = r.dir, false

@@ -33,6 +33,9 @@
 //	   │         │ the next way    ▼
 //	   └──────► parking ─► parked ─► heard ─► settled ─► the agent is told
 //
+// An editor that opens the session anew shows it no more: it is hidden until it is
+// shown or parked again, and a prompt that comes before that takes its place.
+//
 // Whatever ends otherwise is withdrawn first. After a cancel nothing is shown or
 // parked, and no prompt goes to the agent before it knows what was withdrawn.
 package session

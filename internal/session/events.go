@@ -21,6 +21,9 @@ type (
 	// LeaveCame means that the editor is about to close the session of a relayed
 	// agent: what is asked is taken back for that reason.
 	LeaveCame struct{ Why error }
+	// OpenedAnew means that the editor opens the session once more, and shows
+	// nothing of what it showed: no reply to that comes any more.
+	OpenedAnew struct{}
 	// CloseCame ends the session: prompts that still wait end so, and what is
 	// asked is taken back for that reason.
 	CloseCame struct {
@@ -179,6 +182,9 @@ type (
 		Key int
 		Why error
 	}
+	// ShowAgain has a request shown once more, as if it had not been: RequestShown
+	// or RequestParks follows.
+	ShowAgain struct{ Key int }
 	// WrapUp lets whoever brought the end of a turn draw it; TurnWrapped follows.
 	WrapUp struct{ Cancelled bool }
 	// PassOver says that the end of a turn ended nothing here.

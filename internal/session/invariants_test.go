@@ -69,6 +69,8 @@ func (w *world) perform(ev Event, e Effect) Event {
 		w.hears(e)
 	case Withdraw:
 		w.withdraws(ev, e)
+	case ShowAgain:
+		w.hides(e.Key)
 	case WrapUp, PassOver:
 		if w.relayed {
 			return w.endsRelayed(e)
@@ -255,6 +257,20 @@ func (w *world) hears(e Hear) {
 	}
 }
 
+// What is shown again was shown. The session may not know yet that it has its
+// outcome.
+func (w *world) hides(key int) {
+	r := w.ask(key)
+	if r.at == left && !r.withdrawn {
+		return
+	}
+	if r.withdrawn || r.at != onScreen && r.at != readable {
+		w.breaks("request %d is not shown, and is to be shown again", key)
+		return
+	}
+	r.at, r.seen = unshown, false
+}
+
 // A request is taken back once, and for a reason.
 func (w *world) withdraws(ev Event, e Withdraw) {
 	r := w.ask(e.Key)
@@ -313,6 +329,9 @@ func (w *world) checkAfter(ev Event) {
 		}
 	}
 	for i, r := range w.asks[:w.asked] {
+		if _, anew := ev.(OpenedAnew); anew && !r.withdrawn && (r.at == onScreen || r.at == readable) {
+			w.breaks("the session is opened anew, and request %d is taken for shown", firstAsk+i)
+		}
 		if r.superseded() {
 			w.breaks("the prompt takes the place of request %d, which stays open", firstAsk+i)
 		}

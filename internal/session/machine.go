@@ -165,6 +165,8 @@ func (s *State) Step(ev Event) []Effect {
 		s.letGo()
 	case LeaveCame:
 		s.leave(ev.Why)
+	case OpenedAnew:
+		s.openedAnew()
 	case CloseCame:
 		s.close(ev)
 	case StartDone:
@@ -231,11 +233,11 @@ func (s *State) promptCame(ev PromptCame) {
 	}
 	p.stale = s.stale
 	s.stale, s.fresh = false, p.key
-	switch r := s.inState(parking); {
+	switch {
 	case slices.ContainsFunc(s.requests, s.superseded):
 		s.cancelPrompts()
 		s.makeWay()
-	case r != nil: // typed before the question was there: no answer to it
+	case s.inState(parking) != nil, s.inState(hidden) != nil: // typed before the question was there: no answer to it
 		s.makeWay()
 	}
 	s.line, s.newest = append(s.line, p), p.key

@@ -17,7 +17,7 @@ func (w *world) notePrompt(key int, empty bool) {
 		case r.at == onScreen && (r.kind != Permission || !w.working() && !w.perhaps && !w.agent.dead) && !w.closed:
 			r.superseding = true
 			w.noteCancelled(key)
-		case r.at == written:
+		case r.at == written, r.at == unshown:
 			w.noteBrokenOff()
 		case r.at == left, r.at == onScreen && w.agent.dead:
 			for i := range w.prompts[:key-1] {
@@ -107,7 +107,7 @@ func (w *world) noteMaybeBrokenOff() {
 
 // noteGone notes that a question leaves the conversation without a reply.
 func (w *world) noteGone(i int) {
-	if r := w.asks[i]; (r.at == readable || r.at == written) && !r.withdrawn {
+	if r := w.asks[i]; (r.at == readable || r.at == written || r.at == unshown) && !r.withdrawn {
 		w.gone = true
 	}
 }

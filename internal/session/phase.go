@@ -37,6 +37,7 @@ const (
 	shown                         // the editor shows it
 	parking                       // it is being put into the conversation
 	parked                        // the next prompt answers it
+	hidden                        // it was shown or parked in a view that is gone, and will be again
 	heard                         // it has the words of a prompt
 	withdrawn                     // it is being taken back
 	settled                       // it has an outcome, the agent is being told

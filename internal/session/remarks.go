@@ -26,5 +26,9 @@ func GoneRemark(why error) string {
 	return ""
 }
 
+// AgainRemark stands before a question that was asked before the editor opened the
+// session anew.
+const AgainRemark = "This question is still open:\n\n"
+
 // StaleRemark stands before a question whose reply was not taken for an answer.
 const StaleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:\n\n"

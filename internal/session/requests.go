@@ -96,8 +96,19 @@ func (s *State) withdrawAll(reason func(*request) error) {
 // leaveConversation notes that a question in the conversation is gone without a
 // reply.
 func (s *State) leaveConversation(r *request) {
-	if r.state == parked || r.state == parking {
+	if r.state == parked || r.state == parking || r.state == hidden {
 		s.stale = true
+	}
+}
+
+// openedAnew hides what the editor showed. A question that is being put into the
+// conversation will stand in the new view.
+func (s *State) openedAnew() {
+	for _, r := range s.requests {
+		if r.state == shown || r.state == parked {
+			r.state = hidden
+			s.do(ShowAgain{r.key})
+		}
 	}
 }
 

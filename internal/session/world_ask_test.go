@@ -42,6 +42,9 @@ func (w *world) askMoves(list []move, i int) []move {
 			shows(false)
 		}
 		parks(false)
+	case unshown:
+		shows(true)
+		parks(r.kind != Permission)
 	case written:
 		list = append(list, move{"# can be read", key, true, func(w *world) { w.goes(key, RequestParked{key, "call"}, readable) }})
 	case answering:
@@ -64,7 +67,7 @@ func (w *world) askMoves(list []move, i int) []move {
 			w.step(RequestReplied{key})
 		}})
 	}
-	if r.at == inLine || r.at == readable {
+	if r.at == inLine || r.at == readable || r.at == unshown {
 		if r.withdrawn {
 			settles(true)
 		} else if w.elsewhere > 0 && r.kind != Errand {

@@ -28,6 +28,7 @@ type limits struct {
 	withdrawals                       int8 // requests that the agent takes back
 	elsewhere                         int8 // requests that are settled at the desk
 	rounds                            int8 // requests that are asked once more
+	reopens                           int8 // how often the editor opens the session anew
 	failures, takes, leaves           int8 // of a relayed agent and its editor
 }
 
@@ -116,6 +117,7 @@ const (
 	onScreen               // the editor shows it
 	written                // it is being written into the conversation
 	readable               // it stands there and waits for words
+	unshown                // it was on the screen or readable before the session was opened anew
 	answering              // it has words
 	refused                // it may not go on
 	left                   // it has an outcome, the session does not know
@@ -265,6 +267,12 @@ func (w *world) editorMoves(list []move) []move {
 			w.cancels--
 			w.noteCancel()
 			w.step(CancelCame{})
+		}})
+	}
+	if w.reopens > 0 && !w.closed {
+		list = append(list, move{"the session is opened anew", 0, false, func(w *world) {
+			w.reopens--
+			w.step(OpenedAnew{})
 		}})
 	}
 	if w.closes > 0 {

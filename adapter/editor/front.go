@@ -69,14 +69,15 @@ type front struct {
 
 	mu       sync.Mutex // only step takes it
 	sessions map[string]*Session
-	busy     sync.WaitGroup // sessions whose agents are being started or ended
+	opening  map[string]chan struct{} // closed when the opening is over
+	busy     sync.WaitGroup           // sessions whose agents are being started or ended
 }
 
 // Serve speaks ACP until the editor closes its end or ctx ends, then ends all
 // sessions and their agents. It returns nil when the editor left. A nil opts is
 // the zero Options.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Options) error {
-	f := &front{backend: b, sessions: map[string]*Session{}, started: make(chan struct{})}
+	f := &front{backend: b, sessions: map[string]*Session{}, opening: map[string]chan struct{}{}, started: make(chan struct{})}
 	if opts != nil {
 		f.opts = *opts
 	}
@@ -168,10 +169,16 @@ func (f *front) Accept(ctx context.Context, method string, params json.RawMessag
 	}
 	switch method {
 	case acp.AgentMethodSessionPrompt:
-	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
-		// What comes behind it answers nothing any more.
+	case acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume:
+		// The editor starts over with it: what comes behind answers nothing that it
+		// has shown.
 		if s, err := f.session(gjson.GetBytes(params, "sessionId").Str); err == nil {
-			s.apply(session.CancelCame{Why: endOf(method)})
+			s.apply(session.CancelCame{Why: ErrSessionClosed})
+		}
+		return nil
+	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
+		if s, err := f.session(gjson.GetBytes(params, "sessionId").Str); err == nil {
+			return f.closes(ctx, s, method, params)
 		}
 		return nil
 	default:
@@ -182,6 +189,20 @@ func (f *front) Accept(ctx context.Context, method string, params json.RawMessag
 		return func() (any, error) { return nil, err }
 	}
 	return answer
+}
+
+// closes closes a session: that which is there now, not one of its name that is
+// opened behind it. What comes behind it answers nothing any more.
+func (f *front) closes(ctx context.Context, s *Session, method string, params json.RawMessage) conn.Answer {
+	s.apply(session.CancelCame{Why: endOf(method)})
+	f.end(s, endOf(method))
+	return func() (any, error) {
+		<-s.gone
+		if method == acp.AgentMethodSessionClose {
+			return acp.CloseSessionResponse{}, nil
+		}
+		return s.conv.Request(ctx, method, params)
+	}
 }
 
 func (f *front) acceptPrompt(params json.RawMessage) (conn.Answer, error) {
@@ -209,15 +230,6 @@ func (f *front) Request(ctx context.Context, method string, params json.RawMessa
 	s, err := f.session(id.Str)
 	if err != nil || id.Type != gjson.String {
 		return f.backend.Request(ctx, method, params)
-	}
-	switch method {
-	case acp.AgentMethodSessionClose:
-		f.end(s, endOf(method))
-		<-s.gone
-		return acp.CloseSessionResponse{}, nil
-	case acp.AgentMethodSessionDelete:
-		f.end(s, endOf(method))
-		<-s.gone
 	}
 	return s.conv.Request(ctx, method, params)
 }
@@ -280,12 +292,11 @@ func (f *front) starting(ctx context.Context, start func(context.Context) error)
 // open begins a session, or goes on with one.
 func (f *front) open(ctx context.Context, method string, params json.RawMessage) (response any, err error) {
 	var s *Session
+	opened := func() {}
+	defer func() { opened() }()
 	err = f.starting(ctx, func(ctx context.Context) (err error) {
 		o := Opening{Method: method, Params: params, Session: func(id string) *Session {
-			if old, err := f.session(id); err == nil { // the editor starts over with it
-				f.end(old, ErrSessionClosed)
-				<-old.gone
-			}
+			opened = f.reserve(id)
 			s = f.newSession(id)
 			return s
 		}}
@@ -303,6 +314,33 @@ func (f *front) open(ctx context.Context, method string, params json.RawMessage)
 		return nil, err
 	}
 	return response, nil
+}
+
+// reserve has the id of a session to itself until opened is called: it ends the
+// session that has it, with which the editor starts over, and waits until that, or
+// one that is about to be opened, is gone.
+func (f *front) reserve(id string) (opened func()) {
+	for mine := make(chan struct{}); ; {
+		var old *Session
+		var other chan struct{}
+		f.step(func(sessions map[string]*Session) {
+			if old, other = sessions[id], f.opening[id]; old == nil && other == nil {
+				f.opening[id] = mine
+			}
+		})
+		switch {
+		case other != nil:
+			<-other
+		case old != nil:
+			f.end(old, ErrSessionClosed)
+			<-old.gone
+		default:
+			return func() {
+				f.step(func(map[string]*Session) { delete(f.opening, id) })
+				close(mine)
+			}
+		}
+	}
 }
 
 // add registers a session, unless the editor has gone meanwhile. Serve waits for
@@ -342,7 +380,11 @@ func (f *front) end(s *Session, why error) {
 		defer f.busy.Done()
 		defer close(s.gone)
 		s.end(why)
-		f.step(func(sessions map[string]*Session) { delete(sessions, s.id) })
+		f.step(func(sessions map[string]*Session) {
+			if sessions[s.id] == s {
+				delete(sessions, s.id)
+			}
+		})
 		f.ask.Load().EndSession(s.id)
 	}()
 }

@@ -92,6 +92,14 @@ var both = []struct {
 		d.agent.ends(nil)
 		require.Equal(d, "end_turn", d.ended("p2"))
 	}},
+	{"what comes behind an opening answers nothing that was shown before", conversation, func(d *driven) {
+		d.parks("a")
+		d.editor.send(`{"jsonrpc":"2.0","id":"load","method":"session/load","params":{"sessionId":"s1","cwd":"/","mcpServers":[]}}`,
+			`{"jsonrpc":"2.0","id":"p2","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"1"}]}}`)
+		told := d.agent.gets("a")
+		require.NotEqual(d, "Yes", told)
+		require.NotEqual(d, "cancelled", told, "the user has not dismissed it")
+	}},
 	{"nothing is held while watchers of the desk are told", dialogs, func(d *driven) {
 		told, goOn := make(chan struct{}), make(chan struct{})
 		defer d.desk.Watch(func(e desk.Entry) {

@@ -268,7 +268,7 @@ func (w *world) hides(key int) {
 		w.breaks("request %d is not shown, and is to be shown again", key)
 		return
 	}
-	r.at, r.seen = unshown, false
+	r.stood, r.at, r.seen = r.at == readable, unshown, false
 }
 
 // A request is taken back once, and for a reason.

@@ -101,9 +101,10 @@ type request struct {
 	key    int
 	kind   Kind
 	state  requestState
-	turn   int // the turn that it ends with; 0 for none
-	prompt int // the prompt that answers it while no turn runs; 0 for none
-	after  int // the newest prompt that was there before it could be read
+	turn   int  // the turn that it ends with; 0 for none
+	prompt int  // the prompt that answers it while no turn runs; 0 for none
+	after  int  // the newest prompt that was there before it could be read
+	stood  bool // it stood in the conversation before it was hidden
 }
 
 // Ending is how a prompt ends.

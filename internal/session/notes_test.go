@@ -107,7 +107,7 @@ func (w *world) noteMaybeBrokenOff() {
 
 // noteGone notes that a question leaves the conversation without a reply.
 func (w *world) noteGone(i int) {
-	if r := w.asks[i]; (r.at == readable || r.at == written || r.at == unshown) && !r.withdrawn {
+	if r := w.asks[i]; (r.at == readable || r.at == written || r.at == unshown && r.stood) && !r.withdrawn {
 		w.gone = true
 	}
 }

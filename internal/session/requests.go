@@ -96,7 +96,7 @@ func (s *State) withdrawAll(reason func(*request) error) {
 // leaveConversation notes that a question in the conversation is gone without a
 // reply.
 func (s *State) leaveConversation(r *request) {
-	if r.state == parked || r.state == parking || r.state == hidden {
+	if r.state == parked || r.state == parking || r.state == hidden && r.stood {
 		s.stale = true
 	}
 }
@@ -106,7 +106,7 @@ func (s *State) leaveConversation(r *request) {
 func (s *State) openedAnew() {
 	for _, r := range s.requests {
 		if r.state == shown || r.state == parked {
-			r.state = hidden
+			r.stood, r.state = r.state == parked, hidden
 			s.do(ShowAgain{r.key})
 		}
 	}

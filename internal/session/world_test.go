@@ -106,6 +106,7 @@ type askView struct {
 	dismissed   bool // the reply breaks off a turn
 	stale       bool // it has words that may have been meant for another
 	superseding bool // a prompt has taken its place
+	stood       bool // it was readable before the session was opened anew
 }
 
 // place says where a request is.

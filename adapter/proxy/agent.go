@@ -49,7 +49,7 @@ func (p *proxy) answered(line []byte, m *message) act {
 	case r == nil:
 	case r.method == acp.AgentMethodSessionClose, r.method == acp.AgentMethodSessionDelete:
 		if m.result != nil {
-			p.closed(r.session)
+			p.closed(r)
 		}
 	case r.opened != nil:
 		return p.opened(line, r, m)

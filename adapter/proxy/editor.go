@@ -50,11 +50,21 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 	case cancelMethod:
 		return p.cancelRequest(line, m)
 	case acp.AgentMethodSessionClose:
-		p.leaveSession(gjson.GetBytes(m.params, "sessionId").String(), errSessionClosed)
+		p.leaves(m, errSessionClosed)
 	case acp.AgentMethodSessionDelete:
-		p.leaveSession(gjson.GetBytes(m.params, "sessionId").String(), errSessionDeleted)
+		p.leaves(m, errSessionDeleted)
 	}
 	return nil
+}
+
+// leaves takes a request that closes a session: with it end the tools that there
+// are now.
+func (p *proxy) leaves(m *message, why error) {
+	id := gjson.GetBytes(m.params, "sessionId").String()
+	if m.isRequest() {
+		p.awaited[idKey(m.id)].ends = p.tools.tokens(id)
+	}
+	p.leaveSession(id, why)
 }
 
 // await remembers a request that the agent has to answer.

@@ -95,6 +95,7 @@ func (t *tools) endTurn(session string) {
 		clear(one.shown)
 		one.server.EndTurn()
 	}
+	t.prune(session)
 }
 
 var errWhichSession = errors.New("the agent does not say in which session it asks, and has several")

@@ -226,17 +226,20 @@ func (p *proxy) stopPart(s *session, why error) {
 
 // closed takes the agent's word that it has closed a session. Until then the
 // agent may go on with it, and have its question tool.
-func (p *proxy) closed(id string) {
-	p.tools.endSession(id)
-	if s := p.sessions[id]; s != nil {
+func (p *proxy) closed(r *request) {
+	for _, token := range r.ends {
+		p.tools.remove(token)
+	}
+	if s := p.sessions[r.session]; s != nil {
 		s.closed = true
 		p.forget(s)
 	}
 }
 
-// forget drops a session that is closed, when the agent has ended its prompts.
+// forget drops a session that is closed, when the agent has ended its prompts, and
+// the editor does not open it anew.
 func (p *proxy) forget(s *session) {
-	if s.closed && !s.runs() && p.sessions[s.id] == s {
+	if s.closed && s.opens() == nil && !s.runs() && p.sessions[s.id] == s {
 		delete(p.sessions, s.id)
 	}
 }

@@ -41,6 +41,9 @@ type tool struct {
 	handler http.Handler
 	session string
 	calls   int
+	asking  int                   // calls that have no result
+	used    bool                  // the agent has come to it
+	bound   bool                  // the agent has opened the session
 	shown   map[string]*shownCall // by the agent's id, while they are open
 }
 
@@ -174,7 +177,11 @@ func (t *tools) listen() (err error) {
 // ServeHTTP finds the session's server.
 func (t *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var one *tool
-	t.p.step(func() { one = t.byToken[strings.Trim(r.URL.Path, "/")] })
+	t.p.step(func() {
+		if one = t.byToken[strings.Trim(r.URL.Path, "/")]; one != nil {
+			one.used = true
+		}
+	})
 	switch {
 	case one == nil:
 		http.NotFound(w, r)
@@ -188,7 +195,10 @@ func (t *tools) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // bind says to which session a tool belongs.
 func (t *tools) bind(token, session string) {
 	if one := t.byToken[token]; one != nil {
-		one.session = session
+		one.session, one.bound = session, true
+		if !t.p.session(session).runs() {
+			t.prune(session)
+		}
 	}
 }
 
@@ -199,10 +209,32 @@ func (t *tools) remove(token string) {
 	}
 }
 
-// endSession ends the tools of a session.
-func (t *tools) endSession(session string) {
+// tokens are those of the tools of a session.
+func (t *tools) tokens(session string) (list []string) {
 	for token, one := range t.byToken {
 		if one.session == session {
+			list = append(list, token)
+		}
+	}
+	return list
+}
+
+// prune ends the tools of a session that has been opened anew, while no turn runs:
+// those that the agent has never come to, and if it has come to a newer one, those in
+// which nothing is asked. An agent may stay with the tool that it has.
+func (t *tools) prune(session string) {
+	bound, used := 0, 0 // the newest
+	for _, one := range t.of(session) {
+		if one.bound {
+			bound = max(bound, one.number)
+		}
+		if one.bound && one.used {
+			used = max(used, one.number)
+		}
+	}
+	for _, token := range t.tokens(session) {
+		one := t.byToken[token]
+		if one.number < used && one.asking == 0 || one.number < bound && !one.used {
 			t.remove(token)
 		}
 	}
@@ -226,7 +258,8 @@ func (t *tools) close() (end func()) {
 func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
 	var q *asked
 	var err error
-	t.p.step(func() { q, err = t.p.asksByTool(t, &c) })
+	t.p.step(func() { t.asking++; q, err = t.p.asksByTool(t, &c) })
+	defer t.p.step(func() { t.asking-- })
 	if errors.Is(err, errSubAgent) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
 	}

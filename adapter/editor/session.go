@@ -55,9 +55,11 @@ type Session struct {
 // promptRequest is what a prompt in line stands for.
 type promptRequest struct {
 	content any
-	own     bool // not the editor's
-	words   words
-	done    chan session.Ending // holds one
+	// begun is closed when the model has seen it; nil for a prompt of the editor.
+	begun chan<- struct{}
+	seen  bool
+	words words
+	done  chan session.Ending // holds one
 	// before is closed when the response to the prompt before this one is on its
 	// way, left when that of this one is.
 	before <-chan struct{}
@@ -201,7 +203,7 @@ func (s *Session) send(key int) session.Event {
 	s.byID[id] = key
 	err := s.conv.Prompt(id, p.content)
 	if err == nil {
-		s.prompted = s.prompted || !p.own
+		s.prompted = s.prompted || p.begun == nil
 		return nil
 	}
 	delete(s.byID, id)
@@ -257,13 +259,14 @@ func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
 	}
 	w := promptWords(r.Prompt, s.wrapped)
 	s.wrapped = wrapped(r.Prompt)
-	return s.enqueue(content, w, false).answer, nil
+	return s.enqueue(content, w, nil).answer, nil
 }
 
 // Say gives the agent a prompt that the editor did not send, behind those that
-// wait. It returns at once; ended waits for the prompt's end.
-func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
-	p := s.enqueue(content, words{}, true)
+// wait. It returns at once; ended waits for the prompt's end. Begun is closed when
+// the model has seen it, if the agent says that.
+func (s *Session) Say(content any, begun chan<- struct{}) (ended func() (acp.StopReason, error)) {
+	p := s.enqueue(content, words{}, begun)
 	over := make(chan session.Ending, 1)
 	go func() {
 		how := <-p.done
@@ -279,8 +282,8 @@ func (s *Session) Say(content any) (ended func() (acp.StopReason, error)) {
 	}
 }
 
-func (s *Session) enqueue(content any, w words, own bool) *promptRequest {
-	p := &promptRequest{content: content, own: own, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
+func (s *Session) enqueue(content any, w words, begun chan<- struct{}) *promptRequest {
+	p := &promptRequest{content: content, begun: begun, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
 	if w.all != "" {
 		s.said.Prompt(w.all)
 	}
@@ -288,7 +291,7 @@ func (s *Session) enqueue(content any, w words, own bool) *promptRequest {
 		key := s.nextKey()
 		s.prompts[key] = p
 		p.before, s.last = s.last, p.left
-		return session.PromptCame{Key: key, Empty: content == nil, Own: own}
+		return session.PromptCame{Key: key, Empty: content == nil, Own: begun != nil}
 	})
 	return p
 }
@@ -320,6 +323,10 @@ func (s *Session) Began(steers bool) { s.apply(session.TurnBegan{Steers: steers}
 func (s *Session) PromptBegun(id string) {
 	s.happens(func() session.Event {
 		if key, ok := s.byID[id]; ok {
+			if p := s.prompts[key]; p != nil && p.begun != nil && !p.seen {
+				p.seen = true
+				close(p.begun)
+			}
 			return session.PromptBegun{Key: key}
 		}
 		return nil

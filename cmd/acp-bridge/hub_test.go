@@ -428,7 +428,7 @@ func (h *testHub) ask(conversation, id, text string) {
 func TestRule5RPCTerminated(t *testing.T) {
 	h := &testHub{t: t}
 	t.Chdir(t.TempDir())
-	const request = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"s","question":"Go on?","choices":["Yes","No"]}}`
+	const request = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"Go on?","choices":["Yes","No"]}}`
 	terminated := func(request string) {
 		inR, in, err := os.Pipe()
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -127,38 +128,88 @@ func deliver(settled []Settled, use func() error) error {
 	return use()
 }
 
-// conclude gives the CLI what was answered, and waits for its turn.
+// conclude gives the CLI what was answered, and waits for its turn. Until the model
+// has the answers nothing says so: whoever loads the session next asks again.
 func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome, settled []Settled) (acp.StopReason, error) {
 	notes := s.agent.notes(s.env)
 	var said strings.Builder
+	var answered []string
 	reason := acp.StopReasonEndTurn
 	for i, c := range calls {
 		switch o := outcomes[i]; o.Status {
 		case convert.Answered:
-			notes.remove(s.id, c.ID)
+			answered = append(answered, c.ID)
 			writeAnswers(&said, c, o.Answers)
 		case convert.Cancelled, convert.Declined:
 			notes.keep(s.id, c.ID, dismissed)
 			reason = acp.StopReasonCancelled
 		}
 	}
-	if said.Len() == 0 {
+	if len(answered) == 0 {
 		return reason, deliver(settled, func() error { return nil })
 	}
 	words := "You asked me this before the session was interrupted. My answers:\n\n" + said.String() + "\nGo on with them."
 	s.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: acp.TextBlock(words), MessageId: acp.Ptr(uuid.New())}})
-	var ended func() (acp.StopReason, error)
+	var turn *saidTurn
 	err := deliver(settled, func() error {
-		ended = s.out.Say([]block{text(words)})
-		return nil
+		turn = s.say(words)
+		return turn.heard()
 	})
-	if err != nil {
+	if err == nil {
+		for _, id := range answered {
+			notes.remove(s.id, id)
+		}
+		if used := s.agent.opts.Used; used != nil {
+			used(s.id)
+		}
+	}
+	if turn == nil {
 		return reason, err
 	}
-	if used := s.agent.opts.Used; used != nil {
-		used(s.id)
+	return turn.end()
+}
+
+// saidTurn is a turn of words that we gave the CLI.
+type saidTurn struct {
+	begun  chan struct{} // the model has them
+	ended  chan struct{}
+	reason acp.StopReason
+	err    error
+}
+
+func (s *conversation) say(words string) *saidTurn {
+	t := &saidTurn{begun: make(chan struct{}), ended: make(chan struct{})}
+	ended := s.out.Say([]block{text(words)}, t.begun)
+	go func() {
+		defer close(t.ended)
+		t.reason, t.err = ended()
+	}()
+	return t
+}
+
+var errNotHeard = errors.New("the turn was cancelled before the model had the answers")
+
+// heard returns nil when the model has the words.
+func (t *saidTurn) heard() error {
+	select {
+	case <-t.begun:
+		return nil
+	case <-t.ended:
 	}
-	return ended()
+	select {
+	case <-t.begun:
+		return nil
+	default:
+	}
+	if t.err == nil && t.reason == acp.StopReasonCancelled {
+		return errNotHeard
+	}
+	return t.err
+}
+
+func (t *saidTurn) end() (acp.StopReason, error) {
+	<-t.ended
+	return t.reason, t.err
 }
 
 // waited answers [WaitMethod].

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -190,6 +191,43 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	require.Contains(t, e.said(reopened), "answered by phone while the session was closed")
 	require.Empty(t, e.requests)
 	require.NoError(t, <-taken)
+}
+
+// An answer that the model did not get is still there for whoever loads the session
+// next: the session is closed while another question is open, or the CLI dies.
+func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
+	second := strings.NewReplacer("toolu_1", "toolu_2", "Which database?", "Which cloud?", `"u1"`, `"a1"`, `"a1"`, `"a2"`).Replace(askLine)
+	for name, lines := range map[string][]string{
+		"the session is closed": {promptLine, askLine, second},
+		"the CLI dies":          {promptLine, askLine},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := turns(steps{ct.Die(1)})
+			script.Old = true // it does not say what the model has seen
+			s := save(t, script, lines...)
+			o := s.options()
+			taken := make(chan error, 1)
+			o.Meanwhile = func(_ context.Context, c convert.Call) backend.Settled {
+				if c.ID != "toolu_1" {
+					return nil
+				}
+				return byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}
+			}
+			var used atomic.Bool
+			o.Used = func(string) { used.Store(true) }
+			e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+			if len(lines) > 2 {
+				e.asked("Which cloud?")
+				e.call(acp.AgentMethodSessionClose, `{"sessionId":"`+reopened+`"}`)
+			}
+			require.Error(t, <-taken)
+			require.False(t, used.Load())
+			e.leave()
+			o.Meanwhile = nil
+			e, _ = s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+			e.asked("Which database?")
+		})
+	}
 }
 
 // byPhone is a question that was answered elsewhere, and says when it was taken.

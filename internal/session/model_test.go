@@ -17,6 +17,7 @@ type user struct {
 	stopped  map[int]bool // those that were cancelled
 	dialog   int          // the question or form on the screen
 	question int          // the one that stands in the conversation
+	before   int          // the one that stood there before the session was opened anew
 	doubt    bool         // one has gone from there, and nothing was sent since
 	crash    bool         // the agent went away with it
 	closed   bool
@@ -56,6 +57,11 @@ func (u *user) sees(w *world, ev Event, done []Effect) string {
 		for _, key := range u.sent {
 			u.stopped[key] = true
 		}
+	case OpenedAnew:
+		if u.question != 0 {
+			u.before = u.question
+		}
+		u.dialog, u.question = 0, 0
 	case CloseCame:
 		u.closed = true
 	case AgentExited:
@@ -80,11 +86,12 @@ func (u *user) takes(w *world, ev Event, e Effect) string {
 		}
 		switch ev.(type) {
 		case RequestShown:
+			u.before = 0 // it is on the screen instead
 			if w.ask(e.Key).kind != Permission { // what those do depends on more than is seen
 				u.dialog = e.Key
 			}
 		case RequestParked:
-			u.question, u.dialog = e.Key, 0
+			u.question, u.dialog, u.before = e.Key, 0, 0
 		default:
 			u.dialog = 0 // the other way
 		}
@@ -116,8 +123,8 @@ func (u *user) leaves(key int) {
 	if u.dialog == key {
 		u.dialog = 0
 	}
-	if u.question == key {
-		u.question, u.doubt = 0, true
+	if u.question == key || u.before == key {
+		u.question, u.before, u.doubt = 0, 0, true
 	}
 }
 
@@ -135,7 +142,7 @@ func TestModel(t *testing.T) {
 		plan := rapid.SliceOfN(kinds, 0, maxAsks).Draw(t, "requests")
 		all := limits{
 			prompts: maxPrompts, empties: 1, cancels: 2, closes: int8(rapid.IntRange(0, 1).Draw(t, "closes")), ownTurns: 2, deaths: 2, refusals: 1,
-			failedStarts: 1, failedSends: 1, withdrawals: 2, elsewhere: 0, rounds: 2,
+			failedStarts: 1, failedSends: 1, withdrawals: 2, elsewhere: 0, rounds: 2, reopens: 2,
 		}
 		w := newWorld(all, rapid.Bool().Draw(t, "steers"), plan...)
 		u := &user{stopped: map[int]bool{}}

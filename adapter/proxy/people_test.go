@@ -172,7 +172,7 @@ func (k *asker) calls(t *testing.T, meta sdk.Meta, input string) {
 }
 
 // Agents in several sessions ask in the same and in other words, several at a time,
-// with and without tickets, give up and die, and turns end meanwhile. Whatever a
+// with and without tickets, give up and die, turns end and sessions are opened anew meanwhile. Whatever a
 // model is told that a person said, that person said it to a showing of this
 // question, in this session, after it was asked; and nobody else is told.
 func TestWhatEachAgentGets(t *testing.T) {
@@ -206,8 +206,11 @@ func play(t *testing.T, r *rand.Rand, tickets bool) {
 	go func() {
 		defer close(agentLines)
 		for line := range p.agent.lines {
-			if m := gjson.Parse(line); m.Get("method").Str == "session/prompt" {
+			switch m := gjson.Parse(line); m.Get("method").Str {
+			case "session/prompt":
 				agentLines <- m
+			case "session/load": // it stays with the tool that it has
+				p.agent.result(m, `{}`)
 			}
 		}
 	}()
@@ -228,7 +231,7 @@ func play(t *testing.T, r *rand.Rand, tickets bool) {
 	var all []*asker
 	for range 40 {
 		s := sessions[draw(len(sessions))]
-		switch draw(9) {
+		switch draw(10) {
 		case 0, 1, 2: // ask
 			k := &asker{session: s, text: []string{"Which database?", "Which other?"}[draw(2)], client: agents[s].client, at: h.now()}
 			var meta sdk.Meta
@@ -284,6 +287,14 @@ func play(t *testing.T, r *rand.Rand, tickets bool) {
 		case 8: // the person answers all of it
 			for _, one := range h.waiting() {
 				h.answers(one)
+			}
+		case 9: // the editor opens the session anew
+			id := fmt.Sprintf("load-%d", h.now())
+			p.editor.send(`{"jsonrpc":"2.0","id":"` + id + `","method":"session/load","params":{"sessionId":"` + s + `","cwd":"/x","mcpServers":[]}}`)
+			for m := range replies {
+				if m.Get("id").Str == id {
+					break
+				}
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func (u *user) takes(w *world, ev Event, e Effect) string {
 		}
 		switch ev.(type) {
 		case RequestShown:
-			u.before = 0 // it is on the screen instead
+			u.before = 0                         // it is on the screen instead
 			if w.ask(e.Key).kind != Permission { // what those do depends on more than is seen
 				u.dialog = e.Key
 			}

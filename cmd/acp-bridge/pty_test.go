@@ -214,7 +214,7 @@ func TestFirstAnswerStands(t *testing.T) {
 }
 
 // firstInSession is a request that can be claimed, also by acp-bridge rpc.
-const firstInSession = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"s","question":"First?","choices":["Yes","No"]}}`
+const firstInSession = `{"jsonrpc":"2.0","id":1,"method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"First?","choices":["Yes","No"]}}`
 
 // leftBy is the file that a command has left which was ended while it asked.
 func leftBy(t *testing.T, store *pending.Store, command, request string) *pending.File {
@@ -312,7 +312,7 @@ func TestQuestionsAnswerPicker(t *testing.T) {
 
 const (
 	firstRequest  = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"First?","options":["Yes","No"]}]}`
-	secondRequest = `{"jsonrpc":"2.0","id":2,"method":"client/ask_user","params":{"session_id":"s","question":"Second?"}}`
+	secondRequest = `{"jsonrpc":"2.0","id":2,"method":"client/ask_user","params":{"session_id":"7f1c2f0e-5a38-4c55-9d1e-2f6a7b1c9d01","question":"Second?"}}`
 	thirdRequest  = `{"type":"ask_user_request","requestId":"r3","questions":[{"question":"Third?"}]}`
 )
 

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -215,11 +217,18 @@ func (c *conn) control(ctx context.Context, subtype string, fields map[string]an
 	c.mu.Unlock()
 
 	err := c.send(map[string]any{"type": TypeControlRequest, "request_id": id, "request": request})
-	if err != nil {
+	var broken <-chan time.Time
+	switch {
+	case errors.Is(err, syscall.EPIPE): // it ends: how is known in a moment
+		broken = time.After(brokenGrace)
+	case err != nil:
 		c.forget(id)
 		return nil, err
 	}
 	select {
+	case <-broken:
+		c.forget(id)
+		return nil, err
 	case r := <-ch:
 		if r.err != nil && !errors.Is(r.err, ErrExited) {
 			return nil, &ControlError{Subtype: subtype, Message: r.err.Error()}
@@ -230,6 +239,9 @@ func (c *conn) control(ctx context.Context, subtype string, fields map[string]an
 		return nil, ctx.Err()
 	}
 }
+
+// brokenGrace is how long the exit of a CLI that has closed its input is waited for.
+const brokenGrace = time.Second
 
 func (c *conn) forget(id string) {
 	c.mu.Lock()

@@ -3,11 +3,14 @@ package claude
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -177,4 +180,32 @@ func TestReplyThatCannotBeEncoded(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, sent.String(), `"request_id":"r-1","subtype":"error"`)
 	})
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+func (brokenPipe) Close() error              { return nil }
+
+// A request to a CLI that has just ended says how it ended, not that a pipe broke.
+// One that goes on without reading is an error.
+func TestRequestToACLIThatEnds(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newConn(newOutbox(brokenPipe{}, outboxBytes, nil, inGoroutine), nil, discard(), nil)
+			for !errors.Is(c.send("x"), syscall.EPIPE) {
+				synctest.Wait()
+			}
+			if ends {
+				time.AfterFunc(brokenGrace/2, func() { c.fail(&ExitError{Code: 7}) })
+			}
+			_, err := c.control(t.Context(), "initialize", nil)
+			if ended := new(ExitError); ends {
+				require.ErrorAs(t, err, &ended)
+				require.Equal(t, 7, ended.Code)
+				return
+			}
+			require.ErrorIs(t, err, syscall.EPIPE)
+		})
+	}
 }

@@ -408,7 +408,7 @@ func TestSlowEditor(t *testing.T) {
 	if !alone(t) {
 		return
 	}
-	const n = 30_000 // some 10 MB of lines
+	const n = 60_000 // some 20 MB of lines
 	cli := ct.New(t, turns(steps{ct.Burst(n)}))
 	pause := make(chan struct{})
 	e := serve(t, backend.Options{Claude: cli.Path, Logger: slog.New(slog.DiscardHandler)})
@@ -428,7 +428,7 @@ func TestSlowEditor(t *testing.T) {
 	default:
 	}
 	t.Logf("heap grew by %d kB", grown>>10)
-	require.Less(t, grown, int64(5<<20))
+	require.Less(t, grown, int64(8<<20)) // what may wait is 4 MiB; some is on its way on both sides of that
 	close(pause)
 	turn.ends(acp.StopReasonEndTurn)
 	said := e.said(s)

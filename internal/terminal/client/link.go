@@ -67,12 +67,13 @@ type (
 // waiting is a request of the agent that waits for the user.
 type waiting struct {
 	*request
-	ctx    context.Context // ends when the agent gives the request up, or somebody else has answered it
-	cancel context.CancelCauseFunc
-	once   sync.Once
-	done   chan any             // holds one: the reply
-	ended  chan convert.Outcome // holds one: the outcome that the reply stands for
-	there  convert.Outcome      // what was answered elsewhere, once ctx says so
+	session string          // of the agent: it may ask before the session is said to be open
+	ctx     context.Context // ends when the agent gives the request up, or somebody else has answered it
+	cancel  context.CancelCauseFunc
+	once    sync.Once
+	done    chan any             // holds one: the reply
+	ended   chan convert.Outcome // holds one: the outcome that the reply stands for
+	there   convert.Outcome      // what was answered elsewhere, once ctx says so
 }
 
 func newWaiting(ctx context.Context, r *request) *waiting {
@@ -207,6 +208,7 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 		return func() (any, error) { return nil, err }
 	}
 	a := newWaiting(ctx, r)
+	a.session = gjson.GetBytes(params, "sessionId").Str
 	h.box.put(asked{a})
 	if h.desk != nil {
 		go (*link)(h).post(a)

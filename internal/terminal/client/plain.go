@@ -300,6 +300,7 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, 
 	}
 	if resolver != nil {
 		call := a.call
+		call.Session = a.session
 		if a.closed {
 			call.Questions = slices.Clone(call.Questions)
 			call.Questions[0].Closed = true

@@ -407,7 +407,7 @@ func TestAPermissionShowsWhatItIsFor(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(ticket.Leave)
 	}
-	post("toolu_long", `{"command":"`+strings.Repeat("x", 30<<10)+`"}`)
+	post("toolu_long", `{"command":"`+strings.Repeat("x", 500<<10)+`"}`)
 	post("toolu_short", `{"command":"rm -rf /"}`)
 	r := await(t, board, isOpen)
 	require.Equal(t, "toolu_short", r.ID, "what cannot be shown whole is not approved there")

@@ -28,11 +28,12 @@ import (
 const hookedEnv = "ACP_BRIDGE_ASKS"
 
 // hookTime is what a hub may cost that is down, slow or wrong; maxHookEvent is the most
-// that a hook sends, and lookTime how often the one that waits looks around.
+// that a hook sends, and lookTime how often the one that waits looks around. Until it
+// has seen the dialog it looks each time, then each fifth.
 const (
 	hookTime     = time.Second
 	maxHookEvent = 8 << 20
-	lookTime     = 500 * time.Millisecond
+	lookTime     = 100 * time.Millisecond
 )
 
 // hookState is where the hooks of this user go. It is in a file of its own, so that no
@@ -179,12 +180,12 @@ func (h *hookRun) look(ctx context.Context, cancel func()) {
 		switch {
 		case os.Getppid() != parent:
 			cancel() // it was killed, and told nobody
-		case h.event.Blocks() && n%4 == 0 && !h.alive(ctx):
+		case h.event.Blocks() && n%20 == 0 && !h.alive(ctx):
 			cancel()
-		case !told && dialog.gone():
-			told = true
+		case !told && (!dialog.seen || n%5 == 0) && dialog.gone():
 			note, done := context.WithTimeout(ctx, hookTime)
-			_, _ = h.post(note, hook.AnsweredIn(h.event.Session, h.name))
+			_, err := h.post(note, hook.AnsweredIn(h.event.Session, h.name))
+			told = err == nil
 			done()
 		}
 	}

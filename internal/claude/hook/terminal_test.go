@@ -25,7 +25,7 @@ import (
 type object = map[string]any
 
 // patience is how long a test waits for something that must happen.
-const patience = 40 * time.Second
+const patience = 2 * time.Minute
 
 // realClaude is the path of the real CLI; without it, or without tmux, the test is
 // skipped.

@@ -359,6 +359,24 @@ func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
 	require.Equal(t, "SQLite", o.Answers[0].Selected[0])
 }
 
+// A question that is left before the hub has heard of it is there all the same: of
+// whoever left it at once, and of a process that ends at once.
+func TestLeftBeforeTheHubHasIt(t *testing.T) {
+	for name, end := range map[string]func(*hublink.Link, *desk.Ticket){
+		"session": func(_ *hublink.Link, ticket *desk.Ticket) {
+			ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
+		},
+		"process": func(l *hublink.Link, _ *desk.Ticket) { l.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, d := newHubs(t), new(desk.Desk)
+			board := h.start(t.TempDir())
+			end(h.link(d, io.Discard, token), ask(t, d, "toolu_01AbCdEf"))
+			require.Equal(t, "toolu_01AbCdEf", await(t, board, isOpen).ID)
+		})
+	}
+}
+
 // Rule 5: what the agent asks after the user's next prompt is another question, in the
 // same process and in the next one.
 func TestRule5TheSameAfterAPrompt(t *testing.T) {

@@ -28,6 +28,7 @@ type question struct {
 	cancel  context.CancelFunc
 	settled chan desk.Settlement
 	heard   bool // that it is there, or not
+	there   bool // at the hub, for sure
 }
 
 // settle tells the question that the desk has its outcome. It does not block.
@@ -56,7 +57,9 @@ func (q *question) run() {
 	for q.ctx.Err() == nil {
 		began, wait := time.Now(), q.wait()
 		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, wait), body)
-		q.hear(verdict(status, data, err))
+		said := verdict(status, data, err)
+		q.there = q.there || said == nil
+		q.hear(said)
 		switch {
 		case q.ctx.Err() != nil:
 		case err != nil:
@@ -89,8 +92,16 @@ func (q *question) run() {
 	}
 	select {
 	case s := <-q.settled:
-		q.takeBack(s)
+		if s.Outcome.Status != convert.Disconnected {
+			q.takeBack(s)
+			return
+		}
 	default:
+	}
+	if !q.there && q.entry.Kind != desk.Permission {
+		// Whoever asked was faster than the hub. A question that is left stays open
+		// there, so it has to get there.
+		q.tell("/ask?dialect="+Dialect+"&wait=0s", q.asking)
 	}
 }
 
@@ -173,47 +184,46 @@ func (q *question) take(data []byte) (done bool) {
 	if errors.As(err, &late) && late.By != "" {
 		why = fmt.Sprintf("it was %s before by %s", late.Outcome.Status, late.By)
 	}
-	q.tell("/received", Received{Refused: why})
+	q.tell(q.at("/received"), Received{Refused: why})
 	return errors.Is(err, desk.ErrSettled) || errors.Is(err, desk.ErrNotOpen) || errors.Is(err, desk.ErrRevision)
 }
 
-// takeBack tells the hub what the desk knows. A question whose asker went away
-// stays open there: somebody may resume it.
+// takeBack tells the hub what the desk knows.
 func (q *question) takeBack(s desk.Settlement) {
-	if s.Outcome.Status == convert.Disconnected {
-		return
-	}
 	o := s.Outcome
 	settling := Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: s.By, Asker: q.link.nonce}
-	if q.tell("/settle", settling) == http.StatusRequestEntityTooLarge {
+	if q.tell(q.at("/settle"), settling) == http.StatusRequestEntityTooLarge {
 		// That it is settled must be known there, if not how.
 		settling.Answers, settling.Reason = nil, "What was answered is too large for the hub"
-		q.tell("/settle", settling)
+		q.tell(q.at("/settle"), settling)
 	}
 }
 
-func (q *question) consumed() { q.tell("/received", Received{Consumed: true, Asker: q.link.nonce}) }
+func (q *question) consumed() { q.tell(q.at("/received"), Received{Consumed: true, Asker: q.link.nonce}) }
 
 // tellTime is how long the hub is told something for: after that the asker
 // counts as gone, which says enough.
 const tellTime = 10 * time.Minute
 
+// at is a path below the question at the hub.
+func (q *question) at(what string) string { return "/questions/" + url.PathEscape(q.id) + what }
+
 // tell sends something that needs no reply, until the hub has it or does not take
 // it. It returns the status of its last reply.
-func (q *question) tell(what string, v any) (status int) {
+func (q *question) tell(path string, v any) (status int) {
 	ctx, cancel := context.WithTimeout(q.link.ctx, tellTime)
 	defer cancel()
 	body := clean.JSON(v)
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		var data []byte
 		var err error
-		status, data, err = q.post(ctx, "/questions/"+url.PathEscape(q.id)+what, body)
+		status, data, err = q.post(ctx, path, body)
 		switch {
 		case ctx.Err() != nil:
 			return status
 		case err != nil:
 			q.link.is(down, reason(err))
-		case status == http.StatusOK, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest,
+		case status == http.StatusOK, status == http.StatusAccepted, status == http.StatusNotFound, status == http.StatusConflict, status == http.StatusBadRequest,
 			status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
 			return status

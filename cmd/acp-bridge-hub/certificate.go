@@ -1,11 +1,23 @@
 package main
 
 import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/hex"
+	"encoding/pem"
 	"errors"
+	"math/big"
+	"net"
 	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -26,6 +38,64 @@ func fingerprint(o options) (string, error) {
 func hashOf(der []byte) string {
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])
+}
+
+// colons writes a hash as browsers do.
+func colons(hash string) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(hash); i += 2 {
+		if i > 0 {
+			b.WriteByte(':')
+		}
+		b.WriteString(strings.ToUpper(hash[i : i+2]))
+	}
+	return b.String()
+}
+
+const (
+	// certificateTime is how long a certificate holds: phones refuse longer ones.
+	certificateTime = 800 * 24 * time.Hour
+	// renewTime is how long before its end another one is made.
+	renewTime = 30 * 24 * time.Hour
+)
+
+// ownCertificate is the hub's own, made on first use. It stays as it is for as long as
+// it holds, whatever addresses come and go: people know it by its fingerprint.
+func ownCertificate(dir string, now time.Time) (certFile, keyFile string, err error) {
+	certFile, keyFile = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	if pair, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil && now.Add(renewTime).Before(pair.Leaf.NotAfter) {
+		return certFile, keyFile, nil
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return "", "", err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return "", "", err
+	}
+	names := append(machineNames(), "localhost")
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "acp-bridge-hub on " + cmp.Or(names[0], "this machine")},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateTime), DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
+	}
+	for _, a := range ownAddresses() {
+		template.IPAddresses = append(template.IPAddresses, a.Addr().AsSlice())
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return "", "", err
+	}
+	err = writeSecret(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}))
+	if err == nil {
+		err = writeSecret(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	}
+	return certFile, keyFile, err
 }
 
 // clientFor calls a hub that shows this certificate and no other: then it need

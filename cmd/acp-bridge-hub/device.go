@@ -85,7 +85,9 @@ func runLogin(ctx context.Context, o options, out io.Writer) error {
 	if err := c.call(ctx, http.MethodPost, "/codes", map[string]string{"name": o.device}, &reply); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(out, loginLink(c.shown, reply.Code))
+	link := loginLink(c.shown, reply.Code)
+	drawQR(out, link)
+	_, err = fmt.Fprintln(out, link)
 	return err
 }
 

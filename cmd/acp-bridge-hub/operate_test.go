@@ -24,7 +24,7 @@ func TestOperate(t *testing.T) {
 	for _, name := range program().Names() {
 		require.Equal(t, exitOK, run(t.Context(), []string{"help", name}, &help, io.Discard))
 	}
-	known := help.String() + " --hub --hub-token-file --name --restart --stop-timeout "
+	known := help.String() + " --hub --hub-token-file --bg --url --name --restart --stop-timeout "
 	for _, flag := range regexp.MustCompile(`--[a-z][a-z-]+`).FindAllString(out.String(), -1) {
 		require.Contains(t, known, " "+flag, flag)
 	}

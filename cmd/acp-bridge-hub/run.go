@@ -113,6 +113,7 @@ func commands() []cli.Command {
 			"How to run it for others: acp-bridge-hub help operate.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge-hub"},
+			{Line: "acp-bridge-hub --lan", What: "with a code that adds a phone"},
 			{Line: "acp-bridge-hub --public-url https://hub.example", What: "behind a proxy"},
 		},
 		Env:  state,
@@ -148,6 +149,7 @@ type options struct {
 	replicas                int
 	hosts                   []string
 	tlsCert, tlsKey         string
+	lan, tls                bool
 	publicURL               string
 	notify                  []notice
 	notifyText              bool
@@ -178,6 +180,8 @@ func (o *options) storeFlags(fs *cli.Flags) {
 func (o *options) serverFlags(fs *cli.Flags) {
 	o.storeFlags(fs)
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:7717", "`address` to listen on")
+	fs.BoolVar(&o.lan, "lan", false, "listen for the phones of this machine's own networks, too, and show a code that adds one")
+	fs.BoolVar(&o.tls, "tls", false, "serve https with a certificate of the hub's own, and show its fingerprint")
 	fs.Func("allow-host", "`name` by which browsers may call the hub; may be repeated", func(v string) error {
 		o.hosts = append(o.hosts, v)
 		return nil
@@ -202,6 +206,10 @@ func (o *options) check() (err error) {
 	switch {
 	case (o.tlsCert == "") != (o.tlsKey == ""):
 		return cli.Misused("--tls-cert and --tls-key belong together")
+	case o.tls && o.tlsCert != "":
+		return cli.Misused("--tls makes a certificate: expected no --tls-cert beside it")
+	case o.lan && !loopback(o.listen):
+		return cli.Misused("--lan listens on all addresses: expected no --listen beside it, or one such as 127.0.0.1:PORT")
 	case o.keep < 0 || o.listen != "" && o.keep == 0:
 		return cli.Misused("--keep must be a time such as 720h")
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +49,12 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", o.listen)
+	if o.tls {
+		if o.tlsCert, o.tlsKey, err = ownCertificate(o.data, time.Now()); err != nil {
+			return err
+		}
+	}
+	listener, err := listen(o)
 	if err != nil {
 		return err
 	}
@@ -70,18 +74,25 @@ func serve(ctx context.Context, o options, errOut io.Writer) error {
 		return err
 	}
 	defer board.Close()
-	address, hosts := addressOf(o, listener.Addr())
-	settings := web.Options{Hosts: hosts, Block: o.block, Version: version(), Logger: log}
-	if u := shown(o, address); strings.HasPrefix(u, "https:") {
+	here := siteOf(o, listener.Addr())
+	certificate, err := fingerprint(o)
+	if err != nil {
+		return err
+	}
+	settings := web.Options{Hosts: here.hosts, Own: here.own, Addresses: here.outside, Block: o.block, Version: version(), Logger: log}
+	if u := here.shown(); strings.HasPrefix(u, "https:") {
 		settings.Secure, settings.URL = true, u
 	}
+	if o.tls {
+		settings.Fingerprint = colons(certificate)
+	}
 	server := web.New(board, access, settings)
-	finish, err := startTelling(ctx, o, store, board, server, shown(o, address), log)
+	finish, err := startTelling(ctx, o, store, board, server, here.shown(), log)
 	if err != nil {
 		return err
 	}
 	defer finish()
-	if err := announce(o, address, access, errOut); err != nil {
+	if err := announce(o, here, certificate, access, errOut); err != nil {
 		return err
 	}
 	return serveHTTP(ctx, o, listener, server, board, log)
@@ -116,31 +127,6 @@ func accessStore(ctx context.Context, store *hubstore.Store) (*hubstore.Store, e
 	return store.Beside(ctx, "-access", "who may use acp-bridge hubs")
 }
 
-// addressOf is where people find the hub, and the names it may be called by.
-func addressOf(o options, listening net.Addr) (address string, hosts []string) {
-	scheme := "http"
-	if o.tlsCert != "" {
-		scheme = "https"
-	}
-	hosts = append(hosts, o.hosts...)
-	if u, err := url.Parse(o.publicURL); err == nil && o.publicURL != "" {
-		hosts = append(hosts, u.Hostname())
-	}
-	host, port, _ := net.SplitHostPort(listening.String())
-	asked, _, _ := net.SplitHostPort(o.listen)
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	if asked != "" && net.ParseIP(asked) == nil {
-		host = asked // a name
-	}
-	hosts = append(hosts, host)
-	return scheme + "://" + net.JoinHostPort(host, port), hosts
-}
-
-// shown is the address that people use.
-func shown(o options, address string) string { return cmp.Or(o.publicURL, address) }
-
 // startTelling tells browsers and the addresses of --notify of questions, each at
 // its own pace. finish waits for what is on its way.
 func startTelling(ctx context.Context, o options, store *hubstore.Store, board *hub.Board, server *web.Server, click string, log *slog.Logger) (finish func(), err error) {
@@ -165,31 +151,43 @@ func startTelling(ctx context.Context, o options, store *hubstore.Store, board *
 }
 
 // announce says where the hub is, to people and to the other commands.
-func announce(o options, address string, access *web.Access, errOut io.Writer) error {
-	certificate, err := fingerprint(o)
-	if err != nil {
-		return err
-	}
+func announce(o options, here site, certificate string, access *web.Access, errOut io.Writer) error {
 	token, err := filepath.Abs(tokenPath(o))
 	if err != nil {
 		return err
 	}
-	said := strings.Join([]string{address, certificate, shown(o, address), token, ""}, "\n")
+	said := strings.Join([]string{here.address, certificate, here.shown(), token, ""}, "\n")
 	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(said), 0o600); err != nil {
 		return err
 	}
-	link := ""
+	link, phone := "", ""
 	if !o.noLink { // it is kept before anything is said: then the hub serves at once
 		code, err := access.Code(web.Owner)
 		if err != nil {
 			return err
 		}
-		link = fmt.Sprintf("To see what waits, open this link once, within 15 minutes:\n  %s\n", loginLink(shown(o, address), code))
+		at := here.shown()
+		if o.lan { // whoever sits here need not send it over the network
+			at = here.address
+			if phone, err = access.PhoneCode(); err != nil {
+				return err
+			}
+		}
+		link = fmt.Sprintf("To see what waits, open this link once, within 15 minutes:\n  %s\n", loginLink(at, code))
 	}
-	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", address, version(), build.Commit(), o.data, link)
+	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", here.address, version(), build.Commit(), o.data, link)
 	host, _, _ := net.SplitHostPort(o.listen)
-	if ip := net.ParseIP(host); o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		fmt.Fprintln(errOut, "Others on the network can read what is sent: use --tls-cert and --tls-key, or a tunnel.")
+	switch ip := net.ParseIP(host); {
+	case o.lan:
+		own := ""
+		if o.tls {
+			own = certificate
+		}
+		sayPhone(here, phone, own, errOut)
+	case o.tls:
+		fmt.Fprintf(errOut, "Its certificate is its own. Its fingerprint (SHA-256):\n%s\n", colons(certificate))
+	case o.tlsCert == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
+		fmt.Fprintln(errOut, "Others on the network can read what is sent: use --tls, or a tunnel.")
 	}
 	return nil
 }
@@ -222,17 +220,17 @@ func ownerToken(o options) (string, error) {
 		return "", fmt.Errorf("the owner's token: %s is empty", name)
 	}
 	token = web.NewToken()
-	return token, writeToken(name, token)
+	return token, writeSecret(name, []byte(token+"\n"))
 }
 
-// writeToken writes the file whole or not at all.
-func writeToken(name, token string) error {
+// writeSecret writes the file whole or not at all.
+func writeSecret(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".token-*") // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.WriteString(token + "\n")
+	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -128,6 +129,10 @@ type loginCode struct {
 	Device string    `json:"device"`
 	Hash   []byte    `json:"hash"`
 	Until  time.Time `json:"until"`
+	// Maker is who made a code for a phone, which is a device of its own from the
+	// login on, of these groups. Then Device is empty.
+	Maker  string   `json:"maker,omitempty"`
+	Groups []string `json:"groups,omitempty"`
 }
 
 const (
@@ -201,7 +206,7 @@ func (a *Access) remove(by *Device, name string) error {
 		}
 		k.Devices = slices.DeleteFunc(k.Devices, func(d keptDevice) bool { return d.Name == name })
 		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == name })
-		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == name })
+		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == name || c.Maker == name })
 		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return p.Device == name })
 		return nil
 	})
@@ -221,20 +226,41 @@ func (a *Access) List() []Device {
 // Code makes a code that logs one browser in as a device, once.
 func (a *Access) Code(device string) (string, error) { return a.code(nil, device) }
 
+// PhoneCode makes a code that logs one browser in, once, as a new device that can
+// answer and nothing else.
+func (a *Access) PhoneCode() (string, error) { return a.newCode(nil, loginCode{Maker: Owner}) }
+
 func (a *Access) code(by *Device, device string) (string, error) {
+	return a.newCode(by, loginCode{Device: device})
+}
+
+func (a *Access) newCode(by *Device, c loginCode) (string, error) {
 	code := NewToken()
 	hash := sha256.Sum256([]byte(code))
+	c.Hash, c.Until = hash[:], time.Now().Add(codeTime).UTC()
 	return code, a.change(by, func(k *kept) error {
-		if _, ok := k.device(device); !ok {
-			return fmt.Errorf("%w: %q", ErrNoDevice, device)
+		if _, ok := k.device(cmp.Or(c.Device, c.Maker)); !ok {
+			return fmt.Errorf("%w: %q", ErrNoDevice, c.Device)
 		}
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return time.Now().After(c.Until) })
-		k.Codes = append(k.Codes, loginCode{device, hash[:], time.Now().Add(codeTime).UTC()})
+		k.Codes = append(k.Codes, c)
 		if extra := len(k.Codes) - maxCodes; extra > 0 {
 			k.Codes = k.Codes[extra:]
 		}
 		return nil
 	})
+}
+
+// addPhone makes a device for a browser that has logged in with such a code.
+func (k *kept) addPhone(groups []string) Device {
+	name := "phone"
+	for n := 2; slices.ContainsFunc(k.Devices, func(d keptDevice) bool { return d.Name == name }); n++ {
+		name = fmt.Sprintf("phone-%d", n)
+	}
+	hash := sha256.Sum256([]byte(NewToken())) // nobody has its token
+	d := keptDevice{Device: Device{Name: name, Can: CanAnswer, Added: time.Now().UTC().Truncate(time.Second), Groups: groups}, Hash: hash[:]}
+	k.Devices = append(k.Devices, d)
+	return d.known()
 }
 
 // device returns a device by name, the owner included.
@@ -358,8 +384,13 @@ func (a *Access) login(code, token string) (in newLogin, ok bool, err error) {
 				return subtle.ConstantTimeCompare(codeHash[:], c.Hash) == 1 && time.Now().Before(c.Until)
 			})
 			if ok = i >= 0; ok {
-				d, ok = k.device(k.Codes[i].Device)
+				c := k.Codes[i]
 				k.Codes = slices.Delete(k.Codes, i, i+1)
+				if c.Maker != "" {
+					d = k.addPhone(c.Groups)
+				} else {
+					d, ok = k.device(c.Device)
+				}
 			}
 		}
 		if !ok {

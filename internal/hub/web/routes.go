@@ -97,6 +97,7 @@ func (s *Server) table() map[string]route {
 		"DELETE /history":                 {can: admin, change: s.forget, takes: takes{query: "by group"}},
 		"POST /devices":                   {can: admin, change: s.addDevice, takes: takes{body: object, names: "name can groups"}},
 		"DELETE /devices/{name}":          {can: admin, change: s.removeDevice},
+		"POST /phones":                    {can: admin, change: s.addPhone},
 		"POST /codes":                     {can: admin, change: s.addCode, takes: takes{body: object, names: "name"}},
 	}
 }

@@ -45,6 +45,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"strings"
@@ -81,6 +82,14 @@ type Options struct {
 	// Hosts are names and addresses, without a port, by which the hub may be
 	// called, beside localhost.
 	Hosts []string
+	// Own allows, beside Hosts, each address of this machine by which it was reached.
+	// No name can be made to look like one.
+	Own bool
+	// Addresses are those by which other machines reach the hub, the likeliest first;
+	// nil is none.
+	Addresses func() []string
+	// Fingerprint is that of a certificate which no browser knows, if the hub has one.
+	Fingerprint string
 	// Secure is set where the hub is reached by https.
 	Secure bool
 	// URL is the https address that people use, if there is one.
@@ -205,7 +214,7 @@ var headers = http.Header{
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), headers)
 	s.bound(w, r)
-	if !s.knownHost(r.Host) {
+	if !s.knownHost(r) {
 		failFor(w, r, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
 		return
 	}
@@ -224,17 +233,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // knownHost reports whether the client meant this hub: a page whose name was
 // made to point here did not.
-func (s *Server) knownHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
+func (s *Server) knownHost(r *http.Request) bool {
+	name := r.Host
+	if h, _, err := net.SplitHostPort(name); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
 	if s.hosts[name] {
 		return true
 	}
-	ip := net.ParseIP(name)
-	return ip != nil && ip.IsLoopback()
+	ip, err := netip.ParseAddr(name)
+	if err != nil {
+		return false
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ip.IsLoopback() || s.opts.Own && local != nil && ip.Unmap() == local.AddrPort().Addr().Unmap()
 }
 
 // reads reports whether a request changes nothing.

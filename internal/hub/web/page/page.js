@@ -5,6 +5,7 @@ import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, se
 import { onSeen, seen, waits, watch } from "./seen.js";
 import { notify } from "./notify.js";
 import { keys } from "./keys.js";
+import { phone } from "./phone.js";
 
 const cards = document.getElementById("cards");
 const link = document.getElementById("link");
@@ -485,6 +486,7 @@ function goTo() {
   card.scrollIntoView({ block: "start", behavior: "instant" });
   rest(card);
 }
+phone();
 keys({ open, unfold, tap, stop, say, waits, rest });
 open().forEach(begin);
 count();

@@ -1,0 +1,59 @@
+// Adds a phone: a link for its camera, made when somebody asks for it. It works once.
+import { headers } from "./keep.js";
+
+const make = (name, text = "", more = {}) => Object.assign(document.createElement(name), { textContent: text, ...more });
+
+function draw(said) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", `0 0 ${said.size} ${said.size}`);
+  svg.setAttribute("class", "qr");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", "QR code of the link below");
+  svg.setAttribute("shape-rendering", "crispEdges");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", said.path);
+  svg.append(path);
+  return svg;
+}
+
+function tell(said) {
+  if (!said.link) {
+    return [make("p", "Only this machine reaches the hub now. Start it for your phone with:"), make("pre", "acp-bridge-hub --lan", { className: "code" }),
+      make("p", "acp-bridge-hub help operate has other ways, from anywhere.")];
+  }
+  const list = [make("p", "Read this with the phone's camera. It works once, within 15 minutes, and lets the phone answer."), draw(said),
+    make("p", said.link, { className: "address" })];
+  if (said.others?.length) list.push(make("p", "If the phone does not get there, the hub is also at " + said.others.join(", ") + ".", { className: "soft" }));
+  if (said.fingerprint) {
+    list.push(make("p", "The phone's browser warns of a certificate that it does not know. Go on if it has this fingerprint (SHA-256):"), make("p", said.fingerprint, { className: "address" }));
+  } else if (said.plain) {
+    list.push(make("p", "This is http: whoever is in the same network can read questions, answers and logins on their way, and answer in your name. Use it at home. It has no pushes.", { className: "warn" }));
+  }
+  list.push(make("p", "The phone is called by a name of its own in receipts. acp-bridge-hub device remove NAME takes its access back.", { className: "soft" }));
+  return list;
+}
+
+export function phone() {
+  const button = document.getElementById("phone-button");
+  if (!button) return;
+  button.onclick = async () => {
+    document.getElementById("menu").open = false;
+    const d = make("dialog", "", { id: "phone" });
+    d.setAttribute("aria-labelledby", "phone-name");
+    const body = make("div");
+    body.setAttribute("role", "status");
+    const close = make("button", "Close", { className: "quiet", type: "button", onclick: () => d.close() });
+    d.append(make("h2", "Add a phone", { id: "phone-name" }), body, close);
+    d.onclose = () => d.remove(); // with the code in it
+    document.body.append(d);
+    d.showModal();
+    try {
+      const reply = await fetch("/phones", { method: "POST", headers: headers({ Accept: "application/json" }) });
+      const said = await reply.json();
+      if (!reply.ok) throw new Error(said.error);
+      body.replaceChildren(...tell(said));
+    } catch (problem) {
+      body.replaceChildren(make("p", "That did not work: " + problem.message, { className: "problem" }));
+    }
+  };
+}

@@ -41,6 +41,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 		"POST /devices":                   {"/devices", jsonKind, `{"name":"phone","can":"answer"}`},
 		"DELETE /devices/{name}":          {"/devices/phone", jsonKind, ""},
 		"POST /codes":                     {"/codes", jsonKind, `{"name":"owner"}`},
+		"POST /phones":                    {"/phones", jsonKind, "{}"},
 	}
 	refused := func(t *testing.T, pattern, method, path, body string, headers []string, why string) {
 		t.Helper()

@@ -45,6 +45,7 @@ var routes = []struct{ method, path, body string }{
 	{"GET", "/event", ""}, {"GET", "/global/event", ""},
 	{"GET", "/devices", ""}, {"POST", "/devices", `{"name":"x","can":"admin"}`}, {"DELETE", "/devices/x", ""},
 	{"POST", "/codes", `{"name":"owner"}`},
+	{"POST", "/phones", `{}`},
 }
 
 func (s *site) stillOpen(t *testing.T) {
@@ -184,14 +185,14 @@ func TestWhatADeviceMayDo(t *testing.T) {
 	for _, r := range routes {
 		switch {
 		case strings.HasSuffix(r.path, "/ask"), strings.HasSuffix(r.path, "/settle"), strings.HasSuffix(r.path, "/received"),
-			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.method == "DELETE":
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.path == "/phones", r.method == "DELETE":
 			s.expect(403, r.method, r.path, r.body, as(phone)...)
 		}
 		switch {
 		case strings.HasSuffix(r.path, "/respond"), strings.HasSuffix(r.path, "/cancel"), r.path == "/answer", r.path == "/",
 			r.path == "/events", r.path == "/questions", r.path == "/conversations", r.path == "/history", r.path == "/cards",
 			strings.HasPrefix(r.path, "/question/"), r.path == "/question", strings.HasSuffix(r.path, "/event"),
-			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.method == "DELETE":
+			strings.HasPrefix(r.path, "/devices"), r.path == "/codes", r.path == "/phones", r.method == "DELETE":
 			s.expect(403, r.method, r.path, r.body, as(bot)...)
 		}
 	}

@@ -33,7 +33,8 @@ var rooms = []struct {
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
 	{"internal/about", nil},
-	{"internal/session", []string{"adapter/desk", "internal/conn/rpccode"}},
+	{"internal/session", []string{"adapter/desk", "internal/conn/rpccode", "internal/typed"}},
+	{"internal/typed", nil},
 	{"internal/seen", nil},
 	{"internal/lane", nil},
 	{"internal/child", nil},
@@ -48,7 +49,7 @@ var rooms = []struct {
 	{"internal/pending", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/filelock", "internal/hub/hublink", "internal/life"}},
 
 	// Towards editors. The front knows no agent.
-	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/about", "internal/conn/...", "internal/lane", "internal/seen", "internal/session", "internal/uuid"}},
+	{"adapter/editor", []string{"adapter", "adapter/desk", "internal/conn", "internal/about", "internal/conn/...", "internal/lane", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
 	{"internal/scripted", []string{"adapter/editor"}},
 	{"internal/clientcheck", []string{"adapter", "adapter/desk", "adapter/editor", "internal/conn/...", "internal/scripted"}},
 	{"internal/demo", []string{"adapter/desk", "adapter/editor", "internal/scripted"}},
@@ -59,10 +60,10 @@ var rooms = []struct {
 	{"adapter/fantasy/askuserquestion", []string{"adapter/askuserquestion"}},
 	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/rpccode", "internal/life"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
-	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen"}},
-	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/uuid"}},
+	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen", "internal/typed"}},
+	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
 	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/uuid"}},
-	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane", "internal/uuid"}},
+	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane", "internal/typed", "internal/uuid"}},
 	{"internal/claude/hook", nil},
 	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
@@ -86,7 +87,7 @@ var rooms = []struct {
 
 // computes reports whether a room does nothing but compute.
 func computes(pkg string) bool {
-	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session" || pkg == "internal/claude/hook"
+	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session" || pkg == "internal/typed" || pkg == "internal/claude/hook"
 }
 
 // impure is what such a room does not import.

@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
@@ -38,7 +39,7 @@ type asked struct {
 // heardWords are those of a prompt that answers a question. Stale means that
 // they may have been meant for another one.
 type heardWords struct {
-	words
+	typed.Words
 	stale bool
 }
 
@@ -216,6 +217,7 @@ func withdrawnCause(ctx context.Context) error {
 // for the words of the next one.
 func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 	text := m.Text
+	hearing := typed.Hearing{Means: m.Means}
 	a.showing = seen.Of(ctx)
 	for ; ; a.showing.Anew() {
 		if !a.admit(session.RequestParks{Key: a.key}) {
@@ -240,10 +242,11 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 		case heard := <-a.heard:
 			stop()
 			a.s.release()
-			if !heard.stale {
-				return heard.answer(m.Means), nil
+			answer, again := session.Heard(&hearing, heard.Words, heard.stale)
+			if again == "" {
+				return answer, nil
 			}
-			text = session.StaleRemark + m.Text
+			text = again + m.Text
 		case <-ctx.Done():
 			stop()
 			a.s.release()

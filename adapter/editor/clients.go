@@ -78,16 +78,10 @@ func lookUp(info *acp.Implementation) (Client, bool) {
 }
 
 // Loud reports whether a client is known to tell its user of each request that it
-// does not know. One that has no name is known by its prompts, see [LoudPrompt].
+// does not know. One that has no name is known by its prompts, see [typed.Wraps].
 func Loud(r acp.InitializeRequest) bool {
 	known, _ := lookUp(r.ClientInfo)
 	return known.Loud
-}
-
-// LoudPrompt is Loud for a client that sent a prompt: avante.nvim, which wraps
-// what the user typed.
-func LoudPrompt(content []acp.ContentBlock) bool {
-	return wrapped(content) != nil
 }
 
 // AskOptions say how a client is asked: by its capabilities, corrected by the

@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
@@ -29,9 +30,9 @@ type Session struct {
 	cancel context.CancelCauseFunc
 	conv   Conversation
 	said   about.Words // for people who are asked elsewhere
-	// wrapped is what the last prompt had of messages that are wrapped. Only accept
-	// uses it, which runs once at a time.
-	wrapped []string
+	// typed reads the editor's prompts. Only accept uses it, which runs once at a
+	// time.
+	typed typed.Reader
 	// gone is closed when nothing is left of a closed session.
 	gone    chan struct{}
 	closing bool // of front.step
@@ -58,7 +59,7 @@ type promptRequest struct {
 	// begun is closed when the model has seen it; nil for a prompt of the editor.
 	begun chan<- struct{}
 	seen  bool
-	words words
+	words typed.Words
 	done  chan session.Ending // holds one
 	// before is closed when the response to the prompt before this one is on its
 	// way, left when that of this one is.
@@ -250,23 +251,21 @@ func (s *Session) nextKey() int {
 // accept puts a prompt in line. It runs in the order of arrival and does not
 // block.
 func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
-	if LoudPrompt(r.Prompt) {
+	if typed.Wraps(r.Prompt) {
 		s.front.connection().Peer().Mute()
 	}
 	content, err := s.conv.Read(r)
 	if err != nil {
 		return nil, err
 	}
-	w := promptWords(r.Prompt, s.wrapped)
-	s.wrapped = wrapped(r.Prompt)
-	return s.enqueue(content, w, nil).answer, nil
+	return s.enqueue(content, s.typed.Read(r.Prompt), nil).answer, nil
 }
 
 // Say gives the agent a prompt that the editor did not send, behind those that
 // wait. It returns at once; ended waits for the prompt's end. Begun is closed when
 // the model has seen it, if the agent says that.
 func (s *Session) Say(content any, begun chan<- struct{}) (ended func() (acp.StopReason, error)) {
-	p := s.enqueue(content, words{}, begun)
+	p := s.enqueue(content, typed.Words{}, begun)
 	over := make(chan session.Ending, 1)
 	go func() {
 		how := <-p.done
@@ -282,10 +281,10 @@ func (s *Session) Say(content any, begun chan<- struct{}) (ended func() (acp.Sto
 	}
 }
 
-func (s *Session) enqueue(content any, w words, begun chan<- struct{}) *promptRequest {
+func (s *Session) enqueue(content any, w typed.Words, begun chan<- struct{}) *promptRequest {
 	p := &promptRequest{content: content, begun: begun, words: w, done: make(chan session.Ending, 1), left: make(chan struct{})}
-	if w.all != "" {
-		s.said.Prompt(w.all)
+	if text := w.String(); text != "" {
+		s.said.Prompt(text)
 	}
 	s.happens(func() session.Event {
 		key := s.nextKey()

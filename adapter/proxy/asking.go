@@ -9,12 +9,12 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
@@ -50,7 +50,7 @@ type asked struct {
 // heard is a prompt that answers a question. Stale means that it may have been
 // meant for another one, which is gone.
 type heard struct {
-	said  []acp.ContentBlock
+	words typed.Words
 	stale bool
 }
 
@@ -166,6 +166,7 @@ func withdrawnCause(ctx context.Context) error {
 // runs, and waits for the words of the next one.
 func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (string, error) {
 	text := m.Text
+	hearing := typed.Hearing{Means: m.Means}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	e.q.showing = seen.Of(ctx)
@@ -177,10 +178,11 @@ func (e *editor) AskInConversation(ctx context.Context, m adapter.Message) (stri
 		e.p.watch(watch, e.q.showing)
 		select {
 		case h := <-e.q.heard:
-			if !h.stale {
-				return front.PromptWords(h.said, m.Means), nil
+			answer, again := machine.Heard(&hearing, h.words, h.stale)
+			if again == "" {
+				return answer, nil
 			}
-			text = machine.StaleRemark + m.Text
+			text = again + m.Text
 		case <-view.Done():
 			if ctx.Err() == nil { // in a view that is gone
 				text = machine.AgainRemark + m.Text

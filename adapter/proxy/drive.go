@@ -70,7 +70,7 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 	case machine.Hear:
 		r := s.prompts[e.Prompt]
 		s.asked[e.Key].showing.Replied(seen.Prompt)
-		s.asked[e.Key].heard <- heard{r.said(), e.Stale}
+		s.asked[e.Key].heard <- heard{r.words, e.Stale}
 		r.line = nil
 	case machine.Withdraw:
 		s.asked[e.Key].cancel(e.Why)

@@ -368,3 +368,38 @@ func TestSubAgentsQuestionsEndWithTheSession(t *testing.T) {
 		}
 	}
 }
+
+// avante sends what was typed before along: what answers is what was typed now, in
+// whatever order it comes. Where that cannot be told, the question is asked again
+// with what was understood.
+func TestParkWrapped(t *testing.T) {
+	wrapped := func(id string, messages ...string) string {
+		blocks := `{"type":"resource_link","name":"x","uri":"file:///src/x"}`
+		for _, m := range messages {
+			blocks += `,{"type":"text","text":"<previous_user_message>` + m + `</previous_user_message>"}`
+		}
+		return `{"jsonrpc":"2.0","id":"` + id + `","method":"session/prompt","params":{"sessionId":"s1","prompt":[` + blocks + `]}}`
+	}
+	p := start(t, Options{First: adapter.Conversation})
+	p.initialize(noForms)
+	p.editor.send(wrapped("p1", "1", "hi two", "case"))
+	require.Equal(t, "p1", p.agent.next().Get("id").Str)
+	p.agent.send(oneLine(grokAsks))
+	require.Equal(t, "p1", p.editor.reply().Get("id").Str)
+	p.editor.send(wrapped("p2", "1", "hi two", "case"))
+	again := p.editor.said()
+	require.Contains(t, again, `not clear which one is your answer: "1", "hi two", "case"`)
+	require.Contains(t, again, "Which database?")
+	require.Equal(t, "p2", p.editor.reply().Get("id").Str)
+	p.editor.send(wrapped("p3", "1", "2", "case"))
+	require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
+}
+
+// Behind the proxy, too, what goose puts behind a pick spoils it not.
+func TestParkWithContext(t *testing.T) {
+	p := inConversation(t)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	p.prompt("p2", `2"},{"type":"text","text":"<turn-context>\n<current-time>now</current-time>\n</turn-context>`)
+	require.Equal(t, "SQLite", p.agent.next().Get(`result.answers.Which database\?.0`).Str)
+}

@@ -8,8 +8,8 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
-	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // prompt is a session/prompt of the editor. It is known until both have done with
@@ -18,8 +18,9 @@ type prompt struct {
 	key   int
 	id    string // under which both know it
 	line  []byte // as it came, until the agent has it
-	given bool   // the agent has it
-	ended bool   // the editor has its end
+	words typed.Words
+	given bool // the agent has it
+	ended bool // the editor has its end
 }
 
 // said is what the user says with a prompt. What cannot be read of it counts as
@@ -53,11 +54,13 @@ func (p *proxy) prompt(line []byte, m *message) act {
 	return p.acting(func() []byte {
 		s := p.session(name)
 		r := &prompt{key: s.nextKey(), id: id, line: line}
-		if bytes.Contains(line, []byte("previous_user_message")) && front.LoudPrompt(r.said()) {
+		said := r.said()
+		if typed.Wraps(said) {
 			p.calls.peer.Mute()
 		}
+		r.words = s.typed.Read(said)
 		s.prompts[r.key] = r
-		p.told.prompt(name, front.PromptWords(r.said(), nil))
+		p.told.prompt(name, r.words.String())
 		pass := p.apply(s, machine.PromptCame{Key: r.key}, line)
 		r.line = bytes.Clone(r.line) // it waits, if it still has one
 		return pass

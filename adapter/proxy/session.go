@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // session is what is known of a conversation: what its state's keys stand for, and
@@ -35,6 +36,7 @@ type session struct {
 	opening <-chan struct{}
 	before  int
 
+	typed   typed.Reader // reads the editor's prompts
 	state   machine.State
 	keys    int
 	prompts map[int]*prompt

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -160,9 +159,4 @@ func (b *backend) newest(ctx context.Context) (*editor.Session, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// promptText is a prompt as the command gets it.
-func promptText(r acp.PromptRequest) string {
-	return strings.TrimSpace(editor.PromptWords(r.Prompt, nil))
 }

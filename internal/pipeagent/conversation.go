@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // conversation runs the commands of one session, one for each prompt.
@@ -29,6 +30,7 @@ type conversation struct {
 	mu     sync.Mutex
 	stop   context.CancelFunc // of the command that runs, nil if none does
 	killed bool
+	typed  typed.Reader // of Read, which is called for one prompt at a time
 }
 
 // Start implements [editor.Conversation].
@@ -41,7 +43,7 @@ func (c *conversation) Start(context.Context) error {
 
 // Read implements [editor.Conversation].
 func (c *conversation) Read(r acp.PromptRequest) (any, error) {
-	if text := promptText(r); text != "" {
+	if text := c.typed.Read(r.Prompt).String(); text != "" {
 		return text, nil
 	}
 	return nil, nil

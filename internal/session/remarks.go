@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // GoneRemark tells the user why a question in the conversation needs no answer
@@ -30,5 +31,19 @@ func GoneRemark(why error) string {
 // session anew.
 const AgainRemark = "This question is still open:\n\n"
 
-// StaleRemark stands before a question whose reply was not taken for an answer.
-const StaleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:\n\n"
+// staleRemark stands before a question whose reply was not taken for an answer.
+const staleRemark = "An earlier question is no longer open, so your last message was not taken as an answer. This is the question that is open now:\n\n"
+
+// Heard takes the words that came to a question in the conversation, see [Hear]. If
+// they are no answer, or it is in doubt which, again is what stands before the
+// question when it is shown once more.
+func Heard(h *typed.Hearing, w typed.Words, stale bool) (answer, again string) {
+	if stale {
+		return "", staleRemark
+	}
+	answer, doubt := h.Takes(w)
+	if doubt != "" {
+		return "", doubt + "\n\n"
+	}
+	return answer, ""
+}

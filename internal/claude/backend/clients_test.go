@@ -158,7 +158,8 @@ type client struct {
 	clock   *clock
 	// dismisses is set if the user dismisses a question of the call.
 	dismisses bool
-	read      int // how much of the conversation the user has read
+	read      int      // how much of the conversation the user has read
+	typed     []string // what was typed before, where that comes along
 }
 
 func (r row) run(t *testing.T, sc scenario) {
@@ -167,6 +168,7 @@ func (r row) run(t *testing.T, sc scenario) {
 		{Match: "more", Steps: steps{ct.Text("Next.")}},
 	}})
 	c := r.connect(t, cli, sc)
+	c.typed = []string{"begin"}
 	stop := c.converse(c.e.prompt(c.session, "begin"))
 	c.e.prompt(c.session, "more").ends(acp.StopReasonEndTurn)
 	require.True(t, strings.HasSuffix(c.e.said(c.session), "Next."))
@@ -276,10 +278,12 @@ func (c *client) types(text string) *turn {
 	wrapped := func(tag, text string) object {
 		return object{"type": "text", "text": "<" + tag + ">" + text + "</" + tag + ">"}
 	}
-	blocks := []object{
-		wrapped("previous_user_message", text), wrapped("previous_user_message", "hi"),
-		wrapped("system_context", "You are helpful."),
+	var blocks []object
+	c.typed = append(c.typed, text)
+	for _, typed := range slices.Backward(c.typed) {
+		blocks = append(blocks, wrapped("previous_user_message", typed))
 	}
+	blocks = append(blocks, wrapped("system_context", "You are helpful."))
 	if strings.Trim(text, "0123456789, ") == "" || text == "cancel" { // beside own words it stays
 		blocks = slices.Insert(blocks, 0, object{"type": "resource_link", "name": "file.txt", "uri": "file:///src/file.txt"})
 	}

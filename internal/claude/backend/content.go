@@ -7,6 +7,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // block is a content block of the Messages API.
@@ -40,7 +41,7 @@ func promptBlocks(content []acp.ContentBlock) ([]block, error) {
 			}
 			blocks = append(blocks, b)
 		case c.ResourceLink != nil:
-			blocks = append(blocks, text(editor.LinkText(c.ResourceLink.Name, c.ResourceLink.Uri)))
+			blocks = append(blocks, text(typed.LinkText(c.ResourceLink.Name, c.ResourceLink.Uri)))
 		case c.Resource != nil:
 			ref, body, err := resourceBlocks(c.Resource.Resource)
 			if err != nil {
@@ -72,10 +73,10 @@ func resourceBlocks(r acp.EmbeddedResourceResource) (ref block, body []block, er
 	case r.TextResourceContents != nil:
 		t := r.TextResourceContents
 		context := fmt.Sprintf("\n<context ref=%q>\n%s\n</context>", t.Uri, t.Text)
-		return text(editor.LinkText(t.Uri, t.Uri)), []block{text(context)}, nil
+		return text(typed.LinkText(t.Uri, t.Uri)), []block{text(context)}, nil
 	case r.BlobResourceContents != nil:
 		b := r.BlobResourceContents
-		ref = text(editor.LinkText(b.Uri, b.Uri))
+		ref = text(typed.LinkText(b.Uri, b.Uri))
 		if b.MimeType != nil && strings.HasPrefix(*b.MimeType, "image/") {
 			body = []block{{Type: "image", Source: &source{Type: "base64", MediaType: *b.MimeType, Data: b.Blob}}}
 		}

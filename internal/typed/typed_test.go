@@ -1,16 +1,20 @@
-package editor
+package typed
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 )
 
 // What counts as the answer is what the user typed. What an editor attaches
 // stands beside own words, and spoils no pick.
-func TestPromptWords(t *testing.T) {
+func TestTyped(t *testing.T) {
 	means := func(s string) bool { return s == "2" || s == "cancel" || s == "" }
 	for name, c := range map[string]struct{ prompt, answer string }{
 		"text":                  {`[{"type":"text","text":" 2 "}]`, "2"},
@@ -21,9 +25,9 @@ func TestPromptWords(t *testing.T) {
 		"own words and a link":  {`[{"type":"text","text":"as in"},{"type":"resource_link","name":"x","uri":"file:///a/b.txt"}]`, "as in @/a/b.txt"},
 		"own words, web link":   {`[{"type":"text","text":"see"},{"type":"resource_link","name":"x","uri":"https://x.org"}]`, "see [@x](https://x.org)"},
 		"a link alone":          {`[{"type":"resource_link","name":"x","uri":"file:///a/b.txt"}]`, "@/a/b.txt"},
-		"wrapped":               {`[{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":"<previous_user_message>2</previous_user_message>"},{"type":"text","text":"<previous_user_message>old</previous_user_message>"},{"type":"text","text":"<system_context>x</system_context>"}]`, "2"},
+		"wrapped":               {`[{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":"<previous_user_message>2</previous_user_message>"},{"type":"text","text":"<system_context>x</system_context>"}]`, "2"},
+		"behind a selection":    {`[{"type":"text","text":"<selected_code>\n<path>/a</path>\n<snippet>1</snippet>\n</selected_code>"},{"type":"text","text":"<previous_user_message>2</previous_user_message>"}]`, "2"},
 		"wrapped own words":     {`[{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":"<previous_user_message>like this</previous_user_message>"},{"type":"text","text":"<system_context>x</system_context>"}]`, "like this @/a"},
-		"wrapped, in one block": {`[{"type":"text","text":"<previous_user_message>cancel</previous_user_message>\n<previous_user_message>2</previous_user_message>"}]`, "cancel"},
 		"words behind wrapping": {`[{"type":"text","text":"<previous_user_message>2</previous_user_message> is what I said; take 1"}]`, "<previous_user_message>2</previous_user_message> is what I said; take 1"},
 		"spaces":                {`[{"type":"text","text":"use "},{"type":"resource_link","name":"x","uri":"file:///a"},{"type":"text","text":" "},{"type":"text","text":" here"}]`, "use @/a here"},
 		"wrapping left open":    {`[{"type":"text","text":"<previous_user_message>2"}]`, "<previous_user_message>2"},
@@ -46,8 +50,48 @@ func TestPromptWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var content []acp.ContentBlock
 			require.NoError(t, json.Unmarshal([]byte(c.prompt), &content))
-			require.Equal(t, c.answer, promptWords(content, nil).answer(means))
+			hearing := Hearing{Means: means}
+			answer, doubt := hearing.Takes(new(Reader).Read(content))
+			require.Empty(t, doubt)
+			require.Equal(t, c.answer, answer)
 		})
+	}
+}
+
+// recorded is a conversation as an editor sends it, and what each prompt is as an
+// answer. Files of testdata are from runs: a line of JSON for each prompt, a line for
+// what was typed, or "?" for what is in doubt and what is said of it.
+func TestRecordings(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			for _, f := range a.Files {
+				replay(t, f.Name, strings.TrimSpace(string(f.Data)))
+			}
+		})
+	}
+}
+
+func replay(t *testing.T, name, recording string) {
+	hearing := Hearing{Means: func(s string) bool { return slices.Contains([]string{"1", "2", "3", "1,3", "cancel"}, s) }}
+	var reader Reader
+	lines := strings.Split(recording, "\n")
+	require.Zero(t, len(lines)%2, "a prompt and its answer each")
+	for i := 0; i < len(lines); i += 2 {
+		var content []acp.ContentBlock
+		require.NoError(t, json.Unmarshal([]byte(lines[i]), &content), lines[i])
+		answer, doubt := hearing.Takes(reader.Read(content))
+		if want, ok := strings.CutPrefix(lines[i+1], "? "); ok {
+			require.Empty(t, answer, "%s: %s", name, lines[i])
+			require.Contains(t, doubt, want, "%s: %s", name, lines[i])
+			continue
+		}
+		require.Empty(t, doubt, "%s: %s", name, lines[i])
+		require.Equal(t, lines[i+1], answer, "%s: %s", name, lines[i])
 	}
 }
 
@@ -56,17 +100,51 @@ func TestPromptWords(t *testing.T) {
 func TestWordsThatAreNew(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, now []string
-		want        string
+		want        string // "?" is in doubt
 	}{
 		"the first prompt":       {nil, []string{"2"}, "2"},
 		"newest first":           {[]string{"hi two", "hi one"}, []string{"2", "hi two", "hi one"}, "2"},
 		"after a restart":        {[]string{"hi three", "hi two", "case"}, []string{"hi three", "3", "case"}, "3"},
 		"the same words again":   {[]string{"2", "hi"}, []string{"2", "2", "hi"}, "2"},
+		"nothing but the same":   {[]string{"2", "2"}, []string{"2", "2"}, "2"},
 		"one fell out":           {[]string{"e", "d", "c", "b", "a"}, []string{"f", "e", "d", "c", "b"}, "f"},
 		"what fell out, again":   {[]string{"e", "d", "c", "b", "a"}, []string{"a", "e", "d", "c", "b"}, "a"},
-		"another conversation":   {[]string{"x"}, []string{"2", "hi"}, "2"},
-		"nothing is known of it": {nil, []string{"hi three", "case"}, "hi three"},
+		"all are known":          {[]string{"hi three", "2", "case"}, []string{"hi three", "2", "case"}, "?"},
+		"two are new":            {[]string{"x"}, []string{"2", "hi"}, "?"},
+		"nothing is known of it": {nil, []string{"hi three", "case"}, "?"},
 	} {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, newest(c.before, c.now)) })
+		t.Run(name, func(t *testing.T) {
+			typed, among := newest(c.before, c.now)
+			if c.want == "?" {
+				require.Equal(t, c.now, among)
+				return
+			}
+			require.Empty(t, among)
+			require.Equal(t, c.want, typed)
+		})
 	}
+}
+
+// A text that is an answer, beside one that an editor may have put there, is no
+// answer before the user has sent it again.
+func TestUnderstoodAndConfirmed(t *testing.T) {
+	of := func(texts ...string) Words {
+		var content []acp.ContentBlock
+		for _, text := range texts {
+			content = append(content, acp.TextBlock(text))
+		}
+		return new(Reader).Read(content)
+	}
+	h := Hearing{Means: func(s string) bool { return s == "1" || s == "2" }}
+	answer, doubt := h.Takes(of("2", "Open file: a.txt"))
+	require.Empty(t, answer)
+	require.Contains(t, doubt, `Understood as your answer: "2"`)
+	answer, doubt = h.Takes(of("1", "Open file: a.txt"))
+	require.Empty(t, answer, "something else was understood")
+	require.Contains(t, doubt, `Understood as your answer: "1"`)
+	answer, doubt = h.Takes(of("1", "Open file: b.txt"))
+	require.Equal(t, "1", answer)
+	require.Empty(t, doubt)
+	answer, _ = h.Takes(of("neither", "nor"))
+	require.Equal(t, "neither nor", answer)
 }

@@ -73,6 +73,7 @@ type Access struct {
 	instance string
 
 	changing sync.Mutex // of changes made here, one at a time
+	fresh    fresh
 
 	mu       sync.Mutex
 	kept     kept
@@ -297,11 +298,7 @@ func (k *kept) still(d Device) bool {
 // another hub was told before counts.
 func (a *Access) still(ctx context.Context, d Device) error {
 	if v, ok := a.vault.(bucket); ok {
-		data, revision, err := v.last(ctx)
-		if err == nil {
-			err = a.take(data, revision)
-		}
-		if err != nil {
+		if err := a.renew(ctx, v); err != nil {
 			return err
 		}
 	}

@@ -138,7 +138,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		s.failed(w, err)
 		return
 	}
-	a.Device, a.May = d.Name, s.asks(d)
+	a.Device, a.May = d.Name, s.may(d)
 	rec, err := s.board.Ask(r.Context(), a)
 	if err != nil {
 		s.failed(w, err)
@@ -319,7 +319,7 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 // is noted, and would get this outcome for it: there it is noted first.
 func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device) error {
 	ref := rec.Ref()
-	ref.May = s.asks(d)
+	ref.May = s.may(d)
 	_, err := s.board.Delivered(r.Context(), ref)
 	if err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)
@@ -403,7 +403,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g gi
 		return
 	}
 	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.asks(d)
+	ref.Asker, ref.May = given.Asker, s.may(d)
 	if _, err := s.board.TakeBack(r.Context(), ref, o, s.access.elsewhere(given.By, d)); err != nil {
 		s.failed(w, err)
 	}
@@ -421,7 +421,7 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 		return
 	}
 	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.asks(d)
+	ref.Asker, ref.May = given.Asker, s.may(d)
 	switch {
 	case given.Refused != "":
 		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
@@ -439,12 +439,6 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 // as far as any hub knows.
 func (s *Server) may(d Device) func(context.Context) error {
 	return func(ctx context.Context) error { return s.access.still(ctx, d) }
-}
-
-// asks is may for whoever asks, as far as this hub knows: what it says is about its
-// own questions alone, and there is a lot of it.
-func (s *Server) asks(d Device) func(context.Context) error {
-	return func(context.Context) error { return s.access.here(d) }
 }
 
 // refOf reads which question is meant.

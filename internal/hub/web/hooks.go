@@ -79,7 +79,7 @@ func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hoo
 	return s.board.Ask(r.Context(), hub.Asking{
 		Group: d.first(), Conversation: e.Session, Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
 		About:  about.About{Tool: about.Tool{Picks: a.Picks}},
-		Device: d.Name, Asker: life.Mint(), May: s.asks(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
+		Device: d.Name, Asker: life.Mint(), May: s.may(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
 		Hold: &hub.Hold{Call: s.hooked.take(d, e), Agent: e.Agent},
 	})
 }
@@ -132,7 +132,7 @@ func (s *Server) endHook(ctx context.Context, ref hub.Ref, o convert.Outcome, by
 func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, d Device, rec *hub.Record, a hook.Asking) {
 	body, err := a.Reply(rec.End.Result())
 	ref := rec.Ref()
-	ref.May = s.asks(d)
+	ref.May = s.may(d)
 	ctx := context.WithoutCancel(r.Context())
 	switch {
 	case err == nil && r.Context().Err() == nil:
@@ -174,7 +174,7 @@ func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
 
 func (s *Server) hookEnd(ctx context.Context, d Device, rec *hub.Record, end hook.Ending) {
 	ref := rec.Ref()
-	ref.May = s.asks(d)
+	ref.May = s.may(d)
 	var err error
 	switch end.What {
 	case hook.Answered:

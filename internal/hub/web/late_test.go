@@ -145,3 +145,45 @@ func TestARightThatEndsWhereTheHubIsCutOff(t *testing.T) {
 	require.True(t, now.Open())
 	require.Empty(t, one.access.List())
 }
+
+// What another hub was told before counts for all that is written, also where it was
+// not heard of yet: watching is not what makes it so.
+func TestARightThatEndedElsewhere(t *testing.T) {
+	t.Parallel()
+	one, two, _ := twoSitesApart(t)
+	bot, err := one.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	phone, err := one.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	as := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
+	for _, c := range []string{"open", "over"} {
+		one.expect(202, "POST", "/conversations/"+c+"/ask", database, as(bot)...)
+	}
+	one.expect(200, "POST", "/conversations/over/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	for _, c := range []string{"open", "over"} {
+		two.eventually(200, "GET", "/conversations/"+c, "", as(bot)...)
+		two.eventually(200, "GET", "/conversations/"+c, "", as(phone)...)
+	}
+	two.access.Close() // it hears of nothing more
+	require.NoError(t, one.access.Remove("phone"))
+	require.NoError(t, one.access.Remove("bot"))
+	for _, r := range []struct{ path, body, token string }{
+		{"/conversations/new/ask", database, bot},
+		{"/conversations/open/ask", strings.ReplaceAll(database, "Which database?", "Which one?"), bot},
+		{"/conversations/open/questions/toolu_1/settle", `{"outcome":"cancelled"}`, bot},
+		{"/conversations/over/questions/toolu_1/received", "{}", bot},
+		{"/conversations/over/questions/toolu_1/received", `{"consumed":true}`, bot},
+		{"/conversations/over/questions/toolu_1/received", `{"refused":"no"}`, bot},
+		{"/conversations/open/respond", `{"answers":{"Which database?":"SQLite"}}`, phone},
+		{"/conversations/open/cancel", "", phone},
+	} {
+		two.expect(401, "POST", r.path, r.body, as(r.token)...)
+	}
+	open, err := one.board.Find("open", "toolu_1")
+	require.NoError(t, err)
+	require.True(t, open.Open())
+	over, err := one.board.Find("over", "toolu_1")
+	require.NoError(t, err)
+	require.Equal(t, "accepted", over.End.Receipt())
+	require.Len(t, one.board.Conversations(), 2)
+}

@@ -95,7 +95,7 @@ func open(ctx context.Context, v vault, token string) (*Access, error) {
 	if len(token) < minOwnerToken {
 		return nil, errShortToken
 	}
-	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[login]being{}, stop: func() {}}
+	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[login]being{}, fresh: fresh{reading: make(chan struct{}, 1)}, stop: func() {}}
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	for {

@@ -199,7 +199,9 @@ func (q *question) takeBack(s desk.Settlement) {
 	}
 }
 
-func (q *question) consumed() { q.tell(q.at("/received"), Received{Consumed: true, Asker: q.link.nonce}) }
+func (q *question) consumed() {
+	q.tell(q.at("/received"), Received{Consumed: true, Asker: q.link.nonce})
+}
 
 // tellTime is how long the hub is told something for: after that the asker
 // counts as gone, which says enough.

@@ -97,10 +97,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 // showConversation is a conversation for people: all that was asked in it, in order.
 func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
 	now := time.Now()
-	var cards []card
-	for _, r := range only(s.board.Conversation(rec.Group, rec.Conversation), d.sees) {
-		cards = append(cards, cardOf(r, now, false))
-	}
+	cards := drawn(only(s.board.Conversation(rec.Group, rec.Conversation), d.sees), func(r *hub.Record) card { return cardOf(r, now, false) })
 	last := cardOf(rec, now, false)
 	render(w, http.StatusOK, "conversation", map[string]any{"Card": last, "Title": cmp.Or(last.Title, "Conversation"), "Cards": cards, "State": stateText(rec), "ID": short(rec.Conversation, 100)})
 }

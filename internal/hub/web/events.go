@@ -228,26 +228,37 @@ func send(w http.ResponseWriter, body []byte) error {
 	return nil
 }
 
-// replyList writes an object with one list, an item at a time: all of it may be more
-// than there is room for, for each of many slow readers. next says where the list goes
-// on, if it does.
+// replyList writes an object with one list. next says where the list goes on, if it
+// does.
 func replyList(w http.ResponseWriter, name string, list []*hub.Record, next string, item func(*hub.Record) any) {
+	end := "]}\n"
+	if next != "" {
+		end = fmt.Sprintf("],\"next\":%s}\n", clean.JSON(next))
+	}
+	replyItems(w, fmt.Sprintf("{%q:[", name), end, list, item)
+}
+
+// replyItems writes a list, an item at a time: all of it may be more than there is
+// room for, for each of many slow readers. Items that are nil are left out.
+func replyItems(w http.ResponseWriter, begin, end string, list []*hub.Record, item func(*hub.Record) any) {
 	w.Header().Set("Content-Type", "application/json")
 	out := stream{w: w, control: http.NewResponseController(w)}
-	fmt.Fprintf(&out.buf, "{%q:[", name)
-	for i, r := range list {
-		if i > 0 {
+	out.buf.WriteString(begin)
+	some := false
+	for _, r := range list {
+		one := item(r)
+		if one == nil {
+			continue
+		}
+		if some {
 			out.buf.WriteByte(',')
 		}
-		if out.buf.Write(clean.JSON(item(r))); out.buf.Len() >= maxChunk && out.flush() != nil {
+		some = true
+		if out.buf.Write(clean.JSON(one)); out.buf.Len() >= maxChunk && out.flush() != nil {
 			panic(http.ErrAbortHandler) // who reads it sees that it has no end
 		}
 	}
-	out.buf.WriteByte(']')
-	if next != "" {
-		fmt.Fprintf(&out.buf, `,"next":%s`, clean.JSON(next))
-	}
-	out.buf.WriteString("}\n")
+	out.buf.WriteString(end)
 	_ = out.flush()
 }
 

@@ -107,10 +107,8 @@ func (s *Server) showHistory(w http.ResponseWriter, search hub.Search) {
 		search.Limit = pageSize
 	}
 	records, _ := s.board.Search(search)
-	var cards []card
-	for _, rec := range records {
-		cards = append(cards, cardOf(rec, time.Now(), false))
-	}
+	now := time.Now()
+	cards := drawn(records, func(r *hub.Record) card { return cardOf(r, now, false) })
 	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Records": cards})
 }
 

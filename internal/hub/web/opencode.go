@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,17 +81,14 @@ func (s *Server) openCodeList(w http.ResponseWriter, r *http.Request, d Device) 
 		s.openCodeFailed(w, "", err)
 		return
 	}
-	list := []openCodeRequest{}
 	open, _ := s.board.Waiting(math.MaxInt)
-	for i := len(open) - 1; i >= 0; i-- {
-		if !sees(open[i]) {
-			continue
+	slices.Reverse(open)
+	replyItems(w, "[", "]\n", only(open, sees), func(r *hub.Record) any {
+		if request, _, ok := openCodeOf(r); ok {
+			return request
 		}
-		if request, _, ok := openCodeOf(open[i]); ok {
-			list = append(list, request)
-		}
-	}
-	reply(w, http.StatusOK, list)
+		return nil
+	})
 }
 
 // openCodeFind finds the open question that a request names. One that is settled

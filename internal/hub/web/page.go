@@ -1,11 +1,11 @@
 package web
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"html/template"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -41,15 +41,56 @@ func asset(name, kind string) http.HandlerFunc {
 	}
 }
 
+// render writes a page, a part at a time: all of it may be more than there is room
+// for, for each of many slow readers.
 func render(w http.ResponseWriter, status int, name string, data any) {
-	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+	p := &part{stream: stream{w: w, control: http.NewResponseController(w)}, status: status}
+	err := templates.ExecuteTemplate(p, name, data)
+	switch {
+	case err != nil && !p.begun:
 		fail(w, http.StatusInternalServerError, "the page cannot be shown")
-		return
+	case err != nil, p.send() != nil:
+		panic(http.ErrAbortHandler) // who reads it sees that it has no end
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_ = send(w, b.Bytes())
+}
+
+// part is a page on its way.
+type part struct {
+	stream
+	status int
+	begun  bool
+}
+
+func (p *part) Write(text []byte) (int, error) {
+	p.buf.Write(text)
+	if p.buf.Len() >= maxChunk {
+		return len(text), p.send()
+	}
+	return len(text), nil
+}
+
+func (p *part) send() error {
+	if !p.begun {
+		p.begun = true
+		p.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		p.w.WriteHeader(p.status)
+	}
+	return p.flush()
+}
+
+// drawn are the cards of records, each made when it is its turn; nil if there are
+// none.
+func drawn(list []*hub.Record, draw func(*hub.Record) card) iter.Seq[card] {
+	if len(list) == 0 {
+		return nil
+	}
+	return func(yield func(card) bool) {
+		for _, r := range list {
+			if !yield(draw(r)) {
+				return
+			}
+		}
+	}
 }
 
 // answerForm takes the page's form. Options are named by their place, which the

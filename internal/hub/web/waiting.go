@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"net/http"
 	"net/url"
@@ -68,15 +69,13 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 		}
 	}
 	now := time.Now()
-	cards := make([]card, len(list))
-	for i, r := range list {
-		cards[i] = cardOf(r, now, cardID(r) == v.whole)
-		if cards[i].Page = v.secret; r.Gone {
-			cards[i].Lane = lane{Key: "lanegone", Name: "Their agents are gone", Gone: len(gone)}
-		}
-	}
+	lanes := lanesOf(list, len(gone), func(r *hub.Record) card {
+		c := cardOf(r, now, cardID(r) == v.whole)
+		c.Page = v.secret
+		return c
+	})
 	return map[string]any{
-		"Title": titleFor(total), "Lanes": lanesOf(cards), "Total": total, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
+		"Title": titleFor(total), "Lanes": lanes, "Total": total, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
 		"Fragment": v.fragment, "Admin": d.Can == CanAdmin, "Pages": pagesOf(v, len(open), total),
 	}
 }
@@ -176,27 +175,35 @@ func titleFor(n int) string {
 // project is a lane with its cards.
 type project struct {
 	lane
-	Cards []card
+	list []*hub.Record
+	draw func(*hub.Record) card
 }
+
+// Cards are those of the project.
+func (p *project) Cards() iter.Seq[card] { return drawn(p.list, p.draw) }
 
 // lanesOf puts the cards of a project together, and in it those of a conversation:
 // whoever has waited longest is on top.
-func lanesOf(cards []card) (lanes []*project) {
+func lanesOf(list []*hub.Record, gone int, draw func(*hub.Record) card) (lanes []*project) {
 	at, first := map[string]*project{}, map[string]int{}
-	for i, c := range cards {
-		p := at[c.Lane.Key]
+	for i, r := range list {
+		l := laneOf(r)
+		if r.Gone {
+			l = lane{Key: "lanegone", Name: "Their agents are gone", Gone: gone}
+		}
+		p := at[l.Key]
 		if p == nil {
-			p = &project{lane: c.Lane}
-			at[c.Lane.Key] = p
+			p = &project{lane: l, draw: draw}
+			at[l.Key] = p
 			lanes = append(lanes, p)
 		}
-		p.Cards = append(p.Cards, c)
-		if _, ok := first[c.Talk]; !ok {
-			first[c.Talk] = i
+		p.list = append(p.list, r)
+		if _, ok := first[talkURL(r)]; !ok {
+			first[talkURL(r)] = i
 		}
 	}
 	for _, p := range lanes {
-		slices.SortStableFunc(p.Cards, func(x, y card) int { return first[x.Talk] - first[y.Talk] })
+		slices.SortStableFunc(p.list, func(x, y *hub.Record) int { return first[talkURL(x)] - first[talkURL(y)] })
 	}
 	return lanes
 }

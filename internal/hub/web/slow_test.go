@@ -1,0 +1,97 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+)
+
+// stuck is a reader that takes nothing until it is let go.
+type stuck struct {
+	*httptest.ResponseRecorder
+	once    sync.Once
+	reached func()
+	free    chan struct{}
+}
+
+func (w *stuck) Write(p []byte) (int, error) {
+	w.once.Do(w.reached)
+	<-w.free
+	return w.ResponseRecorder.Write(p)
+}
+
+func (w *stuck) SetWriteDeadline(time.Time) error { return nil }
+
+// A reader that takes nothing costs room for a part of what it gets, however much
+// that is: not for all of it, once a reader.
+func TestSlowReaders(t *testing.T) {
+	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	board, err := hub.Open(t.Context(), store, hub.Options{})
+	require.NoError(t, err)
+	t.Cleanup(board.Close)
+	access := openInside(t)
+	s := New(board, access, Options{})
+	t.Cleanup(s.Close)
+	const questions, size, readers = 20, 40_000, 3
+	for i := range questions {
+		call := convert.Call{ID: fmt.Sprint("q", i), Questions: []convert.Question{{Text: strings.Repeat("Which one of these? ", size/20), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
+		for _, talk := range []string{"open", fmt.Sprint("c", i), "settled"} {
+			r, err := board.Ask(t.Context(), hub.Asking{Conversation: talk, Device: Owner, Call: call})
+			require.NoError(t, err)
+			if talk == "settled" {
+				_, err = board.Cancel(t.Context(), r.Ref(), Owner)
+				require.NoError(t, err)
+			}
+		}
+	}
+	for _, to := range []struct{ path, accept string }{
+		{"/", "text/html"}, {"/cards", "text/html"}, {"/history", "text/html"}, {"/conversations/open", "text/html"}, {"/conversations/settled", "text/html"},
+		{"/history", ""}, {"/history", ndjson}, {"/questions", ""}, {"/conversations", ""}, {"/question", ""},
+	} {
+		t.Run(to.path+" "+to.accept, func(t *testing.T) {
+			free := make(chan struct{})
+			var here, done sync.WaitGroup
+			bodies := make([]*httptest.ResponseRecorder, readers)
+			before := heap()
+			for i := range readers {
+				bodies[i] = httptest.NewRecorder()
+				here.Add(1)
+				w := &stuck{ResponseRecorder: bodies[i], reached: here.Done, free: free}
+				r := httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost"+to.path, nil)
+				r.Header.Set("Authorization", "Bearer the-token-of-the-owner")
+				r.Header.Set("Accept", to.accept)
+				done.Go(func() { s.ServeHTTP(w, r) })
+			}
+			here.Wait()
+			each := (heap() - before) / readers
+			close(free)
+			done.Wait()
+			for _, b := range bodies {
+				require.Equal(t, http.StatusOK, b.Code)
+				require.Greater(t, b.Body.Len(), questions*size)
+			}
+			require.Less(t, each, int64(12*size), "of %d that it gets", bodies[0].Body.Len())
+		})
+	}
+}
+
+// heap is what is in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

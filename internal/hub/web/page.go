@@ -78,12 +78,8 @@ func (p *part) send() error {
 	return p.flush()
 }
 
-// drawn are the cards of records, each made when it is its turn; nil if there are
-// none.
+// drawn are the cards of records, each made when it is its turn.
 func drawn(list []*hub.Record, draw func(*hub.Record) card) iter.Seq[card] {
-	if len(list) == 0 {
-		return nil
-	}
 	return func(yield func(card) bool) {
 		for _, r := range list {
 			if !yield(draw(r)) {

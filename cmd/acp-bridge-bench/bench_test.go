@@ -29,7 +29,11 @@ var small = sizes{
 	waiting: []int{2, 4}, open: 20, spread: []int{1, 2}, real: 1,
 }
 
+// It builds the programs that it compares: .ci/run does that once.
 func TestTable(t *testing.T) {
+	if os.Getenv("ACP_BRIDGE_FLEET") == "" {
+		t.Skip("set ACP_BRIDGE_FLEET to measure a little of everything")
+	}
 	t.Setenv("ACP_BRIDGE_REAL_CLAUDE", "") // CI runs it with the real one
 	others := []subject{{name: "broken", command: []string{"false"}, foreign: true}}
 	var progress bytes.Buffer

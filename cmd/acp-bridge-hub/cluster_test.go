@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +16,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// needsFleet is for tests that take long to start what they test.
+func needsFleet(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ACP_BRIDGE_FLEET") == "" {
+		t.Skip("set ACP_BRIDGE_FLEET to start a cluster")
+	}
+}
+
 // cluster starts three NATS servers on this machine that keep values together.
 // They have to find each other first; a hub waits for that.
 func cluster(t *testing.T) (servers []*server.Server, addresses string) {
 	t.Helper()
+	needsFleet(t)
 	var routes []*url.URL
 	var ports []int
 	for range 3 {

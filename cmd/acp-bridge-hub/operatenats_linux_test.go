@@ -43,6 +43,7 @@ func machines(t *testing.T) (byName map[string]string) {
 // a password, and hubs on it: what is asked at one is answered at another.
 func TestOperateThreeMachines(t *testing.T) {
 	t.Parallel() // servers that elect take seconds, and no CPU
+	needsFleet(t)
 	at := machines(t)
 	host := regexp.MustCompile(`([/@])([abc]):`)
 	onThis := func(text string) string {

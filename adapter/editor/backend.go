@@ -23,6 +23,9 @@ type Backend interface {
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
 }
 
+// MethodArchive ends a session, like session/close, and puts it away. It is a draft.
+const MethodArchive = "session/archive"
+
 // InOrder is a [Backend] whose Open never blocks. Its sessions are open before
 // anything that the editor sent behind is looked at, also if the editor did not
 // wait for the response, or has gone.
@@ -61,8 +64,8 @@ type Conversation interface {
 	// Close ends the process and returns when it is gone and has been read. It is
 	// called once, also if no process runs.
 	Close(ctx context.Context) error
-	// Request answers a request about the session. For session/delete the session
-	// has been closed.
+	// Request answers a request about the session. For session/delete and
+	// [MethodArchive] the session has been closed.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
 }
 

@@ -176,7 +176,7 @@ func (f *front) Accept(ctx context.Context, method string, params json.RawMessag
 			s.apply(session.CancelCame{Why: ErrSessionClosed})
 		}
 		return nil
-	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete:
+	case acp.AgentMethodSessionClose, acp.AgentMethodSessionDelete, MethodArchive:
 		if s, err := f.session(gjson.GetBytes(params, "sessionId").Str); err == nil {
 			return f.closes(ctx, s, method, params)
 		}

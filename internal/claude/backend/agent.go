@@ -265,10 +265,14 @@ func (a *backend) Request(ctx context.Context, method string, params json.RawMes
 	case acp.AgentMethodLogout:
 		return a.logout(ctx)
 	case acp.AgentMethodSessionList:
-		return handle(params, func(r acp.ListSessionsRequest) (any, error) { return a.listSessions(ctx, r) })
+		return handle(params, func(r acp.ListSessionsRequest) (any, error) { return a.listSessions(ctx, r, params) })
 	case acp.AgentMethodSessionDelete:
 		return handle(params, func(r acp.UnstableDeleteSessionRequest) (any, error) {
 			return a.deleteSession(r.SessionId, "", nil)
+		})
+	case editor.MethodArchive, methodUnarchive:
+		return handle(params, func(r acp.CloseSessionRequest) (any, error) {
+			return a.archive(r.SessionId, method == editor.MethodArchive, "", nil)
 		})
 	case methodAuthStatus:
 		return a.authStatus(ctx)
@@ -297,6 +301,8 @@ func (s *conversation) Request(ctx context.Context, method string, params json.R
 	switch method {
 	case acp.AgentMethodSessionDelete:
 		return s.agent.deleteSession(acp.SessionId(s.id), s.cwd, s.env)
+	case editor.MethodArchive, methodUnarchive:
+		return s.agent.archive(acp.SessionId(s.id), method == editor.MethodArchive, s.cwd, s.env)
 	case acp.AgentMethodSessionSetMode:
 		return handle(params, func(r acp.SetSessionModeRequest) (any, error) { return s.setMode(ctx, r) })
 	case acp.AgentMethodSessionSetConfigOption:

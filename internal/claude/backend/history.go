@@ -24,34 +24,6 @@ func (a *backend) configDir(env []string) string {
 	})
 }
 
-// listSessions answers session/list from the CLI's own files, a page at a time,
-// newest first.
-func (a *backend) listSessions(ctx context.Context, r acp.ListSessionsRequest) (any, error) {
-	o := transcript.Options{ConfigDir: a.configDir(nil)}
-	if r.Cwd != nil {
-		o.Cwd = *r.Cwd
-	}
-	if r.Cursor != nil {
-		o.Cursor = *r.Cursor
-	}
-	page, next, err := transcript.List(ctx, o)
-	if err != nil {
-		return nil, editor.Invalid("%s", err)
-	}
-	resp := acp.ListSessionsResponse{Sessions: make([]acp.SessionInfo, 0, len(page))}
-	for _, info := range page {
-		session := acp.SessionInfo{SessionId: acp.SessionId(info.ID), Cwd: info.Cwd, UpdatedAt: acp.Ptr(info.Updated.UTC().Format(time.RFC3339))}
-		if info.Title != "" {
-			session.Title = acp.Ptr(info.Title)
-		}
-		resp.Sessions = append(resp.Sessions, session)
-	}
-	if next != "" {
-		resp.NextCursor = &next
-	}
-	return resp, nil
-}
-
 // loadSession answers session/load: it replays what was said and goes on.
 func (a *backend) loadSession(ctx context.Context, o editor.Opening) (*conversation, any, error) {
 	r, err := editor.Decode[acp.LoadSessionRequest](o.Params)

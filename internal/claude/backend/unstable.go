@@ -21,6 +21,7 @@ import (
 
 const (
 	methodSetTitle   = "session/set_title"
+	methodUnarchive  = "session/unarchive"
 	methodStatus     = "session/status"
 	methodAuthStatus = "auth/status"
 )
@@ -49,7 +50,7 @@ func withDrafts(r acp.InitializeResponse) (any, error) {
 	agent := within(all, "agentCapabilities")
 	within(agent, "auth")["status"] = object{}
 	merged(within(agent, "sessionCapabilities"), object{
-		"title": object{}, "status": object{},
+		"title": object{}, "status": object{}, "archive": object{},
 		"systemPrompt": object{"mode": object{"override": object{}}},
 	})
 	return all, nil

@@ -23,7 +23,7 @@ func TestDraftsAreForThoseWhoDeclareThem(t *testing.T) {
 			e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it"}, "", nil))}))
 			got := e.initialize(caps)
 			require.Equal(t, drafts, got.Get("agentCapabilities.auth.status").Exists())
-			for _, name := range []string{"title", "status", "systemPrompt"} {
+			for _, name := range []string{"title", "status", "archive", "systemPrompt"} {
 				require.Equal(t, drafts, got.Get("agentCapabilities.sessionCapabilities."+name).Exists(), name)
 			}
 			s := e.open(t.TempDir())
@@ -84,4 +84,46 @@ func TestSessionsThatAreNotOpen(t *testing.T) {
 	_, err := e.try("session/set_title", `{"sessionId":"`+reopened+`","title":""}`)
 	require.ErrorContains(t, err, "expected a text")
 	require.Contains(t, []string{"authenticated", "unauthenticated", "unknown"}, e.call("auth/status", `{}`).Get("state").Str)
+}
+
+// A session that is archived is in no list that does not ask for it, until it is taken
+// back or gets a prompt. It is ended first.
+func TestArchive(t *testing.T) {
+	listed := func(e *editor, params string) (archived []bool) {
+		for _, s := range e.call(acp.AgentMethodSessionList, params).Get("sessions").Array() {
+			require.True(t, s.Get("archived").IsBool(), "a client of drafts is told")
+			archived = append(archived, s.Get("archived").Bool())
+		}
+		return archived
+	}
+	s := save(t, turns(steps{ct.Text("again")}), promptLine)
+	e := serve(t, s.options())
+	e.initialize(`{"plan":{}}`)
+	require.Equal(t, []bool{false}, listed(e, `{}`))
+	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+	const this = `{"sessionId":"` + reopened + `"}`
+	for range 2 {
+		require.JSONEq(t, `{}`, e.call("session/archive", this).Raw)
+		require.Equal(t, "saved", e.call("session/status", this).Get("status").Str, "it is ended first")
+	}
+	require.Empty(t, listed(e, `{}`))
+	require.Empty(t, listed(e, `{"archived":"exclude"}`))
+	require.Equal(t, []bool{true}, listed(e, `{"archived":"include"}`))
+	require.Equal(t, []bool{true}, listed(e, `{"archived":"only"}`))
+	e.call("session/unarchive", this)
+	require.Equal(t, []bool{false}, listed(e, `{}`))
+	require.Empty(t, listed(e, `{"archived":"only"}`))
+	_, err := e.try(acp.AgentMethodSessionList, `{"archived":"some"}`)
+	require.ErrorContains(t, err, "exclude, include or only")
+	for _, method := range []string{"session/archive", "session/unarchive"} {
+		_, err := e.try(method, `{"sessionId":"fedcba98-89ab-4def-8123-456789abcdef"}`)
+		require.ErrorContains(t, err, "there is no session", method)
+	}
+
+	e.call("session/archive", this)
+	old := serve(t, s.options())
+	old.initialize(`{}`)
+	got := old.call(acp.AgentMethodSessionList, `{}`)
+	require.Len(t, got.Get("sessions").Array(), 1, "who cannot ask for it has it in the list")
+	require.NotContains(t, got.Raw, "archived")
 }

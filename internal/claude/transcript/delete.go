@@ -21,10 +21,9 @@ var aside = []string{"tasks", "session-env", "file-history"}
 // file directly in a folder of projects, and a symbolic link on the way is
 // never followed out of it. A session that is in use must be ended first.
 func Delete(configDir, path string) error {
-	id, ok := sessionID(path)
-	rel, err := filepath.Rel(projectsDir(configDir), path)
-	if configDir == "" || !ok || err != nil || !filepath.IsLocal(rel) || filepath.Dir(filepath.Dir(rel)) != "." || filepath.Dir(rel) == "." {
-		return fmt.Errorf("transcript: delete %q: %w", path, ErrOutside)
+	rel, id, err := sessionFile(configDir, path)
+	if err != nil {
+		return fmt.Errorf("transcript: delete %q: %w", path, err)
 	}
 	root, err := os.OpenRoot(projectsDir(configDir))
 	if err != nil {
@@ -50,6 +49,16 @@ func Delete(configDir, path string) error {
 		return fmt.Errorf("transcript: delete the rest of session %s: %w", id, err)
 	}
 	return nil
+}
+
+// sessionFile is the path of a session file within the projects folder, and its id.
+func sessionFile(configDir, path string) (rel, id string, err error) {
+	id, ok := sessionID(path)
+	rel, err = filepath.Rel(projectsDir(configDir), path)
+	if configDir == "" || !ok || err != nil || !filepath.IsLocal(rel) || filepath.Dir(filepath.Dir(rel)) != "." || filepath.Dir(rel) == "." {
+		return "", "", ErrOutside
+	}
+	return rel, id, nil
 }
 
 func removeAside(dir, id string) error {

@@ -31,6 +31,8 @@ type Options struct {
 	Cursor string
 	// Limit is the size of a page; zero means 50.
 	Limit int
+	// Leave leaves a session out; nil lists all.
+	Leave func(Info) bool
 }
 
 // Info is a session as a list shows it.
@@ -42,6 +44,8 @@ type Info struct {
 	// Title is one line, cleaned: the session's own title, else its first
 	// prompt.
 	Title string
+	// Archived is set if it was archived and no prompt was sent in it since.
+	Archived bool
 	// Updated is when the file was last written.
 	Updated time.Time
 	// Created is the time of the first line that has one.
@@ -83,7 +87,7 @@ func List(ctx context.Context, opts Options) (page []Info, next string, err erro
 			return nil, "", err
 		}
 		info, ok := p.peek(f.path)
-		if !ok || opts.Cwd != "" && !belongs(info.Cwd, opts.Cwd, f.strict) {
+		if !ok || opts.Cwd != "" && !belongs(info.Cwd, opts.Cwd, f.strict) || opts.Leave != nil && opts.Leave(info) {
 			continue
 		}
 		if len(page) == limit { // there is one more

@@ -59,23 +59,26 @@ func (p *peeker) peek(path string) (Info, bool) {
 		return Info{}, false
 	}
 	var head, tail clues
-	head.lines(p.head[:n], size > window)
+	begin, end := p.head[:n], []byte(nil)
+	head.lines(begin, size > window)
 	if size > window {
 		n, err := f.ReadAt(p.tail, size-window)
 		if err != nil && err != io.EOF {
 			return Info{}, false
 		}
-		_, whole, _ := bytes.Cut(p.tail[:n], []byte("\n"))
-		tail.lines(whole, false)
+		_, end, _ = bytes.Cut(p.tail[:n], []byte("\n"))
+		tail.lines(end, false)
 	}
 	if head.sidechain || !head.prompted && !tail.prompted && head.last == "" && tail.last == "" {
 		return Info{}, false
 	}
+	at := archivedAt(path)
 	return Info{
-		Cwd:     first(tail.relocated, head.relocated, head.cwd, tail.cwd),
-		Title:   title(path, head, tail),
-		Created: head.created,
-		Size:    size,
+		Cwd:      first(tail.relocated, head.relocated, head.cwd, tail.cwd),
+		Title:    title(path, head, tail),
+		Archived: !at.IsZero() && !promptedSince(begin, at) && !promptedSince(end, at),
+		Created:  head.created,
+		Size:     size,
 	}, true
 }
 

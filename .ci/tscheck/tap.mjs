@@ -6,7 +6,7 @@ import { isPing, shapeOf } from "./closed.mjs";
 
 // These may come at any time; all others belong to a prompt, or are replayed
 // while a session is loaded.
-const anytime = new Set(["available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "notice"]);
+const anytime = new Set(["available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "notice", "subagent_update"]);
 
 export class Tap {
   messages = 0;
@@ -66,7 +66,15 @@ export class Tap {
 
   // #open begins a session, or one that is known from its start again.
   #open(id, loading = false) {
-    this.#sessions.set(id, { prompts: new Set(), loading, calls: new Set(), before: this.#sessions.get(id) });
+    const before = this.#sessions.get(id);
+    this.#close(id);
+    this.#sessions.set(id, { prompts: new Set(), loading, calls: new Set(), before });
+  }
+
+  // #close ends a session, and those of its sub-agents with it.
+  #close(id) {
+    const session = this.#sessions.get(id);
+    for (const [other, of] of [...this.#sessions]) if (of === session) this.#sessions.delete(other);
   }
 
   fromAgent(bytes) {
@@ -148,7 +156,8 @@ export class Tap {
         break;
       case "session/close":
       case "session/delete":
-        if (result) this.#sessions.delete(params.sessionId);
+      case "session/archive":
+        if (result) this.#close(params.sessionId);
         break;
       case "session/prompt":
         session?.prompts.delete(id);

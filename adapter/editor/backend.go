@@ -34,6 +34,13 @@ type InOrder interface {
 	OpensInOrder()
 }
 
+// Teller is a [Backend] with notifications of its own, about no session. Tell is
+// called before anything else. What it is given waits while the editor does not read.
+type Teller interface {
+	Backend
+	Tell(notify func(method string, params any))
+}
+
 // Opening is a session/new, session/load, session/resume or session/fork.
 type Opening struct {
 	Method string

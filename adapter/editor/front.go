@@ -99,6 +99,9 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	// Handlers may run before New returns: they wait for the connection here.
 	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
 	f.ask.Store(adapter.New(client{front: f}, f.askOptions(acp.InitializeRequest{})))
+	if t, ok := b.(Teller); ok {
+		t.Tell(f.notify)
+	}
 	close(f.started)
 	if f.opts.Announce != nil {
 		f.opts.Announce(f.announce)
@@ -110,6 +113,13 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 		f.shutDown(errStopped)
 	}
 	return nil
+}
+
+// notify sends a notification about no session.
+func (f *front) notify(method string, params any) {
+	if err := f.conn.Notify(f.ctx, method, params); err != nil {
+		f.log.Debug("the editor was not told", "method", method, "err", err)
+	}
 }
 
 // logQuestion says how questions are asked.

@@ -56,20 +56,24 @@
 //	answered   initialize authenticate logout session/new session/load session/resume
 //	           session/list session/close session/delete session/prompt session/set_mode
 //	           session/set_config_option
-//	drafts     session/fork session/set_title session/status auth/status
-//	not        session/archive session/unarchive providers/list providers/set
-//	           providers/disable mcp/message auth/status_update
+//	drafts     session/fork session/set_title session/status session/archive
+//	           session/unarchive auth/status providers/list providers/set providers/disable
+//	not        mcp/message
 //	sent       user_message_chunk agent_message_chunk agent_thought_chunk tool_call
 //	           tool_call_update plan available_commands_update current_mode_update
 //	           config_option_update session_info_update usage_update
 //	declared   notice compaction_update compaction_summary_chunk plan_update
-//	           subagent_update session_message
+//	           subagent_update session_message auth/status_update
 //	asked      session/request_permission elicitation/create fs/read_text_file
 //
 // What is declared is sent to a client with session.notices, session.compaction,
 // plan or subagents in its capabilities. Of drafts, a client with plan or subagents
 // is told in the response to initialize; it also gets a turn's usage with the
-// response to its prompt, and may send a systemPrompt with whatever opens a session.
+// response to its prompt, hears of a login that is missing or there again, has no
+// archived sessions in a list that does not ask for them, and may send a systemPrompt
+// with whatever opens a session. The archive is Claude Code's own: a prompt takes a
+// session out of it. Providers are there with [Options.TrustEditor], for the sessions
+// that are opened next: Claude Code reads where its model is when it starts.
 //
 // # Beside claude-agent-acp
 //
@@ -101,7 +105,9 @@
 //     the turn waits for it.
 //   - Tokens of a turn: here in usage_update, and in its response for a client that
 //     knows drafts; there in both for all.
-//   - Rename, status, auth/status: both; archive, providers and version 2 there alone.
+//   - Rename, status, auth/status, archive, providers: here by ACP's drafts, with the
+//     archive of Claude Code itself; there by methods of its own, with the archive in
+//     the title, and providers for everybody. Version 2: there alone.
 //   - JetBrains' AIR extensions, as docs/air-extensions.md there tells them: here how
 //     things look (commandTitle, subagent, skill, is_mcp_tool_call, the permission's
 //     title, the kind of a mode; own words beside a form's options by the older
@@ -204,7 +210,10 @@ type backend struct {
 	opts Options
 	log  *slog.Logger
 
-	client atomic.Pointer[client] // as initialize told
+	client   atomic.Pointer[client]          // as initialize told
+	provider atomic.Pointer[provider]        // that the editor chose; nil for the user's own
+	authTold atomic.Pointer[string]          // what the editor knows of the login
+	notify   func(method string, params any) // to the editor; set before anything else is called
 }
 
 // client is what Claude Code needs to know of the editor.
@@ -276,6 +285,8 @@ func (a *backend) Request(ctx context.Context, method string, params json.RawMes
 		})
 	case methodAuthStatus:
 		return a.authStatus(ctx)
+	case methodProviders, methodSetProvider, methodDisableProvider:
+		return a.providers(method, params)
 	case methodStatus:
 		return handle(params, func(r acp.CloseSessionRequest) (any, error) { return a.sessionStatus(r.SessionId) })
 	case methodSetTitle:
@@ -338,7 +349,7 @@ func (a *backend) cliEnv(more []string) []string {
 	if env == nil {
 		env = os.Environ()
 	}
-	return append(slices.Concat(env, more), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1", "ACP_BRIDGE_ASKS=1")
+	return append(a.provider.Load().in(slices.Concat(env, more)), "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS=1", "ACP_BRIDGE_ASKS=1")
 }
 
 // claudePath finds the CLI, in the environment that it gets.

@@ -83,8 +83,10 @@ func (a *backend) authenticate(ctx context.Context, r acp.AuthenticateRequest) (
 	case err != nil:
 		return nil, processError(err)
 	case !ok:
+		a.authIs(authMissing)
 		return nil, authRequired(loginHelp)
 	}
+	a.authIs(authKnown)
 	return acp.AuthenticateResponse{}, nil
 }
 
@@ -99,9 +101,12 @@ func (a *backend) logout(ctx context.Context) (any, error) {
 	if err := claude.Logout(ctx, path, a.opts.Env); err != nil {
 		return nil, processError(err)
 	}
+	a.provider.Store(nil)
 	if ok, err := a.loggedIn(ctx); err == nil && ok {
+		a.authIs(authKnown)
 		return nil, editor.Internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
 	}
+	a.authIs(authMissing)
 	return acp.LogoutResponse{}, nil
 }
 
@@ -112,7 +117,7 @@ func (a *backend) loggedIn(ctx context.Context) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, authTime)
 	defer cancel()
-	ok, _, err := claude.LoggedIn(ctx, path, a.opts.Env)
+	ok, _, err := claude.LoggedIn(ctx, path, a.cliEnv(nil))
 	if errors.Is(err, claude.ErrNoAuthCommand) {
 		return a.hasCredentials(), nil
 	}

@@ -50,7 +50,7 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 		AuthMethods: a.authMethods(r.ClientCapabilities),
 	}
 	if knowsDrafts(raw) {
-		return withDrafts(response)
+		return a.withDrafts(response)
 	}
 	return response, nil
 }

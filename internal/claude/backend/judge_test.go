@@ -126,7 +126,7 @@ func setupOf(t *testing.T, cwd, options string, trusted bool) (u setup, got stri
 	u, err := newSetup(cwd, nil, nil, meta, trusted, slog.New(slog.DiscardHandler))
 	require.NoError(t, err, options)
 	require.Empty(t, u.asksNothing)
-	flags, private, err := u.flags()
+	flags, private, err := u.flags(nil)
 	require.NoError(t, err)
 	rest, err := json.Marshal([]any{u.opening, u.given, u.model, u.effort})
 	require.NoError(t, err)

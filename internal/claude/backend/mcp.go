@@ -90,13 +90,17 @@ func headers(list []acp.HttpHeader) map[string]string {
 // flags are the CLI's flags for the setup. What may hold secrets, MCP servers and
 // settings, goes into private files: others can read a command line, and a file
 // that has a name outlives a bridge that is killed.
-func (u setup) flags() (flags []string, private []claude.PrivateFlag, err error) {
+func (u setup) flags(p *provider) (flags []string, private []claude.PrivateFlag, err error) {
 	for _, dir := range u.dirs {
 		flags = append(flags, "--add-dir", dir)
 	}
 	flags = append(flags, u.args...)
-	if u.settingsFile != nil {
-		private = append(private, claude.PrivateFlag{Flag: "--settings", Content: u.settingsFile})
+	settings, err := p.settings(u.settingsFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	if settings != nil {
+		private = append(private, claude.PrivateFlag{Flag: "--settings", Content: settings})
 	}
 	config, err := u.mcpConfig()
 	if config != nil {

@@ -229,6 +229,7 @@ func (p *pump) result(m claude.Message) {
 		if field(m, "local_command").Exists() {
 			p.s.refresh() // it may have been /model or /effort
 		}
+		p.s.authSeen(end)
 		p.wrapUp(cancelled || end.Err != nil)
 	})
 }

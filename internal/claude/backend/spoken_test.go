@@ -63,7 +63,7 @@ func TestWhatIsSpoken(t *testing.T) {
 		"CurrentModeUpdate": "current_mode_update", "ConfigOptionUpdate": "config_option_update", "SessionInfoUpdate": "session_info_update",
 		"AvailableCommandsUpdate": "available_commands_update",
 	}
-	used := regexp.MustCompile(`acp\.SessionUpdate\{(\w+):|"sessionUpdate": "(\w+)"|(?:Message|Thought)Chunk = "(\w+)"|acp\.Update(Plan)\(`)
+	used := regexp.MustCompile(`acp\.SessionUpdate\{(\w+):|"sessionUpdate": "(\w+)"|StatusUpdate = "(auth/status_update)"|(?:Message|Thought)Chunk = "(\w+)"|acp\.Update(Plan)\(`)
 	sent := map[string]bool{}
 	for _, pattern := range []string{"*.go", "../../../adapter/editor/*.go"} {
 		files, err := filepath.Glob(pattern)
@@ -79,10 +79,10 @@ func TestWhatIsSpoken(t *testing.T) {
 				case m[1] != "":
 					require.NotEmpty(t, names[m[1]], m[0])
 					sent[names[m[1]]] = true
-				case m[4] != "":
+				case m[5] != "":
 					sent["plan"] = true
 				default:
-					sent[m[2]+m[3]] = true
+					sent[m[2]+m[3]+m[4]] = true
 				}
 			}
 		}

@@ -40,6 +40,7 @@ func TestTypeScriptSDK(t *testing.T) {
 		"MCP servers":     serverTalk,
 		"in messages":     messageTalk,
 		"no login":        noLoginTalk,
+		"providers":       providerTalk,
 		"sessions":        sessionsTalk,
 		"buffers":         buffersTalk,
 		"terminals":       terminalTalk,
@@ -476,16 +477,45 @@ func draftTalk(c *tsTalk) {
 	c.gets(object{"title": "Yours"}, "session/set_title", object{"sessionId": "$sessionId", "title": "Yours"})
 	c.gets(object{"sessions.0.title": "Yours"}, "session/list", object{"cwd": c.dir})
 	c.fails(-32002, "session/status", object{"sessionId": "fedcba98-89ab-4def-8123-456789abcdef"})
-	c.sees("result auth/status", "result session/status", "result session/set_title", "notification session/update plan_update", "notification session/update subagent_update")
+	this := object{"sessionId": "$sessionId"}
+	c.does("session/archive", this)
+	c.gets(object{"sessions.length": 0}, "session/list", object{"cwd": c.dir})
+	c.gets(object{"sessions.length": 1, "sessions.0.archived": true}, "session/list", object{"cwd": c.dir, "archived": "only"})
+	c.does("session/unarchive", this)
+	c.gets(object{"sessions.length": 1, "sessions.0.archived": false}, "session/list", object{"cwd": c.dir})
+	c.fails(-32602, "session/list", object{"archived": "_some"})
+	c.does("session/load", object{"sessionId": "$sessionId", "cwd": c.dir, "mcpServers": []any{}})
+	c.does("session/archive", this) // while it is open
+	c.gets(object{"status": "saved"}, "session/status", this)
+	c.does("session/load", object{"sessionId": "$sessionId", "cwd": c.dir, "mcpServers": []any{}})
+	c.prompt("end_turn", says(apitest.Say("Here again.")))
+	c.gets(object{"sessions.length": 1, "sessions.0.archived": false}, "session/list", object{"cwd": c.dir}) // a prompt takes it out
+	c.sees("result session/archive", "result session/unarchive", "result auth/status", "result session/status", "result session/set_title", "notification session/update plan_update", "notification session/update subagent_update")
+}
+
+// providerTalk is with a client that says where the model is.
+func providerTalk(c *tsTalk) {
+	c.Unstable = true
+	c.Command = append(c.Command, "--trust-editor")
+	c.initialize(object{"plan": object{}})
+	c.gets(object{"providers.length": 1, "providers.0.providerId": "main"}, "providers/list", object{})
+	c.does("providers/set", object{"providerId": "main", "apiType": "anthropic", "baseUrl": c.api.URL, "headers": object{"X-Editor": "key"}})
+	c.fails(-32602, "providers/set", object{"providerId": "other", "apiType": "anthropic", "baseUrl": c.api.URL})
+	c.gets(object{"providers.0.current.baseUrl": c.api.URL}, "providers/list", object{})
+	c.open()
+	c.prompt("end_turn", says(apitest.Say("Hello.")))
+	c.does("providers/disable", object{"providerId": "main"})
+	c.sees("result providers/list", "result providers/set", "result providers/disable", "result session/prompt end_turn")
 }
 
 func noLoginTalk(c *tsTalk) {
+	c.Unstable = true
 	c.Env = apitest.EnvNoKey(c.api, c.t.TempDir())
-	c.initialize(object{})
+	c.initialize(object{"plan": object{}})
 	c.fails(-32000, "authenticate", object{"methodId": "claude-login"})
 	c.open()
 	c.prompt(-32000, nil)
-	c.sees("error authenticate -32000", "error session/prompt -32000", "result session/new")
+	c.sees("notification auth/status_update", "error authenticate -32000", "error session/prompt -32000", "result session/new")
 }
 
 // sessionsTalk covers what is done with sessions that are on disk.

@@ -20,10 +20,9 @@ import (
 // methods answer whoever calls them.
 
 const (
-	methodSetTitle   = "session/set_title"
-	methodUnarchive  = "session/unarchive"
-	methodStatus     = "session/status"
-	methodAuthStatus = "auth/status"
+	methodSetTitle  = "session/set_title"
+	methodUnarchive = "session/unarchive"
+	methodStatus    = "session/status"
 )
 
 // knowsDrafts reports whether a client declares a capability that only the unstable
@@ -34,7 +33,7 @@ func knowsDrafts(initialize []byte) bool {
 }
 
 // withDrafts is the response to initialize with what the SDK's types lack.
-func withDrafts(r acp.InitializeResponse) (any, error) {
+func (a *backend) withDrafts(r acp.InitializeResponse) (any, error) {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -49,6 +48,9 @@ func withDrafts(r acp.InitializeResponse) (any, error) {
 	}
 	agent := within(all, "agentCapabilities")
 	within(agent, "auth")["status"] = object{}
+	if a.trusts() {
+		agent["providers"] = object{}
+	}
 	merged(within(agent, "sessionCapabilities"), object{
 		"title": object{}, "status": object{}, "archive": object{},
 		"systemPrompt": object{"mode": object{"override": object{}}},
@@ -84,20 +86,6 @@ func draftPrompt(params json.RawMessage, meta map[string]any) (map[string]any, e
 		return nil, editor.Invalid("systemPrompt.mode: expected append or override, got %q", mode)
 	}
 	return merged(added, meta), nil
-}
-
-// authStatus answers auth/status. It is no error that nobody is logged in.
-func (a *backend) authStatus(ctx context.Context) (any, error) {
-	state := "unauthenticated"
-	ok, err := a.loggedIn(ctx)
-	switch {
-	case err != nil:
-		a.log.Debug("whether somebody is logged in is not known", "err", err)
-		state = "unknown"
-	case ok:
-		state = "authenticated"
-	}
-	return object{"state": state}, nil
 }
 
 // sessionStatus answers session/status for a session that is not open.

@@ -58,6 +58,7 @@ type Line struct {
 // Start says how a process was started. The environment is not in it.
 type Start struct {
 	Args []string
+	Env  []string
 	Dir  string
 	Pid  int
 	// Child is the pid of the grandchild, if the script wants one.

@@ -65,7 +65,7 @@ func play(dir string, args []string) int {
 	}
 	e.run = countRun(dir)
 	e.watchSignals()
-	start := &Start{Args: args, Pid: os.Getpid()}
+	start := &Start{Args: args, Env: os.Environ(), Pid: os.Getpid()}
 	start.Dir, _ = os.Getwd()
 	if e.script.Grandchild || e.script.Escapee {
 		start.Child = startGrandchild(e.script.Escapee)

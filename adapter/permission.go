@@ -1,19 +1,13 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
-	"slices"
-	"strconv"
 
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
@@ -30,9 +24,9 @@ func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermission
 // returns the rest of [Adapter.RequestPermission]. wait must be called, once. At
 // the desk it says which sub-agent asks, if one does.
 func (a *Adapter) PostPermission(ctx context.Context, who convert.SubAgent, r acp.RequestPermissionRequest) (wait func() (acp.RequestPermissionResponse, error)) {
-	p := permission{request: r, call: permissionCall(r)}
+	p := permission{request: r, call: about.PermissionCall(r)}
 	p.call.SubAgent = who
-	it := desk.Item{Kind: desk.Permission, Call: p.call, Check: oneOption, About: about.About{Tool: toolOf(r)}}
+	it := desk.Item{Kind: desk.Permission, Call: p.call, Check: about.OneOption, About: about.About{Tool: about.ToolOf(r)}}
 	ticket, err := a.place(ctx, it, "permission")
 	if err != nil { // there may be several for one tool call
 		p.call.ID, it.Call.ID = "", ""
@@ -49,57 +43,6 @@ func (a *Adapter) PostPermission(ctx context.Context, who convert.SubAgent, r ac
 type permission struct {
 	request acp.RequestPermissionRequest
 	call    convert.Call
-}
-
-// permissionCall is a permission request as a question.
-func permissionCall(r acp.RequestPermissionRequest) convert.Call {
-	q := convert.Question{Text: string(r.ToolCall.ToolCallId), Closed: true}
-	if r.ToolCall.Title != nil && *r.ToolCall.Title != "" {
-		q.Text = *r.ToolCall.Title
-	}
-	for i, o := range r.Options {
-		label := o.Name
-		taken := func(o convert.Option) bool { return o.Label == label }
-		if label == "" || slices.ContainsFunc(q.Options, taken) {
-			label += " (" + strconv.Itoa(i+1) + ")"
-		}
-		q.Options = append(q.Options, convert.Option{Label: label})
-	}
-	c := convert.Call{Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId), Questions: []convert.Question{q}}
-	c.Input, _ = r.ToolCall.RawInput.(json.RawMessage)
-	return c
-}
-
-// toolOf is what a request shows beside the call's input. Files whose new text the
-// input has are in there.
-func toolOf(r acp.RequestPermissionRequest) (t about.Tool) {
-	if r.ToolCall.Kind != nil {
-		t.Kind = string(*r.ToolCall.Kind)
-	}
-	for _, o := range r.Options {
-		t.Picks = append(t.Picks, string(o.Kind))
-	}
-	input, _ := r.ToolCall.RawInput.(json.RawMessage)
-	for _, c := range r.ToolCall.Content {
-		if c.Diff != nil && !bytes.Contains(input, quoted(c.Diff.NewText)) {
-			t.Changes = append(t.Changes, about.Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
-		}
-	}
-	return t
-}
-
-// quoted is a text as it stands in JSON, without its quotes.
-func quoted(s string) []byte {
-	b := clean.AppendJSON(nil, s)
-	return b[1 : len(b)-1]
-}
-
-// oneOption is the rule for answers to a permission request.
-func oneOption(answers []convert.Answer) error {
-	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
-		return fmt.Errorf("%w: a permission takes one of its options and nothing else", convert.ErrBadAnswer)
-	}
-	return nil
 }
 
 func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResponse, error) {

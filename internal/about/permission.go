@@ -1,0 +1,66 @@
+package about
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// PermissionCall is a permission request as a question, whose options have the
+// names of the request's, in their order.
+func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
+	q := convert.Question{Text: string(r.ToolCall.ToolCallId), Closed: true}
+	if r.ToolCall.Title != nil && *r.ToolCall.Title != "" {
+		q.Text = *r.ToolCall.Title
+	}
+	for i, o := range r.Options {
+		label := o.Name
+		taken := func(o convert.Option) bool { return o.Label == label }
+		if label == "" || slices.ContainsFunc(q.Options, taken) {
+			label += " (" + strconv.Itoa(i+1) + ")"
+		}
+		q.Options = append(q.Options, convert.Option{Label: label})
+	}
+	c := convert.Call{Session: string(r.SessionId), ID: string(r.ToolCall.ToolCallId), Questions: []convert.Question{q}}
+	c.Input, _ = r.ToolCall.RawInput.(json.RawMessage)
+	return c
+}
+
+// ToolOf is what a request shows beside the call's input. Files whose new text the
+// input has are in there.
+func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
+	if r.ToolCall.Kind != nil {
+		t.Kind = string(*r.ToolCall.Kind)
+	}
+	for _, o := range r.Options {
+		t.Picks = append(t.Picks, string(o.Kind))
+	}
+	input, _ := r.ToolCall.RawInput.(json.RawMessage)
+	for _, c := range r.ToolCall.Content {
+		if c.Diff != nil && !bytes.Contains(input, quoted(c.Diff.NewText)) {
+			t.Changes = append(t.Changes, Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
+		}
+	}
+	return t
+}
+
+// quoted is a text as it stands in JSON, without its quotes.
+func quoted(s string) []byte {
+	b := clean.AppendJSON(nil, s)
+	return b[1 : len(b)-1]
+}
+
+// OneOption is the rule for answers to a permission request.
+func OneOption(answers []convert.Answer) error {
+	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
+		return fmt.Errorf("%w: a permission takes one of its options and nothing else", convert.ErrBadAnswer)
+	}
+	return nil
+}

@@ -70,6 +70,9 @@ type Item struct {
 	// Prompted says that the user has prompted the agent since this process has the
 	// session: what a predecessor asked is not this.
 	Prompted bool
+	// Unqueued says that it is in front of the user already, whatever else is: it has
+	// no place in its session's queue, and nothing waits for it.
+	Unqueued bool
 	// Agent says who asks and Dir where it works, for people.
 	Agent, Dir string
 	// About is what else people are told of it.
@@ -250,10 +253,13 @@ func (on *table) post(ctx context.Context, d *Desk, it Item) (*Ticket, error) {
 	}
 	on.open[t.key()] = t
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
-	queue := append(on.queues[it.Call.Session], t)
-	on.queues[it.Call.Session] = queue
-	if t.first = now; len(queue) > 1 {
-		t.first = make(chan struct{})
+	t.first = now
+	if !it.Unqueued {
+		queue := append(on.queues[it.Call.Session], t)
+		on.queues[it.Call.Session] = queue
+		if len(queue) > 1 {
+			t.first = make(chan struct{})
+		}
 	}
 	on.serial++
 	t.revision = on.serial

@@ -73,7 +73,17 @@ func (t *Ticket) Asking(question int, rung string) {
 // Settle gives the item an outcome, unless it has one. It returns the outcome
 // that stands and whether it is this one.
 func (t *Ticket) Settle(o convert.Outcome, by string) (stands convert.Outcome, first bool) {
-	t.desk.step(true, func(on *table) {
+	return t.settle(o, by, true)
+}
+
+// Reply is Settle for whoever holds a lock, and calls Leave when it does not any
+// more: watchers are told then.
+func (t *Ticket) Reply(o convert.Outcome, by string) (stands convert.Outcome, first bool) {
+	return t.settle(o, by, false)
+}
+
+func (t *Ticket) settle(o convert.Outcome, by string, tell bool) (stands convert.Outcome, first bool) {
+	t.desk.step(tell, func(on *table) {
 		if first = t.life.Open(); first {
 			on.settle(t, Settlement{o, by, time.Now()})
 		}

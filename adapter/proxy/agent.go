@@ -14,7 +14,8 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 	case method == acp.ClientMethodSessionUpdate:
 		p.update(line)
 	case method == cancelMethod:
-		if p.withdraw([]byte(gjson.GetBytes(m.params, "requestId").Raw)) {
+		id := []byte(gjson.GetBytes(m.params, "requestId").Raw)
+		if !p.noPermit(p.permit[idKey(id)], "The agent took it back") || p.withdraw(id) {
 			return drop
 		}
 		return nil
@@ -27,6 +28,9 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 			return asked
 		}
 		p.passed.add(m.id)
+		if method == acp.ClientMethodSessionRequestPermission {
+			p.asksPermission(m)
+		}
 	}
 	if p.holds.Load() > 0 && p.keep(line, gjson.GetBytes(line, "params")) {
 		return drop

@@ -21,7 +21,10 @@ import (
 // fromEditor looks at a line of the editor.
 func (p *proxy) fromEditor(line []byte, m *message) act {
 	if m.isResponse() {
-		if p.calls.settle(m) {
+		if p.calls.settle(m) || p.late.take(m.id) {
+			return drop
+		}
+		if w := p.permit[idKey(m.id)]; w != nil && !w.replied(m) {
 			return drop
 		}
 		if !p.passed.take(m.id) {

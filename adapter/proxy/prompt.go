@@ -8,6 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
@@ -111,6 +112,7 @@ func (p *proxy) cancel(line []byte, m *message) act {
 	id := gjson.GetBytes(m.params, "sessionId").String()
 	return p.acting(func() []byte {
 		s := p.session(id)
+		p.noPermits(adapter.Words(errTurnCancelled), ofSession(id))
 		p.stopPart(s, errTurnCancelled)
 		p.apply(s, machine.CancelCame{Why: errTurnCancelled}, nil)
 		p.agent.postLines(line)

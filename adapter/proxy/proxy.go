@@ -94,6 +94,8 @@ type proxy struct {
 	awaited  map[string]*request // requests of the editor that the agent has
 	open     map[string]*asked   // requests of the agent that are answered here
 	passed   passed
+	permit   map[string]*permit // those of passed that are at the desk
+	late     passed             // those that the editor may still answer, and somebody has
 	profile  Profile
 	overHTTP bool // the agent says that it takes MCP servers over HTTP
 	over     bool // all that was open has been answered
@@ -182,7 +184,7 @@ func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
 		opts: o, log: o.Logger, ctx: ctx,
 		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),
 		sessions: map[string]*session{}, awaited: map[string]*request{},
-		open: map[string]*asked{}, passed: passed{}, passing: lane.New[struct{}](nil),
+		open: map[string]*asked{}, passed: passed{}, permit: map[string]*permit{}, late: passed{}, passing: lane.New[struct{}](nil),
 	}
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
@@ -209,6 +211,7 @@ func (p *proxy) end(why error) {
 		for _, s := range p.sessions {
 			p.apply(s, machine.CloseCame{How: machine.Ending{Err: errors.New(adapter.Words(why))}, Why: cause(why)}, nil)
 		}
+		p.noPermits(adapter.Words(why), func(*permit) bool { return true })
 		for id := range p.awaited {
 			p.editor.post(errorLine(id, rpccode.Internal, adapter.Words(why)))
 		}

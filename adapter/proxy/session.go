@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
@@ -25,6 +26,8 @@ type session struct {
 	tools map[string]bool
 	// inputs are those of tool calls that ask something.
 	inputs map[string]json.RawMessage
+	// shapes are what else it shows of its tool calls.
+	shapes *shapes
 	// subAgents are the tool calls in which a sub-agent works for the agent.
 	subAgents map[string]bool
 	// told is set when the user knows that the agent takes no own words.
@@ -57,7 +60,7 @@ func (p *proxy) session(id string) *session {
 	s := p.sessions[id]
 	if s == nil {
 		s = &session{
-			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, subAgents: map[string]bool{},
+			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, shapes: newShapes(), subAgents: map[string]bool{},
 			state: machine.NewRelayed(), prompts: map[int]*prompt{}, asked: map[int]*asked{},
 		}
 		p.sessions[id] = s
@@ -93,6 +96,7 @@ func (p *proxy) update(line []byte) {
 	status, input := update.Get("status").Str, update.Get("rawInput")
 	p.tools.saw(p.profile, session, update)
 	p.track(session, id, status, input, update.Get(parentMeta).Str != "")
+	p.shaped(session, update)
 	p.asksAside(session, id, status, input)
 }
 
@@ -119,6 +123,7 @@ func (p *proxy) track(session, id, status string, input gjson.Result, subAgent b
 		delete(s.tools, id)
 		delete(s.inputs, id)
 		delete(s.subAgents, id)
+		p.noPermits("The agent went on without it", func(w *permit) bool { return w.session == session && w.tool == id })
 		if q := p.open[asideID(session, id)]; q != nil { // nobody waits for the answer
 			p.apply(q.in, machine.RequestWithdrawn{Key: q.key}, nil)
 		}
@@ -140,6 +145,7 @@ func (p *proxy) track(session, id, status string, input gjson.Result, subAgent b
 func (p *proxy) turnOver(s *session) {
 	if !s.runs() {
 		clear(s.inputs)
+		p.noPermits("The agent's turn is over", func(w *permit) bool { return w.turn && w.in == s })
 		p.tools.endTurn(s.id)
 	}
 }
@@ -205,6 +211,7 @@ func (s *session) opens() <-chan struct{} {
 // leaveSession ends what is open in a session that the editor closes. Prompts
 // that the agent has under the editor's own ids are the agent's to end.
 func (p *proxy) leaveSession(id string, why error) {
+	p.noPermits(adapter.Words(why), ofSession(id))
 	if s := p.sessions[id]; s != nil {
 		p.stopPart(s, why)
 		p.apply(s, machine.LeaveCame{Why: why}, nil)

@@ -1,0 +1,306 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+const mayRun = `{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"Run make","kind":"execute","status":"pending","rawInput":{"command":"make"}},"options":[{"optionId":"once","name":"Allow","kind":"allow_once"},{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}`
+
+// permitted is an agent that works on a prompt, with an editor, and people at a desk.
+type permitted struct {
+	*proxied
+	desk    *desk.Desk
+	entries chan desk.Entry
+}
+
+func withDesk(t *testing.T, o Options) *permitted {
+	o.Desk = new(desk.Desk)
+	p := &permitted{start(t, o), o.Desk, make(chan desk.Entry, 1000)}
+	t.Cleanup(o.Desk.Watch(func(e desk.Entry) { p.entries <- e }))
+	p.initialize(noForms)
+	p.prompt("p1", "go")
+	p.agent.until("session/prompt")
+	return p
+}
+
+// until waits for an entry of the desk in this state.
+func (p *permitted) until(state desk.State) desk.Entry {
+	p.Helper()
+	for {
+		select {
+		case e := <-p.entries:
+			if e.State == state {
+				return e
+			}
+		case <-time.After(patience):
+			require.Fail(p, "nothing happens at the desk", state)
+		}
+	}
+}
+
+// asks has the agent ask for a permission that the editor shows as it is written.
+func (p *permitted) asks(request string) desk.Entry {
+	p.Helper()
+	p.agent.send(request)
+	require.Equal(p, request, p.editor.until("session/request_permission").Raw)
+	return p.until(desk.Asking)
+}
+
+func refOf(e desk.Entry) desk.Ref {
+	return desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}
+}
+
+func pick(label string) []convert.Answer { return []convert.Answer{{Selected: []string{label}}} }
+
+// mark is behind all that its sender said before.
+const mark = `{"jsonrpc":"2.0","method":"x/sync"}`
+
+const editorAllows = `{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"once"},"x":1}}`
+
+// A permission is at the desk as the editor shows it. The editor's reply passes as it
+// is written, and takes it off the desk.
+func TestPermitEditorFirst(t *testing.T) {
+	p := withDesk(t, Options{})
+	e := p.asks(mayRun)
+	require.Equal(t, desk.Permission, e.Kind)
+	require.Equal(t, "Run make", e.Call.Questions[0].Text)
+	require.Equal(t, []convert.Option{{Label: "Allow"}, {Label: "Always"}, {Label: "Reject"}}, e.Call.Questions[0].Options)
+	require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, e.About.Picks)
+	require.Equal(t, "execute", e.About.Kind)
+	require.JSONEq(t, `{"command":"make"}`, string(e.Call.Input))
+	require.True(t, e.Prompted)
+	p.editor.send(editorAllows)
+	require.Equal(t, editorAllows, p.agent.next().Raw)
+	end := p.until(desk.Settled)
+	require.Equal(t, pick("Allow"), end.Outcome.Answers)
+	require.Equal(t, "editor", end.By)
+	require.ErrorIs(t, p.desk.Answer(refOf(e), pick("Reject"), "phone"), desk.ErrSettled)
+	p.agent.send(chunk("on"))
+	require.Equal(t, "on", p.editor.said())
+	require.True(t, p.agent.quiet())
+}
+
+// What somebody at the desk picks is one of the agent's own options. The editor is
+// told, and what it says later goes nowhere.
+func TestPermitDeskFirst(t *testing.T) {
+	for label, result := range map[string]string{
+		"Allow":  `{"outcome":{"outcome":"selected","optionId":"once"}}`,
+		"Always": `{"outcome":{"outcome":"selected","optionId":"always"}}`,
+		"Reject": `{"outcome":{"outcome":"selected","optionId":"no"}}`,
+		"":       `{"outcome":{"outcome":"cancelled"}}`,
+	} {
+		p := withDesk(t, Options{})
+		e := p.asks(mayRun)
+		for _, bad := range [][]convert.Answer{pick("Yes"), {{Text: "Allow"}}, {{Selected: []string{"Allow", "Always"}}}, nil} {
+			require.Error(t, p.desk.Answer(refOf(e), bad, "phone"))
+		}
+		if label == "" {
+			require.NoError(t, p.desk.Cancel(refOf(e), "phone"))
+		} else {
+			require.NoError(t, p.desk.Answer(refOf(e), pick(label), "phone"))
+		}
+		require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":`+result+`}`, p.agent.next().Raw)
+		require.Equal(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`, p.editor.next().Raw)
+		p.editor.send(editorAllows)
+		p.editor.send(mark)
+		require.Equal(t, mark, p.agent.next().Raw, "the editor's answer came too late")
+	}
+}
+
+// A reason goes along in the way in which editors send one.
+func TestPermitNote(t *testing.T) {
+	p := withDesk(t, Options{})
+	e := p.asks(mayRun)
+	require.NoError(t, p.desk.Answer(refOf(e), []convert.Answer{{Selected: []string{"Reject"}, Note: "not on Friday"}}, "phone"))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"notes":"not on Friday"}}}`, p.agent.next().Get("result").Raw)
+}
+
+// Whoever is first at the desk is first for everybody, and the agent gets one answer.
+func TestPermitSameMoment(t *testing.T) {
+	p := withDesk(t, Options{})
+	for range 50 {
+		e := p.asks(mayRun)
+		done := make(chan error, 1)
+		go func() { done <- p.desk.Answer(refOf(e), pick("Reject"), "phone") }()
+		p.editor.send(editorAllows)
+		got := p.agent.next()
+		won := <-done == nil
+		require.Equal(t, won, got.Get("result.outcome.optionId").Str == "no", "%s", got.Raw)
+		end := p.until(desk.Settled)
+		require.Equal(t, won, end.By == "phone")
+		p.agent.send(chunk("on")) // the editor may have been told, and no more
+		for m := p.editor.next(); m.Get("method").Str != "session/update"; m = p.editor.next() {
+			require.Equal(t, "$/cancel_request", m.Get("method").Str)
+		}
+		p.editor.send(mark) // all that it said before has been read
+		require.Equal(t, mark, p.agent.next().Raw)
+	}
+}
+
+// What ends a permission takes it off the desk, and changes nothing that the editor
+// and the agent say to each other.
+func TestPermitWithdrawn(t *testing.T) {
+	for name, happens := range map[string]func(p *permitted){
+		"the agent takes it back": func(p *permitted) {
+			line := `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`
+			p.agent.send(line)
+			require.Equal(p, line, p.editor.next().Raw)
+		},
+		"the user cancels the turn": func(p *permitted) {
+			line := `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`
+			p.editor.send(line)
+			require.Equal(p, line, p.agent.next().Raw)
+		},
+		"the session is closed": func(p *permitted) {
+			p.editor.send(`{"jsonrpc":"2.0","id":"c","method":"session/close","params":{"sessionId":"s1"}}`)
+			p.agent.until("session/close")
+		},
+		"the turn ends": func(p *permitted) {
+			p.agent.send(`{"jsonrpc":"2.0","id":"p1","result":{"stopReason":"end_turn"}}`)
+			require.Equal(p, "p1", p.editor.reply().Get("id").Str)
+		},
+		"the tool call ends": func(p *permitted) {
+			p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"failed"}}}`)
+			p.editor.until("session/update")
+		},
+		"the editor cannot show it": func(p *permitted) {
+			line := `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"what?"}}`
+			p.editor.send(line)
+			require.Equal(p, line, p.agent.next().Raw)
+		},
+		"the editor makes up an option": func(p *permitted) {
+			line := `{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"x"}}}`
+			p.editor.send(line)
+			require.Equal(p, line, p.agent.next().Raw)
+		},
+		"the agent asks twice under one id": func(p *permitted) {
+			second := strings.Replace(mayRun, "make", "make all", 2)
+			p.agent.send(second)
+			require.Equal(p, second, p.editor.next().Raw)
+		},
+		"the agent dies":  func(p *permitted) { require.NoError(p, p.agent.w.Close()) },
+		"the editor dies": func(p *permitted) { require.NoError(p, p.editor.w.Close()) },
+		"the proxy ends":  func(p *permitted) { p.cancel(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := withDesk(t, Options{})
+			e := p.asks(mayRun)
+			happens(p)
+			end := p.until(desk.Settled)
+			require.Equal(t, convert.Failed, end.Outcome.Status)
+			require.Empty(t, end.By, "nobody has answered")
+			require.Error(t, p.desk.Answer(refOf(e), pick("Allow"), "phone"))
+			require.Empty(t, p.desk.List())
+		})
+	}
+}
+
+// An answer that was there before the cancel is there for the agent before it, too.
+func TestPermitAnsweredBeforeCancel(t *testing.T) {
+	p := withDesk(t, Options{})
+	e := p.asks(mayRun)
+	stuck := make(chan struct{})
+	stop := p.desk.Watch(func(c desk.Entry) { // whoever waits at the desk is told late
+		if c.State == desk.Settled {
+			p.editor.send(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}`)
+			<-stuck
+		}
+	})
+	defer stop()
+	go func() { _ = p.desk.Answer(refOf(e), pick("Always"), "phone") }()
+	require.Equal(t, "always", p.agent.next().Get("result.outcome.optionId").Str)
+	require.Equal(t, "session/cancel", p.agent.next().Get("method").Str)
+	close(stuck)
+}
+
+// A permission that is kept back while a question waits in the conversation can be
+// answered elsewhere, and then the editor never sees it.
+func TestPermitWhileHeld(t *testing.T) {
+	p := withDesk(t, Options{First: adapter.Conversation})
+	p.agent.send(oneLine(grokAsks))
+	p.editor.reply()
+	p.until(desk.Asking)
+	p.agent.send(chunk("one"), mayRun, chunk("two"))
+	e := p.until(desk.Asking)
+	require.NoError(t, p.desk.Answer(refOf(e), pick("Allow"), "phone"))
+	require.Equal(t, "once", p.agent.next().Get("result.outcome.optionId").Str)
+	p.prompt("p2", "2")
+	require.Equal(t, "one", p.editor.next().Get("params.update.content.text").Str)
+	require.Equal(t, "two", p.editor.next().Get("params.update.content.text").Str)
+}
+
+// A question of the same session waits for no permission, nor does a permission for a
+// question: the editor sees all of it when it comes.
+func TestPermitBesideQuestions(t *testing.T) {
+	p := withDesk(t, Options{})
+	p.asks(mayRun)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.until("session/request_permission")
+	p.agent.send(strings.Replace(mayRun, `"id":7`, `"id":8`, 1))
+	require.Equal(t, int64(8), p.editor.until("session/request_permission").Get("id").Int())
+	for len(p.desk.List()) < 3 {
+		p.until(desk.Asking)
+	}
+}
+
+// What the editor knows of the tool call is at the desk, however it got there; where
+// it changes, what was seen is not what is answered.
+func TestPermitShape(t *testing.T) {
+	update := func(s string) string {
+		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"toolCallId":"t1",` + s + `}}}`
+	}
+	p := withDesk(t, Options{})
+	p.agent.send(update(`"sessionUpdate":"tool_call","title":"Edit","kind":"edit","status":"pending","rawInput":{"a":1},"locations":[{"path":"/w/b.go"}]`),
+		update(`"sessionUpdate":"tool_call_update","content":[{"type":"diff","path":"/w/a.go","oldText":"x","newText":"y"},{"type":"content","content":{"type":"text","text":"Because."}}]`))
+	e := p.asks(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1"},"options":[{"optionId":"y","name":"","kind":"allow_once"}]}}`)
+	require.Equal(t, "Edit", e.Call.Questions[0].Text)
+	require.JSONEq(t, `{"a":1}`, string(e.Call.Input))
+	require.Equal(t, "edit", e.About.Kind)
+	require.Equal(t, "/w/a.go", e.About.Changes[0].Path)
+	require.Equal(t, "Because.\n\n/w/b.go", e.About.Text)
+	p.agent.send(update(`"sessionUpdate":"tool_call_update","status":"in_progress"`))
+	p.agent.send(update(`"sessionUpdate":"tool_call_update","title":"Edit more"`))
+	again := p.until(desk.Asking)
+	require.Equal(t, "Edit more", again.Call.Questions[0].Text)
+	require.Error(t, p.desk.Answer(refOf(e), pick(" (1)"), "phone"))
+	require.NoError(t, p.desk.Answer(refOf(again), pick(" (1)"), "phone"))
+	require.Equal(t, "y", p.agent.next().Get("result.outcome.optionId").Str)
+}
+
+// What cannot be shown whole is for the editor alone, and so is what could not be
+// answered for sure.
+func TestPermitNotElsewhere(t *testing.T) {
+	p := withDesk(t, Options{})
+	ask := func(call, options string) string {
+		return `{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":` + call + `,"options":` + options + `}}`
+	}
+	const yes = `[{"optionId":"y","name":"Yes","kind":"allow_once"}]`
+	for _, line := range []string{
+		ask(`{"toolCallId":"a","title":"Run","content":[{"type":"terminal","terminalId":"x"}]}`, yes),
+		ask(`{"toolCallId":"b","title":"Run","content":[{"type":"content","content":{"type":"image","data":"","mimeType":"image/png"}}]}`, yes),
+		ask(`{"toolCallId":"c","title":"Run","content":[{"type":"hologram","content":{"type":"text","text":"x"}}]}`, yes),
+		ask(`{"toolCallId":"d","rawInput":{}}`, yes),
+		ask(`{"toolCallId":"","title":"Run"}`, yes),
+		ask(`{"title":"Run"}`, yes),
+		ask(`{"toolCallId":"e","title":"Run"}`, `[]`),
+		ask(`{"toolCallId":"f","title":"Run"}`, `[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"y","name":"No","kind":"reject_once"}]`),
+		ask(`{"toolCallId":"g","title":"Run"}`, `[{"optionId":1,"name":"Yes","kind":"allow_once"}]`),
+		ask(`{"toolCallId":"h","title":"Run","rawInput":{"x":"`+strings.Repeat("x", maxShapes)+`"}}`, yes),
+		`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"i","title":"Run"},"options":` + yes + `}}`,
+	} {
+		p.agent.send(line)
+		require.Equal(t, line, p.editor.next().Raw)
+		require.Empty(t, p.desk.List(), line)
+		p.editor.send(`{"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"cancelled"}}}`)
+		require.Equal(t, int64(9), p.agent.next().Get("id").Int())
+	}
+	p.asks(mayRun)
+}

@@ -1,0 +1,171 @@
+package proxy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/display/clean"
+)
+
+// shapes are what the agent has shown of its open tool calls: a request for
+// permission may leave out what the editor has seen before.
+type shapes struct {
+	of   map[string]*shape // by their ids
+	size int
+}
+
+// shape is a tool call: its members as they were written last.
+type shape struct {
+	members map[string]string
+	// lost means that it was too much to be kept: elsewhere it cannot be shown.
+	lost bool
+}
+
+// shapeMembers are what an editor shows of a tool call.
+var shapeMembers = []string{"title", "kind", "content", "locations", "rawInput"}
+
+// maxShapes is how much is kept of the open tool calls of a session: more than a hub
+// takes of one.
+const maxShapes = 4 << 20
+
+func newShapes() *shapes { return &shapes{of: map[string]*shape{}} }
+
+// saw takes what the agent shows of a tool call, and reports whether that looks
+// another way now. One that has ended is forgotten.
+func (all *shapes) saw(call gjson.Result) (changed bool) {
+	id, status := call.Get("toolCallId").Str, call.Get("status").Str
+	s := all.of[id]
+	if s == nil {
+		s = &shape{members: map[string]string{}}
+		if len(all.of) < maxTools {
+			all.of[id] = s
+		} else {
+			s.lost = true
+		}
+	}
+	if status == "completed" || status == "failed" {
+		all.lose(s)
+		delete(all.of, id)
+		return true
+	}
+	for _, name := range shapeMembers {
+		if v := call.Get(name); !s.lost && v.Exists() && v.Type != gjson.Null && v.Raw != s.members[name] {
+			changed = true
+			all.size += len(v.Raw) - len(s.members[name])
+			s.members[name] = strings.Clone(v.Raw)
+		}
+	}
+	if all.size > maxShapes {
+		all.lose(s)
+	}
+	return changed
+}
+
+// lose forgets what a tool call looks like.
+func (all *shapes) lose(s *shape) {
+	for _, v := range s.members {
+		all.size -= len(v)
+	}
+	s.members, s.lost = nil, true
+}
+
+// request is a request for permission with all that the agent has shown of its tool
+// call. ok is false if a person elsewhere would not see all of it, or if an answer
+// could not be told apart.
+func (all *shapes) request(params gjson.Result) (r acp.RequestPermissionRequest, ok bool) {
+	id := params.Get("toolCall.toolCallId")
+	if id.Type != gjson.String || id.Str == "" {
+		return r, false
+	}
+	s := all.of[id.Str]
+	if s == nil || s.lost || !s.whole() || !distinct(params.Get("options")) {
+		return r, false
+	}
+	r.ToolCall.ToolCallId = acp.ToolCallId(id.Str)
+	if json.Unmarshal([]byte(params.Get("options").Raw), &r.Options) != nil ||
+		s.read("content", &r.ToolCall.Content) != nil || s.read("locations", &r.ToolCall.Locations) != nil ||
+		s.read("title", &r.ToolCall.Title) != nil || s.read("kind", &r.ToolCall.Kind) != nil {
+		return r, false
+	}
+	if input := s.members["rawInput"]; input != "" {
+		r.ToolCall.RawInput = json.RawMessage(input)
+	}
+	return r, true
+}
+
+func (s *shape) read(name string, v any) error {
+	if s.members[name] == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(s.members[name]), v)
+}
+
+// whole reports whether there is something to show, and nothing that only an editor
+// can show: pictures, terminals, and what nobody here knows.
+func (s *shape) whole() bool {
+	content := gjson.Parse(s.members["content"])
+	for _, c := range content.Array() {
+		switch block := c.Get("content"); {
+		case c.Get("type").Str == "diff" && c.Get("path").Type == gjson.String && c.Get("newText").Type == gjson.String:
+		case c.Get("type").Str != "content":
+			return false
+		case block.Get("type").Str == "text" && block.Get("text").Type == gjson.String:
+		case block.Get("type").Str == "resource_link":
+		case block.Get("type").Str == "resource" && block.Get("resource.text").Type == gjson.String:
+		default:
+			return false
+		}
+	}
+	title := gjson.Parse(s.members["title"]).Str
+	return strings.TrimSpace(title) != "" || len(content.Array()) > 0 || len(s.members["rawInput"]) > len("{}")
+}
+
+// distinct reports whether each of the options has an id of its own.
+func distinct(options gjson.Result) bool {
+	var ids []string
+	for _, o := range options.Array() {
+		id := o.Get("optionId")
+		if id.Type != gjson.String || slices.Contains(ids, id.Str) {
+			return false
+		}
+		ids = append(ids, id.Str)
+	}
+	return len(ids) > 0
+}
+
+// textOf is what a request says in words beside its input: texts, resources, and
+// files that are named nowhere else.
+func textOf(r acp.RequestPermissionRequest) string {
+	var parts []string
+	input, _ := r.ToolCall.RawInput.(json.RawMessage)
+	named := string(input)
+	if r.ToolCall.Title != nil {
+		named += *r.ToolCall.Title
+	}
+	for _, c := range r.ToolCall.Content {
+		switch {
+		case c.Diff != nil:
+			named += c.Diff.Path
+		case c.Content == nil:
+		case c.Content.Content.Text != nil:
+			parts = append(parts, c.Content.Content.Text.Text)
+		case c.Content.Content.ResourceLink != nil:
+			l := c.Content.Content.ResourceLink
+			parts = append(parts, strings.TrimSpace(l.Name+" "+l.Uri))
+		case c.Content.Content.Resource != nil && c.Content.Content.Resource.Resource.TextResourceContents != nil:
+			t := c.Content.Content.Resource.Resource.TextResourceContents
+			parts = append(parts, t.Uri+"\n"+t.Text)
+		}
+	}
+	named += strings.Join(parts, "\n")
+	for _, l := range r.ToolCall.Locations {
+		if quoted := clean.JSON(l.Path); !strings.Contains(named, l.Path) && !strings.Contains(named, string(quoted[1:len(quoted)-1])) {
+			parts = append(parts, l.Path)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}

@@ -275,6 +275,16 @@ func TestPermitShape(t *testing.T) {
 	require.Equal(t, "y", p.agent.next().Get("result.outcome.optionId").Str)
 }
 
+// An agent that has written the input as a text, and then asks with less: Kimi.
+func TestPermitShapeWritten(t *testing.T) {
+	p := withDesk(t, Options{})
+	p.agent.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Bash","content":[{"type":"content","content":{"type":"text","text":"{\"command\":\"make a; make"}}]}}}`,
+		`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","content":[{"type":"content","content":{"type":"text","text":"{\"command\":\"make a; make b\"}"}}]}}}`)
+	e := p.asks(`{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","content":[{"type":"content","content":{"type":"text","text":"Running: make a…"}}]},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}`)
+	require.JSONEq(t, `{"command":"make a; make b"}`, string(e.Call.Input))
+	require.Equal(t, "Running: make a…", e.About.Text)
+}
+
 // What cannot be shown whole is for the editor alone, and so is what could not be
 // answered for sure.
 func TestPermitNotElsewhere(t *testing.T) {
@@ -288,6 +298,8 @@ func TestPermitNotElsewhere(t *testing.T) {
 		ask(`{"toolCallId":"b","title":"Run","content":[{"type":"content","content":{"type":"image","data":"","mimeType":"image/png"}}]}`, yes),
 		ask(`{"toolCallId":"c","title":"Run","content":[{"type":"hologram","content":{"type":"text","text":"x"}}]}`, yes),
 		ask(`{"toolCallId":"d","rawInput":{}}`, yes),
+		ask(`{"toolCallId":"dd","title":"Run rm -rf /tmp/a && …"}`, yes),
+		ask(`{"toolCallId":"de","title":"Run","content":[{"type":"content","content":{"type":"text","text":"Running: `+"`rm -rf...`"+`"}}]}`, yes),
 		ask(`{"toolCallId":"","title":"Run"}`, yes),
 		ask(`{"title":"Run"}`, yes),
 		ask(`{"toolCallId":"e","title":"Run"}`, `[]`),

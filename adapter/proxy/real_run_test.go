@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/modeltest"
@@ -35,6 +36,7 @@ type realRun struct {
 	model   *modeltest.Server
 	editor  *conn.Conn
 	user    *realUser
+	desk    *desk.Desk
 	dir     string
 	tool    string // that asks
 	opened  int    // sessions
@@ -56,7 +58,7 @@ func newRealRun(t *testing.T, name string, start realtest.Start, model *modeltes
 	require.NoError(t, err)
 	toEditor, fromProxy, err := os.Pipe()
 	require.NoError(t, err)
-	r := &realRun{model: model, dir: start.Dir, user: &realUser{asked: make(chan struct{}, 100)}, ended: make(chan error, 1)}
+	r := &realRun{model: model, dir: start.Dir, user: &realUser{asked: make(chan struct{}, 100), permits: make(chan gjson.Result, 100)}, desk: new(desk.Desk), ended: make(chan error, 1)}
 	var profile proxy.Profile
 	for _, p := range proxy.Profiles() {
 		if p.Name == name {
@@ -65,7 +67,7 @@ func newRealRun(t *testing.T, name string, start realtest.Start, model *modeltes
 	}
 	go func() {
 		err := proxy.Serve(context.Background(), toProxy, fromProxy,
-			proxy.Command{Args: start.Args, Env: start.Env, Dir: start.Dir, Stderr: testWriter{t}}, proxy.Options{Agent: profile})
+			proxy.Command{Args: start.Args, Env: start.Env, Dir: start.Dir, Stderr: testWriter{t}}, proxy.Options{Agent: profile, Desk: r.desk})
 		fromProxy.Close()
 		r.ended <- err
 	}()
@@ -152,12 +154,22 @@ type realUser struct {
 	replies []string // results, in order
 	seen    string   // the options of all questions
 	asked   chan struct{}
+	// Who is away answers no requests for permission: permits gets them, and nothing
+	// when one is taken back.
+	away    bool
+	permits chan gjson.Result
 }
 
 func (u *realUser) reply(results ...string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.replies = append(u.replies, results...)
+}
+
+func (u *realUser) leaves() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.away = true
 }
 
 // forget begins anew.
@@ -201,6 +213,15 @@ func (u *realUser) Request(ctx context.Context, method string, params json.RawMe
 	p := gjson.ParseBytes(params)
 	isQuestion := p.Get("_meta.claudeCode.questionType").Exists() || method == "elicitation/create"
 	if method == "session/request_permission" && !isQuestion {
+		u.mu.Lock()
+		away := u.away
+		u.mu.Unlock()
+		if away {
+			u.permits <- p
+			<-ctx.Done()
+			u.permits <- gjson.Result{}
+			return nil, ctx.Err()
+		}
 		return json.RawMessage(`{"outcome":{"outcome":"selected","optionId":` + p.Get(`options.#(kind=="allow_once").optionId`).Raw + `}}`), nil
 	}
 	if !isQuestion {

@@ -21,6 +21,9 @@ type shapes struct {
 // shape is a tool call: its members as they were written last.
 type shape struct {
 	members map[string]string
+	// written is the input of an agent that shows it as the text of the tool call while
+	// the model writes it, and then something shorter in its place: Kimi.
+	written string
 	// lost means that it was too much to be kept: elsewhere it cannot be shown.
 	lost bool
 }
@@ -59,6 +62,10 @@ func (all *shapes) saw(call gjson.Result) (changed bool) {
 			s.members[name] = strings.Clone(v.Raw)
 		}
 	}
+	if text := gjson.Parse(s.members["content"]).Get("#.content.text").Array(); changed && len(text) == 1 && isObject(text[0].Str) {
+		all.size += len(text[0].Str) - len(s.written)
+		s.written = text[0].Str
+	}
 	if all.size > maxShapes {
 		all.lose(s)
 	}
@@ -70,7 +77,21 @@ func (all *shapes) lose(s *shape) {
 	for _, v := range s.members {
 		all.size -= len(v)
 	}
-	s.members, s.lost = nil, true
+	all.size -= len(s.written)
+	s.members, s.written, s.lost = nil, "", true
+}
+
+// isObject reports whether a text is a JSON object and nothing else.
+func isObject(text string) bool {
+	return strings.HasPrefix(text, "{") && gjson.Valid(text)
+}
+
+// input is what the tool gets, as far as the agent says so.
+func (s *shape) input() string {
+	if input := s.members["rawInput"]; input != "" && input != "{}" {
+		return input
+	}
+	return s.written
 }
 
 // request is a request for permission with all that the agent has shown of its tool
@@ -91,7 +112,7 @@ func (all *shapes) request(params gjson.Result) (r acp.RequestPermissionRequest,
 		s.read("title", &r.ToolCall.Title) != nil || s.read("kind", &r.ToolCall.Kind) != nil {
 		return r, false
 	}
-	if input := s.members["rawInput"]; input != "" {
+	if input := s.input(); input != "" {
 		r.ToolCall.RawInput = json.RawMessage(input)
 	}
 	return r, true
@@ -104,8 +125,8 @@ func (s *shape) read(name string, v any) error {
 	return json.Unmarshal([]byte(s.members[name]), v)
 }
 
-// whole reports whether there is something to show, and nothing that only an editor
-// can show: pictures, terminals, and what nobody here knows.
+// whole reports whether there is something to show, and nothing that is cut off, or
+// that only an editor can show: pictures, terminals, and what nobody here knows.
 func (s *shape) whole() bool {
 	content := gjson.Parse(s.members["content"])
 	for _, c := range content.Array() {
@@ -114,6 +135,9 @@ func (s *shape) whole() bool {
 		case c.Get("type").Str != "content":
 			return false
 		case block.Get("type").Str == "text" && block.Get("text").Type == gjson.String:
+			if s.input() == "" && isCut(block.Get("text").Str) {
+				return false
+			}
 		case block.Get("type").Str == "resource_link":
 		case block.Get("type").Str == "resource" && block.Get("resource.text").Type == gjson.String:
 		default:
@@ -121,7 +145,16 @@ func (s *shape) whole() bool {
 		}
 	}
 	title := gjson.Parse(s.members["title"]).Str
-	return strings.TrimSpace(title) != "" || len(content.Array()) > 0 || len(s.members["rawInput"]) > len("{}")
+	if s.input() != "" {
+		return true
+	}
+	return !isCut(title) && (strings.TrimSpace(title) != "" || len(content.Array()) > 0)
+}
+
+// isCut reports whether a text looks like the beginning of a longer one.
+func isCut(text string) bool {
+	text = strings.TrimRight(text, " \t\r\n`\"')]")
+	return strings.HasSuffix(text, "…") || strings.HasSuffix(text, "...")
 }
 
 // distinct reports whether each of the options has an id of its own.

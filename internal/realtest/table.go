@@ -75,7 +75,7 @@ func kilo(s *setting) (args, env []string) {
 }
 
 func openCodeConfig(s *setting) string {
-	return fmt.Sprintf(`{"model":"fake/%[1]s","small_model":"fake/%[1]s","provider":{"fake":{"npm":"@ai-sdk/openai-compatible","name":"fake",
+	return fmt.Sprintf(`{"model":"fake/%[1]s","small_model":"fake/%[1]s","permission":{"bash":"ask"},"provider":{"fake":{"npm":"@ai-sdk/openai-compatible","name":"fake",
 "options":{"baseURL":%[2]q,"apiKey":"fake"},"models":{%[1]q:{"name":"fake","tool_call":true,"limit":{"context":100000,"output":8000}}}}}}`,
 		modeltest.Model, s.url+"/v1")
 }

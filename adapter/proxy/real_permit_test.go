@@ -1,0 +1,84 @@
+//go:build linux
+
+package proxy_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/modeltest"
+)
+
+// TestRealPermission has real agents ask for permission to run a command. Nobody
+// answers in the editor; at the desk there is all of the command, and the agent's own
+// options.
+func TestRealPermission(t *testing.T) {
+	command := "touch marker; " + strings.Repeat("echo one two three; ", 10) + "echo the end"
+	for _, a := range []struct {
+		name, tool, mode, allow, reject string
+	}{
+		{"goose", "shell", "approve", "allow_once", "reject_once"},
+		{"kimi", "Bash", "", "Approve once", "Reject"},
+		{"opencode", "bash", "", "Allow once", "Reject"},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			agent := findReal(t, a.name)
+			t.Parallel()
+			r := realAgent{name: a.name}.start(t, agent, noForms)
+			r.user.leaves()
+			entries := make(chan desk.Entry, 100)
+			defer r.desk.Watch(func(e desk.Entry) { entries <- e })()
+			for _, label := range []string{a.reject, a.allow} {
+				r.openWith(t, []any{}, modeltest.Use("call_perm0001", a.tool, object{"command": command}), modeltest.Say("Thank you."))
+				if a.mode != "" {
+					r.call(t, "session/set_mode", object{"sessionId": r.session, "modeId": a.mode})
+				}
+				done := r.promptSoon(r.task)
+				e := awaitState(t, entries, desk.Asking)
+				require.Equal(t, desk.Permission, e.Kind)
+				require.Equal(t, command, gjson.GetBytes(e.Call.Input, "command").Str)
+				require.Equal(t, r.dir, e.Dir)
+				require.NotEmpty(t, e.Agent)
+				require.NoError(t, r.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{{Selected: []string{label}}}, "phone"))
+				require.True(t, awaitPermit(t, r).Exists(), "the editor was asked")
+				require.False(t, awaitPermit(t, r).Exists(), "and it was taken back there")
+				r.await(t, done)
+				_, err := os.Stat(filepath.Join(r.dir, "marker"))
+				require.Equal(t, label == a.allow, err == nil, "%s: %v", label, err)
+			}
+		})
+	}
+}
+
+func awaitState(t *testing.T, entries <-chan desk.Entry, state desk.State) desk.Entry {
+	t.Helper()
+	for {
+		select {
+		case e := <-entries:
+			if e.State == state {
+				return e
+			}
+		case <-time.After(realPatience):
+			require.Fail(t, "nothing happens at the desk")
+		}
+	}
+}
+
+func awaitPermit(t *testing.T, r *realRun) gjson.Result {
+	t.Helper()
+	select {
+	case p := <-r.user.permits:
+		return p
+	case <-time.After(realPatience):
+		require.Fail(t, "the editor hears nothing")
+		return gjson.Result{}
+	}
+}

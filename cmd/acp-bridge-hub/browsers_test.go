@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,9 +21,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
-// A browser is pushed a new question, and its end under the same name.
-func TestBrowsersAreTold(t *testing.T) {
-	topics := make(chan string, 10)
+// pushes is a hub whose owner has a browser that wants to be told of kinds, and what it
+// is told: the names of askings.
+func pushes(t *testing.T, kinds string) (store *hubstore.Store, board *hub.Board, server *web.Server, topics chan string) {
+	topics = make(chan string, 10)
 	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		topics <- r.Header.Get("Topic")
 		w.WriteHeader(http.StatusCreated)
@@ -31,16 +33,13 @@ func TestBrowsersAreTold(t *testing.T) {
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	board, err := hub.Open(t.Context(), store, hub.Options{})
+	board, err = hub.Open(t.Context(), store, hub.Options{})
 	require.NoError(t, err)
 	t.Cleanup(board.Close)
 	const token = "a-token-of-the-owner"
 	access, err := web.OpenAccess(filepath.Join(t.TempDir(), accessName), token)
 	require.NoError(t, err)
-	server := web.New(board, access, web.Options{PushClient: service.Client()})
-	finish, err := startTelling(t.Context(), options{}, store, board, server, "", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-
+	server = web.New(board, access, web.Options{PushClient: service.Client()})
 	key, err := ecdh.P256().GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	encode := base64.RawURLEncoding.EncodeToString
@@ -53,14 +52,58 @@ func TestBrowsersAreTold(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 	}
 	request("GET", "")
-	request("POST", fmt.Sprintf(`{"endpoint":"%s/x","keys":{"p256dh":%q,"auth":%q}}`, service.URL, encode(key.PublicKey().Bytes()), encode(make([]byte, 16))))
-	_, err = board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go on?"}}}})
+	request("POST", fmt.Sprintf(`{"endpoint":"%s/x","keys":{"p256dh":%q,"auth":%q},"kinds":%s}`, service.URL, encode(key.PublicKey().Bytes()), encode(make([]byte, 16)), kinds))
+	return store, board, server, topics
+}
+
+// asks puts a question to a board.
+func asks(t *testing.T, board *hub.Board, conversation string) {
+	_, err := board.Ask(t.Context(), hub.Asking{Conversation: conversation, Call: convert.Call{ID: "q", Questions: []convert.Question{{Text: "Go on?"}}}})
 	require.NoError(t, err)
+}
+
+// A browser is pushed a new question, and its end under the same name.
+func TestBrowsersAreTold(t *testing.T) {
+	store, board, server, topics := pushes(t, `["question"]`)
+	finish, err := startTelling(t.Context(), options{}, store, board, server, "", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	asks(t, board, "c")
 	first := <-topics
 	require.Regexp(t, `^[0-9a-f]{16}$`, first)
 	_, err = board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "phone")
 	require.NoError(t, err)
 	finish() // tells what is left
 	require.Equal(t, first, <-topics)
+	require.Empty(t, topics)
+}
+
+// One that wants to know what waits for long is told so once, and of its end; not of
+// what is settled before, nor of what had waited so long when the hub was started.
+func TestBrowsersAreToldOfWhatWaitsForLong(t *testing.T) {
+	_, board, server, topics := pushes(t, `["waiting"]`)
+	asks(t, board, "old")
+	b := browsers{server, false, time.Nanosecond}
+	stop := make(chan struct{})
+	run := b.tellLong(t.Context(), stop, board, turn{})
+	ended := make(chan struct{})
+	go func() { defer close(ended); run() }()
+	asks(t, board, "c")
+	first := <-topics
+	_, err := board.Cancel(t.Context(), hub.Ref{Conversation: "c"}, "phone")
+	require.NoError(t, err)
+	require.Equal(t, first, <-topics)
+	close(stop)
+	<-ended
+	require.Empty(t, topics)
+
+	b.long = time.Hour
+	stop = make(chan struct{})
+	asks(t, board, "soon")
+	_, err = board.Cancel(t.Context(), hub.Ref{Conversation: "soon"}, "phone")
+	require.NoError(t, err)
+	asks(t, board, "waits")
+	run = b.tellLong(t.Context(), stop, board, turn{})
+	close(stop)
+	run()
 	require.Empty(t, topics)
 }

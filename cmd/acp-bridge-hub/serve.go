@@ -137,7 +137,10 @@ func startTelling(ctx context.Context, o options, store *hubstore.Store, board *
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := make(chan struct{})
 	var telling sync.WaitGroup
-	telling.Go(follow(ctx, stop, board, t, browsers{server, o.notifyText}))
+	pushes := browsers{server, o.notifyText, longTime}
+	telling.Go(follow(ctx, stop, board, t, pushes))
+	telling.Go(pushes.tellLong(ctx, stop, board, t))
+	telling.Go(server.PushTurns(ctx, stop, o.notifyText))
 	for _, n := range o.notify {
 		telling.Go(follow(ctx, stop, board, t, &notifier{notice: n, click: click, text: o.notifyText, log: log}))
 	}

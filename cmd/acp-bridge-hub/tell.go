@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -81,15 +82,66 @@ func endingOf(r *hub.Record) string { return "It was " + r.End.Outcome + "." }
 type browsers struct {
 	server *web.Server
 	text   bool
+	long   time.Duration // see longTime
 }
 
 func (b browsers) name() string             { return "browsers" }
-func (b browsers) wants(r *hub.Record) bool { return b.server.Pushes(r) }
+func (b browsers) wants(r *hub.Record) bool { return b.server.Pushes(r, web.PushQuestion) }
 
 func (b browsers) tell(ctx context.Context, r *hub.Record, id string) {
-	b.server.Push(ctx, r, id, messageOf(r, b.text), false)
+	b.server.Push(ctx, r, id, web.PushQuestion, b.text)
 }
 
 func (b browsers) takeBack(ctx context.Context, r *hub.Record, id string) {
-	b.server.Push(ctx, r, id, endingOf(r), true)
+	b.server.PushOver(ctx, r, id, web.PushQuestion, endingOf(r))
+}
+
+// longTime is how long something waits before browsers are told so, of those who want
+// it.
+const longTime = 10 * time.Minute
+
+// tellLong returns what tells browsers of what has waited for long, until stop is
+// closed. What had waited so long before is not told of.
+func (b browsers) tellLong(ctx context.Context, stop <-chan struct{}, board *hub.Board, turn turn) (run func()) {
+	const name = "browsers that want to know what waits for long"
+	reader := board.Read(0)
+	begin := time.Now()
+	waits, told := map[string]*hub.Record{}, map[string]bool{}
+	return func() {
+		for {
+			changes, more := reader.Next()
+			for _, r := range changes {
+				id := noticeID(r)
+				switch delete(waits, id); {
+				case r.Open() && !told[id] && !r.Asked.Add(b.long).Before(begin):
+					waits[id] = r
+				case !r.Open() && told[id]:
+					if delete(told, id); turn.end(ctx, name, id) {
+						b.server.PushOver(ctx, r, id, web.PushWaiting, endingOf(r))
+					}
+				}
+			}
+			next := b.long
+			for id, r := range waits {
+				if left := time.Until(r.Asked.Add(b.long)); left > 0 {
+					next = min(next, left)
+					continue
+				}
+				if delete(waits, id); b.server.Pushes(r, web.PushWaiting) && turn.begin(ctx, name, id) {
+					told[id] = true
+					b.server.Push(ctx, r, id, web.PushWaiting, b.text)
+				}
+			}
+			due := time.NewTimer(next)
+			select {
+			case <-more:
+			case <-due.C:
+			case <-stop:
+				return
+			case <-board.Done():
+				return
+			}
+			due.Stop()
+		}
+	}
 }

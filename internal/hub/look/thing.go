@@ -343,3 +343,23 @@ func counted(n int, one, many string) string {
 }
 
 func lineCount(n int) string { return counted(n, "1 line", "lines") }
+
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f })
+}
+
+// Line is a command that is all of what is permitted, and that any screen shows as it
+// is: one short line of printable ASCII. What the agent says about it is not part of it.
+func (t Thing) Line(most int) (command string, ok bool) {
+	for _, p := range t.parts {
+		switch {
+		case p.class == "quote":
+		case t.Mark != "command" || p.class != "command" || p.label != "" || len(p.rows) != 1 || command != "":
+			return "", false
+		default:
+			command = p.rows[0].text
+		}
+	}
+	ok = command != "" && len(command) <= most && printable(command) && !strings.Contains(command, "   ")
+	return command, ok
+}

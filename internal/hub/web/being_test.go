@@ -92,7 +92,7 @@ func TestLoginsEnd(t *testing.T) {
 		since(ago)
 		_, ok = a.bySession(session)
 		require.Equal(t, holds, ok, ago)
-		list, _ := a.pushes(&hub.Record{})
+		list, _ := a.pushes(&hub.Record{}, PushQuestion)
 		require.Equal(t, holds, len(list) == 1, ago)
 	}
 	since(0)

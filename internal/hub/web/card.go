@@ -158,13 +158,18 @@ func (c *card) said(r *hub.Record) {
 	}
 }
 
-// permit draws what a permission is for, and its buttons.
-func (c *card) permit(r *hub.Record, whole bool) {
+// drawn is what a permission is for.
+func drawn(r *hub.Record) look.Thing {
 	title := ""
 	if len(r.Call.Questions) == 1 {
 		title = r.Call.Questions[0].Text
 	}
-	t := look.Draw(look.Call{Name: r.Call.Name, Server: r.Call.Server, Title: title, Detail: r.Detail, Tool: r.About.Tool})
+	return look.Draw(look.Call{Name: r.Call.Name, Server: r.Call.Server, Title: title, Detail: r.Detail, Tool: r.About.Tool})
+}
+
+// permit draws what a permission is for, and its buttons.
+func (c *card) permit(r *hub.Record, whole bool) {
+	t := drawn(r)
 	c.Mark, c.Verb, c.Seen = t.Mark, t.Verb, seenMark(r)
 	if c.Thing = t.Whole(); !whole && t.Long() {
 		if begin, more := t.Folded(); more > 0 {

@@ -156,7 +156,7 @@ func (b *chromium) send(session, method string, params map[string]any) json.RawM
 }
 
 // pagePatience is how long a page may take to be as it should.
-const pagePatience = 20 * time.Second
+const pagePatience = patience
 
 // tab is a page in the browser.
 type tab struct {

@@ -100,7 +100,7 @@ func TestLogsHaveNoText(t *testing.T) {
 	try("POST", "/conversations/c5/ask", askMarked("q5"))
 	rec, err := board.Find("c5", "q5")
 	require.NoError(t, err)
-	server.Push(t.Context(), rec, "id", "text", false)
+	server.Push(t.Context(), rec, "id", web.PushQuestion, true)
 	// Records that cannot be read.
 	for i, value := range []string{
 		`{"version":9,"call":{"Questions":[{"Text":"` + marked + `"}]}}`, `{"conversation":"c","id":"q","asked":"` + marked + `"}`, `{"call":"` + marked + `"}`, marked,

@@ -34,6 +34,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 		"POST /hooks/claude":              {"/hooks/claude", jsonKind, `{"hook_event_name":"Stop","session_id":"c1234567"}`},
 		"POST /away":                      {"/away", jsonKind, `{"away":true}`},
 		"POST /push":                      {"/push", jsonKind, `{"endpoint":"https://push.example/x","keys":{"p256dh":"x","auth":"y"}}`},
+		"POST /act":                       {"/act", jsonKind, `{"pick":0,"token":"x"}`},
 		"DELETE /push":                    {"/push", jsonKind, `{"endpoint":"https://push.example/x"}`},
 		"POST /question/{request}/reply":  {"/question/que_x/reply", jsonKind, `{"answers":[["SQLite"]]}`},
 		"POST /question/{request}/reject": {"/question/que_x/reject", jsonKind, ""},

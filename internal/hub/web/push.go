@@ -34,6 +34,8 @@ type subscription struct {
 	Key      string    `json:"key"`
 	Auth     string    `json:"auth"`
 	Added    time.Time `json:"added"`
+	// Kinds are what it is told of; nil is questions, without text.
+	Kinds []PushKind `json:"kinds,omitempty"`
 }
 
 const (
@@ -62,6 +64,7 @@ func (s *Server) showPushKey(w http.ResponseWriter, _ *http.Request, _ Device) {
 type browserPush struct {
 	webpush.Subscription
 	ExpirationTime any
+	Kinds          []PushKind
 }
 
 // addPush takes a subscription as browsers write it.
@@ -71,7 +74,7 @@ func (s *Server) addPush(w http.ResponseWriter, r *http.Request, d Device, g giv
 		s.failed(w, err)
 		return
 	}
-	p := subscription{Device: d.Name, Endpoint: given.Endpoint, Key: given.Keys.P256dh, Auth: given.Keys.Auth, Added: time.Now().UTC().Truncate(time.Second)}
+	p := subscription{Device: d.Name, Endpoint: given.Endpoint, Key: given.Keys.P256dh, Auth: given.Keys.Auth, Kinds: given.Kinds, Added: time.Now().UTC().Truncate(time.Second)}
 	if c, err := r.Cookie(s.access.cookie()); err == nil && r.Header.Get("Authorization") == "" {
 		hash := sha256.Sum256([]byte(c.Value))
 		p.Session = hash[:]
@@ -116,6 +119,9 @@ func (p subscription) check() error {
 	}
 	if auth, err := base64.RawURLEncoding.DecodeString(p.Auth); err != nil || len(auth) != 16 {
 		return badf("keys.auth: expected 16 bytes in base64url")
+	}
+	if i := slices.IndexFunc(p.Kinds, func(k PushKind) bool { return !slices.Contains(pushKinds, k) }); i >= 0 || len(p.Kinds) > len(pushKinds) {
+		return badf("kinds: expected some of %v, each once", pushKinds)
 	}
 	return nil
 }
@@ -165,9 +171,19 @@ func (a *Access) pushKey() (key pushKey, err error) {
 	return key, err
 }
 
-// pushes returns the browsers of devices that may see a question and answer it,
-// and whose login holds.
-func (a *Access) pushes(r *hub.Record) (list []subscription, key pushKey) {
+// hasPushKey returns the key of this hub, if there is one.
+func (a *Access) hasPushKey() (key pushKey, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.kept.Push == nil {
+		return key, false
+	}
+	return *a.kept.Push, true
+}
+
+// pushes returns the browsers that want to be told of such, whose devices may see a
+// question and answer it, and whose login holds.
+func (a *Access) pushes(r *hub.Record, kind PushKind) (list []subscription, key pushKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.kept.Push == nil {
@@ -175,7 +191,7 @@ func (a *Access) pushes(r *hub.Record) (list []subscription, key pushKey) {
 	}
 	for _, p := range a.kept.Pushes {
 		d, ok := a.kept.device(p.Device)
-		if !ok || d.Can != CanAnswer && d.Can != CanAdmin || !d.sees(r) {
+		if !ok || d.Can != CanAnswer && d.Can != CanAdmin || !d.sees(r) || !p.wants(kind) {
 			continue
 		}
 		live := func(s loginSession) bool {
@@ -188,25 +204,15 @@ func (a *Access) pushes(r *hub.Record) (list []subscription, key pushKey) {
 	return list, *a.kept.Push
 }
 
-// Pushes reports whether any browser is told of a question.
-func (s *Server) Pushes(r *hub.Record) bool {
-	list, _ := s.access.pushes(r)
-	return len(list) > 0
-}
-
-// Push tells the browsers of those who may answer a question of it. id names it:
-// a later push of the same one takes the place of the first. over says that
-// nothing waits any longer.
-func (s *Server) Push(ctx context.Context, r *hub.Record, id, message string, over bool) {
-	list, key := s.access.pushes(r)
-	body := clean.JSON(map[string]any{"id": id, "text": message, "over": over, "card": cardID(r)})
+// toEach tells each browser what is for it.
+func (s *Server) toEach(ctx context.Context, list []subscription, key pushKey, id string, what func(subscription) pushed) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, pushesAtOnce)
 	for _, p := range list {
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			s.push(ctx, p, key, id, bytes.Clone(body))
+			s.push(ctx, p, key, id, clean.JSON(what(p)))
 		})
 	}
 	all.Wait()

@@ -174,8 +174,8 @@ func TestPush(t *testing.T) {
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	rec, err := s.board.FindIn("", "c1", "toolu_1")
 	require.NoError(t, err)
-	require.True(t, s.server.Pushes(rec))
-	s.server.Push(t.Context(), rec, "abc", "A question waits for you.", false)
+	require.True(t, s.server.Pushes(rec, web.PushQuestion))
+	s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
 	got := <-service.got
 	require.Empty(t, service.got, "no other group")
 	require.Equal(t, "/phone", got.path)
@@ -187,20 +187,20 @@ func TestPush(t *testing.T) {
 	delete(said, "card")
 	require.Equal(t, map[string]any{"id": "abc", "text": "A question waits for you.", "over": false}, said)
 	checkVAPID(t, got.authorization, key.Key, service.URL)
-	s.server.Push(t.Context(), rec, "abc", "It was answered.", true)
+	s.server.PushOver(t.Context(), rec, "abc", web.PushQuestion, "It was answered.")
 	require.Equal(t, true, browsers["phone"].open((<-service.got).body)["over"])
 
 	// Others cannot end it, its device can, and it ends with its device.
 	s.expect(200, "DELETE", "/push", browsers["phone"].subscription(), bearers["other"]...)
-	require.True(t, s.server.Pushes(rec))
+	require.True(t, s.server.Pushes(rec, web.PushQuestion))
 	s.expect(200, "DELETE", "/push", browsers["phone"].subscription(), bearers["phone"]...)
-	require.False(t, s.server.Pushes(rec))
+	require.False(t, s.server.Pushes(rec, web.PushQuestion))
 	s.expect(200, "POST", "/push", browsers["phone"].subscription(), bearers["phone"]...)
-	require.True(t, s.server.Pushes(rec))
+	require.True(t, s.server.Pushes(rec, web.PushQuestion))
 	require.NoError(t, s.access.Remove("phone"))
 	_, err = s.access.Add("phone", web.CanAnswer)
 	require.NoError(t, err)
-	require.False(t, s.server.Pushes(rec), "one of the same name is another one")
+	require.False(t, s.server.Pushes(rec, web.PushQuestion), "one of the same name is another one")
 }
 
 // A browser that the service no longer knows is forgotten, one that it cannot
@@ -217,16 +217,16 @@ func TestPushEnds(t *testing.T) {
 	for status, stays := range map[int]bool{http.StatusNotFound: false, http.StatusGone: false, http.StatusServiceUnavailable: true, http.StatusCreated: true} {
 		s.expect(200, "POST", "/push", b.subscription())
 		service.status = status
-		s.server.Push(t.Context(), rec, "abc", "x", false)
+		s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
 		<-service.got
-		require.Equal(t, stays, s.server.Pushes(rec), status)
+		require.Equal(t, stays, s.server.Pushes(rec, web.PushQuestion), status)
 	}
 	s.expect(200, "DELETE", "/push", b.subscription())
 	cookie := browserOf(s.logIn(t, web.Owner), s.url)
 	s.expect(200, "POST", "/push", b.subscription(), cookie...)
-	require.True(t, s.server.Pushes(rec))
+	require.True(t, s.server.Pushes(rec, web.PushQuestion))
 	s.expect(303, "POST", "/logout", "", cookie...)
-	require.False(t, s.server.Pushes(rec))
+	require.False(t, s.server.Pushes(rec, web.PushQuestion))
 }
 
 // The hub calls no address of its own network, because a browser says so.
@@ -252,7 +252,7 @@ func TestPushGoesOutsideOnly(t *testing.T) {
 	s.expect(202, "POST", "/conversations/c1/ask", database)
 	rec, err := s.board.FindIn("", "c1", "toolu_1")
 	require.NoError(t, err)
-	s.server.Push(t.Context(), rec, "abc", "x", false)
+	s.server.Push(t.Context(), rec, "abc", web.PushQuestion, false)
 	require.Empty(t, service.got)
 	require.Contains(t, string(log.Bytes()), "the address is a private one")
 	require.NotContains(t, string(log.Bytes()), service.Listener.Addr().String()+"/x", "where a browser is told is a secret")

@@ -23,6 +23,8 @@ type route struct {
 	change func(http.ResponseWriter, *http.Request, Device, given)
 	takes  takes
 	large  bool // the reply may be
+	// proof is what a change shows beside a cookie; nil is that it comes from the page.
+	proof func(Device, given) bool
 	// failed writes errors where they have another form.
 	failed func(http.ResponseWriter, *http.Request, error)
 }
@@ -89,7 +91,8 @@ func (s *Server) table() map[string]route {
 			takes: takes{query: "group", body: object, names: "consumed refused asker"}},
 		"POST /hooks/claude": {can: []Can{CanHook}, change: s.claudeHook, takes: takes{body: document, most: maxHook}},
 		"POST /away":         {can: read, change: s.away, takes: takes{body: object, names: "away"}},
-		"POST /push":         {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
+		"POST /push":         {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys kinds"}},
+		"POST /act":          {can: read, change: s.act, proof: s.ofPush, takes: takes{body: object, names: actFields}},
 		"DELETE /push":       {can: read, change: s.removePush, takes: takes{body: object, names: "endpoint expirationTime keys"}},
 		"POST /question/{request}/reply": {can: read, change: s.openCodeReply, failed: openCodes,
 			takes: takes{query: "directory workspace", body: object, names: "answers"}},

@@ -304,7 +304,7 @@ func (s *Server) guard(to route) http.HandlerFunc {
 				failed(w, r, err)
 				return
 			}
-			if cookie && !ofPage(r, d, g) {
+			if cookie && !(to.proof == nil && ofPage(r, d, g) || to.proof != nil && to.proof(d, g)) {
 				failed(w, r, errPage)
 				return
 			}

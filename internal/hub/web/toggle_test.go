@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // standIn takes the place of the browser's push service, which is not on this
@@ -41,7 +42,7 @@ func TestPageStopsPushes(t *testing.T) {
 	}
 	hubTells := func(want bool) {
 		t.Helper()
-		require.Eventually(t, func() bool { return s.server.Pushes(rec) == want }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return s.server.Pushes(rec, web.PushQuestion) == want }, patience, time.Millisecond)
 	}
 	subscribed := func() string { return p.eval(`localStorage.getItem("acp-bridge test subscription") !== null`) }
 	p.open(s.url + "/?1")
@@ -52,10 +53,19 @@ func TestPageStopsPushes(t *testing.T) {
 	shows("Stop telling me of questions")
 	p.until(`document.querySelector("#news").textContent === "You are told of questions, also when this page is closed."`)
 	hubTells(true)
+	for kind, want := range map[web.PushKind]bool{web.PushQuestion: true, web.PushWaiting: false, "done": false} {
+		require.Equal(t, want, s.server.Pushes(rec, kind), kind)
+	}
+	p.click("#notify-kinds input[value=waiting]")
+	p.click("#notify-kinds input[value=done]")
+	require.Eventually(t, func() bool { return s.server.Pushes(rec, web.PushWaiting) && s.server.Pushes(rec, "done") }, patience, time.Millisecond)
 	p.open(s.url + "/?2")
 	shows("Stop telling me of questions")
 	hubTells(true)
 	require.Equal(t, "true", subscribed())
+	require.Equal(t, `["waiting","done"]`, p.eval(`[...document.querySelectorAll("#notify-kinds input:checked")].map((b) => b.value)`))
+	p.shot("menu-told")
+	require.Eventually(t, func() bool { return s.server.Pushes(rec, "done") && !s.server.Pushes(rec, "failed") }, patience, time.Millisecond)
 
 	p.tabTo(`document.activeElement === document.querySelector("#ask-notify button")`)
 	p.key("Enter")

@@ -1,11 +1,15 @@
 package web_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // The page's worker is let in by the page's own rules, and is there for all of
@@ -15,4 +19,83 @@ func TestPageHasAWorker(t *testing.T) {
 	p := s.visit(b, 400, false)
 	p.eval(`navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => 0)`)
 	require.Equal(t, "true", p.eval(`navigator.serviceWorker.ready.then((r) => r.scope === location.origin + "/" && r.active.state !== "redundant")`))
+}
+
+// worker is the page's worker, as something to run scripts in.
+func (p *tab) worker(origin string) *tab {
+	p.t.Helper()
+	p.eval(`navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => 0)`)
+	var all struct {
+		TargetInfos []struct{ TargetID, Type, URL string }
+	}
+	p.chromium.call("", "Target.getTargets", nil, &all)
+	for _, one := range all.TargetInfos {
+		if one.Type == "service_worker" && strings.HasPrefix(one.URL, origin) {
+			var attached struct{ SessionID string }
+			p.chromium.call("", "Target.attachToTarget", map[string]any{"targetId": one.TargetID, "flatten": true}, &attached)
+			return &tab{p.chromium, attached.SessionID}
+		}
+	}
+	require.Fail(p.t, "there is no worker")
+	return nil
+}
+
+// A push shows what it decides, with buttons; one tap on one of them is the answer, and
+// the notification says that it was sent, or why not.
+func TestPageAnswersByAPush(t *testing.T) {
+	b, service := newChromium(t), newPushService(t)
+	s, _ := newPushSite(t, service.Client())
+	p := s.visit(b, 400, false)
+	b.call("", "Browser.setPermission", map[string]any{"browserContextId": b.context, "origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": "granted"}, nil)
+	push := newBrowser(t, service.URL+"/b")
+	secret := p.eval(`localStorage.getItem("acp-bridge page")`)
+	require.NoError(t, json.Unmarshal([]byte(secret), &secret))
+	as := []string{"Authorization", "", "Cookie", p.cookies(s.url), "Origin", s.url, "Acp-Bridge-Page", secret}
+	s.expect(200, "GET", "/push", "", as...)
+	s.expect(200, "POST", "/push", push.wanting(`["question","text"]`), as...)
+	r := s.permit("c", "Bash", "execute", "Bash", map[string]any{"command": "npm test"})
+	s.server.Push(t.Context(), r, "abc", web.PushQuestion, false)
+	said, err := json.Marshal(push.open((<-service.got).body))
+	require.NoError(t, err)
+
+	w := p.worker(s.url)
+	waitFor := func(script string) {
+		t.Helper()
+		for end := time.Now().Add(patience); w.eval(script) != "true"; time.Sleep(20 * time.Millisecond) { // a worker has no other way to tell
+			require.True(t, time.Now().Before(end), script)
+		}
+	}
+	shown := func() string {
+		return w.eval(`self.registration.getNotifications().then((l) => l.map((n) => [n.title, n.body, ...(n.actions ?? []).map((a) => a.title)]))`)
+	}
+	w.eval(`self.dispatchEvent(new PushEvent("push", { data: ` + string(quoted(string(said))) + ` })); 0`)
+	waitFor(`self.registration.getNotifications().then((l) => l.length === 1)`)
+	require.JSONEq(t, `[["Claude Code wants to run a command · orders-service","npm test","Allow","Reject"]]`, shown())
+	w.eval(`self.registration.getNotifications().then(([n]) => { self.dispatchEvent(new NotificationEvent("notificationclick", { notification: n, action: "0" })); return 0; })`)
+	require.Equal(t, []string{"Allow"}, s.answered(r)[0].Selected)
+	waitFor(`self.registration.getNotifications().then((l) => l.length === 1 && l[0].title === "Sent: Allow")`)
+
+	// The same one again, as from a phone that was asleep.
+	w.eval(`self.dispatchEvent(new PushEvent("push", { data: ` + string(quoted(string(said))) + ` })); 0`)
+	waitFor(`self.registration.getNotifications().then((l) => l.length === 1 && l[0].body === "npm test")`)
+	w.eval(`self.registration.getNotifications().then(([n]) => { self.dispatchEvent(new NotificationEvent("notificationclick", { notification: n, action: "2" })); return 0; })`)
+	waitFor(`self.registration.getNotifications().then((l) => l.length === 1 && l[0].title === "Not sent: Reject" && l[0].body.includes("answered"))`)
+}
+
+func quoted(s string) []byte {
+	data, _ := json.Marshal(s) // a string always encodes
+	return data
+}
+
+// cookies are those that the browser sends to an address.
+func (p *tab) cookies(address string) string {
+	var got struct {
+		Cookies []struct{ Name, Value string }
+	}
+	p.chromium.call(p.session, "Network.getCookies", map[string]any{"urls": []string{address}}, &got)
+	var list []string
+	for _, c := range got.Cookies {
+		list = append(list, c.Name+"="+c.Value)
+	}
+	return strings.Join(list, "; ")
 }

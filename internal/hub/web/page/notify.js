@@ -6,6 +6,21 @@ import { rearrange, say } from "./page.js";
 const told = "acp-bridge told";
 const wanted = () => "Notification" in window && Notification.permission === "granted" && get(told) !== "no";
 
+// What else this device is told of.
+const kindsName = "acp-bridge kinds";
+const boxes = [...document.querySelectorAll("#notify-kinds input")];
+function kinds() {
+  try { return JSON.parse(get(kindsName)) ?? []; } catch { return []; }
+}
+for (const box of boxes) {
+  box.checked = kinds().includes(box.value);
+  box.onchange = async () => {
+    set(kindsName, JSON.stringify(boxes.filter((b) => b.checked).map((b) => b.value)));
+    await subscribe();
+    say(pushed ? "This device is told so from now on." : "This device is told so while this page is open.");
+  };
+}
+
 // Pushes come when the page is closed, too. Without them, because the browser
 // has no service for it or the hub no https, the page itself notifies.
 let pushed = false;
@@ -26,7 +41,7 @@ async function subscribe() {
       await old.unsubscribe();
       mine = await worker.pushManager.subscribe(wants);
     }
-    const reply = await fetch("/push", { method: "POST", body: JSON.stringify(mine), headers: headers({ "Content-Type": "application/json" }) });
+    const reply = await fetch("/push", { method: "POST", body: JSON.stringify({ ...mine.toJSON(), kinds: ["question", ...kinds()] }), headers: headers({ "Content-Type": "application/json" }) });
     pushed = reply.ok;
   } catch { /* not on this device */ }
 }
@@ -47,12 +62,23 @@ export function notify() {
   try { new Notification("A question waits for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
 }
 
+// A turn has ended: pages that are looked at say it themselves.
+export function turned(t) {
+  const text = t.agent + (t.event === "failed" ? " has failed" : t.event === "done" ? " is done" : "");
+  if (t.event !== "failed" && t.event !== "done") return;
+  if (!document.hidden) say(text + (t.cwd ? " in " + t.cwd : ""));
+  else if (!pushed && wanted() && kinds().includes(t.event)) {
+    try { new Notification(text, { tag: "acp-bridge turn" }); } catch { /* not on this device */ }
+  }
+}
+
 const asking = document.getElementById("ask-notify");
 const asker = asking.querySelector("button"), hint = asking.querySelector(".hint");
 function showAsking() {
   asking.hidden = !("Notification" in window);
   const denied = !asking.hidden && Notification.permission === "denied";
   asker.textContent = wanted() ? "Stop telling me of questions" : "Tell me when there is a question";
+  document.getElementById("notify-kinds").hidden = asking.hidden || !wanted();
   hint.hidden = !denied;
   hint.textContent = denied ? "This browser blocks notifications of this page. Its settings for this site allow them again." : "";
 }

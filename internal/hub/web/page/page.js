@@ -3,7 +3,7 @@
 // answer does not leave the page.
 import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, secret } from "./keep.js";
 import { onSeen, seen, waits, watch } from "./seen.js";
-import { notify } from "./notify.js";
+import { notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { phone } from "./phone.js";
 
@@ -396,6 +396,7 @@ function listen() {
     setTimeout(() => { refresh(); listen(); }, retry);
     retry = Math.min(retry * 2, 15000);
   };
+  source.addEventListener("turn", (event) => turned(JSON.parse(event.data)));
   source.addEventListener("state_change", (event) => {
     const c = JSON.parse(event.data);
     const card = find(c.card) ?? over.get(c.card);

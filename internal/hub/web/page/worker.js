@@ -1,25 +1,47 @@
-// Shows what the hub pushes. A push has no text of a question unless the hub was
-// started with --notify-text.
+// Shows what the hub pushes. A push has no text of a question unless its person, or
+// who runs the hub, wants it. Its buttons decide only what the push shows all of.
 "use strict";
 self.addEventListener("push", (event) => {
   let said = {};
   try { said = event.data.json(); } catch { /* shown as a question */ }
+  const most = self.Notification?.maxActions ?? 0;
+  const actions = said.actions ?? [];
+  // Half of a choice is none: then a tap opens the card.
+  const buttons = actions.length <= most ? actions : [];
   // A browser wants something to be shown for every push: what is over takes the
   // place of what was shown, without a sound.
-  event.waitUntil(self.registration.showNotification(said.over ? "No longer waiting" : "acp-bridge", {
-    body: said.text ?? "A question waits for you.", tag: said.id ?? "acp-bridge", silent: Boolean(said.over), icon: "/icon-192.png", data: { card: said.over ? "" : said.card ?? "" },
+  event.waitUntil(self.registration.showNotification(said.over ? "No longer waiting" : said.title || "acp-bridge", {
+    body: said.text ?? "A question waits for you.", tag: said.id ?? "acp-bridge", renotify: !said.over, silent: Boolean(said.over), icon: "/icon-192.png",
+    actions: buttons.map(({ action, title }) => ({ action, title })), data: { card: said.over ? "" : said.card ?? "", tag: said.id, ref: said.ref, buttons },
   }));
 });
+
+// A button is an answer. Whatever becomes of it is said in the place of the question.
+async function act({ card, tag, ref, buttons }, action) {
+  const button = buttons.find((b) => b.action === action);
+  let problem = "The hub cannot be reached.";
+  try {
+    const reply = await fetch("/act", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...ref, pick: Number(action), token: button.token }) });
+    problem = reply.ok ? "" : (await reply.json()).error;
+  } catch { /* said below */ }
+  const text = problem ? { title: "Not sent: " + button.title, body: problem + " Open it to answer." } : { title: "Sent: " + button.title, body: "" };
+  return self.registration.showNotification(text.title, { body: text.body, tag, silent: !problem, icon: "/icon-192.png", data: { card: problem ? card : "" } });
+}
+
 // A push opens its card.
 self.addEventListener("notificationclick", (event) => {
+  const data = event.notification.data ?? {};
   event.notification.close();
-  const card = event.notification.data?.card;
-  const where = "/" + (/^q[0-9a-f]+$/.test(card ?? "") ? "#" + card : "");
+  if (event.action && data.buttons?.some((b) => b.action === event.action)) {
+    event.waitUntil(act(data, event.action));
+    return;
+  }
+  const where = "/" + (/^q[0-9a-f]+$/.test(data.card ?? "") ? "#" + data.card : "");
   event.waitUntil((async () => {
     const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
     const page = pages.find((p) => new URL(p.url).pathname === "/");
     if (!page) return self.clients.openWindow(where);
     await page.focus();
-    page.postMessage({ card });
+    page.postMessage({ card: data.card });
   })());
 });

@@ -115,7 +115,7 @@ func (b browsers) tellLong(ctx context.Context, stop <-chan struct{}, board *hub
 				switch delete(waits, id); {
 				case r.Open() && !told[id] && !r.Asked.Add(b.long).Before(begin):
 					waits[id] = r
-				case !r.Open() && told[id]:
+				case told[id] && !r.Open():
 					if delete(told, id); turn.end(ctx, name, id) {
 						b.server.PushOver(ctx, r, id, web.PushWaiting, endingOf(r))
 					}

@@ -158,8 +158,8 @@ func (c *card) said(r *hub.Record) {
 	}
 }
 
-// drawn is what a permission is for.
-func drawn(r *hub.Record) look.Thing {
+// thingOf is what a permission is for, drawn.
+func thingOf(r *hub.Record) look.Thing {
 	title := ""
 	if len(r.Call.Questions) == 1 {
 		title = r.Call.Questions[0].Text
@@ -169,7 +169,7 @@ func drawn(r *hub.Record) look.Thing {
 
 // permit draws what a permission is for, and its buttons.
 func (c *card) permit(r *hub.Record, whole bool) {
-	t := drawn(r)
+	t := thingOf(r)
 	c.Mark, c.Verb, c.Seen = t.Mark, t.Verb, seenMark(r)
 	if c.Thing = t.Whole(); !whole && t.Long() {
 		if begin, more := t.Folded(); more > 0 {

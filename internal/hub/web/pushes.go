@@ -100,7 +100,7 @@ func shortly(r *hub.Record) (title, text string, picks []int) {
 		}
 	}()
 	if r.Kind == "permission" {
-		t := drawn(r)
+		t := thingOf(r)
 		title = agentOf(r) + " " + t.Verb
 		command, ok := t.Line(maxPushCommand)
 		if !ok {

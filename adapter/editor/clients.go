@@ -8,6 +8,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
 // Client is what is known of an editor beyond what it says of itself.
@@ -15,6 +16,8 @@ type Client struct {
 	// Name is what it sends as clientInfo.name. Clients that send none are
 	// listed for people: they cannot be recognised.
 	Name string
+	// Prompts is by what [typed.Editor] knows the prompts of one without a name.
+	Prompts string
 	// Editor is its name for people.
 	Editor string
 	// Unseen is set where the options of a permission request are not shown:
@@ -50,10 +53,10 @@ var clients = []Client{
 	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},
 	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
 	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
-	{Editor: "Neovim avante", Guard: true, Loud: true, Note: "approves by itself, or answers without saying what was picked", From: "run a9334315, 2026-11-16"},
+	{Prompts: typed.Avante, Editor: "Neovim avante", Unseen: true, Guard: true, Loud: true, Note: "approves by itself, or answers without saying what was picked", From: "run a9334315, 2026-11-16"},
 	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself", From: bySource},
 	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option", From: "run 2026-11-16"},
-	{Editor: "goose", Unseen: true, Guard: true, Note: "shows Allow, Deny and Cancel whatever the options are; Allow is the first option: start acp-bridge with --ask message", From: "run 1.52.0 as a client, 2026-11-16"},
+	{Prompts: typed.Goose, Editor: "goose", Unseen: true, Guard: true, Note: "shows Allow, Deny and Cancel whatever the options are; Allow is the first option", From: "run 1.52.0 as a client, 2026-11-16"},
 }
 
 // First is the rung on which the client is asked first; the zero value goes by
@@ -65,30 +68,24 @@ func (c Client) First() adapter.Rung {
 	return 0
 }
 
-// lookUp finds what is known of a client by its name.
-func lookUp(info *acp.Implementation) (Client, bool) {
-	if info != nil {
-		for _, c := range clients {
-			if c.Name != "" && c.Name == info.Name {
-				return c, true
-			}
-		}
+// Known is what is known of a client: by its name, or by a prompt of it, nil while
+// there is none.
+func Known(info *acp.Implementation, prompt []acp.ContentBlock) (Client, bool) {
+	prompts := typed.Editor(prompt)
+	i := slices.IndexFunc(clients, func(c Client) bool { return c.Name != "" && info != nil && c.Name == info.Name })
+	if i < 0 {
+		i = slices.IndexFunc(clients, func(c Client) bool { return c.Prompts != "" && c.Prompts == prompts })
 	}
-	return Client{}, false
+	if i < 0 {
+		return Client{}, false
+	}
+	return clients[i], true
 }
 
-// Loud reports whether a client is known to tell its user of each request that it
-// does not know. One that has no name is known by its prompts, see [typed.Wraps].
-func Loud(r acp.InitializeRequest) bool {
-	known, _ := lookUp(r.ClientInfo)
-	return known.Loud
-}
-
-// AskOptions say how a client is asked: by its capabilities, corrected by the
-// table. why names what decided.
-func AskOptions(r acp.InitializeRequest) (o adapter.Options, why string) {
+// AskOptions say how a client is asked: by its capabilities, corrected by what is
+// known of it. why names what decided.
+func AskOptions(r acp.InitializeRequest, known Client) (o adapter.Options, why string) {
 	caps := r.ClientCapabilities
-	known, _ := lookUp(r.ClientInfo)
 	declared := caps.Meta["askUserQuestion"]
 	aware := declared != nil && declared != false
 	o = adapter.Options{
@@ -110,12 +107,32 @@ func takesURLs(r acp.InitializeRequest) bool {
 	return e != nil && e.Url != nil
 }
 
-// askOptions are AskOptions, overridden by the user.
-func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
-	o, why := AskOptions(r)
-	if Loud(r) {
-		f.conn.Peer().Mute()
+// meet learns what the editor says of itself, or what its first prompt tells.
+func (f *front) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
+	known, ok := Known(r.ClientInfo, prompt)
+	if known.Loud {
+		f.connection().Peer().Mute()
 	}
+	f.client.Store(&met{r, ok})
+	f.ask.Store(adapter.New(client{front: f}, f.askOptions(r, known, ok)))
+}
+
+// met is what an editor has said of itself, and whether it is known.
+type met struct {
+	acp.InitializeRequest
+	known bool
+}
+
+// prompted looks whether a prompt tells which editor it is that has no name.
+func (f *front) prompted(prompt []acp.ContentBlock) {
+	if m := f.client.Load(); m != nil && !m.known && typed.Editor(prompt) != "" {
+		f.meet(m.InitializeRequest, prompt)
+	}
+}
+
+// askOptions are AskOptions, overridden by the user.
+func (f *front) askOptions(r acp.InitializeRequest, known Client, inTable bool) *adapter.Options {
+	o, why := AskOptions(r, known)
 	o.Guard = o.Guard || f.opts.Guard
 	o.GuardPrompts = f.opts.GuardPrompts
 	o.Now = f.opts.Now
@@ -125,7 +142,6 @@ func (f *front) askOptions(r acp.InitializeRequest) *adapter.Options {
 	if f.opts.First != 0 {
 		o.First, why = f.opts.First, "--ask"
 	}
-	_, inTable := lookUp(r.ClientInfo)
 	f.log.Debug("how questions are asked", "first", firstRung(&o).String(), "why", why, "known", inTable,
 		"forms", o.Forms, "aware", o.Aware, "guard", o.Guard)
 	return &o

@@ -61,8 +61,9 @@ type front struct {
 	// conn is there when started is closed.
 	conn    *conn.Conn
 	started chan struct{}
-	ask     atomic.Pointer[adapter.Adapter] // made anew by initialize
-	notices atomic.Bool                     // the editor shows them
+	ask     atomic.Pointer[adapter.Adapter] // made anew by meet
+	client  atomic.Pointer[met]
+	notices atomic.Bool // the editor shows them
 	// ctx ends when the editor is gone.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -98,7 +99,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, b Backend, opts *Optio
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	// Handlers may run before New returns: they wait for the connection here.
 	f.conn = conn.New(r, w, f, &conn.Options{Logger: f.log, MaxLine: maxLine, Trace: f.opts.Trace})
-	f.ask.Store(adapter.New(client{front: f}, f.askOptions(acp.InitializeRequest{})))
+	f.meet(acp.InitializeRequest{}, nil)
 	if t, ok := b.(Teller); ok {
 		t.Tell(f.notify)
 	}

@@ -6,7 +6,6 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
-	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
@@ -15,7 +14,7 @@ func (f *front) initialize(ctx context.Context, params json.RawMessage) (any, er
 	params = conn.Version1(params)
 	r := f.readInitialize(params)
 	f.notices.Store(takesNotices(params))
-	f.ask.Store(adapter.New(client{front: f}, f.askOptions(r)))
+	f.meet(r, nil)
 	return f.backend.Initialize(ctx, r, params)
 }
 

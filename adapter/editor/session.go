@@ -251,9 +251,7 @@ func (s *Session) nextKey() int {
 // accept puts a prompt in line. It runs in the order of arrival and does not
 // block.
 func (s *Session) accept(r acp.PromptRequest) (conn.Answer, error) {
-	if typed.Wraps(r.Prompt) {
-		s.front.connection().Peer().Mute()
-	}
+	s.front.prompted(r.Prompt)
 	content, err := s.conv.Read(r)
 	if err != nil {
 		return nil, err

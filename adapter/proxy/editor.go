@@ -107,8 +107,17 @@ func (p *proxy) setClient(params []byte) {
 	if err := json.Unmarshal(params, &r); err != nil {
 		p.log.Warn("the editor's initialize has parts that cannot be read; they are passed over", "err", err)
 	}
-	o, why := front.AskOptions(r)
-	if front.Loud(r) {
+	p.meet(r, nil)
+}
+
+// meet learns what the editor says of itself, or what its first prompt tells of one
+// that has no name.
+func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
+	var known front.Client
+	known, p.known = front.Known(r.ClientInfo, prompt)
+	p.client = r
+	o, why := front.AskOptions(r, known)
+	if known.Loud {
 		p.calls.peer.Mute()
 	}
 	o.Guard = o.Guard || p.opts.Guard

@@ -56,8 +56,8 @@ func (p *proxy) prompt(line []byte, m *message) act {
 		s := p.session(name)
 		r := &prompt{key: s.nextKey(), id: id, line: line}
 		said := r.said()
-		if typed.Wraps(said) {
-			p.calls.peer.Mute()
+		if !p.known && typed.Editor(said) != "" {
+			p.meet(p.client, said)
 		}
 		r.words = s.typed.Read(said)
 		s.prompts[r.key] = r

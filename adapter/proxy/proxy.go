@@ -59,6 +59,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	acp "github.com/coder/acp-go-sdk"
+
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
@@ -87,6 +89,8 @@ type proxy struct {
 	// a step alone, and nothing is waited for in one.
 	mu       sync.Mutex // only step takes it
 	told     told
+	client   acp.InitializeRequest
+	known    bool // the client is in the table
 	asker    *adapter.Adapter
 	forms    bool // the editor shows forms
 	urls     bool // the editor opens addresses

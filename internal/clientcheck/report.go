@@ -25,7 +25,7 @@ func (r result) line() string {
 func (c *check) report() string {
 	w := c.wire
 	w.mu.Lock()
-	client := w.client
+	client, prompt := w.client, w.prompt
 	w.mu.Unlock()
 	var b strings.Builder
 	b.WriteString("---\n\nThat is all. This can be pasted into an issue:\n\n")
@@ -35,7 +35,8 @@ func (c *check) report() string {
 		name = clean.Line(i.Name + " " + i.Version)
 	}
 	fmt.Fprintf(&b, "Client: %s, ACP %d. ", name, client.ProtocolVersion)
-	o, why := editor.AskOptions(client)
+	known, _ := editor.Known(client.ClientInfo, prompt)
+	o, why := editor.AskOptions(client, known)
 	fmt.Fprintf(&b, "Forms: %s. Addresses: %s. Knows `_meta.askUserQuestion`: %s.\n\n", yes(o.Forms), yes(o.URLs), yes(o.Aware))
 	b.WriteString("| step | asked by | result | what came back |\n|---|---|---|---|\n")
 	for _, r := range c.results {

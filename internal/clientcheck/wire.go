@@ -1,6 +1,7 @@
 package clientcheck
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type wire struct {
 
 	mu       sync.Mutex
 	client   acp.InitializeRequest
+	prompt   []acp.ContentBlock // the last that could be read
 	open     map[string]request // by id
 	rungs    []string
 	problems []string
@@ -80,6 +82,8 @@ func (w *wire) line(dir ndjson.Direction, line []byte) {
 			r.options = append(r.options, o.Get("optionId").Str)
 		}
 		w.open[id] = r
+	case dir == ndjson.In && method == acp.AgentMethodSessionPrompt:
+		_ = json.Unmarshal([]byte(m.Get("params.prompt").Raw), &w.prompt)
 	case dir == ndjson.In && method == "" && id != "":
 		if r, ok := w.open[id]; ok {
 			delete(w.open, id)

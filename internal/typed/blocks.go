@@ -9,9 +9,22 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Wraps reports whether a prompt is of an editor that wraps what the user typed:
-// avante.nvim, which has no name to be known by.
-func Wraps(content []acp.ContentBlock) bool { return wrapped(content) != nil }
+// Editors that send no name, and are known by their prompts.
+const (
+	Avante = "avante"
+	Goose  = "goose"
+)
+
+// Editor is the editor that a prompt is of, if that can be told.
+func Editor(content []acp.ContentBlock) string {
+	if n := len(content); n > 1 && content[n-1].Text != nil && strings.HasPrefix(content[n-1].Text.Text, "<turn-context>\n<current-time>") {
+		return Goose
+	}
+	if wrapped(content) != nil {
+		return Avante
+	}
+	return ""
+}
 
 const openMessage, endMessage = "<previous_user_message>", "</previous_user_message>"
 

@@ -54,6 +54,7 @@ func TestTyped(t *testing.T) {
 			answer, doubt := hearing.Takes(new(Reader).Read(content))
 			require.Empty(t, doubt)
 			require.Equal(t, c.answer, answer)
+			require.NotEqual(t, Goose, Editor(content))
 		})
 	}
 }
@@ -70,13 +71,13 @@ func TestRecordings(t *testing.T) {
 			a, err := txtar.ParseFile(file)
 			require.NoError(t, err)
 			for _, f := range a.Files {
-				replay(t, f.Name, strings.TrimSpace(string(f.Data)))
+				replay(t, strings.TrimSuffix(filepath.Base(file), ".txtar"), f.Name, strings.TrimSpace(string(f.Data)))
 			}
 		})
 	}
 }
 
-func replay(t *testing.T, name, recording string) {
+func replay(t *testing.T, editor, name, recording string) {
 	hearing := Hearing{Means: func(s string) bool { return slices.Contains([]string{"1", "2", "3", "1,3", "cancel"}, s) }}
 	var reader Reader
 	lines := strings.Split(recording, "\n")
@@ -84,6 +85,7 @@ func replay(t *testing.T, name, recording string) {
 	for i := 0; i < len(lines); i += 2 {
 		var content []acp.ContentBlock
 		require.NoError(t, json.Unmarshal([]byte(lines[i]), &content), lines[i])
+		require.Equal(t, editor, Editor(content))
 		answer, doubt := hearing.Takes(reader.Read(content))
 		if want, ok := strings.CutPrefix(lines[i+1], "? "); ok {
 			require.Empty(t, answer, "%s: %s", name, lines[i])

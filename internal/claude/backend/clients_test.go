@@ -33,9 +33,8 @@ type row struct {
 	// types is set if a parked question is dismissed by a word; otherwise by
 	// session/cancel.
 	types bool
-	// wraps is set if what is typed comes in a wrapping of the client's own, with
-	// a link and earlier messages.
-	wraps bool
+	// sends is how the client sends what was typed, the newest last; nil is as text.
+	sends func(typed []string) []object
 	// rung is how a pick gets to the agent, words how typed text does.
 	rung, words string
 	// proxied puts the proxy between the client and the agent.
@@ -57,9 +56,11 @@ var rows = []row{
 	{name: "agentic.nvim", info: "Agentic.nvim", replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
 	{name: "CodeCompanion.nvim", info: "CodeCompanion.nvim", rung: "message"},
 	{name: "CodeCompanion.nvim, --ask permission", info: "CodeCompanion.nvim", opts: permission, replies: always(-1, byHand), types: true, rung: "message"},
-	{name: "avante.nvim", opts: message, types: true, wraps: true, rung: "message"},
-	{name: "avante.nvim, inline", opts: guarded, wraps: true, replies: withoutID, dismisses: stopped, rung: "message"},
-	{name: "avante.nvim, popup", opts: guarded, wraps: true, replies: always(-1, byHand), types: true, rung: "message"},
+	{name: "avante.nvim", types: true, sends: wrapping, rung: "message"},
+	{name: "avante.nvim, inline, --ask permission", opts: permission, sends: wrapping, replies: withoutID, dismisses: stopped, rung: "message"},
+	{name: "avante.nvim, popup, --ask permission", opts: permission, sends: wrapping, replies: always(-1, byHand), types: true, rung: "message"},
+	{name: "goose", types: true, sends: withContext, rung: "message"},
+	{name: "goose, --ask permission", opts: permission, sends: withContext, replies: always(-1, byHand), types: true, rung: "message"},
 	{name: "acpx", info: "acpx", types: true, rung: "message"},
 	{name: "acpx, --ask permission, no terminal", info: "acpx", opts: permission, replies: dismissesItself(20 * time.Millisecond), types: true, rung: "message"},
 	{name: "acpx, --ask permission, approve-all", info: "acpx", opts: permission, replies: always(0, 24*time.Millisecond), types: true, rung: "message"},
@@ -168,8 +169,7 @@ func (r row) run(t *testing.T, sc scenario) {
 		{Match: "more", Steps: steps{ct.Text("Next.")}},
 	}})
 	c := r.connect(t, cli, sc)
-	c.typed = []string{"begin"}
-	stop := c.converse(c.e.prompt(c.session, "begin"))
+	stop := c.converse(c.types("begin"))
 	c.e.prompt(c.session, "more").ends(acp.StopReasonEndTurn)
 	require.True(t, strings.HasSuffix(c.e.said(c.session), "Next."))
 	require.Empty(t, c.e.requests, "nothing more is asked")
@@ -272,22 +272,33 @@ func (c *client) converse(running *turn) acp.StopReason {
 
 // types sends what the user typed as the client does.
 func (c *client) types(text string) *turn {
-	if !c.row.wraps {
+	if c.row.sends == nil {
 		return c.e.prompt(c.session, text)
 	}
-	wrapped := func(tag, text string) object {
-		return object{"type": "text", "text": "<" + tag + ">" + text + "</" + tag + ">"}
-	}
-	var blocks []object
 	c.typed = append(c.typed, text)
-	for _, typed := range slices.Backward(c.typed) {
-		blocks = append(blocks, wrapped("previous_user_message", typed))
+	return c.e.promptBlocks(c.session, string(jsonOf(c.t, c.row.sends(c.typed))))
+}
+
+func textBlock(tag, text string) object {
+	return object{"type": "text", "text": "<" + tag + ">" + text + "</" + tag + ">"}
+}
+
+// wrapping is how avante sends what was typed: with what was typed before, and the
+// open file.
+func wrapping(typed []string) []object {
+	blocks := []object{{"type": "resource_link", "name": "file.txt", "uri": "file:///src/file.txt"}}
+	for _, text := range slices.Backward(typed) {
+		blocks = append(blocks, textBlock("previous_user_message", text))
 	}
-	blocks = append(blocks, wrapped("system_context", "You are helpful."))
-	if strings.Trim(text, "0123456789, ") == "" || text == "cancel" { // beside own words it stays
-		blocks = slices.Insert(blocks, 0, object{"type": "resource_link", "name": "file.txt", "uri": "file:///src/file.txt"})
+	return append(blocks, textBlock("system_context", "Continuing from previous session"))
+}
+
+// withContext is how goose does.
+func withContext(typed []string) []object {
+	return []object{
+		{"type": "text", "text": typed[len(typed)-1]},
+		textBlock("turn-context", "\n<current-time>2026-11-16 15:27:00 +00:00</current-time>\n<working-directory>/src</working-directory>\n"),
 	}
-	return c.e.promptBlocks(c.session, string(jsonOf(c.t, blocks)))
 }
 
 // answer does what the client does with a request.

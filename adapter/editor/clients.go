@@ -13,8 +13,8 @@ import (
 
 // Client is what is known of an editor beyond what it says of itself.
 type Client struct {
-	// Name is what it sends as clientInfo.name. Clients that send none are
-	// listed for people: they cannot be recognised.
+	// Name is what it sends as clientInfo.name. Clients that send none, and whose
+	// prompts do not tell, are listed for people: they cannot be recognised.
 	Name string
 	// Prompts is by what [typed.Editor] knows the prompts of one without a name.
 	Prompts string

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -274,7 +275,7 @@ type clientRow struct {
 func printClients(s streams, asJSON bool) error {
 	var rows []clientRow
 	for _, c := range editor.Clients() {
-		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First().String(), Title: "header", Guard: c.Guard && c.Name != "", Note: c.Note, From: c.From}
+		row := clientRow{Name: c.Name, Editor: c.Editor, First: c.First().String(), Title: "header", Guard: c.Guard && c.Name+c.Prompts != "", Note: c.Note, From: c.From}
 		if c.Title == ask.TitleHeaderAndQuestion {
 			row.Title = "header and question"
 		}
@@ -288,17 +289,17 @@ func printClients(s streams, asJSON bool) error {
 	columns := []column{20, 18, 7, 8, 11}
 	fmt.Fprint(s.out, row(columns, "EDITOR", "clientInfo.name", "FIRST", "TITLE", "GUARD"))
 	for _, r := range rows {
-		name, guard := r.Name, "-"
+		name, guard := cmp.Or(r.Name, "-"), "-"
 		switch {
-		case name == "":
-			name, guard = "-", "by the flag"
 		case r.Guard:
 			guard = "on"
+		case r.Name == "":
+			guard = "by the flag"
 		}
 		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note+" ("+r.From+")", cli.Width-4), "    "))
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
-		"Editors that are not listed are asked that way, too, and trusted. Editors without a name cannot be recognised: "+
+		"Editors that are not listed are asked that way, too, and trusted. Of those without a name avante and goose are recognised by their prompts, others are not: "+
 		"if one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
 		adapter.Form, adapter.Permission, adapter.Conversation), cli.Width))
 	return err

@@ -45,7 +45,8 @@ type Asking struct {
 //
 //	| the call has | the record | it is the same |
 //	|---|---|---|
-//	| its id, and asks the same | is open, or was not consumed yet | yes |
+//	| its id, and asks the same | is open, or was not consumed yet | yes, unless it is another's |
+//	| its id, and asks the same | is another's: see [Board.anothers] | no: it is open in two places |
 //	| its id, and asks the same | was consumed by the same asker | yes: the request is late |
 //	| its id, and asks the same | was consumed, and the asker is another or has no name | no |
 //	| its id, and asks something else | is open | no: that one failed |
@@ -72,8 +73,9 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 		return nil, err
 	}
 	defer done()
+	began := time.Now()
 	for caughtUp := !b.store.Shared(); ; {
-		found := b.match(r, caughtUp)
+		found := b.match(r, caughtUp, began)
 		if found.unsure {
 			if err := b.CatchUp(ctx); err != nil {
 				return nil, err
@@ -176,11 +178,12 @@ type matched struct {
 
 // match finds the record that is the same question. Whoever asks is its asker
 // from then on, unless that is unsure.
-func (b *Board) match(r *Record, caughtUp bool) (m matched) {
+func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m.asked = time.Now().Round(0)
-	var again *Record
+	var own, again *Record
+	var soon time.Duration
 	var others []*Record
 	place := placeOf(r.talk(), r.named())
 	for _, o := range b.talks[r.talk()] { // the newest last
@@ -203,15 +206,26 @@ func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 		case o.hash == r.hash && o.had(r.Asker):
 			return matched{known: o}
 		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == "" && !o.End.Forgotten):
-			m.known = o
+			another, wait := b.anothers(o, r, began)
+			switch {
+			case another:
+			case r.Asker != "" && r.Asker == b.holder(o):
+				own = o
+			default:
+				m.known, soon = o, wait
+			}
 		case o.Open():
 			m.replaced = o
 		}
 	}
-	if m.known == nil {
+	switch {
+	case own != nil:
+		m.known = own
+	case m.known != nil:
+		m.wait = soon
+	case again != nil:
 		m.known = again
-	}
-	if m.known == nil {
+	default:
 		m.known, m.wait = b.claims(r, others)
 	}
 	m.unsure = !caughtUp && b.mayDiffer(m.known, r)
@@ -219,6 +233,62 @@ func (b *Board) match(r *Record, caughtUp bool) (m matched) {
 		b.join(m.known, r)
 	}
 	return m
+}
+
+// anothers reports whether a question is one of a process that is not gone, to
+// another that asks the same under the same id: their user has one session open
+// twice. Each has its own question, and gets its own answer. Soon is when that will
+// be known.
+//
+//	| the process that asks now             | the question is another's             |
+//	|---------------------------------------|---------------------------------------|
+//	| has it, or has no name                | no                                    |
+//	| asked it before the one that has it   | yes                                   |
+//	| is new, and the one that has it waits | yes, if it still does in a moment     |
+//	| is new, and that one was here just now| no, unless it is back in a moment     |
+//	| is new, and that one got it meanwhile | yes                                   |
+//	| is new, and nobody knows of that one  | no                                    |
+//
+// mu is held.
+func (b *Board) anothers(o, r *Record, began time.Time) (another bool, soon time.Duration) {
+	l, holder := b.leases[o.key], b.holder(o)
+	if r.Asker == "" || holder == "" || holder == r.Asker {
+		return false, 0
+	}
+	known := o.End != nil && o.End.Taker != "" || l != nil && l.asker != ""
+	if known && b.askedIt(o, r.Asker) {
+		return true, 0
+	}
+	if l == nil || l.gone {
+		return false, 0
+	}
+	if !o.Open() && !o.unheard() {
+		return l.heard.After(began), 0
+	}
+	moment := min(goneTime, b.opts.Lease/4)
+	if l.listening > 0 { // one that was killed may not be noticed yet
+		soon = time.Until(began.Add(moment))
+		return soon <= 0, max(soon, 0)
+	}
+	if l.heard.IsZero() {
+		return false, 0
+	}
+	return false, max(time.Until(l.heard.Add(moment)), 0)
+}
+
+// holder is the process whose question it is: the one that has the outcome, or asked
+// last. mu is held.
+func (b *Board) holder(r *Record) string {
+	if r.End != nil && r.End.Taker != "" {
+		return r.End.Taker
+	}
+	return b.asker(r)
+}
+
+// askedIt reports whether a process has asked a question, as far as known. mu is held.
+func (b *Board) askedIt(r *Record, asker string) bool {
+	l := b.leases[r.key]
+	return asker == r.Asker || l != nil && slices.Contains(l.askers, asker) || r.End != nil && slices.Contains(r.End.Askers, asker)
 }
 
 // mayDiffer reports whether another hub may know better that a record is the same

@@ -12,7 +12,7 @@ import (
 //	| ref has | it is |
 //	|---|---|
 //	| the key of a record | that one, or none |
-//	| an id, and the revision of a record with it | that one |
+//	| an id, and the revision of a record with it, or the process whose it is | that one |
 //	| an id | the newest with it, or the one that was asked under it again |
 //	| no id | the open one that was asked first, or the last one if none is open |
 //
@@ -45,7 +45,7 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	for _, r := range slices.Backward(talk) {
 		switch {
 		case r.ID != ref.ID:
-		case ref.Revision != 0 && r.Revision == ref.Revision:
+		case ref.Revision != 0 && r.Revision == ref.Revision, ref.Asker != "" && b.holder(r) == ref.Asker:
 			return r, nil
 		case found == nil:
 			found = r

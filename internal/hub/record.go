@@ -86,6 +86,9 @@ type End struct {
 	Undelivered string `json:"undelivered,omitempty"`
 	// Askers are the processes that asked it after the first one.
 	Askers []string `json:"askers,omitempty"`
+	// Taker is the process that has it, if that has a name: nobody else gets it
+	// while that one is there.
+	Taker string `json:"taker,omitempty"`
 	// Forgotten says that what was answered, and by whom, was removed.
 	Forgotten bool `json:"forgotten,omitempty"`
 
@@ -181,8 +184,8 @@ type Ref struct {
 	// the questions of two stores apart.
 	Revision    uint64
 	Fingerprint string
-	// Asker, if it is not empty, must be the process that asked last, for
-	// [Board.TakeBack].
+	// Asker, if it is not empty, is the process whose question it is, where several
+	// ask under one id. For [Board.TakeBack] it must be the one that asked last.
 	Asker string
 	// May, if it is not nil, is asked right before anything is written: whoever
 	// had the right when a request began may have lost it.
@@ -203,8 +206,8 @@ var (
 	// ErrRight means that whoever wanted this has no right to it any more, as
 	// [Ref.May] says.
 	ErrRight = errors.New("this credential does not count any more")
-	// ErrSeveral means that several devices ask under one id.
-	ErrSeveral = errors.New("several devices ask under this id: say which revision is meant")
+	// ErrSeveral means that several ask under one id.
+	ErrSeveral = errors.New("several ask under this id: say which revision is meant")
 	// ErrSettled means that there is nothing to answer. The error is a
 	// [SettledError] if the question had its answer.
 	ErrSettled = errors.New("nothing waits for an answer")

@@ -77,7 +77,8 @@ func TestOnlyTheAskerTakesBack(t *testing.T) {
 			convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "editor")
 		return err
 	}
-	require.ErrorIs(t, settle("p"), hub.ErrNotAsker)
+	require.ErrorIs(t, settle("p"), hub.ErrSettled, "its own is over")
+	require.ErrorIs(t, settle("nobody"), hub.ErrNotAsker)
 	now, err := b.Find("c", "id")
 	require.NoError(t, err)
 	require.True(t, now.Open())
@@ -257,4 +258,79 @@ func TestRule5NothingIsTakenOverAfterAPrompt(t *testing.T) {
 	require.Equal(t, "id2", asked.ID)
 	require.True(t, asked.Open())
 	require.Equal(t, first.ID, askBy(t, b, "q", "id3", "Go on?").ID, "without one it is")
+}
+
+// One session that is open in two windows asks under one id, twice: each has its own
+// question, and what a person answers goes to the one that asked it.
+func TestOneSessionInTwoWindows(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	wait := func(r *hub.Record) (left func()) {
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); b.Wait(ctx, r) }()
+		require.Eventually(t, func() bool { return b.Listening(r) == 1 }, patience, time.Millisecond)
+		return func() { stop(); <-done }
+	}
+	first := askBy(t, b, "p", "id", "Go on?")
+	gone := wait(first)
+	second := askBy(t, b, "q", "id", "Go on?")
+	require.NotEqual(t, first.Key(), second.Key(), "p waits for its own")
+	goneToo := wait(second)
+	for range 2 { // requests are made again and again
+		require.Equal(t, first.Key(), askBy(t, b, "p", "id", "Go on?").Key())
+		require.Equal(t, second.Key(), askBy(t, b, "q", "id", "Go on?").Key())
+	}
+	gone()
+	require.Equal(t, second.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "q has one of its own")
+	gone = wait(first)
+
+	// Each settles its own, and says of its own what became of it.
+	by := func(process string) hub.Ref { return hub.Ref{Conversation: "c", ID: "id", Asker: process} }
+	_, err := b.TakeBack(t.Context(), by("p"), convert.Outcome{Status: convert.Cancelled}, "editor")
+	require.NoError(t, err)
+	require.True(t, askBy(t, b, "q", "id", "Go on?").Open(), "p's is over")
+	answer(t, b, second, "Yes", "phone")
+	_, err = b.Consumed(t.Context(), by("q"))
+	require.NoError(t, err)
+	over, err := b.FindKey(t.Context(), second.Key())
+	require.NoError(t, err)
+	require.Equal(t, "consumed", over.End.Receipt())
+	gone()
+	goneToo()
+
+	// A third window, after that, gets nobody's answer.
+	third := askBy(t, b, "r", "id", "Go on?")
+	require.True(t, third.Open())
+	require.Equal(t, second.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "a late request")
+}
+
+// A process whose question another one has taken over, as it seemed to be gone, is
+// back: the answer is the other's, and it has a question of its own.
+func TestAProcessThatOnlySeemedToBeGone(t *testing.T) {
+	t.Parallel()
+	one, two := elsewhere(t, hub.Options{})
+	first := askBy(t, one, "p", "id", "Go on?")
+	until(t, two, "id", (*hub.Record).Open)
+	require.Equal(t, first.Key(), askBy(t, two, "q", "id", "Go on?").Key(), "nobody has heard of p there")
+	take := func(b *hub.Board, process string) bool {
+		r, err := b.FindKey(t.Context(), first.Key())
+		require.NoError(t, err)
+		ref := r.Ref()
+		ref.Asker = process
+		mine, err := b.Take(t.Context(), r, ref)
+		require.NoError(t, err)
+		return mine
+	}
+	require.Eventually(t, func() bool { return one.Holder(first) == "q" }, patience, time.Millisecond)
+	answer(t, one, first, "Yes", "phone")
+	until(t, two, "id", func(r *hub.Record) bool { return !r.Open() })
+	require.False(t, take(one, "p"))
+	require.True(t, take(two, "q"))
+	require.True(t, take(two, "q"), "its reply was lost")
+	require.False(t, take(one, "p"))
+	own := askBy(t, one, "p", "id", "Go on?")
+	require.NotEqual(t, first.Key(), own.Key())
+	require.True(t, own.Open())
+	require.Equal(t, first.Key(), askBy(t, two, "q", "id", "Go on?").Key())
 }

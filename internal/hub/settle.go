@@ -52,7 +52,7 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	asker, may := ref.Asker, ref.May
 	ref = r.Ref()
 	ref.May = may
-	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}}
+	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}, Taker: asker}
 	settled, err := b.settle(ctx, r, end, ref.May)
 	var late *SettledError
 	if errors.As(err, &late) {
@@ -105,7 +105,31 @@ func (b *Board) askers(r *Record, too ...string) (all []string) {
 // had reports whether a process has asked the question and has its outcome. A
 // request of it that comes now was under way for long: it asks nothing new.
 func (r *Record) had(asker string) bool {
-	return asker != "" && !r.Open() && !r.End.Consumed.IsZero() && (asker == r.Asker || slices.Contains(r.End.Askers, asker))
+	if asker == "" || r.Open() || r.End.Consumed.IsZero() {
+		return false
+	}
+	if r.End.Taker != "" {
+		return asker == r.End.Taker
+	}
+	return asker == r.Asker || slices.Contains(r.End.Askers, asker) // an older hub wrote it
+}
+
+// Take reports whether the outcome of a question is for the process that ref names.
+// It is not where another one has asked it since: that one gets it.
+func (b *Board) Take(ctx context.Context, r *Record, ref Ref) (bool, error) {
+	b.mu.Lock()
+	l, holder := b.leases[r.key], b.holder(r)
+	alone := l == nil || len(l.askers) == 0 || len(l.askers) == 1 && l.askers[0] == r.Asker
+	b.mu.Unlock()
+	if alone || holder != ref.Asker {
+		return holder == ref.Asker || holder == "", nil
+	}
+	taken, err := b.receive(ctx, ref, func(e *End, _ time.Time) {
+		if e.Taker == "" {
+			e.Taker = ref.Asker
+		}
+	})
+	return err == nil && taken.End.Taker == ref.Asker, err
 }
 
 // Delivered notes that the asker's process has the outcome, Consumed that its
@@ -155,7 +179,9 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 			}
 		}
 		end, next := *r.End, *r
-		note(&end, time.Now())
+		if note(&end, time.Now()); ref.Asker != "" && !end.Delivered.IsZero() && (end.Taker == "" || !end.Consumed.IsZero()) {
+			end.Taker = ref.Asker
+		}
 		end.Askers = b.askers(r, ref.Asker)
 		next.End = &end
 		written, err := b.write(ctx, &next, r, ref.May)

@@ -184,7 +184,7 @@ func (q *question) take(data []byte) (done bool) {
 	if errors.As(err, &late) && late.By != "" {
 		why = fmt.Sprintf("it was %s before by %s", late.Outcome.Status, late.By)
 	}
-	q.tell(q.at("/received"), Received{Refused: why})
+	q.tell(q.at("/received"), Received{Refused: why, Asker: q.link.nonce})
 	return errors.Is(err, desk.ErrSettled) || errors.Is(err, desk.ErrNotOpen) || errors.Is(err, desk.ErrRevision)
 }
 

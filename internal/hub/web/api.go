@@ -73,12 +73,12 @@ func (s *Server) asked(r *http.Request, d Device) (*hub.Record, error) {
 
 // askedBy is asked for whoever asked: with the credential that did. Without a name
 // for it, it is the group in which it asks.
-func (s *Server) askedBy(r *http.Request, d Device) (*hub.Record, error) {
+func (s *Server) askedBy(r *http.Request, d Device, asker string) (*hub.Record, error) {
 	group, err := asksIn(r, d)
 	if err != nil {
 		return nil, err
 	}
-	return s.find(d, hub.Ref{Group: group, Conversation: r.PathValue("id"), ID: r.PathValue("question"), Device: d.Name})
+	return s.find(d, hub.Ref{Group: group, Conversation: r.PathValue("id"), ID: r.PathValue("question"), Device: d.Name, Asker: asker})
 }
 
 func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Device) {
@@ -136,12 +136,11 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		return
 	}
 	a.Device, a.May = d.Name, s.may(d)
-	rec, err := s.board.Ask(r.Context(), a)
+	rec, ok, err := s.askAndWait(r, a, wait, d)
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	rec, ok := s.wait(r.Context(), rec, wait, d)
 	if !ok {
 		s.unknown(w, r)
 		return
@@ -154,7 +153,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		return // nobody is there to get it
 	}
 	if a.Asker == "" {
-		if err := s.delivered(r, rec, d); err != nil {
+		if err := s.delivered(r, rec, d, ""); err != nil {
 			s.failed(w, err)
 			return
 		}
@@ -164,7 +163,25 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		return
 	}
 	if replyResult(w, rec) == nil && a.Asker != "" {
-		_ = s.delivered(r, rec, d) // it asks again, and is known
+		_ = s.delivered(r, rec, d, a.Asker) // it asks again, and is known
+	}
+}
+
+// askAndWait asks, and waits for an outcome that is for this asker. ok is that of
+// wait.
+func (s *Server) askAndWait(r *http.Request, a hub.Asking, wait time.Duration, d Device) (rec *hub.Record, ok bool, err error) {
+	for until := time.Now().Add(wait); ; wait = max(time.Until(until), 0) {
+		if rec, err = s.board.Ask(r.Context(), a); err != nil {
+			return nil, true, err
+		}
+		if rec, ok = s.wait(r.Context(), rec, wait, d); !ok || rec.Open() || a.Asker == "" {
+			return rec, ok, nil
+		}
+		ref := rec.Ref()
+		ref.Asker, ref.May = a.Asker, a.May
+		if mine, err := s.board.Take(r.Context(), rec, ref); mine || err != nil {
+			return rec, true, err
+		}
 	}
 }
 
@@ -314,9 +331,9 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 // after that is another question. An asker with a name is known by that, and this is
 // noted once it has the outcome. One without could ask the next question before it
 // is noted, and would get this outcome for it: there it is noted first.
-func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device) error {
+func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device, asker string) error {
 	ref := rec.Ref()
-	ref.May = s.may(d)
+	ref.Asker, ref.May = asker, s.may(d)
 	_, err := s.board.Delivered(r.Context(), ref)
 	if err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)
@@ -387,13 +404,13 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device, _ give
 }
 
 func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	rec, err := s.askedBy(r, d)
-	if err != nil {
-		s.failed(w, err)
+	var given hublink.Settling
+	err := g.into(&given)
+	rec, missing := s.askedBy(r, d, given.Asker)
+	if missing != nil {
+		s.failed(w, missing)
 		return
 	}
-	var given hublink.Settling
-	err = g.into(&given)
 	o, bad := given.Result()
 	if err = errors.Join(err, bad, checkAsker(given.Asker)); err != nil {
 		s.failed(w, badf("%w", err))
@@ -407,13 +424,14 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g gi
 }
 
 func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	rec, err := s.askedBy(r, d)
+	var given hublink.Received
+	bad := g.into(&given)
+	rec, err := s.askedBy(r, d, given.Asker)
 	if err != nil {
 		s.failed(w, err)
 		return
 	}
-	var given hublink.Received
-	if err := errors.Join(g.into(&given), checkAsker(given.Asker)); err != nil {
+	if err := errors.Join(bad, checkAsker(given.Asker)); err != nil {
 		s.failed(w, badf("%w", err))
 		return
 	}

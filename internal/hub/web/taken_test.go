@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -106,4 +108,32 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 	fields.Set("t0", "3")
 	s.expect(200, "POST", "/answer", fields.Encode(), post...)
 	require.JSONEq(t, `{"count":3,"where":["EU"]}`, gjson.Get(s.expect(200, "POST", "/conversations/c1/ask?wait=1m", form), "result.content").Raw)
+}
+
+// One session that is open in two windows has two bridges, which ask the same call
+// under the same id. An answer is for one of them, and the other one's question is
+// there until it has its own.
+func TestTwoBridgesOfOneSession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	const call = `{"kind":"question","asker":%q,"call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`
+	type result struct{ window, body string }
+	got := make(chan result, 2)
+	for _, window := range []string{"one", "two"} {
+		go func() {
+			_, body := s.request("POST", "/conversations/c1/ask?dialect=bridge&wait=5m", fmt.Sprintf(call, window))
+			got <- result{window, body}
+		}()
+	}
+	for _, label := range []string{"SQLite", "PostgreSQL"} {
+		var open []*hub.Record
+		require.Eventually(t, func() bool { open, _ = s.board.Waiting(1); return len(open) == 1 }, patience, time.Millisecond)
+		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", open[0].Revision), fmt.Sprintf(`{"answers":{"Which database?":%q}}`, label))
+		r := <-got
+		require.Contains(t, r.body, `"Selected":["`+label+`"]`)
+		s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", fmt.Sprintf(`{"consumed":true,"asker":%q}`, r.window))
+		now, err := s.board.FindKey(t.Context(), open[0].Key())
+		require.NoError(t, err)
+		require.Equal(t, "consumed", now.End.Receipt())
+	}
 }

@@ -125,7 +125,10 @@ func (writer) Close() error { return nil }
 // Handler serves MCP as streamable HTTP. Sessions belong to the handler.
 func (s *Server) Handler() http.Handler {
 	s.http.Store(true)
-	sessions := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, nil)
+	// A connection may break while the user thinks. A client that comes back to its
+	// stream gets what was said there meanwhile.
+	said := sdk.NewMemoryEventStore(nil)
+	sessions := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, &sdk.StreamableHTTPOptions{EventStore: said})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {

@@ -1,0 +1,80 @@
+package mcp_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// reads tells when something of the reply to a tool call has come.
+type reads struct {
+	http.RoundTripper
+	once sync.Once
+	some chan struct{}
+}
+
+func (r *reads) RoundTrip(req *http.Request) (*http.Response, error) {
+	var sent []byte
+	if req.Body != nil {
+		sent, _ = io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	reply, err := r.RoundTripper.RoundTrip(req)
+	if err == nil && bytes.Contains(sent, []byte("tools/call")) {
+		reply.Body = &body{reply.Body, r}
+	}
+	return reply, err
+}
+
+type body struct {
+	io.ReadCloser
+	reads *reads
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.reads.once.Do(func() { close(b.reads.some) })
+	}
+	return n, err
+}
+
+// An answer that was given while the connection of the call was broken is there for
+// the client that comes back to its stream.
+func TestHTTPBrokenConnection(t *testing.T) {
+	a := newAsks()
+	s := mcp.New(mcp.Options{Resolver: a, Limit: -1})
+	defer s.Close()
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	r := &reads{RoundTripper: server.Client().Transport, some: make(chan struct{})}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: r}}, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	type result struct {
+		text string
+		err  error
+	}
+	got := make(chan result, 1)
+	go func() {
+		text, _, err := call(t.Context(), session, questions)
+		got <- result{text, err}
+	}()
+	<-a.calls
+	<-r.some
+	server.CloseClientConnections()
+	a.answer <- convert.Answer{Selected: []string{"SQLite"}}
+	back := <-got
+	require.NoError(t, back.err)
+	require.Contains(t, back.text, "SQLite")
+}

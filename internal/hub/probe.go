@@ -14,14 +14,14 @@ type refusal struct {
 	probes int       // that failed since
 }
 
-var (
+var errStore = errors.New("the store does not take what is written: is the disk full?")
+
+const (
 	// probeTime bounds a probe.
 	probeTime = 5 * time.Second
-	errStore  = errors.New("the store does not take what is written: is the disk full?")
+	// mostProbes is how many fail before the board gives up.
+	mostProbes = 3
 )
-
-// mostProbes is how many fail before the board gives up.
-const mostProbes = 3
 
 // refused notes that the store did not take something, unless the fault was its.
 func (b *Board) refused(own bool) {

@@ -14,9 +14,6 @@ import (
 // A store that takes nothing any more makes the hub not ready, and then end. One that
 // takes something again is ready.
 func TestAStoreThatRefuses(t *testing.T) {
-	before := probeTime
-	t.Cleanup(func() { probeTime = before })
-	probeTime = 10 * time.Millisecond
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)

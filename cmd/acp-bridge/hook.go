@@ -118,10 +118,7 @@ func (st hookState) client() (*http.Client, error) {
 	}
 	base := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: hookTime}).DialContext}
 	if st.Prove != "" {
-		hublink.Prove(base, func() (string, error) {
-			data, err := os.ReadFile(st.Prove)
-			return strings.TrimSpace(string(data)), err
-		})
+		hublink.Prove(base, st.proof)
 	}
 	return &http.Client{
 		Transport:     hublink.Transport(base, urls),

@@ -50,10 +50,23 @@ func hookCommand(fs *flagSet) runner {
 		if err != nil {
 			return err
 		}
-		if len(words) != 1 || !slices.Contains(hookActions, words[0]) {
+		if a, ok := findHookAgent(words[0]); ok && len(words) == 1 {
+			return runAgentHook(ctx, a, s)
+		}
+		if len(words) > 2 || !slices.Contains(hookActions, words[0]) {
 			return misused("expected acp-bridge hook install or acp-bridge hook remove")
 		}
 		o.own = ownPath()
+		if len(words) == 2 && words[1] != "claude" {
+			a, ok := findHookAgent(words[1])
+			switch {
+			case !ok:
+				return misused("expected claude, %s, got %q", strings.Join(hookAgentNames(), ", "), words[1])
+			case words[0] == "remove":
+				return o.removeAgent(ctx, a, s)
+			}
+			return o.installAgent(ctx, a, s)
+		}
 		if words[0] == "remove" {
 			return o.remove(ctx, s)
 		}
@@ -82,7 +95,10 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 			return err
 		}
 	}
-	state, err := o.enrol(ctx)
+	state, err := o.enrol(ctx, deviceOf("claude"), "hook", func() error {
+		probe := map[string]string{"hook_event_name": "AcpBridgeProbe", "session_id": "00000000-0000"}
+		return o.hub.call(ctx, http.MethodPost, "/hooks/claude", probe, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -107,19 +123,18 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 }
 
 // enrol makes a device of the hub that may do this and nothing else. A token that may do
-// no more than that is taken as it is.
-func (o *hookOptions) enrol(ctx context.Context) (hookState, error) {
-	st := hookState{Hub: o.hub.address, Device: deviceOf()}
+// no more than that is taken as it is, if the probe says so.
+func (o *hookOptions) enrol(ctx context.Context, device, can string, probe func() error) (hookState, error) {
+	st := hookState{Hub: o.hub.address, Device: device}
 	var made struct{ Token string }
 	_ = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(st.Device), nil, nil) // one of before
-	err := o.hub.call(ctx, http.MethodPost, "/devices", map[string]any{"name": st.Device, "can": "hook"}, &made)
+	err := o.hub.call(ctx, http.MethodPost, "/devices", map[string]any{"name": st.Device, "can": can}, &made)
 	if err == nil {
 		st.Token = made.Token
 	} else {
 		token, noToken := o.hub.token()
-		probe := map[string]string{"hook_event_name": "AcpBridgeProbe", "session_id": "00000000-0000"}
-		if noToken != nil || o.hub.call(ctx, http.MethodPost, "/hooks/claude", probe, nil) != nil {
-			return st, fmt.Errorf("%w; expected the token of the hub's owner, or of a device that can hook", err)
+		if noToken != nil || probe() != nil {
+			return st, fmt.Errorf("%w; expected the token of the hub's owner, or of a device that can %s", err, can)
 		}
 		st.Token, st.Device = token, ""
 	}
@@ -134,9 +149,9 @@ func (o *hookOptions) enrol(ctx context.Context) (hookState, error) {
 }
 
 // deviceOf is the name of this machine's hooks at a hub.
-func deviceOf() string {
+func deviceOf(what string) string {
 	machine, _ := os.Hostname()
-	return clean.Truncate("claude-"+regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(machine, "-"), 60)
+	return clean.Truncate(what+"-"+regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(machine, "-"), 60)
 }
 
 func (st hookState) write() error {
@@ -263,13 +278,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 	if err := o.takeOut(ctx); err != nil {
 		return err
 	}
-	if state.Device != "" {
-		o.hub.address = state.Hub
-		err = o.hub.check(0)
-		if err == nil {
-			err = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(state.Device), nil, nil)
-		}
-	}
+	err = o.forgetDevice(ctx, state)
 	name, noState := stateFile("hook.json")
 	if err := errors.Join(noState, os.Remove(name)); err != nil {
 		return err

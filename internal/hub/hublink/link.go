@@ -32,8 +32,10 @@ type Options struct {
 	// Token returns the credential. It is called for every request: the hub may
 	// be started, and its token made, after this process.
 	Token func() (string, error)
-	// Prove has the hub prove that it has the token before it gets it.
+	// Prove has the hub prove that it has the token before it gets it, or the one of
+	// Proof, if that is not nil.
 	Prove bool
+	Proof func() (string, error)
 	// Group is whose questions they are; empty is the first group of the
 	// credential.
 	Group string
@@ -52,6 +54,9 @@ type Options struct {
 	// has it, or why not: [ErrRefused] if it does not take the credential. It
 	// must not block.
 	Heard func(e desk.Entry, err error)
+	// Receipts says that whoever asks tells of each of the hub's answers what became of
+	// it, see [Link.Received]: that the agent asks on says nothing of others.
+	Receipts bool
 }
 
 // ErrRefused means that a hub does not let the credential ask.
@@ -78,6 +83,8 @@ type Link struct {
 	// delivered are, by session, the questions whose outcome came from the hub
 	// and was not used for sure yet.
 	delivered map[string][]*question
+	// early is what became of answers that are about to be delivered.
+	early map[callName]error
 	// spent counts, by the id at the hub, the questions that had their outcome:
 	// the same id once more is another question.
 	spent map[callName]int
@@ -102,7 +109,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}, early: map[callName]error{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -115,7 +122,11 @@ func Start(d *desk.Desk, o Options) *Link {
 		DialContext: (&net.Dialer{Timeout: dialTime}).DialContext,
 	}
 	if o.Prove {
-		Prove(base, o.Token)
+		proof := o.Token
+		if o.Proof != nil {
+			proof = o.Proof
+		}
+		Prove(base, proof)
 	}
 	l.client = &http.Client{
 		Transport:     Transport(base, append([]*url.URL{o.URL}, o.Others...)),
@@ -162,7 +173,9 @@ func (l *Link) changed(e desk.Entry) {
 		}
 		q.settle(e.Settlement)
 	case e.State != desk.Settled && q == nil && !l.closed:
-		l.used(e.Call.Session)
+		if !l.opts.Receipts {
+			l.used(e.Call.Session)
+		}
 		l.begin(e)
 	}
 }

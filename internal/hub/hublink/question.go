@@ -176,7 +176,7 @@ func (q *question) take(data []byte) (done bool) {
 		q.link.mu.Lock()
 		defer q.link.mu.Unlock()
 		delete(q.link.open, q.entry.Revision)
-		q.link.delivered[q.entry.Call.Session] = append(q.link.delivered[q.entry.Call.Session], q)
+		q.link.deliver(q)
 		return true
 	}
 	var late *desk.SettledError

@@ -1,0 +1,180 @@
+// Package watch puts what an agent asks in its own terminal to a hub as well. The
+// dialog in the terminal stays: whoever answers first has answered.
+//
+//	w := watch.Start(hublink.Options{URL: hub, Token: token})
+//	defer w.Close()
+//	w.Ask(watch.Asking{Item: item, Answer: tell}) // the agent shows a dialog
+//	w.End(session, id, outcome, watch.Terminal)   // it was answered there
+//
+// Whoever watches an agent tells what is open there and what has ended; Answer gives
+// the agent what a person said at the hub, and says whether the agent took it. An
+// answer that came too late is told as such, and is never one.
+package watch
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+)
+
+// Terminal is who has answered where the agent runs.
+const Terminal = "the terminal"
+
+// Asking is a dialog of an agent.
+type Asking struct {
+	// Item is what is asked. Call.Session and Call.ID name it, as the agent does.
+	Item desk.Item
+	// Answer tells the agent what a person said elsewhere: an answer, or that the
+	// question was dismissed. It returns nil when the agent goes on with that,
+	// [ErrUnsure] if that cannot be known, and otherwise why the agent did not take it.
+	Answer func(context.Context, convert.Outcome) error
+}
+
+// ErrUnsure means that an agent was told something, and that nothing says whether it
+// was the first to do so.
+var ErrUnsure = errors.New("the agent does not say whose answer it took")
+
+// Watch is what agents ask in their terminals. Its methods may be called from any
+// goroutine.
+type Watch struct {
+	desk    desk.Desk
+	link    *hublink.Link
+	ctx     context.Context
+	cancel  context.CancelFunc
+	unwatch func()
+	answers sync.WaitGroup
+
+	mu     sync.Mutex
+	open   map[name]*asking
+	closed bool
+}
+
+type name struct{ session, id string }
+
+type asking struct {
+	Asking
+	ticket *desk.Ticket // nil until the desk has it
+}
+
+// Start begins to put what will be asked to a hub.
+func Start(o hublink.Options) *Watch {
+	w := &Watch{open: map[name]*asking{}}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	o.Receipts = true
+	w.unwatch = w.desk.Watch(w.changed)
+	w.link = hublink.Start(&w.desk, o)
+	return w
+}
+
+// Close takes back what is open: nobody watches the agent any more.
+func (w *Watch) Close() {
+	w.EndAll("the agent has ended, or nobody watches its terminal any more", func(desk.Item) bool { return true })
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.cancel()
+	w.answers.Wait() // those on their way are told what became of them
+	w.unwatch()
+	w.link.Close()
+}
+
+// Ask puts a dialog to the hub. One that is open already stays as it is. Ask, End and
+// EndAll are called by one goroutine.
+func (w *Watch) Ask(a Asking) {
+	at := name{a.Item.Call.Session, a.Item.Call.ID}
+	a.Item.Prompted = true // nothing of before is this
+	it := &asking{Asking: a}
+	w.mu.Lock()
+	known := w.closed || w.open[at] != nil
+	if !known {
+		w.open[at] = it
+	}
+	w.mu.Unlock()
+	if known {
+		return
+	}
+	ticket, err := w.desk.Post(w.ctx, a.Item)
+	if err == nil {
+		ticket.Asking(0, "terminal") // it stands there: the end of another does not end it
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if it.ticket = ticket; err != nil {
+		delete(w.open, at)
+	}
+}
+
+// End says how something has ended where the agent runs: answered or dismissed by
+// somebody, or over without that. What is not open here has ended before.
+func (w *Watch) End(session, id string, o convert.Outcome, by string) {
+	w.mu.Lock()
+	at := name{session, id}
+	it := w.open[at]
+	delete(w.open, at)
+	w.mu.Unlock()
+	if it != nil {
+		w.end(it, o, by)
+	}
+}
+
+// EndAll takes back all that is so: it can be answered no more.
+func (w *Watch) EndAll(why string, is func(desk.Item) bool) {
+	var ended []*asking
+	w.mu.Lock()
+	for at, it := range w.open {
+		if is(it.Item) {
+			ended = append(ended, it)
+			delete(w.open, at)
+		}
+	}
+	w.mu.Unlock()
+	for _, it := range ended {
+		w.end(it, Over(why), "")
+	}
+}
+
+// Over is how something ends that nobody has answered. The reason is for people.
+func Over(why string) convert.Outcome { return convert.Outcome{Status: convert.Failed, Reason: why} }
+
+func (w *Watch) end(it *asking, o convert.Outcome, by string) {
+	if _, first := it.ticket.Settle(o, by); !first {
+		// The hub was first at the desk, and not at the agent.
+		w.link.Received(it.Item.Call.Session, it.Item.Call.ID, errTooLate)
+	}
+}
+
+var errTooLate = errors.New("it was answered, or taken back, in the terminal before")
+
+// changed gives the agent what stands at the desk. What has ended where the agent runs
+// is not open here any more.
+func (w *Watch) changed(e desk.Entry) {
+	if e.State != desk.Settled {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := name{e.Call.Session, e.Call.ID}
+	it := w.open[at]
+	if it == nil {
+		return
+	}
+	delete(w.open, at)
+	if e.By == "" || w.closed { // nobody said anything
+		return
+	}
+	w.answers.Go(func() { w.answer(it, e.Outcome) })
+}
+
+func (w *Watch) answer(it *asking, o convert.Outcome) {
+	err := it.Answer(w.ctx, o)
+	if w.ctx.Err() != nil && err != nil {
+		err = errors.New("the agent has ended before it was told")
+	}
+	if !errors.Is(err, ErrUnsure) {
+		w.link.Received(it.Item.Call.Session, it.Item.Call.ID, err)
+	}
+}

@@ -16,7 +16,7 @@ func (p Profile) launch(c Command) (Command, *side, error) {
 	if c.Env == nil {
 		c.Env = os.Environ()
 	}
-	c.Env, c.Args = slices.Clone(c.Env), slices.Clone(c.Args)
+	c.Env, c.Args = append(slices.Clone(c.Env), "ACP_BRIDGE_ASKS=1"), slices.Clone(c.Args) // hooks and plugins of ours leave it to us
 	for _, v := range p.Env {
 		if key, _, _ := strings.Cut(v, "="); getenv(c.Env, key) == "" {
 			c.Env = append(c.Env, v)

@@ -29,9 +29,10 @@ var variables = []cli.Example{
 	{Line: "ACP_BRIDGE_ASK", What: "what --ask is by default"},
 	{Line: "ACP_BRIDGE_HUB", What: "what --hub is by default"},
 	{Line: "ACP_BRIDGE_HUB_TOKEN", What: "the token for that hub"},
-	{Line: "ACP_BRIDGE_ASKS", What: "set for a Claude Code that acp-bridge runs: acp-bridge hook leaves it alone"},
+	{Line: "ACP_BRIDGE_ASKS", What: "set for an agent that acp-bridge runs: acp-bridge hook leaves it alone"},
 	{Line: "CLAUDE_PID", What: "set by Claude Code for its hooks: its process"},
 	{Line: "XDG_STATE_HOME", What: "the folder for what acp-bridge keeps (default: ~/.local/state)"},
+	{Line: "XDG_CONFIG_HOME", What: "the folder with the settings of OpenCode and Kilo (default: ~/.config)"},
 	{Line: "USER", What: "who has answered, for others who would"},
 	{Line: "TERM", What: "dumb: everything is asked in lines"},
 	{Line: "NO_COLOR", What: "no colours, if it is set"},
@@ -160,18 +161,20 @@ func talking() []cli.Command {
 		Examples: []cli.Example{{Line: "acp-bridge hub"}, {Line: "acp-bridge demo --hub http://127.0.0.1:7717", What: "and something to answer"}},
 		Env:      []string{"XDG_STATE_HOME"}, Make: does(hubCommand),
 	}, {
-		Name: "hook", Args: "install", Other: []string{"remove"}, Summary: "answer a claude in a plain terminal at a hub, too",
+		Name: "hook", Args: "install [AGENT]", Other: []string{"remove [AGENT]"}, Summary: "answer an agent in a plain terminal at a hub, too",
 		About: "Have Claude Code's hooks put what a claude in any terminal asks, its questions, plans, permissions and forms, to a hub as well: the dialog in the terminal stays, " +
 			"and whoever answers first has answered. install makes a device at the hub that may do this alone, and a plugin of Claude Code (claude plugin list shows it); nothing is merged into your own hooks. " +
-			"remove takes both away. A hub that is down is as if there were no hook. Without an argument it is what Claude Code starts for each event.",
+			"remove takes both away. A hub that is down is as if there were no hook. Without an argument it is what Claude Code starts for each event. " +
+			"AGENT is claude, or opencode or kilo, which get a plugin of one file: questions and permissions of theirs, those of sub-agents included. The plugin starts acp-bridge hook AGENT.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge hook install", What: "with the hub of this machine"},
 			{Line: "acp-bridge hook install --hub https://hub.example --hub-token-file token", What: "with one elsewhere"},
 			{Line: "acp-bridge hook install --settings", What: "in ~/.claude/settings.json"},
 			{Line: "acp-bridge hook install --print", What: "to see it"},
+			{Line: "acp-bridge hook install opencode", What: "for OpenCode"},
 			{Line: "acp-bridge hook remove"},
 		},
-		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
+		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
 	}, {
 		Name: "away", Beside: "hook", Summary: "nobody is at the terminal: hooks wait at the hub",
 		About: "Say at a hub that nobody sits at the terminal. Claude Code shows nothing there while a hook waits for what a sub-agent in the background or an MCP server asks, and so hooks wait for seconds only; " +

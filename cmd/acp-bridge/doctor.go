@@ -128,7 +128,7 @@ func examine(ctx context.Context, explicit string) []finding {
 		found = its.Found
 		findings = append(findings, its, examineLogin(ctx, path))
 	}
-	findings = append(findings, examineHooks(ctx, found)...)
+	findings = append(append(findings, examineHooks(ctx, found)...), examineTerminals(ctx)...)
 	if address := os.Getenv(hubEnv); address != "" {
 		findings = append(findings, examineHub(ctx, address))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 )
 
 // hookVersion is the version of Claude Code with which the hooks were last seen to work.
@@ -100,4 +101,45 @@ func managedSettings() string {
 		return `C:\Program Files\ClaudeCode\managed-settings.json`
 	}
 	return "/etc/claude-code/managed-settings.json"
+}
+
+// examineTerminals says whether what other agents ask in their terminals reaches the hub.
+// It says nothing where nothing is installed for them.
+func examineTerminals(ctx context.Context) (findings []finding) {
+	state, err := readWatchState()
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return []finding{{"terminals", false, oneLine(err), "run acp-bridge hook install AGENT again"}}
+	}
+	for _, name := range state.Agents {
+		if a, ok := findHookAgent(name); ok {
+			findings = append(findings, a.examine())
+		}
+	}
+	if err := state.works(ctx); err != nil {
+		return append(findings, finding{"terminals", false, "the hub at " + state.Hub + " does not take what they ask: " + oneLine(err) + ". Until it does, they ask there alone",
+			"start the hub (acp-bridge hub), or run acp-bridge hook install AGENT again"})
+	}
+	return append(findings, finding{What: "terminals", OK: true, Found: "the hub at " + state.Hub + " takes what they ask"})
+}
+
+// examine looks whether an agent has what was installed for it, as it is now.
+func (a hookAgent) examine() finding {
+	again := "run acp-bridge hook install " + a.name + " again"
+	name, err := a.file()
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(name)
+	}
+	switch {
+	case err != nil:
+		return finding{a.title, false, oneLine(err), again}
+	case !strings.Contains(string(data), opencode.Mark):
+		return finding{a.title, false, name + " is not ours", "move it away, and " + again}
+	case string(data) != a.text(ownPath()):
+		return finding{a.title, false, name + " is that of another version, or starts an acp-bridge elsewhere", again}
+	}
+	return finding{What: a.title, OK: true, Found: "has the plugin " + name}
 }

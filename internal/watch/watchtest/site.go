@@ -18,7 +18,7 @@ import (
 )
 
 // Patience is how long a test waits for something that must happen.
-const Patience = 2 * time.Minute
+const Patience = 6 * time.Minute
 
 // Site is a hub, with a credential that may ask.
 type Site struct {

@@ -109,4 +109,6 @@ type TurnEnd struct {
 	Err    error
 	// Usage is what the turn took, for an editor that reads it; nil says nothing.
 	Usage *acp.Usage
+	// Meta is the _meta of the prompts' response, as JSON; empty has none.
+	Meta string
 }

@@ -305,6 +305,9 @@ func (p *promptRequest) answer() (any, error) {
 		return conn.Then(nil, left), how.Err
 	}
 	r := acp.PromptResponse{StopReason: how.Reason, Usage: how.Usage}
+	if how.Meta != "" {
+		_ = json.Unmarshal([]byte(how.Meta), &r.Meta) // what is no object says nothing
+	}
 	if how.WaitingFor != "" {
 		r.Meta = map[string]any{"acp-bridge": map[string]any{"waitingFor": how.WaitingFor}}
 	}
@@ -348,7 +351,7 @@ func (s *Session) PromptBack(id string, refused error) {
 //
 // EndTurn, Idle and Exited are called one at a time.
 func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
-	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err, Usage: t.Usage}}
+	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err, Usage: t.Usage, Meta: t.Meta}}
 	return s.wrap(func() session.Event {
 		for _, id := range t.Prompts {
 			key, ok := s.byID[id]

@@ -115,6 +115,8 @@ type Ending struct {
 	WaitingFor string
 	// Usage is what the turn took, if anybody wants to know.
 	Usage *acp.Usage
+	// Meta is what else the response says, as JSON.
+	Meta string
 	// Raw is the response of a relayed agent, as it came.
 	Raw string
 }

@@ -111,8 +111,10 @@
 //   - JetBrains' AIR extensions, as docs/air-extensions.md there tells them: here how
 //     things look (commandTitle, subagent, skill, is_mcp_tool_call, the permission's
 //     title, the kind of a mode; own words beside a form's options by the older
-//     name of that field). There alone: diffPatch, planFile, sessionFailure, goal,
-//     asyncTasks, recommendedValue, agentFileChangeReport, fork points, quota, and
+//     name of that field), and by their capabilities recommendedValue, planFile,
+//     sessionFailure and agentFileChangeReport (files of file tools, also of
+//     sub-agents, as they go by; there from Claude Code's checkpoints). There alone:
+//     diffPatch, goal, asyncTasks, the session index, fork points, quota, and
 //     sub-agents as sessions in AIR's own earlier draft.
 //   - Login from the editor: in a terminal, where the editor opens one; both.
 package backend
@@ -224,6 +226,7 @@ type client struct {
 	terminal string // see terminalKey
 	parts    bool   // it has sub-agents as sessions
 	air      bool   // it is JetBrains' AIR
+	airTakes map[string]bool
 
 	compaction bool // it shows how the conversation is compacted
 	plans      bool // it has plans as Markdown

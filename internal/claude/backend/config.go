@@ -83,7 +83,11 @@ func (s *conversation) options() []acp.SessionConfigOption {
 	if !lists(info, model.Value) {
 		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(model.Value), Name: model.DisplayName})
 	}
-	options = append(options, selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list))
+	models := selectOption(modelOption, "Model", acp.SessionConfigOptionCategoryModel, model.Value, list)
+	if s.agent.editor().airTakes[airRecommended] {
+		recommendModel(&models, info.Models)
+	}
+	options = append(options, models)
 	return append(append(options, s.tunings(c, model)...), s.agents(c)...)
 }
 

@@ -36,6 +36,7 @@ type conversation struct {
 	// Of whoever reads a transcript, and then of the lane.
 	tasks    display.Tasks
 	badLogin bool   // the turn met an API that knows no login
+	apiError string // the kind of the turn's last error, as the CLI names it
 	toldLeft bool   // the user knows what of the editor's options is not used
 	title    string // as the editor knows it
 
@@ -45,6 +46,7 @@ type conversation struct {
 	prompted atomic.Bool                     // the CLI has something to resume
 	chosen   atomic.Pointer[choices]         // see choose
 	asking   sync.Map                        // ids of calls that need permission: the tool's name
+	reports  sync.Map                        // ids of prompts that asked for a report: its name
 }
 
 // process is a running CLI.
@@ -105,7 +107,16 @@ func (s *conversation) Read(r acp.PromptRequest) (any, error) {
 	if err != nil || len(blocks) == 0 {
 		return nil, err
 	}
+	if id := reportRequest(r.Meta); id != "" && s.agent.editor().airTakes[airFileReport] {
+		return reported{blocks, id}, nil
+	}
 	return blocks, nil
+}
+
+// reported is a prompt that asks for a report of the files that its turn edits.
+type reported struct {
+	blocks  any
+	request string
 }
 
 // Prompt implements [editor.Conversation].
@@ -113,6 +124,10 @@ func (s *conversation) Prompt(id string, content any) error {
 	proc := s.process()
 	if proc == nil {
 		return editor.ErrGone
+	}
+	if r, ok := content.(reported); ok {
+		content = r.blocks
+		s.reports.Store(id, r.request)
 	}
 	if err := proc.PromptAs(id, content); err != nil {
 		if errors.Is(err, claude.ErrExited) {

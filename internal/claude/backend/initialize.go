@@ -14,7 +14,7 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 	e, air := r.ClientCapabilities.Elicitation, isAIR(r.ClientCapabilities)
 	var meta object
 	if air {
-		meta = forAIR(nil, "capabilities", []string{})
+		meta = forAIR(nil, "capabilities", airSpoken)
 	}
 	a.client.Store(&client{
 		reads:    r.ClientCapabilities.Fs.ReadTextFile,
@@ -23,7 +23,7 @@ func (a *backend) Initialize(_ context.Context, r acp.InitializeRequest, raw jso
 		terminal: terminalKey(r.ClientCapabilities),
 		// A draft. AIR has an earlier one, with other updates.
 		parts: !air && gjson.GetBytes(raw, "clientCapabilities.subagents").IsObject(),
-		air:   air,
+		air:   air, airTakes: airTakes(r.ClientCapabilities),
 
 		compaction: gjson.GetBytes(raw, "clientCapabilities.session.compaction").IsObject(),
 		plans:      gjson.GetBytes(raw, "clientCapabilities.plan").IsObject(),

@@ -55,6 +55,7 @@ type painter struct {
 	followed map[string]*follower // running commands, by the CLI's task
 	agents   map[string]subAgent  // sub-agents at work, by the CLI's id of each
 	quiet    bool                 // no turn runs
+	edits    map[string]bool      // files that the turn has edited, for AIR
 
 	compaction *compaction // one that runs
 
@@ -256,10 +257,14 @@ func (p *painter) show(c *toolCall, u acp.SessionUpdate) {
 func (p *painter) draw(id string, c *toolCall) {
 	info := display.ToolInfo(c.tool, p.cwd)
 	c.title = info.Title
+	input, inFile := p.planInput(c.tool, gjson.Result{})
+	if inFile {
+		info.Content = nil
+	}
 	if c.drawn {
 		update := acp.SessionToolCallUpdate{
 			ToolCallId: acp.ToolCallId(id), Title: &info.Title, Kind: &info.Kind,
-			Content: info.Content, Locations: info.Locations, RawInput: rawJSON(c.tool.Input),
+			Content: info.Content, Locations: info.Locations, RawInput: input,
 			Meta: p.toolForAIR(c.tool, c.meta()),
 		}
 		p.show(c, acp.SessionUpdate{ToolCallUpdate: &update})
@@ -269,7 +274,7 @@ func (p *painter) draw(id string, c *toolCall) {
 	p.show(c, acp.SessionUpdate{ToolCall: &acp.SessionUpdateToolCall{
 		ToolCallId: acp.ToolCallId(id), Title: info.Title, Kind: info.Kind,
 		Status: acp.ToolCallStatusPending, Content: info.Content, Locations: info.Locations,
-		RawInput: rawJSON(c.tool.Input), Meta: p.announce(id, c, p.toolForAIR(c.tool, c.meta())),
+		RawInput: input, Meta: p.announce(id, c, p.toolForAIR(c.tool, c.meta())),
 	}})
 }
 
@@ -365,6 +370,10 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 		result.Content = json.RawMessage(`"Cancelled"`)
 	}
 	p.finish(id, c, result)
+	if !result.IsError {
+		p.noteEdit(c.tool)
+		p.planLeft(id, c, structured)
+	}
 }
 
 // plan draws the list that a call has set or changed. One that fails is drawn as a

@@ -30,6 +30,10 @@ func (p *pump) ask(t claude.ToolRequest) {
 	tool := p.painter.awaiting(t)
 	choices := choicesFor(t, p.s.agent.mayBypass())
 	info := display.ToolInfo(tool, p.s.cwd)
+	input, inFile := p.painter.planInput(tool, gjson.Result{})
+	if inFile {
+		info.Content = nil
+	}
 	status := acp.ToolCallStatusPending
 	request := acp.RequestPermissionRequest{
 		ToolCall: acp.ToolCallUpdate{
@@ -39,7 +43,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 			Status:     &status,
 			Content:    info.Content,
 			Locations:  info.Locations,
-			RawInput:   rawJSON(tool.Input),
+			RawInput:   input,
 		},
 	}
 	for _, c := range choices {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -133,7 +134,11 @@ func (p *pump) drain(drained chan struct{}) {
 	defer p.lane.Leave()
 	p.guarded(func() {
 		p.openNow() // nothing of it comes behind its end
-		p.s.out.Exited(processError(err), func(bool) {
+		p.s.out.Exited(processError(err), func(cancelled bool) {
+			if !cancelled && p.s.ctx.Err() == nil {
+				p.s.warn("gone", processError(err).Message, "error")
+			}
+			p.report(nil, unreported(cancelled, true))
 			p.painter.compactionOver(true)
 			p.painter.closeFollowed()
 			p.painter.abandon()
@@ -151,6 +156,9 @@ func (p *pump) handle(m claude.Message) {
 	case claude.TypeAssistant:
 		if wantsLogin(m) {
 			p.s.badLogin = true
+		}
+		if kind := field(m, "error").String(); kind != "" && m.ParentToolUseID() == "" {
+			p.s.apiError = kind
 		}
 		p.painter.assistant(m)
 	case claude.TypeUser:
@@ -190,6 +198,8 @@ func (p *pump) system(m claude.Message) {
 		p.painter.wake()
 		p.s.tellLeft()
 		p.s.modeChanged(field(m, "permissionMode").String())
+	case "api_retry":
+		p.s.retries(m)
 	case "compact_boundary":
 		p.painter.boundary(m)
 	case "status":
@@ -219,6 +229,8 @@ func (p *pump) result(m claude.Message) {
 	end := p.s.resultEnd(m)
 	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)
 	end.Own = field(m, "origin").IsObject()
+	failed := end.Err != nil
+	p.s.forFailure(&end, cmp.Or(p.s.apiError, m.Subtype))
 	// A CLI that does not say which prompts it answers may have taken the one
 	// that waits into a turn of its own. It is idle then, and not before.
 	end.Perhaps = end.Own && !p.steers && field(m, "queued_turn_count").Int() == 0
@@ -230,7 +242,11 @@ func (p *pump) result(m claude.Message) {
 			p.s.refresh() // it may have been /model or /effort
 		}
 		p.s.authSeen(end)
-		p.wrapUp(cancelled || end.Err != nil)
+		if cancelled { // those that were in the queue have ended, too
+			end.Prompts = nil
+		}
+		p.report(end.Prompts, unreported(cancelled, failed))
+		p.wrapUp(cancelled || failed)
 	})
 }
 
@@ -238,7 +254,7 @@ func (p *pump) result(m claude.Message) {
 // any more.
 func (p *pump) wrapUp(brokenOff bool) {
 	p.painter.compactionOver(true)
-	p.s.badLogin = false
+	p.s.badLogin, p.s.apiError = false, ""
 	if brokenOff {
 		p.painter.abandon()
 	}

@@ -110,6 +110,9 @@ func (s *conversation) tunings(c *choices, model claude.Model) []acp.SessionConf
 		}
 		o := selectOption(effortOption, "Effort", acp.SessionConfigOptionCategoryThoughtLevel, current, list)
 		o.Select.Description = acp.Ptr("How much the model thinks")
+		if s.agent.editor().airTakes[airRecommended] {
+			recommendEffort(&o, c.settings.Effort, model.Efforts)
+		}
 		options = append(options, o)
 	}
 	if model.Fast {

@@ -1,0 +1,204 @@
+package backend_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+)
+
+const airKey = "_meta.jetbrains.air"
+
+// airWith are the capabilities of an AIR that names some of its own.
+func airWith(names ...string) string {
+	list, _ := json.Marshal(append([]string{}, names...))
+	return `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":` + string(list) + `}}}}`
+}
+
+// told are the updates of a session that have something for AIR under a name.
+func (e *editor) told(session, name string) (all []gjson.Result) {
+	for _, u := range e.updates(session) {
+		if v := u.Get(airKey + "." + name); v.Exists() {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Each extension is for an AIR that names it, in a version that it has.
+func TestAIRNamesWhatItTakes(t *testing.T) {
+	e, _ := scripted(t, ct.Script{})
+	require.JSONEq(t, `["sessionFailure","agentFileChangeReport","recommendedValue","planFile"]`, e.initialize(airWith()).Get(airKey+".capabilities").Raw)
+	models := []object{{"value": "default", "resolvedModel": "m-1", "displayName": "Default", "supportsEffort": true, "supportedEffortLevels": []string{"low", "medium", "high"}},
+		{"value": "one", "resolvedModel": "m-1", "displayName": "One"}, {"value": "two", "resolvedModel": "m-2", "displayName": "Two"}}
+	for caps, recommended := range map[string]bool{
+		airWith("recommendedValue"): true, airWith("planFile"): false, airWith(): false,
+		strings.Replace(airWith("recommendedValue"), `"version":1`, `"version":0`, 1):   false,
+		strings.Replace(airWith("recommendedValue"), `"version":1`, `"version":"1"`, 1): false,
+	} {
+		e, _ := scripted(t, ct.Script{Init: object{"models": models}})
+		e.initialize(caps)
+		opened := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir()))
+		model, effort := opened.Get(`configOptions.#(id=="model")`), opened.Get(`configOptions.#(id=="effort")`)
+		if !recommended {
+			require.Equal(t, "default default", model.Get("currentValue").Str+" "+effort.Get("currentValue").Str, caps)
+			require.NotContains(t, opened.Raw, "recommendedValue")
+			continue
+		}
+		require.Equal(t, "one medium", model.Get("currentValue").Str+" "+effort.Get("currentValue").Str)
+		require.Equal(t, "one medium", model.Get(airKey+".recommendedValue").Str+" "+effort.Get(airKey+".recommendedValue").Str)
+		require.JSONEq(t, `["one","two"]`, model.Get("options.#.value").Raw)
+		require.JSONEq(t, `["low","medium","high"]`, effort.Get("options.#.value").Raw)
+		s := opened.Get("sessionId").Str
+		after := e.call(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"model","value":"two"}`)
+		require.Equal(t, "two", after.Get(`configOptions.#(id=="model").currentValue`).Str)
+		require.Equal(t, "one", after.Get(`configOptions.#(id=="model").`+airKey+".recommendedValue").Str)
+	}
+}
+
+// A plan that is in a file is named by it, in the call and in the permission; without
+// the capability, or the file, it is written out.
+func TestAIRPlanFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "plan.md")
+	require.NoError(t, os.WriteFile(file, []byte("1. do it"), 0o600))
+	for name, c := range map[string]struct {
+		caps, path string
+		named      bool
+	}{
+		"AIR":              {airWith("planFile"), file, true},
+		"no such file":     {airWith("planFile"), file + "x", false},
+		"a folder":         {airWith("planFile"), filepath.Dir(file), false},
+		"not absolute":     {airWith("planFile"), "plan.md", false},
+		"without its name": {airWith("sessionFailure"), file, false},
+		"another editor":   {`{}`, file, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. do it", "planFilePath": c.path, "x": 1}, "ok", nil))}))
+			e.initialize(c.caps)
+			s := e.open(t.TempDir())
+			turn := e.prompt(s, "plan")
+			r := e.next()
+			call := r.Get("toolCall")
+			require.Equal(t, c.named, !call.Get("rawInput.plan").Exists(), call.Raw)
+			require.Equal(t, c.named, !strings.Contains(call.Get("content").Raw, "do it"), call.Raw)
+			require.Equal(t, c.path, call.Get("rawInput.planFilePath").Str)
+			require.EqualValues(t, 1, call.Get("rawInput.x").Int())
+			r.selects("default")
+			turn.ends(acp.StopReasonEndTurn)
+			cleared := false
+			for _, u := range e.updates(s) {
+				if u.Get("toolCallId").Str == "toolu_1:plan-file-clear" {
+					cleared = true
+					require.Equal(t, "tool_call completed", u.Get("sessionUpdate").Str+" "+u.Get("status").Str)
+					require.JSONEq(t, `{"planFilePath":""}`, u.Get("rawInput").Raw)
+				}
+			}
+			require.Equal(t, c.named, cleared)
+		})
+	}
+}
+
+// A turn that fails says to AIR of what kind that is; a missing login stays the error
+// that begins the editor's own, and another editor gets errors alone.
+func TestAIRSessionFailure(t *testing.T) {
+	for _, c := range []struct{ kind, text, category, actions string }{
+		{"rate_limit", "Too many requests", "limit", `["retry"]`},
+		{"rate_limit", "You've hit your session limit", "limit", `[]`},
+		{"billing_error", "Credit balance is too low", "limit", `[]`},
+		{"overloaded", "Overloaded", "service", `["retry"]`},
+		{"invalid_request", "too long\nby far", "request", `[]`},
+		{"server_error", "Internal server error", "service", `["retry"]`},
+		{"", "Something", "service", `["retry"]`},
+	} {
+		t.Run(c.kind+" "+c.text, func(t *testing.T) {
+			t.Parallel()
+			for _, takes := range []bool{true, false} {
+				e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: ct.APIError(500, c.kind, c.text)}, {}}})
+				e.initialize(map[bool]string{true: airWith("sessionFailure"), false: airWith()}[takes])
+				s := e.open(t.TempDir())
+				turn := e.prompt(s, "hi")
+				if !takes {
+					turn.fails("")
+					continue
+				}
+				turn.ends(acp.StopReasonEndTurn)
+				f := turn.resp.Get(airKey + ".sessionFailure")
+				title, details, _ := strings.Cut(c.text, "\n")
+				require.Equal(t, []string{title, details, c.category, "error", c.actions}, []string{f.Get("title").Str, f.Get("details").Str, f.Get("category").Str, f.Get("severity").Str, f.Get("actions").Raw})
+				require.NotEmpty(t, f.Get("id").Str)
+				require.EqualValues(t, 1, f.Get("revision").Int())
+				again := e.prompt(s, "again")
+				again.ends(acp.StopReasonEndTurn)
+				require.False(t, again.resp.Get("_meta").Exists(), "of that turn alone")
+			}
+		})
+	}
+	t.Run("login", func(t *testing.T) {
+		e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Result: ct.AuthError()}}})
+		e.initialize(airWith("sessionFailure"))
+		require.Equal(t, -32000, e.prompt(e.open(t.TempDir()), "hi").fails("/login").Code)
+	})
+	t.Run("retries and death", func(t *testing.T) {
+		retry := `{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"error_status":529,"error":"overloaded"}`
+		e, _ := scripted(t, turns(steps{ct.Raw(retry, strings.Replace(retry, "529", "null", 1), strings.Replace(retry, "overloaded", "authentication_failed", 1)), ct.Die(3)}))
+		e.initialize(airWith("sessionFailure"))
+		s := e.open(t.TempDir())
+		require.True(t, e.prompt(s, "hi").failed())
+		var got []string
+		for _, f := range e.told(s, "sessionFailure") {
+			got = append(got, f.Get("severity").Str+" "+f.Get("category").Str+" "+f.Get("actions").Raw+" "+f.Get("title").Str)
+		}
+		require.Len(t, got, 3)
+		require.Equal(t, "warning service [] Trying Claude again, attempt 2 of 10", got[0])
+		require.Equal(t, "warning service [] Reconnecting to Claude, attempt 2 of 10", got[1])
+		require.Contains(t, got[2], `error connection ["retry"] `)
+	})
+}
+
+// A prompt may ask which files its turn edits: those of file tools, within the
+// session's folders.
+func TestAIRFileChangeReport(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	edits := steps{
+		ct.Message(ct.Tool("toolu_1", "Write", object{"file_path": in("b"), "content": "x"}, "ok")),
+		ct.Message(ct.Tool("toolu_2", "Edit", object{"file_path": "a"}, "ok")),
+		ct.Message(ct.Tool("toolu_3", "Edit", object{"file_path": in("b")}, "ok")),
+		ct.Message(ct.Tool("toolu_4", "NotebookEdit", object{"notebook_path": in("n.ipynb")}, "ok")),
+		ct.Message(ct.Tool("toolu_5", "Read", object{"file_path": in("r")}, "ok")),
+		ct.Message(ct.Agent("toolu_6", "look", ct.Message(ct.Tool("toolu_7", "Write", object{"file_path": in("s")}, "ok")))),
+	}
+	outside := steps{ct.Message(ct.Tool("toolu_8", "Write", object{"file_path": "/elsewhere"}, "ok"))}
+	cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: edits}, {Steps: outside}, {}, {Result: ct.APIError(500, "overloaded", "x")}, {Steps: edits}, {Steps: edits}}})
+	e := serve(t, backend.Options{Claude: cli.Path, Env: []string{"HOME=" + t.TempDir()}})
+	e.initialize(airWith("agentFileChangeReport"))
+	s := e.open(dir)
+	ask := func(meta string) {
+		_, _ = e.try(acp.AgentMethodSessionPrompt, `{"sessionId":"`+s+`","prompt":[{"type":"text","text":"go"}],"_meta":{"jetbrains":{"air":{"version":1,"agentFileChangeReportRequest":`+meta+`}}}}`)
+	}
+	for _, id := range []string{"one", "two", "three", "four"} {
+		ask(`{"version":1,"requestId":"` + id + `"}`)
+	}
+	for _, bad := range []string{`{"version":2,"requestId":"x"}`, `{"version":1,"requestId":"x y"}`} {
+		ask(bad)
+	}
+	var got []string
+	for _, r := range e.told(s, "agentFileChangeReport") {
+		got = append(got, r.Raw)
+	}
+	require.Len(t, got, 4)
+	paths, _ := json.Marshal([]string{in("a"), in("b"), in("n.ipynb"), in("s")})
+	require.JSONEq(t, `{"version":1,"requestId":"one","status":"reported","declaredComplete":false,"truncated":false,"paths":`+string(paths)+`}`, got[0])
+	require.JSONEq(t, `{"version":1,"requestId":"two","status":"reported","declaredComplete":false,"truncated":true,"paths":[]}`, got[1])
+	require.JSONEq(t, `{"version":1,"requestId":"three","status":"reported","declaredComplete":false,"truncated":false,"paths":[]}`, got[2])
+	require.JSONEq(t, `{"version":1,"requestId":"four","status":"unavailable","reason":"providerError"}`, got[3])
+}

@@ -41,6 +41,7 @@ var rooms = []struct {
 	{"internal/filelock", nil},
 	{"internal/uuid", nil},
 	{"internal/conn", []string{"internal/conn/...", "internal/seen"}},
+	{"internal/conn/wiretest", []string{"internal/conn/ndjson"}},
 	{"internal/conn/...", nil},
 
 	// Asking.

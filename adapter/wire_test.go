@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

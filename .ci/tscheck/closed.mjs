@@ -44,11 +44,11 @@ export async function load(folder, draft) {
   return { ...sdk, zod: parsers, schema };
 }
 
-// Judge validates messages of an agent.
+// Judge validates messages of an agent, or those of both sides.
 export class Judge {
-  constructor({ schema, zod, Ajv }) {
+  constructor({ schema, zod, Ajv }, both) {
     this.zod = zod;
-    this.names = methodNames(schema.$defs);
+    this.names = methodNames(schema.$defs, both);
     // Formats name integer sizes; the schema's own bounds check what matters.
     const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, discriminator: true });
     ajv.addSchema({ $id: "acp", $defs: closeAll(schema.$defs) });
@@ -127,8 +127,8 @@ function lost(raw, parsed, at) {
   return raw === parsed ? [] : [problem("parser", at, `the SDK reads ${JSON.stringify(parsed)}`)];
 }
 
-// methodNames maps methods to the definitions of what an agent sends.
-function methodNames(defs) {
+// methodNames maps methods to the definitions of what an agent sends, or both sides.
+function methodNames(defs, both) {
   const names = { request: new Map(), notification: new Map(), result: new Map() };
   for (const [name, s] of Object.entries(defs)) {
     const side = s["x-side"], method = s["x-method"];
@@ -136,6 +136,10 @@ function methodNames(defs) {
     if (side === "client" && name.endsWith("Notification")) names.notification.set(method, name);
     if (side === "protocol") names.notification.set(method, name);
     if (side === "agent" && name.endsWith("Response")) names.result.set(method, name);
+    if (!both) continue;
+    if (side === "agent" && name.endsWith("Request")) names.request.set(method, name);
+    if (side === "agent" && name.endsWith("Notification")) names.notification.set(method, name);
+    if (side === "client" && name.endsWith("Response")) names.result.set(method, name);
   }
   return names;
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	auq "github.com/acp-bridge/acp-bridge/adapter/askuserquestion"
 	"github.com/acp-bridge/acp-bridge/convert"
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -3,6 +3,7 @@ package editor
 import (
 	"testing"
 
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"go.uber.org/goleak"
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 

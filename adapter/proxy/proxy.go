@@ -63,6 +63,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/lane"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
@@ -184,6 +185,7 @@ func (p *proxy) step(do func()) {
 }
 
 func newProxy(ctx context.Context, editor, agent io.Writer, o Options) *proxy {
+	o.Trace = ndjson.Tapped(o.Trace)
 	p := &proxy{
 		opts: o, log: o.Logger, ctx: ctx,
 		editor: newOutlet(editor, o.traceOut(editorWire)), agent: newOutlet(agent, o.traceOut(agentWire)),

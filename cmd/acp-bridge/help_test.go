@@ -56,7 +56,7 @@ func TestEnvironmentIsTold(t *testing.T) {
 		// The system's own, which say where things are.
 		"HOME": true, "USERPROFILE": true, "USERNAME": true, "PATH": true, "PATHEXT": true, "TMPDIR": true, "LOCALAPPDATA": true,
 		// Claude Code's, passed on to it.
-		"CLAUDE_CODE_TMPDIR": true,
+		"CLAUDE_CODE_TMPDIR": true, "ANTHROPIC_BASE_URL": true,
 	}
 	for _, v := range variables {
 		known[v.Line] = true

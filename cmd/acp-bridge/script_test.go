@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/exits"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 	"github.com/acp-bridge/acp-bridge/internal/seen"

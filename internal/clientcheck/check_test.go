@@ -18,6 +18,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/clientcheck"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

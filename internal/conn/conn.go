@@ -111,6 +111,7 @@ func New(r io.Reader, w io.Writer, h Handler, opts *Options) *Conn {
 	o.MaxLine = cmp.Or(max(o.MaxLine, 0), DefaultMaxLine)
 	o.HighWater = cmp.Or(max(o.HighWater, 0), DefaultHighWater)
 	o.CloseTimeout = cmp.Or(max(o.CloseTimeout, 0), DefaultCloseTimeout)
+	o.Trace = o.Trace.Tapped("")
 
 	c := &Conn{
 		log:      o.Logger,

@@ -22,6 +22,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/pipeagent"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 

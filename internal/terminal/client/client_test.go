@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/demo"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"

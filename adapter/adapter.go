@@ -131,6 +131,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// TitlesOnly reports whether the client shows no more of a permission request than
+// its tool call's title.
+func (o *Options) TitlesOnly() bool { return o.Unseen || o.Title == ask.TitleHeaderAndQuestion }
+
 // Adapter asks questions over one connection. Its methods may be called from
 // any goroutine.
 type Adapter struct {

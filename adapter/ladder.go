@@ -285,6 +285,9 @@ var (
 // the client gave no valid reply.
 func (a *Adapter) askPermission(e *entry, q int, asking *ask.Asking) (convert.Outcome, error) {
 	e.asking(q, Permission)
+	if text := asking.Beside(); text != "" {
+		a.update(e, acp.UpdateAgentMessageText("\n\n"+text+"\n\n"))
+	}
 	for {
 		// Who has picked one option picks the next ones quickly.
 		ctx, showing := a.showing(e.ctx, a.opts.Guard && asking.Round() == 1, false)

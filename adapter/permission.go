@@ -64,6 +64,7 @@ func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResp
 func (p *permission) ask(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionResponse, err error) {
 	if a.opts.First != Elsewhere {
 		t.Asking(0, Permission.String())
+		p.showPlan(a, t.Context())
 		return a.client.RequestPermission(t.Context(), p.request)
 	}
 	t.Asking(0, Elsewhere.String())
@@ -72,6 +73,18 @@ func (p *permission) ask(a *Adapter, t *desk.Ticket) (r acp.RequestPermissionRes
 		return r, context.Cause(t.Context())
 	case <-a.closed():
 		return r, io.ErrClosedPipe
+	}
+}
+
+// showPlan puts a plan into the conversation, for a client that asks for its
+// approval and does not show it.
+func (p *permission) showPlan(a *Adapter, ctx context.Context) {
+	up, ok := a.client.(Updater)
+	if plan := about.Plan(p.request); ok && plan != "" && a.opts.TitlesOnly() {
+		n := acp.SessionNotification{SessionId: p.request.SessionId, Update: acp.UpdateAgentMessageText("\n\n" + plan + "\n\n")}
+		if err := up.SessionUpdate(ctx, n); err != nil {
+			a.log.Debug("a plan was not shown", "session", p.request.SessionId, "err", err)
+		}
 	}
 }
 

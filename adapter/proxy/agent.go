@@ -30,6 +30,9 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		p.passed.add(m.id)
 		if method == acp.ClientMethodSessionRequestPermission {
 			p.asksPermission(m)
+			if plan := p.unseenPlan(m); plan != nil && (p.holds.Load() == 0 || !p.keep(plan, gjson.GetBytes(plan, "params"))) {
+				return p.acting(func() []byte { return append(plan, line...) })
+			}
 		}
 	}
 	if p.holds.Load() > 0 && p.keep(line, gjson.GetBytes(line, "params")) {

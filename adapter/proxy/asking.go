@@ -228,14 +228,18 @@ func (q *asked) park(ctx context.Context, toolCall, text string) (view context.C
 
 // say puts a text of ours into the conversation, in a step or outside of one.
 func (p *proxy) say(session, text string) {
-	p.editor.post(notificationLine(acp.ClientMethodSessionUpdate, clean.JSON(map[string]any{
+	p.editor.post(textLine(session, text))
+}
+
+func textLine(session, text string) []byte {
+	return notificationLine(acp.ClientMethodSessionUpdate, clean.JSON(map[string]any{
 		"sessionId": session,
 		"update": map[string]any{
 			"sessionUpdate": "agent_message_chunk",
 			"content":       map[string]any{"type": "text", "text": text},
 			"messageId":     uuid.New(),
 		},
-	})))
+	}))
 }
 
 // quote is s as a JSON string.

@@ -129,6 +129,7 @@ func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 	}
 	p.log.Debug("how questions are asked", "why", why, "forms", o.Forms, "unseen", o.Unseen, "guard", o.Guard)
 	p.forms, p.urls = o.Forms && o.First <= adapter.Form, o.URLs
+	p.titlesOnly = o.TitlesOnly()
 	p.asker = adapter.New(&editor{p: p}, &o)
 }
 

@@ -2,12 +2,14 @@ package proxy
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
@@ -56,6 +58,25 @@ func (p *proxy) asksPermission(m *message) {
 		p.shaped(name.Str, params.Get("toolCall"))
 		p.permits(bytes.Clone(m.id), params)
 	}
+}
+
+// unseenPlan is the line that shows a plan in the conversation, before the request
+// for its approval passes to an editor that does not show it; nil if there is none.
+func (p *proxy) unseenPlan(m *message) []byte {
+	params := gjson.ParseBytes(m.params)
+	name := params.Get("sessionId").Str
+	var own acp.RequestPermissionRequest
+	if !p.titlesOnly || name == "" || json.Unmarshal(m.params, &own) != nil {
+		return nil
+	}
+	plan := about.Plan(own)
+	if shaped, ok := p.session(name).shapes.request(params); ok && plan == "" {
+		plan = about.Plan(shaped)
+	}
+	if plan == "" {
+		return nil
+	}
+	return append(textLine(name, "\n\n"+plan+"\n\n"), '\n')
 }
 
 // permits puts a permission to the desk, unless what it is for cannot be shown whole

@@ -316,3 +316,23 @@ func TestPermitNotElsewhere(t *testing.T) {
 	}
 	p.asks(mayRun)
 }
+
+// An editor that shows no more of a permission than its title has the plan in the
+// conversation before it is asked to approve it. For others nothing is added.
+func TestUnseenPlan(t *testing.T) {
+	plan := `{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"Ready to code?","kind":"switch_mode","content":[{"type":"content","content":{"type":"text","text":"1. **do** it"}}]},"options":[{"optionId":"default","name":"Yes","kind":"allow_once"},{"optionId":"plan","name":"No","kind":"reject_once"}]}}`
+	for name, seen := range map[string]bool{"zed": true, "CodeCompanion.nvim": false, "vscode-acp-client": false} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, Options{Desk: new(desk.Desk)})
+			p.editor.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":1,"clientInfo":{"name":"` + name + `","version":"1"},"clientCapabilities":{}}}`)
+			p.agent.result(p.agent.next(), `{"protocolVersion":1}`)
+			require.Equal(t, "init", p.editor.next().Get("id").Str)
+			p.agent.send(chunk("Here it is."), plan)
+			require.Equal(t, "Here it is.", p.editor.next().Get("params.update.content.text").Str)
+			if !seen {
+				require.Equal(t, "\n\n1. **do** it\n\n", p.editor.next().Get("params.update.content.text").Str)
+			}
+			require.Equal(t, plan, p.editor.next().Raw)
+		})
+	}
+}

@@ -88,22 +88,24 @@ type proxy struct {
 
 	// All that follows, what belongs to the sessions, tools and calls is touched in
 	// a step alone, and nothing is waited for in one.
-	mu       sync.Mutex // only step takes it
-	told     told
-	client   acp.InitializeRequest
-	known    bool // the client is in the table
-	asker    *adapter.Adapter
-	forms    bool // the editor shows forms
-	urls     bool // the editor opens addresses
-	sessions map[string]*session
-	awaited  map[string]*request // requests of the editor that the agent has
-	open     map[string]*asked   // requests of the agent that are answered here
-	passed   passed
-	permit   map[string]*permit // those of passed that are at the desk
-	late     passed             // those that the editor may still answer, and somebody has
-	profile  Profile
-	overHTTP bool // the agent says that it takes MCP servers over HTTP
-	over     bool // all that was open has been answered
+	mu     sync.Mutex // only step takes it
+	told   told
+	client acp.InitializeRequest
+	known  bool // the client is in the table
+	asker  *adapter.Adapter
+	forms  bool // the editor shows forms
+	urls   bool // the editor opens addresses
+	// titlesOnly says that the editor shows no more of a permission than its title.
+	titlesOnly bool
+	sessions   map[string]*session
+	awaited    map[string]*request // requests of the editor that the agent has
+	open       map[string]*asked   // requests of the agent that are answered here
+	passed     passed
+	permit     map[string]*permit // those of passed that are at the desk
+	late       passed             // those that the editor may still answer, and somebody has
+	profile    Profile
+	overHTTP   bool // the agent says that it takes MCP servers over HTTP
+	over       bool // all that was open has been answered
 
 	holds   atomic.Int32         // how many sessions are held
 	passing *lane.Lane[struct{}] // whoever has it passes lines of the agent on

@@ -50,6 +50,9 @@ func (a *Asking) Request() acp.RequestPermissionRequest {
 	c, q, question := a.call, a.index, a.Question()
 	kind, status := acp.ToolKindOther, acp.ToolCallStatusPending
 	title := title(c, q, a.opts.Title)
+	if a.opts.Title == TitleHeaderAndQuestion {
+		title = longTitle(c, q, a.roundTitle())
+	}
 	return acp.RequestPermissionRequest{
 		SessionId: acp.SessionId(c.Session),
 		ToolCall: acp.ToolCallUpdate{
@@ -77,6 +80,30 @@ func (a *Asking) roundText() string {
 	return "\n\nPicked so far: " + names(a.Question(), a.picked) + ". Pick more, or Done."
 }
 
+// roundTitle is roundText for a title.
+func (a *Asking) roundTitle() string {
+	switch {
+	case !a.Question().MultiSelect || a.opts.Aware:
+		return ""
+	case len(a.picked) == 0:
+		return "pick several, then Done"
+	}
+	return "pick more, or Done"
+}
+
+// Beside is what a client has to show in the conversation, because its title, which
+// is all that it shows of a request, has no room for it; empty if there is nothing.
+func (a *Asking) Beside() string {
+	text, shown := a.Question().Text, shownText(a.call, a.index)
+	if a.opts.Title != TitleHeaderAndQuestion || a.round > 1 {
+		return ""
+	}
+	if strings.Contains(*a.Request().ToolCall.Title, text) && previews(a.Question()) == "" {
+		return ""
+	}
+	return shown
+}
+
 // rawInput is what a client gets of the tool's input: the question, as given.
 type rawInput struct {
 	Question string `json:"question"`
@@ -91,9 +118,29 @@ func title(c convert.Call, q int, style TitleStyle) string {
 		who = " (" + who + ")"
 	}
 	if style == TitleHeaderAndQuestion {
-		return clean.Truncate(header+who+": "+clean.Line(c.Questions[q].Text), maxTitle)
+		return longTitle(c, q, "")
 	}
 	return clean.Truncate(header, maxTitle) + who
+}
+
+// longTitle is the title for a client that shows nothing else: with the question,
+// and before it what else has to be known.
+func longTitle(c convert.Call, q int, round string) string {
+	var marks []string
+	if who := Whose(c); who != "" {
+		marks = append(marks, who)
+	}
+	if n := len(c.Questions); n > 1 && c.Server == "" {
+		marks = append(marks, strconv.Itoa(q+1)+" of "+strconv.Itoa(n))
+	}
+	if round != "" {
+		marks = append(marks, round)
+	}
+	title := heading(c, q)
+	if len(marks) > 0 {
+		title += " (" + strings.Join(marks, ", ") + ")"
+	}
+	return clean.Truncate(title+": "+clean.Line(c.Questions[q].Text), maxTitle)
 }
 
 // heading is what question q is about.

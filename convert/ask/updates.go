@@ -146,6 +146,9 @@ func answerText(a convert.Answer) string {
 	items := a.Items()
 	for i := range items {
 		items[i] = clean.Line(items[i])
+		if len(items) > 1 && strings.Contains(items[i], ",") {
+			items[i] = `"` + items[i] + `"`
+		}
 	}
 	return convert.WithNote(strings.Join(items, ", "), clean.Line(a.Note))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -49,6 +50,21 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 		}
 	}
 	return t
+}
+
+// Plan is the plan that a request asks to go on with, for people; empty if it asks
+// for something else.
+func Plan(r acp.RequestPermissionRequest) string {
+	if r.ToolCall.Kind == nil || *r.ToolCall.Kind != acp.ToolKindSwitchMode {
+		return ""
+	}
+	var parts []string
+	for _, c := range r.ToolCall.Content {
+		if c.Content != nil && c.Content.Content.Text != nil {
+			parts = append(parts, c.Content.Content.Text.Text)
+		}
+	}
+	return clean.Block(strings.Join(parts, "\n\n"))
 }
 
 // quoted is a text as it stands in JSON, without its quotes.

@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -126,4 +127,22 @@ func TestArchive(t *testing.T) {
 	got := old.call(acp.AgentMethodSessionList, `{}`)
 	require.Len(t, got.Get("sessions").Array(), 1, "who cannot ask for it has it in the list")
 	require.NotContains(t, got.Raw, "archived")
+}
+
+// An editor that shows no more of a permission than its title has the plan in the
+// conversation before it is asked to approve it.
+func TestUnseenPlan(t *testing.T) {
+	for name, seen := range map[string]bool{"zed": true, "CodeCompanion.nvim": false, "vscode-acp-client": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "ExitPlanMode", object{"plan": "1. **do** it"}, "", nil))}))
+			e.initializeAs(name, `{}`)
+			s := e.open(t.TempDir())
+			turn := e.prompt(s, "plan")
+			request := e.asked("do")
+			require.Equal(t, !seen, strings.Contains(e.said(s), "1. **do** it"))
+			request.selects("default")
+			turn.ends(acp.StopReasonEndTurn)
+		})
+	}
 }

@@ -2,7 +2,7 @@
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
 import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, secret } from "./keep.js";
-import { onSeen, seen, waits, watch } from "./seen.js";
+import { onSeen, seen, touchesView, waits, watch } from "./seen.js";
 import { notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { phone } from "./phone.js";
@@ -41,7 +41,8 @@ async function unfold(card) {
     const reply = await fetch("/cards?whole=" + card.id);
     const fresh = parse(await reply.text()).querySelector("#" + card.id);
     if (!reply.ok || fresh?.dataset.revision !== card.dataset.revision) throw new Error("it has changed");
-    card.querySelector(".thing").replaceWith(fresh.querySelector(".thing"));
+    rearrange(() => card.querySelector(".thing").replaceWith(fresh.querySelector(".thing")));
+    moved(card); // its buttons have
     watch(card);
     ready(card);
   } catch {
@@ -71,20 +72,27 @@ let pointed = -Infinity; // when the pointer was moved last
 const top = (card) => card.getBoundingClientRect().top;
 function inUse(list) {
   return list.find((c) => performance.now() - pointed < resting && c.matches(":hover")) ??
-    list.find((c) => c.contains(document.activeElement)) ??
+    list.find((c) => c.contains(document.activeElement) && touchesView(c)) ??
     list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 60);
 }
-export function rearrange(change) {
+const settled = (card, event) => !(event.timeStamp - placed.get(card) < settling);
+function moved(card) {
+  placed.set(card, performance.now());
+  card.classList.add("moved");
+  setTimeout(() => card.classList.toggle("moved", performance.now() - placed.get(card) < settling), settling + 50);
+}
+// Notes which cards a change moves on the screen.
+function moving(change) {
   const before = new Map(open().filter((c) => !c.hidden).map((c) => [c, top(c)]));
-  const used = inUse([...before.keys()]);
-  change();
-  if (used?.isConnected && !used.hidden) scrollBy({ top: top(used) - before.get(used), behavior: "instant" });
-  for (const card of open()) {
-    if (before.has(card) && Math.abs(top(card) - before.get(card)) < 1) continue;
-    placed.set(card, performance.now());
-    card.classList.add("moved");
-    setTimeout(() => card.classList.toggle("moved", performance.now() - placed.get(card) < settling), settling + 50);
-  }
+  change(before);
+  for (const card of open()) if (!before.has(card) || Math.abs(top(card) - before.get(card)) >= 1) moved(card);
+}
+export function rearrange(change) {
+  moving((before) => {
+    const used = inUse([...before.keys()]);
+    change();
+    if (used?.isConnected && !used.hidden) scrollBy({ top: top(used) - before.get(used), behavior: "instant" });
+  });
 }
 
 function problem(card, text) {
@@ -122,20 +130,21 @@ function end(card, what, said, steps) {
   }));
 }
 function go(card) {
-  const next = after(card);
-  if (card.contains(document.activeElement) && next) rest(next);
+  const next = beside(card);
+  if (card.contains(document.activeElement) && next) rest(next); // Tab goes on from there
   over.delete(card.id);
   rearrange(() => { card.remove(); tidy(); });
 }
 function tidy() {
   for (const lane of cards.querySelectorAll(".lane:not(:has(.card))")) lane.remove();
 }
-// The next thing of the same agent, else what stands below.
-function after(card) {
+// What stands below a card, or above it.
+function after(card, by = 1) {
   const list = open().filter((c) => !c.hidden && c !== card);
-  return list.find((c) => c.dataset.talk === card.dataset.talk) ??
-    list.find((c) => card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING) ?? list[0];
+  const below = (c) => card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING;
+  return by > 0 ? list.find(below) : list.findLast((c) => !below(c));
 }
+const beside = (card) => after(card) ?? after(card, -1);
 // The keys of somebody who is still typing do nothing here; Tab goes on from it.
 function rest(card) { card.focus({ preventScroll: true }); }
 
@@ -188,9 +197,9 @@ async function send(card, button) {
     const reply = await fetch("/answer", { method: "POST", body, headers: headers({ Accept: "application/json" }) });
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
-      const next = after(card);
+      const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
       end(card, doing === "cancel" ? "Dismissed" : words, "you, on this device", [["sent", true], ["taken", false], ["used", false]]);
-      advance(card, next);
+      if (next) advance(next);
     } else if (reply.status === 409) {
       end(card, "Not taken", said.error ?? "it was answered before", []);
     } else {
@@ -211,11 +220,10 @@ function answer(form) {
   return all.length > 80 ? all.slice(0, 80) + "…" : all;
 }
 // After an answer the next of the same agent comes into view, at its top.
-function advance(card, next) {
-  if (!next || next.dataset.talk !== card.dataset.talk) return;
+function advance(next) {
   const box = next.getBoundingClientRect();
-  if (box.top < 56 || box.top > innerHeight * 0.6) next.scrollIntoView({ block: "start", behavior: "instant" });
-  placed.set(next, performance.now());
+  if (box.top < 56 || box.top > innerHeight * 0.6) moving(() => next.scrollIntoView({ block: "start", behavior: "instant" }));
+  moved(next);
 }
 
 const typedIn = (card) => [...card.querySelectorAll("textarea")].some((t) => t.value.trim() && t.value !== t.defaultValue);
@@ -427,7 +435,7 @@ setInterval(times, 10000);
 
 document.addEventListener("click", (event) => {
   const card = event.target.closest(".card");
-  if (event.detail !== 0 && event.timeStamp - placed.get(card) < settling) { // not by key, and it was not there
+  if (event.detail !== 0 && !settled(card, event)) { // not by key (see keys.js), and it was not there
     event.preventDefault();
     event.stopPropagation();
     say("The page has just moved. Click again.");
@@ -443,7 +451,7 @@ document.addEventListener("click", (event) => {
     keep(card);
     card.querySelector("input")?.focus({ preventScroll: true });
   } else if (card && event.target.closest(".later")) {
-    const next = after(card);
+    const next = beside(card);
     stop(card);
     putAside(card, true);
     rearrange(() => { card.hidden = true; count(); });
@@ -484,11 +492,11 @@ function goTo() {
   const card = location.hash.startsWith("#q") && find(location.hash.slice(1));
   if (!card) return;
   if (card.hidden) { putAside(card, false); card.hidden = false; }
-  card.scrollIntoView({ block: "start", behavior: "instant" });
+  moving(() => card.scrollIntoView({ block: "start", behavior: "instant" }));
   rest(card);
 }
 phone();
-keys({ open, unfold, tap, stop, say, waits, rest });
+keys({ open, after, unfold, tap, stop, say, waits, rest, moving, settled });
 open().forEach(begin);
 count();
 times();

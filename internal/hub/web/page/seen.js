@@ -33,3 +33,34 @@ export function watch(card) {
 // The mark, or undefined.
 export const seen = (card) => ends.get(card);
 export const waits = (card) => card.matches(".permission") && !ends.has(card);
+
+// Where the window begins below the bar, and where it ends.
+function room() {
+  const under = ["link", "bar"].map((n) => (document.getElementById(n) ?? document.querySelector("." + n)).getBoundingClientRect().bottom);
+  const view = window.visualViewport;
+  return [Math.max(...under, 0), view ? view.offsetTop + view.height : innerHeight];
+}
+// Whether an element is in the window: all of it, or as much as there is room for.
+export function inView(element) {
+  const [from, to] = room(), box = element.getBoundingClientRect();
+  if (!element.checkVisibility?.({ visibilityProperty: true })) return false;
+  return Math.min(box.bottom, to) - Math.max(box.top, from) >= Math.min(box.height, to - from) - 1;
+}
+// Whether any of it is.
+export function touchesView(element) {
+  const [from, to] = room(), box = element.getBoundingClientRect();
+  return Math.min(box.bottom, to) - Math.max(box.top, from) >= Math.min(box.height, 16);
+}
+// Whether somebody who looks at the window sees which card it is that the part belongs
+// to: its head is in view, too, or, where both do not fit, most of the window is the card's.
+export function decidable(card, part) {
+  if (!inView(part)) return false;
+  const head = card.querySelector(".who"), [from, to] = room(), box = card.getBoundingClientRect();
+  if (part.getBoundingClientRect().bottom - head.getBoundingClientRect().top <= to - from) return inView(head);
+  return Math.min(box.bottom, to) - Math.max(box.top, from) >= (to - from) / 2;
+}
+// Brings a card there, with the part if both fit.
+export function bring(card, part) {
+  card.scrollIntoView({ block: "start", behavior: "instant" });
+  if (part && !waits(card) && !decidable(card, part)) part.scrollIntoView({ block: "end", behavior: "instant" });
+}

@@ -2,6 +2,7 @@ package look
 
 import (
 	"html/template"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,6 +38,7 @@ func TestMarkdown(t *testing.T) {
 		"snake_case_name 2*3*4 **":        p("snake_case_name 2<em>3</em>4 **"),
 		"# One\ntext":                     `<h4 dir="auto">One</h4>` + p("text"),
 		"- a\n  - b\n- c":                 `<ul><li dir="auto">a<ul><li dir="auto">b</li></ul></li><li dir="auto">c</li></ul>`,
+		"0. a\n1. b\n7. c":                `<ol><li dir="auto" value="0">a</li><li dir="auto">b</li><li dir="auto" value="7">c</li></ol>`,
 		"1. a\n2. b":                      `<ol><li dir="auto">a</li><li dir="auto">b</li></ol>`,
 		"- [x] done":                      `<ul><li dir="auto">☑ done</li></ul>`,
 		"> q":                             "<blockquote>" + p("q") + "</blockquote>",
@@ -53,6 +55,34 @@ func TestMarkdown(t *testing.T) {
 		"a\n\nb":                          p("a") + p("b"),
 	} {
 		require.Equal(t, want, string(Markdown(text)), "%q", text)
+	}
+}
+
+// Every word of a plan is there for whoever approves it.
+func TestMarkdownHidesNoWords(t *testing.T) {
+	word := regexp.MustCompile(`[\pL\pN]+`)
+	for _, source := range []string{
+		`1. Run the tests ([how](http://docs.example/t "then force-push main"))`, `![a](b.png 'and delete the backups')`, `[a](<b> "c")`, `[a](b (c))`, `[a](b "c" "d")`, `[a] (b)`,
+		"```bash title=run-the-tests.sh-and-nothing-else.................. && rm -rf /prod\nnpm test\n```", "```sh\nls\n``` more\n```", "~~~~ sh ~ x\nls\n~~~~", "```x` y\nz",
+		"a | b\n--|--\nc | d | e | f", "| a\n|-\n| b | c", "# a # b ##", "a\n===\nb\n---", "[a]: http://b.example 'c'\n\n[a]", "<!-- a --> <b c=d>e</b>", "&amp; &#65;", "***a** b*", "- [ ] a\n- [X] b",
+		"3. a\n5. b\n0. c", "> a\nb\n> > c", "a\\\nb  \nc", "`` a ` b ``", "<http://a.example/b> https://c.example/d).", "[^1]: a\n\nb[^1]", "\ta\n    b\n        c",
+	} {
+		html := string(Markdown(source))
+		shown := plain(html) + strings.Join(regexp.MustCompile(`(?:data-lang|value)="[^"]*"`).FindAllString(html, -1), " ")
+		for _, w := range word.FindAllString(source, -1) {
+			if strings.Contains(source, w+". ") || strings.Contains(source, "["+w+"] b") {
+				continue // the number of an item, a box
+			}
+			require.Contains(t, shown, w, "%s\n%s", source, html)
+		}
+	}
+}
+
+// What an agent says about its command is shown with it.
+func TestACommandsDescription(t *testing.T) {
+	for _, detail := range []string{`{"command":"ls","description":"Look around"}`, `{"command":["bash","-lc","ls"],"description":"Look around"}`} {
+		th := Draw(Call{Name: "Bash", Detail: detail})
+		require.Contains(t, string(th.Whole()), `<p class="label">The agent says</p><p dir="auto">Look around</p>`, detail)
 	}
 }
 

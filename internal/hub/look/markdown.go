@@ -4,9 +4,8 @@ import (
 	"html/template"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
-
-	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Markdown draws what a model or a person wrote: headings, lists, quotes, tables,
@@ -25,6 +24,7 @@ var (
 	mdItem    = regexp.MustCompile(`^( *)([-*+]|[0-9]{1,9}[.)])[ \t]+(.*)$`)
 	mdRule    = regexp.MustCompile(`^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$`)
 	mdFence   = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})[ \t]*([^`]*)$")
+	mdLang    = regexp.MustCompile(`^[A-Za-z0-9+#._-]{1,40}$`)
 	mdTable   = regexp.MustCompile(`^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 	mdTask    = regexp.MustCompile(`^\[([ xX])\][ \t]+(.*)$`)
 )
@@ -71,11 +71,13 @@ func (m *md) fence(lines []string, i int) int {
 		}
 		body = append(body, lines[i])
 	}
+	info := strings.TrimSpace(f[2])
+	if info != "" && !mdLang.MatchString(info) { // more than the name of a language
+		m.b.WriteString(`<p class="info" dir="ltr">` + string(Text(info)) + "</p>")
+	}
 	m.b.WriteString(`<pre class="code"`)
-	if lang := strings.TrimSpace(f[2]); lang != "" {
-		m.b.WriteString(` data-lang="`)
-		escape(&m.b, clean.Truncate(clean.Line(lang), 40))
-		m.b.WriteString(`"`)
+	if mdLang.MatchString(info) {
+		m.b.WriteString(` data-lang="` + info + `"`)
 	}
 	m.b.WriteString(` dir="ltr">`)
 	m.b.WriteString(string(Text(strings.Join(body, "\n"))))
@@ -101,11 +103,9 @@ func (m *md) list(lines []string, i, depth int) int {
 	open, end := "<ul>", "</ul>"
 	if ordered {
 		open, end = "<ol>", "</ol>"
-		if start := strings.TrimLeft(strings.TrimRight(first[2], ".)"), "0"); start != "1" && start != "" {
-			open = `<ol start="` + start + `">`
-		}
 	}
 	m.b.WriteString(open)
+	count := 0
 	for i < len(lines) {
 		item := mdItem.FindStringSubmatch(lines[i])
 		if item == nil || len(item[1]) < indent || len(item[1]) > indent+3 || (len(item[2]) > 1) != ordered || mdRule.MatchString(lines[i]) {
@@ -129,7 +129,13 @@ func (m *md) list(lines []string, i, depth int) int {
 			blank = false
 			inner = append(inner, outdent(lines[i], indent+2))
 		}
-		m.b.WriteString(`<li dir="auto">`)
+		m.b.WriteString(`<li dir="auto"`)
+		count++
+		if n, err := strconv.Atoi(strings.TrimRight(item[2], ".)")); err == nil && n != count { // as it is written
+			m.b.WriteString(` value="` + number(n) + `"`)
+			count = n
+		}
+		m.b.WriteString(">")
 		if task := mdTask.FindStringSubmatch(inner[0]); task != nil {
 			box := "☐ "
 			if task[1] != " " {
@@ -219,7 +225,7 @@ func cells(text string) []string {
 }
 
 var (
-	mdLink = regexp.MustCompile(`^!?\[([^\[\]\n]{0,500})\]\(<?([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:[ \t]+["'][^"'\n]*["'])?\)`)
+	mdLink = regexp.MustCompile(`^!?\[([^\[\]\n]{0,500})\]\(<?([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:[ \t]+["']([^"'\n]*)["'])?\)`)
 	mdAuto = regexp.MustCompile(`^https?://[^\s<>"'` + "`" + `]+`)
 )
 
@@ -253,6 +259,11 @@ func (m *md) inline(s string) {
 			if l := mdLink.FindStringSubmatch(s[i:]); l != nil {
 				flush(i)
 				m.link(l[1], l[2], c == '!')
+				if l[3] != "" {
+					m.b.WriteString(` <span class="title">“`)
+					writeText(&m.b, l[3])
+					m.b.WriteString("”</span>")
+				}
 				i += len(l[0])
 				plain = i
 				continue

@@ -118,8 +118,8 @@ func drawServer(c Call) Thing {
 	return t
 }
 
-func drawCommand(in *input) Thing {
-	t := Thing{Verb: "wants to run a command", Mark: "command"}
+func drawCommand(in *input) (t Thing) {
+	t = Thing{Verb: "wants to run a command", Mark: "command"}
 	if description, ok := in.take("description"); ok && !Blank(description) {
 		defer func() { t.add(part{label: "The agent says", class: "quote", rows: rowsOf(description)}) }()
 	}
@@ -331,6 +331,11 @@ func rowsOf(s string) (rows []row) {
 		rows = append(rows, row{line: l})
 	}
 	return rows
+}
+
+// Also adds words that are permitted with it, as they are.
+func (t *Thing) Also(label, words string) {
+	t.add(part{label: Text(label), class: "json", rows: rowsOf(words)})
 }
 
 func (t *Thing) add(p part) { t.parts = append(t.parts, p) }

@@ -65,8 +65,9 @@ type card struct {
 
 // pick is a button of a permission.
 type pick struct {
-	N                  int
-	Class, Label, What string
+	N           int
+	Class       string
+	Label, What template.HTML
 	// Gated ones count only when the end of what they permit was in view.
 	Gated bool
 }
@@ -99,7 +100,7 @@ type cardOption struct {
 // lane is a project: what its cards say once.
 type lane struct {
 	Key, Name, Path, Branch, Machine, Group string
-	Gone                                    int // how many there are whose agent is
+	Gone                                    bool // of those whose agent is
 }
 
 // cardOf is the card of a record, with all of what it is for, or folded.
@@ -116,9 +117,9 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 	}
 	switch {
 	case r.Call.Server != "":
-		c.For = "MCP server " + short(r.Call.Server, 60)
+		c.For = "MCP server " + clean.Line(r.Call.Server)
 	case ask.Whose(r.Call) != "":
-		c.For = short(ask.Whose(r.Call), 100)
+		c.For = clean.Line(ask.Whose(r.Call))
 	}
 	if r.Kind == "form" {
 		c.Mark, c.Verb = "form", "has a form for you"
@@ -170,28 +171,42 @@ func thingOf(r *hub.Record) look.Thing {
 // permit draws what a permission is for, and its buttons.
 func (c *card) permit(r *hub.Record, whole bool) {
 	t := thingOf(r)
+	if buttons(r) {
+		c.picks(r, &t)
+	}
 	c.Mark, c.Verb, c.Seen = t.Mark, t.Verb, seenMark(r)
 	if c.Thing = t.Whole(); !whole && t.Long() {
 		if begin, more := t.Folded(); more > 0 {
 			c.Thing, c.More, c.Seen = begin, more, ""
 		}
 	}
-	if !buttons(r) {
-		return
-	}
+}
+
+// picks are the buttons. What is too long for one is part of what is permitted.
+func (c *card) picks(r *hub.Record, t *look.Thing) {
 	for i, o := range r.Call.Questions[0].Options {
-		p := pick{N: i, Label: short(o.Label, 400), What: short(o.Description, 400), Class: pickOf(r, i)}
+		p := pick{N: i, Class: pickOf(r, i)}
 		p.Gated = !strings.HasPrefix(p.Class, "reject")
-		if strings.HasPrefix(p.Class, "reject") {
-			p.What = "" // that a reason may go with it is said below
-		}
 		if p.Class == "edited" {
 			c.Edited, c.Plan = i, t.Source()
 			continue
 		}
-		if rest, ok := strings.CutPrefix(p.Label, "Always allow "); ok {
-			p.Label, p.What = "Always allow", strings.TrimSpace(rest+" "+p.What)
+		label, what := o.Label, o.Description
+		if strings.HasPrefix(p.Class, "reject") {
+			what = "" // that a reason may go with it is said below
 		}
+		if rest, ok := strings.CutPrefix(label, "Always allow "); ok {
+			label, what = "Always allow", strings.TrimSpace(rest+" "+what)
+		}
+		if !onButton(label) {
+			what = strings.TrimSpace(label + "\n" + what)
+			label = short(label, maxOnButton/2)
+		}
+		if !onButton(what) {
+			t.Also(clean.Line(label)+":", what)
+			what = short(what, maxOnButton/2) + " All of it is above."
+		}
+		p.Label, p.What = look.Text(label), look.Text(what)
 		if p.Class == "reject" && c.Reject < 0 {
 			c.Reject = i
 		}
@@ -200,6 +215,11 @@ func (c *card) permit(r *hub.Record, whole bool) {
 	order := []string{"allow", "reject", "other", "always", "reject always"}
 	slices.SortStableFunc(c.Picks, func(x, y pick) int { return slices.Index(order, x.Class) - slices.Index(order, y.Class) })
 }
+
+// maxOnButton is how many characters a button has.
+const maxOnButton = 200
+
+func onButton(s string) bool { return len([]rune(s)) <= maxOnButton && !strings.ContainsAny(s, "\r\n") }
 
 // buttons reports whether a permission is decided by one of several buttons.
 func buttons(r *hub.Record) bool {
@@ -247,7 +267,7 @@ func seenMark(r *hub.Record) string {
 func (c *card) questions(r *hub.Record) {
 	list := r.Call.Questions
 	for i, q := range list {
-		v := cardQuestion{N: i, Header: short(q.Header, 60), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text)}
+		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text)}
 		if c.Permission {
 			v.Text = look.Text(q.Text)
 		}

@@ -2,11 +2,13 @@ package web_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -151,6 +153,39 @@ func TestBackFillsNothingIn(t *testing.T) {
 	p.click(`.card input[name=a0][value="1"]`)
 	p.click(`button[value=answer]`)
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, s.answered(other))
+}
+
+// Nothing is allowed that the card does not write out: what does not fit on a button is
+// part of what has to be seen.
+func TestOptionsAreWrittenOut(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	rules := `Bash(grep -rn "` + strings.Repeat("a|", 200) + `b" src), Bash(rm -rf:*)`
+	for i, options := range [][]convert.Option{
+		{{Label: "Allow"}, {Label: "Always allow " + rules + " in all projects"}, {Label: "Reject"}},
+		{{Label: "Allow"}, {Label: "Always allow Bash", Description: rules + " in all projects"}, {Label: "Reject"}},
+		{{Label: "Allow"}, {Label: rules + "\nin all projects"}, {Label: "Reject"}},
+	} {
+		s.permit(fmt.Sprint("c", i), "Bash", "execute", "ls", map[string]any{"command": "ls"}, func(a *hub.Asking) { a.Call.Questions[0].Options = options })
+	}
+	r := s.permit("c9", "Bash", "execute", "ls", map[string]any{"command": strings.Repeat("ls\n", 40)}, func(a *hub.Asking) {
+		a.Call.Questions[0].Options[1].Label = "Always allow " + rules
+	})
+	p := s.visit(b, 390, false)
+	p.until(`document.querySelectorAll(".card").length === 4`)
+	for i := range 3 {
+		text := p.eval(fmt.Sprintf(`document.querySelectorAll(".card .thing")[%d].innerText.replace(/\s+/g, " ")`, i))
+		require.Contains(t, text, "b\\\" src), Bash(rm -rf:*)")
+		require.Contains(t, text, "in all projects")
+	}
+	require.Equal(t, "true", p.eval(`document.documentElement.scrollWidth <= 390`))
+	p.shot("options-written-out")
+	p.click(`.card[data-talk*=c9] .unfold`)
+	p.until(`document.querySelector(".card[data-talk*=c9] .thing").innerText.includes("rm -rf:*")`)
+	p.eval(`document.querySelector(".card[data-talk*=c9] .end").scrollIntoView({block: "center", behavior: "instant"})`)
+	p.until(`!document.querySelector(".card[data-talk*=c9] .always").disabled`)
+	p.click(`.card[data-talk*=c9] .always`)
+	require.Equal(t, []string{"Always allow " + rules}, s.answered(r)[0].Selected)
 }
 
 func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }

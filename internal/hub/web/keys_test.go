@@ -131,3 +131,26 @@ func TestKeysThatComeTooSoon(t *testing.T) {
 	require.Equal(t, `"ARTICLE"`, p.eval(`document.activeElement.tagName`), "no reason is open")
 	s.open(list...)
 }
+
+// One tap is an answer, also of somebody who is gone a moment later.
+func TestATapBeforeThePageGoes(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
+	for i, leave := range []func(p *tab){
+		func(p *tab) { p.call("Page.navigate", map[string]any{"url": "about:blank"}) },
+		func(p *tab) { p.call("Page.close", nil) },
+		func(p *tab) {
+			p.eval(`Object.defineProperty(document, "hidden", {value: true}); document.dispatchEvent(new Event("visibilitychange"))`)
+		},
+	} {
+		r := s.ask(fmt.Sprint("c", i), db)
+		p := s.visit(b, 390, false)
+		p.until(`document.querySelectorAll(".card").length === 1`)
+		p.eval(`const real = setTimeout; window.setTimeout = (f, ms) => ms === 3000 ? 0 : real(f, ms); 0`) // it is never sent by itself
+		p.click(`.option label`)
+		p.until(`document.querySelector(".sending").innerText.includes("Sending")`)
+		s.open(r)
+		leave(p)
+		require.Equal(t, []string{"PostgreSQL"}, s.answered(r)[0].Selected)
+	}
+}

@@ -62,8 +62,8 @@ func TestTheList(t *testing.T) {
 	require.Contains(t, s.expect(200, "GET", "/cards?q=nothing", ""), "Nothing fits the filter")
 }
 
-// Those whose agent is gone stand apart, and are dismissed together: as many as were
-// seen.
+// Those whose agent is gone stand apart, and are dismissed together: just
+// those that were seen.
 func TestThoseWhoseAgentIsGone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
@@ -77,11 +77,23 @@ func TestThoseWhoseAgentIsGone(t *testing.T) {
 	}, patience, 20*time.Millisecond)
 	require.Contains(t, page, `id="lanegone"`)
 	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json", "Origin", s.url}
-	require.Contains(t, s.expect(409, "POST", "/dismiss", "count=2", post...), "nothing was dismissed")
-	require.Contains(t, s.expect(200, "POST", "/dismiss", "count=1&q=question+1.", post...), `"dismissed":1`)
-	s.expect(200, "POST", "/dismiss", "count=2", post...)
-	_, total := s.board.Waiting(1)
-	require.Zero(t, total)
+	these := func(query string) string {
+		list := regexp.MustCompile(`name="these" value="([^"]*)"`).FindStringSubmatch(s.expect(200, "GET", "/cards?"+query, ""))
+		require.NotNil(t, list)
+		return "these=" + url.QueryEscape(list[1])
+	}
+	waiting := func() int { _, n := s.board.Waiting(1); return n }
+	all := these("")
+	one := these("q=question+1.")
+	require.Contains(t, s.expect(200, "POST", "/dismiss", one, post...), `"dismissed":1`)
+	s.askIn("Agent", "/src", "c3", "q", "Question 3.")
+	require.Eventually(t, func() bool { return strings.Contains(s.expect(200, "GET", "/cards", ""), "Dismiss all 3 of these") }, patience, 20*time.Millisecond)
+	for _, old := range []string{all, one, "these=", "these=q0", regexp.MustCompile(`-[0-9]+-`).ReplaceAllString(these("q=question+2."), "-99-")} { // three there are, but others
+		require.Contains(t, s.expect(409, "POST", "/dismiss", old, post...), "nothing was dismissed", old)
+	}
+	require.Equal(t, 3, waiting())
+	require.Contains(t, s.expect(200, "POST", "/dismiss", these(""), post...), `"dismissed":3`)
+	require.Zero(t, waiting())
 }
 
 // A conversation has a page with all that was asked in it.
@@ -102,7 +114,7 @@ func TestAConversationsPage(t *testing.T) {
 // In the browser: filter, next page, put aside, keys.
 func TestPageFiltersAndKeys(t *testing.T) {
 	t.Parallel()
-	b, s := newChromium(t), newSite(t, hub.Options{})
+	b, s := newChromium(t), newSite(t, hub.Options{Lease: time.Hour})
 	for i := range 60 {
 		s.askIn(fmt.Sprint("Agent", i%2), "/src/p", fmt.Sprint("c", i), "q", fmt.Sprintf("Question %d.", i))
 	}

@@ -23,7 +23,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 	samples := map[string]struct{ path, kind, body string }{
 		"POST /answer":                     {"/answer", formKind, form},
 		"POST /page":                       {"/page", formKind, ""},
-		"POST /dismiss":                    {"/dismiss", formKind, "count=0"},
+		"POST /dismiss":                    {"/dismiss", formKind, "these=q0"},
 		"POST /login":                      {"/login", formKind, "token=" + token},
 		"POST /logout":                     {"/logout", formKind, ""},
 		"POST /conversations/{id}/ask":     {"/conversations/c1/ask?dialect=bridge", jsonKind, `{"kind":"question","call":{"ID":"x","Questions":[{"Text":"Go?"}]}}`},

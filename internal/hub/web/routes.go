@@ -81,7 +81,7 @@ func (s *Server) table() map[string]route {
 		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: cardFields}},
 		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody, names: pageField}},
 		"POST /page":                       {can: read, change: s.showAgain, takes: takes{body: formBody, names: cardFields + " " + viewFields}},
-		"POST /dismiss":                    {can: read, change: s.dismissGone, takes: takes{body: formBody, names: pageField + " count " + viewFields}},
+		"POST /dismiss":                    {can: read, change: s.dismissGone, takes: takes{body: formBody, names: pageField + " these"}},
 		"POST /conversations/{id}/ask":     {can: ask, change: s.ask, takes: takes{query: "group dialect wait", body: document}},
 		"POST /conversations/{id}/respond": {can: read, change: s.respond, takes: takes{query: "group question revision", body: object, names: "answers"}},
 		"POST /conversations/{id}/cancel":  {can: read, change: s.cancel, takes: takes{query: "group question revision"}},

@@ -69,7 +69,7 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 		}
 	}
 	now := time.Now()
-	lanes := lanesOf(list, len(gone), func(r *hub.Record) card {
+	lanes := lanesOf(list, func(r *hub.Record) card {
 		c := cardOf(r, now, cardID(r) == v.whole)
 		c.Page = v.secret
 		return c
@@ -182,14 +182,30 @@ type project struct {
 // Cards are those of the project.
 func (p *project) Cards() iter.Seq[card] { return drawn(p.list, p.draw) }
 
+// Count is how many there are, and These which.
+func (p *project) Count() int { return len(p.list) }
+
+func (p *project) These() string {
+	var names []string
+	for _, r := range p.list {
+		names = append(names, shownAs(r))
+	}
+	return strings.Join(names, " ")
+}
+
+// shownAs names an asking as a page has it: what came since is another one.
+func shownAs(r *hub.Record) string {
+	return fmt.Sprintf("%s-%d-%s", cardID(r), r.Revision, r.Fingerprint())
+}
+
 // lanesOf puts the cards of a project together, and in it those of a conversation:
 // whoever has waited longest is on top.
-func lanesOf(list []*hub.Record, gone int, draw func(*hub.Record) card) (lanes []*project) {
+func lanesOf(list []*hub.Record, draw func(*hub.Record) card) (lanes []*project) {
 	at, first := map[string]*project{}, map[string]int{}
 	for i, r := range list {
 		l := laneOf(r)
 		if r.Gone {
-			l = lane{Key: "lanegone", Name: "Their agents are gone", Gone: gone}
+			l = lane{Key: "lanegone", Name: "Their agents are gone", Gone: true}
 		}
 		p := at[l.Key]
 		if p == nil {
@@ -245,14 +261,14 @@ func (s *Server) showCards(w http.ResponseWriter, r *http.Request, d Device) {
 	render(w, http.StatusOK, "cards", s.waiting(d, v))
 }
 
-// dismissGone dismisses all that the filter shows of which the agent is gone: as many
-// as the person saw, and none else.
+// dismissGone dismisses those whose agent is gone and that the person saw: just these,
+// and none if one of them is another by now.
 func (s *Server) dismissGone(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	v := viewOf(g.form)
+	these := strings.Fields(g.form.Get("these"))
 	open, _ := s.board.Waiting(math.MaxInt)
-	gone := only(open, func(r *hub.Record) bool { return r.Gone && d.sees(r) && v.fits(r) })
-	if want := g.form.Get("count"); want != strconv.Itoa(len(gone)) {
-		s.failed(w, statusf(http.StatusConflict, "nothing was dismissed: there are %d by now, you saw %s", len(gone), short(want, 20)))
+	gone := only(open, func(r *hub.Record) bool { return r.Gone && d.sees(r) && slices.Contains(these, shownAs(r)) })
+	if len(gone) != len(these) || len(gone) == 0 {
+		s.failed(w, statusf(http.StatusConflict, "nothing was dismissed: of the %d that you saw %d are as they were", len(these), len(gone)))
 		return
 	}
 	for _, rec := range gone {

@@ -179,6 +179,13 @@ function tap(card, input) {
   pending.set(card, { timer: setTimeout(() => { stop(card); send(card, null); }, sendTime) });
 }
 
+// Whoever leaves the page has answered.
+function sendNow() {
+  for (const card of open()) if (stop(card)) send(card, null);
+}
+addEventListener("pagehide", sendNow);
+document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); });
+
 async function send(card, button) {
   const form = card.querySelector("form.answer");
   const doing = button?.name === "do" ? button.value : "answer";
@@ -194,7 +201,8 @@ async function send(card, button) {
   problem(card, "");
   ready(card, true);
   try {
-    const reply = await fetch("/answer", { method: "POST", body, headers: headers({ Accept: "application/json" }) });
+    const keepalive = body.toString().length < 60000; // browsers take no more of what outlives the page
+    const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }) });
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
       const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
@@ -353,12 +361,14 @@ filterButton.onclick = () => openFilter(filter.hidden);
 filter.hidden = !names.slice(0, 4).some((k) => wanted.get(k));
 async function dismissAll(form) {
   const button = form.querySelector("button");
-  if (!button.dataset.sure) {
-    button.dataset.sure = "yes";
-    button.textContent = "Dismiss them: their agents are told when they come back. Sure?";
+  const shown = open().filter((c) => !c.hidden).map((c) => c.id + "-" + c.dataset.revision);
+  const list = form.elements.these.value.split(" ").filter((n) => shown.includes(n)), these = list.join(" ");
+  if (button.dataset.sure !== these) {
+    button.dataset.sure = these;
+    button.textContent = `Dismiss these ${list.length}: their agents are told when they come back. Sure?`;
     return;
   }
-  const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams([...new FormData(form)].filter(([k]) => k !== "page")), headers: headers({ Accept: "application/json" }) }).catch(() => null);
+  const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams({ these }), headers: headers({ Accept: "application/json" }) }).catch(() => null);
   const said = await reply?.json().catch(() => ({})) ?? {};
   say(reply?.ok ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not take it. Try again."));
   refreshSoon();

@@ -31,6 +31,7 @@ var variables = []cli.Example{
 	{Line: "ACP_BRIDGE_HUB_TOKEN", What: "the token for that hub"},
 	{Line: "ACP_BRIDGE_ASKS", What: "set for an agent that acp-bridge runs: acp-bridge hook leaves it alone"},
 	{Line: "CLAUDE_PID", What: "set by Claude Code for its hooks: its process"},
+	{Line: "CODEX_HOME", What: "where Codex has its control socket (default: ~/.codex)"},
 	{Line: "XDG_STATE_HOME", What: "the folder for what acp-bridge keeps (default: ~/.local/state)"},
 	{Line: "XDG_CONFIG_HOME", What: "the folder with the settings of OpenCode and Kilo (default: ~/.config)"},
 	{Line: "USER", What: "who has answered, for others who would"},
@@ -175,6 +176,16 @@ func talking() []cli.Command {
 			{Line: "acp-bridge hook remove"},
 		},
 		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
+	}, {
+		Name: "watch", Args: "codex", Summary: "answer every codex in a plain terminal at a hub, too",
+		About: "Put what Codex asks in any terminal of yours, approvals and questions, to a hub as well, until Ctrl+C. The dialog in the terminal stays, and whoever answers first has answered. " +
+			"Nothing is installed: a codex opens a control socket for all its sessions, and this is a second client of it. A hub on this machine does the same by itself. " +
+			"The socket is experimental: with a version of Codex that is not known here it says so, in a line, and leaves it alone.",
+		Examples: []cli.Example{
+			{Line: "acp-bridge watch codex", What: "with the hub of this machine"},
+			{Line: "acp-bridge watch codex --hub https://hub.example --hub-token-file token", What: "with one elsewhere"},
+		},
+		Env: []string{"CODEX_HOME", hubEnv, tokenEnv, "XDG_STATE_HOME"}, Words: watched, Make: does(watchCommand),
 	}, {
 		Name: "away", Beside: "hook", Summary: "nobody is at the terminal: hooks wait at the hub",
 		About: "Say at a hub that nobody sits at the terminal. Claude Code shows nothing there while a hook waits for what a sub-agent in the background or an MCP server asks, and so hooks wait for seconds only; " +

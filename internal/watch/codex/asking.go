@@ -1,0 +1,288 @@
+package codex
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
+)
+
+// opened is a request of Codex that is open, or was answered by us.
+type opened struct {
+	thread, item string
+	root         string // the conversation
+	name         string // at the desk
+	yes          bool   // what we said to a permission
+	// said is closed when it is known what became of what we said.
+	said   chan struct{}
+	result error
+	sent   bool
+	end    bool
+}
+
+// request puts what Codex asks to the hub. What is not known is for the terminal alone,
+// and gets no reply: it is not refused.
+func (r *run) request(m gjson.Result) {
+	p := m.Get("params")
+	id := m.Get("id").Raw
+	if r.open[id] != nil {
+		return
+	}
+	var it desk.Item
+	var answer func(context.Context, *opened, convert.Outcome) error
+	switch m.Get("method").Str {
+	case "item/tool/requestUserInput":
+		req, err := dialect.Decode([]byte(m.Raw), "codex")
+		if err != nil {
+			return
+		}
+		it = desk.Item{Kind: desk.Question, Call: req.Call}
+		answer = func(ctx context.Context, o *opened, outcome convert.Outcome) error {
+			return r.reply(ctx, o, p, req, outcome)
+		}
+	case "item/commandExecution/requestApproval":
+		it, answer = r.permission(id, p, decisionsOf(p.Get("availableDecisions")))
+		it.About.Kind, it.Call.Name = "execute", "shell"
+		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), clean.Line(p.Get("command").Str), "run a command")
+	case "item/fileChange/requestApproval":
+		it, answer = r.permission(id, p, decisionsOf(gjson.Parse(`["accept","acceptForSession","decline","cancel"]`)))
+		it.About.Kind, it.Call.Name = "edit", "apply_patch"
+		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), "edit files")
+	default:
+		return
+	}
+	t := r.thread(p.Get("threadId").Str)
+	root := r.root(t)
+	o := &opened{thread: t.id, item: p.Get("itemId").Str, root: root.id, said: make(chan struct{})}
+	// One call may ask more than once.
+	o.name = strings.TrimSuffix(o.item+"-"+p.Get("approvalId").Str, "-")
+	it.Agent, it.Dir, it.About.Title = "Codex", firstOf(p.Get("cwd").Str, t.dir), root.name
+	it.Call.Session, it.Call.ID = root.id, o.name
+	if t != root {
+		it.Call.SubAgent = convert.SubAgent{ID: t.id, Task: t.who}
+	}
+	r.open[id] = o
+	r.Watch.Ask(watch.Asking{Item: it, Answer: func(ctx context.Context, outcome convert.Outcome) error { return answer(ctx, o, outcome) }})
+}
+
+func firstOf(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// reply answers a question. To dismiss one is what Esc is in the terminal: the turn is
+// interrupted.
+func (r *run) reply(ctx context.Context, o *opened, p gjson.Result, req dialect.Request, outcome convert.Outcome) error {
+	if !r.mark(o, true) {
+		return errLate
+	}
+	if outcome.Status != convert.Answered {
+		_, err := r.client.call(ctx, "turn/interrupt", map[string]string{"threadId": o.thread, "turnId": p.Get("turnId").Str})
+		return err
+	}
+	if err := r.client.send(ctx, json.RawMessage(dialect.Encode(req, dialect.Reply{Outcome: outcome}).Body)); err != nil {
+		return err
+	}
+	return watch.ErrUnsure // Codex says of a question that it is resolved, and not how
+}
+
+var errLate = errors.New("it was answered in the terminal before")
+
+// mark notes what we are about to say, unless the terminal was first.
+func (r *run) mark(o *opened, yes bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o.end {
+		return false
+	}
+	o.sent, o.yes = true, yes
+	return true
+}
+
+// decision is an option of a permission.
+type decision struct {
+	label, about, kind string
+	raw                string // as Codex has it
+	yes                bool
+}
+
+// decisionsOf are those that Codex offers; others are never sent.
+func decisionsOf(offered gjson.Result) (list []decision) {
+	for _, d := range offered.Array() {
+		switch rule, host := d.Get("acceptWithExecpolicyAmendment.execpolicy_amendment"), d.Get("applyNetworkPolicyAmendment.network_policy_amendment"); {
+		case d.Str == "accept":
+			list = append(list, decision{"Allow once", "", "allow_once", d.Raw, true})
+		case d.Str == "acceptForSession":
+			list = append(list, decision{"Allow for this session", "", "allow_always", d.Raw, true})
+		case d.Str == "decline":
+			list = append(list, decision{"Reject", "the turn goes on", "reject_once", d.Raw, false})
+		case d.Str == "cancel":
+			list = append(list, decision{"Reject, and stop", "the turn ends", "reject_once", d.Raw, false})
+		case rule.IsArray():
+			var words []string
+			for _, w := range rule.Array() {
+				words = append(words, clean.Line(w.String()))
+			}
+			list = append(list, decision{"Always allow commands that start with " + strings.Join(words, " "), "", "allow_always", d.Raw, true})
+		case host.IsObject() && host.Get("action").Str == "allow":
+			list = append(list, decision{"Always allow " + clean.Line(host.Get("host").Str), "", "allow_always", d.Raw, true})
+		case host.IsObject():
+			list = append(list, decision{"Never allow " + clean.Line(host.Get("host").Str), "", "reject_always", d.Raw, false})
+		}
+	}
+	return list
+}
+
+// permission asks for what a tool call does.
+func (r *run) permission(id string, p gjson.Result, decisions []decision) (desk.Item, func(context.Context, *opened, convert.Outcome) error) {
+	q := convert.Question{Closed: true}
+	it := desk.Item{Kind: desk.Permission, About: about.About{}}
+	for _, d := range decisions {
+		q.Options = append(q.Options, convert.Option{Label: d.label, Description: d.about})
+		it.About.Picks = append(it.About.Picks, d.kind)
+	}
+	it.Call = convert.Call{Questions: []convert.Question{q}, Input: r.inputOf(p)}
+	it.Check = func(answers []convert.Answer) error { _, err := picked(decisions, answers); return err }
+	return it, func(ctx context.Context, o *opened, outcome convert.Outcome) error {
+		d, err := decided(decisions, outcome)
+		if err != nil {
+			return err
+		}
+		if !r.mark(o, d.yes) {
+			return errLate
+		}
+		if err := r.client.send(ctx, json.RawMessage(`{"id":`+id+`,"result":{"decision":`+d.raw+`}}`)); err != nil {
+			return err
+		}
+		select { // what the tool call becomes says whose answer it was
+		case <-o.said:
+			return o.result
+		case <-r.ctx.Done():
+			return watch.ErrUnsure
+		}
+	}
+}
+
+// decided is what a person has decided. To dismiss a permission is to reject it once.
+func decided(decisions []decision, o convert.Outcome) (decision, error) {
+	if o.Status == convert.Answered {
+		return picked(decisions, o.Answers)
+	}
+	for _, raw := range []string{`"decline"`, `"cancel"`} {
+		if i := slices.IndexFunc(decisions, func(d decision) bool { return d.raw == raw }); i >= 0 {
+			return decisions[i], nil
+		}
+	}
+	return decision{}, errors.New("Codex does not offer to dismiss it")
+}
+
+func picked(decisions []decision, answers []convert.Answer) (decision, error) {
+	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
+		return decision{}, errors.New("a permission takes one of its options")
+	}
+	if strings.TrimSpace(answers[0].Note) != "" {
+		return decision{}, errors.New("Codex takes no words with a permission: leave them out, and write them as the next prompt")
+	}
+	i := slices.IndexFunc(decisions, func(d decision) bool { return d.label == answers[0].Selected[0] })
+	if i < 0 {
+		return decision{}, errors.New("this option was not offered")
+	}
+	return decisions[i], nil
+}
+
+// inputOf is what a permission is for: what Codex says of it, with the changes of the
+// item that it names.
+func (r *run) inputOf(p gjson.Result) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	add := func(key, value string) {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.WriteString(key + ":" + value)
+	}
+	p.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "availableDecisions", "commandActions", "proposedExecpolicyAmendment", "kind":
+		case "reason":
+			if v.Str != "" {
+				add(`"description"`, v.Raw)
+			}
+		default:
+			if v.Type != gjson.Null {
+				add(k.Raw, v.Raw)
+			}
+		}
+		return true
+	})
+	if changes := r.items[p.Get("threadId").Str+" "+p.Get("itemId").Str].Get("changes"); changes.IsArray() {
+		add(`"changes"`, changes.Raw)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// resolved says that a request has its answer: ours, or the terminal's.
+func (r *run) resolved(id string) {
+	o := r.open[id]
+	if o == nil {
+		return
+	}
+	r.mu.Lock()
+	o.end = true
+	sent := o.sent
+	r.mu.Unlock()
+	if !sent {
+		delete(r.open, id)
+		r.Watch.End(o.root, o.name, watch.Over("it was answered in the terminal"), "")
+	}
+}
+
+// completed says what became of a tool call: whether it was declined.
+func (r *run) completed(thread string, item gjson.Result) {
+	for id, o := range r.open {
+		if o.thread != thread || o.item != item.Get("id").Str {
+			continue
+		}
+		delete(r.open, id)
+		var err error
+		if declined := item.Get("status").Str == "declined"; declined == o.yes {
+			err = errLate
+		}
+		r.finish(o, err)
+	}
+}
+
+// over ends what a thread has asked: its turn has ended.
+func (r *run) over(thread string) {
+	for id, o := range r.open {
+		if o.thread == thread {
+			delete(r.open, id)
+			r.finish(o, watch.ErrUnsure)
+		}
+	}
+}
+
+func (r *run) finish(o *opened, err error) {
+	o.result = err
+	close(o.said)
+	r.mu.Lock()
+	o.end = true
+	r.mu.Unlock()
+	r.Watch.End(o.root, o.name, watch.Over("its turn has ended in the terminal"), "")
+}

@@ -1,0 +1,301 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
+)
+
+// Options say what to watch. Version is ours, and Say is told what a person should
+// know; it must not block.
+type Options struct {
+	Socket, Version string
+	Watch           *watch.Watch
+	Say             func(string)
+}
+
+// lookTime is how often a socket is looked for that is not there.
+const lookTime = 2 * time.Second
+
+// Run watches the socket, whenever it is there, until ctx ends. A version that is not
+// known is said once; another one may come.
+func Run(ctx context.Context, o Options) {
+	said := ""
+	for ctx.Err() == nil {
+		before := stamp(o.Socket)
+		err := o.serve(ctx)
+		o.Watch.EndAll("Codex has ended, or does not talk to us any more", func(desk.Item) bool { return true })
+		var unknown VersionError
+		if errors.As(err, &unknown) {
+			if said != unknown.Version {
+				said = unknown.Version
+				o.Say(unknown.Error())
+			}
+			for ctx.Err() == nil && stamp(o.Socket) == before {
+				sleep(ctx, lookTime)
+			}
+		}
+		sleep(ctx, lookTime)
+	}
+}
+
+// stamp is another one for a socket that was made anew.
+func stamp(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// serve watches until the connection ends.
+func (o Options) serve(ctx context.Context) error {
+	if info, err := os.Stat(o.Socket); err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return fs.ErrNotExist
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c, err := dial(ctx, o.Socket)
+	if err != nil {
+		return err
+	}
+	defer c.socket.CloseNow()
+	r := &run{Options: o, client: c, ctx: ctx, threads: map[string]*thread{}, items: map[string]gjson.Result{}, open: map[string]*opened{}, more: make(chan struct{}, 1)}
+	read := make(chan error, 1)
+	go func() { read <- c.read(ctx, r.take); cancel() }()
+	err = r.start(ctx)
+	for err == nil && ctx.Err() == nil {
+		select {
+		case <-r.more:
+			r.handle()
+		case <-ctx.Done():
+		}
+	}
+	cancel()
+	<-read
+	r.following.Wait()
+	return err
+}
+
+type run struct {
+	Options
+	client    *client
+	ctx       context.Context
+	more      chan struct{}
+	following sync.WaitGroup
+
+	mu       sync.Mutex
+	messages []gjson.Result // that were not handled yet
+
+	// Of the goroutine that handles messages.
+	threads map[string]*thread
+	items   map[string]gjson.Result // tool calls that work, by thread and item
+	open    map[string]*opened      // requests, by their id
+}
+
+// thread is a conversation, or what a sub-agent does in one.
+type thread struct {
+	id, parent, name, dir, who string
+	active                     bool
+	followed                   bool
+	skip                       bool // it makes a title, or the like
+}
+
+// start says who we are, and looks for threads that are there.
+func (r *run) start(ctx context.Context) error {
+	reply, err := r.client.call(ctx, "initialize", map[string]any{
+		"clientInfo":   map[string]string{"name": "acp-bridge", "title": "acp-bridge", "version": r.Version},
+		"capabilities": map[string]any{"experimentalApi": true, "requestAttestation": false, "optOutNotificationMethods": noise},
+	})
+	if err != nil {
+		return err
+	}
+	if err := knows(reply.Get("userAgent").Str); err != nil {
+		return err
+	}
+	if err := r.client.send(ctx, map[string]string{"method": "initialized"}); err != nil {
+		return err
+	}
+	list, err := r.client.call(ctx, "thread/loaded/list", map[string]any{})
+	for _, id := range list.Get("data").Array() {
+		r.follow(r.thread(id.Str)) // and left, if it is idle
+	}
+	return err
+}
+
+// noise is what nobody here needs to know.
+var noise = []string{
+	"item/agentMessage/delta", "item/reasoning/textDelta", "item/reasoning/summaryTextDelta", "item/reasoning/summaryPartAdded",
+	"item/commandExecution/outputDelta", "item/fileChange/outputDelta", "item/plan/delta", "thread/tokenUsage/updated", "account/rateLimits/updated",
+}
+
+// take keeps a message until it is its turn: replies are waited for meanwhile.
+func (r *run) take(m gjson.Result) {
+	r.mu.Lock()
+	r.messages = append(r.messages, m)
+	r.mu.Unlock()
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+func (r *run) handle() {
+	for {
+		r.mu.Lock()
+		list := r.messages
+		r.messages = nil
+		r.mu.Unlock()
+		if len(list) == 0 || r.ctx.Err() != nil {
+			return
+		}
+		for _, m := range list {
+			if m.Get("id").Exists() {
+				r.request(m)
+			} else {
+				r.notified(m.Get("method").Str, m.Get("params"))
+			}
+		}
+	}
+}
+
+func (r *run) notified(method string, p gjson.Result) {
+	id := p.Get("threadId").Str
+	switch method {
+	case "thread/started":
+		r.know(p.Get("thread"))
+		r.status(r.thread(p.Get("thread.id").Str), p.Get("thread.status"))
+	case notFollowed:
+		if t := r.thread(id); t.followed && t.active {
+			t.followed = false
+			r.follow(t)
+		} else {
+			t.followed = false
+		}
+	case "thread/name/updated":
+		r.thread(id).name = clean.Line(p.Get("threadName").Str)
+	case "thread/status/changed":
+		r.status(r.thread(id), p.Get("status"))
+	case "thread/closed":
+		r.over(id)
+		delete(r.threads, id)
+	case "item/started":
+		r.items[id+" "+p.Get("item.id").Str] = p.Get("item")
+	case "item/completed":
+		delete(r.items, id+" "+p.Get("item.id").Str)
+		r.completed(id, p.Get("item"))
+	case "turn/completed":
+		r.over(id)
+	case "serverRequest/resolved":
+		r.resolved(p.Get("requestId").Raw)
+	}
+}
+
+// status follows a thread that works, and leaves one that is idle.
+func (r *run) status(t *thread, s gjson.Result) {
+	switch s.Get("type").Str {
+	case "active":
+		t.active = true
+		r.follow(t)
+	case "idle", "systemError", "notLoaded":
+		t.active = false
+		r.over(t.id)
+		if t.followed {
+			t.followed = false
+			r.client.ask(r.ctx, "thread/unsubscribe", map[string]string{"threadId": t.id}, func(gjson.Result, bool) {})
+		}
+	}
+}
+
+// aside does something that waits for Codex.
+func (r *run) aside(f func()) { r.following.Go(f) }
+
+// followPause is how long between two tries to follow a thread: it cannot be followed
+// before its first turn is written down.
+const followPause = 200 * time.Millisecond
+
+// follow has Codex tell of a thread, and send what it asks.
+func (r *run) follow(t *thread) {
+	if t.followed || t.skip {
+		return
+	}
+	t.followed = true
+	id := t.id
+	r.client.ask(r.ctx, "thread/resume", map[string]any{"threadId": id, "excludeTurns": true}, func(reply gjson.Result, ok bool) {
+		switch {
+		case !ok:
+		case reply.Get("result.thread").Exists():
+			r.take(gjson.Parse(`{"method":"thread/started","params":` + reply.Get("result").Raw + `}`))
+		default:
+			r.aside(func() {
+				sleep(r.ctx, followPause)
+				r.take(gjson.Parse(`{"method":"` + notFollowed + `","params":{"threadId":` + string(clean.JSON(id)) + `}}`))
+			})
+		}
+	})
+}
+
+// notFollowed is our own message: Codex did not let us follow a thread.
+const notFollowed = "acp-bridge/notFollowed"
+
+func (r *run) thread(id string) *thread {
+	t := r.threads[id]
+	if t == nil {
+		t = &thread{id: id}
+		r.threads[id] = t
+	}
+	return t
+}
+
+// know takes what Codex says of a thread.
+func (r *run) know(info gjson.Result) {
+	id := info.Get("id").Str
+	if id == "" {
+		return
+	}
+	t := r.thread(id)
+	t.skip = info.Get("ephemeral").Bool()
+	t.parent, t.dir = info.Get("parentThreadId").Str, info.Get("cwd").Str
+	for _, name := range []string{"name", "preview"} {
+		if s := clean.Line(info.Get(name).Str); s != "" && t.name == "" {
+			t.name = clean.Truncate(s, 200)
+		}
+	}
+	for _, name := range []string{"agentRole", "agentNickname"} {
+		if s := clean.Line(info.Get(name).Str); s != "" {
+			t.who = s
+		}
+	}
+}
+
+// maxDepth bounds how deep sub-agents are in each other.
+const maxDepth = 20
+
+// root is the conversation that a thread belongs to.
+func (r *run) root(t *thread) *thread {
+	for range maxDepth {
+		if t.parent == "" {
+			break
+		}
+		t = r.thread(t.parent)
+	}
+	return t
+}

@@ -1,0 +1,267 @@
+//go:build unix
+
+package codex_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/internal/watch"
+	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server plays Codex's control socket, with messages as the real one wrote them
+// (0.166.0).
+type server struct {
+	t *testing.T
+	*watchtest.Site
+	path    string
+	version string
+	got     chan gjson.Result // what came from us
+	said    chan string
+	run     sync.WaitGroup
+
+	mu    sync.Mutex
+	conns []*websocket.Conn
+}
+
+const thread = "01a1e510-b774-72a3-b154-ef6ec27ba384"
+
+func newServer(t *testing.T, version string) *server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "codex") // a socket's path is short
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &server{t: t, Site: watchtest.New(t), path: filepath.Join(dir, "s"), version: version, got: make(chan gjson.Result, 100), said: make(chan string, 10)}
+	l, err := net.Listen("unix", s.path)
+	require.NoError(t, err)
+	h := &http.Server{Handler: http.HandlerFunc(s.accept)}
+	go func() { _ = h.Serve(l) }()
+	ctx, cancel := context.WithCancel(context.Background())
+	w := watch.Start(s.Options())
+	s.run.Go(func() {
+		codex.Run(ctx, codex.Options{Socket: s.path, Version: "1", Watch: w, Say: func(text string) { s.said <- text }})
+		w.Close()
+	})
+	t.Cleanup(func() {
+		cancel()
+		s.run.Wait()
+		s.cut()
+		_ = h.Close()
+	})
+	return s
+}
+
+func (s *server) accept(w http.ResponseWriter, r *http.Request) {
+	c, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	s.conns = append(s.conns, c)
+	s.mu.Unlock()
+	for {
+		_, data, err := c.Read(context.Background())
+		if err != nil {
+			return
+		}
+		m := gjson.ParseBytes(data)
+		switch m.Get("method").Str {
+		case "initialize":
+			s.replyTo(m, fmt.Sprintf(`{"userAgent":"codex-tui/%s (Debian 12.0.0; x86_64) xterm-256color (acp-bridge; 1)","codexHome":"/h"}`, s.version))
+		case "initialized", "thread/unsubscribe":
+		case "thread/loaded/list":
+			s.replyTo(m, `{"data":[],"nextCursor":null}`)
+		default:
+			s.got <- m
+		}
+	}
+}
+
+// cut ends all connections.
+func (s *server) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		_ = c.CloseNow()
+	}
+	s.conns = nil
+}
+
+func (s *server) say(message string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.NotEmpty(s.t, s.conns)
+	_ = s.conns[len(s.conns)-1].Write(context.Background(), websocket.MessageText, []byte(message))
+}
+
+func (s *server) replyTo(m gjson.Result, result string) {
+	s.say(fmt.Sprintf(`{"id":%s,"result":%s}`, m.Get("id").Raw, result))
+}
+
+func (s *server) status(status string) {
+	s.say(fmt.Sprintf(`{"method":"thread/status/changed","params":{"threadId":%q,"status":%s}}`, thread, status))
+}
+
+// works begins a turn. At first the thread cannot be followed.
+func (s *server) works() {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.conns) > 0 }, watchtest.Patience, 1e6)
+	s.status(`{"type":"active","activeFlags":[]}`)
+	m := <-s.got
+	require.Equal(s.t, "thread/resume", m.Get("method").Str)
+	s.say(fmt.Sprintf(`{"id":%s,"error":{"code":-32600,"message":"no rollout found"}}`, m.Get("id").Raw))
+	m = <-s.got
+	require.Equal(s.t, thread, m.Get("params.threadId").Str)
+	s.replyTo(m, fmt.Sprintf(`{"thread":{"id":%q,"parentThreadId":null,"preview":"Set up a service","cwd":"/src/app","status":{"type":"active","activeFlags":[]}}}`, thread))
+}
+
+const (
+	asked    = `{"method":"item/tool/requestUserInput","id":0,"params":{"threadId":"` + thread + `","turnId":"turn-1","itemId":"call_abc","questions":[{"id":"db","header":"Database","question":"Which database?","isOther":true,"isSecret":false,"options":[{"label":"PostgreSQL","description":"big"},{"label":"SQLite","description":"small"}]}],"isBlocking":false,"autoResolutionMs":null}}`
+	approval = `{"method":"item/commandExecution/requestApproval","id":1,"params":{"kind":"command","threadId":"` + thread + `","turnId":"turn-1","itemId":"call_run","startedAtMs":1,"environmentId":"local","reason":"Write the file?","command":"/bin/bash -lc 'echo hi > x.txt'","cwd":"/src/app","proposedExecpolicyAmendment":["echo","hi"],"availableDecisions":["accept",{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["echo","hi"]}},"cancel"]}}`
+)
+
+func (s *server) resolved(id int) {
+	s.say(fmt.Sprintf(`{"method":"serverRequest/resolved","params":{"threadId":%q,"requestId":%d}}`, thread, id))
+}
+
+func (s *server) completed(kind, item, status string) {
+	s.say(fmt.Sprintf(`{"method":"item/completed","params":{"threadId":%q,"turnId":"turn-1","item":{"type":%q,"id":%q,"status":%q}}}`, thread, kind, item, status))
+}
+
+func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
+	s := newServer(t, "0.166.0")
+	s.works()
+	s.say(asked)
+	r := s.Next()
+	require.Equal(t, thread, r.Conversation)
+	require.Equal(t, "Codex", r.Agent)
+	require.Equal(t, "/src/app", r.Dir)
+	require.Equal(t, "Set up a service", r.About.Title)
+	s.Answer(r, watchtest.Noted("SQLite", "it is small"))
+	m := <-s.got
+	require.JSONEq(t, `{"answers":{"db":{"answers":["SQLite","user_note: it is small"]}}}`, m.Get("result").Raw)
+	require.EqualValues(t, 0, m.Get("id").Int())
+	s.resolved(0)
+	s.Receipt(r, "delivered") // nothing says whose answer it was
+}
+
+func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
+	s := newServer(t, "0.166.0")
+	s.works()
+	s.say(asked)
+	r := s.Next()
+	s.resolved(7) // another one
+	s.resolved(0)
+	require.Contains(t, s.Settled(r).End.Reason, "answered in the terminal")
+}
+
+// To dismiss a question is what Esc is in the terminal.
+func TestDismissed(t *testing.T) {
+	s := newServer(t, "0.166.0")
+	s.works()
+	s.say(asked)
+	r := s.Next()
+	s.Dismiss(r)
+	m := <-s.got
+	require.Equal(t, "turn/interrupt", m.Get("method").Str)
+	require.JSONEq(t, `{"threadId":"`+thread+`","turnId":"turn-1"}`, m.Get("params").Raw)
+	s.replyTo(m, `{}`)
+	s.Receipt(r, "consumed")
+}
+
+func TestPermission(t *testing.T) {
+	for _, c := range []struct{ pick, decision, status, receipt string }{
+		{"Allow once", `"accept"`, "completed", "consumed"},
+		{"Allow once", `"accept"`, "declined", "undeliverable"}, // the terminal said no at the same moment
+		{"Always allow commands that start with echo hi", `{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["echo","hi"]}}`, "failed", "consumed"},
+		{"Reject, and stop", `"cancel"`, "declined", "consumed"},
+		{"", `"cancel"`, "declined", "consumed"},
+		{"Reject, and stop", `"cancel"`, "completed", "undeliverable"},
+	} {
+		t.Run(c.pick+" "+c.status, func(t *testing.T) {
+			s := newServer(t, "0.166.3")
+			s.works()
+			s.say(approval)
+			r := s.Next()
+			require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, r.About.Picks)
+			require.Contains(t, r.Detail, "echo hi > x.txt")
+			require.NotContains(t, r.Detail, "turn-1")
+			if c.pick == "" {
+				s.Dismiss(r)
+			} else {
+				s.Answer(r, watchtest.Picks(c.pick))
+			}
+			m := <-s.got
+			require.EqualValues(t, 1, m.Get("id").Int())
+			require.JSONEq(t, c.decision, m.Get("result.decision").Raw)
+			s.resolved(1)
+			s.completed("commandExecution", "call_run", c.status)
+			s.Receipt(r, c.receipt)
+		})
+	}
+}
+
+// The diff of a change is in the item that the request names.
+func TestFileChange(t *testing.T) {
+	s := newServer(t, "0.166.0")
+	s.works()
+	s.say(fmt.Sprintf(`{"method":"item/started","params":{"threadId":%q,"item":{"type":"fileChange","id":"call_patch","changes":[{"path":"a.txt","kind":{"type":"add"},"diff":"one"}],"status":"inProgress"}}}`, thread))
+	s.say(fmt.Sprintf(`{"method":"item/fileChange/requestApproval","id":5,"params":{"threadId":%q,"turnId":"turn-1","itemId":"call_patch","startedAtMs":1,"reason":null,"grantRoot":null}}`, thread))
+	r := s.Next()
+	require.Contains(t, r.Detail, `"diff": "one"`)
+	s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":"interrupted"}}}`, thread))
+	require.Contains(t, s.Settled(r).End.Reason, "its turn has ended")
+}
+
+// What a sub-agent asks is in the conversation of whoever started it.
+func TestSubAgent(t *testing.T) {
+	s := newServer(t, "0.166.0")
+	s.works()
+	sub := "01a1e511-7df5-75f1-8bbf-d89096450e09"
+	s.say(fmt.Sprintf(`{"method":"thread/started","params":{"thread":{"id":%q,"parentThreadId":%q,"agentRole":"explorer","cwd":"/src/app","status":{"type":"idle"}}}}`, sub, thread))
+	var m map[string]any
+	require.NoError(t, json.Unmarshal([]byte(approval), &m))
+	m["params"].(map[string]any)["threadId"] = sub
+	data, err := json.Marshal(m)
+	require.NoError(t, err)
+	s.say(string(data))
+	r := s.Next()
+	require.Equal(t, thread, r.Conversation)
+	require.Equal(t, "explorer", r.Call.SubAgent.Task)
+}
+
+// A Codex that has ended takes its questions along, and is found again.
+func TestCodexEnds(t *testing.T) {
+	s := newServer(t, "0.166.0")
+	s.works()
+	s.say(asked)
+	r := s.Next()
+	s.cut()
+	require.Contains(t, s.Settled(r).End.Reason, "Codex has ended")
+	s.works()
+	s.say(asked)
+	s.Next()
+}
+
+// What is not known is left alone, with one line.
+func TestAnotherVersion(t *testing.T) {
+	s := newServer(t, "0.999.1")
+	require.Equal(t, "Codex 0.999.1 is not known here (known: 0.166): its terminals are not watched", <-s.said)
+	require.Empty(t, s.got)
+}

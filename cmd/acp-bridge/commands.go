@@ -177,7 +177,7 @@ func talking() []cli.Command {
 		},
 		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
 	}, {
-		Name: "watch", Args: "codex", Summary: "answer every codex in a plain terminal at a hub, too",
+		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer every codex in a plain terminal at a hub, too",
 		About: "Put what Codex asks in any terminal of yours, approvals and questions, to a hub as well, until Ctrl+C. The dialog in the terminal stays, and whoever answers first has answered. " +
 			"Nothing is installed: a codex opens a control socket for all its sessions, and this is a second client of it. A hub on this machine does the same by itself. " +
 			"The socket is experimental: with a version of Codex that is not known here it says so, in a line, and leaves it alone.",

@@ -58,6 +58,8 @@ var elsewhere = map[string]string{
 	"go test ./...":           "cmd/acp-bridge TestEveryCommandRuns",
 	"go doc ./adapter":        "cmd/acp-bridge TestReadme",
 	"go doc ./cmd/acp-bridge": "cmd/acp-bridge TestReadme",
+	"acp-bridge watch codex":  "internal/watch/codex TestRealCodex",
+	"acp-bridge watch codex --hub https://hub.example --hub-token-file token": "internal/watch/codex TestRealCodex",
 }
 
 // ends are those that do not end well without Claude Code, a terminal, or somebody

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -10,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
-	"github.com/acp-bridge/acp-bridge/internal/filelock"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
 )
@@ -44,7 +43,11 @@ func watchCodex(ctx context.Context, h hubFlags, s streams) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := lockWatch()
+	dir, err := hublink.DataDir()
+	if err != nil {
+		return err
+	}
+	unlock, err := codex.Lock(filepath.Dir(dir))
 	if err != nil {
 		return err
 	}
@@ -54,27 +57,4 @@ func watchCodex(ctx context.Context, h hubFlags, s streams) error {
 	defer w.Close()
 	codex.Run(ctx, codex.Options{Socket: socket, Version: version(), Watch: w, Say: func(text string) { tell(s, "watch", text) }})
 	return nil
-}
-
-// lockWatch makes sure that one process watches: two would ask everything twice.
-func lockWatch() (unlock func(), err error) {
-	name, err := stateFile("watch-codex.lock")
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := filelock.Try(f); err != nil {
-		f.Close()
-		if errors.Is(err, filelock.ErrLocked) {
-			err = errors.New("Codex is watched already, by another acp-bridge watch or by the hub")
-		}
-		return nil, err
-	}
-	return func() { f.Close() }, nil
 }

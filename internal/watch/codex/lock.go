@@ -1,0 +1,31 @@
+package codex
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/acp-bridge/acp-bridge/internal/filelock"
+)
+
+// ErrWatched means that another process watches.
+var ErrWatched = errors.New("Codex is watched already, by the hub or by another acp-bridge watch")
+
+// Lock makes sure that one process of a user watches: two would ask everything twice.
+func Lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "watch-codex.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Try(f); err != nil {
+		f.Close()
+		if errors.Is(err, filelock.ErrLocked) {
+			err = ErrWatched
+		}
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}

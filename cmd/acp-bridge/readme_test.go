@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 		require.Contains(t, append(program().Names(), "help"), m[1])
 	}
 	for _, m := range regexp.MustCompile("(?:`|\\s)--([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
-		require.True(t, isFlag(m[1]) || m[1] == "model", "--%s", m[1])
+		require.True(t, isFlag(m[1]) || m[1] == "model" || m[1] == "lan", "--%s", m[1]) // those of Claude Code, and of the hub
 	}
 	for _, m := range regexp.MustCompile(`go (?:doc|run) \./([a-z/-]+)`).FindAllStringSubmatch(text, -1) {
 		_, err := os.Stat("../../" + m[1])

@@ -34,8 +34,8 @@ func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 	return c
 }
 
-// ToolOf is what a request shows beside the call's input. Files whose new text the
-// input has are in there.
+// ToolOf is what a request shows beside the call's input. A change of which the input
+// has all, the file and the texts, is in there.
 func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	if r.ToolCall.Kind != nil {
 		t.Kind = string(*r.ToolCall.Kind)
@@ -45,7 +45,7 @@ func ToolOf(r acp.RequestPermissionRequest) (t Tool) {
 	}
 	input, _ := r.ToolCall.RawInput.(json.RawMessage)
 	for _, c := range r.ToolCall.Content {
-		if c.Diff != nil && !bytes.Contains(input, quoted(c.Diff.NewText)) {
+		if c.Diff != nil && !inside(input, *c.Diff) {
 			t.Changes = append(t.Changes, Change{Path: c.Diff.Path, Old: c.Diff.OldText, New: c.Diff.NewText})
 		}
 	}
@@ -65,6 +65,14 @@ func Plan(r acp.RequestPermissionRequest) string {
 		}
 	}
 	return clean.Block(strings.Join(parts, "\n\n"))
+}
+
+func inside(input []byte, d acp.ToolCallContentDiff) bool {
+	has := func(s string) bool { return bytes.Contains(input, quoted(s)) } // also nothing at all
+	if d.OldText == nil {
+		return has(d.Path) && d.NewText != "" && has(d.NewText)
+	}
+	return has(d.Path) && has(d.NewText) && has(*d.OldText) && d.NewText+*d.OldText != ""
 }
 
 // quoted is a text as it stands in JSON, without its quotes.

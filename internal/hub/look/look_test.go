@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 func TestText(t *testing.T) {
@@ -115,4 +117,21 @@ func TestHostile(t *testing.T) {
 	for _, h := range all {
 		checkHTML(t, string(h))
 	}
+}
+
+// Nothing that a permission is for is left out, whatever else is drawn.
+func TestNothingIsLeftOut(t *testing.T) {
+	changes := []about.Change{{Path: "/etc/hosts", New: "evil"}}
+	for name, c := range map[string]Call{
+		"an edit":   {Detail: `{"path":"/a","content":"x"}`, Tool: about.Tool{Kind: "edit", Changes: changes}},
+		"a command": {Detail: `{"command":"make"}`, Tool: about.Tool{Changes: changes}},
+		"a plan":    {Detail: `{"plan":"# One"}`, Tool: about.Tool{Kind: "switch_mode", Text: "evil in /etc/hosts"}},
+		"a text":    {Tool: about.Tool{Kind: "switch_mode", Text: "# evil in /etc/hosts"}},
+	} {
+		drawn := string(Draw(c).Whole())
+		require.Contains(t, drawn, "evil", name)
+		require.Contains(t, drawn, "/etc/hosts", name)
+		require.Equal(t, 1, strings.Count(drawn, "evil"), name)
+	}
+	require.True(t, Draw(Call{Tool: about.Tool{Kind: "switch_mode", Text: "# Plan"}}).Plan)
 }

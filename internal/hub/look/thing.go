@@ -54,6 +54,7 @@ func Draw(c Call) Thing {
 		return t.titled(c)
 	}
 	t := draw(c, &in)
+	t.changes(c.Changes)
 	t.table(&in)
 	return t.titled(c)
 }
@@ -61,7 +62,7 @@ func Draw(c Call) Thing {
 // draw draws what is known of the input, and takes it from there.
 func draw(c Call, in *input) Thing {
 	switch {
-	case c.Name == "ExitPlanMode" || c.Kind == "switch_mode" && in.has("plan"):
+	case c.Name == "ExitPlanMode" || c.Kind == "switch_mode" && (in.has("plan") || c.Text != ""):
 		return drawPlan(c, in)
 	case strings.HasPrefix(c.Name, "mcp__"), c.Server != "":
 		return drawServer(c)
@@ -70,10 +71,7 @@ func draw(c Call, in *input) Thing {
 	case edits(in):
 		return drawEdits(c, in)
 	case len(c.Changes) > 0:
-		t := Thing{Verb: "wants to edit " + counted(len(c.Changes), "a file", "files"), Mark: "diff"}
-		t.changes(c.Changes)
-		// What the same files look like inside of the input would be shown twice.
-		return t
+		return Thing{Verb: "wants to edit " + counted(len(c.Changes), "a file", "files"), Mark: "diff"}
 	case in.has("url") && (c.Name == "WebFetch" || c.Kind == "fetch"):
 		t := Thing{Verb: "wants to fetch a page", Mark: "fetch"}
 		address, _ := in.take("url")
@@ -101,6 +99,7 @@ func drawPlan(c Call, in *input) Thing {
 		t.source = plan
 		t.markdown(plan)
 	} else if c.Text != "" {
+		t.source = c.Text
 		t.markdown(c.Text)
 	}
 	return t
@@ -245,7 +244,7 @@ func (t Thing) titled(c Call) Thing {
 		first = append(first, part{class: "line", rows: rowsOf(c.Title)})
 	}
 	t.parts = append(first, t.parts...)
-	if c.Text != "" && !t.Plan && !strings.Contains(drawn, squeeze(c.Text)) && squeeze(c.Text) != squeeze(c.Title) {
+	if c.Text != "" && squeeze(c.Text) != squeeze(t.source) && !strings.Contains(drawn, squeeze(c.Text)) && squeeze(c.Text) != squeeze(c.Title) {
 		t.parts = append(t.parts, part{label: "The agent says", class: "md", html: Markdown(c.Text), lines: strings.Count(c.Text, "\n") + 1 + len(c.Text)/100})
 	}
 	return t

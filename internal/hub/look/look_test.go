@@ -26,6 +26,8 @@ func TestText(t *testing.T) {
 		"ls \x1b[31m\u202erm":                    "ls " + odd("U+001B") + "[31m" + odd("U+202E") + "rm",
 		"a\r\nb\rc":                              "a\nb" + odd("U+000D") + "c",
 		"<U+202E>":                               "&lt;U+202E&gt;",
+		"a" + strings.Repeat("\u0336", 9) + "b":  "a" + odd("⋯ 9 combining marks ⋯") + "b",
+		"a" + strings.Repeat("\u0301", 8) + "b":  "a" + strings.Repeat("\u0301", 8) + "b",
 		"\xff":                                   odd("�"),
 		"שלום 日本 👩‍💻":                            "שלום 日本 👩‍💻",
 	} {

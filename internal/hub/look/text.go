@@ -17,9 +17,12 @@ const (
 	// spaces: more of them could push out of sight what comes behind.
 	mostBlank  = 2
 	mostSpaces = 40
+	// mostMarks is how many combining marks one letter has: hundreds make a line that
+	// is wider than its letters, and taller.
+	mostMarks = 8
 )
 
-var spaces = regexp.MustCompile(fmt.Sprintf(`[\t\p{Zs}\x{2800}\x{3164}]{%d,}`, mostSpaces+1))
+var runs = regexp.MustCompile(fmt.Sprintf(`([\t\p{Zs}\x{2800}\x{3164}]{%d,})|\p{M}{%d,}`, mostSpaces+1, mostMarks+1))
 
 // Text is text as it is: escaped, with stand-ins for what hides or turns text, and
 // marks in the place of long blank runs. Only our stand-ins are set apart: the same
@@ -94,9 +97,13 @@ func (l line) write(b *strings.Builder) {
 // writeText writes text that has no line breaks of its own.
 func writeText(b *strings.Builder, s string) {
 	last := 0
-	for _, at := range spaces.FindAllStringIndex(s, -1) {
+	for _, at := range runs.FindAllStringSubmatchIndex(s, -1) {
 		writeVisible(b, s[last:at[0]])
-		mark(b, fmt.Sprintf("⋯ %d spaces ⋯", utf8.RuneCountInString(s[at[0]:at[1]])))
+		what := "spaces"
+		if at[2] < 0 {
+			what = "combining marks"
+		}
+		mark(b, fmt.Sprintf("⋯ %d %s ⋯", utf8.RuneCountInString(s[at[0]:at[1]]), what))
 		last = at[1]
 	}
 	writeVisible(b, s[last:])

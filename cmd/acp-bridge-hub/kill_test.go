@@ -48,6 +48,26 @@ type process struct {
 	dir            string
 	cmd            *exec.Cmd
 	address, token string
+	log            *saying
+}
+
+// saying is what a hub says.
+type saying struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *saying) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+// said is what the hub has said so far.
+func (p *process) said() string {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return p.log.text.String()
 }
 
 // startHub starts a hub. Hubs of one NATS have one owner.
@@ -68,17 +88,19 @@ func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) 
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	p := &process{t: t, dir: dir, cmd: cmd}
+	p := &process{t: t, dir: dir, cmd: cmd, log: &saying{}}
 	t.Cleanup(p.kill)
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		if address, ok := strings.CutPrefix(lines.Text(), "The hub listens on "); ok {
-			p.address = address
-			break
+	lines := bufio.NewReader(stderr)
+	for line := ""; err == nil && p.address == ""; {
+		if line, err = lines.ReadString('\n'); err == nil {
+			_, err = io.WriteString(p.log, line)
+		}
+		if address, ok := strings.CutPrefix(line, "The hub listens on "); ok {
+			p.address = strings.TrimSpace(address)
 		}
 	}
-	require.NotEmpty(t, p.address)
-	go func() { _, _ = io.Copy(io.Discard, stderr) }()
+	require.NotEmpty(t, p.address, p.said())
+	go func() { _, _ = io.Copy(p.log, lines) }()
 	data, err := os.ReadFile(filepath.Join(dir, "token"))
 	if i := slices.Index(args, "--token-file"); i >= 0 && err != nil {
 		data, err = os.ReadFile(args[i+1])
@@ -94,8 +116,10 @@ func (p *process) kill() {
 }
 
 // post returns the status, 0 if there was no reply.
-func (p *process) post(path, body string) int {
-	req, err := http.NewRequest(http.MethodPost, p.address+path, strings.NewReader(body))
+func (p *process) post(path, body string) int { return p.request(http.MethodPost, path, body) }
+
+func (p *process) request(method, path, body string) int {
+	req, err := http.NewRequest(method, p.address+path, strings.NewReader(body))
 	if err != nil {
 		return 0
 	}

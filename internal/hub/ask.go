@@ -246,7 +246,7 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 //	| asked it before the one that has it   | yes                                   |
 //	| is new, and the one that has it waits | yes, if it still does in a moment     |
 //	| is new, and that one was here just now| no, unless it is back in a moment     |
-//	| is new, and that one got it meanwhile | yes                                   |
+//	| is new, and that one has the outcome  | no, unless it says that it used it: it may have died with it |
 //	| is new, and nobody knows of that one  | no                                    |
 //
 // mu is held.
@@ -262,10 +262,10 @@ func (b *Board) anothers(o, r *Record, began time.Time) (another bool, soon time
 	if l == nil || l.gone {
 		return false, 0
 	}
-	if !o.Open() && !o.unheard() {
-		return l.heard.After(began), 0
-	}
 	moment := min(goneTime, b.opts.Lease/4)
+	if !o.Open() && !o.unheard() && !l.heard.After(began) {
+		return false, 0
+	}
 	if l.listening > 0 { // one that was killed may not be noticed yet
 		soon = time.Until(began.Add(moment))
 		return soon <= 0, max(soon, 0)

@@ -334,3 +334,31 @@ func TestAProcessThatOnlySeemedToBeGone(t *testing.T) {
 	require.True(t, own.Open())
 	require.Equal(t, first.Key(), askBy(t, two, "q", "id", "Go on?").Key())
 }
+
+// A process that has ended with the outcome, before its agent had it, has a successor
+// that gets it, once.
+func TestASuccessorHasTheOutcome(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	first := askBy(t, b, "p", "id", "Go on?")
+	answer(t, b, first, "Yes", "phone")
+	as := func(process string) hub.Ref {
+		ref := first.Ref()
+		ref.Asker = process
+		return ref
+	}
+	_, err := b.Delivered(t.Context(), as("p"))
+	require.NoError(t, err)
+	for range 2 { // requests are made again
+		got := askBy(t, b, "q", "id", "Go on?")
+		require.Equal(t, first.Key(), got.Key())
+		require.NoError(t, b.TakeOver(t.Context(), got, as("q")))
+		got, err = b.FindKey(t.Context(), got.Key())
+		require.NoError(t, err)
+		require.Equal(t, "q", got.End.Taker)
+	}
+	require.True(t, askBy(t, b, "p", "id", "Go on?").Open(), "p is there after all, and has one of its own")
+	_, err = b.Consumed(t.Context(), as("q"))
+	require.NoError(t, err)
+	require.True(t, askBy(t, b, "r", "id", "Go on?").Open(), "q's agent has it")
+}

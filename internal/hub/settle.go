@@ -114,8 +114,9 @@ func (r *Record) had(asker string) bool {
 	return asker == r.Asker || slices.Contains(r.End.Askers, asker) // an older hub wrote it
 }
 
-// Take reports whether the outcome of a question is for the process that ref names.
-// It is not where another one has asked it since: that one gets it.
+// Take reports whether the outcome of a question that a process has waited for is for
+// that one, which ref names. It is not where another one has asked it since: that one
+// gets it.
 func (b *Board) Take(ctx context.Context, r *Record, ref Ref) (bool, error) {
 	b.mu.Lock()
 	l, holder := b.leases[r.key], b.holder(r)
@@ -130,6 +131,16 @@ func (b *Board) Take(ctx context.Context, r *Record, ref Ref) (bool, error) {
 		}
 	})
 	return err == nil && taken.End.Taker == ref.Asker, err
+}
+
+// TakeOver notes that a process has the outcome of a question that another one had
+// before: [Board.Ask] has found that it is this one's now.
+func (b *Board) TakeOver(ctx context.Context, r *Record, ref Ref) error {
+	if r.End.Taker == "" || r.End.Taker == ref.Asker {
+		return nil
+	}
+	_, err := b.receive(ctx, ref, func(e *End, _ time.Time) { e.Taker = ref.Asker })
+	return err
 }
 
 // Delivered notes that the asker's process has the outcome, Consumed that its

@@ -1,6 +1,7 @@
 package hubstore
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -86,4 +87,13 @@ func TestAReplyToHalfABatch(t *testing.T) {
 	first, err := s.publish([]*joined{{key: "a"}})
 	require.NoError(t, err)
 	require.EqualValues(t, 9, first)
+}
+
+// Servers are named without what stands before an @, however little that is.
+func TestServersAreNamedWithoutPasswords(t *testing.T) {
+	for urls, want := range map[string]string{
+		"a:1,b:2": "a:1,b:2", "u:secret@a:1": "a:1", "@a:1": "a:1", "nats://u:p@ss@a:1,nats://u:p@b:2": "a:1,b:2", "u:sec,ret@a:1": "a:1",
+	} {
+		require.Equal(t, want, strings.ReplaceAll(hostsOf(urls), ", ", ","), urls)
+	}
 }

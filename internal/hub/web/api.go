@@ -174,11 +174,15 @@ func (s *Server) askAndWait(r *http.Request, a hub.Asking, wait time.Duration, d
 		if rec, err = s.board.Ask(r.Context(), a); err != nil {
 			return nil, true, err
 		}
+		waited := rec.Open()
 		if rec, ok = s.wait(r.Context(), rec, wait, d); !ok || rec.Open() || a.Asker == "" {
 			return rec, ok, nil
 		}
 		ref := rec.Ref()
 		ref.Asker, ref.May = a.Asker, a.May
+		if !waited {
+			return rec, true, s.board.TakeOver(r.Context(), rec, ref)
+		}
 		if mine, err := s.board.Take(r.Context(), rec, ref); mine || err != nil {
 			return rec, true, err
 		}

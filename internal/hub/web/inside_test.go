@@ -53,3 +53,11 @@ func TestSessionsOfOpenCode(t *testing.T) {
 	require.NotEqual(t, "ses_1", session("red", "ses_1"))
 	require.NotEqual(t, session("blue", "ses_1"), session("red", "ses_1"))
 }
+
+// The same input in another order is the same; what is no JSON is as it is.
+func TestCanonicalInput(t *testing.T) {
+	same := canonical([]byte(`{"a":1,"b":{"c":2,"d":3}}`))
+	require.Equal(t, string(same), string(canonical([]byte(` {"b": {"d":3,"c":2}, "a":1}`))))
+	require.NotEqual(t, string(same), string(canonical([]byte(`{"a":1,"b":{"c":2,"d":4}}`))))
+	require.Equal(t, "{no JSON", string(canonical([]byte("{no JSON"))))
+}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -111,29 +110,35 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 }
 
 // One session that is open in two windows has two bridges, which ask the same call
-// under the same id. An answer is for one of them, and the other one's question is
-// there until it has its own.
+// under the same id. Each has its own question, its own answer, and its own word on
+// what became of it.
 func TestTwoBridgesOfOneSession(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, hub.Options{})
 	const call = `{"kind":"question","asker":%q,"call":{"ID":"toolu_1","Questions":[{"Text":"Which database?","Options":[{"Label":"SQLite"},{"Label":"PostgreSQL"}]}]}}`
-	type result struct{ window, body string }
-	got := make(chan result, 2)
-	for _, window := range []string{"one", "two"} {
-		go func() {
-			_, body := s.request("POST", "/conversations/c1/ask?dialect=bridge&wait=5m", fmt.Sprintf(call, window))
-			got <- result{window, body}
-		}()
+	ask := func(window, wait string) (body string) {
+		_, body = s.request("POST", "/conversations/c1/ask?dialect=bridge&wait="+wait, fmt.Sprintf(call, window))
+		return body
 	}
-	for _, label := range []string{"SQLite", "PostgreSQL"} {
-		var open []*hub.Record
-		require.Eventually(t, func() bool { open, _ = s.board.Waiting(1); return len(open) == 1 }, patience, time.Millisecond)
-		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", open[0].Revision), fmt.Sprintf(`{"answers":{"Which database?":%q}}`, label))
-		r := <-got
-		require.Contains(t, r.body, `"Selected":["`+label+`"]`)
-		s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", fmt.Sprintf(`{"consumed":true,"asker":%q}`, r.window))
-		now, err := s.board.FindKey(t.Context(), open[0].Key())
-		require.NoError(t, err)
-		require.Equal(t, "consumed", now.End.Receipt())
+	for _, window := range []string{"one", "two", "one"} { // it seemed to be gone, and is back
+		ask(window, "0s")
+	}
+	open, _ := s.board.Waiting(9) // the newest first
+	require.Len(t, open, 2)
+	s.expect(400, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
+	got := map[string]chan string{"one": make(chan string, 1), "two": make(chan string, 1)}
+	for window, c := range got {
+		go func() { c <- ask(window, "5m") }()
+	}
+	for i, window := range []string{"one", "two"} {
+		label := []string{"SQLite", "PostgreSQL"}[i]
+		s.expect(200, "POST", fmt.Sprintf("/conversations/c1/respond?question=toolu_1&revision=%d", open[i].Revision), fmt.Sprintf(`{"answers":{"Which database?":%q}}`, label))
+		require.Contains(t, <-got[window], `"Selected":["`+label+`"]`)
+		s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", fmt.Sprintf(`{"consumed":true,"asker":%q}`, window))
+		for j, r := range open {
+			now, err := s.board.FindKey(t.Context(), r.Key())
+			require.NoError(t, err)
+			require.Equal(t, j <= i, !now.Open() && now.End.Receipt() == "consumed")
+		}
 	}
 }

@@ -42,6 +42,8 @@ func TestTicket(t *testing.T) {
 		require.Contains(t, text, "look at Database")
 		<-a.calls
 		require.Zero(t, delivered)
+		require.True(t, s.Waits(ticket))
+		require.False(t, s.Waits("another"))
 
 		withTicket := strings.TrimSuffix(questions, "}") + `,"ticket":"` + ticket + `"}`
 		go func() {
@@ -53,6 +55,7 @@ func TestTicket(t *testing.T) {
 		require.Contains(t, text, "DuckDB")
 		require.Empty(t, a.calls, "asked once")
 		require.Equal(t, 1, delivered)
+		require.False(t, s.Waits(ticket), "it was fetched")
 	})
 }
 

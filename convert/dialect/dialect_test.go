@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -117,4 +118,15 @@ func TestDeepQuestions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A member without a name is none that a dialect has another name for.
+func TestMemberWithoutAName(t *testing.T) {
+	const call = `{"name":"AskUserQuestion","input":{"questions":[{"question":"Which?","header":"H","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}],"multi_select":true%s}]}}`
+	plain, err := dialect.Decode(fmt.Appendf(nil, call, ""), "kimi")
+	require.NoError(t, err)
+	require.True(t, plain.Call.Questions[0].MultiSelect)
+	odd, err := dialect.Decode(fmt.Appendf(nil, call, `,"":"x"`), "kimi")
+	require.NoError(t, err)
+	require.Equal(t, plain.Call.Questions, odd.Call.Questions)
 }

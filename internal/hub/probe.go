@@ -37,6 +37,11 @@ func (b *Board) refused(own bool) {
 func (b *Board) taken() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.takes()
+}
+
+// takes is taken, and mu is held.
+func (b *Board) takes() {
 	if !b.refusal.since.IsZero() {
 		b.log.Warn("the store takes what is written again")
 	}
@@ -53,19 +58,23 @@ func (b *Board) refuses() bool {
 // board ends, and whoever watches over the process starts it anew.
 func (b *Board) probe(ctx context.Context) {
 	b.mu.Lock()
-	refuses, mark := !b.refusal.since.IsZero(), b.mark
+	since, mark := b.refusal.since, b.mark
 	b.mu.Unlock()
-	if !refuses {
+	if since.IsZero() {
 		return
 	}
 	one, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	if _, err := mark(one); err == nil {
-		b.taken()
-		return
-	}
+	_, err := mark(one)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.refusal.since != since { // it has refused something else since
+		return
+	}
+	if err == nil {
+		b.takes()
+		return
+	}
 	if b.refusal.probes++; b.refusal.probes == mostProbes && b.own.Err() == nil {
 		b.log.Error("the hub ends: its store takes nothing any more; what it had taken is kept")
 		b.stop()

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -206,11 +208,38 @@ func (f *file) load(context.Context) ([]byte, uint64, error) {
 		return nil, 0, nil
 	case err != nil:
 		return nil, 0, err
-	case !json.Valid(data):
-		return nil, 0, fmt.Errorf("%s is damaged: remove it to start with no devices", f.path)
+	}
+	if data, err = unsealed(data); err != nil {
+		return nil, 0, fmt.Errorf("%s is damaged: %w. Nothing was changed: put a copy of it back, or remove it to start with no devices", f.path, err)
 	}
 	f.revision = max(f.revision, 1)
 	return data, f.revision, nil
+}
+
+// sumHead is what an object in the file begins with: the sum of the rest of it. A byte
+// that is damaged may leave it an object, with other rights.
+const sumHead = `{"sum":"`
+
+func sealed(data []byte) []byte {
+	sum := sha256.Sum256(data)
+	return fmt.Appendf(nil, "%s%x\",%s\n", sumHead, sum, bytes.TrimPrefix(data, []byte("{")))
+}
+
+// unsealed is what was sealed. What was written by an older hub, or by hand, has no sum.
+func unsealed(data []byte) ([]byte, error) {
+	if !json.Valid(data) {
+		return nil, errors.New("it is not JSON")
+	}
+	rest, ok := bytes.CutPrefix(data, []byte(sumHead))
+	if !ok {
+		return data, nil
+	}
+	sum, rest, ok := bytes.Cut(rest, []byte(`",`))
+	rest = append([]byte("{"), bytes.TrimSuffix(rest, []byte("\n"))...)
+	if now := sha256.Sum256(rest); !ok || string(sum) != hex.EncodeToString(now[:]) {
+		return nil, errors.New("it is not as it was written")
+	}
+	return rest, nil
 }
 
 // save writes the file whole or not at all.
@@ -220,7 +249,7 @@ func (f *file) save(_ context.Context, data []byte, _ uint64) (uint64, error) {
 		return 0, err
 	}
 	defer os.Remove(t.Name())
-	if _, err = t.Write(append(slices.Clip(data), '\n')); err == nil {
+	if _, err = t.Write(sealed(data)); err == nil {
 		err = t.Sync()
 	}
 	if closed := t.Close(); err == nil {

@@ -16,6 +16,23 @@ type agentRow struct {
 	Tool  bool     `json:"tool"`
 	Env   []string `json:"env,omitempty"`
 	Note  string   `json:"note"`
+	// Terminal says what of it can be answered at a hub when it runs in a plain terminal.
+	Terminal string `json:"terminal,omitempty"`
+}
+
+// inTerminals is what of an agent in a plain terminal can be answered at a hub: tried with
+// these versions on 16 November 2026, unless it says otherwise.
+var inTerminals = map[string]string{
+	"claude":   "questions, plans, permissions and forms, with acp-bridge hook install (2.1.325)",
+	"codex":    "questions and approvals, by the hub of this machine or acp-bridge watch codex (0.166.0)",
+	"opencode": "questions and permissions, with acp-bridge hook install opencode (1.18.33)",
+	"kilo":     "questions and permissions, with acp-bridge hook install kilo (7.7.7)",
+	"qwen":     "nothing yet: while one of its hooks waits, the terminal shows no dialog (0.24.4)",
+	"copilot":  "nothing yet: while one of its hooks waits, the terminal shows no dialog (1.0.102)",
+	"gemini":   "nothing yet: while one of its hooks waits, the terminal shows no dialog, and a hook can only refuse (0.61.0)",
+	"kimi":     "nothing: its hooks are told of permissions, and cannot answer them (2.1.0)",
+	"grok":     "nothing: by its documentation its hooks can only refuse (1.0.41, not run)",
+	"droid":    "nothing: its hooks come before the dialog, as its program says (0.215.0, not run)",
 }
 
 // printAgents prints what is known of agents.
@@ -28,7 +45,7 @@ func printAgents(s streams, asJSON bool) error {
 				env = append(env, name)
 			}
 		}
-		rows = append(rows, agentRow{Name: p.Name, Title: p.Title, Start: p.Start, Tool: p.Tool, Env: env, Note: p.Note})
+		rows = append(rows, agentRow{Name: p.Name, Title: p.Title, Start: p.Start, Tool: p.Tool, Env: env, Note: p.Note, Terminal: inTerminals[p.Name]})
 	}
 	if asJSON {
 		return printJSON(s, map[string]any{"agents": rows})
@@ -41,10 +58,14 @@ func printAgents(s streams, asJSON bool) error {
 			note += "; set for it: " + strings.Join(r.Env, " ")
 		}
 		fmt.Fprint(s.out, row(columns, r.Name, r.Title, strings.Join(r.Start, " ")), cli.Indent(cli.Wrap(note, cli.Width-4), "    "))
+		if r.Terminal != "" {
+			fmt.Fprint(s.out, cli.Indent(cli.Wrap("In a plain terminal, at a hub: "+r.Terminal, cli.Width-4), "    "))
+		}
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by its program's name, or by the name it gives itself; "+
 		"--agent NAME overrides that. An agent that is not listed gets forms, and vendors' questions are recognised by their shape. "+
-		"What is set for an agent stays as it is if you have set it. Settings for an editor: acp-bridge doctor --editor zed --agent gemini.", cli.Width))
+		"What is set for an agent stays as it is if you have set it. Settings for an editor: acp-bridge doctor --editor zed --agent gemini. "+
+		"What can be answered of one in a plain terminal was tried on 16 November 2026, with the version that is named.", cli.Width))
 	return err
 }
 

@@ -9,6 +9,22 @@
 // Whoever watches an agent tells what is open there and what has ended; Answer gives
 // the agent what a person said at the hub, and says whether the agent took it. An
 // answer that came too late is told as such, and is never one.
+//
+// # In plain terminals
+//
+// With a hub, on 16 November 2026 in tmux: answered at the hub first and in the terminal
+// first, withdrawn both ways.
+//
+//	ACP_BRIDGE_REAL_AGENTS=$PWD/.cache/agents ACP_BRIDGE_REAL_AGENTS_LONGER=1 go test ./internal/watch/... -run TestReal -timeout 30m
+//
+//	agent      version   how                               what
+//	OpenCode   1.18.33   acp-bridge hook install opencode  questions, permissions, also of sub-agents
+//	Kilo       7.7.7     acp-bridge hook install kilo      the same
+//	Codex      0.166.0   acp-bridge watch codex            questions, approvals
+//
+// Codex does not say whose answer to a question it took: the card says delivered, and
+// not used. It takes no words with a permission. What is possible with others says
+// acp-bridge doctor --agents.
 package watch
 
 import (

@@ -17,6 +17,13 @@
 // that does not read stops the other one, as if there were a pipe between them.
 // Lines of the proxy's own go between others and wait for nobody.
 //
+// # Permissions
+//
+// A request for permission passes like any line, and so does the editor's reply.
+// With a desk ([Options]) it is there as well, with all that the agent has shown of the
+// tool call and with its own options: whoever is first, there or in the editor, has
+// answered, and the other is told. What cannot be shown whole is not there.
+//
 // # Agents that were run
 //
 // Each came from npm and had a stand-in for its model, on 15 November 2026, with

@@ -23,7 +23,7 @@ for (const file of readdirSync(folder).filter((f) => f.endsWith(".jsonl"))) {
   for (const line of readFileSync(join(folder, file), "utf8").split("\n")) {
     if (line === "") continue;
     const { message, method, from, drafts } = JSON.parse(line);
-    const of = message.method ?? method ?? "", judge = judges[drafts];
+    const of = message.method ?? method ?? "", judge = judges[drafts || judges.false.names.result.get(of) === undefined && method !== undefined];
     const unknown = method !== undefined && !judges.true.names.result.has(method);
     if (of.startsWith("_") || unknown || method !== undefined && !["string", "number"].includes(typeof message.id) || typeof message.id === "number" && !Number.isInteger(message.id)) {
       extensions++;

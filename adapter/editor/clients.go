@@ -18,6 +18,9 @@ type Client struct {
 	Name string
 	// Prompts is by what [typed.Editor] knows the prompts of one without a name.
 	Prompts string
+	// Declares is the member of its capabilities' _meta by which one is recognised
+	// that has neither.
+	Declares string
 	// Editor is its name for people.
 	Editor string
 	// Unseen is set where the options of a permission request are not shown:
@@ -51,11 +54,12 @@ var clients = []Client{
 	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request", From: "run 19.22, 2026-11-16"},
 	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself", From: "run 0.19.1, 2026-11-16"},
 	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},
+	{Declares: "jetbrains", Editor: "JetBrains", Title: ask.TitleHeaderAndQuestion, Note: "shows title and options; the content is at its tool call, which may be out of sight", From: "claude-agent-acp 0.99.1's source, 2026-10-29; not run"},
 	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
 	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
 	{Prompts: typed.Avante, Editor: "Neovim avante", Unseen: true, Guard: true, Loud: true, Note: "approves by itself, or answers without saying what was picked", From: "run a9334315, 2026-11-16"},
 	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself", From: bySource},
-	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option", From: "run 2026-11-16"},
+	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option", From: "run as newest then acp-factory 0.1.14 and acp-ai-provider 0.2.9, 2026-11-16"},
 	{Prompts: typed.Goose, Editor: "goose", Unseen: true, Guard: true, Note: "shows Allow, Deny and Cancel whatever the options are; Allow is the first option", From: "run 1.52.0 as a client, 2026-11-16"},
 }
 
@@ -86,6 +90,9 @@ func Known(info *acp.Implementation, prompt []acp.ContentBlock) (Client, bool) {
 // known of it. why names what decided.
 func AskOptions(r acp.InitializeRequest, known Client) (o adapter.Options, why string) {
 	caps := r.ClientCapabilities
+	if known.Editor == "" {
+		known = declares(caps)
+	}
 	declared := caps.Meta["askUserQuestion"]
 	aware := declared != nil && declared != false
 	o = adapter.Options{
@@ -100,6 +107,16 @@ func AskOptions(r acp.InitializeRequest, known Client) (o adapter.Options, why s
 		return o, "the table of clients: " + known.Note
 	}
 	return o, "its capabilities"
+}
+
+// declares finds what is known of a client by what it says of itself alone.
+func declares(caps acp.ClientCapabilities) Client {
+	for _, c := range clients {
+		if _, ok := caps.Meta[c.Declares].(map[string]any); ok && c.Declares != "" {
+			return c
+		}
+	}
+	return Client{}
 }
 
 func takesURLs(r acp.InitializeRequest) bool {

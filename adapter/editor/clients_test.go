@@ -1,18 +1,53 @@
 package editor
 
 import (
+	"encoding/json"
 	"regexp"
 	"testing"
 
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 )
 
-// What a client declares decides. A row of the table, which stands against that, says
-// from which run it is, or from which source.
+// A row of the table says from which run it is, of which version and when; or from
+// which source, if it was not run.
 func TestClientsSayWhereTheyAreFrom(t *testing.T) {
-	from := regexp.MustCompile(`^(run .*2026-\d\d-\d\d|its source, 2026-\d\d; not run)$`)
+	from := regexp.MustCompile(`^(run .*\b[0-9a-f]*[0-9][0-9a-f.]+.*, 2026-\d\d-\d\d|.*\bsource, 2026-\d\d(-\d\d)?; not run)$`)
 	for _, c := range Clients() {
 		require.Regexp(t, from, c.From, c.Editor)
 		require.NotEmpty(t, c.Note, c.Editor)
+	}
+	require.NotRegexp(t, from, "run 2026-11-16", "no version")
+}
+
+// What a client declares decides over the table: forms are used, and one that knows
+// our _meta is asked by requests.
+func TestWhatAClientDeclaresDecides(t *testing.T) {
+	for _, c := range append(Clients(), Client{Editor: "unknown"}) {
+		for caps, want := range map[string]adapter.Rung{
+			`{"elicitation":{"form":{}}}`: adapter.Form, `{"_meta":{"askUserQuestion":true}}`: adapter.Permission,
+			`{"elicitation":{"form":{}},"_meta":{"askUserQuestion":true}}`: adapter.Form,
+			`{"elicitation":{}}`: max(c.First(), adapter.Permission), `{"elicitation":{"form":null},"_meta":{"askUserQuestion":false}}`: max(c.First(), adapter.Permission),
+		} {
+			var r acp.InitializeRequest
+			require.NoError(t, json.Unmarshal([]byte(`{"protocolVersion":1,"clientCapabilities":`+caps+`}`), &r))
+			o, _ := AskOptions(r, c)
+			require.Equal(t, want, firstRung(&o), "%s: %s", c.Editor, caps)
+		}
+	}
+}
+
+// One that says nothing but whose it is, is known by that.
+func TestKnownByWhatItDeclares(t *testing.T) {
+	for caps, want := range map[string]ask.TitleStyle{
+		`{"_meta":{"jetbrains":{"air":{}}}}`: ask.TitleHeaderAndQuestion, `{"_meta":{"jetbrains":true}}`: 0, `{"_meta":{"":{}}}`: 0, `{}`: 0,
+	} {
+		var r acp.InitializeRequest
+		require.NoError(t, json.Unmarshal([]byte(`{"protocolVersion":1,"clientCapabilities":`+caps+`}`), &r))
+		o, _ := AskOptions(r, Client{})
+		require.Equal(t, want, o.Title, caps)
 	}
 }

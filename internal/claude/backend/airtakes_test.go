@@ -24,6 +24,8 @@ func airWith(names ...string) string {
 	return `{"_meta":{"jetbrains":{"air":{"version":1,"capabilities":` + string(list) + `}}}}`
 }
 
+var airNames = []string{"sessionFailure", "agentFileChangeReport", "recommendedValue", "planFile"}
+
 // told are the updates of a session that have something for AIR under a name.
 func (e *editor) told(session, name string) (all []gjson.Result) {
 	for _, u := range e.updates(session) {

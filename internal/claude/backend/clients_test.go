@@ -25,6 +25,8 @@ type row struct {
 	opts backend.Options
 	// shows is what the user sees of a permission request.
 	shows func(*request) string
+	// reads checks what the user reads elsewhere before a permission request.
+	reads reply
 	// replies is what it does with a question, dismisses how its user gets rid
 	// of one. Without them no question may come as a request.
 	replies, dismisses reply
@@ -75,7 +77,8 @@ var rows = []row{
 	{name: "kandev", info: "kandev-agentctl", types: true, rung: "message"},
 	{name: "Paseo", replies: buttons(inOurs), dismisses: dismissed, types: true, rung: "permission", words: "message"},
 	{name: "OpenHands", opts: guarded, replies: always(0, time.Millisecond), types: true, rung: "message"},
-	{name: "JetBrains", shows: titleOnly, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
+	{name: "JetBrains AIR", caps: airWith(airNames...), shows: questionInTitle, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
+	{name: "JetBrains without AIR", shows: titleOnly, reads: itsCall, replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
 	{name: "a client that was taught", replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
 	{name: "a client that declares it", caps: `{"_meta":{"askUserQuestion":true}}`, replies: taught, dismisses: dismissed, types: true, rung: "permission", words: "permission"},
 	{name: "ids of its own", replies: ownIDs, dismisses: dismissed, rung: "message"},
@@ -92,6 +95,23 @@ func questionInTitle(r *request) string {
 		return "nothing but " + title
 	}
 	return title
+}
+
+// itsCall is of a client that shows the title of a permission request, and the rest
+// at the tool call that it is about: the whole question must stand there already.
+func itsCall(c *client, r *request) {
+	id, text := r.Get("toolCall.toolCallId").Str, r.Get("toolCall.rawInput.question").Str
+	require.NotEmpty(c.t, text)
+	shown := ""
+	for _, u := range c.e.updates(c.session) {
+		if u.Get("toolCallId").Str == id && u.Get("content").Exists() {
+			shown = u.Get("content").Raw
+		}
+	}
+	require.Contains(c.t, shown, text)
+	for _, o := range r.Get("options").Array() {
+		require.NotEmpty(c.t, o.Get("name").Str)
+	}
 }
 
 // scenario is a call of the agent and what the user wants to say to it.
@@ -314,6 +334,9 @@ func (c *client) answer(r *request) {
 		c.row.forms(c, r)
 	case acp.ClientMethodSessionRequestPermission:
 		require.NotNil(c.t, c.row.replies, "a permission request for a client that cannot show it")
+		if c.row.reads != nil {
+			c.row.reads(c, r)
+		}
 		if c.row.dismisses != nil && c.user.wants(c.row.shows(r)).dismiss() {
 			c.row.dismisses(c, r)
 			return

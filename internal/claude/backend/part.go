@@ -10,6 +10,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
 
 // part is a sub-agent that the editor has as a session of its own. An editor asks
@@ -118,6 +119,11 @@ func merged(a, b object) object {
 	return a
 }
 
+// partFailed is the state of a sub-agent that failed.
+func partFailed(text string) object {
+	return object{"stopReason": "error", "error": object{"code": rpccode.Internal, "message": text}}
+}
+
 // partEnded takes the end of a sub-agent.
 func (p *painter) partEnded(m claude.Message) {
 	x := p.parts[field(m, "task_id").String()]
@@ -129,7 +135,7 @@ func (p *painter) partEnded(m claude.Message) {
 	case "completed":
 		p.partIs(x, partIdle, object{"stopReason": "end_turn"})
 	case "failed":
-		p.partIs(x, partIdle, object{"stopReason": "error", "error": field(m, "summary").String()})
+		p.partIs(x, partIdle, partFailed(field(m, "summary").String()))
 	default:
 		p.partIs(x, partIdle, object{"stopReason": "cancelled"})
 	}

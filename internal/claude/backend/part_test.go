@@ -31,7 +31,7 @@ func partLines(e *editor, main string) (lines []string) {
 		u, line := n.Get("update"), ""
 		switch kind := u.Get("sessionUpdate").Str; kind {
 		case "subagent_update":
-			line = strings.Join([]string{u.Get("sessionId").Str, "is", u.Get("state.state").Str, u.Get("state.stopReason").Str, u.Get("state.error").Str, u.Get("title").Str}, " ")
+			line = strings.Join([]string{u.Get("sessionId").Str, "is", u.Get("state.state").Str, u.Get("state.stopReason").Str, u.Get("state.error.message").Str, u.Get("title").Str}, " ")
 		case "session_message":
 			line = u.Get("senderSessionId").Str + " to " + u.Get("recipientSessionId").Str + ": " + u.Get("content.0.text").Str
 		case "agent_message_chunk":

@@ -49,7 +49,7 @@ func (p *painter) partReturned(e transcript.Entry) {
 	case !result.Get("is_error").Bool():
 		p.partIs(x, partIdle, object{"stopReason": "end_turn"})
 	default:
-		p.partIs(x, partIdle, object{"stopReason": "error", "error": text})
+		p.partIs(x, partIdle, partFailed(text))
 	}
 }
 

@@ -344,3 +344,23 @@ func TestDisconnectWithManyOpen(t *testing.T) {
 		}
 	}
 }
+
+// The end of a tool call says for which sub-agent the question was, if it was for one.
+func TestTheEndSaysForWhom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEditor(t)
+		a := adapter.New(e.conn, nil)
+		for _, parent := range []string{"", "toolu_task"} {
+			c := callOf("q"+parent, pick)
+			c.SubAgent.Parent = parent
+			asked := begin(t.Context(), a, c)
+			e.selects(e.request(), "SQLite")
+			end := e.notification("session/update").Get("params.update")
+			require.Equal(t, "completed", end.Get("status").Str)
+			require.Equal(t, parent != "", end.Get("_meta.claudeCode").Exists())
+			require.Equal(t, parent, end.Get("_meta.claudeCode.parentToolUseId").Str)
+			asked.wait()
+		}
+		e.leave()
+	})
+}

@@ -113,6 +113,9 @@ type Options struct {
 	Aware bool
 	// Title is the style of titles.
 	Title ask.TitleStyle
+	// Appends is set for a client that adds the content of each request to what it
+	// shows of the tool call already.
+	Appends bool
 	// Guard distrusts first replies that come faster than a person can read.
 	Guard bool
 	// GuardPrompts does so for questions in the conversation: a prompt that was

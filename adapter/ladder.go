@@ -156,7 +156,10 @@ func (a *Adapter) conclude(e *entry, q int, o convert.Outcome) (stands convert.O
 		from = q
 	}
 	shown := e.shown(stands.Answers)
-	for i := from; i <= q && i < len(shown); i++ {
+	for i := from; i < len(shown); i++ {
+		if i > q { // answered at the desk before it was asked here
+			a.announce(e, i, false)
+		}
 		a.end(e, ask.Complete(e.call, i, shown[i]))
 	}
 	return stands, first
@@ -236,7 +239,7 @@ func (a *Adapter) askFitting(e *entry, q int) (convert.Answer, convert.Outcome) 
 
 // askOne asks one question on the best rung below the form.
 func (a *Adapter) askOne(e *entry, call convert.Call, q int) (convert.Answer, convert.Outcome) {
-	asking := ask.New(call, q, ask.Options{Title: a.opts.Title, Aware: a.opts.Aware})
+	asking := ask.New(call, q, ask.Options{Title: a.opts.Title, Aware: a.opts.Aware, Appends: a.opts.Appends})
 	var why error
 	if a.usable(e, Permission) {
 		o, err := a.askPermission(e, q, asking)
@@ -435,6 +438,9 @@ func (a *Adapter) announce(e *entry, q int, again bool) {
 	if !a.usable(e, Permission) && update.ToolCall != nil {
 		// The question stands in the conversation, and terminals show what is here.
 		update.ToolCall.RawInput = nil
+	}
+	if a.opts.Appends && a.usable(e, Permission) && update.ToolCall != nil {
+		update.ToolCall.Content = nil // the request has it
 	}
 	a.queueUpdate(e, update)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 )
 
@@ -50,4 +51,47 @@ func TestSettledBeforeTheNextIsShown(t *testing.T) {
 			"shows c", "hears of c", "knows of c: cancelled",
 		}, log)
 	})
+}
+
+// Of a call that is answered at the desk while its first question is shown, the
+// others show in the editor, too.
+func TestAllOfACallAnsweredElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &waits{}
+		a := adapter.New(c, nil)
+		question := func(text string) convert.Question {
+			return convert.Question{Header: "H", Text: text, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}
+		}
+		call := convert.Call{Session: "s1", ID: "c1", Questions: []convert.Question{question("One?"), question("Two?")}}
+		wait := a.Post(t.Context(), call)
+		done := make(chan convert.Outcome, 1)
+		go func() {
+			o, _ := wait()
+			done <- o
+		}()
+		synctest.Wait()
+		e := a.Desk().List()[0]
+		yes := convert.Answer{Selected: []string{"Yes"}}
+		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "c1", Revision: e.Revision}, []convert.Answer{yes, yes}, "phone"))
+		require.Equal(t, convert.Answered, (<-done).Status)
+		require.Equal(t, []string{"c1 pending", "c1 completed", "c1:2 pending", "c1:2 completed"}, c.shown)
+	})
+}
+
+// waits is a client whose user does nothing.
+type waits struct{ shown []string }
+
+func (w *waits) RequestPermission(ctx context.Context, _ acp.RequestPermissionRequest) (r acp.RequestPermissionResponse, err error) {
+	<-ctx.Done()
+	return r, context.Cause(ctx)
+}
+
+func (w *waits) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	if c := n.Update.ToolCall; c != nil {
+		w.shown = append(w.shown, string(c.ToolCallId)+" "+string(c.Status))
+	}
+	if c := n.Update.ToolCallUpdate; c != nil {
+		w.shown = append(w.shown, string(c.ToolCallId)+" "+string(*c.Status))
+	}
+	return nil
 }

@@ -13,6 +13,9 @@ type Result struct {
 	// list of blocks.
 	Content json.RawMessage `json:"content"`
 	IsError bool            `json:"is_error,omitempty"`
+	// Rejected is set if the call was not run, because a person did not want it.
+	// The content says so; it is no output.
+	Rejected bool `json:"rejected,omitempty"`
 	// Structured is the toolUseResult that Claude Code sends beside it. It is
 	// the better source where it is there: the content is written for the
 	// model.
@@ -53,6 +56,7 @@ type ended struct {
 	structured input
 	parts      []part
 	cwd        string
+	rejected   bool
 }
 
 func end(t Tool, r Result, cwd string) ended {
@@ -62,6 +66,7 @@ func end(t Tool, r Result, cwd string) ended {
 		structured: readInput(r.Structured),
 		parts:      parts(r.Content),
 		cwd:        cwd,
+		rejected:   r.Rejected,
 	}
 }
 
@@ -93,6 +98,9 @@ func (c ended) text() string {
 // failure shows what went wrong, without the tags that tell the model so.
 func (c ended) failure() []acp.ToolCallContent {
 	lang := ""
+	if c.rejected {
+		return c.show(func(text string) []acp.ToolCallContent { return prose(strings.TrimSpace(withoutLastReminders(text))) })
+	}
 	if lookOf(c.tool.Name).info(c.tool, c.in, c.cwd).Kind == acp.ToolKindExecute {
 		lang = "console"
 	}

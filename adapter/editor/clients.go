@@ -33,6 +33,9 @@ type Client struct {
 	// Loud is set for clients that tell their user of each request that they do
 	// not know: they are not asked behind a question, see package seen.
 	Loud bool
+	// Appends is set for clients that add the content of a request to what they show
+	// of its tool call.
+	Appends bool
 	// Note says why.
 	Note string
 	// From says how that is known: from a run or from its source, of which version
@@ -50,7 +53,7 @@ const bySource = "its source, 2026-08; not run"
 var clients = []Client{
 	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option", From: bySource},
 	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first; later versions have forms", From: "run 0.74.3, 2026-11-16"},
-	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
+	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Appends: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
 	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request", From: "run 19.22, 2026-11-16"},
 	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself", From: "run 0.19.1, 2026-11-16"},
 	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},
@@ -96,12 +99,13 @@ func AskOptions(r acp.InitializeRequest, known Client) (o adapter.Options, why s
 	declared := caps.Meta["askUserQuestion"]
 	aware := declared != nil && declared != false
 	o = adapter.Options{
-		Forms:  caps.Elicitation != nil && caps.Elicitation.Form != nil,
-		URLs:   takesURLs(r),
-		Aware:  aware,
-		Title:  known.Title,
-		Unseen: known.Unseen && !aware,
-		Guard:  known.Guard,
+		Forms:   caps.Elicitation != nil && caps.Elicitation.Form != nil,
+		URLs:    takesURLs(r),
+		Aware:   aware,
+		Title:   known.Title,
+		Unseen:  known.Unseen && !aware,
+		Guard:   known.Guard,
+		Appends: known.Appends,
 	}
 	if o.Unseen && !o.Forms {
 		return o, "the table of clients: " + known.Note

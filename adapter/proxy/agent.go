@@ -63,6 +63,7 @@ func (p *proxy) answered(line []byte, m *message) act {
 	case r.method == acp.AgentMethodInitialize && m.result != nil:
 		p.overHTTP = gjson.GetBytes(m.result, "agentCapabilities.mcpCapabilities.http").Bool()
 		p.told.agent(gjson.GetBytes(m.result, "agentInfo"))
+		p.takesNotes = gjson.GetBytes(m.result, "agentInfo.name").Str == "acp-bridge" // no other does
 		if p.opts.Agent.Name == "" {
 			p.profile = p.profile.named(m.result)
 		}

@@ -177,6 +177,9 @@ func (w *permit) deliver(o convert.Outcome) {
 		return
 	}
 	p.agent.post(resultLine(string(w.id), result))
+	if o.Status == convert.Answered && o.Answers[0].Note != "" && !p.takesNotes {
+		p.say(w.in.id, "\n\nThe agent takes no words with a permission. It has the answer, and these words did not reach it: "+clean.Line(o.Answers[0].Note)+"\n\n")
+	}
 	if s := p.sessions[w.session]; s != nil && s.unhold(key) != nil {
 		return // the editor has never seen it
 	}

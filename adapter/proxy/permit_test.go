@@ -121,6 +121,7 @@ func TestPermitNote(t *testing.T) {
 	e := p.asks(mayRun)
 	require.NoError(t, p.desk.Answer(refOf(e), []convert.Answer{{Selected: []string{"Reject"}, Note: "not on Friday"}}, "phone"))
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"notes":"not on Friday"}}}`, p.agent.next().Get("result").Raw)
+	require.Contains(t, p.editor.said(), "these words did not reach it: not on Friday", "no agent that is known reads it")
 }
 
 // Whoever is first at the desk is first for everybody, and the agent gets one answer.

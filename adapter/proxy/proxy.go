@@ -102,6 +102,8 @@ type proxy struct {
 	asker  *adapter.Adapter
 	forms  bool // the editor shows forms
 	urls   bool // the editor opens addresses
+	// takesNotes says that the agent reads what is written beside an answer.
+	takesNotes bool
 	// titlesOnly says that the editor shows no more of a permission than its title.
 	titlesOnly bool
 	sessions   map[string]*session

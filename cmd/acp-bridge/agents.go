@@ -79,5 +79,6 @@ func (e editorSettings) behindProxy(p proxy.Profile) (editorSettings, []string) 
 	}
 	e.settings = strings.ReplaceAll(e.settings, "Claude Code (acp-bridge)", p.Title+" (acp-bridge)")
 	e.title += ", with " + p.Title
+	e.note = strings.TrimSpace(strings.TrimSuffix(e.note, claudeKeys))
 	return e, flags
 }

@@ -48,6 +48,12 @@ func (e editorSettings) with(path string, flags ...string) string {
 	return strings.ReplaceAll(settings, `"COMMAND"`, quote(path))
 }
 
+// claudeKeys is for users of agent-shell who have a key for Claude Code.
+const claudeKeys = `With an API key in place of a login, which agent-shell takes away otherwise:
+(setq agent-shell-anthropic-authentication
+      (agent-shell-anthropic-make-authentication
+       :api-key (lambda () (getenv "ANTHROPIC_API_KEY"))))`
+
 // messageArgs are arguments that settings have of their own.
 const messageArgs = `"--ask", "message" }`
 
@@ -114,10 +120,7 @@ var editors = []editorSettings{
   },
 })`, ""},
 	{"emacs", "Emacs, agent-shell", "your Emacs configuration", `(setq agent-shell-anthropic-claude-acp-command '("COMMAND"))`,
-		`With an API key in place of a login, which agent-shell takes away otherwise:
-(setq agent-shell-anthropic-authentication
-      (agent-shell-anthropic-make-authentication
-       :api-key (lambda () (getenv "ANTHROPIC_API_KEY"))))`},
+		claudeKeys},
 	{"vscode", "VS Code, ACP Client", "settings.json", `"acp.agents": {
   "Claude Code (acp-bridge)": {
     "command": "COMMAND",

@@ -43,6 +43,9 @@ type Options struct {
 	// Aware is set for a client that answers a multi-select question in one
 	// go: it gets no rounds.
 	Aware bool
+	// Appends is set for a client that adds the content of a request to what it
+	// shows of the tool call already: it gets no text twice.
+	Appends bool
 }
 
 // Request is the permission request of the current round.
@@ -61,11 +64,20 @@ func (a *Asking) Request() acp.RequestPermissionRequest {
 			Kind:       &kind,
 			Status:     &status,
 			RawInput:   rawInput{question.Text, question.Header},
-			Content:    textContent(shownText(c, q) + a.roundText()),
+			Content:    a.content(),
 		},
 		Options: a.options(),
 		Meta:    a.meta(),
 	}
+}
+
+// content is the question, or in later rounds, for a client that still shows it, what
+// is new.
+func (a *Asking) content() []acp.ToolCallContent {
+	if a.opts.Appends && a.round > 1 {
+		return textContent(strings.TrimSpace(a.roundText()))
+	}
+	return textContent(shownText(a.call, a.index) + a.roundText())
 }
 
 // roundText says that several options can be picked, one a round: nothing else

@@ -53,3 +53,14 @@ func TestPicksWithCommas(t *testing.T) {
 	done = ask.Complete(c, 0, convert.Answer{Selected: []string{"Logs, metrics"}}).ToolCallUpdate
 	require.Equal(t, `F → Logs, metrics`, *done.Title)
 }
+
+// A client that appends what it gets to what it shows gets the question once.
+func TestContentOnce(t *testing.T) {
+	q := convert.Question{Header: "F", Text: "Which?", MultiSelect: true, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}
+	a := ask.New(convert.Call{ID: "c1", Questions: []convert.Question{q}}, 0, ask.Options{Appends: true})
+	text := func() string { return a.Request().ToolCall.Content[0].Content.Content.Text.Text }
+	require.Equal(t, "Which?\n\nPick several, one at a time, then Done.", text())
+	_, err := a.Reply(acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected("A")})
+	require.NoError(t, err)
+	require.Equal(t, "Picked so far: A. Pick more, or Done.", text())
+}

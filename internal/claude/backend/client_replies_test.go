@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -18,6 +19,16 @@ type reply func(c *client, r *request)
 // titleAndContent is what most clients show of a question.
 func titleAndContent(r *request) string {
 	return r.Get("toolCall.title").Str + "\n" + r.Get("toolCall.content.0.content.text").Str
+}
+
+// appended is a client that adds each content to what it shows of the tool call: the
+// question is not in the later ones.
+func appended(r *request) string {
+	shown := titleAndContent(r)
+	if question := r.Get("toolCall.rawInput.question").Str; strings.Contains(shown, "Picked so far") && !strings.Contains(shown, question) {
+		shown += "\n" + question
+	}
+	return shown
 }
 
 func titleOnly(r *request) string { return r.Get("toolCall.title").Str }

@@ -55,7 +55,7 @@ var rows = []row{
 	{name: "Zed without forms", info: "zed", replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
 	{name: "agent-shell", info: "agent-shell", replies: buttons(inOurs), dismisses: dismissedThenStopped, rung: "permission", words: "message"},
 	{name: "agent-shell, automatic", info: "agent-shell", replies: always(0, 5*time.Millisecond), rung: "message"},
-	{name: "agentic.nvim", info: "Agentic.nvim", replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
+	{name: "agentic.nvim", info: "Agentic.nvim", shows: appended, replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
 	{name: "CodeCompanion.nvim", info: "CodeCompanion.nvim", rung: "message"},
 	{name: "CodeCompanion.nvim, --ask permission", info: "CodeCompanion.nvim", opts: permission, replies: always(-1, byHand), types: true, rung: "message"},
 	{name: "avante.nvim", types: true, sends: wrapping, rung: "message"},

@@ -85,6 +85,7 @@ type toolCall struct {
 	drawn  bool // the editor knows it
 	title  string
 	asked  bool // a question that the adapter draws
+	denied bool // the user did not allow it
 
 	terminal string // how the editor takes output for a terminal, if it does
 	printed  int    // how often something was appended to it
@@ -336,7 +337,7 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 		return
 	}
 	delete(p.calls, id)
-	result := display.Result{Content: json.RawMessage(b.Get("content").Raw), IsError: b.Get("is_error").Bool()}
+	result := display.Result{Content: json.RawMessage(b.Get("content").Raw), IsError: b.Get("is_error").Bool(), Rejected: c.denied}
 	if structured.IsObject() {
 		result.Structured = json.RawMessage(structured.Raw)
 	}

@@ -96,6 +96,12 @@ func TestPermission(t *testing.T) {
 			turn.ends(test.stop)
 			require.JSONEq(t, test.want, string(cli.AwaitReply("toolu_1")))
 			require.Equal(t, test.status, e.tool(s, "toolu_1")["status"])
+			if test.status == "failed" {
+				last := e.updates(s)
+				for _, u := range last {
+					require.NotContains(t, u.Get("content.0.content.text").Str, "```console", "a rejection is no output")
+				}
+			}
 			e.prompt(s, "again").ends(acp.StopReasonEndTurn)
 		})
 	}

@@ -81,6 +81,8 @@ func TestTitles(t *testing.T) {
 	}{
 		"first prompt":           {"first", []string{user(`"first"`), user(`"second"`)}},
 		"blocks":                 {"first", []string{user(`[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"text","text":"first"}]`)}},
+		"of avante":              {"hi", []string{user(`[{"type":"text","text":"@/src/file.txt"},{"type":"text","text":"<previous_user_message>hi</previous_user_message>"},{"type":"text","text":"<system_context>x</system_context>"}]`)}},
+		"a link alone":           {"@/src/file.txt", []string{user(`[{"type":"text","text":"@/src/file.txt"}]`)}},
 		"cleaned":                {"red two lines", []string{user(`"\u001b[31mred\u001b[0m\n two\tlines\u202e"`)}},
 		"long":                   {strings.Repeat("a", 119) + "…", []string{user(`"` + strings.Repeat("a", 500) + `"`)}},
 		"longer than the window": {strings.Repeat("a", 119) + "…", []string{user(`"` + strings.Repeat("a", 300<<10) + `"`)}},

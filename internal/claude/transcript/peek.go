@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -195,10 +196,18 @@ func (c *clues) blocks(content gjson.Result) {
 	if c.first != "" {
 		return
 	}
-	for _, b := range blocks(content) {
+	list := blocks(content)
+	for i, b := range list {
 		switch b.Get("type").Str {
 		case "text":
-			text, what := words(b.Get("text").String())
+			said := b.Get("text").String()
+			if i+1 < len(list) && link.MatchString(said) { // the open file, which some editors send along
+				continue
+			}
+			if m := message.FindStringSubmatch(said); m != nil { // as avante writes what was typed
+				said = m[1]
+			}
+			text, what := words(said)
 			if what == saidPrompt || what == saidCommand {
 				c.first, c.prompted = text, true
 				return
@@ -210,6 +219,11 @@ func (c *clues) blocks(content gjson.Result) {
 		}
 	}
 }
+
+var (
+	link    = regexp.MustCompile(`^\s*@\S+\s*$`)
+	message = regexp.MustCompile(`(?s)^\s*<previous_user_message>(.*)</previous_user_message>\s*$`)
+)
 
 // mend ends the JSON of a line that was cut off, so that what came before the
 // cut can be read.

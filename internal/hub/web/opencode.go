@@ -18,9 +18,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
-// These are the question routes of OpenCode's server, so that its clients can
-// answer what waits at a hub. Permissions are not among them: OpenCode asks for
-// those elsewhere, and a question has no place for what they are for.
+// These are the routes of OpenCode's server for questions and permissions, so that
+// its clients can answer what waits at a hub.
 
 // openCode is the name of the dialect, and the user of its basic authentication.
 const openCode = "opencode"
@@ -55,7 +54,11 @@ func openCodeOf(r *hub.Record) (request openCodeRequest, call dialect.Request, o
 }
 
 // openCodeID names one record, and no other that is asked under the same id.
-func openCodeID(r *hub.Record) string { return "que_" + strings.ReplaceAll(r.Key(), ".", "_") }
+func openCodeID(r *hub.Record) string { return openCodeName("que_", r) }
+
+func openCodeName(prefix string, r *hub.Record) string {
+	return prefix + strings.ReplaceAll(r.Key(), ".", "_")
+}
 
 // openCodeSession is a conversation as OpenCode names them.
 func openCodeSession(r *hub.Record) string {
@@ -94,24 +97,31 @@ func (s *Server) openCodeList(w http.ResponseWriter, r *http.Request, d Device) 
 // openCodeFind finds the open question that a request names. One that is settled
 // is not there any more.
 func (s *Server) openCodeFind(r *http.Request, d Device) (*hub.Record, dialect.Request, error) {
+	var call dialect.Request
+	rec, err := s.openCodeNamed(r, d, "que_", func(r *hub.Record) (ok bool) { _, call, ok = openCodeOf(r); return ok })
+	return rec, call, err
+}
+
+// openCodeNamed finds an open record that a request names, if it is one that fits.
+func (s *Server) openCodeNamed(r *http.Request, d Device, prefix string, fits func(*hub.Record) bool) (*hub.Record, error) {
 	id := r.PathValue("request")
-	key, ok := strings.CutPrefix(id, "que")
+	begin := strings.TrimSuffix(prefix, "_")
+	key, ok := strings.CutPrefix(id, begin)
 	if !ok {
-		return nil, dialect.Request{}, badf("requestID: expected an id that begins with que, got %q", clean.Truncate(clean.Line(id), 80))
+		return nil, badf("requestID: expected an id that begins with %s, got %q", begin, clean.Truncate(clean.Line(id), 80))
 	}
 	rec, err := s.board.FindKey(r.Context(), strings.ReplaceAll(strings.TrimPrefix(key, "_"), "_", "."))
 	if err != nil {
-		return nil, dialect.Request{}, err
+		return nil, err
 	}
 	sees, err := openCodeSees(r, d)
 	if err != nil {
-		return nil, dialect.Request{}, err
+		return nil, err
 	}
-	_, call, ok := openCodeOf(rec)
-	if !ok || !rec.Open() || !sees(rec) || openCodeID(rec) != id {
-		return nil, dialect.Request{}, hub.ErrNotFound
+	if !rec.Open() || !sees(rec) || openCodeName(prefix, rec) != id || !fits(rec) {
+		return nil, hub.ErrNotFound
 	}
-	return rec, call, nil
+	return rec, nil
 }
 
 func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device, g given) {
@@ -178,7 +188,11 @@ func (s *Server) openCodeFailed(w http.ResponseWriter, id string, err error) {
 	switch {
 	case errors.Is(err, hub.ErrNotFound), errors.Is(err, hub.ErrSettled):
 		id = clean.Truncate(clean.Line(id), maxID)
-		reply(w, http.StatusNotFound, map[string]string{"_tag": "QuestionNotFoundError", "requestID": id, "message": "Question request not found: " + id})
+		what := "Question"
+		if strings.HasPrefix(id, "per") {
+			what = "Permission"
+		}
+		reply(w, http.StatusNotFound, map[string]string{"_tag": what + "NotFoundError", "requestID": id, "message": what + " request not found: " + id})
 	case code == http.StatusBadRequest:
 		reply(w, code, map[string]string{"_tag": "InvalidRequestError", "message": text})
 	default:
@@ -233,7 +247,14 @@ func (o *openCodeStream) change(out *stream, r *hub.Record) {
 		return
 	}
 	request, call, ok := openCodeOf(r)
+	permission, permits := openCodePermissionOf(r)
 	switch {
+	case permits && r.Open():
+		o.told[r.Key()] = true
+		o.write(out, r.Dir, "permission.asked", permission)
+	case permits:
+		delete(o.told, r.Key())
+		o.write(out, r.Dir, "permission.replied", map[string]string{"sessionID": permission.SessionID, "requestID": permission.ID, "reply": openCodePermitEnd(r)})
 	case !ok:
 	case r.Open():
 		o.told[r.Key()] = true

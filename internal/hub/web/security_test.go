@@ -42,6 +42,7 @@ var routes = []struct{ method, path, body string }{
 	{"POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`},
 	{"DELETE", "/history?by=owner", ""},
 	{"GET", "/question", ""}, {"POST", "/question/que_x/reply", `{"answers":[["SQLite"]]}`}, {"POST", "/question/que_x/reject", ""},
+	{"GET", "/permission", ""}, {"POST", "/permission/per_x/reply", `{"reply":"once"}`},
 	{"GET", "/event", ""}, {"GET", "/global/event", ""},
 	{"GET", "/devices", ""}, {"POST", "/devices", `{"name":"x","can":"admin"}`}, {"DELETE", "/devices/x", ""},
 	{"POST", "/codes", `{"name":"owner"}`},

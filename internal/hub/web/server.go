@@ -9,10 +9,11 @@
 // one object a line; with Accept: text/html it is a page. DELETE /history?by=NAME
 // makes the hub forget what one person said, see [hub.Board.ForgetBy].
 //
-// GET /question, POST /question/{id}/reply and reject, GET /event and
-// /global/event are those of OpenCode's server (its first version), for its
-// clients: the user is opencode, the password a token. Streams begin with what
-// waits. Permissions are not there.
+// GET /question, POST /question/{id}/reply and reject, GET /permission, POST
+// /permission/{id}/reply, GET /event and /global/event are those of OpenCode's server
+// (its first version), for its clients: the user is opencode, the password a token.
+// Streams begin with what waits. A permission is there if its options are among once,
+// always and reject, and what it is for is in its metadata.
 //
 // Streams also tell how the turns of agents end whose hooks talk to this hub: events
 // named turn, with {"conversation","agent","cwd","event","text","at"}, where event is done,

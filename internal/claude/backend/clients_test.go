@@ -46,7 +46,6 @@ type row struct {
 var (
 	guarded    = backend.Options{Guard: true}
 	permission = backend.Options{First: adapter.Permission}
-	message    = backend.Options{First: adapter.Conversation}
 )
 
 var rows = []row{

@@ -238,7 +238,8 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 // anothers reports whether a question is one of a process that is not gone, to
 // another that asks the same under the same id: their user has one session open
 // twice. Each has its own question, and gets its own answer. Soon is when that will
-// be known.
+// be known. Where hubs share a store none of them knows for sure who is there, and
+// whoever asks under an id has its question, as after a crash.
 //
 //	| the process that asks now             | the question is another's             |
 //	|---------------------------------------|---------------------------------------|
@@ -252,7 +253,7 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 // mu is held.
 func (b *Board) anothers(o, r *Record, began time.Time) (another bool, soon time.Duration) {
 	l, holder := b.leases[o.key], b.holder(o)
-	if r.Asker == "" || holder == "" || holder == r.Asker {
+	if r.Asker == "" || holder == "" || holder == r.Asker || b.store.Shared() {
 		return false, 0
 	}
 	known := o.End != nil && o.End.Taker != "" || l != nil && l.asker != ""

@@ -17,10 +17,3 @@ func (b *Board) Listening(r *Record) int {
 	}
 	return 0
 }
-
-// Holder is the process whose question it is.
-func (b *Board) Holder(r *Record) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.holder(r)
-}

@@ -305,36 +305,6 @@ func TestOneSessionInTwoWindows(t *testing.T) {
 	require.Equal(t, second.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "a late request")
 }
 
-// A process whose question another one has taken over, as it seemed to be gone, is
-// back: the answer is the other's, and it has a question of its own.
-func TestAProcessThatOnlySeemedToBeGone(t *testing.T) {
-	t.Parallel()
-	one, two := elsewhere(t, hub.Options{})
-	first := askBy(t, one, "p", "id", "Go on?")
-	until(t, two, "id", (*hub.Record).Open)
-	require.Equal(t, first.Key(), askBy(t, two, "q", "id", "Go on?").Key(), "nobody has heard of p there")
-	take := func(b *hub.Board, process string) bool {
-		r, err := b.FindKey(t.Context(), first.Key())
-		require.NoError(t, err)
-		ref := r.Ref()
-		ref.Asker = process
-		mine, err := b.Take(t.Context(), r, ref)
-		require.NoError(t, err)
-		return mine
-	}
-	require.Eventually(t, func() bool { return one.Holder(first) == "q" }, patience, time.Millisecond)
-	answer(t, one, first, "Yes", "phone")
-	until(t, two, "id", func(r *hub.Record) bool { return !r.Open() })
-	require.False(t, take(one, "p"))
-	require.True(t, take(two, "q"))
-	require.True(t, take(two, "q"), "its reply was lost")
-	require.False(t, take(one, "p"))
-	own := askBy(t, one, "p", "id", "Go on?")
-	require.NotEqual(t, first.Key(), own.Key())
-	require.True(t, own.Open())
-	require.Equal(t, first.Key(), askBy(t, two, "q", "id", "Go on?").Key())
-}
-
 // A process that has ended with the outcome, before its agent had it, has a successor
 // that gets it, once.
 func TestASuccessorHasTheOutcome(t *testing.T) {

@@ -385,10 +385,14 @@ func (r *Record) unheard() bool {
 	return r.life() == life.Settled && r.End.By != "" && !r.End.Forgotten
 }
 
-// Wait returns the record once it is settled, or as it is when ctx ends. The
-// asker counts as there meanwhile.
+// Wait is [Board.Watch] for the asker, who counts as there meanwhile.
 func (b *Board) Wait(ctx context.Context, r *Record) *Record {
 	defer b.listen(r)()
+	return b.Watch(ctx, r)
+}
+
+// Watch returns the record once it is settled, or as it is when ctx ends.
+func (b *Board) Watch(ctx context.Context, r *Record) *Record {
 	for r.Open() && ctx.Err() == nil {
 		next, err := b.await(ctx, r.key, r.Revision+1)
 		if err != nil {

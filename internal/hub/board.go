@@ -246,6 +246,9 @@ func (b *Board) tidy(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-leases.C:
+			if !b.store.Connected() { // then no other hub is heard, and silence says nothing
+				b.spare(now)
+			}
 			b.expire(now)
 			b.endGone()
 			b.probe(ctx)

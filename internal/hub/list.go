@@ -216,6 +216,15 @@ func (b *Board) listen(r *Record) (done func()) {
 	}
 }
 
+// spare gives every asker another lease.
+func (b *Board) spare(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.leases {
+		l.until = now.Add(b.opts.Lease)
+	}
+}
+
 // expire marks the askers that are gone.
 func (b *Board) expire(now time.Time) {
 	b.mu.Lock()

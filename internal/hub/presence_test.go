@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 )
 
 // natsServer is one that several hubs may use.
@@ -80,4 +82,35 @@ func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
 	_, err = two.TakeBack(t.Context(), hub.Ref{Conversation: "c", ID: "new", Asker: "q"}, cancelled, "editor")
 	require.NoError(t, err)
 	until(t, one, "old", func(r *hub.Record) bool { return !r.Open() })
+}
+
+// A hub that is cut off hears of no other hub's askers. That does not make them gone:
+// when it is back, what they hold is as it was.
+func TestAHubThatWasCutOffEndsNothing(t *testing.T) {
+	t.Parallel()
+	const lease = 4 * time.Second
+	at := natsServer(t)
+	between, err := netfault.Listen(strings.TrimPrefix(at, "nats://"))
+	require.NoError(t, err)
+	t.Cleanup(between.Close)
+	one, two := boardAt(t, at, hub.Options{Lease: lease}), boardAt(t, "nats://"+between.Addr(), hub.Options{Lease: lease})
+	r, err := one.Ask(t.Context(), hub.Asking{Conversation: "c", Asker: "p", Hold: &hub.Hold{},
+		Call: convert.Call{ID: "id", Questions: []convert.Question{{Text: "Go on?"}}}})
+	require.NoError(t, err)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() { defer close(left); one.Wait(ctx, r) }()
+	defer func() { leave(); <-left }()
+	until(t, two, "id", (*hub.Record).Open)
+	between.Point("") // nobody is served any more
+	between.Set(netfault.Pass)
+	time.Sleep(lease + lease/2)
+	between.Point(strings.TrimPrefix(at, "nats://"))
+	ask(t, one, "c", "later", "And now?")
+	until(t, two, "later", (*hub.Record).Open) // it is back
+	for _, b := range []*hub.Board{one, two} {
+		r, err := b.Find("c", "id")
+		require.NoError(t, err)
+		require.True(t, r.Open() && !r.Gone)
+	}
 }

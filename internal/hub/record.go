@@ -127,6 +127,15 @@ func (e *End) Result() convert.Outcome {
 	return convert.Outcome{Status: e.Status(), Answers: e.Answers, Reason: e.Reason}
 }
 
+// ResultFor is the outcome for a process that asks. What another one says of its own
+// user is no answer to this one: whoever can only ask must not be able to answer.
+func (e *End) ResultFor(asker string) convert.Outcome {
+	if e.Elsewhere && (e.Taker == "" || e.Taker != asker) {
+		return convert.Outcome{Status: convert.Failed, Reason: "It was settled where it was asked"}
+	}
+	return e.Result()
+}
+
 // Open reports whether the question waits for an answer.
 func (r *Record) Open() bool { return r.End == nil }
 

@@ -66,6 +66,25 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	return settled, err
 }
 
+// AskedBy reports whether a process has asked a question. Where askers have no names,
+// anybody may have.
+func (b *Board) AskedBy(r *Record, asker string) bool {
+	if asker != "" && asker == r.Asker {
+		return true
+	}
+	others := b.askers(r)
+	return slices.Contains(others, asker) || r.Asker == "" && len(others) == 0
+}
+
+// SucceededBy reports whether a process may have what another one asked: that one does
+// not wait here. Whoever resumes a session finds the answer without asking again.
+func (b *Board) SucceededBy(r *Record, asker string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.leases[r.key]
+	return asker != "" && (l == nil || l.listening == 0)
+}
+
 // asks reports whether it is this process that asks a question, as far as known.
 func (b *Board) asks(r *Record, asker string) bool {
 	b.mu.Lock()

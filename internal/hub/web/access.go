@@ -122,6 +122,9 @@ type loginSession struct {
 	Hash   []byte    `json:"hash"`
 	Page   []byte    `json:"page,omitempty"` // hash of the page's secret
 	Since  time.Time `json:"since"`
+	// Maker is who made the code for it, if that was another device: without that
+	// one it does not count.
+	Maker string `json:"maker,omitempty"`
 
 	rest rest
 }
@@ -130,9 +133,10 @@ type loginCode struct {
 	Device string    `json:"device"`
 	Hash   []byte    `json:"hash"`
 	Until  time.Time `json:"until"`
-	// Maker is who made a code for a phone, which is a device of its own from the
-	// login on, of these groups. Then Device is empty.
-	Maker  string   `json:"maker,omitempty"`
+	// Maker is who made it; empty is somebody at the hub's machine.
+	Maker string `json:"maker,omitempty"`
+	// Groups are those of a phone, which is a device of its own from the login on.
+	// Then Device is empty.
 	Groups []string `json:"groups,omitempty"`
 }
 
@@ -206,7 +210,7 @@ func (a *Access) remove(by *Device, name string) error {
 			return fmt.Errorf("%w: %q", ErrNoDevice, name)
 		}
 		k.Devices = slices.DeleteFunc(k.Devices, func(d keptDevice) bool { return d.Name == name })
-		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == name })
+		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == name || s.Maker == name })
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == name || c.Maker == name })
 		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return p.Device == name })
 		return nil
@@ -232,7 +236,11 @@ func (a *Access) Code(device string) (string, error) { return a.code(nil, device
 func (a *Access) PhoneCode() (string, error) { return a.newCode(nil, loginCode{Maker: Owner}) }
 
 func (a *Access) code(by *Device, device string) (string, error) {
-	return a.newCode(by, loginCode{Device: device})
+	c := loginCode{Device: device}
+	if by != nil {
+		c.Maker = by.Name
+	}
+	return a.newCode(by, c)
 }
 
 func (a *Access) newCode(by *Device, c loginCode) (string, error) {
@@ -371,7 +379,7 @@ func (a *Access) login(code, token string) (in newLogin, ok bool, err error) {
 	in.cookie, in.secret = NewToken(), NewToken()
 	sessionHash, pageHash, codeHash := sha256.Sum256([]byte(in.cookie)), sha256.Sum256([]byte(in.secret)), sha256.Sum256([]byte(code))
 	var d Device
-	known := false
+	known, maker := false, ""
 	if token != "" {
 		d, known = a.byToken(token)
 	}
@@ -383,17 +391,17 @@ func (a *Access) login(code, token string) (in newLogin, ok bool, err error) {
 			if ok = i >= 0; ok {
 				c := k.Codes[i]
 				k.Codes = slices.Delete(k.Codes, i, i+1)
-				if c.Maker != "" {
+				if c.Device == "" {
 					d = k.addPhone(c.Groups)
-				} else {
-					d, ok = k.device(c.Device)
+				} else if d, ok = k.device(c.Device); c.Maker != c.Device {
+					maker = c.Maker
 				}
 			}
 		}
 		if !ok {
 			return errUnchanged
 		}
-		k.Sessions = append(k.Sessions, loginSession{Device: d.Name, Hash: sessionHash[:], Page: pageHash[:], Since: time.Now().UTC()})
+		k.Sessions = append(k.Sessions, loginSession{Device: d.Name, Hash: sessionHash[:], Page: pageHash[:], Since: time.Now().UTC(), Maker: maker})
 		k.limitSessions(d.Name)
 		return nil
 	})

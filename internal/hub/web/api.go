@@ -159,10 +159,10 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		}
 	}
 	if wait == 0 {
-		reply(w, http.StatusAccepted, questionOf(rec))
+		reply(w, http.StatusAccepted, questionOf(rec, a.Asker))
 		return
 	}
-	if replyResult(w, rec) == nil && a.Asker != "" {
+	if replyResult(w, rec, a.Asker) == nil && a.Asker != "" {
 		_ = s.delivered(r, rec, d, a.Asker) // it asks again, and is known
 	}
 }
@@ -191,13 +191,13 @@ func (s *Server) askAndWait(r *http.Request, a hub.Asking, wait time.Duration, d
 
 // replyResult writes the result of a call in its dialect, and returns when the
 // asker has it all.
-func replyResult(w http.ResponseWriter, rec *hub.Record) error {
-	result := resultOf(rec)
+func replyResult(w http.ResponseWriter, rec *hub.Record, asker string) error {
+	result := resultOf(rec, asker)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if json.Valid(result.Body) {
 		w.Header().Set("Content-Type", "application/json")
 	}
-	w.Header().Set("Acp-Bridge-Outcome", rec.End.Outcome)
+	w.Header().Set("Acp-Bridge-Outcome", rec.End.ResultFor(asker).Status.String())
 	w.Header().Set("Content-Length", strconv.Itoa(len(result.Body)))
 	if err := send(w, result.Body); err != nil {
 		return err
@@ -266,10 +266,10 @@ type questionReply struct {
 	IsError bool            `json:"isError,omitempty"`
 }
 
-func questionOf(r *hub.Record) questionReply {
+func questionOf(r *hub.Record, asker string) questionReply {
 	q := questionReply{Conversation: r.Conversation, Question: r.ID, State: stateOf(r), ending: endingOf(r)}
 	if !r.Open() {
-		result := resultOf(r)
+		result := resultOf(r, asker)
 		q.Result, q.IsError = asJSON(result), result.IsError
 	}
 	return q
@@ -300,7 +300,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 			return
 		}
 	}
-	reply(w, http.StatusOK, questionOf(rec))
+	reply(w, http.StatusOK, questionOf(rec, ""))
 }
 
 // askedLast returns what was asked last under the id of a record. If that is
@@ -316,7 +316,8 @@ func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Rec
 	return s.asked(r, d)
 }
 
-// wait waits for a question to be settled. The asker counts as there. It returns
+// wait waits for a question to be settled. The asker counts as there, if it is its
+// device that waits: others only look. It returns
 // false if the device was removed meanwhile: then it gets nothing.
 func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, d Device) (*hub.Record, bool) {
 	if wait == 0 || !rec.Open() {
@@ -327,7 +328,11 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 	defer cancel()
 	defer context.AfterFunc(device, cancel)()
 	defer context.AfterFunc(s.serving, cancel)()
-	rec = s.board.Wait(ctx, rec)
+	if rec.Of(d.Name) {
+		rec = s.board.Wait(ctx, rec)
+	} else {
+		rec = s.board.Watch(ctx, rec)
+	}
 	return rec, device.Err() == nil
 }
 
@@ -357,6 +362,9 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g giv
 		return
 	}
 	err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
+		if ref.ID == "" && rec.Kind == "permission" {
+			return nil, badf("a permission is answered by its id: say question=, and revision= to mean what you have seen")
+		}
 		return readAnswers(rec.Call, given.Answers)
 	})
 	if err != nil {
@@ -420,6 +428,10 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g gi
 		s.failed(w, badf("%w", err))
 		return
 	}
+	if !s.board.AskedBy(rec, given.Asker) {
+		s.failed(w, hub.ErrNotAsker)
+		return
+	}
 	ref := rec.Ref()
 	ref.Asker, ref.May = given.Asker, s.may(d)
 	if _, err := s.board.TakeBack(r.Context(), ref, o, s.access.elsewhere(given.By, d)); err != nil {
@@ -437,6 +449,10 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 	}
 	if err := errors.Join(bad, checkAsker(given.Asker)); err != nil {
 		s.failed(w, badf("%w", err))
+		return
+	}
+	if !s.board.AskedBy(rec, given.Asker) && !(given.Refused == "" && s.board.SucceededBy(rec, given.Asker)) {
+		s.failed(w, hub.ErrNotAsker)
 		return
 	}
 	ref := rec.Ref()

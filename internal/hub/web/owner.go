@@ -29,7 +29,7 @@ func (a *Access) SetOwner(token string) error {
 		if k.Owner = hash[:]; first {
 			return nil
 		}
-		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == Owner })
+		k.Sessions = slices.DeleteFunc(k.Sessions, func(s loginSession) bool { return s.Device == Owner || s.Maker == Owner })
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return c.Device == Owner || c.Maker == Owner })
 		k.Pushes = slices.DeleteFunc(k.Pushes, func(p subscription) bool { return p.Device == Owner })
 		return nil

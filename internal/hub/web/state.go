@@ -146,8 +146,11 @@ func answerLine(r *hub.Record) string {
 }
 
 // resultOf is the call's result in its dialect.
-func resultOf(r *hub.Record) dialect.Result {
-	o := r.End.Result()
+func resultOf(r *hub.Record, asker string) dialect.Result {
+	o, by := r.End.ResultFor(asker), r.End.By
+	if o.Status != r.End.Status() {
+		by = "" // nobody's
+	}
 	if r.Dialect != hublink.Dialect && r.Dialect != hook.Dialect {
 		req, err := dialect.Decode(r.Document, r.Dialect)
 		if err == nil {
@@ -155,7 +158,7 @@ func resultOf(r *hub.Record) dialect.Result {
 		}
 		o = convert.Outcome{Status: convert.Failed, Reason: err.Error()}
 	}
-	return dialect.Result{Body: hublink.EncodeOutcome(o, r.ID, r.End.By), IsError: o.Status != convert.Answered}
+	return dialect.Result{Body: hublink.EncodeOutcome(o, r.ID, by), IsError: o.Status != convert.Answered}
 }
 
 // asJSON is a result as a JSON value, a string where it is text.

@@ -166,7 +166,7 @@ func (a *Access) change(by *Device, edit func(*kept) error) error {
 		next, old := a.kept, a.revision
 		a.mu.Unlock()
 		next.Devices, next.Sessions, next.Codes = slices.Clone(next.Devices), slices.Clone(next.Sessions), slices.Clone(next.Codes)
-		next.Pushes = slices.Clone(next.Pushes)
+		next.Pushes, next.Away = slices.Clone(next.Pushes), slices.Clone(next.Away)
 		if by != nil && !next.still(*by) {
 			return hub.ErrRight
 		}

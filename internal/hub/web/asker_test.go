@@ -1,0 +1,118 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+)
+
+// Whoever can only ask cannot answer: what another process says of a question is
+// nothing to the one that asks it.
+func TestOnlyTheAskerTellsOfItsQuestion(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	const (
+		at    = "/conversations/c1/questions/toolu_1"
+		asks  = `","call":{"ID":"toolu_1","Questions":[{"Text":"Go on?","Options":[{"Label":"Yes"},{"Label":"No"}]}]}}`
+		anna  = `{"outcome":"answered","by":"Anna","answers":[{"Selected":["Yes"]}]`
+		asked = "/conversations/c1/ask?dialect=bridge&wait="
+	)
+	s.expect(202, "POST", asked+"0s", `{"asker":"p1`+asks)
+	for _, other := range []string{`}`, `,"asker":"p2"}`} {
+		s.expect(409, "POST", at+"/settle", anna+other)
+	}
+	// One that asks the same and speaks for its own user is not heard by the first.
+	s.expect(202, "POST", asked+"0s", `{"asker":"p2`+asks)
+	s.expect(200, "POST", at+"/settle", anna+`,"asker":"p2"}`)
+	require.NotContains(t, s.expect(200, "GET", at, ""), `"Yes"`)
+	s.expect(202, "POST", asked+"0s", `{"asker":"p1`+asks)
+	open, _ := s.board.Waiting(10)
+	require.Len(t, open, 1)
+}
+
+// Nor by one that waits meanwhile: what was said elsewhere is the word of who said it.
+func TestWhatWasSaidElsewhereIsNoAnswer(t *testing.T) {
+	end := hub.End{Outcome: "answered", Elsewhere: true, By: "Anna", Taker: "p2", Answers: []convert.Answer{{Text: "Yes"}}}
+	require.Equal(t, convert.Answered, end.ResultFor("p2").Status)
+	for _, other := range []string{"", "p1"} {
+		require.Equal(t, convert.Failed, end.ResultFor(other).Status)
+		require.Empty(t, end.ResultFor(other).Answers)
+	}
+	end.Taker = ""
+	require.Equal(t, convert.Failed, end.ResultFor("").Status)
+	end.Elsewhere = false
+	require.Equal(t, convert.Answered, end.ResultFor("p1").Status)
+}
+
+// What became of an answer is for those to say who asked.
+func TestOnlyTheAskerTellsOfItsAnswer(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	const at = "/conversations/c1/questions/toolu_1"
+	s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", `{"asker":"p1","call":{"ID":"toolu_1","Questions":[{"Text":"Go on?"}]}}`)
+	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":["Yes"]}`)
+	for _, said := range []string{`{"refused":"no"}`, `{"consumed":true}`, `{"refused":"no","asker":"p2"}`} {
+		s.expect(409, "POST", at+"/received", said)
+	}
+	require.Equal(t, "accepted", gjson.Get(s.expect(200, "GET", at, ""), "receipt").Str)
+	s.expect(200, "POST", at+"/received", `{"asker":"p1"}`)
+	require.Equal(t, "delivered", gjson.Get(s.expect(200, "GET", at, ""), "receipt").Str)
+	// A successor that has found it says so.
+	s.expect(200, "POST", at+"/received", `{"consumed":true,"asker":"p2"}`)
+	require.Equal(t, "consumed", gjson.Get(s.expect(200, "GET", at, ""), "receipt").Str)
+}
+
+// A phone that looks does not keep an agent there that is gone.
+func TestALookIsNoAsker(t *testing.T) {
+	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
+	bot, err := s.access.Add("bot", web.CanAsk)
+	require.NoError(t, err)
+	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", "Bearer "+bot)
+	go s.request("GET", "/conversations/c1/questions/toolu_1?wait=5m", "")
+	require.Eventually(t, func() bool {
+		r, err := s.board.Find("c1", "toolu_1")
+		return err == nil && r.Gone
+	}, patience, 5*time.Millisecond)
+	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
+}
+
+// An answer without a name goes to what waits first, and a permission is too much for
+// that: the one that was meant may have been answered a moment ago.
+func TestAPermissionIsAnsweredByItsID(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	r := s.askPermission("c1", "Run it?", "rm -rf /prod")
+	s.expect(400, "POST", "/conversations/c1/respond", `{"answers":["Allow"]}`)
+	require.True(t, r.Open())
+	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_c1", `{"answers":["Allow"]}`)
+}
+
+// Logins and links that a device made for another end with it.
+func TestARemovedAdminLeavesNoLogins(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	admin, err := s.access.Add("boss", web.CanAdmin)
+	require.NoError(t, err)
+	code := func() string {
+		return gjson.Get(s.expect(200, "POST", "/codes", `{"name":"owner"}`, "Authorization", "Bearer "+admin), "code").Str
+	}
+	logIn := func(code string) *http.Response {
+		reply, _ := s.request("POST", "/login", url.Values{"code": {code}}.Encode(),
+			"Content-Type", "application/x-www-form-urlencoded", "Origin", "null", "Sec-Fetch-Site", "same-origin", "Authorization", "")
+		return reply
+	}
+	in := logIn(code())
+	require.Len(t, in.Cookies(), 1)
+	cookie := in.Cookies()[0].Name + "=" + in.Cookies()[0].Value
+	s.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", cookie)
+	unused := code()
+	own := s.logIn(t, web.Owner) // by somebody at the machine
+	require.NoError(t, s.access.Remove("boss"))
+	s.expect(401, "GET", "/questions", "", "Authorization", "", "Cookie", cookie)
+	require.Equal(t, 401, logIn(unused).StatusCode)
+	s.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", own)
+}

@@ -179,7 +179,7 @@ func (h *hookRun) look(ctx context.Context, cancel func()) {
 			cancel() // it was killed, and told nobody
 		case h.event.Blocks() && n%20 == 0 && !h.alive(ctx):
 			cancel()
-		case !told && (!dialog.seen || n%5 == 0) && dialog.gone():
+		case !told && !h.event.Blocks() && (!dialog.seen || n%5 == 0) && dialog.gone():
 			note, done := context.WithTimeout(ctx, hookTime)
 			_, err := h.post(note, hook.AnsweredIn(h.event.Session, h.name))
 			told = err == nil

@@ -585,3 +585,65 @@ func TestDoctorAtHub(t *testing.T) {
 	require.Contains(t, f.Found, "the hub cannot be reached")
 	require.False(t, examineHub(t.Context(), "nonsense").OK)
 }
+
+// What was named and is answered already is not another question whose id begins so.
+func TestAnIDIsNotAbbreviatedByAnother(t *testing.T) {
+	for _, c := range []struct {
+		name, id string
+		want     bool
+	}{
+		{"toolu_01Ab", "toolu_01AbCdEf", true},
+		{"0199a1b2", "0199a1b2-0000-7000-8000-00000000abcd", true},
+		{"q1", "q10", false},
+		{"t1", "t1-staging-in-europe", false},
+		{"production", "production-eu", false},
+		{"toolu_02Ab", "toolu_01AbCdEf", false},
+		{"", "toolu_01AbCdEf", false},
+	} {
+		require.Equal(t, c.want, abbreviates(c.name, c.id), "%s %s", c.name, c.id)
+	}
+	h := startTestHub(t)
+	h.ask("c", "q1", "First?")
+	h.ask("c", "q10", "Tenth?")
+	for _, code := range []int{0, exitUsage} { // the second time it is answered already
+		var out output
+		require.Equal(t, code, run(t.Context(), []string{"questions", "answer", "q1", "--answers", `["SQLite"]`, "--hub", h.url}, strings.NewReader(""), &out, &out), out.String())
+	}
+	open, _ := h.board.Waiting(10)
+	require.Len(t, open, 1)
+}
+
+// A sub-agent's request has no dialog in the terminal: the end of another one is not
+// its end.
+func TestHookOfASubAgentHasNoDialog(t *testing.T) {
+	h, dir := startTestHub(t), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", dir)
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	t.Setenv("CLAUDE_PID", "4242")
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("acp-bridge/hook.json", `{"hub":"`+h.url+`","token":"`+hubToken+`"}`)
+	away := exec.Command(os.Args[0], "away", "--hub", h.url)
+	away.Env = append(os.Environ(), asBridge+"=1")
+	require.NoError(t, away.Run())
+	asks := func(command, more string) (*bridgeProcess, *hub.Record) {
+		t.Helper()
+		b := h.run(`{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","cwd":"/w","tool_name":"Bash","tool_input":{"command":"`+command+`"}`+more+`}`, "hook")
+		return b, h.await(func(r *hub.Record) bool { return r.Open() && strings.Contains(r.Detail, command) })
+	}
+	_, dialog := asks("npm test", "")
+	sub, apart := asks("git push", `,"agent_id":"a7","agent_type":"general"`)
+	require.Eventually(t, func() bool { // however long they take to look
+		write("sessions/4242.json", `{"status":"waiting"}`)
+		time.Sleep(500 * time.Millisecond)
+		write("sessions/4242.json", `{"status":"busy"}`)
+		time.Sleep(time.Second)
+		r, err := h.board.Find(dialog.Conversation, dialog.ID)
+		return err == nil && !r.Open()
+	}, patience, time.Millisecond)
+	h.answer(apart, convert.Answer{Selected: []string{"Allow"}})
+	require.Contains(t, sub.ends(t, 0), `"allow"`)
+}

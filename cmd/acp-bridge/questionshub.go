@@ -157,8 +157,15 @@ func showAtHub(q *hubQuestion, asJSON bool, s streams) error {
 	return nil
 }
 
-// choose finds the question that was named: by its id, or by the first letters of
-// one. Without a name it is the only one that waits, or the one that a person
+// abbreviates reports whether a name is how a long id begins, as a person types it.
+// A short one may be the id of another question, which was answered a moment ago.
+func abbreviates(name, id string) bool {
+	const least, left = 8, 4
+	return len(name) >= least && len(id)-len(name) >= left && strings.HasPrefix(id, name)
+}
+
+// choose finds the question that was named: by its id, or by how a long one begins.
+// Without a name it is the only one that waits, or the one that a person
 // picks.
 func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s streams) (*hubQuestion, error) {
 	var found []*hubQuestion
@@ -169,7 +176,7 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 	}
 	if len(found) == 0 {
 		for _, q := range all {
-			if strings.HasPrefix(q.ID, o.name) || strings.HasPrefix(q.Conversation+"/"+q.ID, o.name) {
+			if abbreviates(strings.TrimPrefix(o.name, q.Conversation+"/"), q.ID) {
 				found = append(found, q)
 			}
 		}

@@ -376,7 +376,7 @@ func TestQuestionsAtHub(t *testing.T) {
 	require.Contains(t, errOut, "none of the options")
 	out, _ = command(0, "answer", "first", "--answers", `["SQLite"]`)
 	require.Equal(t, "Answered: first\n", out)
-	require.Equal(t, []string{"SQLite"}, h.await(func(r *hub.Record) bool { return !r.Open() }).End.Answers[0].Selected)
+	require.Equal(t, []string{"SQLite"}, h.await(func(r *hub.Record) bool { return !r.Open() && r.ID == "first" }).End.Answers[0].Selected)
 	out, _ = command(0, "answer", "--answers", `"cancel"`)
 	require.Equal(t, "Dismissed: second\n", out)
 	command(2, "clear", "first")

@@ -383,7 +383,7 @@ func TestQuestionsAtHub(t *testing.T) {
 	command(2, "answer", "first", "--answers", `["SQLite"]`)
 	h.ask("c1", "third", "Which shell?")
 	h.ask("c2", "fourth", "Which font?")
-	out, _ = command(0, "clear", "thi")
+	out, _ = command(0, "clear", "third")
 	require.Equal(t, "Dismissed: third\n", out)
 	h.ask("c2", "fifth", "Which key?")
 	out, _ = command(0, "clear", "--all")

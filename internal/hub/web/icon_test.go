@@ -58,5 +58,5 @@ func TestThePageIsSmall(t *testing.T) {
 		all += len(s.expect(200, "GET", "/"+name, ""))
 	}
 	t.Logf("%d bytes", all)
-	require.Less(t, all, 64_000)
+	require.Less(t, all, 60<<10)
 }

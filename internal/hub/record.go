@@ -82,6 +82,9 @@ type End struct {
 	// had gone back to the agent.
 	Delivered time.Time `json:"delivered,omitzero"`
 	Consumed  time.Time `json:"consumed,omitzero"`
+	// Ended is when the asker's process ended, or the agent's session, if it said so:
+	// nobody works on with the outcome.
+	Ended time.Time `json:"ended,omitzero"`
 	// Undelivered says why the asker can never have it.
 	Undelivered string `json:"undelivered,omitempty"`
 	// Askers are the processes that asked it after the first one.

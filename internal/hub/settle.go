@@ -178,6 +178,12 @@ func (b *Board) Consumed(ctx context.Context, ref Ref) (*Record, error) {
 	}, life.TakeOver, life.Take, life.Use) // whoever says so has it
 }
 
+// Ended notes that the process that asked a question, or the session in which it was
+// asked, has ended after it.
+func (b *Board) Ended(ctx context.Context, ref Ref) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, now time.Time) { e.Ended = now })
+}
+
 // Refuse is described at [Board.Delivered].
 func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error) {
 	return b.receive(ctx, ref, func(e *End, _ time.Time) { e.Undelivered = clean.Truncate(why, maxWhy) },

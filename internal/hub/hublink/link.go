@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -91,6 +92,8 @@ type Link struct {
 	// left are questions that nobody asks any more and that stay open at the hub,
 	// the oldest first.
 	left   []left
+	// last are, by session, the questions that were answered last.
+	last   map[string]*question
 	state  state
 	closed bool
 }
@@ -109,7 +112,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}, early: map[callName]error{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}, early: map[callName]error{}, last: map[string]*question{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -140,8 +143,9 @@ func Start(d *desk.Desk, o Options) *Link {
 // closeTime is how long the end of the process waits for the hub.
 const closeTime = 2 * time.Second
 
-// Close ends the link. What was settled on the desk is still told to the hub, if
-// that takes no longer than a moment; what is open there stays open.
+// Close ends the link. What was settled on the desk is still told to the hub, and
+// that nobody works on with it, if that takes no longer than a moment; what is open
+// there stays open.
 func (l *Link) Close() {
 	l.unwatch()
 	l.mu.Lock()
@@ -149,9 +153,16 @@ func (l *Link) Close() {
 	for _, q := range l.open {
 		q.leave()
 	}
+	last := slices.Collect(maps.Values(l.last))
+	l.last = nil
 	l.mu.Unlock()
 	timer := time.AfterFunc(closeTime, l.cancel)
 	l.running.Wait()
+	for _, q := range last {
+		if l.ctx.Err() == nil {
+			q.ended()
+		}
+	}
 	timer.Stop()
 	l.cancel()
 	l.client.CloseIdleConnections()
@@ -171,12 +182,20 @@ func (l *Link) changed(e desk.Entry) {
 		if e.Outcome.Status == convert.Disconnected && e.Kind != desk.Permission {
 			l.leave(q)
 		}
+		l.answered(q, e.Outcome)
 		q.settle(e.Settlement)
 	case e.State != desk.Settled && q == nil && !l.closed:
 		if !l.opts.Receipts {
 			l.used(e.Call.Session)
 		}
 		l.begin(e)
+	}
+}
+
+// answered notes that a session goes on with an answer. mu is held.
+func (l *Link) answered(q *question, o convert.Outcome) {
+	if l.last != nil && (o.Status == convert.Answered || o.Status == convert.Declined) {
+		l.last[q.entry.Call.Session] = q
 	}
 }
 

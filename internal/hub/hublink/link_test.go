@@ -487,6 +487,35 @@ func TestUsed(t *testing.T) {
 	})
 }
 
+// A process that ends says so: nobody works on with what was answered last, at the hub
+// or here.
+func TestAProcessThatEndsSaysSo(t *testing.T) {
+	for _, where := range []string{"at the hub", "here"} {
+		t.Run(where, func(t *testing.T) {
+			h, d := newHubs(t), new(desk.Desk)
+			board := h.start(t.TempDir())
+			l := h.link(d, io.Discard, token)
+			ticket := ask(t, d, "toolu_abc")
+			r := await(t, board, isOpen)
+			if where == "here" {
+				ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}, "editor")
+			} else {
+				require.NoError(t, answer(board, r, "SQLite", "phone"))
+				<-ticket.Context().Done()
+			}
+			await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() != "accepted" })
+			l.Close()
+			await(t, board, func(r *hub.Record) bool { return !r.Open() && !r.End.Ended.IsZero() })
+			one := h.current.Load()
+			req := httptest.NewRequest("GET", "http://localhost/conversations/"+r.Conversation, nil)
+			req.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			one.server.ServeHTTP(w, req)
+			require.Contains(t, w.Body.String(), `"state":{"type":"idle","asker_gone":true}`)
+		})
+	}
+}
+
 // A hub that was installed anew knows nothing, and is asked all that is open.
 func TestAHubWithAnEmptyDisk(t *testing.T) {
 	t.Parallel()

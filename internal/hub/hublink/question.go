@@ -176,6 +176,7 @@ func (q *question) take(data []byte) (done bool) {
 		q.link.mu.Lock()
 		defer q.link.mu.Unlock()
 		delete(q.link.open, q.entry.Revision)
+		q.link.answered(q, o)
 		q.link.deliver(q)
 		return true
 	}
@@ -201,6 +202,11 @@ func (q *question) takeBack(s desk.Settlement) {
 
 func (q *question) consumed() {
 	q.tell(q.at("/received"), Received{Consumed: true, Asker: q.link.nonce})
+}
+
+// ended tells the hub that nobody works on with an answer: the process ends.
+func (q *question) ended() {
+	q.tell(q.at("/received"), Received{Ended: true, Asker: q.link.nonce})
 }
 
 // tellTime is how long the hub is told something for: after that the asker

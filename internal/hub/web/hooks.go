@@ -163,12 +163,29 @@ func replyRaw(w http.ResponseWriter, body []byte) error {
 
 // hookEnds moves what is held in a session on to where an event says that it is.
 func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
+	defer s.hookLeaves(ctx, d, e)
 	for _, rec := range s.board.Held(d.first(), e.Session, d.Name) {
 		held := hook.Held{Call: rec.Hold.Call, Agent: rec.Hold.Agent, Document: rec.Document}
 		if !rec.Open() {
 			held.Reply, _ = hookReply(rec)
 		}
 		s.hookEnd(ctx, d, rec, e.Ends(held))
+	}
+}
+
+// hookLeaves notes at a session's last question that the session has ended.
+func (s *Server) hookLeaves(ctx context.Context, d Device, e hook.Event) {
+	if e.Name != hook.SessionEnd {
+		return
+	}
+	asked := only(s.board.Conversation(d.first(), e.Session), func(r *hub.Record) bool { return r.Device == d.Name })
+	if len(asked) == 0 || asked[len(asked)-1].Open() {
+		return
+	}
+	ref := asked[len(asked)-1].Ref()
+	ref.May = s.may(d)
+	if _, err := s.board.Ended(context.WithoutCancel(ctx), ref); err != nil {
+		s.log.Warn("it could not be noted that a session has ended", "err", err)
 	}
 }
 

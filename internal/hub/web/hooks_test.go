@@ -124,6 +124,9 @@ func TestHookQuestion(t *testing.T) {
 	s.becomes(r, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
 	s.tell(saysOf("PostToolUse", "AskUserQuestion", strings.TrimSuffix(askInput, "}")+`,"answers":{"Which database?":"SQLite"}}`, "tool_use_id", "toolu_1"))
 	require.Equal(t, "consumed", s.settled(r).End.Receipt())
+	require.Contains(t, s.expect(200, "GET", "/conversations/"+hookSession, ""), `"type":"working"`)
+	s.tell(says("SessionEnd"))
+	require.Contains(t, s.expect(200, "GET", "/conversations/"+hookSession, ""), `"state":{"type":"idle","asker_gone":true}`)
 }
 
 // The terminal was first by a moment: Claude Code has passed over the hub's answer, and

@@ -89,7 +89,7 @@ func (s *Server) table() map[string]route {
 		"POST /conversations/{id}/questions/{question}/settle": {can: ask, change: s.takeBack,
 			takes: takes{query: "group", body: object, names: "outcome answers reason by asker"}},
 		"POST /conversations/{id}/questions/{question}/received": {can: ask, change: s.received,
-			takes: takes{query: "group", body: object, names: "consumed refused asker"}},
+			takes: takes{query: "group", body: object, names: "consumed refused ended asker"}},
 		"POST /hooks/claude": {can: []Can{CanHook}, change: s.claudeHook, takes: takes{body: document, most: maxHook}},
 		"POST /away":         {can: read, change: s.away, takes: takes{body: object, names: "away"}},
 		"POST /push":         {can: read, change: s.addPush, takes: takes{body: object, names: "endpoint expirationTime keys kinds"}},

@@ -31,6 +31,7 @@
 //	| POST …/received {} | delivered |
 //	| POST …/received {"consumed":true} | consumed: the agent went on with it |
 //	| POST …/received {"refused":"why"} | undeliverable |
+//	| POST …/received {"ended":true} | as it was; the conversation's agent has ended |
 //
 //	access, err := web.OpenAccess(filepath.Join(dir, "access.json"), token)
 //	server := web.New(board, access, web.Options{Hosts: []string{"127.0.0.1"}})

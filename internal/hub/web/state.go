@@ -46,7 +46,7 @@ const (
 func stateOf(r *hub.Record) state {
 	if !r.Open() {
 		switch st := r.End.Status(); {
-		case r.Gone: // nobody works on with it
+		case r.Gone, !r.End.Ended.IsZero(): // nobody works on with it
 			return state{Type: idle, Gone: true}
 		case st == convert.Answered, st == convert.Declined:
 			return state{Type: working}

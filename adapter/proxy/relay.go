@@ -76,6 +76,9 @@ func (p *proxy) judge(line []byte, from string, to *outlet, look look) act {
 		p.opts.Trace(from, ndjson.In, bytes.TrimRight(line, "\r\n"))
 	}
 	if from == agentWire && p.holds.Load() == 0 && isText(line) {
+		if p.opts.Desk != nil {
+			p.told.say(line)
+		}
 		return nil
 	}
 	m, ok := scan(line)

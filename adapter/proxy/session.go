@@ -74,11 +74,14 @@ func (s *session) nextKey() int {
 	return s.keys
 }
 
-var toolCallWord, subAgentWord = []byte(`"tool_call`), []byte(`"subagent_update"`)
+var toolCallWord, subAgentWord, messageWord = []byte(`"tool_call`), []byte(`"subagent_update"`), []byte(`"agent_message_chunk"`)
 
 // update keeps track of tool calls and sub-agents. Nearly all updates are something
 // else.
 func (p *proxy) update(line []byte) {
+	if p.opts.Desk != nil && bytes.Contains(line, messageWord) {
+		p.told.say(line)
+	}
 	if !bytes.Contains(line, toolCallWord) && !bytes.Contains(line, subAgentWord) {
 		return
 	}

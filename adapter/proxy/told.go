@@ -11,8 +11,7 @@ import (
 )
 
 // told is what people at a desk are told of the agent and its sessions. Its lock is
-// taken with any other held, and none within it. What the agent says is not there:
-// most of what passes is that, and it passes unread.
+// taken with any other held, and none within it.
 type told struct {
 	mu            sync.Mutex
 	name, version string
@@ -44,6 +43,21 @@ func (t *told) prompt(session, text string) {
 	defer t.mu.Unlock()
 	if w := t.words[session]; w != nil && text != "" {
 		w.Prompt(text)
+	}
+}
+
+// say notes a piece of what the agent says. Most of what passes is that: it is read only
+// where there is a desk, and no more of it than the words.
+func (t *told) say(line []byte) {
+	update := gjson.GetBytes(line, "params.update")
+	if update.Get("sessionUpdate").Str != "agent_message_chunk" {
+		return
+	}
+	session, text := gjson.GetBytes(line, "params.sessionId").Str, update.Get("content.text").Str
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w := t.words[session]; w != nil {
+		w.Say(text)
 	}
 }
 

@@ -154,6 +154,9 @@ func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 // Describe implements [editor.Described].
 func (s *conversation) Describe(it *desk.Item) {
 	it.Agent, it.Dir = "Claude Code", s.cwd
+	if info := s.info.Load(); info != nil {
+		it.About.Model = s.chosen.Load().currentModel(info).DisplayName
+	}
 	if name, ok := s.asking.Load(it.Call.ID); ok && it.Kind == desk.Permission {
 		it.Call.Name = name.(string)
 	}

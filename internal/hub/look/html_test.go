@@ -24,7 +24,7 @@ var (
 	tagAt = regexp.MustCompile(`^<(/?)([a-z0-9]+)((?: [a-z-]+="[^"<>]*")*)>`)
 	hides = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u200b\ufeff\u2028]")
 	attr  = regexp.MustCompile(` ([a-z-]+)="([^"<>]*)"`)
-	tags  = " p div span b em strong s code pre h4 h5 h6 ul ol li hr blockquote table thead tbody tr th td a ins del bdi "
+	tags  = " p div span b em strong s code pre h4 ul ol li hr blockquote table thead tbody tr th td a ins del bdi "
 	attrs = " class dir data-n data-lang start tabindex role aria-label scope rel target href "
 )
 

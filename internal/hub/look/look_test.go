@@ -40,6 +40,7 @@ func TestMarkdown(t *testing.T) {
 	for text, want := range map[string]string{
 		"a **b** *c* ~~d~~ `e`":           p("a <strong>b</strong> <em>c</em> <s>d</s> <code dir=\"ltr\">e</code>"),
 		"snake_case_name 2*3*4 **":        p("snake_case_name 2<em>3</em>4 **"),
+		"## Two":                          `<h4 class="sub" dir="auto">Two</h4>`,
 		"# One\ntext":                     `<h4 dir="auto">One</h4>` + p("text"),
 		"- a\n  - b\n- c":                 `<ul><li dir="auto">a<ul><li dir="auto">b</li></ul></li><li dir="auto">c</li></ul>`,
 		"0. a\n1. b\n7. c":                `<ol><li dir="auto" value="0">a</li><li dir="auto">b</li><li dir="auto" value="7">c</li></ol>`,

@@ -41,10 +41,13 @@ func (m *md) blocks(lines []string, depth int) {
 			i = m.fence(lines, i)
 		case mdHeading.MatchString(text):
 			h := mdHeading.FindStringSubmatch(text)
-			level := number(min(len(h[1])+3, 6)) // below those of the page
-			m.b.WriteString("<h" + level + ` dir="auto">`)
+			// Below those of the page, and all of one level: a text may begin with any.
+			if m.b.WriteString(`<h4`); len(h[1]) > 1 {
+				m.b.WriteString(` class="sub"`)
+			}
+			m.b.WriteString(` dir="auto">`)
 			m.inline(h[2])
-			m.b.WriteString("</h" + level + ">")
+			m.b.WriteString("</h4>")
 			i++
 		case mdRule.MatchString(text):
 			m.b.WriteString("<hr>")

@@ -24,7 +24,7 @@ var files embed.FS
 var templates = template.Must(template.ParseFS(files, "page/page.html"))
 
 // scripts are those of the page, and its worker.
-var scripts = []string{"page.js", "keep.js", "seen.js", "notify.js", "keys.js", "phone.js", "worker.js"}
+var scripts = []string{"page.js", "keep.js", "seen.js", "notify.js", "keys.js", "phone.js", "away.js", "worker.js"}
 
 // maxCards is how many questions the page shows at a time.
 const maxCards = 50

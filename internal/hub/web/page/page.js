@@ -6,6 +6,7 @@ import { onSeen, seen, touchesView, waits, watch } from "./seen.js";
 import { notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { phone } from "./phone.js";
+import "./away.js";
 
 const cards = document.getElementById("cards");
 const link = document.getElementById("link");

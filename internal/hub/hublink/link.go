@@ -91,7 +91,7 @@ type Link struct {
 	spent map[callName]int
 	// left are questions that nobody asks any more and that stay open at the hub,
 	// the oldest first.
-	left   []left
+	left []left
 	// last are, by session, the questions that were answered last.
 	last   map[string]*question
 	state  state

@@ -1,0 +1,64 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// TestPageMeasured measures the page as a phone has it, on a CPU that is four times
+// slower, with ten cards, with ACP_BRIDGE_MANY of them and with a diff of 200 kB. What it
+// finds is logged; a machine with others on it says little.
+func TestPageMeasured(t *testing.T) {
+	many, err := strconv.Atoi(os.Getenv("ACP_BRIDGE_MANY"))
+	if err != nil {
+		t.Skip("ACP_BRIDGE_MANY does not say with how many")
+	}
+	b := newChromium(t)
+	number := func(p *tab, script string) (n float64) {
+		require.NoError(t, json.Unmarshal([]byte(p.eval(script)), &n), script)
+		return n
+	}
+	// Modules have run when the page says that its content is there.
+	open := func(what string, s *site) *tab {
+		p := s.visit(b, 390, false)
+		p.call("Emulation.setCPUThrottlingRate", map[string]any{"rate": 4})
+		p.open(s.url + "/?again")
+		p.until(`document.querySelector(".card") && performance.getEntriesByType("navigation")[0].loadEventEnd`)
+		n := `performance.getEntriesByType("navigation")[0]`
+		t.Logf("%s: interactive after %.0f ms, %.0f of them after the last byte; %.1f MB of heap", what,
+			number(p, n+`.domContentLoadedEventEnd`), number(p, n+`.domContentLoadedEventEnd - `+n+`.responseEnd`), number(p, `performance.memory.usedJSHeapSize`)/1e6)
+		return p
+	}
+	ask := func(s *site, n int) {
+		for i := range n {
+			_, err := s.board.Ask(t.Context(), hub.Asking{Device: fmt.Sprint("bot", i%4), Conversation: fmt.Sprint("c", i), Agent: "Claude Code", Dir: fmt.Sprint("/src/p", i%20), Dialect: "bridge",
+				Call: convert.Call{ID: fmt.Sprint("toolu_", i), Questions: []convert.Question{{Text: fmt.Sprint("Which database for service number ", i, "?"), Options: db.Options}}}})
+			require.NoError(t, err)
+		}
+	}
+	ten := newSite(t, hub.Options{})
+	ask(ten, 10)
+	open("10 cards", ten)
+
+	lots := newSite(t, hub.Options{})
+	ask(lots, many)
+	p := open(fmt.Sprint(many, " waiting"), lots)
+	p.eval(`document.getElementById("filter-button").click(); 0`)
+	took := number(p, fmt.Sprintf(`new Promise((done) => { const begin = performance.now(); const f = document.querySelector("#filter input[type=search]"); f.value = "number %d?"; f.dispatchEvent(new Event("input", { bubbles: true })); const look = () => { if (document.querySelectorAll(".card").length === 1) done(performance.now() - begin); else setTimeout(look, 5); }; look(); })`, many-1))
+	t.Logf("a search finds one of them in %.0f ms, 250 of which it waits for the next letter", took)
+
+	large := newSite(t, hub.Options{})
+	large.permit("c1", "Edit", "edit", "Edit a", map[string]any{"file_path": "/a", "old_string": strings.Repeat("an old line of the file, which goes\n", 2700), "new_string": strings.Repeat("a new line of the file, which comes\n", 2700)})
+	p = open("a diff of 200 kB, folded", large)
+	took = number(p, `new Promise((done) => { const begin = performance.now(); document.querySelector(".unfold").click(); const look = () => { if (document.querySelector(".thing .end")) requestAnimationFrame(() => done(performance.now() - begin)); else setTimeout(look, 5); }; look(); })`)
+	t.Logf("all of it is drawn in %.0f ms", took)
+}

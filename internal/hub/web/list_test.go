@@ -133,7 +133,7 @@ func TestPageFiltersAndKeys(t *testing.T) {
 	p.letter("j")
 	require.Equal(t, "1", p.eval(`[...document.querySelectorAll(".card")].indexOf(document.activeElement)`))
 	p.letter("n")
-	p.until(`document.querySelector("#aside")?.innerText === "1 put aside" && document.querySelector(".bar .count").innerText === "60 waiting"`)
+	p.until(`document.querySelector("#aside")?.innerText === "Show 1 put aside" && document.querySelector(".bar .count").innerText === "60 waiting"`)
 	p.letter("?")
 	p.until(`document.querySelector("dialog[open]")`)
 	p.shot("keys")

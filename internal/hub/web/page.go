@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
 	"errors"
 	"fmt"
@@ -34,9 +36,19 @@ func asset(name, kind string) http.HandlerFunc {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return func(w http.ResponseWriter, _ *http.Request) {
+	var small bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
+	_, _ = z.Write(data)
+	_ = z.Close() // a buffer takes all
+	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(small.Bytes())
+			return
+		}
 		_, _ = w.Write(data)
 	}
 }

@@ -97,6 +97,20 @@ func TestTheNextOfTheSameAgentComesIntoView(t *testing.T) {
 	require.True(t, now.Open())
 }
 
+// What was put aside is found again, on the smallest phone, too.
+func TestPutAsideIsFoundAgain(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	s.ask("c1", db)
+	p := s.visit(b, 320, false)
+	p.until(`document.querySelector(".card")`)
+	p.click(`.later`)
+	p.until(`document.querySelector("#aside") && document.querySelector(".card").hidden`)
+	require.Equal(t, "true", p.eval(`(() => { const b = document.getElementById("aside"), r = b.getBoundingClientRect(); return document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2) === b && r.right <= innerWidth; })()`))
+	require.Equal(t, "true", p.eval(`(() => { const h = document.querySelector(".bar h1"); return h.scrollWidth <= h.clientWidth; })()`), "the count is whole")
+	p.click(`#aside`)
+	p.until(`!document.querySelector(".card").hidden && !document.getElementById("aside")`)
+}
+
 // The page says that its person is away, and back.
 func TestPageAway(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})

@@ -60,7 +60,7 @@ function count() {
   shown.textContent = n === 0 ? "Nothing waits" : n + " waiting";
   shown.dataset.count = n;
   document.getElementById("aside")?.remove();
-  if (aside > 0) shown.insertAdjacentHTML("afterend", ` <button type="button" class="ghost" id="aside">${aside} put aside</button>`);
+  if (aside > 0) cards.insertAdjacentHTML("beforebegin", `<button type="button" class="ghost" id="aside">Show ${aside} put aside</button>`);
   try { if (n) navigator.setAppBadge?.(n)?.catch?.(() => {}); else navigator.clearAppBadge?.()?.catch?.(() => {}); } catch { /* no badge here */ }
 }
 

@@ -146,7 +146,7 @@ func (g *given) option(v gjson.Result) (int, error) {
 	if i := v.Int(); float64(i) == v.Num && i >= 1 && i <= int64(len(g.q.Options)) {
 		return int(i) - 1, nil
 	}
-	hint := "; a number is the option at that place"
+	hint := "; a number is the option at that position"
 	if !g.q.Closed {
 		hint += ", in quotes it is your own words"
 	}
@@ -224,9 +224,9 @@ func (g *given) fits(a Answer) (Answer, error) {
 	case n > 1 && !g.q.MultiSelect:
 		return Answer{}, g.tooMany(n)
 	case n > 1 && g.standsAlone():
-		return Answer{}, g.badf("one of the options stands alone")
+		return Answer{}, g.badf("one of the options cannot be combined with others")
 	case a.Text != "" && g.q.Closed:
-		return Answer{}, g.badf("%q takes none but its options", shortText(g.q))
+		return Answer{}, g.badf("%q accepts only its options", shortText(g.q))
 	}
 	return a, nil
 }

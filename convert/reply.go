@@ -69,8 +69,8 @@ type words struct {
 const (
 	sayEmpty  = "The reply was empty."
 	sayOne    = "This question takes one answer."
-	sayAlone  = "One of these options stands alone."
-	sayClosed = "This question takes none but its options."
+	sayAlone  = "One of these options cannot be combined with others."
+	sayClosed = "This question accepts only its options."
 	sayOther  = "Write your own words behind `other`."
 )
 

@@ -301,7 +301,7 @@ func (d *Desk) Answer(ref Ref, answers []convert.Answer, by string) error {
 		}
 		for i, a := range answers {
 			if it.Call.Questions[i].Closed && a.Text != "" {
-				return o, fmt.Errorf("%w: question %d takes none but its options", convert.ErrBadAnswer, i+1)
+				return o, fmt.Errorf("%w: question %d accepts only its options", convert.ErrBadAnswer, i+1)
 			}
 		}
 		o = o.InOrder(it.Call)

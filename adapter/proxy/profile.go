@@ -71,7 +71,7 @@ func Profiles() []Profile {
 			Name: "cursor", Title: "Cursor",
 			NoWords:  true,
 			Programs: []string{"cursor-agent"}, Start: []string{"cursor-agent", "acp"},
-			Note: "asks with cursor/ask_question; takes no own words",
+			Note: "asks with cursor/ask_question; accepts only its options",
 		},
 		{
 			Name: "droid", Title: "Factory Droid",
@@ -107,14 +107,14 @@ func Profiles() []Profile {
 			NoWords: true,
 			Says:    []string{"Kimi Code CLI"}, Programs: []string{"kimi"}, Start: []string{"kimi", "acp"},
 			ToolLimit: 3500 * time.Second, Env: []string{"KIMI_MCP_TOOL_TIMEOUT_MS=3600000"},
-			Note: "asks with forms; takes no own words",
+			Note: "asks with forms; accepts only its options",
 		},
 		{
 			Name: "nanocoder", Title: "nanocoder",
 			NoWords: true,
 			Says:    []string{"nanocoder"}, Programs: []string{"nanocoder"}, Start: []string{"nanocoder", "--acp"},
 			Choices: true,
-			Note:    "asks with permission requests; takes no own words",
+			Note:    "asks with permission requests; accepts only its options",
 		},
 		{
 			Name: "opencode", Title: "OpenCode",
@@ -127,7 +127,7 @@ func Profiles() []Profile {
 			NoWords: true,
 			Says:    []string{"pi-acp"}, Programs: []string{"pi-acp"}, Start: []string{"pi-acp"},
 			Choices: true,
-			Note:    "asks with permission requests; takes no own words",
+			Note:    "asks with permission requests; accepts only its options",
 		},
 		{
 			Name: "qwen", Title: "Qwen Code",

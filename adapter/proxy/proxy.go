@@ -26,14 +26,14 @@
 //
 // # Agents that were run
 //
-// Each came from npm and had a stand-in for its model, on 15 November 2026, with
-// an editor that has forms and with one that has none:
+// Each was installed from npm and run with a stand-in for its model, on 15 November
+// 2026, in an editor with forms and in one without:
 //
 //	.ci/agents/install .cache/agents longer
 //	ACP_BRIDGE_REAL_AGENTS=$PWD/.cache/agents ACP_BRIDGE_REAL_AGENTS_LONGER=1 go test ./adapter/proxy -run TestReal
 //
-// The first six are in every build. In all of them session/cancel, and the death
-// of the agent, end an open question.
+// The first six run in every build. With all of them, session/cancel and the death
+// of the agent end an open question.
 //
 //	agent                   version   asks by                     several  own words  dismissed
 //	Grok Build              1.0.41    _x.ai/ask_user_question     yes      yes        the model is told
@@ -49,9 +49,9 @@
 //	Kilo                    7.7.7     its HTTP API                yes      yes        its turn ends
 //	Droid                   0.215.0   our tool                    yes      yes        the model is told
 //
-// All but nanocoder asked two questions in one call. Where an agent takes no own
-// words, Other is not offered. An agent's HTTP API is there only where the proxy
-// has started it: not with [Chain] and [Relay].
+// All but nanocoder asked two questions in one call. Where an agent accepts no own
+// words, Other is not offered. An agent's HTTP API can be reached only if the proxy
+// started the agent: not with [Chain] and [Relay].
 package proxy
 
 import (

@@ -155,7 +155,7 @@ func (p *proxy) start(id, session string, apart bool, ask asking) {
 }
 
 // noWordsRemark says why a question has no place for own words.
-const noWordsRemark = "\n\nThis agent takes none but the answers that it offers. To say something else, dismiss the question and write it in your next message.\n\n"
+const noWordsRemark = "\n\nThis agent accepts only the answers that it offers. To say something else, dismiss the question and write it in your next message.\n\n"
 
 // tellNoWords says so once in a session of an agent that is like that.
 func (p *proxy) tellNoWords(session string) {

@@ -57,7 +57,7 @@ func (p *proxy) asksAside(session, tool, status string, input gjson.Result) {
 }
 
 // notTakenRemark says why an agent waits on: it has no other way to be told.
-const notTakenRemark = "\n\nThe agent waits for the answer to a question, and it could not be given one. Cancel the turn to go on.\n\n"
+const notTakenRemark = "\n\nThe agent is waiting for an answer that could not be delivered. Cancel the turn to go on.\n\n"
 
 // asideID names such a question among the open ones.
 func asideID(session, tool string) string { return "side " + session + " " + tool }

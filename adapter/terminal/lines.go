@@ -82,7 +82,7 @@ func (l *lines) next(prompt string) (string, error) {
 			return text, err
 		}
 		if text = clean.Line(text); text != "" {
-			l.print("Typed before the question was there, and not its answer: " + text + "\n" + prompt)
+			l.print("Typed before the question appeared, so not taken as its answer: " + text + "\n" + prompt)
 		}
 	}
 }

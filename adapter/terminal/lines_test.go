@@ -110,11 +110,11 @@ Pick one.
    | a
    |     b
 2. Vitest
-Type a number, a label or your own words. The word cancel cancels.
+Type a number, a label or your own words. Type cancel to cancel.
 > Your answer: Your own words: Mocha
 Name (question 2 of 2)
 Name?
-Type your answer. The word cancel cancels. The word back returns to the question before.
+Type your answer. Type cancel to cancel. Type back for the previous question.
 > `, out)
 }
 

@@ -171,7 +171,7 @@ func TestNoColor(t *testing.T) {
 // TestDumb asks in lines, without a single escape.
 func TestDumb(t *testing.T) {
 	c := start(t, one(database), 80, 24, "TERM=dumb")
-	c.Sees("The word cancel cancels.")
+	c.Sees("Type cancel to cancel.")
 	c.Sends("sqlite\n")
 	r := c.hungUp()
 	require.Equal(t, []string{"SQLite"}, r.Outcome.Answers[0].Selected)

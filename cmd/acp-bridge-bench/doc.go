@@ -14,11 +14,13 @@
 //
 // # What it measured
 //
-// Run it to measure your own machine, floors and acp-bridge
-// in one run. Medians of four runs in a row, lowest to highest, on a virtual machine
-// with two cores (Xeon, Go 1.26.8, 2026-11-15). They missed 0, 2, 2 and 1 of 14 targets.
-// claude-agent-acp 0.99, on Node 20, took part in the last. The lines about memory
-// are of four later runs, when the program had learned to give its own pages back:
+// Run it to measure your own machine, floors and acp-bridge in one run. These are
+// the medians of four runs in a row, lowest to highest, on a virtual machine with two
+// cores (Xeon, Go 1.26.8, 2026-11-15). They missed 0, 2, 2 and 1 of 14 targets.
+// claude-agent-acp 0.99.1, on Node 20, took part in the last. The lines about memory
+// are from four runs of 2026-11-16 with both: acp-bridge gives pages of its program
+// file back to the system while it idles, so its highest and its private memory,
+// which that does not change, are there, too:
 //
 //	| | floor | minimal adapter | acp-bridge | target | claude-agent-acp |
 //	|---|---|---|---|---|---|
@@ -32,15 +34,17 @@
 //	| 20,000 text deltas in a burst, a second | | 138,000 to 169,000 | 229,000 to 313,000 | a third of minimal | 17,400 |
 //	| CPU for 1,000 deltas of it | | 5.4 to 6.7 ms | 2.6 to 3.8 ms | 1.5 × minimal | 75 ms |
 //	| CPU for 1,000 deltas at 5,000 a second | | 14.9 to 20.4 ms | 11.1 to 16.5 ms | 20 ms, 1.5 × minimal | 140 ms |
-//	| resident memory with an idle session | | 3.4 MB | 5.0 to 6.8 MB | 10 MB | 109 MB |
-//	| … with 50 sessions that wait on a question | | 5.8 MB | 9.9 to 13.0 MB | 16 MB | |
-//	| … with 100 | | 7.9 to 8.2 MB | 13.7 to 17.1 MB | 22 MB | |
+//	| resident memory with an idle session | | 3.4 MB | 3.8 to 3.9 MB | 10 MB | 106 to 111 MB |
+//	| … private | | 0.9 MB | 2.0 to 2.1 MB | | 63 to 68 MB |
+//	| … at its highest | | 3.4 MB | 13.3 to 13.5 MB | | 106 to 111 MB |
+//	| … with 50 sessions that wait on a question | | 5.8 to 5.9 MB | 9.9 to 10.5 MB | 16 MB | |
+//	| … with 100 | | 8.0 to 8.1 MB | 14.3 to 15.0 MB | 22 MB | |
 //	| growth of CPU a question, 10 to 100 sessions | | 0.89 to 1.06 × | 1.07 to 1.41 × | 1.25 × minimal's: **missed in two** | |
 //
-// The machine is shared and single numbers move by half: compare within a run.
-// The minimal adapter is part of the benchmark: the standard library alone, without
-// checks. `--agent NAME=COMMAND` adds any other ACP agent; what it cannot do is left
-// out. `--only questions --rounds 20` measures one thing for longer. What fleet
-// measured is in the documentation of internal/hub. Processes of
-// Claude Code are not counted: each is far larger than any adapter.
+// The machine is shared and single numbers vary by half: compare within a run. The
+// minimal adapter is part of the benchmark; it uses the standard library alone and
+// checks nothing. `--agent NAME=COMMAND` adds any other ACP agent; what it cannot do
+// is left out. `--only questions --rounds 20` measures one thing for longer. What
+// fleet measured is in the documentation of internal/hub. Claude Code's own
+// processes are not counted: each is far larger than any adapter.
 package main

@@ -24,7 +24,7 @@ import (
 
 // runDevice changes who may use the hub: through the hub if it runs, otherwise
 // in its folder.
-func runDevice(ctx context.Context, o options, out io.Writer) error {
+func runDevice(ctx context.Context, o options, out, errOut io.Writer) error {
 	name := ""
 	switch n := len(o.args); {
 	case n == 1 && o.args[0] == "list":
@@ -44,7 +44,9 @@ func runDevice(ctx context.Context, o options, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(out, "Device %s can %s. Its token, which is shown once: %s\n", name, o.can, token)
+		// The token alone is on stdout: > FILE keeps it.
+		fmt.Fprintf(errOut, "Device %s can %s. Its token is not shown again:\n", name, o.can)
+		_, err = fmt.Fprintln(out, token)
 		return err
 	case "remove":
 		if err := a.remove(ctx, name); err != nil {
@@ -103,7 +105,7 @@ func callRunning(o options) (*caller, error) {
 	case !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}
-	return nil, fmt.Errorf("the hub does not run with the folder %s: start it with acp-bridge-hub", o.data)
+	return nil, fmt.Errorf("no hub is running with the folder %s: start it with acp-bridge-hub", o.data)
 }
 
 // admin is what a device command needs.
@@ -176,10 +178,10 @@ func openStored(ctx context.Context, o options) (access *web.Access, closing fun
 // runOwner makes the token of a file the owner's, at all hubs of a NATS.
 func runOwner(ctx context.Context, o options, out io.Writer) error {
 	if o.nats == "" {
-		return cli.Misused("owner is for hubs that share a NATS: expected --nats. At a hub alone, change its token file and start it again")
+		return cli.Misused("owner is for hubs that share a NATS: expected --nats. For a single hub, change its token file and restart it")
 	}
 	if o.tokenFile == "" {
-		return cli.Misused("expected --token-file with the new token of the owner")
+		return cli.Misused("expected --token-file with the owner's new token")
 	}
 	token, err := ownerToken(o)
 	if err != nil {
@@ -193,7 +195,7 @@ func runOwner(ctx context.Context, o options, out io.Writer) error {
 	if err := access.SetOwner(token); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "The token in %s is the owner's at all hubs now; the owner's browsers log in again.\nEach hub needs this file before it is started again.\n", o.tokenFile)
+	_, err = fmt.Fprintf(out, "All hubs now take the token in %s as the owner's; the owner's browsers have to log in again.\nEach hub needs this file before it is restarted.\n", o.tokenFile)
 	return err
 }
 

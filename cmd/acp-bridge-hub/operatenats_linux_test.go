@@ -49,7 +49,7 @@ func TestOperateThreeMachines(t *testing.T) {
 	onThis := func(text string) string {
 		return host.ReplaceAllStringFunc(text, func(m string) string { return m[:1] + at[m[1:2]] + ":" })
 	}
-	text := indented(t, "nats-server.conf on machine a (b and c alike, with their own names):")
+	text := indented(t, "nats-server.conf on machine a (the same on b and c, with their own names):")
 	for name, ip := range at {
 		dir := t.TempDir()
 		conf := onThis(text)

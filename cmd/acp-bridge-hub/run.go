@@ -36,17 +36,17 @@ var load string
 func program() *cli.Program {
 	return &cli.Program{
 		Name:  "acp-bridge-hub",
-		Title: "keep the questions of agents until somebody answers them",
-		Description: "Agents put their questions to the hub, and people answer them in a browser, on a phone, or with a script; the first answer counts. " +
-			"Without a command the hub is started.",
-		Lead: `acp-bridge-hub keeps the questions of agents until somebody answers them, in a
+		Title: "keep agents' questions until somebody answers them",
+		Description: "Agents ask their questions at the hub, and people answer them in a browser, on a phone, or with a script; the first answer counts. " +
+			"Without a command, it starts the hub.",
+		Lead: `acp-bridge-hub keeps agents' questions until somebody answers them, in a
 browser, on a phone, or with a script.
 Usage: acp-bridge-hub [FLAGS]                   start the hub
        acp-bridge-hub COMMAND [FLAGS]
 `,
 		Default: "serve", DefaultFlags: "Flags of the hub",
 		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}, apiTopic(), {Name: "load", Text: load}},
-		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "the folder for what the hub keeps, where --data is not given (default: ~/.local/state)"}},
+		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "where the hub keeps its data if --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
 		Version:   version, Facts: facts, VersionEnv: []string{"XDG_STATE_HOME"},
 	}
@@ -64,8 +64,8 @@ func facts() []cli.Example {
 func commands() []cli.Command {
 	state := []string{"XDG_STATE_HOME"}
 	return []cli.Command{{
-		Name: "status", Summary: "say how this machine's hub is",
-		About:    "Say how the hub of this machine is: where it listens, whether it is ready, what waits. Exit code: 0 it is ready, 1 it is not, or does not run.",
+		Name: "status", Summary: "show the state of this machine's hub",
+		About:    "Show the state of this machine's hub: where it listens, whether it is ready, what is open. Exit code: 0 if it is ready, 1 if it is not, or not running.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub status"}, {Line: "acp-bridge-hub status --json", What: "for a script"}},
 		Env:      state,
 		Make: define(func(o *options, fs *cli.Flags) {
@@ -73,44 +73,44 @@ func commands() []cli.Command {
 			o.storeFlags(fs)
 		}, 0, func(ctx context.Context, o options, s cli.Streams) error { return runStatus(ctx, o, s.Out) }),
 	}, {
-		Name: "login", Summary: "print a link to log in with",
-		About:    "Print a link that logs a browser in, once, within 15 minutes. The hub has to run.",
+		Name: "login", Summary: "print a link that logs a browser in",
+		About:    "Print a link that logs a browser in. It works once, within 15 minutes, and the hub must be running.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub login"}, {Line: "acp-bridge-hub login --device anna-phone", What: "for the browser of a device"}},
 		Env:      state,
 		Make: define(func(o *options, fs *cli.Flags) {
-			fs.StringVar(&o.device, "device", "owner", "the `name` of the device that logs in")
+			fs.StringVar(&o.device, "device", "owner", "`name` of the device that logs in")
 			o.storeFlags(fs)
 		}, 0, func(ctx context.Context, o options, s cli.Streams) error { return runLogin(ctx, o, s.Out) }),
 	}, {
-		Name: "device", Args: "add NAME", Other: []string{"list", "remove NAME"}, Summary: "who else may use the hub",
-		About: "Make a credential for a phone, a script or another machine and print its token, list them, or take one back: its streams and logins end at once.",
+		Name: "device", Args: "add NAME", Other: []string{"list", "remove NAME"}, Summary: "let others use the hub",
+		About: "Create a credential for a phone, a script or another machine and print its token; list them; or remove one, which ends its streams and logins at once.",
 		Examples: []cli.Example{
-			{Line: "acp-bridge-hub device add phone", What: "a token that can answer and nothing else"},
-			{Line: "acp-bridge-hub device add bot --can ask --group web", What: "one that asks, for the people of a group"},
+			{Line: "acp-bridge-hub device add phone", What: "a token that can only answer"},
+			{Line: "acp-bridge-hub device add bot --can ask --group web", What: "one that asks, for a group of people"},
 			{Line: "acp-bridge-hub device list"},
 		},
 		Env: state, Words: []string{"add", "list", "remove"},
 		Make: define(func(o *options, fs *cli.Flags) {
-			fs.StringVar(&o.can, "can", "answer", "with add: `what` it may do, answer, ask, hook, measure or admin")
+			fs.StringVar(&o.can, "can", "answer", "with add: `what` it may do: answer, ask, hook, measure or admin")
 			fs.Values("can", "answer", "ask", "hook", "measure", "admin")
 			fs.Func("group", "with add: `name` of a group whose questions it asks, sees and answers (default: owner); may be repeated", func(v string) error {
 				o.groups = append(o.groups, v)
 				return nil
 			})
 			o.storeFlags(fs)
-		}, 2, func(ctx context.Context, o options, s cli.Streams) error { return runDevice(ctx, o, s.Out) }),
+		}, 2, func(ctx context.Context, o options, s cli.Streams) error { return runDevice(ctx, o, s.Out, s.Err) }),
 	}, {
 		Name: "owner", Summary: "change the owner's token at all hubs",
-		About:    "Make the token in a file the owner's, at all hubs that share a NATS. At a hub alone, change its token file and start it again.",
+		About:    "Make the token in a file the owner's at all hubs that share a NATS. For a single hub, change its token file and restart it.",
 		Examples: []cli.Example{{Line: "acp-bridge-hub owner --token-file owner.token --nats nats://a:4222"}},
 		Env:      state,
 		Make: define((*options).storeFlags, 0, func(ctx context.Context, o options, s cli.Streams) error {
 			return runOwner(ctx, o, s.Out)
 		}),
 	}, {
-		Name: "serve", Summary: "start the hub; the same without a command",
+		Name: "serve", Summary: "start the hub; the default without a command",
 		About: "Start the hub. It prints where it listens, and a link that logs a browser in. " +
-			"How to run it for others: acp-bridge-hub help operate.",
+			"To run it for others, see acp-bridge-hub help operate.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge-hub"},
 			{Line: "acp-bridge-hub --lan", What: "with a code that adds a phone"},
@@ -171,10 +171,10 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 func (o *options) storeFlags(fs *cli.Flags) {
 	fs.StringVar(&o.data, "data", "", "`folder` for questions and credentials (default: the user's state folder)")
 	fs.StringVar(&o.tokenFile, "token-file", "", "`file` with the owner's token (default: token in the data folder, made on first start)")
-	fs.StringVar(&o.nats, "nats", "", "`URL[,URL…]` of NATS servers with JetStream, which several hubs may share (default: one inside)")
-	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it, as NATS makes them, or one line USER:PASSWORD")
-	fs.StringVar(&o.bucket, "bucket", "questions", "`name` of the bucket for questions there; NAME-access has devices and logins")
-	fs.IntVar(&o.replicas, "replicas", 1, "how many servers of a NATS cluster keep each question at least, a `number`")
+	fs.StringVar(&o.nats, "nats", "", "`URL[,URL…]` of NATS servers with JetStream, which several hubs can share (default: an embedded one)")
+	fs.StringVar(&o.natsCreds, "nats-creds", "", "`file` with credentials for it: a NATS credentials file, or one line USER:PASSWORD")
+	fs.StringVar(&o.bucket, "bucket", "questions", "`name` of the bucket for questions there; NAME-access holds devices and logins")
+	fs.IntVar(&o.replicas, "replicas", 1, "minimum `number` of servers in a NATS cluster that keep each question")
 }
 
 func (o *options) serverFlags(fs *cli.Flags) {
@@ -188,7 +188,7 @@ func (o *options) serverFlags(fs *cli.Flags) {
 	})
 	fs.StringVar(&o.tlsCert, "tls-cert", "", "`file` with a certificate: serve https")
 	fs.StringVar(&o.tlsKey, "tls-key", "", "`file` with its key")
-	fs.StringVar(&o.publicURL, "public-url", "", "`URL` by which browsers reach the hub through a proxy; with https, cookies are for https alone")
+	fs.StringVar(&o.publicURL, "public-url", "", "`URL` by which browsers reach the hub through a proxy; with https, cookies are sent over https only")
 	fs.Func("notify", "`[GROUP=]URL` that gets a POST for each new question of the group (default: owner), such as an ntfy topic; may be repeated", func(v string) error {
 		n, err := parseNotice(v)
 		o.notify = append(o.notify, n)
@@ -196,9 +196,9 @@ func (o *options) serverFlags(fs *cli.Flags) {
 	})
 	fs.BoolVar(&o.notifyText, "notify-text", false, "put the question's text into it")
 	fs.DurationVar(&o.keep, "keep", 30*24*time.Hour, "how long settled questions are kept, a `time` such as 720h")
-	fs.DurationVar(&o.block, "hold", web.BlockTime, "how long a hook may keep a terminal from asking while nobody is away, a `time` such as 5s")
+	fs.DurationVar(&o.block, "hold", web.BlockTime, "how long a hook may keep a terminal from asking unless you are away, a `time` such as 5s")
 	fs.BoolVar(&o.verbose, "verbose", false, "log every question that is settled")
-	fs.BoolVar(&o.noLink, "no-link", false, "print no link that logs a browser in: others may read the log")
+	fs.BoolVar(&o.noLink, "no-link", false, "do not print a login link: for when others can read the log")
 }
 
 // check reads what flags say together.

@@ -177,7 +177,7 @@ func announce(o options, here site, certificate string, access *web.Access, errO
 				return err
 			}
 		}
-		link = fmt.Sprintf("To see what waits, open this link once, within 15 minutes:\n  %s\n", loginLink(at, code))
+		link = fmt.Sprintf("To see open questions, open this link (it works once, within 15 minutes):\n  %s\n", loginLink(at, code))
 	}
 	fmt.Fprintf(errOut, "The hub listens on %s\nacp-bridge-hub %s, commit %s, data in %s\n%s", here.address, version(), build.Commit(), o.data, link)
 	host, _, _ := net.SplitHostPort(o.listen)

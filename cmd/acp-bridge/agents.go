@@ -62,9 +62,9 @@ func printAgents(s streams, asJSON bool) error {
 			fmt.Fprint(s.out, cli.Indent(cli.Wrap("In a plain terminal, at a hub: "+r.Terminal, cli.Width-4), "    "))
 		}
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by its program's name, or by the name it gives itself; "+
-		"--agent NAME overrides that. An agent that is not listed gets forms, and vendors' questions are recognised by their shape. "+
-		"What is set for an agent stays as it is if you have set it. Settings for an editor: acp-bridge doctor --editor zed --agent gemini. "+
+	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by the name of its program, or by the name it reports; "+
+		"--agent NAME overrides that. An agent that is not listed gets forms, and its vendor's questions are recognised by their shape. "+
+		"Environment variables that you have set yourself are left alone. Settings for an editor: acp-bridge doctor --editor zed --agent gemini. "+
 		"What can be answered of one in a plain terminal was tried on 16 November 2026, with the version that is named.", cli.Width))
 	return err
 }

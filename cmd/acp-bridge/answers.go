@@ -20,12 +20,12 @@ type answerFlags struct {
 }
 
 func (a *answerFlags) flags(fs *flagSet) {
-	fs.Func("answers", "answer without asking: a `JSON` array with one entry for each\nquestion, or an object by question text. A number is the option\nat that place; a string is a label, your own words, or cancel;\nseveral of them are a list", func(v string) error {
+	fs.Func("answers", "answer without asking: a `JSON` array with one entry per\nquestion, or an object keyed by question text. A number picks the\noption at that position; a string is a label, your own words, or\ncancel; a list picks several", func(v string) error {
 		a.inline, a.given = v, true
 		return nil
 	})
 	fs.StringVar(&a.file, "answers-file", "", "`file` with such JSON")
-	fs.BoolVar(&a.strict, "strict", false, "refuse an answer that is none of the options; own words are\nthen written as {\"text\":\"words\"}")
+	fs.BoolVar(&a.strict, "strict", false, "refuse answers that match no option; write your own words\nas {\"text\":\"words\"} then")
 }
 
 // name is the flag that was used.
@@ -65,9 +65,9 @@ func (a *answerFlags) outcome(c convert.Call, data []byte, errOut io.Writer) (co
 	for _, text := range convert.Words(c, data) {
 		text = clean.Truncate(clean.Line(text), 60)
 		if a.strict {
-			return convert.Outcome{}, usagef("%s: %q is none of the options; with --strict own words are {\"text\":\"…\"}", a.name(), text)
+			return convert.Outcome{}, usagef("%s: %q matches no option; with --strict, write your own words as {\"text\":\"…\"}", a.name(), text)
 		}
-		fmt.Fprintf(errOut, "acp-bridge: %q is none of the options: taken for your own words\n", text)
+		fmt.Fprintf(errOut, "acp-bridge: %q matches no option: taken as your own words\n", text)
 	}
 	return convert.Outcome{Status: convert.Answered, Answers: answers}, nil
 }
@@ -113,7 +113,7 @@ func (a *answerFlags) list(s streams) (*answerList, error) {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(data, &object) != nil || object == nil {
-		return nil, usagef("%s: expected a JSON array with an answer for each question, or an object by question text", a.name())
+		return nil, usagef("%s: expected a JSON array with one answer per question, or an object keyed by question text", a.name())
 	}
 	if err := convert.CheckAnswers(data); err != nil {
 		return nil, usagef("%s: %w", a.name(), err)

@@ -33,7 +33,7 @@ func askCommand(fs *flagSet) runner {
 	dialectFlag(fs, &o.dialect, "dialect")
 	fs.StringVar(&o.session, "session", "", "session `id` of the call")
 	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
-	fs.BoolVar(&o.headless, "headless", false, "use no terminal even if there is one")
+	fs.BoolVar(&o.headless, "headless", false, "do not use the terminal, even if there is one")
 	o.answers.flags(fs)
 	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {

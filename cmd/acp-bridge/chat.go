@@ -18,11 +18,11 @@ func chatCommand(fs *flagSet) runner {
 	var p printOptions
 	fs.BoolVar(&o.Plain, "plain", false, "read and write lines, without drawing")
 	wireFlag(fs, &o)
-	fs.BoolVar(&o.Resume, "resume", false, "choose one of the agent's sessions of this directory to go on with")
-	fs.StringVar(&o.Session, "session", "", "go on with the session that has this `id`")
-	fs.BoolVar(&o.Last, "continue", false, "go on with the last session of this directory")
+	fs.BoolVar(&o.Resume, "resume", false, "choose one of the agent's sessions in this directory and continue it")
+	fs.StringVar(&o.Session, "session", "", "continue the session with this `id`")
+	fs.BoolVar(&o.Last, "continue", false, "continue the last session in this directory")
 	p.flags(fs)
-	fs.StringVar(&o.Dir, "cwd", "", "working `directory` of the agent and its session (default: here)")
+	fs.StringVar(&o.Dir, "cwd", "", "working `directory` for the agent and its session (default: here)")
 	return func(ctx context.Context, args []string, s streams) error {
 		agent, err := fs.ParseAgent(p.cutWords(args), "acp-bridge")
 		if err == nil {
@@ -51,7 +51,7 @@ func chatCommand(fs *flagSet) runner {
 
 // wireFlag is the flag that shows the connection, in short or in full.
 func wireFlag(fs *flagSet, o *client.Options) {
-	fs.BoolFunc("wire", "show the ACP messages, a line each; --wire=full shows them whole", func(v string) error {
+	fs.BoolFunc("wire", "show the ACP messages, one line each; --wire=full shows them in full", func(v string) error {
 		switch v {
 		case "true", "full", "false":
 		default:

@@ -32,11 +32,11 @@ type printOptions struct {
 }
 
 func (p *printOptions) flags(fs *flagSet) {
-	fs.Func("p", "run one turn with this `prompt` and leave; @FILE at its beginning\nstands for the words of that file. If a question waits in it, what\nfollows answers it, in the session that asked", func(v string) error {
+	fs.Func("p", "run one turn with this `prompt` and exit; @FILE at the start stands\nfor the contents of that file. If that file holds an open question,\nthe rest answers it, in the session that asked", func(v string) error {
 		p.prompt, p.given = v, true
 		return nil
 	})
-	fs.BoolVar(&p.headless, "headless", false, "with -p: use no terminal even if there is one. Questions wait in a\nfile, and the same command again goes on")
+	fs.BoolVar(&p.headless, "headless", false, "with -p: do not use the terminal, even if there is one. Questions wait in a\nfile, and the same command again goes on")
 	p.answers.flags(fs)
 	p.hub.flags(fs)
 }
@@ -208,7 +208,7 @@ func (t *printedTurn) end(err error, s streams) error {
 	switch {
 	case errors.Is(err, pending.ErrPending):
 		if err := t.run.keep(t.session); err != nil {
-			fmt.Fprintf(s.err, "acp-bridge chat: the session is not noted, the same command again begins a new one: %s\n", oneLine(err))
+			fmt.Fprintf(s.err, "acp-bridge chat: the session could not be recorded; the same command will start a new one: %s\n", oneLine(err))
 		}
 		f := t.asked[len(t.asked)-1].File()
 		fmt.Fprint(s.err, instructions(f, inWords(f)))

@@ -11,7 +11,7 @@ import (
 // chatQuestions is /questions in a chat: what waits in files of a directory.
 func chatQuestions(dir string) client.Command {
 	return client.Command{
-		Name: "questions", Description: "questions that wait in files; /questions clear removes them",
+		Name: "questions", Description: "open questions in files; /questions clear removes them",
 		Run: func(args string) string {
 			var out bytes.Buffer
 			if err := showWaiting(&pending.Store{Dir: dir}, strings.Fields(args), streams{out: &out}); err != nil {

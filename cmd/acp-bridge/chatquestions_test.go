@@ -23,5 +23,5 @@ func TestChatQuestions(t *testing.T) {
 	require.Contains(t, questions("clear 123456"), "123456")
 	require.Contains(t, questions(""), "Which database?", "a wrong name removes nothing")
 	require.Contains(t, questions("clear"), "Removed: ")
-	require.Contains(t, questions(""), "No questions are waiting.")
+	require.Contains(t, questions(""), "No open questions.")
 }

@@ -13,7 +13,7 @@ func checkClientCommand(fs *flagSet) runner {
 			return err
 		}
 		if isTerminal(s.in) {
-			return misused("stdin is a terminal: name this as an agent in your editor, or run acp-bridge chat -- acp-bridge check-client")
+			return misused("stdin is a terminal: configure this as an agent in your editor, or run acp-bridge chat -- acp-bridge check-client")
 		}
 		ctx, stop := endSignals(ctx)
 		defer stop()

@@ -10,8 +10,8 @@ func checking() []cli.Command {
 	claude := []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE"}
 	return []cli.Command{{
 		Name: "convert", Args: "[FILE]", Summary: "turn a call into ACP requests, or replies into its result",
-		About: "Turn a question call into what an ACP client gets, or into the call of another agent (--to claude); what that has no place for is said on stderr. " +
-			"With --reply turn what comes back from there into the result for the agent that asked.",
+		About: "Turn a question call into what an ACP client gets, or into another agent's call (--to claude); anything that gets lost on the way is reported on stderr. " +
+			"With --reply, turn what came back into the result for the agent that asked.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge convert call.json", What: "the permission requests"},
 			{Line: "acp-bridge convert --to form call.json", What: "the form"},
@@ -21,8 +21,8 @@ func checking() []cli.Command {
 		Make: does(convertCommand),
 	}, {
 		Name: "schema", Args: "[DIALECT]", Together: "an agent's question tool; how a call is drawn in an editor", Summary: "print an agent's question tool: name, description, schema",
-		About: "Print what an agent registers its question tool with: name, label, description and JSON schema. " +
-			"Without a dialect print all of them, one JSON object a line.",
+		About: "Print the question tool as an agent registers it: name, label, description and JSON schema. " +
+			"Without a dialect, print all of them, one JSON object per line.",
 		Examples: []cli.Example{{Line: "acp-bridge schema claude"}},
 		Words:    dialect.IDs(), Make: does(schemaCommand),
 	}, {
@@ -34,27 +34,27 @@ func checking() []cli.Command {
 		},
 		Make: does(renderCommand),
 	}, {
-		Name: "login", Summary: "log in to Claude Code; editors run it in a terminal of theirs",
-		About:    "Hand the terminal over to the login of Claude Code.",
-		Examples: []cli.Example{{Line: "acp-bridge login", What: "with a Claude plan"}, {Line: "acp-bridge login --console", What: "with an account that is billed for use"}},
+		Name: "login", Summary: "log in to Claude Code; editors run it in their terminal",
+		About:    "Hand the terminal over to Claude Code's own login.",
+		Examples: []cli.Example{{Line: "acp-bridge login", What: "with a Claude plan"}, {Line: "acp-bridge login --console", What: "with an account billed by usage"}},
 		Env:      claude, Make: does(loginCommand),
 	}, {
 		Name: "doctor", Summary: "check the set-up; print an editor's settings (--editor zed)",
-		About: "Check that everything is there, the hub of ACP_BRIDGE_HUB included, and say what to do about what is not. Or print the settings for an editor, with the flags that were checked. " +
-			"Exit code: 0 all is well, 1 something is wrong.",
+		About: "Check the whole set-up, including the hub in ACP_BRIDGE_HUB, and say how to fix what is wrong. With --editor, print that editor's settings instead, with the flags given here. " +
+			"Exit code: 0 if all is well, 1 if something is wrong.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge doctor"},
 			{Line: "acp-bridge doctor --editor zed"},
-			{Line: "acp-bridge doctor --clients", What: "what is known of editors"},
-			{Line: "acp-bridge doctor --agents", What: "and of agents"},
+			{Line: "acp-bridge doctor --clients", What: "what is known about editors"},
+			{Line: "acp-bridge doctor --agents", What: "and about agents"},
 		},
 		Env: append(claude, "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", hubEnv, tokenEnv), Make: does(doctorCommand),
 	}, {
 		Name: "check-client", Summary: "for authors of editors: check how yours asks",
-		About: "An agent that your editor starts. It asks every kind of question in turn, says in the conversation what to do, looks at what comes back on the wire, " +
-			"and ends with a table: what the client can do, what it got wrong, and how its users will be asked. Any prompt begins.",
+		About: "An agent for your editor to start. It asks every kind of question in turn, says in the conversation what to do, checks what comes back on the wire, " +
+			"and ends with a table: what the client can do, what it got wrong, and how its users will be asked. Any prompt starts it.",
 		Examples: []cli.Example{
-			{Line: `acp-bridge check-client`, What: "what the editor starts, in the place of acp-bridge"},
+			{Line: `acp-bridge check-client`, What: "what the editor starts, in place of acp-bridge"},
 			{Line: "acp-bridge chat -- acp-bridge check-client", What: "check the client in the terminal"},
 		},
 		Make: does(checkClientCommand),

@@ -34,15 +34,15 @@ func convertCommand(fs *flagSet) runner {
 	fs.StringVar(&o.toolCall, "tool-call", "", "tool call `id` in the requests")
 	dialectFlag(fs, &o.dialect, "dialect")
 	dialectFlag(fs, &o.dialect, "from")
-	fs.StringVar(&o.to, "to", "permission", "`where`: permission and form are requests of ACP, the dialects calls of agents")
-	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies, or the result of the other agent's call")
+	fs.StringVar(&o.to, "to", "permission", "`target`: permission and form are ACP requests, dialects are agents' calls")
+	fs.StringVar(&o.reply, "reply", "", "`file` with the client's replies, or with the result of the other agent's call")
 	fs.Values("to", append([]string{"permission", "form"}, dialect.IDs()...)...)
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		if o.file, err = fs.ParseFile(args); err != nil {
 			return err
 		}
 		if fs.Given("from") && fs.Given("dialect") {
-			return misused("--from and --dialect say the same: give one of them")
+			return misused("--from and --dialect mean the same: give only one of them")
 		}
 		return o.run(ctx, s)
 	}
@@ -52,7 +52,7 @@ func convertCommand(fs *flagSet) runner {
 func dialectFlag(fs *flagSet, p *string, name string) {
 	usage := "`dialect` of the call: " + strings.Join(dialect.IDs(), ", ") + " (default: recognised)"
 	if name != "dialect" {
-		usage = "`dialect` of the call, as --dialect says it"
+		usage = "`dialect` of the call; the same as --dialect"
 	}
 	fs.StringVar(p, name, "", usage)
 	fs.Values(name, dialect.IDs()...)
@@ -132,6 +132,19 @@ func printRequests(c convert.Call, to string, s streams) error {
 
 func printJSON(s streams, v any) error {
 	_, err := s.out.Write(append(clean.JSON(v), '\n'))
+	return err
+}
+
+// printIndented is for JSON that a person reads, or puts into a file.
+func printIndented(s streams, v any) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, clean.JSON(v), "", "  "); err != nil {
+		return err
+	}
+	_, err := b.WriteString("\n")
+	if err == nil {
+		_, err = b.WriteTo(s.out)
+	}
 	return err
 }
 

@@ -27,7 +27,7 @@ func demoCommand(fs *flagSet) runner {
 	wireFlag(fs, &o.client)
 	fs.BoolVar(&o.client.Plain, "plain", false, "read and write lines, without drawing")
 	o.answers.flags(fs)
-	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout: put it into an editor")
+	fs.BoolVar(&o.stdio, "stdio", false, "be the agent, on stdin and stdout, for an editor to start")
 	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) error {
 		err := fs.ParseFlags(args, "")
@@ -38,7 +38,7 @@ func demoCommand(fs *flagSet) runner {
 		case err != nil:
 			return err
 		case o.stdio && (o.client.Wire || o.client.Plain || o.answers.given || o.answers.file != ""):
-			return misused("--stdio goes with no other flag but --hub: the client shows and answers")
+			return misused("--stdio takes no other flag than --hub: the client shows the questions and answers them")
 		}
 		return o.run(ctx, s)
 	}
@@ -69,8 +69,8 @@ func (o *demoOptions) run(ctx context.Context, s streams) error {
 
 // demoNext is what a newcomer does after the demo.
 const demoNext = `
-Next: acp-bridge doctor --editor zed (or another) says how to put it into your
-editor; acp-bridge chat is Claude Code here; acp-bridge hub asks in a browser.
+Next: acp-bridge doctor --editor zed (or another) for your editor's settings,
+acp-bridge chat -- acp-bridge for Claude Code, acp-bridge hub for a browser.
 `
 
 // answered finds out where answers come from.
@@ -81,7 +81,7 @@ func (o *demoOptions) answered(s streams) error {
 	}
 	if !given {
 		if !o.client.Plain && !isTerminal(s.in) {
-			return misused(`there is no terminal to ask on; without one use --answers '["PostgreSQL",["Auth","Logs"],"order-processor"]', --plain to answer in lines, or --stdio`)
+			return misused(`there is no terminal to ask on; without one use --answers '["PostgreSQL",["Auth","Logs"],"order-processor"]', --plain to answer line by line, or --stdio`)
 		}
 		return nil
 	}

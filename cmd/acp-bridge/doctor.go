@@ -48,7 +48,7 @@ func doctorCommand(fs *flagSet) runner {
 	fs.StringVar(&o.editor, "editor", "", "print the settings for an `editor`: "+strings.Join(editorNames(), ", "))
 	fs.Values("editor", editorNames()...)
 	fs.BoolVar(&o.clients, "clients", false, "print how each known editor is asked")
-	fs.BoolVar(&o.agents, "agents", false, "print what is known of agents for acp-bridge proxy")
+	fs.BoolVar(&o.agents, "agents", false, "print what is known about agents for acp-bridge proxy")
 	fs.StringVar(&o.agent, "agent", "", "with --editor: print the settings for this `agent` behind acp-bridge proxy")
 	fs.Values("agent", agentNames()...)
 	fs.BoolVar(&o.asJSON, "json", false, "print JSON")
@@ -67,7 +67,7 @@ func (o *doctorOptions) run(ctx context.Context, s streams) error {
 	case o.agents:
 		return printAgents(s, o.asJSON)
 	case o.agent != "" && o.editor == "":
-		return misused("--agent is for the settings of an editor: --editor zed --agent %s", o.agent)
+		return misused("--agent needs --editor, as in --editor zed --agent %s", o.agent)
 	case o.editor != "":
 		flags, err := checkedFlags(ctx, o.claude)
 		if err != nil {
@@ -178,7 +178,7 @@ func examineVersion(ctx context.Context, path string) finding {
 		return finding{"Claude Code", false, fmt.Sprintf("%s is not Claude Code: it says %q", path, clean.Truncate(text, 80)), "name Claude Code with --claude"}
 	}
 	if err != nil {
-		return finding{"Claude Code", false, fmt.Sprintf("%s does not tell its version: %v", path, err), "run it in a terminal, and install it again if it does not start"}
+		return finding{"Claude Code", false, fmt.Sprintf("%s does not report its version: %v", path, err), "run it in a terminal, and reinstall it if it does not start"}
 	}
 	return finding{What: "Claude Code", OK: true, Found: text + " at " + path}
 }
@@ -188,7 +188,7 @@ func examineLogin(ctx context.Context, path string) finding {
 	ok, method, err := claude.LoggedIn(ctx, path, nil)
 	switch {
 	case errors.Is(err, claude.ErrNoAuthCommand):
-		return finding{What: "credentials", OK: true, Found: "this version of Claude Code does not tell"}
+		return finding{What: "credentials", OK: true, Found: "unknown: this version of Claude Code does not say"}
 	case err != nil:
 		return finding{"credentials", false, oneLine(err), login}
 	case !ok:
@@ -285,7 +285,7 @@ func printClients(s streams, asJSON bool) error {
 		return printJSON(s, map[string]any{"clients": rows, "editors": editor.Editors()})
 	}
 	printSeen(s)
-	fmt.Fprintln(s.out, "\nWhat acp-bridge knows of editors by name:")
+	fmt.Fprintln(s.out, "\nWhat acp-bridge knows about editors, by name:")
 	columns := []column{20, 18, 7, 8, 11}
 	fmt.Fprint(s.out, row(columns, "EDITOR", "clientInfo.name", "FIRST", "TITLE", "GUARD"))
 	for _, r := range rows {
@@ -298,8 +298,8 @@ func printClients(s streams, asJSON bool) error {
 		}
 		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note+" ("+r.From+")", cli.Width-4), "    "))
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is how it is asked first; auto is by %s if the editor has forms, else by %s. "+
-		"Editors that are not listed are asked that way, too, and trusted. Of those without a name avante and goose are recognised by their prompts, others are not: "+
+	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is the way that is tried first; auto means %s if the editor has forms, otherwise %s. "+
+		"Editors that are not listed are asked that way, too, and trusted. Of those that report no name, only avante and goose are recognised, by their prompts. With any other, "+
 		"if one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
 		adapter.Form, adapter.Permission, adapter.Conversation), cli.Width))
 	return err

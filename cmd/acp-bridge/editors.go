@@ -49,7 +49,7 @@ func (e editorSettings) with(path string, flags ...string) string {
 }
 
 // claudeKeys is for users of agent-shell who have a key for Claude Code.
-const claudeKeys = `With an API key in place of a login, which agent-shell takes away otherwise:
+const claudeKeys = `If you use an API key instead of a login, keep agent-shell from removing it:
 (setq agent-shell-anthropic-authentication
       (agent-shell-anthropic-make-authentication
        :api-key (lambda () (getenv "ANTHROPIC_API_KEY"))))`
@@ -98,7 +98,7 @@ var editors = []editorSettings{
     },
   },
   interactions = { chat = { adapter = "acp_bridge" } },
-})`, "Questions come as messages in the chat: CodeCompanion shows no options of a permission request."},
+})`, "Questions appear as messages in the chat, because CodeCompanion does not show the options of a permission request."},
 	{"avante", "Neovim, avante", "your Neovim configuration", `require("avante").setup({
   provider = "acp-bridge",
   acp_providers = {
@@ -108,7 +108,7 @@ var editors = []editorSettings{
       env = vim.fn.environ(),
     },
   },
-})`, "Questions come as messages in the chat: avante approves permission requests by itself, or sends no pick. It passes on no environment but the one above."},
+})`, "Questions appear as messages in the chat, because avante approves permission requests by itself, or sends no pick. It passes on only the environment given above."},
 	{"agentic", "Neovim, agentic.nvim", "your Neovim configuration", `require("agentic").setup({
   provider = "acp-bridge",
   acp_providers = {
@@ -129,7 +129,7 @@ var editors = []editorSettings{
   }
 }`, ""},
 	{"acpx", "acpx", "the command line", `acpx --ttl 0 --agent COMMAND sessions new
-acpx --ttl 0 --agent COMMAND 'your prompt'`, "A question ends the turn; the next prompt is the answer. To dismiss one, send prompt cancel: cancel alone is a command of acpx. Without --ttl 0 acpx ends the agent after five minutes, and the question with it."},
+acpx --ttl 0 --agent COMMAND 'your prompt'`, "A question ends the turn; the next prompt is the answer. To dismiss one, send prompt cancel; cancel alone is a command of acpx itself. Without --ttl 0, acpx ends the agent, and the question with it, after five minutes."},
 }
 
 // printEditor prints the settings of one editor, with flags for acp-bridge; an

@@ -83,9 +83,9 @@ var ends = map[string]struct {
 	"acp-bridge login":           {exitFailed, "no model here"},
 	"acp-bridge login --console": {exitFailed, "no model here"},
 
-	"acp-bridge questions answer 8cbd":                        {exitUsage, "waiting"},
-	`acp-bridge questions answer --answers '["Yes"]'`:         {exitUsage, "waiting"},
-	"acp-bridge questions answer --hub http://127.0.0.1:7717": {exitUsage, "waiting"},
+	"acp-bridge questions answer 8cbd":                        {exitUsage, "no such open questions"},
+	`acp-bridge questions answer --answers '["Yes"]'`:         {exitUsage, "no open questions"},
+	"acp-bridge questions answer --hub http://127.0.0.1:7717": {exitUsage, "no open questions"},
 
 	"acp-bridge hook install --hub https://hub.example --hub-token-file token": {exitFailed, "hub.example"},
 	"acp-bridge hook remove": {exitUsage, "not installed"},

@@ -36,17 +36,17 @@ Or give them with the command:
 
 // inWords tells how a model reads the answers, in the session that asked.
 func inWords(f *pending.File) string {
-	return fmt.Sprintf("Or tell the agent in words: the same command with\n  -p @%s \"your answers\"", clean.Line(f.Path))
+	return fmt.Sprintf("Or tell the agent in words, with the same command and\n  -p @%s \"your answers\"", clean.Line(f.Path))
 }
 
 func waiting(f *pending.File) string {
 	if len(f.Questions) == 1 {
-		return "The question waits"
+		return "The question is waiting"
 	}
 	if n := f.Left(); n < len(f.Questions) {
-		return fmt.Sprintf("%d of %d questions still wait", n, len(f.Questions))
+		return fmt.Sprintf("%d of %d questions are still open", n, len(f.Questions))
 	}
-	return fmt.Sprintf("%d questions wait", len(f.Questions))
+	return fmt.Sprintf("%d questions are waiting", len(f.Questions))
 }
 
 // exampleAnswers are answers as they would be typed: the first option of each

@@ -254,9 +254,9 @@ func awayCommand(away bool) func(*flagSet) runner {
 			if err := h.call(ctx, http.MethodPost, "/away", map[string]bool{"away": away}, nil); err != nil {
 				return err
 			}
-			said := "Back: what only a hook can ask comes to the terminal after a few seconds.\n"
+			said := "Back: questions of sub-agents and MCP servers reach the terminal after a few seconds again.\n"
 			if away {
-				said = "Away: what sub-agents and MCP servers ask waits at the hub, and the terminal shows nothing of it until acp-bridge back.\n"
+				said = "Away: questions of sub-agents and MCP servers wait at the hub; the terminal does not show them until you run acp-bridge back.\n"
 			}
 			_, err := io.WriteString(s.out, said)
 			return err

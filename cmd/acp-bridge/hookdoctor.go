@@ -38,7 +38,7 @@ func examineHooks(ctx context.Context, version string) []finding {
 		_, err = h.post(ctx, []byte(`{"hook_event_name":"AcpBridgeProbe","session_id":"00000000-0000"}`))
 	}
 	if err != nil {
-		findings = append(findings, finding{what, false, "the hub at " + state.Hub + " does not take them: " + oneLine(err) + ". Until it does, a claude asks in its terminal alone",
+		findings = append(findings, finding{what, false, "the hub at " + state.Hub + " does not take them: " + oneLine(err) + ". Until it does, claude asks only in its terminal",
 			"start the hub (acp-bridge hub), or run acp-bridge hook install again"})
 	} else {
 		findings = append(findings, finding{What: what, OK: true, Found: "the hub at " + state.Hub + " takes them"})
@@ -46,7 +46,7 @@ func examineHooks(ctx context.Context, version string) []finding {
 	if version != "" && !strings.Contains(version, hookVersion) {
 		findings = append(findings, finding{What: what, OK: true, Found: "were last seen to work with Claude Code " + hookVersion})
 	}
-	return append(findings, finding{What: what, OK: true, Found: "claude -p asks for permissions by them, and no questions; dontAsk and --bare fire none, bypassPermissions those of questions alone"})
+	return append(findings, finding{What: what, OK: true, Found: "claude -p uses them for permissions but not for questions; dontAsk and --bare run none of them, bypassPermissions only those for questions"})
 }
 
 // installedAt says whether Claude Code has the hooks.
@@ -85,11 +85,11 @@ func switchedOn() finding {
 		}
 		for _, key := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
 			if gjson.GetBytes(data, key).Bool() && (key == "disableAllHooks" || i == 0) {
-				return finding{"hooks", false, key + " in " + name + " switches them off", "take it out, or answer in the terminal there"}
+				return finding{"hooks", false, key + " in " + name + " switches them off", "remove that setting, or answer in the terminal there"}
 			}
 		}
 	}
-	return finding{What: "hooks", OK: true, Found: "no settings switch them off in this folder"}
+	return finding{What: "hooks", OK: true, Found: "no setting switches them off in this folder"}
 }
 
 // managedSettings is the file of whoever administers the machine.

@@ -39,8 +39,8 @@ type hookOptions struct {
 func hookCommand(fs *flagSet) runner {
 	o := new(hookOptions)
 	fs.StringVar(&o.claude, "claude", "", "`path` of the Claude Code executable (default: found)")
-	fs.BoolVar(&o.asSettings, "settings", false, "install: into the user's settings.json, not as a plugin")
-	fs.BoolVar(&o.print, "print", false, "install: print the hooks, and change nothing")
+	fs.BoolVar(&o.asSettings, "settings", false, "install: put them into the user's settings.json, not into a plugin")
+	fs.BoolVar(&o.print, "print", false, "install: print the hooks and change nothing")
 	o.hub.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
 		if len(args) == 0 {
@@ -84,7 +84,7 @@ func ours(command string, args []string) bool {
 
 func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if o.print {
-		return printJSON(s, map[string]json.RawMessage{"hooks": o.hooks()})
+		return printIndented(s, map[string]json.RawMessage{"hooks": o.hooks()})
 	}
 	o.hub.atLocalHub()
 	if err := o.hub.check(0); err != nil {
@@ -118,7 +118,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "Claude Code's hooks are installed %s.\nWhat a claude asks in any terminal is at %s, too; whoever answers first has answered. It holds for sessions that are started from now on.\nacp-bridge hook remove takes it away, acp-bridge doctor says whether it works.\n", where, clean.Line(o.hub.address))
+	_, err = fmt.Fprintf(s.out, "Claude Code's hooks are installed %s.\nClaude sessions that you start from now on also ask at %s; the first answer counts.\nacp-bridge hook remove undoes this, acp-bridge doctor checks that it works.\n", where, clean.Line(o.hub.address))
 	return err
 }
 
@@ -134,7 +134,7 @@ func (o *hookOptions) enrol(ctx context.Context, device, can string, probe func(
 	} else {
 		token, noToken := o.hub.token()
 		if noToken != nil || probe() != nil {
-			return st, fmt.Errorf("%w; expected the token of the hub's owner, or of a device that can %s", err, can)
+			return st, fmt.Errorf("%w; expected the token of the hub's owner, or of a device with --can %s", err, can)
 		}
 		st.Token, st.Device = token, ""
 	}
@@ -228,7 +228,7 @@ func (o *hookOptions) addPlugin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	about := "What Claude Code asks in a terminal is at an acp-bridge hub, too: answer it from a browser or a phone."
+	about := "Answer what Claude Code asks in a terminal from a browser or a phone, too, through an acp-bridge hub."
 	version := version()
 	for name, v := range map[string]any{
 		".claude-plugin/marketplace.json": map[string]any{"name": pluginName, "owner": map[string]string{"name": pluginName}, "metadata": map[string]string{"description": about},
@@ -284,7 +284,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 		return err
 	}
 	if err != nil {
-		fmt.Fprintf(s.err, "The device %s is still known at the hub: %s\n", clean.Line(state.Device), cli.OneLine(err))
+		fmt.Fprintf(s.err, "The hub still has the device %s: %s\n", clean.Line(state.Device), cli.OneLine(err))
 	}
 	_, err = fmt.Fprintln(s.out, "Claude Code's hooks are removed.")
 	return err

@@ -344,7 +344,7 @@ func TestQuestionsAtHub(t *testing.T) {
 		return out.String(), errOut.String()
 	}
 	out, _ := command(0)
-	require.Equal(t, "No questions are waiting.\n", out)
+	require.Equal(t, "No open questions.\n", out)
 	h.ask("c1", "first", "Which database?")
 	h.ask("c1", "second", "Which editor?")
 	out, _ = command(0)
@@ -358,14 +358,14 @@ func TestQuestionsAtHub(t *testing.T) {
 	out, _ = command(0, "show", "first")
 	require.Contains(t, out, "1. DB: Which database?\n   1. PostgreSQL\n   2. SQLite\n")
 	_, errOut := command(2, "show", "fir")
-	require.Contains(t, errOut, `no question "fir" is waiting`)
+	require.Contains(t, errOut, `no open question "fir"`)
 	h.ask("c1", "toolu_01AbCdEf", "Which shell?")
 	out, _ = command(0, "show", "toolu_01AbCdEf")
 	same, _ := command(0, "show", "toolu_01")
 	require.Equal(t, out, same, "how a long one begins will do")
 	command(0, "clear", "c1/toolu_01")
 	_, errOut = command(2, "show", "third")
-	require.Contains(t, errOut, `no question "third" is waiting`)
+	require.Contains(t, errOut, `no open question "third"`)
 	for _, key := range []string{"question", "conversation", "kind", "asked", "questions", "settled", "asker_gone"} {
 		require.Contains(t, list[0], key)
 	}
@@ -510,8 +510,8 @@ func TestRealPrint(t *testing.T) {
 		require.Equal(t, code, b.ProcessState.ExitCode(), "%s", out)
 		return string(out)
 	}
-	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question waits in")
-	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question waits in", "it is asked again, in the same session")
+	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question is waiting in")
+	require.Contains(t, turn(4, "-p", "Set it up", "--headless"), "The question is waiting in", "it is asked again, in the same session")
 	answer := func() {
 		t.Helper()
 		b := exec.Command(os.Args[0], "questions", "answer", "--answers", `["SQLite"]`)

@@ -26,11 +26,11 @@ func (l *logOptions) flags(fs *flagSet) {
 	l.level = slog.LevelWarn
 	levelFlag(fs, &l.level)
 	fs.StringVar(&l.file, "log-file", "", "`file` to log to (default: stderr)")
-	fs.StringVar(&l.trace, "trace", "", "`file` for all lines to and from the editor and the agent")
+	fs.StringVar(&l.trace, "trace", "", "`file` to record all messages from and to the editor and the agent")
 }
 
 func levelFlag(fs *flagSet, p *slog.Level) {
-	fs.TextVar(p, "log-level", *p, "least `level` that is logged: debug, info, warn, error")
+	fs.TextVar(p, "log-level", *p, "minimum log `level`: debug, info, warn, error")
 	fs.Values("log-level", "debug", "info", "warn", "error")
 }
 
@@ -112,7 +112,7 @@ type logFile struct {
 func (l *logFile) Write(b []byte) (int, error) {
 	n, err := l.w.Write(b)
 	if err != nil {
-		l.once.Do(func() { fmt.Fprintf(l.err, "acp-bridge: the log is not complete: %s\n", oneLine(err)) })
+		l.once.Do(func() { fmt.Fprintf(l.err, "acp-bridge: the log is incomplete: %s\n", oneLine(err)) })
 	}
 	return n, err
 }
@@ -160,6 +160,6 @@ func (t *tracer) line(wire string, dir ndjson.Direction, text []byte) {
 	}
 	if _, err := t.w.Write(append(b, '\n')); err != nil {
 		t.failed = true
-		t.log.Warn("the trace ends here: it cannot be written", "err", err)
+		t.log.Warn("the trace ends here: the file cannot be written", "err", err)
 	}
 }

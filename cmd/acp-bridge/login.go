@@ -64,7 +64,7 @@ func loginAsServed(ctx context.Context, args, flags []string, s streams) error {
 // loginCommand hands the terminal over to Claude Code's own login.
 func loginCommand(fs *flagSet) runner {
 	explicit := fs.String("claude", "", "`path` of the Claude Code executable (default: found)")
-	console := fs.Bool("console", false, "with an Anthropic Console account, billed for use, and not a Claude plan")
+	console := fs.Bool("console", false, "log in with an Anthropic Console account, billed by usage, instead of a Claude plan")
 	return func(ctx context.Context, args []string, s streams) error {
 		if err := fs.ParseFlags(args, ""); err != nil {
 			return err
@@ -114,7 +114,7 @@ func handOver(ctx context.Context, path string, args []string, s streams) error 
 	case errors.As(err, &exit):
 		return cli.Exit{Code: max(exitFailed, exit.ExitCode())}
 	case err != nil:
-		return fmt.Errorf("Claude Code does not run: %w", err)
+		return fmt.Errorf("Claude Code did not start: %w", err)
 	}
 	return nil
 }

@@ -29,9 +29,9 @@ type mcpOptions struct {
 func mcpCommand(fs *flagSet) runner {
 	o := &mcpOptions{level: slog.LevelWarn}
 	fs.StringVar(&o.addr, "http", "", "serve streamable HTTP on this loopback `address`, as in 127.0.0.1:7333 (default: stdin and stdout)")
-	fs.StringVar(&o.dir, "cwd", "", "`directory` in which questions wait that the client cannot show (default: here)")
+	fs.StringVar(&o.dir, "cwd", "", "`directory` for questions that the client cannot show (default: here)")
 	fs.DurationVar(&o.limit, "limit", mcp.DefaultLimit, "how long (`duration`) a call waits before it returns a ticket")
-	fs.StringVar(&o.ask, "ask", "auto", "`where` to ask: auto, or hub to ask there alone")
+	fs.StringVar(&o.ask, "ask", "auto", "`where` to ask: auto, or hub to ask only there")
 	fs.Values("ask", "auto", "hub")
 	fs.BoolVar(&o.relay, "relay", false, "be the question tool of the proxy at $"+proxy.ToolAddress+": the proxy has agents start this")
 	o.hub.flags(fs)
@@ -41,7 +41,7 @@ func mcpCommand(fs *flagSet) runner {
 		case err != nil:
 			return err
 		case o.limit <= 0:
-			return misused("--limit must be more than nothing, got %s", o.limit)
+			return misused("--limit must be greater than zero, got %s", o.limit)
 		case o.ask != "auto" && o.ask != "hub":
 			return misused("--ask must be auto or hub, got %q", o.ask)
 		}

@@ -156,7 +156,7 @@ func TestRule5AnotherAgentInTheFolder(t *testing.T) {
 	require.Len(t, files, 1, "what somebody has answered is not thrown away")
 	require.True(t, store.Lost(files[0]))
 	stdout, _ := questions(t, dir, exitOK, "list")
-	require.Contains(t, stdout, "1 of 1 answered, and whoever asked is gone")
+	require.Contains(t, stdout, "1 of 1 answered, and its asker is gone")
 }
 
 // questions runs the command in a folder.
@@ -188,9 +188,9 @@ func TestAnswerForNobody(t *testing.T) {
 	require.NoError(t, err)
 	a.Close()
 	_, stderr := questions(t, dir, exitFailed, "answer", "--answers", `["yes"]`)
-	require.Contains(t, stderr, "whoever asked is gone: nobody would get the answer; acp-bridge questions clear "+f.ID+" removes it")
+	require.Contains(t, stderr, "its asker is gone: nobody would receive the answer; acp-bridge questions clear "+f.ID+" removes it")
 	stdout, _ := questions(t, dir, exitOK, "--json")
-	require.Contains(t, stdout, "whoever asked is gone")
+	require.Contains(t, stdout, "its asker is gone")
 }
 
 // A call that the client takes back leaves no file.

@@ -26,15 +26,15 @@ type proxyOptions struct {
 }
 
 func (o *proxyOptions) flags(fs *flagSet) {
-	askFlag(fs, &o.ask, "; hub asks there alone")
+	askFlag(fs, &o.ask, "; hub asks only there")
 	fs.BoolVar(&o.proxy.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
-	fs.StringVar(&o.agent, "agent", "", "treat the agent as this `one`, whatever its name: see acp-bridge doctor --agents")
+	fs.StringVar(&o.agent, "agent", "", "treat the agent as this `agent`, whatever its name (see acp-bridge doctor --agents)")
 	fs.Values("agent", agentNames()...)
-	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, also if it has one of its own")
+	fs.BoolVar(&o.tool, "tool", false, "give the agent a question tool over MCP, even if it has its own")
 	fs.BoolVar(&o.noTool, "no-tool", false, "give the agent no question tool over MCP")
 	subAgentsFlag(fs, &o.subAgents)
 	o.hub.flags(fs)
-	fs.BoolVar(&o.chain, "chain", false, "be a proxy of an ACP conductor, which starts the agent (a draft of the protocol)")
+	fs.BoolVar(&o.chain, "chain", false, "be a proxy for an ACP conductor, which starts the agent (a protocol draft)")
 	o.log.flags(fs)
 }
 
@@ -54,7 +54,7 @@ func (o *proxyOptions) parse(fs *flagSet, args []string) (err error) {
 	case err != nil:
 		return err
 	case o.tool && o.noTool:
-		return misused("--tool and --no-tool exclude each other")
+		return misused("--tool and --no-tool cannot be combined")
 	case o.tool:
 		o.proxy.Tool = proxy.ToolAlways
 	case o.noTool:
@@ -98,7 +98,7 @@ func proxyCommand(fs *flagSet) runner {
 			return err
 		}
 		if isTerminal(s.in) {
-			return misused("stdin is a terminal: an editor starts this; to talk to an agent in a terminal, run acp-bridge chat -- acp-bridge proxy -- AGENT")
+			return misused("stdin is a terminal, and this is for an editor to start; to talk to an agent in a terminal, run acp-bridge chat -- acp-bridge proxy -- AGENT")
 		}
 		return serveProxy(ctx, o.command, o.proxy, o.log, o.hub, s)
 	}

@@ -273,7 +273,7 @@ func TestCtrlCInLines(t *testing.T) {
 		if command == "ask" {
 			require.NoError(t, c.stdin.Close())
 		}
-		c.see("The word cancel cancels.")
+		c.see("Type cancel to cancel.")
 		c.press("\x03")
 		require.Contains(t, c.line(), `"cancelled":true`)
 		require.Equal(t, code, c.end(), command)
@@ -337,7 +337,7 @@ func pressedTwice(t *testing.T) *shell {
 		require.Contains(t, c.line(), `"requestId":"r1","answered":true`)
 		c.see("Second?")
 		c.press("1")
-		if c.see("Typed before this question was there", "> 1") == 0 {
+		if c.see("Typed before this question appeared", "> 1") == 0 {
 			return c
 		}
 		require.GreaterOrEqual(t, time.Since(began), handsOff, "a key pressed twice answers the next question, too")

@@ -32,9 +32,9 @@ func questionsCommand(fs *flagSet) runner {
 	o := &questionsOptions{action: questionsActions[0]}
 	fs.BoolVar(&o.all, "all", false, "clear: remove all")
 	fs.BoolVar(&o.plain, "plain", false, "answer: ask line by line, without drawing")
-	fs.BoolVar(&o.json, "json", false, "list and show: print JSON; history: a JSON object a line")
+	fs.BoolVar(&o.json, "json", false, "list and show: print JSON; history: print one JSON object per line")
 	o.answers.flags(fs)
-	fs.StringVar(&o.hub.address, "hub", "", "`URL` of an acp-bridge-hub: what waits there, instead of in files")
+	fs.StringVar(&o.hub.address, "hub", "", "`URL` of an acp-bridge-hub: use its questions instead of those in files")
 	o.hub.tokenFlag(fs)
 	o.record.flags(fs)
 	return func(ctx context.Context, args []string, s streams) (err error) {
@@ -126,7 +126,7 @@ func listQuestions(store *pending.Store, s streams) error {
 		return err
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.out, "No questions are waiting.")
+		_, err := fmt.Fprintln(s.out, "No open questions.")
 		return err
 	}
 	for _, f := range all {
@@ -167,7 +167,7 @@ func state(store *pending.Store, f *pending.File) string {
 }
 
 // askerGone is what a person is told of a question whose answer nobody would get.
-const askerGone = "whoever asked is gone"
+const askerGone = "its asker is gone"
 
 func listJSON(store *pending.Store, s streams) error {
 	all, err := store.List()
@@ -253,10 +253,10 @@ func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptio
 		return usagef("%w", f.Foreign)
 	}
 	if f.Settled() {
-		return fmt.Errorf("%s: %w; to answer differently, write into the file, or clear it and ask again", f.Path, f.SettledError())
+		return fmt.Errorf("%s: %w; to answer differently, edit the file, or clear it and ask again", f.Path, f.SettledError())
 	}
 	if store.Lost(f) {
-		return fmt.Errorf("%s: %s: nobody would get the answer; acp-bridge questions clear %s removes it", clean.Line(f.Path), askerGone, f.ID)
+		return fmt.Errorf("%s: %s: nobody would receive the answer; acp-bridge questions clear %s removes it", clean.Line(f.Path), askerGone, f.ID)
 	}
 	answers, err := o.get(ctx, f.Call(), s)
 	if errors.Is(err, convert.ErrCancelled) {
@@ -268,7 +268,7 @@ func answerQuestions(ctx context.Context, store *pending.Store, o questionsOptio
 	if err := store.Answer(f, answers, whoAmI()); err != nil {
 		return fmt.Errorf("not answered: %w", err)
 	}
-	_, err = fmt.Fprintf(s.out, "Answered: %s. A command that waits for it goes on by itself; one that ended is run again.\n", clean.Line(f.Path))
+	_, err = fmt.Fprintf(s.out, "Answered: %s. A command still waiting for it continues by itself; if it has exited, run it again.\n", clean.Line(f.Path))
 	return err
 }
 
@@ -277,7 +277,7 @@ func dismiss(store *pending.Store, f *pending.File, s streams) error {
 	if err := store.Dismiss(f, whoAmI()); err != nil {
 		return fmt.Errorf("not dismissed: %w", err)
 	}
-	_, err := fmt.Fprintf(s.out, "Dismissed: %s. A command that waits for it goes on by itself; one that ended is run again.\n", clean.Line(f.Path))
+	_, err := fmt.Fprintf(s.out, "Dismissed: %s. A command still waiting for it continues by itself; if it has exited, run it again.\n", clean.Line(f.Path))
 	return err
 }
 
@@ -299,9 +299,9 @@ func (o *questionsOptions) get(ctx context.Context, c convert.Call, s streams) (
 	outcome, err := askTerminal(ctx, c, o.plain, s)
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
-		return nil, usagef("there is no terminal to ask on; write the answers into the file, or give them with --answers")
+		return nil, usagef("there is no terminal to ask on; write the answers into the file, or use --answers")
 	case outcome.Status == convert.Cancelled || outcome.Status == convert.Declined:
-		fmt.Fprintln(s.err, "acp-bridge questions: not answered, and still waiting; --answers '[\"cancel\"]' dismisses")
+		fmt.Fprintln(s.err, "acp-bridge questions: not answered, still open; --answers '[\"cancel\"]' dismisses it")
 		return nil, cli.Exit{Code: exitCancelled}
 	case outcome.Status != convert.Answered:
 		return nil, outcome.Err()

@@ -24,8 +24,8 @@ const localHub = "http://127.0.0.1:7717"
 type recordFlags struct{ since, text, by string }
 
 func (r *recordFlags) flags(fs *flagSet) {
-	fs.StringVar(&r.since, "since", "", "history: `time` it begins: how long ago (24h), a day (2026-11-15) or a time (2026-11-15T08:00:00Z)")
-	fs.StringVar(&r.text, "text", "", "history: `words` that all are in a question, its answers or its people")
+	fs.StringVar(&r.since, "since", "", "history: start `time`: how long ago (24h), a day (2026-11-15) or a time (2026-11-15T08:00:00Z)")
+	fs.StringVar(&r.text, "text", "", "history: `words` that must all appear in a question, its answers or the names of those who gave them")
 	fs.StringVar(&r.by, "by", "", "forget: `name` of the person or device that answered")
 }
 
@@ -77,7 +77,7 @@ func (o questionsOptions) atRecord(ctx context.Context, s streams) error {
 		query.Set("after", page.Next)
 	}
 	if !o.json && !out.begun {
-		_, err = fmt.Fprintln(s.out, "Nothing was found.")
+		_, err = fmt.Fprintln(s.out, "Nothing found.")
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func (o questionsOptions) forget(ctx context.Context, s streams) error {
 	}
 	fmt.Fprintf(s.out, "Forgotten: %s of %s\n", counted(done.Forgotten, "answer"), clean.Line(o.record.by))
 	if done.Left > 0 {
-		fmt.Fprintf(s.out, "Left: %s on the way to an agent; run this again later.\n", counted(done.Left, "answer"))
+		fmt.Fprintf(s.out, "Kept: %s still on the way to an agent; run this again later.\n", counted(done.Left, "answer"))
 	}
 	return nil
 }

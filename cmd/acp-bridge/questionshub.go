@@ -67,7 +67,7 @@ func (q *hubQuestion) from() string {
 	}
 	waits := "the agent waits"
 	if q.State.Gone {
-		waits = "the agent is gone and may come back"
+		waits = "the agent is gone, but may come back"
 	}
 	return clean.Line(fmt.Sprintf("%s in %s, %s, %s", firstOf(q.Agent, "an agent"), where, ago(q.Asked, time.Now()), waits))
 }
@@ -129,7 +129,7 @@ func listAtHub(all []*hubQuestion, asJSON bool, s streams) error {
 		return printJSON(s, list)
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.out, "No questions are waiting.")
+		_, err := fmt.Fprintln(s.out, "No open questions.")
 		return err
 	}
 	for _, q := range all {
@@ -185,9 +185,9 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0 && o.name == "":
-		return nil, usagef("no questions are waiting")
+		return nil, usagef("no open questions")
 	case len(found) == 0:
-		return nil, usagef("no question %q is waiting; acp-bridge questions --hub URL lists them", o.name)
+		return nil, usagef("no open question %q; acp-bridge questions --hub URL lists them", o.name)
 	}
 	list := convert.Question{Header: "Questions", Text: "Which one?", Closed: true}
 	var names []string
@@ -205,7 +205,7 @@ func (o questionsOptions) choose(ctx context.Context, all []*hubQuestion, s stre
 	}
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
-		return nil, usagef("several questions are waiting: name one of %s", clean.Line(strings.Join(names, ", ")))
+		return nil, usagef("several questions are open: name one of %s", clean.Line(strings.Join(names, ", ")))
 	case outcome.Status != convert.Answered:
 		return nil, cli.Exit{Code: exitCancelled}
 	}
@@ -245,7 +245,7 @@ func (o questionsOptions) dismissAtHub(ctx context.Context, q *hubQuestion, s st
 // clearAtHub dismisses everything that waits.
 func (o questionsOptions) clearAtHub(ctx context.Context, all []*hubQuestion, s streams) error {
 	if o.name != "" {
-		return misused("--all dismisses everything that waits, not just %q", o.name)
+		return misused("--all dismisses every open question, not just %q", o.name)
 	}
 	var problems error
 	for _, q := range all {
@@ -270,7 +270,7 @@ func (o questionsOptions) answerAtHub(ctx context.Context, q *hubQuestion, s str
 	}
 	switch {
 	case errors.Is(err, terminal.ErrNoTerminal):
-		return usagef("there is no terminal to ask on; give the answers with --answers")
+		return usagef("there is no terminal to ask on; use --answers")
 	case given && outcome.Status == convert.Cancelled:
 		return o.dismissAtHub(ctx, q, s)
 	case outcome.Status == convert.Cancelled, outcome.Status == convert.Declined:

@@ -12,8 +12,8 @@ import (
 )
 
 func renderCommand(fs *flagSet) runner {
-	cwd := fs.String("cwd", "", "`directory` that paths are shown relative to")
-	result := fs.String("result", "", "`file` with the tool's result: print how that is drawn, too")
+	cwd := fs.String("cwd", "", "`directory` to show paths relative to")
+	result := fs.String("result", "", "`file` with the tool's result: show how that is drawn, too")
 	return func(_ context.Context, args []string, s streams) error {
 		file, err := fs.ParseFile(args)
 		if err != nil {

@@ -29,8 +29,8 @@ func rpcCommand(fs *flagSet) runner {
 	fs.StringVar(&o.only, "dialect", "", "take requests of this `dialect` only, pi or opal (default: both)")
 	fs.Values("dialect", "pi", "opal")
 	fs.BoolVar(&o.plain, "plain", false, "ask line by line, without drawing (for screen readers)")
-	fs.BoolVar(&o.headless, "headless", false, "use no terminal even if there is one")
-	fs.BoolVar(&o.wait, "wait", false, "wait for the answers to what is open after stdin has ended")
+	fs.BoolVar(&o.headless, "headless", false, "do not use the terminal, even if there is one")
+	fs.BoolVar(&o.wait, "wait", false, "after stdin has ended, wait until open questions are answered")
 	o.answers.flags(fs)
 	editor.flags(fs)
 	o.hub.flags(fs)
@@ -48,7 +48,7 @@ func rpcCommand(fs *flagSet) runner {
 		case o.answers.file == "-":
 			return misused("stdin cannot hold both the requests and the answers")
 		case editor.on && (o.headless || o.plain || o.answers.given || o.answers.file != ""):
-			return misused("with --acp the editor answers: --headless, --plain and --answers have no place")
+			return misused("with --acp the editor answers: --headless, --plain and --answers do not apply")
 		}
 		if err := editor.check(fs); err != nil {
 			return err
@@ -77,7 +77,7 @@ func (o *rpcOptions) run(ctx context.Context, s streams) (err error) {
 	switch {
 	case o.headless || p.Given != nil:
 	case isTerminal(s.in):
-		return misused("stdin is a terminal: the requests come on a pipe, the terminal is for the answers (or use --headless)")
+		return misused("stdin is a terminal: requests must come through a pipe, so that the terminal is free for the answers")
 	default: // decided once for all requests
 		if screen.tty, err = openTerminal(s); err == nil {
 			defer screen.tty.close()

@@ -26,9 +26,9 @@ type acpFlags struct {
 }
 
 func (a *acpFlags) flags(fs *flagSet) {
-	fs.BoolVar(&a.on, "acp", false, "stdin and stdout are an editor's (ACP): ask there what the command\nafter the double dash asks on its stdout, or agents at --socket.\nThe command runs once for each prompt, which is its last argument")
-	fs.StringVar(&a.socket, "socket", "", "--acp: also listen at this `path` for agents that run elsewhere")
-	askFlag(fs, &a.ask, ", with --acp; hub asks there alone")
+	fs.BoolVar(&a.on, "acp", false, "speak ACP with an editor on stdin and stdout, and ask there what the\ncommand after the double dash asks on its stdout, or agents at\n--socket. The command runs once per prompt, its last argument")
+	fs.StringVar(&a.socket, "socket", "", "--acp: also listen on this `path` for agents that run elsewhere")
+	askFlag(fs, &a.ask, ", with --acp; hub asks only there")
 	fs.BoolVar(&a.guard, "guard-auto-answers", false, "--acp: distrust answers that come faster than a person can read")
 	a.log.flags(fs)
 }
@@ -48,7 +48,7 @@ func (a *acpFlags) check(fs *flagSet) error {
 	case !a.on && (a.socket != "" || len(a.command) > 0):
 		return misused("a command or --socket needs --acp: without it the requests are read from stdin")
 	case a.on && a.socket == "" && len(a.command) == 0:
-		return misused("--acp needs who asks: acp-bridge rpc --acp -- COMMAND [ARGUMENTS], or --socket PATH")
+		return misused("--acp needs an agent: acp-bridge rpc --acp -- COMMAND [ARGUMENTS], or --socket PATH")
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (a *acpFlags) check(fs *flagSet) error {
 // serve speaks ACP on stdin and stdout.
 func (a *acpFlags) serve(ctx context.Context, dialect string, s streams) error {
 	if isTerminal(s.in) {
-		return usagef("stdin is a terminal: an editor starts this; to try it in a terminal, run acp-bridge chat -- acp-bridge rpc --acp -- COMMAND")
+		return usagef("stdin is a terminal, and this is for an editor to start; to try it in a terminal, run acp-bridge chat -- acp-bridge rpc --acp -- COMMAND")
 	}
 	first, err := parseRung(a.ask)
 	if err == nil {
@@ -96,7 +96,7 @@ func listenAt(path string) (net.Listener, error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		if c, dialErr := net.Dial("unix", path); dialErr == nil {
 			c.Close()
-			return nil, fmt.Errorf("another program listens at %s", path)
+			return nil, fmt.Errorf("another program is listening on %s", path)
 		}
 		if info, statErr := os.Lstat(path); statErr != nil || info.Mode()&os.ModeSocket == 0 {
 			return nil, err

@@ -38,7 +38,7 @@ func TestListenAt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	_, err = listenAt(path)
-	require.ErrorContains(t, err, "another program listens")
+	require.ErrorContains(t, err, "another program is listening")
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	require.NoError(t, l.Close())
 	l, err = listenAt(path)

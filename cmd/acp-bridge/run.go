@@ -36,16 +36,16 @@ var (
 func program() *cli.Program {
 	return &cli.Program{
 		Name:  "acp-bridge",
-		Title: "run Claude Code in ACP editors, its questions included",
+		Title: "run Claude Code in ACP editors, questions included",
 		Description: "Coding agents ask their users questions. acp-bridge asks them in every editor that speaks the Agent Client Protocol: " +
-			"as a form, as a permission request, or as a message in the conversation. Without a command it is what an editor starts.",
-		Lead: `acp-bridge runs Claude Code in ACP editors, its questions included.
+			"as a form, as a permission request, or as a message in the conversation. Editors start it without a command.",
+		Lead: `acp-bridge runs Claude Code in ACP editors, questions included.
 Usage: acp-bridge [FLAGS] [-- CLAUDE-ARGUMENTS]    speak ACP with an editor
        acp-bridge COMMAND [FLAGS]
 `,
 		Default: "serve", DefaultFlags: "Flags with an editor",
 		Commands: commands(), Topics: topics(), Variables: variables, Version: version, Facts: facts, VersionEnv: []string{"XDG_STATE_HOME"},
-		Exits: "0 done, 1 failed, 2 bad input or bad usage, 3 cancelled by the user, 4 the questions wait in a file.",
+		Exits: "0 done, 1 failed, 2 bad input or bad usage, 3 cancelled by the user, 4 questions are waiting in a file.",
 	}
 }
 

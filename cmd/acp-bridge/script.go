@@ -61,7 +61,7 @@ func (c *scriptedClient) check() error {
 	}
 	if left := len(c.replies) - c.used; left > 0 {
 		if c.question == 0 {
-			return usagef("replies: %d left over, nothing was asked", left)
+			return usagef("replies: %d left over: nothing was asked", left)
 		}
 		return usagef("replies: %d left over after %s", left, c.where())
 	}

@@ -27,17 +27,17 @@ type serveOptions struct {
 
 func (o *serveOptions) flags(fs *flagSet) {
 	fs.StringVar(&o.agent.Claude, "claude", "", "`path` of the Claude Code executable (default: found)")
-	askFlag(fs, &o.ask, "; hub asks there alone")
+	askFlag(fs, &o.ask, "; hub asks only there")
 	fs.BoolVar(&o.agent.Guard, "guard-auto-answers", false, "distrust answers that come faster than a person can read")
 	subAgentsFlag(fs, &o.subAgents)
-	fs.BoolVar(&o.agent.TrustEditor, "trust-editor", false, "let options that the editor sends allow tools, bring hooks and plugins, set the environment")
+	fs.BoolVar(&o.agent.TrustEditor, "trust-editor", false, "let the editor's options allow tools, add hooks and plugins, and set the environment")
 	o.hub.flags(fs)
 	o.log.flags(fs)
 }
 
 // subAgentsFlag is the flag for questions of sub-agents.
 func subAgentsFlag(fs *flagSet, p *string) {
-	fs.StringVar(p, "sub-agents", "ask", "`what` becomes of questions of sub-agents: ask, or refuse")
+	fs.StringVar(p, "sub-agents", "ask", "`what` to do with sub-agents' questions: ask or refuse")
 	fs.Values("sub-agents", "ask", "refuse")
 }
 
@@ -50,7 +50,7 @@ func refusesSubAgents(what string) (bool, error) {
 
 // askFlag is the flag for the first way to ask.
 func askFlag(fs *flagSet, p *string, more string) {
-	fs.FromEnv(p, "ask", "ACP_BRIDGE_ASK", "`rung` to ask on first: auto, form, permission or message"+more)
+	fs.FromEnv(p, "ask", "ACP_BRIDGE_ASK", "`way` to ask first: auto, form, permission or message"+more)
 	fs.Values("ask", "auto", "form", "permission", "message", "hub")
 }
 
@@ -136,7 +136,7 @@ func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags,
 // terminalHint is for a person who starts what an editor starts.
 const terminalHint = `acp-bridge demo      see it work: no account, no network
 acp-bridge doctor    check the set-up, and print the settings for your editor
-acp-bridge help      everything else (without a command it waits for an editor)
+acp-bridge help      everything else
 `
 
 func parseRung(name string) (adapter.Rung, error) {

@@ -174,7 +174,7 @@ func TestDemoCancelled(t *testing.T) {
 func TestDemoOnOtherTerminals(t *testing.T) {
 	t.Run("dumb", func(t *testing.T) {
 		c := startConsole(t, 80, 24, []string{"TERM=dumb"}, "demo")
-		c.Sees("The word cancel cancels.")
+		c.Sees("Type cancel to cancel.")
 		c.Sends("1\n")
 		c.Sees("question 2 of 3")
 		c.Sends("1,2\n")
@@ -239,7 +239,7 @@ func TestChatByKeys(t *testing.T) {
 	c.Sends("half a prom")
 	c.Sees("> half a prom")
 	c.Sends(ctrlC)
-	c.Sees("Ctrl+C again or Ctrl+D leaves")
+	c.Sees("Ctrl+C again or Ctrl+D quits")
 	c.Sends("\x1b[A") // the prompt before
 	c.Sees("\n\n> hello")
 	c.Sends(" again" + enter)

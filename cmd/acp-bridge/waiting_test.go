@@ -222,7 +222,7 @@ func TestAskForOneAnswer(t *testing.T) {
 				switch out, errs, code := ask(); {
 				case code == 0 && strings.TrimSpace(out) == "yes":
 					used.Add(1)
-				case code != 4 || strings.Contains(errs, "damaged") || !strings.Contains(errs, "The question waits in"):
+				case code != 4 || strings.Contains(errs, "damaged") || !strings.Contains(errs, "The question is waiting in"):
 					t.Errorf("exit code %d, %s%s", code, out, errs)
 				}
 			})

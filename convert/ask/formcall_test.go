@@ -94,7 +94,7 @@ func TestForeignForm(t *testing.T) {
 	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {Text: "many"}}})
 	require.ErrorContains(t, err, `question 2: the answer does not fit: expected a whole number, got "many"`)
 	_, err = form.Reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{}, {}, {}, {Text: "maybe"}}})
-	require.ErrorContains(t, err, `question 4: the answer does not fit: it takes none but its options, got "maybe"`)
+	require.ErrorContains(t, err, `question 4: the answer does not fit: it accepts only its options, got "maybe"`)
 	for status, want := range map[convert.Status]string{convert.Declined: "decline", convert.Cancelled: "cancel", convert.Failed: "cancel"} {
 		reply, err := form.Reply(convert.Outcome{Status: status})
 		require.NoError(t, err)

@@ -84,7 +84,7 @@ func (f FormCall) put(content map[string]json.RawMessage, i int, a convert.Answe
 		return nil
 	}
 	if len(a.Selected) > 1 && f.effect(i, a) != 0 {
-		return fmt.Errorf("%w: one of these options stands alone", convert.ErrBadAnswer)
+		return fmt.Errorf("%w: one of these options cannot be combined with others", convert.ErrBadAnswer)
 	}
 	to, words := &f.fields[i], firstNonEmpty(a.Text, a.Note)
 	if words != "" && to.custom != "" {
@@ -128,7 +128,7 @@ func (f FormCall) value(i int, selected []string, words string) (string, error) 
 	case words == "":
 		return "", nil
 	case to.closed:
-		return "", fmt.Errorf("%w: it takes none but its options, got %q", convert.ErrBadAnswer, clean.Truncate(clean.Line(words), 40))
+		return "", fmt.Errorf("%w: it accepts only its options, got %q", convert.ErrBadAnswer, clean.Truncate(clean.Line(words), 40))
 	}
 	return to.parse(words)
 }

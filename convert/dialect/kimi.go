@@ -13,7 +13,7 @@ import (
 
 // kimi is Kimi's AskUserQuestion: Claude's questions with multi_select, and a
 // map from questions to answers. To an ACP client without forms it is a
-// permission request for the first question, which takes none but its options.
+// permission request for the first question, which accepts only its options.
 type kimi struct{}
 
 func (kimi) id() string { return "kimi" }

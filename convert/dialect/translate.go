@@ -63,7 +63,7 @@ func CheckOutcome(r Request, o convert.Outcome) error {
 	}
 	for i, a := range o.Answers {
 		if r.Call.Questions[i].Closed && a.Text != "" {
-			return fmt.Errorf("%w: question %d takes none but its options, got %q", convert.ErrFailed, i+1, a.Text)
+			return fmt.Errorf("%w: question %d accepts only its options, got %q", convert.ErrFailed, i+1, a.Text)
 		}
 	}
 	return nil
@@ -118,8 +118,8 @@ func (h holds) lost(name string, c convert.Call) (lost []string) {
 		some := func(has func(convert.Option) bool) bool { return slices.ContainsFunc(q.Options, has) }
 		say(q.Header != "" && !h.header, "%s has no place for its header")
 		say(q.MultiSelect && !h.multi, "%s takes one answer, the question takes several")
-		say(len(q.Options) > 0 && q.Closed && !h.closed, "%s takes own words, the question takes none but its options")
-		say(len(q.Options) > 0 && !q.Closed && !h.open, "%s takes none but the options, the question takes own words")
+		say(len(q.Options) > 0 && q.Closed && !h.closed, "%s accepts own words, the question only its options")
+		say(len(q.Options) > 0 && !q.Closed && !h.open, "%s accepts only the options, the question also own words")
 		say(!h.description && some(func(o convert.Option) bool { return o.Description != "" }), "%s has no place for the descriptions of its options")
 		say(!h.preview && some(func(o convert.Option) bool { return o.Preview != "" }), "%s has no place for the previews of its options")
 	}

@@ -85,7 +85,7 @@ func fit(t *rapid.T, c *convert.Call, id string) {
 			q.Header = ""
 		case strings.Contains(lost[0], "takes one answer"):
 			q.MultiSelect = false
-		case strings.Contains(lost[0], "takes own words"), strings.Contains(lost[0], "takes none"):
+		case strings.Contains(lost[0], "accepts own words"), strings.Contains(lost[0], "accepts only"):
 			q.Closed = !q.Closed
 		case strings.Contains(lost[0], "descriptions"):
 			q.Options = slices.Clone(q.Options)

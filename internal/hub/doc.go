@@ -13,9 +13,9 @@
 // # Load
 //
 // One hub with its own store, 200 streams of /events over 20 groups, agents that
-// each wait with one request, and 64 people who answer what they see, as fast as
-// they can; all of it on a virtual machine with two cores (Xeon 2.5 GHz, 2026-11-16),
-// of which the host took 9 to 13 %. Beside it a program that keeps and checks
+// each wait with one request, and 64 people who answer what they see as fast as
+// they can, all on a virtual machine with two cores (Xeon 2.5 GHz, 2026-11-16), of
+// which the host took 9 to 13 %. For comparison, a program that stores and checks
 // nothing, on the same wire. go run ./cmd/acp-bridge-bench fleet measures it:
 //
 //	| agents that wait | 1,000 | 10,000 | nothing kept, 10,000 |
@@ -27,30 +27,30 @@
 //	| CPU a second while all wait | 2.8 ms | 6.1 ms | 0 |
 //	| memory of a waiting agent | 57 kB | 45 kB | 23 kB |
 //
-// So nothing grows faster than the agents. 2,000 a second was the aim, and is not
-// reached on two cores that also play the crowd: the program that keeps nothing
-// needs one of them for it. The 212,700 questions of the five minutes stay in
-// memory as long as --keep says, with some 7 kB each.
+// So nothing grows faster than the number of agents. The aim was 2,000 a second. It
+// is not reached on two cores that also run the crowd: the program that stores
+// nothing needs one of them for it. The 212,700 questions of the five minutes stay
+// in memory as long as --keep says, at some 7 kB each.
 //
 // # A model for 1,000,000 waiting agents
 //
-// It is on paper: nobody has run it. Its inputs are those above. What breaks, in
-// this order, if all agents are on one bucket:
+// This is on paper: nobody has run it. Its inputs are the numbers above. With all
+// agents on one bucket, this is what breaks, in this order:
 //
-//  1. Presence. Each hub tells the others every 2 s which askers it has. All hubs
-//     together say 500,000 names a second, and each hub reads them all.
-//  2. Questions. A core does about 600 a second, and each hub follows them all.
+//  1. Presence. Each hub tells the others every 2 s which askers it has. Together
+//     that is 500,000 names a second, and each hub reads them all.
+//  2. Questions. A core handles about 600 a second, and each hub follows them all.
 //  3. Asking again. A link asks again every 25 s: 40,000 requests a second.
-//  4. Memory. Connections are spread over hubs, 45 GB in all, but each hub has
-//     every record, the settled ones of --keep too.
-//  5. A start. A hub reads the whole bucket first, 10,000 open questions in up to
-//     a second: minutes for a million.
+//  4. Memory. Connections are spread over the hubs, 45 GB in all, but each hub has
+//     every record, including the settled ones that --keep keeps.
+//  5. Starting. A hub first reads the whole bucket: up to a second for 10,000 open
+//     questions, minutes for a million.
 //  6. The bucket is one stream with one leader, and a question is four writes.
 //
-// So an operator adds cells, not only hubs: two or three hubs with a bucket of
-// their own (--bucket, and later a NATS cluster of their own) for some groups
-// each. Questions belong to a group, and nothing goes from one cell to another. A
-// cell of 10,000 agents is a hundredth of each number above, which makes 100
-// cells. Beside that: a shorter --keep, an open-files limit above the agents of a
-// hub, and one address of the proxy for each 28,000 connections to a hub.
+// So an operator adds cells, not just hubs: two or three hubs with their own bucket
+// (--bucket, and later their own NATS cluster) for some of the groups. A question
+// belongs to a group, and nothing crosses from one cell to another. A cell of
+// 10,000 agents has a hundredth of each number above; 100 cells make a million. It
+// also takes a shorter --keep, an open-files limit above the number of agents per
+// hub, and one proxy address for every 28,000 connections to a hub.
 package hub

@@ -12,9 +12,9 @@ import (
 )
 
 // help is for the person who opens the file.
-const help = "Write an answer where null stands: in quotes a label, your own words, or cancel; " +
-	"without quotes the number of an option; a list of them where multiSelect is true. " +
-	"Save, and run the same command again."
+const help = "Replace each null with an answer: in quotes a label, your own words, or cancel; " +
+	"without quotes the number of an option; a list where multiSelect is true. " +
+	"Save, then run the same command again."
 
 // compose writes the file of a call. Options are plain labels, one line for
 // all; what else is known of them stands beside them, by label.

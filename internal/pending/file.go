@@ -18,16 +18,16 @@ var (
 	// ErrAnswer means that an answer in a file does not fit its question.
 	ErrAnswer = errors.New("an answer cannot be used")
 	// ErrNotFound means that no file has the questions that were looked for.
-	ErrNotFound = errors.New("no such questions are waiting")
+	ErrNotFound = errors.New("no such open questions")
 	// ErrAmbiguous means that several files fit.
-	ErrAmbiguous = errors.New("several questions are waiting")
+	ErrAmbiguous = errors.New("several questions are open")
 	// ErrForeign means that answers in a file do not count: it was not posted by
 	// this user's acp-bridge.
 	ErrForeign = errors.New("answers that are not used")
 	// ErrChanged means that somebody else changed a file meanwhile.
-	ErrChanged = errors.New("somebody else has changed it meanwhile")
+	ErrChanged = errors.New("somebody else has changed it in the meantime")
 	// ErrGone means that a file was removed, or now holds other questions.
-	ErrGone = errors.New("the questions are no longer waiting")
+	ErrGone = errors.New("the questions are no longer open")
 )
 
 // File is a call whose questions wait in a file.

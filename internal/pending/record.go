@@ -88,7 +88,7 @@ func stateDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("there is no place for a record of the question: set XDG_STATE_HOME (%w)", err)
+		return "", fmt.Errorf("there is nowhere to keep a record of the question: set XDG_STATE_HOME (%w)", err)
 	}
 	return filepath.Join(home, ".local", "state", "acp-bridge"), nil
 }

@@ -104,7 +104,7 @@ func (s *Store) Open(name string) (*File, error) {
 	case len(found) > 1:
 		return nil, fmt.Errorf("%w: name one of %s", ErrAmbiguous, nameAll(found))
 	case name == "":
-		return nil, errors.New("no questions are waiting")
+		return nil, errors.New("no open questions")
 	}
 	return nil, fmt.Errorf("%w: %q", ErrNotFound, name)
 }

@@ -106,7 +106,7 @@ func TestPost(t *testing.T) {
   "timestamp": "2026-02-04T22:16:32Z",
   "id": "`+f.ID+`",
   "ticket": "`+ticket+`",
-  "help": "Write an answer where null stands: in quotes a label, your own words, or cancel; without quotes the number of an option; a list of them where multiSelect is true. Save, and run the same command again.",
+  "help": "Replace each null with an answer: in quotes a label, your own words, or cancel; without quotes the number of an option; a list where multiSelect is true. Save, then run the same command again.",
   "questions": [
     {
       "header": "Database",
@@ -466,7 +466,7 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, all)
 	_, err = s.Open("")
-	require.EqualError(t, err, "no questions are waiting")
+	require.EqualError(t, err, "no open questions")
 	require.NoDirExists(t, filepath.Join(s.Dir, pending.Folder), "looking makes nothing")
 
 	first, err := post(s, service)

@@ -15,37 +15,38 @@
 //
 // # What an editor may say about a session
 //
-// session/new, load, resume and fork take in _meta: systemPrompt (a text, or an
-// object with append), disableBuiltInTools, additionalRoots, and in
+// session/new, load, resume and fork accept in _meta: systemPrompt (a text, or an
+// object with append), disableBuiltInTools, additionalRoots, and under
 // claudeCode.options model, effort, agent, agents, systemPrompt, tools,
 // allowedTools, disallowedTools, additionalDirectories, env, mcpServers,
 // strictMcpConfig, settings, settingSources, plugins, betas, fallbackModel,
-// maxTurns, maxBudgetUsd and maxThinkingTokens. Other options are passed over.
+// maxTurns, maxBudgetUsd and maxThinkingTokens. Other options are ignored.
 //
-// The mode that asks for nothing is on offer only if [Options.Args] allow it, and
-// neither settings nor sub-agents of the editor's may choose it. What else of these
-// could let Claude Code act without asking is not used without
-// [Options.TrustEditor], and the user is told so in the first turn: allowedTools,
-// plugins, settingSources that leave some of the user's settings out, in settings
-// (an object, its text, or a file) and agents all that is not known to only narrow
-// or tune (hooks, permissions.allow and others), and in env all but models, limits,
-// language and the editor's own key. Folders and MCP servers count either way: ACP
-// itself lets an editor bring them.
+// The mode that never asks for permission is offered only if [Options.Args] allow
+// it, and neither the editor's settings nor its sub-agents can choose it. Anything
+// else here that could let Claude Code act without asking is ignored without
+// [Options.TrustEditor], and the user is told so in the first turn. That is:
+// allowedTools; plugins; settingSources that leave out some of the user's settings;
+// in settings (an object, its text, or a file) and agents, everything that is not
+// known to only narrow or tune (hooks, permissions.allow and others); in env,
+// everything but models, limits, language and the editor's own key. Folders and MCP
+// servers are always accepted: ACP itself lets an editor add them.
 //
 // # Forms of MCP servers
 //
-// An editor with elicitation.form gets the server's schema as Claude Code passes
-// it on (without pattern and other keywords that MCP does not have). Any other
-// gets a question for each field, with the default as an option, Skip where the
-// field is not required, and Decline. A value that does not fit is asked for
-// again; after the third the server gets a cancel. An address goes to an editor
-// with elicitation.url, or is shown in full; it is never opened here. The server
-// gets an accept only with values that fit its schema; dismissing its form is a
-// cancel, and the turn goes on.
+// An editor with elicitation.form gets the server's schema as Claude Code passes it
+// on (without pattern and other keywords that MCP does not have). Any other editor
+// gets one question per field, with the default as an option, Skip where the field
+// is not required, and Decline. A value that does not fit is asked for again; after
+// the third the server gets a cancel. An address goes to an editor with
+// elicitation.url, or is shown in full; acp-bridge never opens it. The server gets
+// an accept only with values that fit its schema. Dismissing its form is a cancel,
+// and the turn goes on.
 //
-// A form with a field for a secret (format: password, or a text that is named like
-// one) is shown as a form or not at all: without forms the server gets a cancel,
-// and the user reads why. What is written there reaches the server alone.
+// A form with a field for a secret (format: password, or a text field named like
+// one) is shown as a form or not at all: in an editor without forms the server gets
+// a cancel, and the user is told why. What is entered there reaches only the
+// server.
 //
 // # What is spoken
 //
@@ -79,44 +80,47 @@
 //
 // Text, thoughts, tool calls, diffs, plans, permissions, modes, models, effort,
 // slash commands, sessions (list, load, resume, fork, delete, close), MCP servers,
-// images, usage and titles are there as in claude-agent-acp 0.99. What differs, as
-// its documents tell and as the same prompts showed through both (2026-11-15,
-// Claude Code 2.1.325, a scripted model):
+// images, usage and titles work as in claude-agent-acp 0.99. These are the
+// differences, according to its documents and to the same prompts run through both
+// (2026-11-15, Claude Code 2.1.325, a scripted model); "here" is acp-bridge,
+// "there" claude-agent-acp:
 //
 //   - Questions in editors without forms: asked here, switched off there.
-//   - Forms of MCP servers: in every editor here, in editors with forms there.
-//   - Text typed and not saved in the editor: the model is told after each read;
+//   - Forms of MCP servers: in every editor here, only in editors with forms there.
+//   - Unsaved text in the editor: here the model is told about it after each read;
 //     not there.
-//   - The main agent as an option: here until the first prompt, as Claude Code
-//     takes no other later; there it is accepted later, and changes nothing.
-//   - Effort and main agent of a loaded session: as they were picked; there Claude
-//     Code's own.
-//   - Prompts that steer a running turn: a prompt is enough; there a method of its
-//     own.
+//   - The main agent as an option: here it can be chosen until the first prompt,
+//     because Claude Code does not change it later; there it is accepted later, to
+//     no effect.
+//   - Effort and main agent of a loaded session: here as they were chosen; there
+//     Claude Code's defaults.
+//   - Steering a running turn: here with an ordinary prompt; there with a separate
+//     method.
 //   - A command's output while it runs: here from its third second on, when Claude
-//     Code names it, in a terminal where the editor has them; there when it is done.
-//     Of one in the background: here while a turn runs, and at its end; there a note.
+//     Code reports it, in a terminal if the editor has them; there when it is done.
+//     Of a background command: here while a turn runs, and at the command's end;
+//     there a note.
 //   - Sub-agents as sessions of their own, for editors with subagents in their
-//     capabilities (a draft of ACP): both, also when a session is loaded. How one
-//     in the background ended is then not told here, but for one that was stopped.
+//     capabilities (an ACP draft): both, also when a session is loaded. How a
+//     background sub-agent ended is not reported here, unless it was stopped.
 //     Without that capability their calls carry their parent's id
-//     (_meta.claudeCode.parentToolUseId), in both.
-//   - A sub-agent in the background: here the turn ends, and its calls follow; there
-//     the turn waits for it.
-//   - Tokens of a turn: here in usage_update, and in its response for a client that
-//     knows drafts; there in both for all.
-//   - Rename, status, auth/status, archive, providers: here by ACP's drafts, with the
-//     archive of Claude Code itself; there by methods of its own, with the archive in
-//     the title, and providers for everybody. Version 2: there alone.
-//   - JetBrains' AIR extensions, as docs/air-extensions.md there tells them: here how
-//     things look (commandTitle, subagent, skill, is_mcp_tool_call, the permission's
-//     title, the kind of a mode; own words beside a form's options by the older
-//     name of that field), and by their capabilities recommendedValue, planFile,
-//     sessionFailure and agentFileChangeReport (files of file tools, also of
-//     sub-agents, as they go by; there from Claude Code's checkpoints). There alone:
-//     diffPatch, goal, asyncTasks, the session index, fork points, quota, and
-//     sub-agents as sessions in AIR's own earlier draft.
-//   - Login from the editor: in a terminal, where the editor opens one; both.
+//     (_meta.claudeCode.parentToolUseId) in both.
+//   - A background sub-agent: here the turn ends, and its calls follow; there the
+//     turn waits for it.
+//   - Tokens of a turn: here in usage_update, and in the prompt's response for
+//     clients that know drafts; there in both for all.
+//   - Rename, status, auth/status, archive, providers: here by ACP's drafts, with
+//     Claude Code's own archive; there by its own methods, with the archive in the
+//     title, and providers for everybody. Version 2: only there.
+//   - JetBrains' AIR extensions, as described in its docs/air-extensions.md: here
+//     those about looks (commandTitle, subagent, skill, is_mcp_tool_call, the
+//     permission's title, the kind of a mode; own words beside a form's options
+//     under the older name of that field), and with their capabilities
+//     recommendedValue, planFile, sessionFailure and agentFileChangeReport (files of
+//     file tools, including sub-agents', as they happen; there from Claude Code's
+//     checkpoints). Only there: diffPatch, goal, asyncTasks, the session index, fork
+//     points, quota, and sub-agents as sessions in AIR's own earlier draft.
+//   - Login from the editor: both, in a terminal, if the editor opens one.
 package backend
 
 import (

@@ -173,7 +173,7 @@ func leftOut(names []string) string {
 	if n := len(names) - len(told); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("Your editor sent options that could let Claude Code act without asking you. They are not used: %s%s. "+
+	return fmt.Sprintf("Your editor sent options that could let Claude Code act without asking you. They are ignored: %s%s. "+
 		"To allow them, start acp-bridge with %s.\n\n", strings.Join(told, ", "), more, clean.Span("--trust-editor"))
 }
 

@@ -40,7 +40,7 @@ func (s *conversation) agents(c *choices) []acp.SessionConfigOption {
 		list = append(list, acp.SessionConfigSelectOption{Value: acp.SessionConfigValueId(current), Name: current})
 	}
 	o := selectOption(agentOption, "Agent", "", current, list)
-	o.Select.Category, o.Select.Description = nil, acp.Ptr("Who leads the conversation, from its first prompt on")
+	o.Select.Category, o.Select.Description = nil, acp.Ptr("Who leads the conversation; fixed from the first prompt on")
 	return []acp.SessionConfigOption{o}
 }
 
@@ -96,7 +96,7 @@ func (s *conversation) changeAgent(ctx context.Context, name string) error {
 		return nil
 	}
 	if late { // the CLI would say yes, and go on as before
-		return editor.Invalid("Claude Code takes another agent before the first prompt alone: begin a new session for it")
+		return editor.Invalid("the agent can only be changed before the first prompt: start a new session for it")
 	}
 	err := s.change(ctx, "the agent", map[string]any{"agent": orNil(name)}, func(c *choices) { c.lead = &name }, func(c *choices) { c.lead = before.lead })
 	if err != nil {

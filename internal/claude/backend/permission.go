@@ -108,7 +108,7 @@ func deny(message string, interrupt bool) decision {
 // sub-agent that asks, if it has one.
 func (p *painter) decided(t claude.ToolRequest, within string, d decision) {
 	if d.lost != "" { // they may be a condition
-		p.out.Notice(true, "What you wrote beside the permission did not reach Claude Code", "\n\nClaude Code takes no words with a permission. It has the permission, and these words did not reach it: "+clean.Line(d.lost)+"\n\n")
+		p.out.Notice(true, "What you wrote beside the permission did not reach Claude Code", "\n\nClaude Code takes no words along with a permission. It got the permission, but not these words: "+clean.Line(d.lost)+"\n\n")
 	}
 	if c := p.calls[t.ToolUseID]; c != nil && d.reply.Behavior != "allow" {
 		c.denied = true

@@ -26,7 +26,7 @@ const (
 )
 
 // ErrNotHere means that something is to be answered in the terminal alone.
-var ErrNotHere = errors.New("it is for the terminal alone")
+var ErrNotHere = errors.New("it is for the terminal only")
 
 // maxDetail is how much of a tool's input a person reads away from the terminal.
 // What is longer is approved where it can be seen whole.
@@ -161,7 +161,7 @@ func (a Asking) decide(o convert.Outcome) (json.RawMessage, error) {
 		case c.edited && note == "":
 			return nil, errors.New("write the whole plan as you want it into the note")
 		case !c.edited && note != "":
-			return nil, errors.New("Claude Code takes no words with a permission: leave them out, or reject with them")
+			return nil, errors.New("Claude Code takes no words along with a permission: leave them out, or reject with them as the reason")
 		}
 		return decided(a.allow(c, note)), nil
 	}

@@ -71,7 +71,7 @@ func choicesFor(suggestions json.RawMessage) []choice {
 		}
 		choices = append(choices, mode)
 	}
-	return append(choices, choice{label: "Reject", about: "a note goes to Claude as the reason", deny: true, message: "The user rejected this tool use"})
+	return append(choices, choice{label: "Reject", about: "a note is sent to Claude as the reason", deny: true, message: "The user rejected this tool use"})
 }
 
 // planChoices are what a person can say to a plan.
@@ -80,7 +80,7 @@ func planChoices() []choice {
 		{label: "Yes, and accept all edits", updates: []string{`{"type":"setMode","mode":"acceptEdits","destination":"session"}`}},
 		{label: "Yes, and ask before edits"},
 		{label: "Yes, but with the plan in the note", about: "write the whole plan as you want it", edited: true},
-		{label: "No, keep planning", about: "a note goes to Claude as the reason", deny: true, message: "The user wants you to keep planning"},
+		{label: "No, keep planning", about: "a note is sent to Claude as the reason", deny: true, message: "The user wants you to keep planning"},
 	}
 }
 

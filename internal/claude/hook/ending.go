@@ -120,11 +120,11 @@ func (e Event) ran(h Held) Ending {
 func (e Event) refused(h Held) Ending {
 	switch {
 	case h.Reply == nil:
-		return Ending{What: Over, Why: "it was turned down in the terminal"}
+		return Ending{What: Over, Why: "it was rejected in the terminal"}
 	case gjson.GetBytes(h.Reply, behavior).Str == "deny":
 		return Ending{What: Arrived}
 	}
-	return Ending{What: Late, Why: "it was turned down in the terminal before"}
+	return Ending{What: Late, Why: "it was rejected in the terminal before"}
 }
 
 func sameAnswers(a, b gjson.Result) bool {

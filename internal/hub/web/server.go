@@ -375,7 +375,11 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="acp-bridge-hub"`)
-	fail(w, http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN")
+	if r.Header.Get("Authorization") != "" {
+		fail(w, http.StatusUnauthorized, "this hub does not know the token; acp-bridge-hub device add NAME makes one")
+		return
+	}
+	fail(w, http.StatusUnauthorized, "a token is needed, as Authorization: Bearer TOKEN; acp-bridge-hub device add NAME makes one")
 }
 
 // failure counts wrong tokens and codes of an address.

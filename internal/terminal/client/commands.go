@@ -119,10 +119,10 @@ func helpText(agents []command) string {
 	}
 	return strings.Join(append(lines,
 		"",
-		"Enter       send                     Ctrl+C      cancel the turn, twice: leave",
-		"Ctrl+J      a new line               Ctrl+D      leave, where nothing is typed",
-		"↑ ↓         earlier prompts          Ctrl+O      all of what tools put out",
+		"Enter       send                     Ctrl+C      cancel the turn, twice: quit",
+		"Ctrl+J      a new line               Ctrl+D      quit, if nothing is typed",
+		"↑ ↓         earlier prompts          Ctrl+O      full output of tools",
 		"Tab         complete a command       Ctrl+Z      suspend",
-		"A prompt that is sent while the agent works goes to it at once.",
+		"A prompt sent while the agent works reaches it at once.",
 	), "\n")
 }

@@ -74,7 +74,7 @@ func (o *outputs) pager(style cells.Style) *pager.Pager {
 		}
 		lines, signs = append(lines, out.lines...), append(signs, out.signs...)
 	}
-	p := &pager.Pager{Title: "What tools put out", Text: cells.Text{Lines: lines, Paint: func(i int, piece string) string {
+	p := &pager.Pager{Title: "Tool output", Text: cells.Text{Lines: lines, Paint: func(i int, piece string) string {
 		return style.Signed(signs[i], cells.Tabs(piece))
 	}}}
 	p.End()

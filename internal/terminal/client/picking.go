@@ -19,7 +19,7 @@ func (w *window) openPicker() {
 		return
 	}
 	if w.pager != nil { // whoever reads scrolls with keys that would answer
-		w.pager.Title = "A question waits: Esc shows it"
+		w.pager.Title = "A question is waiting: Esc shows it"
 		return
 	}
 	a := w.asks[0]
@@ -93,7 +93,7 @@ func (w *window) key(k tty.Key) {
 	w.hint = ""
 	if k.Name == "ctrl+o" {
 		if w.pager = w.screen.out.pager(w.screen.style()); w.pager == nil {
-			w.hint = "No tool has put anything out yet"
+			w.hint = "No tool output yet"
 		}
 		return
 	}

@@ -97,7 +97,7 @@ func (p *plain) interrupt() {
 		return
 	}
 	p.cancelling, p.ctrlC = true, time.Now()
-	p.screen.Note("Cancelling. Ctrl+C again leaves.")
+	p.screen.Note("Cancelling. Ctrl+C again quits.")
 	p.l.cancel(p.ctx)
 }
 
@@ -197,11 +197,11 @@ func stopNote(reason acp.StopReason) string {
 	case acp.StopReasonCancelled:
 		return "Cancelled."
 	case acp.StopReasonMaxTokens:
-		return "The agent stopped: it reached the limit of tokens."
+		return "The agent stopped: it reached its token limit."
 	case acp.StopReasonMaxTurnRequests:
-		return "The agent stopped: it reached the limit of requests."
+		return "The agent stopped: it reached its request limit."
 	case acp.StopReasonRefusal:
-		return "The agent refused to go on."
+		return "The agent refused to continue."
 	}
 	return "The agent stopped: " + string(reason)
 }
@@ -243,7 +243,7 @@ func (p *plain) line(line string, ok bool) {
 	case isQuit(words):
 		p.leave(nil)
 	case words == "/help":
-		p.screen.Note("Each line is a prompt. Ctrl+C cancels the turn, twice leaves; so do /quit and the end of the input.")
+		p.screen.Note("Each line is a prompt. Ctrl+C cancels the turn, pressed twice it quits; so do /quit and the end of the input.")
 		p.screen.add(blockNone)
 		p.idle()
 	case words == "":
@@ -331,7 +331,7 @@ func (p *plain) answers() *answers {
 	if p.typed {
 		r.early = func(text string) {
 			if text = clean.Line(text); text != "" {
-				_, _ = fmt.Fprintf(p.o.Out, "Typed before the question was there, and not its answer: %s\n> ", text)
+				_, _ = fmt.Fprintf(p.o.Out, "Typed before the question appeared, so not taken as its answer: %s\n> ", text)
 			}
 		}
 	} else { // nobody else shows what was answered

@@ -149,7 +149,7 @@ func questionReply(q convert.Question, options []option, other bool, o convert.O
 	}
 	a := o.Answers[0]
 	if a.Text != "" && !other {
-		return nil, fmt.Errorf("this question takes none but its options")
+		return nil, fmt.Errorf("this question accepts only its options")
 	}
 	meta := map[string]any{}
 	if a.Text != "" {

@@ -96,7 +96,7 @@ func TestQuestionWithoutOther(t *testing.T) {
 	require.True(t, r.closed)
 	require.Equal(t, "Pick", r.call.Questions[0].Text)
 	_, err = r.reply(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "mine"}}}, -1)
-	require.EqualError(t, err, "this question takes none but its options")
+	require.EqualError(t, err, "this question accepts only its options")
 }
 
 func TestForm(t *testing.T) {

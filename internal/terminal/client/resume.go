@@ -25,7 +25,7 @@ func (l *link) resume(ctx context.Context, caps acp.AgentCapabilities, o *Option
 	id := acp.SessionId(o.Session)
 	if id == "" {
 		if caps.SessionCapabilities.List == nil {
-			return errors.New("the agent cannot list its sessions; --session ID goes on with one")
+			return errors.New("the agent cannot list its sessions; --session ID continues one")
 		}
 		sessions, err := l.sessions(ctx, o.Dir)
 		if err != nil {
@@ -51,7 +51,7 @@ func (l *link) resume(ctx context.Context, caps acp.AgentCapabilities, o *Option
 			acp.ResumeSessionRequest{SessionId: id, Cwd: o.Dir, McpServers: []acp.McpServer{}})
 		meta = resp.Meta
 	default:
-		err = errors.New("the agent cannot go on with a session")
+		err = errors.New("the agent cannot continue a session")
 	}
 	l.left = waitingFor(meta)
 	return err
@@ -75,9 +75,9 @@ func (l *link) sessions(ctx context.Context, dir string) (all []acp.SessionInfo,
 // choose lets the user choose a session, as a question of the client's own.
 func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.SessionId, error) {
 	if len(sessions) == 0 {
-		return "", errors.New("there is no session of this folder to go on with")
+		return "", errors.New("there is no session in this folder to continue")
 	}
-	q := convert.Question{Header: "Resume", Text: "Which session do you want to go on with?", Closed: true}
+	q := convert.Question{Header: "Resume", Text: "Which session do you want to continue?", Closed: true}
 	for _, s := range sessions {
 		title := ""
 		if s.Title != nil {

@@ -53,7 +53,7 @@ func (w *window) status() string {
 	what := map[state]string{
 		starting:   "Starting",
 		working:    "Working",
-		cancelling: "Cancelling: Ctrl+C again leaves",
+		cancelling: "Cancelling: Ctrl+C again quits",
 	}[w.state]
 	if w.state == working {
 		what += ": Ctrl+C cancels"
@@ -81,9 +81,9 @@ func (w *window) submit() {
 		w.prompt.take()
 		w.screen.help(w.o.known(w.commands))
 	case w.state == starting:
-		w.eager, w.hint = true, "It is sent as soon as the agent is there"
+		w.eager, w.hint = true, "It will be sent as soon as the agent is ready"
 	case w.state == cancelling:
-		w.hint = "The agent is being cancelled: Ctrl+C again leaves"
+		w.hint = "The agent is being cancelled: Ctrl+C again quits"
 	default:
 		w.say(strings.TrimRight(w.prompt.take(), " \n"))
 	}

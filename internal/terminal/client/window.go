@@ -303,4 +303,4 @@ func (w *window) stop() {
 // second of two: the turn may have ended in between.
 const againTime = time.Second
 
-const leaveHint = "Ctrl+C again or Ctrl+D leaves"
+const leaveHint = "Ctrl+C again or Ctrl+D quits"

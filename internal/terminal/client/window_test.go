@@ -378,7 +378,7 @@ func TestWindowCtrlC(t *testing.T) {
 	w.types("\x03")
 	require.JSONEq(t, `{"outcome":{"outcome":"cancelled"}}`, await(t, reply))
 	await(t, w.cancels)
-	w.sees("Cancelling: Ctrl+C again leaves")
+	w.sees("Cancelling: Ctrl+C again quits")
 	w.types("\x03")
 	require.NoError(t, await(t, w.done))
 }
@@ -425,7 +425,7 @@ func TestWindowErrors(t *testing.T) {
 	w.sees("✗ the agent needs a login: Authentication required")
 	p = w.prompted()
 	p.answer <- "max_tokens"
-	w.sees("it reached the limit of tokens")
+	w.sees("it reached its token limit")
 	w.hang()
 	require.EqualError(t, await(t, w.done), "the agent ended the connection")
 }
@@ -479,7 +479,7 @@ func TestWindowGreeting(t *testing.T) {
 	w.sees(">")
 	w.types("/help\r")
 	w.sees("/quit")
-	w.sees("Ctrl+C      cancel the turn, twice: leave")
+	w.sees("Ctrl+C      cancel the turn, twice: quit")
 	require.NoError(t, w.leaves())
 }
 
@@ -544,14 +544,14 @@ func TestWindowSteers(t *testing.T) {
 	require.NoError(t, w.leaves())
 }
 
-// Ctrl+O shows all of what tools put out. A question that comes meanwhile waits
+// Ctrl+O shows full output of tools. A question that comes meanwhile waits
 // for the reader.
 func TestWindowOutputs(t *testing.T) {
 	t.Parallel()
 	w := openWindow(t, client.Options{})
 	w.sees(">")
 	w.types("\x0f")
-	w.sees("No tool has put anything out yet")
+	w.sees("No tool output yet")
 	w.prompted()
 	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"1","title":"make","status":"completed","content":[{"type":"content","content":{"type":"text","text":"` +
 		strings.Repeat(`a line\n`, 50) + `the last line"}}]}`)
@@ -560,7 +560,7 @@ func TestWindowOutputs(t *testing.T) {
 	w.sees("the last line")
 	w.sees("of 52")
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-	w.sees("A question waits: Esc shows it")
+	w.sees("A question is waiting: Esc shows it")
 	w.types("\r \x1b[Hg")
 	w.sees("── make ──")
 	w.types("q")
@@ -594,7 +594,7 @@ func TestWindowResumes(t *testing.T) {
 		return nil
 	}
 	w = openWith(t, client.Options{Resume: true, Dir: "/srv"}, agent)
-	w.sees("Which session do you want to go on with?")
+	w.sees("Which session do you want to continue?")
 	w.sees("1. Fix the build")
 	w.sees("2. b")
 	w.sees("2020")
@@ -631,11 +631,11 @@ func TestPromptBeforeTheSession(t *testing.T) {
 			})
 			w.sees("Starting")
 			w.types("go\r")
-			w.sees("as soon as the agent is there")
+			w.sees("as soon as the agent is ready")
 			want := "go"
 			if changed {
 				w.types("\x7f\x0f") // Ctrl+O: its hint says that the key before it was seen
-				w.sees("No tool has put anything out yet")
+				w.sees("No tool output yet")
 				want = "git"
 			}
 			close(ready)

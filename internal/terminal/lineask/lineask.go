@@ -86,7 +86,7 @@ func (a *Asker) question(questions []convert.Question, answers []convert.Answer,
 			return answer, true, nil
 		case meaning.OffList != "" && text != doubt: // a slip of a finger would be an answer
 			doubt = text
-			say = fmt.Sprintf("%s is not on the list: its last number is %d. Type it once more if it is your answer.", clean.Line(meaning.OffList), len(q.Options))
+			say = fmt.Sprintf("%s is not on the list: its last number is %d. Type it again if that is your answer.", clean.Line(meaning.OffList), len(q.Options))
 		default:
 			answer, say, err = a.take(q, meaning, i)
 		}
@@ -209,22 +209,22 @@ func (a *Asker) text(q convert.Question) []string {
 
 // hint says how to answer: the words of [convert.ReadReply].
 func (a *Asker) hint(q convert.Question, i int) string {
-	more := " The word cancel cancels."
+	more := " Type cancel to cancel."
 	if a.EmptyCancels {
 		more = " An empty line cancels."
 	}
 	if i > 0 {
-		more += " The word back returns to the question before."
+		more += " Type back for the previous question."
 	}
 	switch {
 	case len(q.Options) == 0:
 		return "Type your answer." + more
 	case q.MultiSelect && q.Closed:
-		return "Type numbers or labels with commas between them." + more
+		return "Type numbers or labels, separated by commas." + more
 	case q.Closed:
 		return "Type a number or a label." + more
 	case q.MultiSelect:
-		return "Type numbers or labels with commas between them, other and your own words, or both." + more
+		return "Type numbers or labels separated by commas, other followed by your own words, or both." + more
 	}
 	return "Type a number, a label or your own words." + more
 }

@@ -98,7 +98,7 @@ func (p *Picker) listHelp(s *sheet) (keys, extra []string) {
 		extra = append(extra, "/ filter")
 	}
 	if s.numbers == numbersGo {
-		extra = append(extra, "a number goes there")
+		extra = append(extra, "a number jumps there")
 	}
 	if s.long() && s.other && s.numbers != numbersNone {
 		extra = append(extra, "0 Other")

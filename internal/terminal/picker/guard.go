@@ -42,7 +42,7 @@ func (p *Picker) keeps(at time.Time, name string) bool {
 	switch {
 	case early:
 		if !g.ask {
-			p.message = "Typed before this question was there: ignored"
+			p.message = "Typed before this question appeared: ignored"
 		}
 		return true
 	case !g.ask || name == "ctrl+c":

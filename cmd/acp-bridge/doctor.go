@@ -299,8 +299,8 @@ func printClients(s streams, asJSON bool) error {
 		fmt.Fprint(s.out, row(columns, r.Editor, name, r.First, r.Title, guard), cli.Indent(cli.Wrap(r.Note+" ("+r.From+")", cli.Width-4), "    "))
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap(fmt.Sprintf("FIRST is the way that is tried first; auto means %s if the editor has forms, otherwise %s. "+
-		"Editors that are not listed are asked that way, too, and trusted. Of those that report no name, only avante and goose are recognised, by their prompts. With any other, "+
-		"if one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
+		"Editors that are not listed are asked that way, too, and trusted. Of those that report no name, only avante and goose are recognised, by their prompts. "+
+		"If another one answers by itself, start acp-bridge with --guard-auto-answers; if it shows no options, with --ask %s.",
 		adapter.Form, adapter.Permission, adapter.Conversation), cli.Width))
 	return err
 }

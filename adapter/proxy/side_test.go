@@ -86,7 +86,7 @@ func TestAsideNotTaken(t *testing.T) {
 	p.editor.result(p.editor.until("session/request_permission"), selected("SQLite"))
 	p.editor.result(p.editor.until("session/request_permission"), selected("Logs"))
 	p.editor.result(p.editor.until("session/request_permission"), selected("__done__"))
-	require.Contains(t, p.editor.said(), "could not be given")
+	require.Contains(t, p.editor.said(), "could not be delivered")
 }
 
 func TestAsideDismissed(t *testing.T) {

@@ -373,7 +373,7 @@ func TestQuestionsAtHub(t *testing.T) {
 	_, errOut = command(2, "answer", "--answers", `["SQLite"]`)
 	require.Contains(t, errOut, "name one of c1/second, c1/first")
 	_, errOut = command(2, "answer", "first", "--strict", "--answers", `["Oracle"]`)
-	require.Contains(t, errOut, "none of the options")
+	require.Contains(t, errOut, "matches no option")
 	out, _ = command(0, "answer", "first", "--answers", `["SQLite"]`)
 	require.Equal(t, "Answered: first\n", out)
 	require.Equal(t, []string{"SQLite"}, h.await(func(r *hub.Record) bool { return !r.Open() && r.ID == "first" }).End.Answers[0].Selected)

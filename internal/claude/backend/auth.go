@@ -40,7 +40,7 @@ var authMethodIDs = []string{loginMethod, planMethod, consoleMethod, apiKeyMetho
 // that was there before them.
 func (a *backend) authMethods(client acp.ClientCapabilities) []acp.AuthMethod {
 	apiKey := acp.AuthMethod{Agent: &acp.AuthMethodAgent{Id: apiKeyMethod, Name: "Anthropic API key",
-		Description: acp.Ptr("Set ANTHROPIC_API_KEY in the editor's environment")}}
+		Description: acp.Ptr("Set ANTHROPIC_API_KEY in the environment of the editor")}}
 	byMeta, _ := client.Meta[terminalAuth].(bool)
 	if a.opts.Login == nil || !byMeta && !client.Auth.Terminal {
 		return []acp.AuthMethod{{Agent: &acp.AuthMethodAgent{Id: loginMethod, Name: "Claude login",
@@ -61,7 +61,7 @@ func (a *backend) authMethods(client acp.ClientCapabilities) []acp.AuthMethod {
 	}
 	return []acp.AuthMethod{
 		method(planMethod, "Claude subscription", "Log in with a Claude plan, in a terminal"),
-		method(consoleMethod, "Anthropic Console", "Log in with an account billed by usage, in a terminal", "--console"),
+		method(consoleMethod, "Anthropic Console", "Log in with an account that is billed for use, in a terminal", "--console"),
 		apiKey,
 	}
 }
@@ -104,7 +104,7 @@ func (a *backend) logout(ctx context.Context) (any, error) {
 	a.provider.Store(nil)
 	if ok, err := a.loggedIn(ctx); err == nil && ok {
 		a.authIs(authKnown)
-		return nil, editor.Internal("Claude Code is logged out, but credentials in the environment, such as ANTHROPIC_API_KEY, still apply")
+		return nil, editor.Internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
 	}
 	a.authIs(authMissing)
 	return acp.LogoutResponse{}, nil

@@ -13,10 +13,10 @@ import (
 
 // TestAuthMethods says which client is offered a login in a terminal, and how.
 func TestAuthMethods(t *testing.T) {
-	const key = `{"id":"anthropic-api-key","name":"Anthropic API key","description":"Set ANTHROPIC_API_KEY in the editor's environment"}`
+	const key = `{"id":"anthropic-api-key","name":"Anthropic API key","description":"Set ANTHROPIC_API_KEY in the environment of the editor"}`
 	const alone = `[{"id":"claude-login","name":"Claude login","description":"Run ` + "`claude /login`" + ` in a terminal, then come back"},` + key + `]`
 	const plan = `"id":"claude-ai-login","name":"Claude subscription","description":"Log in with a Claude plan, in a terminal"`
-	const console = `"id":"console-login","name":"Anthropic Console","description":"Log in with an account billed by usage, in a terminal"`
+	const console = `"id":"console-login","name":"Anthropic Console","description":"Log in with an account that is billed for use, in a terminal"`
 	meta := func(label string, more string) string {
 		return `"_meta":{"terminal-auth":{"command":"/bin/bridge","args":["login","--claude","/bin/claude"` + more + `],"label":"` + label + `"}}`
 	}

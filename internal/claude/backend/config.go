@@ -25,8 +25,8 @@ var modeNames = []acp.SessionMode{
 	{Id: "default", Name: "Default", Description: acp.Ptr("Asks before it edits files or runs commands")},
 	{Id: "acceptEdits", Name: "Accept Edits", Description: acp.Ptr("Edits files without asking")},
 	{Id: "plan", Name: "Plan", Description: acp.Ptr("Plans and changes nothing")},
-	{Id: "dontAsk", Name: "Don't Ask", Description: acp.Ptr("Refuses what is not already allowed")},
-	{Id: "auto", Name: "Auto", Description: acp.Ptr("Decides by itself when to ask")},
+	{Id: "dontAsk", Name: "Don't Ask", Description: acp.Ptr("Refuses what is not allowed already")},
+	{Id: "auto", Name: "Auto", Description: acp.Ptr("Decides by itself what needs asking")},
 	{Id: "bypassPermissions", Name: "Bypass Permissions", Description: acp.Ptr("Does everything without asking")},
 }
 

@@ -36,7 +36,7 @@ func TestLoginWithoutAHub(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, addressName), []byte(s.URL+"\n"), 0o600))
 	var out bytes.Buffer
 	require.Equal(t, exitFailed, run(t.Context(), []string{"login", "--data", dir}, io.Discard, &out))
-	require.Contains(t, out.String(), "does not run")
+	require.Contains(t, out.String(), "no hub is running with the folder")
 }
 
 // The end of the hub is prompt, whatever hangs on it.

@@ -16,9 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// neovimEnv names a folder with a Neovim (nvim) and its plugin agentic.nvim (agentic).
-const neovimEnv = "ACP_BRIDGE_NEOVIM"
-
 // The README's picture of an editor: a question in Neovim with agentic.nvim, in tmux,
 // with the settings that acp-bridge doctor prints but for the agent, which is the demo's.
 //
@@ -26,7 +23,7 @@ const neovimEnv = "ACP_BRIDGE_NEOVIM"
 func TestEditorPicture(t *testing.T) {
 	for _, background := range []string{"dark", "light"} {
 		name := "../../.github/pictures/editor-" + background + ".svg"
-		if folder := os.Getenv(neovimEnv); folder != "" {
+		if folder := os.Getenv("ACP_BRIDGE_NEOVIM"); folder != "" {
 			drawn := colouredSVG(editorScreen(t, folder, background), background)
 			if *update {
 				require.NoError(t, os.WriteFile(name, []byte(drawn), 0o644))

@@ -124,7 +124,7 @@ func TestWordsBesideAPermission(t *testing.T) {
 				e.next().answer <- object{"outcome": object{"outcome": "selected", "optionId": option, "_meta": object{key: " only in /tmp "}}}
 				turn.ends(acp.StopReasonEndTurn)
 				require.JSONEq(t, want, string(cli.AwaitReply("toolu_1")))
-				told := strings.Contains(e.said(s), "these words did not reach it: only in /tmp")
+				told := strings.Contains(e.said(s), "but not these words: only in /tmp")
 				require.Equal(t, option == "allow", told, e.said(s))
 			})
 		}

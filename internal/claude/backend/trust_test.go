@@ -99,7 +99,7 @@ func TestEditorIsNotTrusted(t *testing.T) {
 			continue
 		}
 		require.NotContains(t, args, "Bash")
-		require.Equal(t, "Your editor sent options that could let Claude Code act without asking you. They are not used: "+
+		require.Equal(t, "Your editor sent options that could let Claude Code act without asking you. They are ignored: "+
 			"`allowedTools`, `` env.A`B ``, `env.PATH`, `settings.permissions.allow`. To allow them, start acp-bridge with `--trust-editor`.\n\nonetwo", e.said(s))
 		require.Equal(t, 1, strings.Count(log.String(), "--trust-editor"))
 	}

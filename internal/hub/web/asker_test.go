@@ -74,12 +74,14 @@ func TestALookIsNoAsker(t *testing.T) {
 	bot, err := s.access.Add("bot", web.CanAsk)
 	require.NoError(t, err)
 	s.expect(202, "POST", "/conversations/c1/ask", database, "Authorization", "Bearer "+bot)
-	go s.request("GET", "/conversations/c1/questions/toolu_1?wait=5m", "")
+	looked := make(chan string)
+	go func() { looked <- s.requestStatus(200, "GET", "/conversations/c1/questions/toolu_1?wait=5m", "") }()
 	require.Eventually(t, func() bool {
 		r, err := s.board.Find("c1", "toolu_1")
 		return err == nil && r.Gone
 	}, patience, 5*time.Millisecond)
 	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`)
+	require.Contains(t, <-looked, "SQLite")
 }
 
 // An answer without a name goes to what waits first, and a permission is too much for

@@ -3,7 +3,8 @@
 // connections send there: as an agent to an editor, and as a client to an agent.
 // .ci/tscheck/recorded.mjs holds them against the schemas of the protocol.
 //
-// What test doubles send is not recorded: theirs is wrong on purpose now and then.
+// What test doubles send is not recorded: theirs is wrong on purpose now and then. Nor
+// is what the tests of the proxy send, which relays that.
 package wiretest
 
 import (
@@ -22,7 +23,7 @@ import (
 )
 
 func init() {
-	if folder := os.Getenv("ACP_BRIDGE_WIRE"); folder != "" {
+	if folder := os.Getenv("ACP_BRIDGE_WIRE"); folder != "" && !strings.HasPrefix(filepath.Base(os.Args[0]), "proxy.test") {
 		r := &Recorder{Write: toFile(filepath.Join(folder, fmt.Sprintf("%s-%d.jsonl", filepath.Base(os.Args[0]), os.Getpid())))}
 		ndjson.Tap = r.Tap
 	}

@@ -6,8 +6,8 @@
 //
 // MODULES is a folder with node_modules, FOLDER what ACP_BRIDGE_WIRE named: files of
 // lines {"message", "method" of what it answers, "from" if it relays that, "drafts"}.
-// What is made of a message that is wrong itself, and what answers a request whose id
-// or method the protocol does not have, is not judged. Exits 1 if one is wrong, or if there
+// What is made of a message that is wrong itself, and what answers a request that was
+// not recorded, or whose id or method the protocol does not have, is not judged. Exits 1 if one is wrong, or if there
 // is none.
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ for (const file of readdirSync(folder).filter((f) => f.endsWith(".jsonl"))) {
     if (line === "") continue;
     const { message, method, from, drafts } = JSON.parse(line);
     const of = message.method ?? method ?? "", judge = judges[drafts || judges.false.names.result.get(of) === undefined && method !== undefined];
-    const unknown = method !== undefined && !judges.true.names.result.has(method);
+    const unknown = method === undefined ? message.method === undefined : !judges.true.names.result.has(method);
     if (of.startsWith("_") || unknown || method !== undefined && !["string", "number"].includes(typeof message.id) || typeof message.id === "number" && !Number.isInteger(message.id)) {
       extensions++;
       continue;

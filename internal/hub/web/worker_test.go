@@ -68,6 +68,7 @@ func TestPageAnswersByAPush(t *testing.T) {
 	shown := func() string {
 		return w.eval(`self.registration.getNotifications().then((l) => l.map((n) => [n.title, n.body, ...(n.actions ?? []).map((a) => a.title)]))`)
 	}
+	waitFor(`Notification.permission === "granted"`) // it may get there late
 	w.eval(`self.dispatchEvent(new PushEvent("push", { data: ` + string(quoted(string(said))) + ` })); 0`)
 	waitFor(`self.registration.getNotifications().then((l) => l.length === 1)`)
 	require.JSONEq(t, `[["Claude Code wants to run a command · orders-service","npm test","Allow","Reject"]]`, shown())

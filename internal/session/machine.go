@@ -276,66 +276,6 @@ func (s *State) inState(in requestState) *request {
 	return nil
 }
 
-// cancelAll cancels the turn, what is asked, and every prompt whose response is
-// not out.
-func (s *State) cancelAll() {
-	s.cancelPrompts()
-	s.cancelTurn(true, cancelledByUser)
-}
-
-func cancelledByUser(*request) error { return convert.ErrCancelled }
-
-// cancelPrompts cancels every prompt whose response is not out.
-func (s *State) cancelPrompts() {
-	for _, p := range s.line {
-		p.cancelled = true
-		if p.state != given {
-			s.finish(p, EndedCancelled)
-		}
-	}
-	switch s.phase {
-	case starting:
-		s.stopped = true
-		s.do(StopStart{})
-	case finishing:
-		if s.turn != nil { // it has ended, its prompts have not
-			s.turn.cancelled = true
-		}
-	}
-}
-
-// cancelTurn cancels the turn, if there is one, and takes back all that is
-// asked, sub-agents' requests too. Without tell a reply tells the agent.
-func (s *State) cancelTurn(tell bool, why func(*request) error) {
-	cancels := s.phase == sent || s.phase == running
-	if cancels {
-		s.phase = cancelling
-		s.turn.cancelled, s.turn.repeat = true, tell
-	}
-	s.withdrawAll(why)
-	if cancels && tell && s.interrupting == 0 { // else that one is repeated
-		s.interrupt()
-	}
-	if cancels {
-		s.do(StartGrace{s.turn.n})
-	}
-}
-
-func (s *State) interrupt() {
-	s.interrupts++
-	s.interrupting = s.interrupts
-	s.do(Interrupt{s.interrupting, s.turn.queued})
-}
-
-func (s *State) interruptDone(ev InterruptDone) {
-	if s.interrupting == ev.N {
-		s.interrupting = 0
-	}
-	if s.phase == cancelling && s.interrupting == 0 && s.turn.repeat {
-		s.do(RepeatSoon{s.turn.n})
-	}
-}
-
 // finish ends a prompt. Its response goes out behind those of earlier ones. One
 // that was cancelled ends so, whatever became of it since.
 func (s *State) finish(p *prompt, how Ending) {
@@ -468,38 +408,4 @@ func (t *turn) prompts() []int {
 		return t.steered
 	}
 	return append([]int{t.owner}, t.steered...)
-}
-
-// close ends the session.
-func (s *State) close(ev CloseCame) {
-	how := ev.How
-	s.withdrawAll(func(*request) error { return ev.Why })
-	for _, p := range s.line {
-		if p.state != over {
-			s.finish(p, how)
-		}
-	}
-	if s.phase == starting {
-		s.do(StopStart{})
-	}
-	if s.end != nil && !s.end.wrapping {
-		s.do(WrapUp{true})
-	}
-	s.phase, s.turn, s.end, s.past = closed, nil, nil, nil
-	s.lost, s.why = &how, ev.Why
-	s.flush()
-}
-
-// afterClose refuses what comes too late, so that nobody waits for it.
-func (s *State) afterClose(ev Event) {
-	switch ev := ev.(type) {
-	case PromptCame:
-		s.do(Finish{ev.Key, *s.lost})
-	case TurnEnded, AgentIdle:
-		s.do(PassOver{})
-	case AgentExited:
-		s.do(WrapUp{true})
-	case RequestCame, RequestShown, RequestParks, RequestParked, RequestWithdrawn, PartStopped, RequestSettled, RequestReplied:
-		s.stepRequest(ev)
-	}
 }

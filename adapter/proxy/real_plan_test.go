@@ -30,11 +30,11 @@ func findReal(t *testing.T, name string) realtest.Agent {
 	agent, err := realtest.Find(name)
 	switch {
 	case os.Getenv(realtest.Folder) == "":
-		t.Skip(realtest.Folder + " is not set")
+		t.Skip("SKIPPED: needs real agents; set " + realtest.Folder + " to a folder of .ci/agents/install, as .ci/run does")
 	case agent.Long && os.Getenv(realtest.Longer) == "":
-		t.Skip("not in the short run: set " + realtest.Longer)
+		t.Skip("SKIPPED: this agent takes minutes; set " + realtest.Longer + " for the longer run")
 	case errors.Is(err, realtest.ErrMissing):
-		t.Skip("NOT RUN, the agent is not installed: ", err)
+		t.Skip("SKIPPED: npm could not install this agent here: ", err)
 	}
 	require.NoError(t, err)
 	return agent

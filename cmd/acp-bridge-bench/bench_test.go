@@ -32,7 +32,7 @@ var small = sizes{
 // It builds the programs that it compares: .ci/run does that once.
 func TestTable(t *testing.T) {
 	if os.Getenv("ACP_BRIDGE_FLEET") == "" {
-		t.Skip("set ACP_BRIDGE_FLEET to measure a little of everything")
+		t.Skip("SKIPPED: builds three programs first; set ACP_BRIDGE_FLEET, as .ci/run does")
 	}
 	t.Setenv("ACP_BRIDGE_REAL_CLAUDE", "") // CI runs it with the real one
 	others := []subject{{name: "broken", command: []string{"false"}, foreign: true}}

@@ -16,7 +16,7 @@ import (
 // and answer, and every answer arrives. It builds a hub: .ci/run does that once.
 func TestFleet(t *testing.T) {
 	if os.Getenv("ACP_BRIDGE_FLEET") == "" {
-		t.Skip("set ACP_BRIDGE_FLEET to build a hub and start a fleet")
+		t.Skip("SKIPPED: builds a hub and starts a fleet; set ACP_BRIDGE_FLEET, as .ci/run does")
 	}
 	var out, errOut bytes.Buffer
 	require.Equal(t, 0, run([]string{"fleet", "--agents", "5,20", "--watchers", "6", "--groups", "3", "--rate", "100", "--time", "300ms"}, &out, &errOut), errOut.String())

@@ -20,7 +20,7 @@ import (
 func needsFleet(t *testing.T) {
 	t.Helper()
 	if os.Getenv("ACP_BRIDGE_FLEET") == "" {
-		t.Skip("set ACP_BRIDGE_FLEET to start a cluster")
+		t.Skip("SKIPPED: servers that elect take seconds; set ACP_BRIDGE_FLEET, as .ci/run does")
 	}
 }
 

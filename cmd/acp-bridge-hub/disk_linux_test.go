@@ -26,7 +26,7 @@ type disk struct {
 func newDisk(t *testing.T) *disk {
 	t.Helper()
 	if _, wanted := os.LookupEnv("ACP_BRIDGE_FAULTS"); !wanted {
-		t.Skip("ACP_BRIDGE_FAULTS is not set")
+		t.Skip("SKIPPED: makes and mounts a disk of its own; set ACP_BRIDGE_FAULTS, as .ci/run does")
 	}
 	base := t.TempDir()
 	d := &disk{t: t, image: filepath.Join(base, "image"), dir: filepath.Join(base, "mounted")}

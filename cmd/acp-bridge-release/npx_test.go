@@ -21,7 +21,7 @@ import (
 func TestRegistryStartsThePackage(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("ACP_BRIDGE_FLEET") == "" {
-		t.Skip("set ACP_BRIDGE_FLEET to build a package and start it by npx")
+		t.Skip("SKIPPED: builds a package and starts it by npx; set ACP_BRIDGE_FLEET, as .ci/run does")
 	}
 	if _, err := exec.LookPath("npx"); err != nil || runtime.GOOS == "windows" {
 		t.Skip("npx is not here")

@@ -55,15 +55,36 @@ func stateFile(name string) (string, error) {
 	return filepath.Join(filepath.Dir(dir), name), err
 }
 
-func readHookState() (s hookState, err error) {
-	name, err := stateFile("hook.json")
+// readState reads what writeState keeps in the file of that name.
+func readState(name string, v any) error {
+	file, err := stateFile(name)
 	if err != nil {
-		return s, err
+		return err
 	}
-	data, err := os.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(data, &s)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
 	}
+	return json.Unmarshal(data, v)
+}
+
+// writeState keeps something for this user alone.
+func writeState(name string, v any) error {
+	file, err := stateFile(name)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writePrivate(file, data)
+}
+
+const hookStateName = "hook.json"
+
+func readHookState() (s hookState, err error) {
+	err = readState(hookStateName, &s)
 	return s, err
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -85,28 +84,11 @@ type watchState struct {
 const watchStateName = "watch.json"
 
 func readWatchState() (s watchState, err error) {
-	name, err := stateFile(watchStateName)
-	if err != nil {
-		return s, err
-	}
-	data, err := os.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(data, &s)
-	}
+	err = readState(watchStateName, &s)
 	return s, err
 }
 
-func (st watchState) write() error {
-	name, err := stateFile(watchStateName)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(st)
-	if err != nil {
-		return err
-	}
-	return writePrivate(name, data)
-}
+func (st watchState) write() error { return writeState(watchStateName, st) }
 
 // options are those of a link to that hub.
 func (st watchState) options() (hublink.Options, error) {

@@ -154,17 +154,7 @@ func deviceOf(what string) string {
 	return clean.Truncate(what+"-"+regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(machine, "-"), 60)
 }
 
-func (st hookState) write() error {
-	name, err := stateFile("hook.json")
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(st)
-	if err != nil {
-		return err
-	}
-	return writePrivate(name, data)
-}
+func (st hookState) write() error { return writeState(hookStateName, st) }
 
 // writePrivate writes a file whole or not at all, for its owner alone. A link is
 // followed: people keep their settings elsewhere.
@@ -279,7 +269,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 		return err
 	}
 	err = o.forgetDevice(ctx, state)
-	name, noState := stateFile("hook.json")
+	name, noState := stateFile(hookStateName)
 	if err := errors.Join(noState, os.Remove(name)); err != nil {
 		return err
 	}

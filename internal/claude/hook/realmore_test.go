@@ -19,6 +19,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 const mcpVariable = "ACP_BRIDGE_TEST_MCP"
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) {
 		playMCP()
 	}
 	code := m.Run()
-	if built != "" {
-		os.RemoveAll(built)
-	}
+	watchtest.Clean()
 	os.Exit(code)
 }
 
@@ -81,28 +80,28 @@ func TestRealMCP(t *testing.T) {
 
 	c.api.Script(apitest.Use(apitest.ToolUse("toolu_1", "mcp__srv__do_it", object{})), apitest.Say("Done one."))
 	c.prompt("one")
-	c.see("Do you want to proceed?")
-	r := s.next()
+	c.See("Do you want to proceed?")
+	r := s.Next()
 	require.Contains(t, r.Call.Questions[0].Options[1].Label, "Always allow mcp__srv__do_it")
-	s.answer(r, picks("Allow"))
+	s.Answer(r, watchtest.Picks("Allow"))
 	require.Contains(t, c.told("toolu_1").Text, "it is done")
-	c.see("Done one.")
+	c.See("Done one.")
 
 	c.api.Script(apitest.Use(apitest.ToolUse("toolu_2", "mcp__srv__ask", object{})), apitest.Say("Done two."))
 	c.prompt("two")
-	s.answer(s.next(), picks("Allow"))
-	r = s.next()
+	s.Answer(s.Next(), watchtest.Picks("Allow"))
+	r = s.Next()
 	require.Equal(t, "form", r.Kind)
-	s.answer(r, convert.Answer{Text: "Ada"})
+	s.Answer(r, convert.Answer{Text: "Ada"})
 	require.Contains(t, c.told("toolu_2").Text, `Ada`)
-	c.see("Done two.")
+	c.See("Done two.")
 
 	c.api.Script(apitest.Use(apitest.ToolUse("toolu_3", "mcp__srv__ask", object{})), apitest.Say("Done three."))
 	c.prompt("three")
-	s.answer(s.next(), picks("Allow"))
-	r = s.next()
-	require.Contains(t, s.settled(r).End.Reason, "asked in the terminal now")
-	c.see("Who are you?")
+	s.Answer(s.Next(), watchtest.Picks("Allow"))
+	r = s.Next()
+	require.Contains(t, s.Settled(r).End.Reason, "asked in the terminal now")
+	c.See("Who are you?")
 }
 
 // planFile is where Claude Code wants its plan.
@@ -114,7 +113,7 @@ func TestRealPlan(t *testing.T) {
 	c, s := newTerminal(t, nil, apitest.Say("Hm."))
 	c.start("--permission-mode", "plan")
 	c.prompt("plan it")
-	c.see("Hm.")
+	c.See("Hm.")
 	at := planFile.FindStringSubmatch(c.api.Main()[0].Get("messages").String())
 	require.NotNil(t, at)
 	require.NoError(t, os.MkdirAll(filepath.Dir(at[1]), 0o700))
@@ -124,21 +123,21 @@ func TestRealPlan(t *testing.T) {
 	}
 	c.api.Script(exit("toolu_1"), apitest.Say("Hm, one."))
 	c.prompt("one")
-	r := s.next()
+	r := s.Next()
 	require.Contains(t, r.Detail, "1. Do it.")
 	require.Equal(t, "toolu_1", r.Hold.Call)
-	s.answer(r, convert.Answer{Selected: []string{"No, keep planning"}, Note: "do that, too"})
+	s.Answer(r, convert.Answer{Selected: []string{"No, keep planning"}, Note: "do that, too"})
 	require.Contains(t, c.told("toolu_1").Text, "do that, too")
-	c.see("Hm, one.")
-	s.receipt(r, "consumed")
+	c.See("Hm, one.")
+	s.Receipt(r, "consumed")
 
 	c.api.Script(exit("toolu_2"), apitest.Use(apitest.ToolUse("toolu_w", "Write", object{"file_path": filepath.Join(c.dir, "a"), "content": "x"})), apitest.Say("Done two."))
 	c.prompt("two")
-	r = s.next()
-	s.answer(r, picks("Yes, and accept all edits"))
+	r = s.Next()
+	s.Answer(r, watchtest.Picks("Yes, and accept all edits"))
 	require.Contains(t, c.told("toolu_2").Text, "1. Do it.")
-	c.see("Done two.") // and nobody was asked about the edit
-	s.receipt(r, "consumed")
+	c.See("Done two.") // and nobody was asked about the edit
+	s.Receipt(r, "consumed")
 }
 
 // A sub-agent in the background is answered at once, or asked about in the terminal.
@@ -153,15 +152,15 @@ func TestRealSubAgent(t *testing.T) {
 	c.api.Script(apitest.Use(apitest.ToolUse("toolu_a", "Agent", object{"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose", "run_in_background": true})),
 		apitest.Say("It works."), apitest.Say("It is done."))
 	c.prompt("go")
-	r := s.next()
+	r := s.Next()
 	require.NotEmpty(t, r.Hold.Agent)
 	require.Equal(t, "toolu_s1", r.Hold.Call)
-	s.answer(r, picks("Allow"))
-	s.receipt(r, "consumed")
+	s.Answer(r, watchtest.Picks("Allow"))
+	s.Receipt(r, "consumed")
 	require.FileExists(t, filepath.Join(c.dir, "one"))
-	r = s.next()
-	require.Contains(t, s.settled(r).End.Reason, "asked in the terminal now")
-	c.see("touch two")
+	r = s.Next()
+	require.Contains(t, s.Settled(r).End.Reason, "asked in the terminal now")
+	c.See("touch two")
 }
 
 // Two sessions at one hub, and one of them is killed.
@@ -171,16 +170,16 @@ func TestRealTwoSessions(t *testing.T) {
 	second, _ := newTerminal(t, s, asksDatabase("toolu_1"), apitest.Say("Noted."))
 	first.start()
 	first.prompt("hello")
-	a := s.next()
+	a := s.Next()
 	second.start()
 	second.prompt("hello")
-	b := s.next()
+	b := s.Next()
 	require.NotEqual(t, a.Conversation, b.Conversation)
-	require.NoError(t, syscall.Kill(first.pid(), syscall.SIGKILL))
-	require.Equal(t, "disconnected", s.settled(a).End.Outcome)
-	_, err := s.board.Answer(t.Context(), a.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{picks("SQLite")}, nil }, "phone")
+	require.NoError(t, syscall.Kill(first.PID(), syscall.SIGKILL))
+	require.Equal(t, "disconnected", s.Settled(a).End.Outcome)
+	_, err := s.Board.Answer(t.Context(), a.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{watchtest.Picks("SQLite")}, nil }, "phone")
 	require.ErrorIs(t, err, hub.ErrSettled)
-	s.answer(b, picks("PostgreSQL"))
+	s.Answer(b, watchtest.Picks("PostgreSQL"))
 	require.Contains(t, second.told("toolu_1").Text, "PostgreSQL")
 }
 
@@ -191,15 +190,15 @@ func TestRealLongCommand(t *testing.T) {
 	c, s := newTerminal(t, nil, bash("toolu_1", "touch begun; while [ ! -e end ]; do sleep 0.1; done"), apitest.Say("Done."))
 	c.start()
 	c.prompt("go")
-	c.see("Do you want to proceed?")
-	r := s.next()
-	c.choose("1", "Do you want to proceed?")
-	end := s.settled(r).End
+	c.See("Do you want to proceed?")
+	r := s.Next()
+	c.Choose("Do you want to proceed?", "1")
+	end := s.Settled(r).End
 	require.Equal(t, "answered", end.Outcome)
 	require.Equal(t, "the terminal", end.By)
 	require.FileExists(t, filepath.Join(c.dir, "begun"))
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "end"), nil, 0o600))
-	c.see("Done.")
+	c.See("Done.")
 }
 
 // A hub goes while a question is open: the dialog stays, nothing is on the screen, and the
@@ -209,30 +208,30 @@ func TestRealHubGoes(t *testing.T) {
 	c, s := newTerminal(t, nil, asksDatabase("toolu_1"), apitest.Say("Noted one."), asksDatabase("toolu_2"), apitest.Say("Noted two."))
 	c.start()
 	c.prompt("one")
-	c.see("Chat about this")
-	r := s.next()
-	s.cut()
-	require.Equal(t, "disconnected", s.settled(r).End.Outcome)
-	c.choose("2", "Chat about this")
+	c.See("Chat about this")
+	r := s.Next()
+	s.Cut()
+	require.Equal(t, "disconnected", s.Settled(r).End.Outcome)
+	c.Choose("Chat about this", "2")
 	require.Contains(t, c.told("toolu_1").Text, "SQLite")
-	require.NotContains(t, strings.ToLower(c.see("Noted one.")), "hook error")
+	require.NotContains(t, strings.ToLower(c.See("Noted one.")), "hook error")
 	c.prompt("two")
-	r = s.next()
-	s.answer(r, picks("PostgreSQL"))
+	r = s.Next()
+	s.Answer(r, watchtest.Picks("PostgreSQL"))
 	require.Contains(t, c.told("toolu_2").Text, "PostgreSQL")
-	s.receipt(r, "consumed")
+	s.Receipt(r, "consumed")
 }
 
 // A hub that is not there costs nothing, and nothing of it is on the screen.
 func TestRealNoHub(t *testing.T) {
 	t.Parallel()
-	c, _ := newTerminal(t, &site{t: t, url: "http://127.0.0.1:1", token: "x"}, asksDatabase("toolu_1"), apitest.Say("Noted."))
+	c, _ := newTerminal(t, &watchtest.Site{URL: "http://127.0.0.1:1", Token: "x"}, asksDatabase("toolu_1"), apitest.Say("Noted."))
 	c.start()
 	c.prompt("hello")
-	c.see(database)
-	c.choose("2", "Chat about this")
+	c.See(database)
+	c.Choose("Chat about this", "2")
 	require.Contains(t, c.told("toolu_1").Text, "SQLite")
-	screen := strings.ToLower(c.see("Noted."))
+	screen := strings.ToLower(c.See("Noted."))
 	for _, word := range []string{"hook error", "failed", "econnrefused", "127.0.0.1"} {
 		require.NotContains(t, screen, word)
 	}

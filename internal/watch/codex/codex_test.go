@@ -18,12 +18,15 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
+}
 
 // server plays Codex's control socket, with messages as the real one wrote them
 // (0.166.0).
@@ -47,7 +50,7 @@ func newServer(t *testing.T, version string) *server {
 	dir, err := os.MkdirTemp("", "codex") // a socket's path is short
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &server{t: t, Site: watchtest.New(t), path: filepath.Join(dir, "s"), version: version, got: make(chan gjson.Result, 100), said: make(chan string, 10)}
+	s := &server{t: t, Site: watchtest.New(t, web.CanAsk), path: filepath.Join(dir, "s"), version: version, got: make(chan gjson.Result, 100), said: make(chan string, 10)}
 	l, err := net.Listen("unix", s.path)
 	require.NoError(t, err)
 	h := &http.Server{Handler: http.HandlerFunc(s.accept)}

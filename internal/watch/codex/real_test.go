@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/modeltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
@@ -47,7 +48,6 @@ func daemons(t *testing.T, home string) {
 // dismissed there, and ended.
 func TestRealCodex(t *testing.T) {
 	c := watchtest.NewTerminal(t, "codex")
-	t.Cleanup(watchtest.Clean)
 	t.Cleanup(func() { daemons(t, c.Start.Home) })
 	c.Start.Args[0] = strings.TrimSuffix(c.Start.Args[0], "-acp")
 	config := fmt.Sprintf(`model = %q
@@ -65,7 +65,7 @@ env_key = "FAKE_KEY"
 trust_level = "trusted"
 `, modeltest.Model, c.Model.URL+"/v1", c.Start.Dir)
 	require.NoError(t, os.WriteFile(filepath.Join(c.Start.Home, ".codex", "config.toml"), []byte(config), 0o600))
-	s := watchtest.New(t)
+	s := watchtest.New(t, web.CanAsk)
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte(s.Token), 0o600))
 	watching := exec.Command(c.Bridge, "watch", "codex", "--hub", s.URL, "--hub-token-file", token)

@@ -6,17 +6,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
+}
 
 // plugin plays OpenCode's plugin, with lines as the real one wrote them (1.18.33).
 type plugin struct {
@@ -30,7 +34,7 @@ type plugin struct {
 
 func newPlugin(t *testing.T) *plugin {
 	t.Helper()
-	s := watchtest.New(t)
+	s := watchtest.New(t, web.CanAsk)
 	in, toUs := io.Pipe()
 	fromUs, out := io.Pipe()
 	p := &plugin{t, toUs, bufio.NewScanner(fromUs), make(chan error, 1), 0, s}
@@ -231,7 +235,7 @@ func TestSubAgents(t *testing.T) {
 
 // What was asked before we were there is found, and nothing that cannot be read is asked.
 func TestAskedBefore(t *testing.T) {
-	s := watchtest.New(t)
+	s := watchtest.New(t, web.CanAsk)
 	in, toUs := io.Pipe()
 	fromUs, out := io.Pipe()
 	p := &plugin{t, toUs, bufio.NewScanner(fromUs), make(chan error, 1), 0, s}

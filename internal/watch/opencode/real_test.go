@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/modeltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
@@ -34,8 +35,7 @@ func TestRealKilo(t *testing.T) { realTest(t, "kilo", "KILO_CONFIG_CONTENT") }
 
 func realTest(t *testing.T, name, config string) {
 	c := watchtest.NewTerminal(t, name)
-	t.Cleanup(watchtest.Clean)
-	s := watchtest.New(t)
+	s := watchtest.New(t, web.CanAsk)
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte(s.Owner), 0o600))
 	c.Run("hook", "install", name, "--hub", s.URL, "--hub-token-file", token)

@@ -20,7 +20,7 @@ import (
 // Patience is how long a test waits for something that must happen.
 const Patience = 6 * time.Minute
 
-// Site is a hub, with a credential that may ask.
+// Site is a hub, with a credential for an agent's side.
 type Site struct {
 	t      testing.TB
 	URL    string
@@ -28,11 +28,12 @@ type Site struct {
 	Owner  string
 	Board  *hub.Board
 	Access *web.Access
+	Cut    func()          // ends all connections
 	seen   map[string]bool // keys that Next returned
 }
 
-// New starts a hub that lives as long as the test.
-func New(t testing.TB) *Site {
+// New starts a hub that lives as long as the test. The credential can do that.
+func New(t testing.TB, can web.Can) *Site {
 	t.Helper()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
@@ -43,13 +44,13 @@ func New(t testing.TB) *Site {
 	s := &Site{t: t, Owner: "the-owner's-token", Board: board, seen: map[string]bool{}}
 	s.Access, err = web.OpenAccess(filepath.Join(t.TempDir(), "access.json"), s.Owner)
 	require.NoError(t, err)
-	s.Token, err = s.Access.Add("terminals", web.CanAsk)
+	s.Token, err = s.Access.Add("terminals", can)
 	require.NoError(t, err)
 	server := web.New(board, s.Access, web.Options{})
 	h := httptest.NewServer(server)
 	t.Cleanup(h.Close)
 	t.Cleanup(server.Close)
-	s.URL = h.URL
+	s.URL, s.Cut = h.URL, h.CloseClientConnections
 	return s
 }
 

@@ -69,11 +69,12 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 // AskedBy reports whether a process has asked a question. Where askers have no names,
 // anybody may have.
 func (b *Board) AskedBy(r *Record, asker string) bool {
-	if asker != "" && asker == r.Asker {
+	if r.Asker == "" && len(b.askers(r)) == 0 {
 		return true
 	}
-	others := b.askers(r)
-	return slices.Contains(others, asker) || r.Asker == "" && len(others) == 0
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return asker != "" && b.askedIt(r, asker)
 }
 
 // SucceededBy reports whether a process may have what another one asked: that one does

@@ -248,8 +248,9 @@ func (a *Access) newCode(by *Device, c loginCode) (string, error) {
 	hash := sha256.Sum256([]byte(code))
 	c.Hash, c.Until = hash[:], time.Now().Add(codeTime).UTC()
 	return code, a.change(by, func(k *kept) error {
-		if _, ok := k.device(cmp.Or(c.Device, c.Maker)); !ok {
-			return fmt.Errorf("%w: %q", ErrNoDevice, c.Device)
+		name := cmp.Or(c.Device, c.Maker)
+		if _, ok := k.device(name); !ok {
+			return fmt.Errorf("%w: %q", ErrNoDevice, name)
 		}
 		k.Codes = slices.DeleteFunc(k.Codes, func(c loginCode) bool { return time.Now().After(c.Until) })
 		k.Codes = append(k.Codes, c)

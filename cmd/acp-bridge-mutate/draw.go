@@ -1,23 +1,49 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
+	"hash/fnv"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
+// drawn is a small change that nobody chose. It stands in the code beside what it
+// changes; a switch says which of the two is done.
+type drawn struct {
+	name  string // of the file, the function, what is changed: it stays when lines move
+	dir   string // of the package
+	file  string
+	line  int
+	edits []edit
+	rank  uint64
+}
+
+// edit is a piece of text in place of another. %d in it is the number of the switch.
+type edit struct {
+	from, to int
+	text     string
+	nth      int // of the file's changes: what is around another comes before it
+	closes   bool
+}
+
 // draw returns every small change that could be made to the code of the packages
-// whose folder matches, in an order given by the seed. Nobody chose them: a
-// condition is negated, && and || take each other's place, a comparison is off by
-// one, a call is left out. What only says something in a log stays as it is, and so
-// do packages that are there for tests. The tests of each are those of its package.
-func draw(root string, packages *regexp.Regexp, seed uint64) (list []mutation, err error) {
+// whose folder matches, in an order given by the seed: a condition is negated, && and
+// || take each other's place, a comparison is off by one, a call is left out. What
+// only says something in a log stays as it is, and so do packages that are there for
+// tests, and code for other systems. A change keeps its place in the order when other
+// code changes.
+func draw(root string, packages *regexp.Regexp, seed uint64) (list []drawn, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -33,13 +59,27 @@ func draw(root string, packages *regexp.Regexp, seed uint64) (list []mutation, e
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"), !packages.MatchString(filepath.Dir(name)), !hasTests(filepath.Dir(path)):
 			return nil
 		}
+		if here, err := build.Default.MatchFile(filepath.Dir(path), d.Name()); err != nil || !here {
+			return err
+		}
 		some, err := changes(path, name)
 		list = append(list, some...)
 		return err
 	})
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	rnd.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	for i := range list {
+		list[i].rank = rank(seed, list[i].name)
+	}
+	slices.SortFunc(list, func(a, b drawn) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+	})
 	return list, err
+}
+
+func rank(seed uint64, name string) uint64 {
+	h := fnv.New128a()
+	h.Write(binary.LittleEndian.AppendUint64(nil, seed))
+	h.Write([]byte(name))
+	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
 func hasTests(dir string) bool {
@@ -47,13 +87,14 @@ func hasTests(dir string) bool {
 	return len(files) > 0
 }
 
-// swapped are operators and what takes their place.
-var swapped = map[token.Token]string{
-	token.LAND: "||", token.LOR: "&&", token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
+// swapped are operators, what takes their place, and the function of the switch.
+var swapped = map[token.Token][2]string{
+	token.LAND: {"||", "mutantAnd"}, token.LOR: {"&&", "mutantOr"},
+	token.LSS: {"<=", "mutantLess"}, token.LEQ: {"<", "mutantAtMost"}, token.GTR: {">=", "mutantMore"}, token.GEQ: {">", "mutantAtLeast"},
 }
 
 // changes are those of one file.
-func changes(path, name string) (list []mutation, err error) {
+func changes(path, name string) (list []drawn, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -63,34 +104,75 @@ func changes(path, name string) (list []mutation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(what string, from, to token.Pos, with string) {
-		at, end := files.Position(from), files.Position(to)
-		list = append(list, mutation{
-			set: "drawn", title: name + ":" + at.String()[len(path)+1:] + ": " + what, file: name,
-			tests: []tests{{pkg: "./" + filepath.ToSlash(filepath.Dir(name))}},
-			drawn: true, at: at.Offset, old: string(text[at.Offset:end.Offset]), new: with,
+	offset := func(p token.Pos) int { return files.Position(p).Offset }
+	within := ""
+	times := map[string]int{}
+	add := func(what string, n ast.Node, edits ...edit) {
+		from, to := offset(n.Pos()), offset(n.End())
+		title := fmt.Sprintf("%s %s: %s: %s", name, within, what, strings.Join(strings.Fields(string(text[from:to])), " "))
+		if times[title]++; times[title] > 1 {
+			title += fmt.Sprintf(" (%d)", times[title])
+		}
+		for i := range edits {
+			edits[i].nth = len(list)
+		}
+		list = append(list, drawn{name: title, dir: filepath.ToSlash(filepath.Dir(name)), file: name, line: files.Position(n.Pos()).Line, edits: edits})
+	}
+	around := func(n ast.Node, before, after string) []edit {
+		from, to := offset(n.Pos()), offset(n.End())
+		return []edit{{from: from, to: from, text: before}, {from: to, to: to, text: after, closes: true}}
+	}
+	for _, d := range file.Decls {
+		within = nameOf(d)
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.IfStmt:
+				if n.Else == nil && saysOnly(n.Body.List) {
+					return false
+				}
+				add("negated", n.Cond, around(n.Cond, "mutantNot(%d, ", ")")...)
+			case *ast.BinaryExpr:
+				with := swapped[n.Op]
+				if with[0] == "" {
+					return true
+				}
+				then, end := ",", ")"
+				if n.Op == token.LAND || n.Op == token.LOR {
+					then, end = ", func() bool { return (", ") })"
+				}
+				op := offset(n.OpPos)
+				add(n.Op.String()+" becomes "+with[0], n, append(around(n, with[1]+"(%d, ", end), edit{from: op, to: op + len(n.Op.String()), text: then})...)
+			case *ast.ExprStmt:
+				if _, ok := n.X.(*ast.CallExpr); ok && !tells(n) {
+					add("left out", n, around(n, "if !mutant(%d) { ", " }")...)
+				}
+			}
+			return true
 		})
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.IfStmt:
-			if n.Else == nil && saysOnly(n.Body.List) {
-				return false
-			}
-			cond := string(text[files.Position(n.Cond.Pos()).Offset:files.Position(n.Cond.End()).Offset])
-			add("the condition is negated", n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
-		case *ast.BinaryExpr:
-			if with := swapped[n.Op]; with != "" {
-				add(n.Op.String()+" becomes "+with, n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), with)
-			}
-		case *ast.ExprStmt:
-			if _, ok := n.X.(*ast.CallExpr); ok && !tells(n) {
-				add("a call is left out", n.Pos(), n.End(), "")
-			}
-		}
-		return true
-	})
 	return list, nil
+}
+
+// nameOf is the name of a function with its receiver's, or var.
+func nameOf(d ast.Decl) string {
+	f, ok := d.(*ast.FuncDecl)
+	if !ok {
+		return "var"
+	}
+	if f.Recv == nil || len(f.Recv.List) == 0 {
+		return f.Name.Name
+	}
+	of := f.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	if generic, ok := of.(*ast.IndexExpr); ok {
+		of = generic.X
+	}
+	if id, ok := of.(*ast.Ident); ok {
+		return id.Name + "." + f.Name.Name
+	}
+	return f.Name.Name
 }
 
 // saysOnly reports whether statements do nothing but write to a log.
@@ -115,4 +197,21 @@ func tells(s ast.Stmt) bool {
 	}
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	return ok && (f.Sel.Name == "Debug" || f.Sel.Name == "Info" || f.Sel.Name == "Warn" || f.Sel.Name == "Error")
+}
+
+// equivalent reads the changes that change nothing anybody could see, each with a
+// reason: a name, a tab, the reason.
+func equivalent(root string) (map[string]string, error) {
+	file, err := os.Open(filepath.Join(root, "cmd", "acp-bridge-mutate", "testdata", "equivalent.tsv"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	reasons := map[string]string{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if name, reason, ok := strings.Cut(lines.Text(), "\t"); ok {
+			reasons[name] = reason
+		}
+	}
+	return reasons, nil
 }

@@ -33,21 +33,34 @@ func TestDraw(t *testing.T) {
 	drawn, err := draw(root, regexp.MustCompile(""), 1)
 	require.NoError(t, err)
 	got := map[string]string{}
-	for _, m := range drawn {
-		require.Equal(t, []tests{{pkg: "./p"}}, m.tests)
-		got[m.title] = m.in(source)
+	for _, d := range drawn {
+		require.Equal(t, "p", d.dir)
+		got[d.name] = edited(source, d.edits)
 	}
 	line := "	if a < b && g() {\n"
 	with := func(other string) string {
 		return regexp.MustCompile(regexp.QuoteMeta(line)).ReplaceAllLiteralString(source, other)
 	}
 	require.Equal(t, map[string]string{
-		"p/p.go:4:5: the condition is negated": with("	if !(a < b && g()) {\n"),
-		"p/p.go:4:11: && becomes ||":           with("	if a < b || g() {\n"),
-		"p/p.go:4:7: < becomes <=":             with("	if a <= b && g() {\n"),
-		"p/p.go:5:3: a call is left out":       regexp.MustCompile(`h\(a\)`).ReplaceAllLiteralString(source, ""),
+		"p/p.go f: negated: a < b && g()":       with("	if mutantNot(%d, a < b && g()) {\n"),
+		"p/p.go f: && becomes ||: a < b && g()": with("	if mutantAnd(%d, a < b , func() bool { return ( g()) }) {\n"),
+		"p/p.go f: < becomes <=: a < b":         with("	if mutantLess(%d, a , b) && g() {\n"),
+		"p/p.go f: left out: h(a)":              regexp.MustCompile(`h\(a\)`).ReplaceAllLiteralString(source, "if !mutant(%d) { h(a) }"),
 	}, got)
 	again, err := draw(root, regexp.MustCompile(""), 1)
 	require.NoError(t, err)
 	require.Equal(t, drawn, again)
+}
+
+// Changes may be around each other and begin or end in the same place.
+func TestEdited(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "p.go")
+	require.NoError(t, os.WriteFile(path, []byte(source), 0o644))
+	list, err := changes(path, "p.go")
+	require.NoError(t, err)
+	require.NoError(t, write(root, root, "state", list))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "	if mutantNot(1, mutantAnd(2, mutantLess(3, a , b) , func() bool { return ( g()) })) {\n		if !mutant(4) { h(a) }\n")
 }

@@ -80,10 +80,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: -from:", err)
 		return 2
 	}
-	var list []mutation
 	if *drawn > 0 {
-		list, err = draw(*root, packages, *seed)
-	} else if list, err = load(*root, *set); err == nil {
+		noticed, tried, err := tryDrawn(ctx, *root, *dir, packages, title, *seed, *drawn, *limit, stdout)
+		return tell(noticed, tried, *least, err, stdout, stderr)
+	}
+	list, err := load(*root, *set)
+	if err == nil {
 		err = fit(*root, list)
 	}
 	if err != nil {
@@ -105,26 +107,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: -part:", err)
 		return 2
 	}
-	most := len(chosen)
-	if *drawn > 0 {
-		most = min(most, *drawn)
+	noticed, tried, err := try(ctx, *root, *dir, chosen, *limit, *build, stdout)
+	if *build && err == nil {
+		fmt.Fprintf(stdout, "%d of %d mutations compile\n", noticed, tried)
+		return min(1, tried-noticed)
 	}
-	noticed, tried, err := try(ctx, *root, *dir, chosen, most, *limit, *build, stdout)
+	return tell(noticed, tried, *least, err, stdout, stderr)
+}
+
+// tell says how many were noticed.
+func tell(noticed, tried int, least float64, err error, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintln(stderr, "acp-bridge-mutate:", err)
 		return 1
 	}
-	if len(chosen) == 0 {
+	if tried == 0 {
 		fmt.Fprintln(stderr, "acp-bridge-mutate: no mutation matches")
 		return 2
 	}
-	if *build {
-		fmt.Fprintf(stdout, "%d of %d mutations compile\n", noticed, tried)
-		return min(1, tried-noticed)
-	}
 	score := 100 * float64(noticed) / float64(tried)
 	fmt.Fprintf(stdout, "%d of %d mutations were noticed (%.0f %%)\n", noticed, tried, score)
-	if score < *least {
+	if score < least {
 		return 1
 	}
 	return 0

@@ -15,15 +15,10 @@ type mutation struct {
 	tests    []tests
 	file     string
 	old, new string
-	drawn    bool // it is made at an offset, and counts only if it compiles
-	at       int
 }
 
 // in makes the mutation in the text of its file.
 func (m mutation) in(text string) string {
-	if m.drawn {
-		return text[:m.at] + m.new + text[m.at+len(m.old):]
-	}
 	return strings.Replace(text, m.old, m.new, 1)
 }
 

@@ -16,8 +16,8 @@ import (
 
 // try makes each mutation in a copy of the module in dir, or in a temporary
 // folder, runs the tests, and tells which of them noticed it. With build it only
-// compiles them. It ends when most of them were tried.
-func try(ctx context.Context, root, dir string, list []mutation, most int, limit time.Duration, build bool, out io.Writer) (noticed, tried int, err error) {
+// compiles them.
+func try(ctx context.Context, root, dir string, list []mutation, limit time.Duration, build bool, out io.Writer) (noticed, tried int, err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "acp-bridge-mutate-"); err != nil {
 			return 0, 0, err
@@ -28,16 +28,10 @@ func try(ctx context.Context, root, dir string, list []mutation, most int, limit
 		return 0, 0, err
 	}
 	for _, m := range list {
-		if tried == most {
-			break
-		}
 		tried++
 		began := time.Now()
 		by, err := m.try(ctx, dir, limit, build)
 		switch {
-		case errors.Is(err, errNoBuild) && m.drawn:
-			tried--
-			continue
 		case errors.Is(err, errNoBuild):
 			by = err.Error()
 		case err != nil:

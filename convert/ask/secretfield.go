@@ -77,7 +77,7 @@ func (t *formField) isSecret() bool {
 	if options, _ := t.choices(); len(options) > 0 {
 		return false
 	}
-	return secretName(t.key) || secretName(name) || secretStem(t.about)
+	return secretName(t.key) || secretName(name) || t.about != name && secretStem(t.about)
 }
 
 // secretMarks are in the text of a schema with a mark, but for one that is

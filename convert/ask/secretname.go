@@ -51,43 +51,49 @@ var stemsByByte = sync.OnceValue(func() *[256][]string {
 
 // secretName reports whether a name says that a secret is meant.
 func secretName(name string) bool {
-	return secretStem(name) || secretWord(name, secretWords())
+	return spelled(name, func(s, joined string) bool { return hasStem(joined) || hasWord(s, joined, secretWords()) })
 }
 
 // secretStem reports a name that says so beyond doubt, also in a sentence.
 func secretStem(name string) bool {
-	return slices.ContainsFunc(spellings(name), func(s string) bool {
-		joined := letters(s)
-		for i := range len(joined) {
-			if slices.ContainsFunc(stemsByByte()[joined[i]], func(stem string) bool { return strings.HasPrefix(joined[i:], stem) }) {
-				return true
-			}
-		}
-		return false
-	})
+	return spelled(name, func(_, joined string) bool { return hasStem(joined) })
 }
 
 func secretWord(name string, secret []string) bool {
-	return slices.ContainsFunc(spellings(name), func(s string) bool {
-		words := nameWords(s)
-		for i, word := range words {
-			if slices.Contains(secret, word) || word == "pass" && i == len(words)-1 {
+	return spelled(name, func(s, joined string) bool { return hasWord(s, joined, secret) })
+}
+
+// spelled asks about a name as it is written, and as it looks to a person who
+// reads Latin letters, each also as its letters alone.
+func spelled(name string, is func(s, joined string) bool) bool {
+	plain := fold(name)
+	if is(plain, letters(plain)) {
+		return true
+	}
+	latin := strings.Map(lookAlike, plain)
+	return latin != plain && is(latin, letters(latin))
+}
+
+func hasStem(joined string) bool {
+	stems := stemsByByte()
+	for i := range len(joined) {
+		for _, stem := range stems[joined[i]] {
+			if strings.HasPrefix(joined[i:], stem) {
 				return true
 			}
 		}
-		return slices.Contains(secret, letters(s)) // p i n
-	})
+	}
+	return false
 }
 
-// spellings are a name as it is written, and as it looks to a person who reads
-// Latin letters.
-func spellings(name string) []string {
-	plain := fold(name)
-	latin := strings.Map(lookAlike, plain)
-	if latin == plain {
-		return []string{plain}
+func hasWord(name, joined string, secret []string) bool {
+	words := nameWords(name)
+	for i, word := range words {
+		if slices.Contains(secret, word) || word == "pass" && i == len(words)-1 {
+			return true
+		}
 	}
-	return []string{plain, latin}
+	return slices.Contains(secret, joined) // p i n
 }
 
 // folded are names as they are compared, made when the first one is: most

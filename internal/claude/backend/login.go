@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"regexp"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude"
@@ -14,6 +15,19 @@ var loginWords = regexp.MustCompile(`(?i)\brun /login\b`)
 // limits are kinds of errors whose texts may name another login as a way out: the
 // login that there is works.
 var limits = map[string]bool{"rate_limit": true, "billing_error": true, "account_on_hold": true}
+
+// noteFailure keeps what a message of the CLI's own says of a request that failed.
+func (p *pump) noteFailure(m claude.Message) {
+	if !bytes.Contains(m.Raw, []byte("error")) && !bytes.Contains(m.Raw, []byte("synthetic")) {
+		return // as nearly all messages
+	}
+	if wantsLogin(m) {
+		p.s.badLogin = true
+	}
+	if kind := field(m, "error").String(); kind != "" && m.ParentToolUseID() == "" {
+		p.s.apiError = kind
+	}
+}
 
 // wantsLogin reports whether the CLI says, in a message of its own, that nobody is
 // logged in.

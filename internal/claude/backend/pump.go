@@ -154,12 +154,7 @@ func (p *pump) handle(m claude.Message) {
 	case claude.TypeStreamEvent:
 		p.painter.event(m)
 	case claude.TypeAssistant:
-		if wantsLogin(m) {
-			p.s.badLogin = true
-		}
-		if kind := field(m, "error").String(); kind != "" && m.ParentToolUseID() == "" {
-			p.s.apiError = kind
-		}
+		p.noteFailure(m)
 		p.painter.assistant(m)
 	case claude.TypeUser:
 		p.painter.user(m)

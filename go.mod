@@ -30,6 +30,7 @@ require (
 
 require (
 	github.com/coder/websocket v1.8.15
+	github.com/klauspost/compress v1.20.3
 	rsc.io/qr v0.2.0
 )
 
@@ -37,7 +38,6 @@ require (
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
-	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect

@@ -99,8 +99,8 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 		}
 		made.Call.ID = made.ID
 		made.key, made.Asked = keyOf(r.talk(), r.named(), found.generation), found.asked
-		size := len(made.encode())
-		if err := errors.Join(b.fits(&made, nil, size), b.bounded(&made, size)); err != nil {
+		w := writingOf(&made)
+		if err := errors.Join(b.fits(&made, nil, len(w.value)), b.bounded(&made, w.size)); err != nil {
 			return nil, err // and the one that is open under its id stays
 		}
 		if found.replaced != nil {
@@ -109,7 +109,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 				return nil, err
 			}
 		}
-		switch written, err := b.write(ctx, &made, nil, a.May); {
+		switch written, err := b.writeAs(ctx, w, nil, a.May); {
 		case err == nil:
 			b.heard(written)
 			b.count.asked()

@@ -71,6 +71,12 @@ type Board struct {
 type writing struct {
 	record *Record
 	value  []byte
+	size   int // before it was packed
+}
+
+func writingOf(r *Record) *writing {
+	plain := r.encode()
+	return &writing{r, pack(plain), len(plain)}
 }
 
 // Open reads all records and follows the store from then on.
@@ -182,7 +188,7 @@ func (b *Board) read(e hubstore.Entry) *Record {
 	b.mu.Unlock()
 	if w != nil && bytes.Equal(w.value, e.Value) {
 		r := *w.record
-		r.Revision, r.Gone, r.size = e.Revision, false, len(e.Value)
+		r.Revision, r.Gone, r.size = e.Revision, false, w.size
 		return &r
 	}
 	r, err := decode(e.Key, e.Value, e.Revision)
@@ -195,7 +201,6 @@ func (b *Board) read(e hubstore.Entry) *Record {
 	default:
 		r.hash = r.fingerprint()
 	}
-	r.size = len(e.Value)
 	return r
 }
 
@@ -292,9 +297,14 @@ const writeTime = 20 * time.Second
 // write replaces old, or creates the record if old is nil, and waits until the
 // board has seen it. A caller that hangs up does not leave it half done.
 func (b *Board) write(ctx context.Context, r, old *Record, may func(context.Context) error) (*Record, error) {
+	return b.writeAs(ctx, writingOf(r), old, may)
+}
+
+// writeAs is write for a record whose value is made.
+func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(context.Context) error) (*Record, error) {
+	r := w.record
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
-	w := &writing{r, r.encode()}
 	if err := b.fits(r, old, len(w.value)); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package hub
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestAllAskersAreTold(t *testing.T) {
 
 // A record that cannot be read is told in a log, without a word of it.
 func TestUnreadableRecordsAreNotToldInWords(t *testing.T) {
-	for _, value := range []string{`{"asked":"purple"}`, `{"asked":"purple","more":1}`, `{"id":{"purple":1}}`, `{"end":{"at":"purple"}}`, `{"id":"purple`, `purple`} {
+	for _, value := range []string{`{"asked":"purple"}`, `{"asked":"purple","more":1}`, `{"id":{"purple":1}}`, `{"end":{"at":"purple"}}`, `{"id":"purple`, `purple`, string(packedMark) + "purple", string(pack([]byte(strings.Repeat("purple", packFrom))))} {
 		_, err := decode("k", []byte(value), 1)
 		require.ErrorContains(t, err, `record "k"`, value)
 		require.NotContains(t, err.Error(), "purple", value)

@@ -63,7 +63,7 @@ type Record struct {
 	hash string // of what is asked
 	// prompted is that of whoever asks now.
 	prompted bool
-	size     int       // of the value, in bytes
+	size     int       // in bytes, before it is packed
 	rest     rest      // nil if all of it is known
 	known    time.Time // when the board has seen it so, by its own clock
 }

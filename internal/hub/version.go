@@ -26,13 +26,17 @@ const forgottenVersion = 2
 type rest map[string]json.RawMessage
 
 func decode(key string, value []byte, revision uint64) (*Record, error) {
-	r := &Record{key: key, Revision: revision}
+	value, err := unpack(value)
+	if err != nil {
+		return nil, fmt.Errorf("record %q: %w", key, unreadable(err))
+	}
+	r := &Record{key: key, Revision: revision, size: len(value)}
 	strict := json.NewDecoder(bytes.NewReader(value))
 	strict.DisallowUnknownFields()
 	if strict.Decode(r) == nil && r.Version <= version {
 		return r, nil
 	}
-	r = &Record{key: key, Revision: revision}
+	r = &Record{key: key, Revision: revision, size: len(value)}
 	if err := json.Unmarshal(value, r); err != nil {
 		return nil, fmt.Errorf("record %q: %w", key, unreadable(err))
 	}

@@ -83,6 +83,42 @@ func TestOlderAndNewerHub(t *testing.T) {
 	require.Equal(t, hubstore.Entry{Key: "a.c.0", Value: []byte(newest), Revision: left}, e)
 }
 
+// What a hub wrote before values were packed is read, answered, and packed where that
+// makes it shorter. What is short stays as it was: a hub of before reads it.
+func TestRecordsOfBeforeTheyWerePacked(t *testing.T) {
+	for name, size := range map[string]int{"short": 100, "long": 600 << 10} {
+		t.Run(name, func(t *testing.T) {
+			store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
+			require.NoError(t, err)
+			t.Cleanup(store.Close)
+			text := strings.Repeat("Go on? ", size/7)
+			const key = "a.b.0"
+			_, err = store.Create(t.Context(), key, []byte(`{"conversation":"c","id":"q","kind":"question","dialect":"claude","document":{"questions":[{"question":"`+text+`"}]},"call":{"ID":"q","Questions":[{"Text":"`+text+`"}]},"asked":"2026-11-15T20:00:00Z"}`))
+			require.NoError(t, err)
+			open := func() *hub.Board {
+				b, err := hub.Open(t.Context(), store, hub.Options{})
+				require.NoError(t, err)
+				t.Cleanup(b.Close)
+				return b
+			}
+			_, err = open().Answer(t.Context(), hub.Ref{Conversation: "c", ID: "q"}, func(r *hub.Record) ([]convert.Answer, error) {
+				require.Equal(t, text, r.Call.Questions[0].Text)
+				return []convert.Answer{{Text: "yes"}}, nil
+			}, "phone")
+			require.NoError(t, err)
+			e, err := store.Get(t.Context(), key)
+			require.NoError(t, err)
+			require.Equal(t, name == "short", json.Valid(e.Value))
+			require.Less(t, len(e.Value), 10<<10)
+			r, err := open().Find("c", "q")
+			require.NoError(t, err)
+			require.Equal(t, text, r.Call.Questions[0].Text)
+			require.Equal(t, text, gjson.GetBytes(r.Document, "questions.0.question").Str)
+			require.Equal(t, "yes", r.End.Answers[0].Text)
+		})
+	}
+}
+
 // Who asks under an id that is taken by what this hub cannot read is told so, and
 // asks another hub: it does not wait for ever.
 func TestAskWhereANewerHubWrote(t *testing.T) {

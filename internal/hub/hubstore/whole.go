@@ -212,7 +212,8 @@ func splits(body []byte, subject, headers int) bool {
 	return len(rest) == 0 || !keyByte(rest[0]) && keyByte(body[subject-1])
 }
 
-// keyByte reports whether a key may have the byte. Values are JSON objects.
+// keyByte reports whether a key may have the byte. No value begins with one: they are
+// JSON objects, or packed ones.
 func keyByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("-/_=.", b) >= 0
 }

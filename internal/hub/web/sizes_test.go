@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"math/rand/v2"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
@@ -18,7 +20,18 @@ import (
 func sized(size int) string {
 	const begin, end = `{"id":"toolu_1","name":"AskUserQuestion","input":{"questions":[{"question":"Which database?","header":"DB","options":[{"label":"PostgreSQL","description":"`,
 		`"},{"label":"SQLite","description":"small"}],"multiSelect":false}]}}`
-	return begin + strings.Repeat("x", size-len(begin)-len(end)) + end
+	return begin + noise(size-len(begin)-len(end)) + end
+}
+
+// noise is text that hardly gets shorter when it is packed.
+func noise(size int) string {
+	const signs = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.,:;!?()[]{}=*#@$%^~|/"
+	random := rand.New(rand.NewPCG(1, uint64(size)))
+	text := make([]byte, size)
+	for i := range text {
+		text[i] = signs[random.IntN(len(signs))]
+	}
+	return string(text)
 }
 
 // Whatever is no longer than the contract says is kept, and so is its answer.
@@ -49,20 +62,38 @@ func smallStore(t *testing.T, most int32) hubstore.Options {
 	return hubstore.Options{URL: s.ClientURL()}
 }
 
+// A server elsewhere with the limit that NATS has unless told otherwise keeps the
+// largest question, with an answer in words: its record has the call twice, and is
+// packed. Another hub has all of it.
+func TestLargestQuestionAtNATS(t *testing.T) {
+	t.Parallel()
+	at := smallStore(t, server.MAX_PAYLOAD_SIZE)
+	s := newSiteWith(t, hub.Options{}, at)
+	asked, words := sized(1<<20), noise(100<<10)
+	s.expect(202, "POST", "/conversations/c1/ask", asked)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"`+words+`"}}`)
+	other := newSiteWith(t, hub.Options{}, at)
+	rec, err := other.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	require.Equal(t, asked, string(rec.Document))
+	require.Equal(t, gjson.Get(asked, "input.questions.0.options.0.description").Str, rec.Call.Questions[0].Options[0].Description)
+	require.Contains(t, other.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), words)
+}
+
 // What the store cannot take is refused before anything is written.
 func TestLargerThanTheStoreTakes(t *testing.T) {
 	t.Parallel()
 	s := newSiteWith(t, hub.Options{}, smallStore(t, 256<<10))
 	const ask, respond = "/conversations/c1/ask", "/conversations/c1/respond"
 	said := s.expect(413, "POST", ask, sized(300<<10))
-	require.Contains(t, said, "the question is too large: expected at most 196224 bytes as it is kept, got 6")
+	require.Contains(t, said, "the question is too large: expected at most 196224 bytes as it is kept, got 2")
 	s.expect(404, "GET", "/conversations/c1", "")
 
 	s.expect(202, "POST", ask, database)
 	s.expect(413, "POST", ask, sized(300<<10)) // the same id, with other questions
-	words := strings.Repeat("y", 300<<10)
+	words := noise(300 << 10)
 	said = s.expect(413, "POST", respond, `{"answers":{"Which database?":"`+words+`"}}`)
-	require.Contains(t, said, "the answer is too large: expected at most 228928 bytes as it is kept, got 30")
+	require.Contains(t, said, "the answer is too large: expected at most 228928 bytes as it is kept, got 2")
 	rec, err := s.board.Find("c1", "")
 	require.NoError(t, err)
 	require.True(t, rec.Open())

@@ -16,6 +16,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
+type object = map[string]any
+
 func question(text, header string, multi bool, labels ...string) object {
 	var options []object
 	for _, l := range labels {
@@ -39,53 +41,53 @@ func asksDatabase(id string) apitest.Reply {
 // of it.
 func TestRealQuestion(t *testing.T) {
 	t.Parallel()
-	c, s := newTerminal(t, nil)
-	c.start()
+	c, s := watchtest.NewClaude(t, nil)
+	c.Start()
 
-	c.api.Script(asksDatabase("toolu_1"), apitest.Say("Noted one."))
-	c.prompt("one")
+	c.API.Script(asksDatabase("toolu_1"), apitest.Say("Noted one."))
+	c.Prompt("one")
 	c.See("Chat about this")
 	r := s.Next()
 	require.Equal(t, "toolu_1", r.Hold.Call)
 	s.Answer(r, convert.Answer{Selected: []string{"SQLite"}, Note: "for now"})
-	told := c.told("toolu_1").Text
+	told := c.Told("toolu_1").Text
 	require.Contains(t, told, `"Which database?"="SQLite"`)
 	require.Contains(t, told, "for now")
 	c.See("Noted one.")
 	s.Receipt(r, "consumed")
 
-	c.api.Script(asksDatabase("toolu_2"), apitest.Say("Noted two."))
-	c.prompt("two")
+	c.API.Script(asksDatabase("toolu_2"), apitest.Say("Noted two."))
+	c.Prompt("two")
 	c.See("Chat about this")
 	r = s.Next()
 	c.Choose("Chat about this", "2")
-	require.Contains(t, c.told("toolu_2").Text, `"Which database?"="SQLite"`)
+	require.Contains(t, c.Told("toolu_2").Text, `"Which database?"="SQLite"`)
 	end := s.Settled(r).End
 	require.Equal(t, "answered", end.Outcome)
 	require.Equal(t, "the terminal", end.By)
 	require.Equal(t, []convert.Answer{watchtest.Picks("SQLite")}, end.Answers)
 	c.See("Noted two.")
 
-	c.api.Script(asksDatabase("toolu_3"))
-	c.prompt("three")
+	c.API.Script(asksDatabase("toolu_3"))
+	c.Prompt("three")
 	c.See("Chat about this")
 	r = s.Next()
 	c.Choose("Chat about this", "Escape")
 	end = s.Settled(r).End
 	require.Equal(t, "disconnected", end.Outcome)
 	require.Empty(t, end.By)
-	c.ready()
+	c.Ready()
 
-	c.api.Script(asksDatabase("toolu_4"), apitest.Say("Let us talk."))
-	c.prompt("four")
+	c.API.Script(asksDatabase("toolu_4"), apitest.Say("Let us talk."))
+	c.Prompt("four")
 	c.See("Chat about this")
 	r = s.Next()
 	c.Choose("Chat about this", "4")
 	require.Equal(t, "disconnected", s.Settled(r).End.Outcome)
 	c.See("Let us talk.")
 
-	c.api.Script(asksDatabase("toolu_5"), apitest.Say("Noted five."))
-	c.prompt("five")
+	c.API.Script(asksDatabase("toolu_5"), apitest.Say("Noted five."))
+	c.Prompt("five")
 	c.See("Chat about this")
 	r = s.Next()
 	c.Press("1")
@@ -94,7 +96,7 @@ func TestRealQuestion(t *testing.T) {
 	now := s.Becomes(r, "known", func(r *hub.Record) bool {
 		return !r.Open() && r.End.Receipt() != "accepted" && r.End.Receipt() != "delivered"
 	})
-	switch first := strings.Contains(c.told("toolu_5").Text, "PostgreSQL"); {
+	switch first := strings.Contains(c.Told("toolu_5").Text, "PostgreSQL"); {
 	case first && err == nil:
 		require.Equal(t, "undeliverable", now.End.Receipt(), "the terminal was first, and the hub did not know yet")
 	case first:
@@ -103,16 +105,16 @@ func TestRealQuestion(t *testing.T) {
 	default:
 		require.NoError(t, err)
 		require.Equal(t, "consumed", now.End.Receipt())
-		require.Contains(t, c.told("toolu_5").Text, "SQLite")
+		require.Contains(t, c.Told("toolu_5").Text, "SQLite")
 	}
 }
 
 // Two question calls in one message: the terminal answers one, the hub the other.
 func TestRealTwoQuestions(t *testing.T) {
 	t.Parallel()
-	c, s := newTerminal(t, nil, apitest.Use(asks("toolu_1", question("First?", "One", false, "a", "b")), asks("toolu_2", question("Second?", "Two", false, "c", "d"))), apitest.Say("Noted."))
-	c.start()
-	c.prompt("hello")
+	c, s := watchtest.NewClaude(t, nil, apitest.Use(asks("toolu_1", question("First?", "One", false, "a", "b")), asks("toolu_2", question("Second?", "Two", false, "c", "d"))), apitest.Say("Noted."))
+	c.Start()
+	c.Prompt("hello")
 	first := s.Next()
 	second := s.Next()
 	if first.Call.Questions[0].Text != "First?" {
@@ -124,8 +126,8 @@ func TestRealTwoQuestions(t *testing.T) {
 	c.See("Second? → d")
 	c.See("First?")
 	c.Choose("Enter to select", "1")
-	require.Contains(t, c.told("toolu_1").Text, `"First?"="a"`)
-	require.Contains(t, c.told("toolu_2").Text, `"Second?"="d"`)
+	require.Contains(t, c.Told("toolu_1").Text, `"First?"="a"`)
+	require.Contains(t, c.Told("toolu_2").Text, `"Second?"="d"`)
 	require.Equal(t, []convert.Answer{watchtest.Picks("a")}, s.Settled(first).End.Answers)
 	s.Receipt(second, "consumed")
 }
@@ -138,22 +140,22 @@ func bash(id, command string) apitest.Reply {
 // first, and told No there.
 func TestRealTools(t *testing.T) {
 	t.Parallel()
-	c, s := newTerminal(t, nil)
-	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "package.json"), []byte(`{"scripts":{"test":"echo tested"}}`), 0o600))
-	c.start()
+	c, s := watchtest.NewClaude(t, nil)
+	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "package.json"), []byte(`{"scripts":{"test":"echo tested"}}`), 0o600))
+	c.Start()
 
-	c.api.Script(bash("toolu_1", "npm test"), apitest.Say("Done one."))
-	c.prompt("one")
+	c.API.Script(bash("toolu_1", "npm test"), apitest.Say("Done one."))
+	c.Prompt("one")
 	c.See("Do you want to proceed?")
 	r := s.Next()
 	require.Contains(t, r.Detail, "npm test")
 	s.Answer(r, convert.Answer{Selected: []string{"Reject"}, Note: "use make"})
-	require.Contains(t, c.told("toolu_1").Text, "use make")
+	require.Contains(t, c.Told("toolu_1").Text, "use make")
 	c.See("Done one.")
 	s.Receipt(r, "consumed")
 
-	c.api.Script(bash("toolu_2", "npm test"), apitest.Say("Done two."))
-	c.prompt("two")
+	c.API.Script(bash("toolu_2", "npm test"), apitest.Say("Done two."))
+	c.Prompt("two")
 	r = s.Next()
 	var always string
 	for _, o := range r.Call.Questions[0].Options {
@@ -164,27 +166,27 @@ func TestRealTools(t *testing.T) {
 	require.Contains(t, always, "npm test")
 	require.Contains(t, always, "in this project")
 	s.Answer(r, watchtest.Picks(always))
-	require.Contains(t, c.told("toolu_2").Text, "tested")
+	require.Contains(t, c.Told("toolu_2").Text, "tested")
 	c.See("Done two.")
 	s.Receipt(r, "consumed")
-	settings, err := os.ReadFile(filepath.Join(c.dir, ".claude", "settings.local.json"))
+	settings, err := os.ReadFile(filepath.Join(c.Dir, ".claude", "settings.local.json"))
 	require.NoError(t, err)
 	require.Contains(t, string(settings), "npm test")
-	c.api.Script(bash("toolu_3", "npm test"), apitest.Say("Done three."))
-	c.prompt("three")
+	c.API.Script(bash("toolu_3", "npm test"), apitest.Say("Done three."))
+	c.Prompt("three")
 	c.See("Done three.") // nobody was asked
 
-	file := filepath.Join(c.dir, "a.txt")
-	c.api.Script(apitest.Use(apitest.ToolUse("toolu_4", "Write", object{"file_path": file, "content": "hello"})), apitest.Say("Done four."))
-	c.prompt("four")
+	file := filepath.Join(c.Dir, "a.txt")
+	c.API.Script(apitest.Use(apitest.ToolUse("toolu_4", "Write", object{"file_path": file, "content": "hello"})), apitest.Say("Done four."))
+	c.Prompt("four")
 	c.See("Do you want to create")
 	r = s.Next()
 	c.Choose("Do you want to create", "1")
 	require.Equal(t, "answered", s.Settled(r).End.Outcome)
 	c.See("Done four.")
 
-	c.api.Script(apitest.Use(apitest.ToolUse("toolu_5", "Edit", object{"file_path": file, "old_string": "hello", "new_string": "bye"})), apitest.Say("Done five."))
-	c.prompt("five")
+	c.API.Script(apitest.Use(apitest.ToolUse("toolu_5", "Edit", object{"file_path": file, "old_string": "hello", "new_string": "bye"})), apitest.Say("Done five."))
+	c.Prompt("five")
 	c.See("Do you want to make this edit")
 	r = s.Next()
 	require.Contains(t, r.Detail, `"new_string": "bye"`)
@@ -195,12 +197,12 @@ func TestRealTools(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "bye", string(data))
 
-	c.api.Script(bash("toolu_6", "touch no"))
-	c.prompt("six")
+	c.API.Script(bash("toolu_6", "touch no"))
+	c.Prompt("six")
 	c.See("Do you want to proceed?")
 	r = s.Next()
 	c.Choose("Do you want to proceed?", "Escape")
 	require.Equal(t, "disconnected", s.Settled(r).End.Outcome)
-	_, err = os.Stat(filepath.Join(c.dir, "no"))
+	_, err = os.Stat(filepath.Join(c.Dir, "no"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

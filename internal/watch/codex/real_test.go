@@ -3,17 +3,11 @@
 package codex_test
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/modeltest"
@@ -31,50 +25,13 @@ func runs(id, command string) modeltest.Reply {
 	return modeltest.Use(id, "exec_command", object{"cmd": command, "sandbox_permissions": "require_escalated", "justification": "May I?"})
 }
 
-// daemons ends what Codex leaves running.
-func daemons(t *testing.T, home string) {
-	for _, name := range []string{"daemon-updater.pid", "daemon.pid"} {
-		data, err := os.ReadFile(filepath.Join(home, ".codex", "app-server-daemon", name))
-		pid := int(gjson.GetBytes(data, "pid").Int())
-		if err != nil || pid <= 1 {
-			continue
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-		require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, watchtest.Patience, 50*time.Millisecond)
-	}
-}
-
 // The real Codex in a real terminal: answered at the hub first, in the terminal first,
 // dismissed there, and ended.
 func TestRealCodex(t *testing.T) {
-	c := watchtest.NewTerminal(t, "codex")
-	t.Cleanup(func() { daemons(t, c.Start.Home) })
-	c.Start.Args[0] = strings.TrimSuffix(c.Start.Args[0], "-acp")
-	config := fmt.Sprintf(`model = %q
-model_provider = "fake"
-approval_policy = "on-request"
-sandbox_mode = "read-only"
-[features]
-default_mode_request_user_input = true
-[model_providers.fake]
-name = "fake"
-base_url = %q
-wire_api = "responses"
-env_key = "FAKE_KEY"
-[projects.%q]
-trust_level = "trusted"
-`, modeltest.Model, c.Model.URL+"/v1", c.Start.Dir)
-	require.NoError(t, os.WriteFile(filepath.Join(c.Start.Home, ".codex", "config.toml"), []byte(config), 0o600))
+	watchtest.NeedsLonger(t)
+	c := watchtest.NewCodex(t)
 	s := watchtest.New(t, web.CanAsk)
-	token := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(token, []byte(s.Token), 0o600))
-	watching := exec.Command(c.Bridge, "watch", "codex", "--hub", s.URL, "--hub-token-file", token)
-	watching.Env, watching.Stderr = c.Start.Env, os.Stderr
-	require.NoError(t, watching.Start())
-	t.Cleanup(func() {
-		_ = watching.Process.Signal(syscall.SIGTERM)
-		require.NoError(t, watching.Wait())
-	})
+	c.Watch(s)
 	c.Open()
 	c.See("Ask Codex to do anything")
 
@@ -131,6 +88,6 @@ trust_level = "trusted"
 	c.Model.Script(asks("call_seven"))
 	c.Prompt("seventh")
 	r = s.Next()
-	daemons(t, c.Start.Home)
+	c.EndDaemons()
 	require.Contains(t, s.Settled(r).End.Reason, "Codex has ended")
 }

@@ -34,6 +34,7 @@ func TestRealOpenCode(t *testing.T) { realTest(t, "opencode", "OPENCODE_CONFIG_C
 func TestRealKilo(t *testing.T) { realTest(t, "kilo", "KILO_CONFIG_CONTENT") }
 
 func realTest(t *testing.T, name, config string) {
+	watchtest.NeedsLonger(t)
 	c := watchtest.NewTerminal(t, name)
 	s := watchtest.New(t, web.CanAsk)
 	token := filepath.Join(t.TempDir(), "token")

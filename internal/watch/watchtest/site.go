@@ -4,6 +4,7 @@ package watchtest
 import (
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -52,6 +53,14 @@ func New(t testing.TB, can web.Can) *Site {
 	t.Cleanup(server.Close)
 	s.URL, s.Cut = h.URL, h.CloseClientConnections
 	return s
+}
+
+// TokenFile is a file with the credential.
+func (s *Site) TokenFile() string {
+	s.t.Helper()
+	name := filepath.Join(s.t.TempDir(), "token")
+	require.NoError(s.t, os.WriteFile(name, []byte(s.Token), 0o600))
+	return name
 }
 
 // Options are those of a link to the hub.

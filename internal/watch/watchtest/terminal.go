@@ -26,13 +26,17 @@ type Terminal struct {
 	*Tmux
 }
 
-// NewTerminal prepares a real agent. Without it, without tmux, or without the longer
-// run the test is skipped: these start slowly.
-func NewTerminal(t *testing.T, agent string) *Terminal {
+// NeedsLonger skips a test that is slow, but in the longer run.
+func NeedsLonger(t *testing.T) {
 	t.Helper()
 	if os.Getenv(realtest.Longer) == "" {
 		t.Skip("SKIPPED: a part of the longer run: set " + realtest.Longer)
 	}
+}
+
+// NewTerminal prepares a real agent. Without it, or without tmux, the test is skipped.
+func NewTerminal(t *testing.T, agent string) *Terminal {
+	t.Helper()
 	a, err := realtest.Find(agent)
 	if err != nil {
 		t.Skipf("SKIPPED: %v", err)

@@ -64,8 +64,9 @@ var rooms = []struct {
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen", "internal/typed"}},
 	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
 	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/uuid"}},
-	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane", "internal/typed", "internal/uuid"}},
-	{"internal/claude/hook", nil},
+	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/grant", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane", "internal/typed", "internal/uuid"}},
+	{"internal/claude/grant", nil},
+	{"internal/claude/hook", []string{"internal/claude/grant"}},
 	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
 	{"internal/watch", []string{"adapter/desk", "internal/hub/hublink"}},
@@ -91,7 +92,7 @@ var rooms = []struct {
 
 // computes reports whether a room does nothing but compute.
 func computes(pkg string) bool {
-	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session" || pkg == "internal/typed" || pkg == "internal/claude/hook"
+	return strings.HasPrefix(pkg, "convert") || strings.HasPrefix(pkg, "display") || pkg == "internal/life" || pkg == "internal/session" || pkg == "internal/typed" || pkg == "internal/claude/hook" || pkg == "internal/claude/grant"
 }
 
 // impure is what such a room does not import.

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/claude/grant"
 )
 
 // questionTool is the tool by which Claude Code asks questions.
@@ -180,19 +181,18 @@ func setMode(mode string) string {
 	return `{"type":"setMode","mode":"` + mode + `","destination":"session"}`
 }
 
-// choicesFor lists what a user can say to a request. What "always" would allow
-// is written out; the CLI's other suggestions are not taken along.
+// choicesFor lists what a user can say to a request.
 func choicesFor(t claude.ToolRequest, bypass bool) []choice {
 	if t.ToolName == "ExitPlanMode" {
 		return planChoices(bypass)
 	}
 	choices := []choice{newChoice("allow", "Allow", acp.PermissionOptionKindAllowOnce)}
-	rules, names, mode := suggestions(t.Suggestions)
-	switch {
-	case len(rules) > 0:
-		choices = append(choices, newChoice("allow_always", "Always allow "+strings.Join(names, ", "), acp.PermissionOptionKindAllowAlways, rules...))
-	case mode == "acceptEdits":
-		choices = append(choices, newChoice("accept_edits", "Accept all edits in this session", acp.PermissionOptionKindAllowAlways, setMode(mode)))
+	for _, g := range grant.Read(t.Suggestions) {
+		id := "allow_always"
+		if g.Mode {
+			id = "accept_edits"
+		}
+		choices = append(choices, newChoice(id, g.Name, acp.PermissionOptionKindAllowAlways, g.Updates...))
 	}
 	return append(choices, newChoice("reject", "Reject", acp.PermissionOptionKindRejectOnce))
 }
@@ -207,30 +207,6 @@ func planChoices(bypass bool) []choice {
 		choices = append(choices, newChoice("bypassPermissions", "Yes, and do everything without asking", acp.PermissionOptionKindAllowAlways, setMode("bypassPermissions")))
 	}
 	return append(choices, newChoice("plan", "No, keep planning", acp.PermissionOptionKindRejectOnce))
-}
-
-// suggestions reads the CLI's proposals: rules to add, with their names for
-// people, and a mode to switch to.
-func suggestions(list json.RawMessage) (rules, names []string, mode string) {
-	for _, s := range gjson.ParseBytes(list).Array() {
-		switch s.Get("type").Str {
-		case "addRules":
-			if s.Get("behavior").Str != "allow" {
-				continue
-			}
-			rules = append(rules, s.Raw)
-			for _, rule := range s.Get("rules").Array() {
-				name := rule.Get("toolName").String()
-				if content := rule.Get("ruleContent").String(); content != "" {
-					name += "(" + content + ")"
-				}
-				names = append(names, clean.Line(clean.Visible(name)))
-			}
-		case "setMode":
-			mode = s.Get("mode").Str
-		}
-	}
-	return rules, names, mode
 }
 
 func rawJSON(raw json.RawMessage) any {

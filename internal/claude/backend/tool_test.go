@@ -53,7 +53,7 @@ func TestPermission(t *testing.T) {
 	}{
 		"allow": {ct.AskTool("toolu_1", "Bash", bash, "", nil), "allow=Allow|reject=Reject",
 			func(r *request) { r.selects("allow") }, `{"behavior":"allow","updatedInput":{"command":"mkdir one"}}`, acp.StopReasonEndTurn, "completed"},
-		"always": {ct.AskTool("toolu_1", "Bash", bash, "", rules), "allow=Allow|allow_always=Always allow Bash(mkdir one *)|reject=Reject",
+		"always": {ct.AskTool("toolu_1", "Bash", bash, "", rules), "allow=Allow|allow_always=Always allow Bash(mkdir one *) in this project|accept_edits=Accept all edits in this session, also in /x|reject=Reject",
 			func(r *request) { r.selects("allow_always") },
 			`{"behavior":"allow","updatedInput":{"command":"mkdir one"},"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"mkdir one *"}],"behavior":"allow","destination":"localSettings"}]}`, acp.StopReasonEndTurn, "completed"},
 		"accept edits": {ct.AskTool("toolu_1", "Write", object{"file_path": "/x", "content": "y"}, "", mode), "allow=Allow|accept_edits=Accept all edits in this session|reject=Reject",

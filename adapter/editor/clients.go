@@ -47,21 +47,18 @@ type Client struct {
 // capabilities call for, is shown headers as titles, and is trusted.
 func Clients() []Client { return slices.Clone(clients) }
 
-// bySource is of clients that were not run.
-const bySource = "its source, 2026-08; not run"
-
 var clients = []Client{
-	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option", From: bySource},
+	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option", From: "its source, 1.18.0 at 7eec892, 2026-08-22; not run"},
 	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first; later versions have forms", From: "run 0.74.3, 2026-11-16"},
 	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Appends: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
 	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request", From: "run 19.22, 2026-11-16"},
 	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself", From: "run 0.19.1, 2026-11-16"},
 	{Name: "vscode-acp-client", Editor: "VS Code ACP", Title: ask.TitleHeaderAndQuestion, Guard: true, Note: "shows title and options, not the content; can be set to allow everything", From: "run 0.2.0, its extension code in Node, 2026-11-16"},
-	{Declares: "jetbrains", Editor: "JetBrains", Title: ask.TitleHeaderAndQuestion, Note: "shows title and options; the content is at its tool call, which may be out of sight", From: "claude-agent-acp 0.99.1's source, 2026-10-29; not run"},
-	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
-	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Note: "shows Allow and Deny alone", From: bySource},
+	{Declares: "jetbrains", Editor: "JetBrains", Title: ask.TitleHeaderAndQuestion, Note: "shows title and options; the content is at its tool call, which may be out of sight", From: "the source of claude-agent-acp, 0.99.1, 2026-10-29; not run"},
+	{Name: "DeepChat", Editor: "DeepChat", Unseen: true, Note: "shows Allow and Deny alone; cancels by itself after a minute", From: "its source, 1.1.0-beta.12 at 8311bd2, 2026-08-08; not run"},
+	{Name: "kandev-agentctl", Editor: "kandev", Unseen: true, Guard: true, Note: "shows Approve and Deny alone; can be set to approve everything", From: "its source, 0.91.0 at cd9fa0e, 2026-08-22; not run"},
 	{Prompts: typed.Avante, Editor: "Neovim avante", Unseen: true, Guard: true, Loud: true, Note: "approves by itself, or answers without saying what was picked", From: "run a9334315, 2026-11-16"},
-	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself", From: bySource},
+	{Editor: "OpenHands", Guard: true, Note: "takes the first option by itself", From: "its SDK's source, 1.43.1 at 611629e, 2026-08-22; not run"},
 	{Editor: "acp-factory, acp-ai-provider", Guard: true, Note: "their automatic modes take the first option", From: "run as newest then acp-factory 0.1.14 and acp-ai-provider 0.2.9, 2026-11-16"},
 	{Prompts: typed.Goose, Editor: "goose", Unseen: true, Guard: true, Note: "shows Allow, Deny and Cancel whatever the options are; Allow is the first option", From: "run 1.52.0 as a client, 2026-11-16"},
 }

@@ -141,17 +141,11 @@ var failures = map[string]struct {
 	"gone":                   {"connection", []string{"retry"}}, // the CLI itself; the next prompt starts it
 }
 
-// usageLimits is how the CLI begins when an account has used up what it has.
-var usageLimits = []string{
-	"You've hit your", "You've reached your", "You're out of usage credits", "You're out of extra usage", "Your org is out of usage",
-	"Your seat type doesn't include", "Your usage allocation has been disabled by your admin", "Your group's usage limit is set to $0",
-}
-
 // failure is what AIR reads of one.
 func failure(kind, id, text, severity string) object {
 	of, ok := failures[kind]
 	switch {
-	case slices.ContainsFunc(usageLimits, func(begin string) bool { return strings.HasPrefix(text, begin) }):
+	case usedUp(text):
 		of = failures["billing_error"]
 	case !ok:
 		of.category, of.actions = "service", []string{"retry"}

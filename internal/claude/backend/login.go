@@ -3,6 +3,8 @@ package backend
 import (
 	"bytes"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
@@ -29,16 +31,28 @@ func (p *pump) noteFailure(m claude.Message) {
 	}
 }
 
+// usageLimits is how the CLI begins when an account has used up what it has, as
+// Anthropic's agent SDK 0.3.312 lists it.
+var usageLimits = []string{
+	"You've hit your", "You've reached your", "You're out of usage credits", "You're out of extra usage", "Your org is out of usage",
+	"Your seat type doesn't include", "Your usage allocation has been disabled by your admin", "Your group's usage limit is set to $0",
+	"Fable 5 requires usage credits",
+}
+
+func usedUp(text string) bool {
+	return slices.ContainsFunc(usageLimits, func(begin string) bool { return strings.HasPrefix(text, begin) })
+}
+
 // wantsLogin reports whether the CLI says, in a message of its own, that nobody is
 // logged in.
 func wantsLogin(m claude.Message) bool {
-	kind := field(m, "error").String()
+	kind, text := field(m, "error").String(), field(m, "message.content.0.text").String()
 	switch {
 	case kind == "authentication_failed", kind == "oauth_org_not_allowed":
 		return true
-	case limits[kind] || m.ParentToolUseID() != "":
+	case limits[kind] || usedUp(text) || m.ParentToolUseID() != "":
 		return false
 	}
 	return (field(m, "is_api_error_message").Bool() || field(m, "message.model").Str == "<synthetic>") &&
-		loginWords.MatchString(field(m, "message.content.0.text").String())
+		loginWords.MatchString(text)
 }

@@ -29,6 +29,10 @@ func TestLoginIsRequired(t *testing.T) {
 		{"invalid_request", "Your organization has disabled API key authentication · Unset ANTHROPIC_API_KEY and run /login to sign in with your claude.ai account", true},
 		{"rate_limit", "You've hit your limit · run /login to use another account", false},
 		{"billing_error", "Credit balance is too low · Run /login to switch accounts", false},
+		{"unknown", "You've hit your session limit · run /login to use another account", false},
+		{"invalid_request", "Fable 5 requires usage credits · run /login to switch accounts", false},
+		{"unknown", "Your org is out of usage · contact your admin, or run /login", false},
+		{"unknown", "You have hit your head: run /login", true},
 		{"invalid_request", "messages: text content blocks must be non-empty", false},
 		{"unknown", "Write docs for prun /loginpage", false},
 	} {

@@ -374,6 +374,9 @@ func (p *painter) toolResult(b gjson.Result, m claude.Message) {
 	if !result.IsError {
 		p.noteEdit(c.tool)
 		p.planLeft(id, c, structured)
+		if p.past { // else it was shown when it was asked about
+			p.showPlan(c.tool, p.partOf(c.parent))
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func TestNotifyFollowsNoRedirect(t *testing.T) {
 	}))
 	t.Cleanup(outside.Close)
 	n := &notifier{notice: notice{url: outside.URL + "/topic"}, log: slog.New(slog.DiscardHandler)}
-	n.send(t.Context(), "id", "A question waits for you.")
+	n.send(t.Context(), "id", "A question is waiting for you.")
 	n.takeBack(t.Context(), &hub.Record{End: &hub.End{Outcome: "answered"}}, "id")
 	require.Equal(t, []string{"POST", "DELETE", "POST"}, []string{<-asked, <-asked, <-asked})
 	require.Empty(t, elsewhere)
@@ -71,7 +71,7 @@ func TestNotify(t *testing.T) {
 		p := startHub(t, t.TempDir(), "127.0.0.1:0", "--notify", url)
 		require.Equal(t, http.StatusAccepted, p.post("/conversations/c1/ask", askBody("toolu_abc")))
 		n := next()
-		require.Equal(t, heard{"POST", "/topic", n.sequence, "A question waits for you."}, n)
+		require.Equal(t, heard{"POST", "/topic", n.sequence, "A question is waiting for you."}, n)
 		require.NotEmpty(t, n.sequence)
 		require.Equal(t, http.StatusOK, p.post("/conversations/c1/respond", `{"answers":{"Go on?":"Yes"}}`))
 		require.Equal(t, heard{"DELETE", "/topic/" + n.sequence, n.sequence, ""}, next())

@@ -70,7 +70,7 @@ func noticeID(r *hub.Record) string {
 // messageOf has no word of the question, unless text is set.
 func messageOf(r *hub.Record, text bool) string {
 	if !text {
-		return "A question waits for you."
+		return "A question is waiting for you."
 	}
 	return clean.Truncate(clean.Line(r.Call.Questions[0].Text), 300)
 }

@@ -108,7 +108,7 @@ var editors = []editorSettings{
       env = vim.fn.environ(),
     },
   },
-})`, "Questions appear as messages in the chat, because avante approves permission requests by itself, or sends no pick. It passes on only the environment given above."},
+})`, "Questions appear as messages in the chat, because avante approves permission requests by itself, or sends no pick. It passes on only PATH and the environment given above."},
 	{"agentic", "Neovim, agentic.nvim", "your Neovim configuration", `require("agentic").setup({
   provider = "acp-bridge",
   acp_providers = {
@@ -116,9 +116,10 @@ var editors = []editorSettings{
       name = "Claude Code (acp-bridge)",
       command = "COMMAND",
       args = {},
+      env = vim.fn.environ(),
     },
   },
-})`, ""},
+})`, "agentic.nvim passes on only PATH and the environment given above."},
 	{"emacs", "Emacs, agent-shell", "your Emacs configuration", `(setq agent-shell-anthropic-claude-acp-command '("COMMAND"))`,
 		claudeKeys},
 	{"vscode", "VS Code, ACP Client", "settings.json", `"acp.agents": {

@@ -176,7 +176,7 @@ func hasLabel(q convert.Question, s string) bool {
 func checkAnswer(q convert.Question, a convert.Answer) error {
 	for _, s := range a.Selected {
 		if !hasLabel(q, s) {
-			return fmt.Errorf("%w: %q is no option of %q", convert.ErrBadAnswer, s, q.Text)
+			return fmt.Errorf("%w: %q is not an option of %q", convert.ErrBadAnswer, s, q.Text)
 		}
 	}
 	alone := slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Effect != 0 && slices.Contains(a.Selected, o.Label) })
@@ -184,7 +184,7 @@ func checkAnswer(q convert.Question, a convert.Answer) error {
 	case alone && len(a.Selected)+min(len(a.Text), 1) > 1:
 		return fmt.Errorf("%w: %q has an option that stands alone, and got more beside it", convert.ErrBadAnswer, q.Text)
 	case q.Closed && len(q.Options) > 0 && a.Text != "":
-		return fmt.Errorf("%w: %q is no option of %q, which takes nothing else", convert.ErrBadAnswer, a.Text, q.Text)
+		return fmt.Errorf("%w: %q is not an option of %q, which takes nothing else", convert.ErrBadAnswer, a.Text, q.Text)
 	case !q.MultiSelect && len(a.Selected)+min(len(a.Text), 1) > 1:
 		return fmt.Errorf("%w: %q takes one answer, got several", convert.ErrBadAnswer, q.Text)
 	case a.Note != "" && len(a.Selected) == 0 && a.Text == "":

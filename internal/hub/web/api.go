@@ -108,11 +108,11 @@ func stateText(r *hub.Record) string {
 	case st.Gone:
 		return "The agent is gone."
 	case st.Type == awaiting:
-		return "The agent waits for an answer."
+		return "The agent is waiting for an answer."
 	case st.Type == working:
-		return "The agent has its answer and works."
+		return "The agent has its answer and is working."
 	}
-	return "Nothing waits here."
+	return "Nothing is waiting here."
 }
 
 // limits are those that every answer needs: without them it could not be told

@@ -155,7 +155,7 @@ func (c *card) said(r *hub.Record) {
 	first, _, _ := strings.Cut(strings.TrimSpace(r.About.Prompt), "\n")
 	first = strings.NewReplacer("**", "", "`", "", "# ", "").Replace(first)
 	if c.Prompt = "You: " + short(first, 90); first == "" {
-		c.Prompt = "What was said before"
+		c.Prompt = "Earlier in the conversation"
 	}
 }
 
@@ -366,7 +366,7 @@ func decodeID(s string) string {
 }
 
 // endings are how an asking ended, in words.
-var endings = map[string]string{"answered": "Answered", "declined": "Declined", "cancelled": "Dismissed", "failed": "Taken back", "disconnected": "Taken back"}
+var endings = map[string]string{"answered": "Answered", "declined": "Declined", "cancelled": "Dismissed", "failed": "Withdrawn", "disconnected": "Withdrawn"}
 
 // endingText says how a question ended and by whom.
 func endingText(r *hub.Record) string {
@@ -375,12 +375,12 @@ func endingText(r *hub.Record) string {
 	if e.By != "" {
 		text += " by " + clean.Line(e.By)
 		if e.Elsewhere {
-			text += ", as the agent's machine says"
+			text += ", according to the agent's machine"
 		}
 	}
 	switch {
 	case e.Forgotten:
-		return text + ". What was said, and by whom, was removed."
+		return text + ". The answer, and who gave it, were removed."
 	case e.Undelivered != "":
 		return text + ". It could not be delivered: " + clean.Line(e.Undelivered) + "."
 	case e.By != "" && e.Receipt() == "accepted":
@@ -395,5 +395,5 @@ func stepsOf(e *hub.End) []step {
 	if e.By == "" || e.Undelivered != "" {
 		return nil
 	}
-	return []step{{"sent", true}, {"taken", !e.Delivered.IsZero()}, {"used", !e.Consumed.IsZero()}}
+	return []step{{"sent", true}, {"delivered", !e.Delivered.IsZero()}, {"used", !e.Consumed.IsZero()}}
 }

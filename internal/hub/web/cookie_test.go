@@ -58,7 +58,7 @@ func TestAPageWithoutScripts(t *testing.T) {
 	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()}}.Encode()
 	problem := s.expect(400, "POST", "/answer", form+"&"+known, browser...)
 	require.Contains(t, problem, `name="page" value="`+secret.(string)+`"`, "it can be mended")
-	require.Contains(t, s.expect(200, "POST", "/answer", form+"&a0=1&"+known, browser...), "Your answer was taken.")
+	require.Contains(t, s.expect(200, "POST", "/answer", form+"&a0=1&"+known, browser...), "Your answer was accepted.")
 	require.Equal(t, "SQLite", s.answered(rec)[0].Selected[0])
 	s.expect(303, "POST", "/logout", known, browser...)
 	s.expect(401, "GET", "/questions", "", "Authorization", "", "Cookie", cookie)

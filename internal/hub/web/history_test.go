@@ -157,7 +157,7 @@ func TestForget(t *testing.T) {
 	for _, path := range []string{"/history", "/conversations/c2", "/conversations/c2/questions/toolu_1"} {
 		require.NotContains(t, s.expect(200, "GET", path, ""), "blue-phone", path)
 	}
-	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered. What was said, and by whom, was removed.")
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered. The answer, and who gave it, were removed.")
 	require.NotContains(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "result").Raw, "Postgres")
 	require.True(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "isError").Bool())
 }

@@ -106,7 +106,7 @@ func TestAConversationsPage(t *testing.T) {
 	s.askIn("Agent", "/src", "c1", "b", "Question 2.")
 	page := s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html")
 	require.Less(t, strings.Index(page, "Question 1."), strings.Index(page, "Question 2."))
-	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent waits for an answer."} {
+	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent is waiting for an answer."} {
 		require.Contains(t, page, part)
 	}
 }

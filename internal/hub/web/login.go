@@ -55,7 +55,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 // its script and in a form.
 const pageHeader, pageField = "Acp-Bridge-Page", "page"
 
-var errPage = statusError{http.StatusForbidden, "this page does not know its login any more: log in again"}
+var errPage = statusError{http.StatusForbidden, "this page has lost its login: log in again"}
 
 // ofPage reports whether a change comes from the page that belongs to a login.
 func ofPage(r *http.Request, d Device, g given) bool {

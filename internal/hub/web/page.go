@@ -137,7 +137,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 		reply(w, http.StatusOK, map[string]string{})
 	case err == nil && form.Get(pageField) != "":
 		data := s.waiting(d, view{secret: form.Get(pageField)})
-		if data["Said"] = "Your answer was taken."; form.Get("do") == "cancel" {
+		if data["Said"] = "Your answer was accepted."; form.Get("do") == "cancel" {
 			data["Said"] = "The question was dismissed."
 		}
 		render(w, http.StatusOK, "page", data)
@@ -160,7 +160,7 @@ func permitted(r *hub.Record, form url.Values) error {
 	if picks := form["a0"]; buttons(r) && len(picks) == 1 {
 		i, err := strconv.Atoi(picks[0])
 		if err != nil || i < 0 || i >= len(r.Call.Questions[0].Options) {
-			return badf("%q is no option of it", picks[0])
+			return badf("%q is not one of the options", picks[0])
 		}
 		switch plan := strings.TrimSpace(form.Get("plan")); pickOf(r, i) {
 		case "reject", "reject always":
@@ -181,7 +181,7 @@ func permitted(r *hub.Record, form url.Values) error {
 
 func seenEnd(r *hub.Record, form url.Values) error {
 	if form.Get("seen") != seenMark(r) {
-		return badf("this was not sent: the end of what you would permit was not in view. Look at all of it first")
+		return badf("not sent: you have not seen the end of what this would permit. Look at all of it first")
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 			}
 			j, err := strconv.Atoi(v)
 			if err != nil || j < 0 || j >= len(q.Options) {
-				return nil, badf("%q is no option of %q", v, q.Text)
+				return nil, badf("%q is not an option of %q", v, q.Text)
 			}
 			a.Selected = append(a.Selected, q.Options[j].Label)
 		}
@@ -242,7 +242,7 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 		case other && text == "" && len(q.Options) > 0:
 			return nil, fmt.Errorf("%w: write your own words, or pick something else", convert.ErrNoAnswer)
 		case !q.MultiSelect && text != "" && len(a.Selected) > 0:
-			return nil, fmt.Errorf("%w: you picked %q and wrote your own words: take one of them back", convert.ErrBadAnswer, clean.Truncate(clean.Line(a.Selected[0]), 80))
+			return nil, fmt.Errorf("%w: you picked %q and wrote your own words: keep one of the two", convert.ErrBadAnswer, clean.Truncate(clean.Line(a.Selected[0]), 80))
 		}
 		a.Text = text
 		if a.Empty() {

@@ -69,9 +69,9 @@ func (s *site) answered(r *hub.Record) []convert.Answer {
 func TestPageByMouse(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
 	p := s.visit(b, 360, false)
-	p.until(`document.querySelector(".count").textContent === "Nothing waits"`)
+	p.until(`document.querySelector(".count").textContent === "Nothing waiting"`)
 	r := s.ask("c1", db, extras, free)
-	p.until(`document.querySelector(".card") && document.title === "1 question waits · acp-bridge"`)
+	p.until(`document.querySelector(".card") && document.title === "1 question waiting · acp-bridge"`)
 	p.shot("phone-light")
 	require.Equal(t, "true", p.eval(`document.documentElement.scrollWidth <= 360`), "nothing is wider than a phone")
 	p.click(`input[name=a0][value="1"]`)
@@ -88,7 +88,7 @@ func TestPageByMouse(t *testing.T) {
 	require.Equal(t, []convert.Answer{
 		{Selected: []string{"SQLite"}, Note: "for now"}, {Selected: []string{"Auth", "Mail"}, Text: "and <b>billing</b>"}, {Text: "shop"},
 	}, s.answered(r))
-	p.until(`document.title === "acp-bridge" && document.querySelector(".count").textContent === "Nothing waits"`)
+	p.until(`document.title === "acp-bridge" && document.querySelector(".count").textContent === "Nothing waiting"`)
 	p.open(s.url + "/history?q=billing")
 	p.until(`document.body.innerText.includes("Answered by owner") && document.body.innerText.includes("<b>billing</b>")`)
 	p.shot("history")
@@ -174,7 +174,7 @@ func TestPageWithMoreThanItShows(t *testing.T) {
 	for i := range 60 {
 		s.ask(fmt.Sprint("more", i), free)
 	}
-	p.until(`document.title === "62 questions wait · acp-bridge" && document.querySelectorAll(".card:not(.over)").length === 50`)
+	p.until(`document.title === "62 questions waiting · acp-bridge" && document.querySelectorAll(".card:not(.over)").length === 50`)
 	require.Equal(t, `"half a thought"`, p.eval(`document.querySelector("textarea[name=t1]").value`))
 	require.Equal(t, `""`, p.eval(`document.querySelector("#news").textContent`), "all of them wait")
 	_, err := s.board.Cancel(t.Context(), other.Ref(), "phone")
@@ -194,7 +194,7 @@ func TestPageWithHostileText(t *testing.T) {
 		p := s.visit(b, width, false)
 		p.until(`document.querySelector(".card")`)
 		require.Equal(t, "true", p.eval(fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, width)))
-		require.Equal(t, "true", p.eval(`document.title === "1 question waits · acp-bridge"`))
+		require.Equal(t, "true", p.eval(`document.title === "1 question waiting · acp-bridge"`))
 		require.Equal(t, "0", p.eval(`document.querySelectorAll("img, #cards script").length`))
 		require.Equal(t, "false", p.eval(`/[\u202e\u001b]/.test(document.body.innerText)`))
 		p.shot(fmt.Sprintf("hostile-%d", width))
@@ -304,7 +304,7 @@ func TestPageWithoutJavaScript(t *testing.T) {
 	p.click(`input[name=a0][value="1"]`)
 	p.click(`button[value=answer]`)
 	require.Equal(t, []string{"Logs"}, s.answered(r)[0].Selected)
-	p.until(`document.querySelector(".count").textContent === "Nothing waits"`)
+	p.until(`document.querySelector(".count").textContent === "Nothing waiting"`)
 }
 
 func TestPageWhenTheHubIsRestarted(t *testing.T) {

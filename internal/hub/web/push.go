@@ -139,7 +139,7 @@ func (a *Access) addPush(by *Device, p subscription) error {
 			}
 		}
 		if of >= maxPushesOf || len(k.Pushes) >= maxPushes {
-			return badf("too many browsers are told already: %d of this device, %d in all", of, len(k.Pushes))
+			return badf("too many browsers get notifications already: %d of this device, %d in all", of, len(k.Pushes))
 		}
 		k.Pushes = append(k.Pushes, p)
 		return nil

@@ -185,7 +185,7 @@ func TestPush(t *testing.T) {
 	said := browsers["phone"].open(got.body)
 	require.Regexp(t, "^q[0-9a-f]{16}$", said["card"], "it opens its card")
 	delete(said, "card")
-	require.Equal(t, map[string]any{"id": "abc", "text": "A question waits for you.", "over": false}, said)
+	require.Equal(t, map[string]any{"id": "abc", "text": "A question is waiting for you.", "over": false}, said)
 	checkVAPID(t, got.authorization, key.Key, service.URL)
 	s.server.PushOver(t.Context(), rec, "abc", web.PushQuestion, "It was answered.")
 	require.Equal(t, true, browsers["phone"].open((<-service.got).body)["over"])

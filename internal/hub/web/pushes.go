@@ -155,9 +155,9 @@ func (s *Server) Pushes(r *hub.Record, kind PushKind) bool {
 func (s *Server) Push(ctx context.Context, r *hub.Record, id string, kind PushKind, text bool) {
 	list, key := s.access.pushes(r, kind)
 	title, about, picks := shortly(r)
-	plain := "A question waits for you."
+	plain := "A question is waiting for you."
 	if kind == PushWaiting {
-		plain = "A question has waited for ten minutes."
+		plain = "A question has been waiting for ten minutes."
 	}
 	s.toEach(ctx, list, key, id, func(p subscription) pushed {
 		m := pushed{ID: id, Text: plain, Card: cardID(r)}

@@ -476,5 +476,5 @@ func (s *Server) problem(err error) (code int, text string) {
 		return http.StatusServiceUnavailable, "the hub is closing"
 	}
 	s.log.Error("a request failed", "err", err)
-	return http.StatusServiceUnavailable, "the hub cannot keep this now; try again"
+	return http.StatusServiceUnavailable, "the hub cannot store this now; try again"
 }

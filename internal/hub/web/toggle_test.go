@@ -46,12 +46,12 @@ func TestPageStopsPushes(t *testing.T) {
 	}
 	subscribed := func() string { return p.eval(`localStorage.getItem("acp-bridge test subscription") !== null`) }
 	p.open(s.url + "/?1")
-	shows("Tell me when there is a question")
+	shows("Notify me about questions")
 	require.Equal(t, "false", subscribed(), "it was stopped once")
 
 	p.click(button)
-	shows("Stop telling me of questions")
-	p.until(`document.querySelector("#news").textContent === "You are told of questions, also when this page is closed."`)
+	shows("Stop notifying me")
+	p.until(`document.querySelector("#news").textContent === "Notifications are on, also while this page is closed."`)
 	hubTells(true)
 	for kind, want := range map[web.PushKind]bool{web.PushQuestion: true, web.PushWaiting: false, "done": false} {
 		require.Equal(t, want, s.server.Pushes(rec, kind), kind)
@@ -60,7 +60,7 @@ func TestPageStopsPushes(t *testing.T) {
 	p.click("#notify-kinds input[value=done]")
 	require.Eventually(t, func() bool { return s.server.Pushes(rec, web.PushWaiting) && s.server.Pushes(rec, "done") }, patience, time.Millisecond)
 	p.open(s.url + "/?2")
-	shows("Stop telling me of questions")
+	shows("Stop notifying me")
 	hubTells(true)
 	require.Equal(t, "true", subscribed())
 	require.Equal(t, `["waiting","done"]`, p.eval(`[...document.querySelectorAll("#notify-kinds input:checked")].map((b) => b.value)`))
@@ -69,13 +69,13 @@ func TestPageStopsPushes(t *testing.T) {
 
 	p.tabTo(`document.activeElement === document.querySelector("#ask-notify button")`)
 	p.key("Enter")
-	shows("Tell me when there is a question")
-	require.Equal(t, `"You are no longer told of questions."`, p.eval(`document.querySelector("#news").textContent`))
+	shows("Notify me about questions")
+	require.Equal(t, `"Notifications are off."`, p.eval(`document.querySelector("#news").textContent`))
 	require.Equal(t, "true", p.eval(`document.activeElement === document.querySelector("#ask-notify button")`))
 	hubTells(false)
 	require.Equal(t, "false", subscribed())
 	p.open(s.url + "/?3")
-	shows("Tell me when there is a question")
+	shows("Notify me about questions")
 	hubTells(false)
 	require.Equal(t, "false", subscribed())
 }

@@ -149,14 +149,14 @@ func pagesOf(v view, n, total int) (p pages) {
 		}
 	}
 	if v.filtered() {
-		p.Text = strings.TrimPrefix(p.Text+fmt.Sprintf(" · %d of %d fit the filter", n, total), " · ")
+		p.Text = strings.TrimPrefix(p.Text+fmt.Sprintf(" · %d of %d match the filter", n, total), " · ")
 	}
 	return p
 }
 
 func countOf(n int) string {
 	if n == 0 {
-		return "Nothing waits"
+		return "Nothing waiting"
 	}
 	return strconv.Itoa(n) + " waiting"
 }
@@ -167,9 +167,9 @@ func titleFor(n int) string {
 	case 0:
 		return "acp-bridge"
 	case 1:
-		return "1 question waits · acp-bridge"
+		return "1 question waiting · acp-bridge"
 	}
-	return fmt.Sprintf("%d questions wait · acp-bridge", n)
+	return fmt.Sprintf("%d questions waiting · acp-bridge", n)
 }
 
 // project is a lane with its cards.
@@ -205,7 +205,7 @@ func lanesOf(list []*hub.Record, draw func(*hub.Record) card) (lanes []*project)
 	for i, r := range list {
 		l := laneOf(r)
 		if r.Gone {
-			l = lane{Key: "lanegone", Name: "Their agents are gone", Gone: true}
+			l = lane{Key: "lanegone", Name: "Agents that are gone", Gone: true}
 		}
 		p := at[l.Key]
 		if p == nil {
@@ -268,7 +268,7 @@ func (s *Server) dismissGone(w http.ResponseWriter, r *http.Request, d Device, g
 	open, _ := s.board.Waiting(math.MaxInt)
 	gone := only(open, func(r *hub.Record) bool { return r.Gone && d.sees(r) && slices.Contains(these, shownAs(r)) })
 	if len(gone) != len(these) || len(gone) == 0 {
-		s.failed(w, statusf(http.StatusConflict, "nothing was dismissed: of the %d that you saw %d are as they were", len(these), len(gone)))
+		s.failed(w, statusf(http.StatusConflict, "nothing was dismissed: only %d of the %d you saw are unchanged", len(gone), len(these)))
 		return
 	}
 	for _, rec := range gone {

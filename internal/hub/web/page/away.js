@@ -11,9 +11,9 @@ box.onchange = async () => {
   const away = box.checked;
   try {
     await told(await fetch("/away", { method: "POST", body: JSON.stringify({ away }), headers: headers({ "Content-Type": "application/json" }) }));
-    say(away ? "You are away: terminals may wait for your answers here." : "You are back: terminals ask for themselves.");
+    say(away ? "You are away: terminals may wait for your answers here." : "You are back: terminals ask on their own again.");
   } catch {
     box.checked = !away;
-    say("The hub did not take it. Try again.");
+    say("The hub did not accept it. Try again.");
   }
 };

@@ -3,7 +3,7 @@ import { bring, decidable, inView, touchesView } from "./seen.js";
 
 const help = [
   ["j, k", "next, previous"], ["1 to 9", "pick an option"], ["a", "allow"], ["r", "reject, with a reason if you type one"],
-  ["o", "own words"], ["s", "show all"], ["n", "not now"], ["z", "take a pick back"], ["Ctrl+Enter", "submit"], ["/", "filter"], ["?", "these keys"],
+  ["o", "your own words"], ["s", "show all"], ["n", "not now"], ["z", "undo a pick"], ["Ctrl+Enter", "submit"], ["/", "filter"], ["?", "these keys"],
 ];
 
 export function keys({ open, after, unfold, tap, stop, say, waits, rest, moving, settled }) {
@@ -50,7 +50,7 @@ export function keys({ open, after, unfold, tap, stop, say, waits, rest, moving,
     }
   }
   function press(card, button) {
-    if (button.disabled) { say(waits(card) ? "See all of it first: s shows it." : "Not yet."); return; }
+    if (button.disabled) { say(waits(card) ? "See all of it first: press s." : "Not yet."); return; }
     button.click();
   }
   // Shows what a key would be for.
@@ -92,7 +92,7 @@ export function keys({ open, after, unfold, tap, stop, say, waits, rest, moving,
       d = document.createElement("dialog");
       d.id = "keys";
       d.setAttribute("aria-labelledby", "keys-name");
-      d.innerHTML = `<h2 id="keys-name">Keys</h2><dl></dl><form method="dialog"><button class="quiet">Close</button></form>`;
+      d.innerHTML = `<h2 id="keys-name">Keyboard shortcuts</h2><dl></dl><form method="dialog"><button class="quiet">Close</button></form>`;
       for (const [k, what] of help) {
         const dt = document.createElement("dt"), dd = document.createElement("dd");
         dt.innerHTML = "<kbd></kbd>";

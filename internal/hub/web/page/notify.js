@@ -17,7 +17,7 @@ for (const box of boxes) {
   box.onchange = async () => {
     set(kindsName, JSON.stringify(boxes.filter((b) => b.checked).map((b) => b.value)));
     await subscribe();
-    say(pushed ? "This device is told so from now on." : "This device is told so while this page is open.");
+    say(pushed ? "This device will be notified from now on." : "This device will be notified while this page is open.");
   };
 }
 
@@ -59,7 +59,7 @@ async function unsubscribe() {
 
 export function notify() {
   if (pushed || !wanted() || !document.hidden) return;
-  try { new Notification("A question waits for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
+  try { new Notification("A question is waiting for you", { tag: "acp-bridge" }); } catch { /* not on this device */ }
 }
 
 // A turn has ended: pages that are looked at say it themselves.
@@ -77,21 +77,21 @@ const asker = asking.querySelector("button"), hint = asking.querySelector(".hint
 function showAsking() {
   asking.hidden = !("Notification" in window);
   const denied = !asking.hidden && Notification.permission === "denied";
-  asker.textContent = wanted() ? "Stop telling me of questions" : "Tell me when there is a question";
+  asker.textContent = wanted() ? "Stop notifying me" : "Notify me about questions";
   document.getElementById("notify-kinds").hidden = asking.hidden || !wanted();
   hint.hidden = !denied;
-  hint.textContent = denied ? "This browser blocks notifications of this page. Its settings for this site allow them again." : "";
+  hint.textContent = denied ? "This browser blocks notifications from this page. Allow them in its settings for this site." : "";
 }
 async function toggle() {
   if (wanted()) {
     const stopped = await unsubscribe();
     set(told, stopped ? "no" : "yes");
-    return stopped ? "You are no longer told of questions." : "That could not be stopped. Try again.";
+    return stopped ? "Notifications are off." : "They could not be turned off. Try again.";
   }
   if (await Notification.requestPermission() !== "granted") return "This browser does not let the page tell you.";
   set(told, "yes");
   await subscribe();
-  return pushed ? "You are told of questions, also when this page is closed." : "You are told of questions while this page is open.";
+  return pushed ? "Notifications are on, also while this page is closed." : "Notifications are on while this page is open.";
 }
 let toggling = false;
 asker.onclick = async () => {

@@ -29,7 +29,7 @@ function ready(card, busy = false) {
   for (const b of card.querySelectorAll("form.answer button:not(.unfold)")) b.disabled = busy || b.hasAttribute("data-gated") && wait;
   const more = card.querySelector(".more");
   if (!more) return;
-  more.textContent = "↓ There is more below. You can allow it when you have seen the end.";
+  more.textContent = "↓ There is more below. You can allow it once you have seen the end.";
   more.hidden = !wait || Boolean(card.querySelector(".unfold"));
 }
 onSeen((card) => ready(card));
@@ -48,16 +48,16 @@ async function unfold(card) {
     ready(card);
   } catch {
     button.disabled = false;
-    problem(card, "The rest could not be fetched. Try again.");
+    problem(card, "The rest could not be loaded. Try again.");
   }
 }
 
 function count() {
   const n = Number(document.getElementById("total")?.dataset.count ?? open().length);
   const aside = open().filter((c) => c.hidden).length;
-  document.title = (n === 0 ? "" : n === 1 ? "1 question waits · " : n + " questions wait · ") + "acp-bridge";
+  document.title = (n === 0 ? "" : n === 1 ? "1 question waiting · " : n + " questions waiting · ") + "acp-bridge";
   const shown = document.querySelector(".bar .count");
-  shown.textContent = n === 0 ? "Nothing waits" : n + " waiting";
+  shown.textContent = n === 0 ? "Nothing waiting" : n + " waiting";
   shown.dataset.count = n;
   document.getElementById("aside")?.remove();
   if (aside > 0) cards.insertAdjacentHTML("beforebegin", `<button type="button" class="ghost" id="aside">Show ${aside} put aside</button>`);
@@ -149,10 +149,10 @@ const beside = (card) => after(card) ?? after(card, -1);
 // The keys of somebody who is still typing do nothing here; Tab goes on from it.
 function rest(card) { card.focus({ preventScroll: true }); }
 
-const sayings = { answered: "answered", declined: "declined", cancelled: "dismissed", failed: "taken back", disconnected: "taken back" };
-const ended = (c) => (sayings[c.outcome] ?? "ended") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", as the agent's machine says" : "");
+const sayings = { answered: "answered", declined: "declined", cancelled: "dismissed", failed: "withdrawn", disconnected: "withdrawn" };
+const ended = (c) => (sayings[c.outcome] ?? "ended") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", according to the agent's machine" : "");
 const receipts = { accepted: 1, delivered: 2, consumed: 3 };
-const stepsOf = (c) => c.by && receipts[c.receipt] ? ["sent", "taken", "used"].map((s, i) => [s, i < receipts[c.receipt]]) : [];
+const stepsOf = (c) => c.by && receipts[c.receipt] ? ["sent", "delivered", "used"].map((s, i) => [s, i < receipts[c.receipt]]) : [];
 
 // One tap is an answer: it can be taken back for as long as it is not sent.
 const pending = new WeakMap();
@@ -174,7 +174,7 @@ function tap(card, input) {
   if (typed || !form.hasAttribute("data-tap") || waits(card)) return;
   const line = card.querySelector(".sending");
   const label = input.closest("label").querySelector(".label").textContent;
-  line.innerHTML = `<span></span><button type="button" class="undo">Take back</button><button name="do" value="answer" class="now">Send</button>`;
+  line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button name="do" value="answer" class="now">Send</button>`;
   line.querySelector("span").textContent = "Sending “" + label + "”…";
   line.hidden = false;
   pending.set(card, { timer: setTimeout(() => { stop(card); send(card, null); }, sendTime) });
@@ -207,12 +207,12 @@ async function send(card, button) {
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
       const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
-      end(card, doing === "cancel" ? "Dismissed" : words, "you, on this device", [["sent", true], ["taken", false], ["used", false]]);
+      end(card, doing === "cancel" ? "Dismissed" : words, "you, on this device", [["sent", true], ["delivered", false], ["used", false]]);
       if (next) advance(next);
     } else if (reply.status === 409) {
-      end(card, "Not taken", said.error ?? "it was answered before", []);
+      end(card, "Not accepted", said.error ?? "it was already answered", []);
     } else {
-      problem(card, sentence(said.error ?? "the hub did not take it. Try again."));
+      problem(card, sentence(said.error ?? "the hub did not accept it. Try again."));
       card.querySelector(".problem").scrollIntoView({ block: "nearest" });
     }
   } catch {
@@ -247,12 +247,12 @@ function submit(event) {
   if (button?.matches(".unfold")) { unfold(card); return; }
   if (button?.value === "cancel" && typedIn(card) && !button.dataset.sure) {
     button.dataset.sure = "yes";
-    button.textContent = "Dismiss, and lose what you wrote?";
-    setTimeout(() => { delete button.dataset.sure; button.textContent = "Dismiss: the agent stops"; }, 5000);
+    button.textContent = "Dismiss and lose what you wrote?";
+    setTimeout(() => { delete button.dataset.sure; button.textContent = "Dismiss and stop the agent"; }, 5000);
     return;
   }
   if (button?.hasAttribute("data-gated") && button.name === "a0" && card.querySelector("textarea[name=n0]")?.value.trim()) {
-    problem(card, "You wrote a reason, and a reason goes with a rejection. Clear it to allow this.");
+    problem(card, "A reason goes with a rejection. Clear it to allow this.");
     return;
   }
   send(card, button);
@@ -366,12 +366,12 @@ async function dismissAll(form) {
   const list = form.elements.these.value.split(" ").filter((n) => shown.includes(n)), these = list.join(" ");
   if (button.dataset.sure !== these) {
     button.dataset.sure = these;
-    button.textContent = `Dismiss these ${list.length}: their agents are told when they come back. Sure?`;
+    button.textContent = `Dismiss these ${list.length}? Their agents are told when they come back.`;
     return;
   }
   const reply = await fetch("/dismiss", { method: "POST", body: new URLSearchParams({ these }), headers: headers({ Accept: "application/json" }) }).catch(() => null);
   const said = await reply?.json().catch(() => ({})) ?? {};
-  say(reply?.ok ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not take it. Try again."));
+  say(reply?.ok ? said.dismissed + " dismissed." : sentence(said.error ?? "The hub did not accept it. Try again."));
   refreshSoon();
 }
 
@@ -467,7 +467,7 @@ document.addEventListener("click", (event) => {
     putAside(card, true);
     rearrange(() => { card.hidden = true; count(); });
     if (next) rest(next);
-    say("Put aside on this device. It still waits.");
+    say("Put aside on this device. It is still waiting.");
   } else if (event.target.matches(".option input[type=radio]") && event.detail > 0) {
     tap(card, event.target);
   } else if (event.target.closest("label") && card && event.detail > 0) {

@@ -18,18 +18,18 @@ function draw(said) {
 
 function tell(said) {
   if (!said.link) {
-    return [make("p", "Only this machine reaches the hub now. Start it for your phone with:"), make("pre", "acp-bridge-hub --lan", { className: "code" }),
-      make("p", "acp-bridge-hub help operate has other ways, from anywhere.")];
+    return [make("p", "The hub can be reached from this machine only. For your phone, start it with:"), make("pre", "acp-bridge-hub --lan", { className: "code" }),
+      make("p", "acp-bridge-hub help operate has ways to reach it from anywhere.")];
   }
-  const list = [make("p", "Read this with the phone's camera. It works once, within 15 minutes, and lets the phone answer."), draw(said),
+  const list = [make("p", "Scan this with the phone's camera. It works once, within 15 minutes, and lets the phone answer."), draw(said),
     make("p", said.link, { className: "address" })];
-  if (said.others?.length) list.push(make("p", "If the phone does not get there, the hub is also at " + said.others.join(", ") + ".", { className: "soft" }));
+  if (said.others?.length) list.push(make("p", "If that does not work, try " + said.others.join(", ") + ".", { className: "soft" }));
   if (said.fingerprint) {
-    list.push(make("p", "The phone's browser warns of a certificate that it does not know. Go on if it has this fingerprint (SHA-256):"), make("p", said.fingerprint, { className: "address" }));
+    list.push(make("p", "The phone's browser will warn about an unknown certificate. Continue if it has this fingerprint (SHA-256):"), make("p", said.fingerprint, { className: "address" }));
   } else if (said.plain) {
-    list.push(make("p", "This is http: whoever is in the same network can read questions, answers and logins on their way, and answer in your name. Use it at home. It has no pushes.", { className: "warn" }));
+    list.push(make("p", "This is plain http: anyone on the same network can read questions, answers and logins, and answer in your name. Use it at home only. There are no push notifications.", { className: "warn" }));
   }
-  list.push(make("p", "The phone is called by a name of its own in receipts. acp-bridge-hub device remove NAME takes its access back.", { className: "soft" }));
+  list.push(make("p", "The phone has a name of its own in receipts. acp-bridge-hub device remove NAME revokes its access.", { className: "soft" }));
   return list;
 }
 

@@ -11,7 +11,7 @@ self.addEventListener("push", (event) => {
   // A browser wants something to be shown for every push: what is over takes the
   // place of what was shown, without a sound.
   event.waitUntil(self.registration.showNotification(said.over ? "No longer waiting" : said.title || "acp-bridge", {
-    body: said.text ?? "A question waits for you.", tag: said.id ?? "acp-bridge", renotify: !said.over, silent: Boolean(said.over), icon: "/icon-192.png",
+    body: said.text ?? "A question is waiting for you.", tag: said.id ?? "acp-bridge", renotify: !said.over, silent: Boolean(said.over), icon: "/icon-192.png",
     actions: buttons.map(({ action, title }) => ({ action, title })), data: { card: said.over ? "" : said.card ?? "", tag: said.id, ref: said.ref, buttons },
   }));
 });

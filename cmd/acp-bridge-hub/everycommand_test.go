@@ -1,21 +1,66 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
 )
 
+// elsewhere are the command lines that other tests run, which need more than a hub.
+var elsewhere = map[string]string{
+	"acp-bridge-hub --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds --replicas 3 --token-file owner.token --public-url https://hub.example --allow-host a.example":     "TestOperateThreeMachines",
+	"acp-bridge-hub --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds --replicas 3 --token-file owner.token --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem": "TestOperateThreeMachines",
+	"acp-bridge-hub owner --token-file owner.token --nats nats://a:4222,nats://b:4222,nats://c:4222 --nats-creds hub.creds":                                                                    "TestOwnerOfSeveralHubs",
+	"acp-bridge-hub owner --token-file owner.token --nats nats://a:4222":                                                                                                                       "TestOwnerOfSeveralHubs",
+	"acp-bridge-hub status --data /var/lib/acp-bridge-hub":                                                                                                                                     "TestSystemdUnit",
+}
+
+// foreign are lines of operate that no test can run, and why.
+var foreign = map[string]string{
+	"tailscale serve --bg 7717":                                            "needs a tailnet",
+	"cloudflared tunnel --url http://127.0.0.1:7717":                       "needs Cloudflare",
+	"ssh -N -L 7717:127.0.0.1:7717 MACHINE":                                "needs another machine",
+	"go install github.com/nats-io/nats-server/v2@v2.15.2":                 "TestOperateNamesOurNATS compares the version; it downloads",
+	"podman build -t acp-bridge-hub -f cmd/acp-bridge-hub/Containerfile .": "needs podman: TestContainer runs what is in the image",
+	"podman run -d --name hub -v hub:/data -p 127.0.0.1:7717:7717 --restart always --stop-timeout 60 acp-bridge-hub --public-url https://hub.example": "the same",
+	"podman exec hub acp-bridge-hub login": "the same",
+}
+
+// shownCommands are the command lines that operators are shown: the examples and the texts
+// of the help, also of acp-bridge's, and those in the README.
+func shownCommands(t *testing.T) (lines []string) {
+	texts := clitest.Texts(program())
+	for _, name := range append(glob(t, "../acp-bridge/topics/*.txt"), "../../README.md", "../../SECURITY.md") {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		texts = append(texts, string(data))
+	}
+	lines = clitest.Commands(program(), texts...)
+	require.Greater(t, len(lines), 12)
+	for _, c := range program().All() {
+		for _, e := range c.Examples {
+			lines = append(lines, e.Line)
+		}
+	}
+	slices.Sort(lines) // device add comes before login --device
+	return slices.Compact(lines)
+}
+
 // Every command line that operators are shown works, typed into a shell as it is,
-// beside a hub that runs. Those that start one are started by other tests: TestOperate
-// reads their flags, TestNoLink, TestPublicURL and the tests of clusters start hubs.
+// beside a hub that runs. One that starts a hub is stopped when it listens.
 func TestEveryCommandRuns(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil || runtime.GOOS == "windows" {
 		t.Skip("there is no bash")
@@ -33,34 +78,76 @@ func TestEveryCommandRuns(t *testing.T) {
 	for _, dir := range []string{".zfunc", ".config/fish/completions", ".local/share/man/man1"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(home, dir), 0o700))
 	}
-	var lines []string
-	for _, c := range program().All() {
-		for _, e := range c.Examples {
-			if c.Name != program().Default && c.Name != "owner" { // needs a NATS: see TestOwnerOfSeveralHubs
-				lines = append(lines, e.Line)
-			}
+	typed := func(line string) (string, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		out := &untilSaid{stop: cancel}
+		if regexp.MustCompile(`^acp-bridge-hub(?: --.*)?$`).MatchString(line) {
+			line = "exec " + line + " --listen 127.0.0.1:0 --data '" + t.TempDir() + "'"
+			out.text = "The hub listens on "
 		}
-	}
-	for _, topic := range program().Topics {
-		for _, m := range regexp.MustCompile(`(?m)^  (acp-bridge-hub (?:login|device|status).*)$`).FindAllStringSubmatch(topic.Text, -1) {
-			line, _, _ := strings.Cut(m[1], "  ")
-			lines = append(lines, line)
+		cmd := exec.CommandContext(ctx, "bash", "-c", line)
+		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = home, out, out, patience
+		cmd.Env = []string{"PATH=" + filepath.Join(home, "bin") + ":/usr/bin:/bin", "HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"), "GORACE=atexit_sleep_ms=0"}
+		err := cmd.Run()
+		if out.text != "" && strings.Contains(out.all.String(), out.text) {
+			err = nil
 		}
+		return out.all.String(), err
 	}
-	require.Greater(t, len(lines), 12)
-	lines = append([]string{"acp-bridge-hub device add anna-phone --group anna"}, lines...) // named before an example makes it
 	made := map[string]bool{}
-	for i, line := range lines {
+	for i, line := range shownCommands(t) {
+		if elsewhere[line] != "" {
+			continue
+		}
 		if m := regexp.MustCompile(`device add (\S+)`).FindStringSubmatch(line); m != nil {
 			if made[m[1]] {
 				line = strings.Replace(line, m[1], fmt.Sprint(m[1], i), 1) // two examples make one of this name
 			}
 			made[m[1]] = true
 		}
-		cmd := exec.Command("bash", "-c", line)
-		cmd.Dir = home
-		cmd.Env = []string{"PATH=" + filepath.Join(home, "bin") + ":/usr/bin:/bin", "HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"), "GORACE=atexit_sleep_ms=0"}
-		out, err := cmd.CombinedOutput()
+		out, err := typed(line)
 		require.NoError(t, err, "%s: %s", line, out)
 	}
+	for line, test := range elsewhere {
+		require.Contains(t, shownCommands(t), line)
+		require.True(t, slices.ContainsFunc(glob(t, "*_test.go"), func(name string) bool {
+			data, err := os.ReadFile(name)
+			require.NoError(t, err)
+			return strings.Contains(string(data), "\nfunc "+test+"(")
+		}), test)
+	}
+}
+
+// What operators are shown of other programs is known, with the reason why it is not run.
+func TestCommandsOfOtherPrograms(t *testing.T) {
+	text := regexp.MustCompile(`\\\n\s*`).ReplaceAllString(operate, "")
+	var found []string
+	for _, m := range regexp.MustCompile(`(?m)^  ((?:tailscale|cloudflared|ssh|go|podman|docker) .*)$`).FindAllStringSubmatch(text, -1) {
+		found = append(found, m[1])
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(foreign)), found)
+}
+
+// untilSaid keeps what a program says, and stops it after a text.
+type untilSaid struct {
+	all  bytes.Buffer
+	text string
+	stop func()
+}
+
+func (u *untilSaid) Write(data []byte) (int, error) {
+	n, err := u.all.Write(data)
+	if u.text != "" && strings.Contains(u.all.String(), u.text) {
+		u.stop()
+	}
+	return n, err
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	return names
 }

@@ -199,18 +199,18 @@ func sayPhone(p site, code, fingerprint string, out io.Writer) {
 	}
 	if code != "" {
 		link := loginLink(list[0], code)
-		fmt.Fprintln(out, "To add a phone of this network, open this on it once, within 15 minutes:")
+		fmt.Fprintln(out, "To add a phone on this network, open this on it once, within 15 minutes:")
 		drawQR(out, link)
 		fmt.Fprintf(out, "  %s\n", link)
 	}
 	if len(list) > 1 {
-		fmt.Fprintf(out, "Other addresses of it: %s\n", strings.Join(list[1:], " "))
+		fmt.Fprintf(out, "It is also at: %s\n", strings.Join(list[1:], " "))
 	}
 	if fingerprint != "" {
-		fmt.Fprintf(out, "Its certificate is its own, so browsers warn once. Go on if they show this fingerprint (SHA-256):\n%s\n", colons(fingerprint))
+		fmt.Fprintf(out, "Its certificate is self-signed, so browsers warn once. Continue if they show this fingerprint (SHA-256):\n%s\n", colons(fingerprint))
 		return
 	}
-	fmt.Fprintln(out, "This is http: whoever is in the same network can read questions, answers and logins\non their way, and answer in your name. Use it at home. Elsewhere, and for pushes:\nacp-bridge-hub help operate, A PHONE.")
+	fmt.Fprintln(out, "This is plain http: anyone on the same network can read questions, answers and logins,\nand answer in your name. Use it at home only. For other places, and for push\nnotifications: acp-bridge-hub help operate, A PHONE.")
 }
 
 // drawQR draws a link for a camera, if out is a terminal. The colours are fixed ones:

@@ -90,7 +90,7 @@ func TestLAN(t *testing.T) {
 	owner, phone := found[0][1], found[1][1]
 	require.Contains(t, owner, "://localhost:")
 	require.Contains(t, phone, "://"+hostOf(ownAddresses()[0].Addr())+":")
-	require.Contains(t, said, "whoever is in the same network can read")
+	require.Contains(t, said, "anyone on the same network can read")
 	require.Contains(t, opens(t, owner), `id="phone-button"`)
 	page := opens(t, phone)
 	require.Contains(t, page, `id="cards"`)

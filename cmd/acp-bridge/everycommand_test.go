@@ -18,14 +18,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/cmd/internal/cli/clitest"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
-// shownCommands are the command lines that people are shown: the examples of the help, and
-// what stands in the README and in SECURITY.md.
+// shownCommands are the command lines that people are shown: the examples and the texts of
+// the help, also of the hub's, and what stands in the README and in SECURITY.md.
 func shownCommands(t *testing.T) (lines []string) {
+	lines = clitest.Commands(program(), append(clitest.Texts(program()), document(t, "cmd/acp-bridge-hub/operate.txt"),
+		document(t, "cmd/acp-bridge-hub/load.txt"), document(t, "cmd/acp-bridge-hub/api/api.txt"))...)
+	require.Greater(t, len(lines), 10)
 	for _, c := range program().All() {
 		for _, e := range c.Examples {
 			lines = append(lines, e.Line)
@@ -71,7 +75,8 @@ var ends = map[string]struct {
 	"acp-bridge ask call.json": {exitPending, "Which?"},
 	`echo '{"question":"Go on?","options":["Yes","No"]}' | acp-bridge ask`: {exitPending, "Go on?"},
 
-	"acp-bridge demo": {exitUsage, "there is no terminal to ask on"},
+	"acp-bridge render": {exitUsage, "it ends too early"}, // reads a call
+	"acp-bridge demo":   {exitUsage, "there is no terminal to ask on"},
 	"acp-bridge demo --hub http://127.0.0.1:7717": {exitUsage, "there is no terminal to ask on"},
 	"acp-bridge demo --wire=full":                 {exitUsage, "there is no terminal to ask on"},
 

@@ -246,7 +246,7 @@ func (e *SettledError) Error() string {
 	if e.By != "" {
 		by = " by " + clean.Line(e.By)
 		if e.Elsewhere {
-			by += ", as the agent's machine says,"
+			by += ", according to the agent's machine,"
 		}
 	}
 	return fmt.Sprintf("it was %s already%s at %s", e.Outcome, by, e.At.UTC().Format(time.RFC3339))

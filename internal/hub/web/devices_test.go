@@ -127,7 +127,7 @@ func TestAnAskersWordOnWhoAnswered(t *testing.T) {
 	said := settle("c1", "editor")
 	require.Equal(t, "editor", said.Get("by").Str)
 	require.True(t, said.Get("elsewhere").Bool())
-	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered by editor, as the agent&#39;s machine says.")
+	require.Contains(t, s.expect(200, "GET", "/history", "", "Accept", "text/html"), "Answered by editor, according to the agent&#39;s machine.")
 	for i, name := range []string{"owner", "Owner ", "you", "bot", "ow\u200bner"} { // not theirs to use
 		require.Regexp(t, `^".*", says bot$`, settle(fmt.Sprint("taken", i), name).Get("by").Str)
 	}

@@ -108,7 +108,7 @@ func TestPermissionWithoutItsEnd(t *testing.T) {
 	require.NotContains(t, page, "name=\"seen\"")
 	form := url.Values{"conversation": {b64("c1")}, "question": {b64(r.ID)}, "revision": {strconv.FormatUint(r.Revision, 10)}, "asked": {r.Fingerprint()}, "a0": {"0"}}
 	post := []string{"Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json", "Origin", s.url}
-	require.Contains(t, s.expect(400, "POST", "/answer", form.Encode(), post...), "not in view")
+	require.Contains(t, s.expect(400, "POST", "/answer", form.Encode(), post...), "not seen the end")
 	form.Set("seen", "0123456789abcdef01234567")
 	s.expect(400, "POST", "/answer", form.Encode(), post...)
 	whole := s.expect(200, "GET", "/cards?whole="+regexp.MustCompile(`id="(q[0-9a-f]+)"`).FindStringSubmatch(page)[1], "")

@@ -59,7 +59,7 @@ func TestTheList(t *testing.T) {
 	require.Len(t, s.listed("agent=Agent1&from=50"), 15)
 	project := regexp.MustCompile(`value="(lane[0-9a-f]+)"`).FindStringSubmatch(page)[1]
 	require.Len(t, s.listed("project="+project), 44)
-	require.Contains(t, s.expect(200, "GET", "/cards?q=nothing", ""), "Nothing fits the filter")
+	require.Contains(t, s.expect(200, "GET", "/cards?q=nothing", ""), "Nothing matches the filter")
 }
 
 // Those whose agent is gone stand apart, and are dismissed together: just

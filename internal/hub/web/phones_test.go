@@ -84,7 +84,7 @@ func TestPageAddsAPhone(t *testing.T) {
 	p.eval(`document.getElementById("menu").open = true`)
 	p.click(`#phone-button`)
 	p.until(`document.querySelector("#phone .qr path")`)
-	require.Contains(t, p.eval(`document.getElementById("phone").innerText`), "whoever is in the same network can read")
+	require.Contains(t, p.eval(`document.getElementById("phone").innerText`), "anyone on the same network can read")
 	if os.Getenv("ACP_BRIDGE_AXE") != "" {
 		p.axe("add a phone")
 	}

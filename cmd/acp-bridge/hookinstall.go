@@ -90,6 +90,11 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 	if err := o.hub.check(0); err != nil {
 		return err
 	}
+	if !o.asSettings { // before anything is changed
+		if _, err := claude.Find(o.claude, os.Getenv); err != nil {
+			return err
+		}
+	}
 	if _, err := readHookState(); err == nil {
 		if err := o.takeOut(ctx); err != nil {
 			return err

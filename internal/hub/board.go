@@ -271,12 +271,17 @@ func (b *Board) tidy(ctx context.Context) {
 // settled: one that is behind must not cost an agent its answer.
 const knownTime = time.Hour
 
+// fetchTime is how long an answer is kept at least that its asker has not had: the
+// agent may be back tomorrow.
+const fetchTime = 24 * time.Hour
+
 func (b *Board) forget(ctx context.Context, now time.Time) {
 	before, known := now.Add(-b.opts.Keep), now.Add(-min(b.opts.Keep, knownTime))
 	b.mu.Lock()
 	var old []*Record
 	for _, r := range b.records {
-		if !r.Open() && r.End.At.Before(before) && !r.known.After(known) {
+		waits := !r.Open() && r.Hold == nil && r.unheard() && r.End.At.After(now.Add(-fetchTime))
+		if !r.Open() && !waits && r.End.At.Before(before) && !r.known.After(known) {
 			old = append(old, r)
 		}
 	}

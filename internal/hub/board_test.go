@@ -254,7 +254,10 @@ func TestRestartAndKeep(t *testing.T) {
 	}
 	during(hub.Options{}, func(b *hub.Board) {
 		ask(t, b, "c", "open", "Go?")
-		answer(t, b, ask(t, b, "c", "answered", "Stop?"), "No", "phone")
+		had := answer(t, b, ask(t, b, "c", "answered", "Stop?"), "No", "phone")
+		_, err := b.Consumed(t.Context(), had.Ref())
+		require.NoError(t, err)
+		answer(t, b, ask(t, b, "c", "unfetched", "Wait?"), "Yes", "phone")
 	})
 	during(hub.Options{}, func(b *hub.Board) {
 		r, err := b.Find("c", "open")
@@ -266,6 +269,11 @@ func TestRestartAndKeep(t *testing.T) {
 	during(hub.Options{Keep: 30 * time.Millisecond}, func(b *hub.Board) {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
+		for len(b.Settled("", 10)) > 1 {
+			<-tick.C
+		}
+		require.Equal(t, "unfetched", b.Settled("", 10)[0].ID, "the agent may come back for it")
+		b.Tidy(time.Now().Add(25 * time.Hour))
 		for len(b.Settled("", 10)) > 0 {
 			<-tick.C
 		}

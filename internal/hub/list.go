@@ -66,11 +66,15 @@ func (r Ref) notFound() error {
 	return fmt.Errorf("question %q of conversation %q: %w", r.ID, r.Conversation, ErrNotFound)
 }
 
-// several reports whether more than one question is open under the id of a record.
+// several reports whether a reply to the id of a record may be one to another record:
+// more than one is open under it, or a person has ended one before, whose reply may
+// come once more.
 func (b *Board) several(r *Record) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.talks[r.talk()], func(o *Record) bool { return o.ID == r.ID && o.key != r.key && o.Open() })
+	return slices.ContainsFunc(b.talks[r.talk()], func(o *Record) bool {
+		return o.ID == r.ID && o.key != r.key && (o.Open() || o.End.By != "" && !o.End.Elsewhere || o.End.Forgotten)
+	})
 }
 
 // Find returns a record of the owner's group, see [Board.FindIn].

@@ -218,8 +218,8 @@ var (
 	// ErrRight means that whoever wanted this has no right to it any more, as
 	// [Ref.May] says.
 	ErrRight = errors.New("this credential does not count any more")
-	// ErrSeveral means that several ask under one id.
-	ErrSeveral = errors.New("several ask under this id: say which revision is meant")
+	// ErrSeveral means that several were asked under one id.
+	ErrSeveral = errors.New("more than one was asked under this id: say which revision is meant")
 	// ErrSettled means that there is nothing to answer. The error is a
 	// [SettledError] if the question had its answer.
 	ErrSettled = errors.New("nothing waits for an answer")

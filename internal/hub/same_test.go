@@ -332,3 +332,28 @@ func TestASuccessorHasTheOutcome(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, askBy(t, b, "r", "id", "Go on?").Open(), "q's agent has it")
 }
+
+// A reply that comes once more is none to what was asked anew under the id: whoever
+// means that says which revision they have seen.
+func TestAReplySentTwice(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	first := ask(t, b, "c", "q1", "Deploy?")
+	answer(t, b, first, "Yes", "phone")
+	_, err := b.Consumed(t.Context(), first.Ref())
+	require.NoError(t, err)
+	second := ask(t, b, "c", "q1", "Deploy?")
+	require.True(t, second.Open())
+	yes := func(*hub.Record) ([]convert.Answer, error) {
+		return []convert.Answer{{Selected: []string{"Yes"}}}, nil
+	}
+	_, err = b.Answer(t.Context(), ref(second), yes, "phone")
+	require.ErrorIs(t, err, hub.ErrSeveral)
+	_, err = b.Cancel(t.Context(), ref(second), "phone")
+	require.ErrorIs(t, err, hub.ErrSeveral)
+	seen := ref(second)
+	seen.Revision = second.Revision
+	now, err := b.Answer(t.Context(), seen, yes, "phone")
+	require.NoError(t, err)
+	require.False(t, now.Open())
+}

@@ -158,10 +158,6 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 			return
 		}
 	}
-	if wait == 0 {
-		reply(w, http.StatusAccepted, questionOf(rec, a.Asker))
-		return
-	}
 	if replyResult(w, rec, a.Asker) == nil && a.Asker != "" {
 		_ = s.delivered(r, rec, d, a.Asker) // it asks again, and is known
 	}

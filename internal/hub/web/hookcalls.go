@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 
@@ -14,6 +16,15 @@ import (
 type calls struct {
 	mu   sync.Mutex
 	list []toolCall // the oldest first
+	// crossed says for which call a request was, where that turned out to be another
+	// one with the same input.
+	crossed map[crossing]string
+}
+
+// crossing is a call that a request was taken to be for.
+type crossing struct {
+	place
+	call string
 }
 
 // maxCalls bounds what is remembered.
@@ -67,16 +78,41 @@ func (c *calls) see(d Device, e hook.Event) {
 	case hook.PostToolBatch:
 		c.drop(func(t toolCall) bool { return t.place == at && slices.Contains(e.Calls, t.id) })
 	case hook.UserPromptSubmit, hook.Stop, hook.StopFailure, hook.SubagentStop:
-		c.drop(func(t toolCall) bool { return t.place == at })
+		c.over(func(p place) bool { return p == at })
 	case hook.SessionEnd:
-		c.drop(func(t toolCall) bool { return t.device == at.device && t.session == at.session })
+		c.over(func(p place) bool { return p.device == at.device && p.session == at.session })
 	}
+}
+
+// over drops what was called where a turn, or a session, has ended. mu is held.
+func (c *calls) over(there func(place) bool) {
+	c.drop(func(t toolCall) bool { return there(t.place) })
+	maps.DeleteFunc(c.crossed, func(k crossing, _ string) bool { return there(k.place) })
+}
+
+// call is the call for which a request was that take has given an id.
+func (c *calls) call(at place, taken string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cmp.Or(c.crossed[crossing{at, taken}], taken)
+}
+
+// cross exchanges the calls of two requests.
+func (c *calls) cross(at place, one, other string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.crossed == nil {
+		c.crossed = map[crossing]string{}
+	}
+	a, b := crossing{at, one}, crossing{at, other}
+	c.crossed[a], c.crossed[b] = cmp.Or(c.crossed[b], other), cmp.Or(c.crossed[a], one)
 }
 
 func (c *calls) drop(over func(toolCall) bool) { c.list = slices.DeleteFunc(c.list, over) }
 
 // take is the id of the call for which an event asks, or empty if none is known. Two
-// of the same input are taken in their order.
+// of the same input are taken in their order, until an event tells: see
+// [Server.uncross].
 func (c *calls) take(d Device, e hook.Event) string {
 	key := keyAt(d, e)
 	c.mu.Lock()

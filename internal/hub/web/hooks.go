@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -164,13 +166,52 @@ func replyRaw(w http.ResponseWriter, body []byte) error {
 // hookEnds moves what is held in a session on to where an event says that it is.
 func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
 	defer s.hookLeaves(ctx, d, e)
-	for _, rec := range s.board.Held(d.first(), e.Session, d.Name) {
-		held := hook.Held{Call: rec.Hold.Call, Agent: rec.Hold.Agent, Document: rec.Document}
-		if !rec.Open() {
-			held.Reply, _ = hookReply(rec)
-		}
-		s.hookEnd(ctx, d, rec, e.Ends(held))
+	held := s.board.Held(d.first(), e.Session, d.Name)
+	s.uncross(d, e, held)
+	for _, rec := range held {
+		s.hookEnd(ctx, d, rec, e.Ends(heldAs(rec, s.callOf(d, rec))))
 	}
+}
+
+// callOf is the call that a request is for, as far as known.
+func (s *Server) callOf(d Device, rec *hub.Record) string {
+	return s.hooked.call(place{d.Name, rec.Conversation, rec.Hold.Agent}, rec.Hold.Call)
+}
+
+// heldAs is a request that is for a call.
+func heldAs(rec *hub.Record, call string) hook.Held {
+	held := hook.Held{Call: call, Agent: rec.Hold.Agent, Document: rec.Document}
+	if !rec.Open() {
+		held.Reply, _ = hookReply(rec)
+	}
+	return held
+}
+
+// uncross finds out for which of two calls with the same input a request was. They are
+// asked in any order, and nothing says which is which until one has run: that is the
+// one that a person has allowed here, if there is one.
+func (s *Server) uncross(d Device, e hook.Event, held []*hub.Record) {
+	if e.ToolUse == "" || e.Name != hook.PostToolUse && e.Name != hook.PostToolUseFailure {
+		return
+	}
+	arrives := func(r *hub.Record) bool { return !r.Open() && e.Ends(heldAs(r, e.ToolUse)).What == hook.Arrived }
+	i := slices.IndexFunc(held, func(r *hub.Record) bool { return r.Hold.Agent == e.Agent && s.callOf(d, r) == e.ToolUse })
+	if i < 0 || arrives(held[i]) {
+		return
+	}
+	for _, r := range held {
+		if r.Hold.Call != "" && arrives(r) && sameRequest(r, held[i]) {
+			s.hooked.cross(placeAt(d, e), r.Hold.Call, held[i].Hold.Call)
+			return
+		}
+	}
+}
+
+// sameRequest reports whether two hooks have asked for the same tool with the same input.
+func sameRequest(a, b *hub.Record) bool {
+	x, err := hook.Parse(a.Document)
+	y, other := hook.Parse(b.Document)
+	return errors.Join(err, other) == nil && x.Agent == y.Agent && x.Tool == y.Tool && bytes.Equal(canonical(x.Input), canonical(y.Input))
 }
 
 // hookLeaves notes at a session's last question that the session has ended.

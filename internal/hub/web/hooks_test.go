@@ -207,6 +207,46 @@ func TestHookTwins(t *testing.T) {
 	require.Contains(t, <-told, "SQLite")
 }
 
+// Two calls with the same input are asked for in the other order: the one that runs is
+// the one that was allowed here, and the other one waits on.
+func TestHookTwinsCrossed(t *testing.T) {
+	s := newHooked(t)
+	for _, id := range []string{"toolu_1", "toolu_2", "toolu_3"} {
+		s.tell(saysOf("PreToolUse", "Bash", bashInput, "tool_use_id", id))
+	}
+	ask := func() (*hub.Record, chan string) {
+		told, _ := s.hold(saysOf("PermissionRequest", "Bash", bashInput))
+		return s.newest(), told
+	}
+	ran := func(id string) {
+		s.tell(saysOf("PostToolUse", "Bash", bashInput, "tool_use_id", id))
+	}
+	allow := func(r *hub.Record, told chan string) {
+		s.respond(200, r, `["Allow"]`)
+		require.Contains(t, <-told, `"allow"`)
+		s.becomes(r, func(r *hub.Record) bool { return !r.Open() && !r.End.Delivered.IsZero() })
+	}
+	used := func(r *hub.Record) {
+		s.becomes(r, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" && r.End.By == "owner" })
+	}
+	first, toldFirst := ask()   // of toolu_3
+	second, toldSecond := ask() // of toolu_1
+	third, _ := ask()           // of toolu_2
+	allow(first, toldFirst)
+	ran("toolu_3")
+	used(first)
+	for _, r := range []*hub.Record{second, third} {
+		now, err := s.board.FindKey(t.Context(), r.Key())
+		require.NoError(t, err)
+		require.True(t, now.Open(), "nobody has answered it")
+	}
+	allow(second, toldSecond)
+	ran("toolu_1")
+	used(second)
+	ran("toolu_2")
+	require.Equal(t, "the terminal", s.settled(third).End.By, "nobody allowed it here")
+}
+
 // A call that needed no permission lends its id to no other.
 func TestHookCallsAreForgotten(t *testing.T) {
 	s := newHooked(t)

@@ -231,3 +231,20 @@ func TestGuardOfForms(t *testing.T) {
 		require.Equal(t, believed, len(client.asked) == 1, reply)
 	}
 }
+
+// noting is a client that can tell its user something.
+type noting struct {
+	scripted
+	notices []string
+}
+
+func (n *noting) Notice(title string) { n.notices = append(n.notices, title) }
+
+// Whoever is asked another way is told why.
+func TestTheNextRungIsExplained(t *testing.T) {
+	client := &noting{scripted: scripted{forms: []any{errors.New("no such method")}, buttons: []any{"Large"}}}
+	reply, err := adapter.New(client, &adapter.Options{Forms: true}).AskForm(t.Context(), formOf(t, "f", size))
+	require.NoError(t, err)
+	require.JSONEq(t, accepts(`"size":"l"`), string(reply))
+	require.Equal(t, []string{"This question could not be shown as a form here; it is asked another way."}, client.notices)
+}

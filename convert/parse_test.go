@@ -140,3 +140,16 @@ func TestDeepNesting(t *testing.T) {
 	_, err = ask.ParseForm(deep)
 	require.ErrorIs(t, err, convert.ErrInvalidJSON)
 }
+
+// A model that gave too many or too few options is told how many are taken.
+func TestOptionCountSaysHowMany(t *testing.T) {
+	for want, limits := range map[string]convert.Limits{
+		"expected 2 to 4, got 5":     {},
+		"expected 1 to 4, got 5":     {MinOptions: 1},
+		"expected at most 4, got 5":  {MinOptions: -1},
+		"expected at least 6, got 5": {MinOptions: 6, MaxOptions: -1},
+	} {
+		_, err := convert.Parse([]byte(`{"questions":[{"question":"a?","options":["1","2","3","4","5"]}]}`), limits)
+		require.ErrorContains(t, err, want)
+	}
+}

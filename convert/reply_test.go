@@ -97,6 +97,7 @@ func TestReadReply(t *testing.T) {
 		{one, "Other: ", m{Other: true, Unclear: own}},
 		{many, "1, other x, y", m{Picks: []int{0}, Text: "x, y"}},
 		{many, "Auth,other: x", m{Picks: []int{0}, Text: "x"}},
+		{many, "1,, other x", m{Picks: []int{0}, Text: "x"}},
 		{many, "logs 1, Other x", m{Text: "logs 1, Other x"}},
 		{many, "3 1, other", m{Picks: []int{0, 2}, Other: true, Unclear: own}},
 		{many, "maybe, other x", m{Text: "maybe, other x"}},

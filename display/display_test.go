@@ -314,3 +314,11 @@ func characters(s string) (n int) {
 	}
 	return n
 }
+
+// A search without a limit is not shown with one.
+func TestGrepWithoutALimit(t *testing.T) {
+	for limit, want := range map[string]string{"0": `grep "x"`, "-1": `grep "x"`, "1": `grep "x" | head -1`} {
+		info := display.ToolInfo(display.Tool{Name: "Grep", Input: json.RawMessage(`{"pattern":"x","head_limit":` + limit + `}`)}, "")
+		require.Equal(t, want, info.Title)
+	}
+}

@@ -53,3 +53,13 @@ func TestKnownByWhatItDeclares(t *testing.T) {
 		require.Equal(t, want, o.Title, caps)
 	}
 }
+
+// A client that nobody has tried is not taken for another one.
+func TestUnknownClient(t *testing.T) {
+	for _, prompt := range [][]acp.ContentBlock{nil, {acp.TextBlock("hello")}} {
+		_, known := Known(&acp.Implementation{Name: "never heard of", Version: "1"}, prompt)
+		require.False(t, known)
+		_, known = Known(nil, prompt)
+		require.False(t, known)
+	}
+}

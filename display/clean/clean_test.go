@@ -40,6 +40,7 @@ func TestLine(t *testing.T) {
 		{"dcs", "\x1bPq#0\x1b\\x", "x"},
 		{"apc, pm, sos", "\x1b_a\x1b\\b\x1b^c\x1b\\d\x1bXe\x1b\\f", "bdf"},
 		{"charset", "\x1b(Bx", "x"},
+		{"title with the first of the c1 controls", "\x1b]0;a\u0080b\ac", "0;abc"},
 		{"two letters", "\x1b7x\x1bc\x1bMy", "xy"},
 		{"lone escape", "a\x1b", "a"},
 		{"escape before another script", "\x1bé", "é"},

@@ -62,7 +62,7 @@ func ref(r *hub.Record) hub.Ref { return hub.Ref{Conversation: r.Conversation, I
 
 func answer(t *testing.T, b *hub.Board, r *hub.Record, label, by string) *hub.Record {
 	t.Helper()
-	r, err := b.Answer(t.Context(), ref(r), says(label), by)
+	r, err := b.Answer(t.Context(), r.Ref(), says(label), by)
 	require.NoError(t, err)
 	return r
 }

@@ -223,6 +223,9 @@ func newCaller(o options) (*caller, error) {
 	}
 	// Its address, its certificate, what people call it, and where its owner's token is.
 	said := append(strings.Split(string(data), "\n"), "", "", "")
+	if u, err := url.Parse(said[0]); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" {
+		return nil, fmt.Errorf("%s is damaged: expected the hub's address, got %q. The hub writes it anew when it is started again", filepath.Join(o.data, addressName), said[0])
+	}
 	o.tokenFile = cmp.Or(o.tokenFile, said[3])
 	token, err := readToken(o)
 	if err != nil {

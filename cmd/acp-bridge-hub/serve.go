@@ -110,7 +110,11 @@ func openStore(ctx context.Context, o options, log *slog.Logger) (*hubstore.Stor
 // they have.
 func openAccess(ctx context.Context, o options, store *hubstore.Store, token string, log *slog.Logger) (*web.Access, error) {
 	if o.nats == "" {
-		return web.OpenAccess(filepath.Join(o.data, accessName), token)
+		access, err := web.OpenAccess(filepath.Join(o.data, accessName), token)
+		if err == nil && access.Before() != "" {
+			log.Warn("the owner's token is another one than before: the owner's logins, login links and notifications have ended. If nobody has changed the token, its file is damaged", "token", tokenPath(o), "before", access.Before())
+		}
+		return access, err
 	}
 	shared, err := accessStore(ctx, store)
 	if err != nil {
@@ -161,7 +165,7 @@ func announce(o options, here site, certificate string, access *web.Access, errO
 		return err
 	}
 	said := strings.Join([]string{here.address, certificate, here.shown(), token, ""}, "\n")
-	if err := os.WriteFile(filepath.Join(o.data, addressName), []byte(said), 0o600); err != nil {
+	if err := writeSecret(filepath.Join(o.data, addressName), []byte(said)); err != nil {
 		return err
 	}
 	link, phone := "", ""
@@ -206,7 +210,11 @@ func tokenPath(o options) string {
 // readToken reads the owner's token.
 func readToken(o options) (string, error) {
 	data, err := os.ReadFile(tokenPath(o))
-	return strings.TrimSpace(string(data)), err
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(data))
+	return token, hublink.CheckToken(tokenPath(o), token)
 }
 
 // ownerToken reads the owner's token, and makes one on first start. A file without
@@ -219,7 +227,7 @@ func ownerToken(o options) (string, error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return "", err
 	case token != "":
-		return token, nil
+		return token, hublink.CheckToken(name, token)
 	case err == nil && o.tokenFile != "":
 		return "", fmt.Errorf("the owner's token: %s is empty", name)
 	}

@@ -10,10 +10,12 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +24,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
 
 // The token goes to the hub, not to whatever took its address since.
@@ -131,4 +136,56 @@ func TestTokenFileWithoutAToken(t *testing.T) {
 	require.NoError(t, os.WriteFile(named, []byte(" \n"), 0o600))
 	_, err = ownerToken(options{data: dir, tokenFile: named})
 	require.ErrorContains(t, err, "is empty")
+}
+
+// A damaged byte in the owner's token, or in the address for the other commands, is told
+// to whoever uses them, and nothing is changed. What looks like a token and is another
+// one than before ends the owner's logins: what was before is kept, and somebody is told.
+func TestDamagedTokenAndAddress(t *testing.T) {
+	dir := t.TempDir()
+	o := options{data: dir}
+	token, err := ownerToken(o)
+	require.NoError(t, err)
+	path := filepath.Join(dir, "token")
+	for at := range len(token) {
+		damaged := []byte(token + "\n")
+		damaged[at] ^= 0x80
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		_, err := ownerToken(o)
+		require.ErrorContains(t, err, path+" is damaged")
+		_, err = readToken(o)
+		require.ErrorContains(t, err, "is damaged")
+		_, err = hublink.Token(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}, path)
+		require.ErrorContains(t, err, "is damaged")
+		require.NotContains(t, err.Error(), token[:8], "it is a secret still")
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, damaged, kept)
+	}
+	var said bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	access, err := openAccess(t.Context(), o, nil, token, log)
+	require.NoError(t, err)
+	_, err = access.Code(web.Owner)
+	require.NoError(t, err)
+	access.Close()
+	require.Empty(t, said.String())
+	before, err := os.ReadFile(filepath.Join(dir, accessName))
+	require.NoError(t, err)
+	damaged := []byte(token)
+	damaged[0] ^= 1
+	access, err = openAccess(t.Context(), o, nil, string(damaged), log)
+	require.NoError(t, err)
+	access.Close()
+	require.Contains(t, said.String(), "another one than before")
+	kept, err := os.ReadFile(filepath.Join(dir, accessName+".before"))
+	require.NoError(t, err)
+	require.Equal(t, before, kept)
+
+	address := filepath.Join(dir, addressName)
+	for _, damaged := range []string{"", "\n", "hktp://127.0.0.1:8137\n", "http:/\xaf127.0.0.1:8137\n", "http://127.0.0.1\x1a8137\n"} {
+		require.NoError(t, os.WriteFile(address, []byte(damaged), 0o600))
+		_, err := newCaller(o)
+		require.ErrorContains(t, err, address+" is damaged", "%q", damaged)
+	}
 }

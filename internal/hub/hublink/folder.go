@@ -52,7 +52,15 @@ func Token(hub *url.URL, file string) (string, error) {
 	if token == "" {
 		return "", fmt.Errorf("the hub's token: %s is empty", file)
 	}
-	return token, nil
+	return token, CheckToken(file, token)
+}
+
+// CheckToken reports a token that nobody can have written: its file is damaged.
+func CheckToken(file, token string) error {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%s is damaged: expected a token of letters, digits and signs. Nothing was changed: put a copy of it back", file)
+	}
+	return nil
 }
 
 func loopback(host string) bool {

@@ -78,6 +78,7 @@ type Access struct {
 	mu       sync.Mutex
 	kept     kept
 	revision uint64          // of kept in the vault
+	before   string          // see [Access.Before]
 	there    map[login]being // that something was asked about
 }
 

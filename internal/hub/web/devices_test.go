@@ -77,7 +77,7 @@ func TestEachDeviceFindsItsOwn(t *testing.T) {
 	third := revision(s.expect(202, "POST", path+"/ask", database, as[0]...))
 	s.expect(202, "POST", path+"/ask", database)
 	for _, do := range []struct{ what, body string }{{"respond", `{"answers":{"Which database?":"PostgreSQL"}}`}, {"cancel", ""}} {
-		require.Contains(t, s.expect(400, "POST", path+"/"+do.what+"?question=toolu_1", do.body), "several ask")
+		require.Contains(t, s.expect(400, "POST", path+"/"+do.what+"?question=toolu_1", do.body), "more than one was asked")
 	}
 	s.expect(200, "POST", path+"/respond?question=toolu_1&revision="+second, `{"answers":{"Which database?":"PostgreSQL"}}`)
 	s.expect(200, "POST", path+"/cancel?question=toolu_1&revision="+third, "")

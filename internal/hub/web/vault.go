@@ -34,9 +34,15 @@ const changeTime = 20 * time.Second
 
 // OpenAccess reads who may use a hub from a file, which is made if it is not
 // there. token is the owner's. If it is another one than before, what was made with
-// that one ends, see [Access.SetOwner].
+// that one ends, see [Access.SetOwner]; the file as it was is kept beside it, for the
+// token's file may be damaged.
 func OpenAccess(path, token string) (*Access, error) {
-	a, err := open(context.Background(), &file{path: path}, token)
+	f := &file{path: path}
+	a, err := open(context.Background(), f, token)
+	if err == nil && a.kept.Owner != nil && !slices.Equal(a.kept.Owner, a.owner[:]) {
+		a.before = path + ".before"
+		err = copyPrivate(a.before, path)
+	}
 	if err == nil {
 		err = a.SetOwner(token)
 	}
@@ -44,6 +50,17 @@ func OpenAccess(path, token string) (*Access, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// Before is a copy of the file as it was before the owner had another token, or empty.
+func (a *Access) Before() string { return a.before }
+
+func copyPrivate(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o600)
 }
 
 // OpenShared reads who may use hubs from a store that they share. What one of

@@ -5,7 +5,6 @@ package terminal_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -20,8 +19,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 // job is what a child process of a test asks, and report how it went.
 type job struct {

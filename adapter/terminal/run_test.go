@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/pickertest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
@@ -32,8 +33,8 @@ func one(q convert.Question) job { return job{Call: convert.Call{Questions: []co
 func at(t *testing.T, j job, w, h int, keys string) string {
 	t.Helper()
 	m := picker.New(j.Call, picker.Options{Width: w, Height: h, Markdown: true})
-	press(t, m, keys)
-	return drawn(m)
+	pickertest.Press(t, m, keys)
+	return pickertest.Drawn(m)
 }
 
 // TestResize redraws at every new size and leaves nothing of the old one.
@@ -41,7 +42,7 @@ func TestResize(t *testing.T) {
 	j := one(database)
 	c := start(t, j, 80, 24)
 	c.waitFor(at(t, j, 80, 24, ""))
-	c.Sends(keyBytes(t, "down"))
+	c.Sends(pickertest.KeyBytes(t, "down"))
 	c.waitFor(at(t, j, 80, 24, "down")) // what is drawn while the size changes lands anywhere
 	for _, size := range []struct{ w, h int }{{40, 15}, {80, 24}, {30, 10}, {120, 40}, {40, 15}} {
 		c.Resizes(size.w, size.h)
@@ -68,7 +69,7 @@ func TestResizeLeavesNoCopy(t *testing.T) {
 				j := one(database)
 				c := start(t, j, 80, 24, tc.env)
 				c.Sees("SQLite")
-				c.Sends(keyBytes(t, tc.keys))
+				c.Sends(pickertest.KeyBytes(t, tc.keys))
 				c.waitFor(at(t, j, 80, 24, tc.keys))
 				for _, size := range sizes {
 					c.Resizes(size.w, size.h)
@@ -299,7 +300,7 @@ func TestOneAtATime(t *testing.T) {
 		ptmx, ask := pair(t)
 		first := answering(t.Context(), ask, one(database).Call)
 		until(t, ptmx, "SQLite")
-		second := answering(t.Context(), ask, one(convert.Question{Text: "Second?", Options: options("A", "B")}).Call)
+		second := answering(t.Context(), ask, one(convert.Question{Text: "Second?", Options: pickertest.Options("A", "B")}).Call)
 		require.Equal(t, []string{"PostgreSQL"}, insists(t, ptmx, "\r", first).Answers[0].Selected)
 		began := time.Now()
 		until(t, ptmx, "Second?")
@@ -325,7 +326,7 @@ func TestWithdrawn(t *testing.T) {
 		ctx, withdraw := context.WithCancel(t.Context())
 		first := answering(ctx, ask, one(database).Call)
 		until(t, ptmx, "SQLite")
-		second := answering(t.Context(), ask, one(convert.Question{Text: "Delete it?", Options: options("Yes", "No")}).Call)
+		second := answering(t.Context(), ask, one(convert.Question{Text: "Delete it?", Options: pickertest.Options("Yes", "No")}).Call)
 		withdraw()
 		require.Equal(t, convert.Cancelled, (<-first).Status)
 		until(t, ptmx, "is gone")

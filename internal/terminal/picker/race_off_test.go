@@ -1,5 +1,5 @@
 //go:build !race
 
-package terminal_test
+package picker_test
 
 const slower = 1

@@ -1,6 +1,4 @@
-//go:build unix
-
-package terminal_test
+package picker_test
 
 import (
 	"fmt"
@@ -16,15 +14,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/pickertest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
-
-func options(labels ...string) (out []convert.Option) {
-	for _, l := range labels {
-		out = append(out, convert.Option{Label: l})
-	}
-	return out
-}
 
 func numbered(n int) []convert.Option {
 	var out []convert.Option
@@ -72,9 +64,9 @@ func TestView(t *testing.T) {
 				m.Update(tty.Paste{Text: texts.Draw(t, "paste")})
 			case 2, 3, 4:
 				r := rapid.SampledFrom([]rune("jkn/gGyYN0123456789xé日 ")).Draw(t, "letter")
-				m.Update(typed(r))
+				m.Update(pickertest.Typed(r))
 			default:
-				m.Update(named[rapid.SampledFrom(keyNames).Draw(t, "key")].key)
+				m.Update(pickertest.Key(rapid.SampledFrom(keyNames).Draw(t, "key")))
 			}
 			lines, row, col := m.View()
 			if len(lines) > height {
@@ -124,9 +116,9 @@ func TestOneRowPerOption(t *testing.T) {
 		for _, multi := range []bool{false, true} {
 			for focus := range 2 {
 				m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: multi,
-					Options: options(label, "Last")}}}, picker.Options{Width: 80, Height: 24})
-				press(t, m, strings.Repeat("down ", focus))
-				require.Len(t, entry.FindAllString(drawn(m), -1), 3, "%q\n%s", label, drawn(m))
+					Options: pickertest.Options(label, "Last")}}}, picker.Options{Width: 80, Height: 24})
+				pickertest.Press(t, m, strings.Repeat("down ", focus))
+				require.Len(t, entry.FindAllString(pickertest.Drawn(m), -1), 3, "%q\n%s", label, pickertest.Drawn(m))
 			}
 		}
 	}
@@ -134,23 +126,23 @@ func TestOneRowPerOption(t *testing.T) {
 
 // TestEmptied takes an own answer back by emptying it.
 func TestEmptied(t *testing.T) {
-	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: options("A", "B")}}}, picker.Options{})
-	press(t, m, "1 0 x enter")
-	require.Contains(t, drawn(m), "[x] Other")
-	press(t, m, "space space ctrl+u enter")
-	require.Contains(t, drawn(m), "Type an answer first")
-	press(t, m, "esc up 1 2")
-	require.Contains(t, drawn(m), "[ ] Other")
-	press(t, m, "enter")
+	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", MultiSelect: true, Options: pickertest.Options("A", "B")}}}, picker.Options{})
+	pickertest.Press(t, m, "1 0 x enter")
+	require.Contains(t, pickertest.Drawn(m), "[x] Other")
+	pickertest.Press(t, m, "space space ctrl+u enter")
+	require.Contains(t, pickertest.Drawn(m), "Type an answer first")
+	pickertest.Press(t, m, "esc up 1 2")
+	require.Contains(t, pickertest.Drawn(m), "[ ] Other")
+	pickertest.Press(t, m, "enter")
 	outcome, _ := m.Done()
 	require.Equal(t, []convert.Answer{{Selected: []string{"B"}}}, outcome.Answers)
 
-	m = picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}, {Text: "P"}}}, picker.Options{})
-	press(t, m, "0 x enter shift+tab")
-	require.Contains(t, drawn(m), "Other (type your answer) ✓")
-	press(t, m, "enter backspace esc")
-	require.NotContains(t, drawn(m), "✓ \n", "an emptied text is no answer")
-	press(t, m, "esc")
+	m = picker.New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: pickertest.Options("A", "B")}, {Text: "P"}}}, picker.Options{})
+	pickertest.Press(t, m, "0 x enter shift+tab")
+	require.Contains(t, pickertest.Drawn(m), "Other (type your answer) ✓")
+	pickertest.Press(t, m, "enter backspace esc")
+	require.NotContains(t, pickertest.Drawn(m), "✓ \n", "an emptied text is no answer")
+	pickertest.Press(t, m, "esc")
 	outcome, _ = m.Done()
 	require.Equal(t, convert.Cancelled, outcome.Status, "nothing is left to discard")
 }
@@ -168,20 +160,20 @@ func TestNothingToAsk(t *testing.T) {
 
 // TestIndex tells options apart that have the same label.
 func TestIndex(t *testing.T) {
-	m := picker.NewChoice(convert.Question{Text: "Q", Options: options("Allow", "Allow", "Reject")}, picker.Options{})
+	m := picker.NewChoice(convert.Question{Text: "Q", Options: pickertest.Options("Allow", "Allow", "Reject")}, picker.Options{})
 	require.Equal(t, -1, m.Index())
-	press(t, m, "down enter")
+	pickertest.Press(t, m, "down enter")
 	require.Equal(t, 1, m.Index())
 }
 
 func TestColours(t *testing.T) {
 	colour := regexp.MustCompile(`\x1b\[([0-9;]*;)?(3[0-7]|4[0-7]|9[0-7]|38|48)(;|m)`)
-	call := convert.Call{Questions: []convert.Question{{Text: "Q", Options: options("A", "B")}}}
+	call := convert.Call{Questions: []convert.Question{{Text: "Q", Options: pickertest.Options("A", "B")}}}
 	m := picker.New(call, picker.Options{})
-	press(t, m, `paste "x"`)
+	pickertest.Press(t, m, `paste "x"`)
 	require.Regexp(t, colour, content(m))
 	m = picker.New(call, picker.Options{NoColor: true})
-	press(t, m, `paste "x"`)
+	pickertest.Press(t, m, `paste "x"`)
 	require.NotRegexp(t, colour, content(m))
 }
 
@@ -195,7 +187,7 @@ func TestEnd(t *testing.T) {
 	m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Q"}}}, picker.Options{})
 	m.Update(tty.End{Gone: true, Reason: "gone"})
 	m.Update(tty.End{Reason: "late"})
-	press(t, m, "x enter")
+	pickertest.Press(t, m, "x enter")
 	outcome, done := m.Done()
 	require.True(t, done)
 	require.Equal(t, convert.Outcome{Status: convert.Disconnected, Reason: "gone"}, outcome)
@@ -241,11 +233,13 @@ func BenchmarkRedraw(b *testing.B) {
 	}
 	b.Run("ticking", func(b *testing.B) { press(b, several, 80, 24, tty.Key{Name: "space", Text: " "}, down) })
 	b.Run("end", func(b *testing.B) { press(b, thousand, 80, 24, tty.Key{Name: "end"}, tty.Key{Name: "home"}) })
-	b.Run("filter", func(b *testing.B) { press(b, thousand, 80, 24, tty.Key{Name: "/", Text: "/"}, typed('1'), back) })
+	b.Run("filter", func(b *testing.B) {
+		press(b, thousand, 80, 24, tty.Key{Name: "/", Text: "/"}, pickertest.Typed('1'), back)
+	})
 	b.Run("long text", func(b *testing.B) {
 		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "What?"}}}, picker.Options{})
 		m.Update(tty.Paste{Text: strings.Repeat("some words of text ", 1000)})
-		keys := []tty.Key{typed('x'), back}
+		keys := []tty.Key{pickertest.Typed('x'), back}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			m.Update(keys[i%2])
@@ -253,7 +247,7 @@ func BenchmarkRedraw(b *testing.B) {
 		}
 	})
 	b.Run("long permission", func(b *testing.B) {
-		q := convert.Question{Text: strings.Repeat("a line of a command that goes on for a while and wraps\n", 10_000), Options: options("Allow", "Reject")}
+		q := convert.Question{Text: strings.Repeat("a line of a command that goes on for a while and wraps\n", 10_000), Options: pickertest.Options("Allow", "Reject")}
 		press(b, q, 80, 24, down)
 	})
 }

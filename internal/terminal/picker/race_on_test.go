@@ -1,6 +1,6 @@
 //go:build race
 
-package terminal_test
+package picker_test
 
 // slower is what the race detector takes: times are not those of a release.
 const slower = 6

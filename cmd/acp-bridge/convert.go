@@ -61,7 +61,7 @@ func dialectFlag(fs *flagSet, p *string, name string) {
 func (o convertOptions) run(ctx context.Context, s streams) error {
 	other := slices.Contains(dialect.IDs(), o.to)
 	if o.to != "permission" && o.to != "form" && !other {
-		return misused("--to must be permission, form or a dialect (%s), got %q", strings.Join(dialect.IDs(), ", "), o.to)
+		return misused("--to must be permission, form or a dialect (%s), got %q%s", strings.Join(dialect.IDs(), ", "), o.to, didYouMean(o.to, dialect.IDs()))
 	}
 	if o.reply == "-" && (o.file == "" || o.file == "-") {
 		return misused("stdin cannot hold both the call and the replies")

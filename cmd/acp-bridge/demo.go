@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -101,6 +102,9 @@ func playDemo(ctx context.Context, demoed demoOptions, s streams) error {
 		return err
 	}
 	if demoed.hub.url != nil { // on this side, so that the client knows who has answered
+		if o.Resolver == nil {
+			fmt.Fprintf(s.err, "You can answer here or at %s; the first answer counts.\n\n", demoed.hub.url)
+		}
 		o.Desk = new(desk.Desk)
 		defer demoed.hub.link(o.Desk, "acp-bridge demo", hubLogger("demo", s))()
 	}

@@ -126,7 +126,9 @@ func examine(ctx context.Context, explicit string) []finding {
 	} else {
 		its := examineVersion(ctx, path)
 		found = its.Found
-		findings = append(findings, its, examineLogin(ctx, path))
+		if findings = append(findings, its); its.OK {
+			findings = append(findings, examineLogin(ctx, path))
+		}
 	}
 	findings = append(append(findings, examineHooks(ctx, found)...), examineTerminals(ctx)...)
 	if address := os.Getenv(hubEnv); address != "" {

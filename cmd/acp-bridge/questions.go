@@ -154,7 +154,7 @@ func state(store *pending.Store, f *pending.File) string {
 		return "cannot be used"
 	}
 	if f.Foreign != nil {
-		return "not asked by you"
+		return "answers not used"
 	}
 	if f.Cancelled {
 		return "dismissed"

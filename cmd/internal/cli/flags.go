@@ -111,7 +111,7 @@ func CutArgs(args []string) (own, rest []string) {
 func (f *Flags) say(err error) string {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return fmt.Sprintf("unknown flag %s%s", Dashed(name), DidYouMean(name, f.names()))
+		return fmt.Sprintf("unknown flag %s%s", Dashed(name), DidYouMean(name, append(f.names(), "--help")))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return Dashed(name) + " needs a value"

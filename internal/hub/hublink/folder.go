@@ -1,7 +1,9 @@
 package hublink
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -31,7 +33,8 @@ const TokenName = "token"
 // is one of this machine. That one goes to no other machine, and to nobody who has
 // not proven to be this hub: see [Prove].
 func Token(hub *url.URL, file string) (string, error) {
-	if file == "" {
+	local := file == ""
+	if local {
 		if token := strings.TrimSpace(os.Getenv(tokenVariable)); token != "" {
 			return token, nil
 		}
@@ -45,6 +48,9 @@ func Token(hub *url.URL, file string) (string, error) {
 		file = filepath.Join(dir, TokenName)
 	}
 	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) && local {
+		return "", fmt.Errorf("no token for the hub at %s: there is none in %s; start a hub with acp-bridge-hub, or set ACP_BRIDGE_HUB_TOKEN or --hub-token-file", hub.Host, file)
+	}
 	if err != nil {
 		return "", fmt.Errorf("the hub's token: %w", err)
 	}

@@ -125,6 +125,8 @@ func TestTokenOfSeveral(t *testing.T) {
 	require.NoError(t, err)
 	_, err = hublink.TokenOf(urls, "")
 	require.ErrorContains(t, err, "no token for the hub at hub.example")
+	_, err = hublink.TokenOf(urls[:1], "")
+	require.ErrorContains(t, err, "start a hub with acp-bridge-hub, or set ACP_BRIDGE_HUB_TOKEN")
 	_, err = hublink.ParseURLs("http://127.0.0.1:7717,")
 	require.Error(t, err)
 }

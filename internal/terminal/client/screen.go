@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,6 +37,7 @@ type screen struct {
 	ended map[string]bool // tool calls that are drawn or hidden
 	plan  []planEntry
 	fresh bool // the plan has changed since it was last finished
+	mode  string
 	out   outputs
 }
 
@@ -69,9 +71,11 @@ func (s *screen) Update(u gjson.Result) {
 	case "plan":
 		s.setPlan(u.Get("entries"))
 	case "current_mode_update":
-		if mode := clean.Line(u.Get("currentModeId").Str); mode != "" {
+		mode := clean.Line(u.Get("currentModeId").Str)
+		if mode != "" && mode != cmp.Or(s.mode, "default") {
 			s.Note("Mode: " + mode)
 		}
+		s.mode = mode
 	}
 }
 

@@ -81,7 +81,13 @@ func TestScreenText(t *testing.T) {
 				update(s, "something_new")
 				s.Update(gjson.Parse(`[]`))
 			}, "", ""},
-		"a mode": {0, func(s *client.Screen) { update(s, "current_mode_update", "currentModeId", "pl\x1ban") }, "Mode: pln", ""},
+		"a mode":                 {0, func(s *client.Screen) { update(s, "current_mode_update", "currentModeId", "pl\x1ban") }, "Mode: pln", ""},
+		"the mode that is usual": {0, func(s *client.Screen) { update(s, "current_mode_update", "currentModeId", "default") }, "", ""},
+		"back from a mode": {0, func(s *client.Screen) {
+			update(s, "current_mode_update", "currentModeId", "plan")
+			update(s, "current_mode_update", "currentModeId", "plan")
+			update(s, "current_mode_update", "currentModeId", "default")
+		}, "Mode: plan\nMode: default", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &client.Screen{Width: tc.width, Live: true}

@@ -62,7 +62,7 @@ func (a *toolAgent) connect(t *testing.T) {
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	client := sdk.NewClient(&sdk.Implementation{Name: "goose", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: a.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true}, nil)
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: a.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: -1}, nil) // who died does not come back
 	require.NoError(t, err)
 	a.client = session
 	t.Cleanup(func() {

@@ -21,7 +21,11 @@ func TestMain(m *testing.M) {
 		playMCP()
 	}
 	removeStandIn := claudetest.Build()
-	paralleltest.Main(4) // with a real CLI, which needs more than a stand-in
+	if os.Getenv("ACP_BRIDGE_REAL_CLAUDE") == "" {
+		paralleltest.Main(12)
+	} else {
+		paralleltest.Main(4) // it needs more than a stand-in
+	}
 	state, err := os.MkdirTemp("", "acp-bridge-state-")
 	if err == nil {
 		err = os.Setenv("XDG_STATE_HOME", state) // notes of the tests are not the user's

@@ -21,7 +21,7 @@ import (
 // stuckCalls are many more than are held, stuckAt is where the CLI is no longer
 // read: one call is one update.
 const (
-	stuckCalls = 4000
+	stuckCalls = 2500
 	stuckAt    = 1001
 )
 

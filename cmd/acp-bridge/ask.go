@@ -68,11 +68,11 @@ func (o *askOptions) run(ctx context.Context, s streams) error {
 		p.Terminal = nearby{o.plain, s}
 	}
 	p.Sessions = func(c convert.Call) []string { return []string{"ask " + c.Session} }
-	if p.Hub = o.hub.options(hubLogger("ask", s)); p.Hub != nil { // it may wait for long
-		var stop context.CancelFunc
-		ctx, stop = signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
-		defer stop()
-	}
+	p.Hub = o.hub.options(hubLogger("ask", s))
+	// An answer that has come is printed, also if a signal does when the terminal is
+	// left already.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	chain := pending.New(p)
 	defer chain.Close()
 	return printReply(chain.Begin(ctx, req.Call), req, s)

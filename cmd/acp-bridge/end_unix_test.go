@@ -74,6 +74,7 @@ const (
 // A question that is open when acp-bridge ends, however it ends, is asked again
 // when the session is loaded, whether it was asked as a request or as a message.
 func TestOpenQuestionOutlivesTheBridge(t *testing.T) {
+	t.Parallel()
 	call := claudetest.Question("toolu_1", claudetest.Q("Which database?", "Database", false, "PostgreSQL", "SQLite"))
 	script := claudetest.Script{Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Message(call)}}}}
 	for name, ending := range endings {

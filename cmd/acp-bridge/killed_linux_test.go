@@ -28,6 +28,7 @@ while :; do sleep 1000; done`
 // A chat, a proxy or a pipe that is killed leaves neither its agent behind nor what
 // that has started elsewhere.
 func TestKilledLeavesNobody(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"chat":  {"chat", "--plain"},
 		"proxy": {"proxy"},

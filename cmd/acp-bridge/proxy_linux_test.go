@@ -14,6 +14,7 @@ import (
 
 // However the proxy ends, the agent ends with it: killed, or left by its editor.
 func TestProxyLeavesNoAgent(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*exec.Cmd, interface{ Close() error }) error{
 		"killed":        func(c *exec.Cmd, _ interface{ Close() error }) error { return c.Process.Kill() },
 		"the editor is": func(_ *exec.Cmd, in interface{ Close() error }) error { return in.Close() },

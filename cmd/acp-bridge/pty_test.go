@@ -185,6 +185,7 @@ func TestAskPickerEnds(t *testing.T) {
 // While the terminal asks, somebody else answers in the file. That answer stands,
 // whatever the terminal says then, and is used once.
 func TestFirstAnswerStands(t *testing.T) {
+	t.Parallel()
 	const first = `{"answer":"Yes"}`
 	for name, then := range map[string]func(*shell){
 		"answered":   func(c *shell) { c.press("2") },

@@ -60,11 +60,12 @@ func (m withState) Run() int {
 	if err := os.Setenv("XDG_STATE_HOME", dir); err != nil {
 		panic(err)
 	}
-	paralleltest.Main(4)
+	paralleltest.Main(12)
 	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,

@@ -79,6 +79,7 @@ func awaitGone(t *testing.T, pid int) {
 
 // However acp-bridge ends, Claude Code ends too.
 func TestClaudeDoesNotOutliveTheBridge(t *testing.T) {
+	t.Parallel()
 	hang := claudetest.Script{Turns: []claudetest.Turn{{Steps: []claudetest.Step{claudetest.Hang()}}}}
 	for name, end := range map[string]func(*bridge){
 		"stdin closed": func(b *bridge) { b.stdin.Close() },

@@ -229,6 +229,7 @@ func chatWith(t *testing.T, args ...string) *ttytest.Console {
 }
 
 func TestChatByKeys(t *testing.T) {
+	t.Parallel()
 	c := chatWith(t, "demo", "--stdio")
 	c.Wait("the prompt", prompting)
 	c.Sends("hello" + enter)

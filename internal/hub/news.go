@@ -45,6 +45,13 @@ func (b *Board) Read(after uint64) *Reader {
 	return &Reader{board: b, revision: after}
 }
 
+// Revision is that of the last change that this board has seen.
+func (b *Board) Revision() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
 // Next returns the changes that were not read yet, in order, and what is closed
 // when there are more.
 func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {

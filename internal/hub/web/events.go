@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -27,12 +28,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	after := uint64(0)
-	if store, revision, ok := strings.Cut(r.Header.Get("Last-Event-ID"), "-"); ok && store == s.board.Name() {
-		after, _ = strconv.ParseUint(revision, 10, 64) // what is none is from the beginning
-	}
+	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.Form.Get("after"))
 	s.follow(w, r, d, feed{
-		reader: s.board.Read(after),
+		reader: s.board.Read(s.revisionIn(after)),
 		beat:   beatTime,
 		begin:  func(out *stream) { fmt.Fprintf(&out.buf, "retry: %d\n\n", retryTime) },
 		change: func(out *stream, c *hub.Record) {
@@ -44,6 +42,19 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 		still: func(out *stream) { out.buf.WriteString(": still here\n\n") },
 		end:   (*stream).closing,
 	})
+}
+
+// eventID names a change of this store, and revisionIn is what it names there, or 0:
+// what is none is from the beginning.
+func (s *Server) eventID(revision uint64) string {
+	return fmt.Sprintf("%s-%d", s.board.Name(), revision)
+}
+
+func (s *Server) revisionIn(id string) (revision uint64) {
+	if store, number, ok := strings.Cut(id, "-"); ok && store == s.board.Name() {
+		revision, _ = strconv.ParseUint(number, 10, 64)
+	}
+	return revision
 }
 
 // feed is what a stream of changes says.

@@ -25,8 +25,11 @@ var files embed.FS
 
 var templates = template.Must(template.ParseFS(files, "page/page.html"))
 
-// scripts are those of the page, and its worker.
-var scripts = []string{"page.js", "keep.js", "seen.js", "notify.js", "keys.js", "phone.js", "away.js", "worker.js"}
+// modules are the scripts of the page, and scripts those and its worker.
+var (
+	modules = []string{"page.js", "keep.js", "seen.js", "notify.js", "keys.js", "phone.js", "away.js"}
+	scripts = append(slices.Clone(modules), "worker.js")
+)
 
 // maxCards is how many questions the page shows at a time.
 const maxCards = 50

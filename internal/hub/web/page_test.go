@@ -176,7 +176,7 @@ func TestPageWithMoreThanItShows(t *testing.T) {
 	}
 	p.until(`document.title === "62 questions waiting · acp-bridge" && document.querySelectorAll(".card:not(.over)").length === 50`)
 	require.Equal(t, `"half a thought"`, p.eval(`document.querySelector("textarea[name=t1]").value`))
-	require.Equal(t, `""`, p.eval(`document.querySelector("#news").textContent`), "all of them wait")
+	require.NotContains(t, p.eval(`document.querySelector("#news").textContent`), "A question was", "all of them wait")
 	_, err := s.board.Cancel(t.Context(), other.Ref(), "phone")
 	require.NoError(t, err)
 	p.click(`input[name=a0][value="1"]`)

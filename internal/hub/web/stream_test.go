@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,26 @@ func TestEventIDsOfAnotherStore(t *testing.T) {
 			require.Equal(t, want, e.data["conversation"], id)
 		}
 		stop()
+	}
+}
+
+// A list says from where a stream goes on: what the list has is not told again, what has
+// changed since is.
+func TestEventsAfterAList(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	at := func() string {
+		return regexp.MustCompile(`data-at="([^"]+)"`).FindStringSubmatch(s.expect(200, "GET", "/cards", ""))[1]
+	}
+	for _, c := range []string{"a", "b"} {
+		s.expect(202, "POST", "/conversations/"+c+"/ask", database)
+	}
+	next, _ := s.stream("/events?after=" + at())
+	s.expect(202, "POST", "/conversations/c/ask", database)
+	s.expect(200, "POST", "/conversations/a/cancel", "")
+	for _, want := range []string{"c", "a"} {
+		e, _ := next()
+		require.Equal(t, want, e.data["conversation"])
 	}
 }
 

@@ -48,6 +48,7 @@ func (v view) filtered() bool { return v.query+v.agent+v.project+v.group != "" }
 // those whose agent is gone behind all others, a page at a time; and also those that
 // somebody has begun to answer.
 func (s *Server) waiting(d Device, v view) map[string]any {
+	at := s.eventID(s.board.Revision()) // before the list: what comes meanwhile is told
 	all, _ := s.board.Waiting(math.MaxInt)
 	all = only(all, d.sees)
 	slices.Reverse(all) // the oldest first
@@ -75,7 +76,7 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 		return c
 	})
 	return map[string]any{
-		"Title": titleFor(total), "Lanes": lanes, "Total": total, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
+		"Title": titleFor(total), "Modules": modules, "Lanes": lanes, "Total": total, "At": at, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
 		"Fragment": v.fragment, "Admin": d.Can == CanAdmin, "Pages": pagesOf(v, len(open), total),
 	}
 }
@@ -122,8 +123,14 @@ func facetsOf(open []*hub.Record, v view) (facets []facet) {
 		facets = append(facets, f)
 	}
 	add("agent", "Agent", v.agent, func(r *hub.Record) (string, string) { return agentOf(r), agentOf(r) })
+	lanes := map[[4]string]lane{} // of thousands of records, a few
 	add("project", "Project", v.project, func(r *hub.Record) (string, string) {
-		l := laneOf(r)
+		of := [4]string{r.Group, r.Machine, r.Dir, r.About.Branch}
+		l, ok := lanes[of]
+		if !ok {
+			l = laneOf(r)
+			lanes[of] = l
+		}
 		return l.Key, strings.TrimSuffix(l.Name+" · "+l.Branch, " · ")
 	})
 	add("in", "Group", v.group, func(r *hub.Record) (string, string) { return groupName(r.Group), groupName(r.Group) })

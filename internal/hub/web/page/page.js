@@ -405,10 +405,17 @@ function connected(yes) {
   dot.setAttribute("aria-label", yes ? "Connected" : "Not connected");
   if (link.textContent !== text) rearrange(() => { link.textContent = text; link.hidden = yes; });
 }
-let source, retry = 1000;
+// The stream tells what has changed since the list was made.
+const at = () => document.getElementById("total")?.dataset.at ?? "";
+let source, retry = 1000, before = false;
 function listen() {
-  source = new EventSource("/events");
-  source.onopen = () => { retry = 1000; connected(true); refreshSoon(); };
+  source = new EventSource("/events?after=" + at());
+  source.onopen = () => {
+    retry = 1000;
+    connected(true);
+    if (before) refreshSoon();
+    before = true;
+  };
   source.onerror = () => {
     connected(false);
     if (source.readyState !== EventSource.CLOSED) return;
@@ -430,9 +437,8 @@ function listen() {
   });
 }
 // A screen reader hears what is new and what it is about.
-let told = false;
 function fresh(c) {
-  if (told) say("New: " + (c.questions?.[0]?.header || c.questions?.[0]?.question || "a question").slice(0, 100));
+  say("New: " + (c.questions?.[0]?.header || c.questions?.[0]?.question || "a question").slice(0, 100));
 }
 
 // Times are told as how long ago they were.
@@ -513,4 +519,3 @@ count();
 times();
 goTo();
 listen();
-setTimeout(() => { told = true; }, 2000); // what waits already is no news

@@ -155,13 +155,11 @@ func (b *chromium) send(session, method string, params map[string]any) json.RawM
 	}
 }
 
-// pagePatience is how long a page may take to be as it should.
-const pagePatience = patience
-
 // tab is a page in the browser.
 type tab struct {
 	*chromium
-	session string
+	session  string
+	patience time.Duration // with what it should come to
 }
 
 func (b *chromium) newTab(width int, dark bool) *tab {
@@ -170,7 +168,7 @@ func (b *chromium) newTab(width int, dark bool) *tab {
 	b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &target)
 	var attached struct{ SessionID string }
 	b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &tab{b, attached.SessionID}
+	p := &tab{b, attached.SessionID, patience}
 	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
 	p.call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // as if somebody looked at it
 	scheme := "light"
@@ -207,7 +205,7 @@ func (p *tab) eval(script string) string {
 // until waits until a script is true.
 func (p *tab) until(script string) {
 	p.t.Helper()
-	for end := time.Now().Add(pagePatience); ; {
+	for end := time.Now().Add(p.patience); ; {
 		if p.try(script) {
 			return
 		}

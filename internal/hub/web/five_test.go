@@ -25,8 +25,6 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
-type object = map[string]any
-
 // fiveQuestion is what most of the five ask, in the same words: who asks is told apart by
 // nothing else than who asks.
 func fiveQuestion(more object) object {

@@ -33,7 +33,7 @@ func (p *tab) worker(origin string) *tab {
 		if one.Type == "service_worker" && strings.HasPrefix(one.URL, origin) {
 			var attached struct{ SessionID string }
 			p.chromium.call("", "Target.attachToTarget", map[string]any{"targetId": one.TargetID, "flatten": true}, &attached)
-			return &tab{p.chromium, attached.SessionID}
+			return &tab{p.chromium, attached.SessionID, patience}
 		}
 	}
 	require.Fail(p.t, "there is no worker")

@@ -59,14 +59,14 @@ func TestPageAnswersByAPush(t *testing.T) {
 	require.NoError(t, err)
 
 	w := p.worker(s.url)
+	shown := func() string {
+		return w.eval(`self.registration.getNotifications().then((l) => l.map((n) => [n.title, n.body, ...(n.actions ?? []).map((a) => a.title)]))`)
+	}
 	waitFor := func(script string) {
 		t.Helper()
 		for end := time.Now().Add(patience); w.eval(script) != "true"; time.Sleep(20 * time.Millisecond) { // a worker has no other way to tell
-			require.True(t, time.Now().Before(end), script)
+			require.True(t, time.Now().Before(end), "%s: %s", script, shown())
 		}
-	}
-	shown := func() string {
-		return w.eval(`self.registration.getNotifications().then((l) => l.map((n) => [n.title, n.body, ...(n.actions ?? []).map((a) => a.title)]))`)
 	}
 	waitFor(`Notification.permission === "granted"`) // it may get there late
 	w.eval(`self.dispatchEvent(new PushEvent("push", { data: ` + string(quoted(string(said))) + ` })); 0`)

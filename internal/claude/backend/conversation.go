@@ -155,7 +155,10 @@ func (s *conversation) Interrupt(ctx context.Context, all bool) error {
 func (s *conversation) Describe(it *desk.Item) {
 	it.Agent, it.Dir = "Claude Code", s.cwd
 	if info := s.info.Load(); info != nil {
-		it.About.Model = s.chosen.Load().currentModel(info).DisplayName
+		model := s.chosen.Load().currentModel(info)
+		if it.About.Model = model.DisplayName; model.Value == "default" && model.Resolved != "" {
+			it.About.Model = model.Resolved // its name says nothing
+		}
 	}
 	if name, ok := s.asking.Load(it.Call.ID); ok && it.Kind == desk.Permission {
 		it.Call.Name = name.(string)

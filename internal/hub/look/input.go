@@ -71,8 +71,15 @@ func words(v json.RawMessage) string {
 		return s
 	}
 	var b bytes.Buffer
+	if json.Compact(&b, v) == nil && b.Len() <= maxInline {
+		return b.String()
+	}
+	b.Reset()
 	if json.Indent(&b, v, "", "  ") != nil {
 		return string(v)
 	}
 	return b.String()
 }
+
+// maxInline is how long a value may be that is shown in one line.
+const maxInline = 40

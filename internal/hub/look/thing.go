@@ -295,6 +295,9 @@ func redundant(c Call, drawn string) bool {
 			return true
 		}
 	}
+	if head, rest, ok := strings.Cut(title, " ("); ok && strings.Contains(drawn, squeeze(head)) && strings.Contains(drawn, squeeze(strings.TrimSuffix(rest, ")"))) {
+		return true // a command, and what it is for
+	}
 	title = squeeze(strings.Trim(title, "`"))
 	return len(title) > 0 && strings.Contains(drawn, title)
 }

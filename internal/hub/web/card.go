@@ -70,6 +70,7 @@ type pick struct {
 	Label, What template.HTML
 	// Gated ones count only when the end of what they permit was in view.
 	Gated bool
+	Wide  bool // its words need a line of their own
 }
 
 // step is how far an answer got.
@@ -207,8 +208,11 @@ func (c *card) picks(r *hub.Record, t *look.Thing) {
 			what = short(what, maxOnButton/2) + " All of it is above."
 		}
 		p.Label, p.What = look.Text(label), look.Text(what)
-		if p.Class == "reject" && c.Reject < 0 {
+		switch p.Wide = len([]rune(label)) > 30; {
+		case p.Class == "reject" && c.Reject < 0:
 			c.Reject = i
+		case p.Class == "allow" && slices.ContainsFunc(c.Picks, func(o pick) bool { return o.Class == "allow" }):
+			p.Class = "other" // one is the main one
 		}
 		c.Picks = append(c.Picks, p)
 	}

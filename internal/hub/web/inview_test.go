@@ -90,14 +90,59 @@ func TestOneTap(t *testing.T) {
 	b, s := newChromium(t), newSite(t, hub.Options{})
 	r := s.ask("c1", db)
 	p := s.visit(b, 360, false)
-	p.until(`document.querySelector(".card input")`)
+	run := p.holdsBack(s.url)
 	p.click(`.option label`)
 	p.until(`document.querySelector(".sending:not([hidden]) .undo")`)
 	p.shot("one-tap")
 	p.click(".undo")
 	p.until(`document.querySelector(".sending").hidden && !document.querySelector("input:checked")`)
+	run()
 	p.click(`.option + .option label`)
+	p.until(`document.querySelector(".sending:not([hidden])")`)
+	run()
 	require.Equal(t, []string{"SQLite"}, s.answered(r)[0].Selected)
+}
+
+// A dismissal is one tap, and can be taken back for three seconds: then the agent is
+// told, and what is on the card is as it was.
+func TestDismissalIsTakenBack(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	r := s.permit("c1", "Bash", "execute", "npm test", map[string]any{"command": "npm test"})
+	p := s.visit(b, 360, false)
+	run := p.holdsBack(s.url)
+	p.until(`document.querySelector(".acts .allow:not(:disabled)")`)
+	p.click(".dismiss")
+	p.until(`document.querySelector(".sending:not([hidden])")?.innerText.includes("Dismissing")`)
+	p.shot("dismissing")
+	p.click(".undo")
+	p.until(`document.querySelector(".sending").hidden && document.querySelector(".acts .allow").getClientRects().length`)
+	run()
+	now, err := s.board.Find("c1", r.ID)
+	require.NoError(t, err)
+	require.True(t, now.Open())
+	p.click(".dismiss")
+	p.until(`document.querySelector(".sending:not([hidden])")`)
+	run()
+	p.until(`document.querySelector(".card.over")?.innerText.includes("Dismissed · npm test · you, on this device")`)
+	now, err = s.board.Find("c1", r.ID)
+	require.NoError(t, err)
+	require.Equal(t, "cancelled", now.End.Outcome)
+}
+
+// holdsBack opens the page again with the three seconds of what can be taken back in the
+// test's hands, which may be slower than that: they are over when run is called.
+func (p *tab) holdsBack(url string) (run func()) {
+	p.t.Helper()
+	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `{
+		const [set, clear] = [setTimeout.bind(window), clearTimeout.bind(window)];
+		window.held = [];
+		window.setTimeout = (f, ms) => ms === 3000 ? -held.push(f) : set(f, ms);
+		window.clearTimeout = (id) => { if (id < 0) held[-id - 1] = null; else clear(id); };
+	}`})
+	p.call("Page.enable", nil)
+	p.open(url + "/?held")
+	p.until(`window.held && document.querySelector(".live .card")`)
+	return func() { p.eval(`held.splice(0).forEach((f) => f?.()); 0`) }
 }
 
 // The hub does not take a permission from a page that had no end of it.

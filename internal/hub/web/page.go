@@ -39,6 +39,7 @@ func asset(name, kind string) http.HandlerFunc {
 	if err != nil {
 		panic(err) // it is embedded
 	}
+	data = squeezed(data)
 	var small bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
 	_, _ = z.Write(data)
@@ -54,6 +55,19 @@ func asset(name, kind string) http.HandlerFunc {
 		}
 		_, _ = w.Write(data)
 	}
+}
+
+// squeezed is a script or a style without its indentation and the lines that are
+// comments. What is served so has no text that goes over several lines.
+func squeezed(data []byte) []byte {
+	var b bytes.Buffer
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) && !(bytes.HasPrefix(line, []byte("/*")) && bytes.HasSuffix(line, []byte("*/"))) {
+			b.Write(append(line, '\n'))
+		}
+	}
+	return b.Bytes()
 }
 
 // render writes a page, a part at a time: all of it may be more than there is room

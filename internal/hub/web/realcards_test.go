@@ -50,7 +50,9 @@ func TestRealCards(t *testing.T) {
 	home := tempDir(t)
 	e := s.edits(filepath.Join(tempDir(t), "orders"), apitest.Env(api, home), "--claude", path)
 	file := filepath.Join(e.dir, "notes.txt")
-	use := func(id, name string, input object) apitest.Reply { return apitest.Use(apitest.ToolUse(id, name, input)) }
+	use := func(id, name string, input object) apitest.Reply {
+		return apitest.Use(apitest.ToolUse(id, name, input))
+	}
 	api.When(func(r apitest.Request) bool {
 		return strings.Contains(r.Get("messages.0.content").Raw, "work of the sub-agent")
 	}, use("toolu_sub", "Bash", object{"command": "touch by-the-sub-agent", "description": "Leave a mark"}), apitest.Say("Left it."))
@@ -78,6 +80,9 @@ func TestRealCards(t *testing.T) {
 		p.decides("Claude Code", filepath.Base(e.dir), w)
 	}
 	turn()
+	for _, r := range s.board.Settled("", 100) {
+		s.receipt(r, "consumed")
+	}
 	require.FileExists(t, filepath.Join(e.dir, "two"))
 	require.NoFileExists(t, filepath.Join(e.dir, "by-the-sub-agent"))
 	text, err := os.ReadFile(file)
@@ -277,6 +282,25 @@ func (e *editing) prompt(text string) func() {
 	return func() {
 		e.t.Helper()
 		require.Equal(e.t, "end_turn", end().Get("stopReason").Str)
+	}
+}
+
+// receipt waits until an answer got that far.
+func (s *site) receipt(r *hub.Record, far string) {
+	s.t.Helper()
+	reader := s.board.Read(1)
+	for late := time.After(watchtest.Patience); ; {
+		_, more := reader.Next()
+		now, err := s.board.FindRef(r.Ref())
+		require.NoError(s.t, err)
+		if now.End.Receipt() == far {
+			return
+		}
+		select {
+		case <-more:
+		case <-late:
+			require.Fail(s.t, "an answer was not "+far, now.Call.Name)
+		}
 	}
 }
 

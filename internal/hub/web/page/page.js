@@ -2,7 +2,7 @@
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
 import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, secret } from "./keep.js";
-import { onSeen, seen, touchesView, waits, watch } from "./seen.js";
+import { below, onSeen, seen, touchesView, waits, watch } from "./seen.js";
 import { notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { phone } from "./phone.js";
@@ -11,14 +11,16 @@ import "./away.js";
 const cards = document.getElementById("cards");
 const link = document.getElementById("link");
 const news = document.getElementById("news");
+const dot = document.getElementById("dot");
 const open = () => [...cards.querySelectorAll(".card:not(.over)")];
 const find = (id) => open().find((c) => c.id === id);
 document.documentElement.classList.add("live");
 document.getElementById("login").hidden = Boolean(secret());
 
 let hush = 0;
-export function say(text) {
+export function say(text, quiet = false) {
   news.textContent = text;
+  news.classList.toggle("hidden", quiet);
   clearTimeout(hush);
   hush = setTimeout(() => { news.textContent = ""; }, 8000);
 }
@@ -29,8 +31,8 @@ function ready(card, busy = false) {
   for (const b of card.querySelectorAll("form.answer button:not(.unfold)")) b.disabled = busy || b.hasAttribute("data-gated") && wait;
   const more = card.querySelector(".more");
   if (!more) return;
-  more.textContent = "↓ There is more below. You can allow it once you have seen the end.";
-  more.hidden = !wait || Boolean(card.querySelector(".unfold"));
+  more.textContent = "↓ More below: scroll to the end to allow it.";
+  more.hidden = !wait || !below(card) || Boolean(card.querySelector(".unfold"));
 }
 onSeen((card) => ready(card));
 
@@ -55,7 +57,7 @@ async function unfold(card) {
 function count() {
   const n = Number(document.getElementById("total")?.dataset.count ?? open().length);
   const aside = open().filter((c) => c.hidden).length;
-  document.title = (n === 0 ? "" : n === 1 ? "1 question waiting · " : n + " questions waiting · ") + "acp-bridge";
+  document.title = (dot.matches(".lost") ? "Not connected · " : n === 0 ? "" : n === 1 ? "1 question waiting · " : n + " questions waiting · ") + "acp-bridge";
   const shown = document.querySelector(".bar .count");
   shown.textContent = n === 0 ? "Nothing waiting" : n + " waiting";
   shown.dataset.count = n;
@@ -119,7 +121,8 @@ function end(card, what, said, steps) {
     if (hadFocus) rest(card);
     card.going = setTimeout(() => go(card), 6000);
   }
-  const asked = card.querySelector(".text")?.textContent.trim() ?? card.querySelector("h3").textContent;
+  const thing = card.querySelector(".thing :is(.l, .path, .address, .tool, .md)")?.textContent.trim();
+  const asked = card.querySelector(".text")?.textContent.trim() ?? thing ?? card.querySelector("h3").textContent;
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
   if (what) head.textContent = what;
   tail.textContent = (head.textContent ? "· " : "") + (asked.length > 70 ? asked.slice(0, 70) + "…" : asked) + " · " + said;
@@ -172,17 +175,24 @@ function tap(card, input) {
   const typed = [...form.querySelectorAll("textarea")].some((t) => t.value.trim()) || form.querySelector("details.note[open]");
   stop(card);
   if (typed || !form.hasAttribute("data-tap") || waits(card)) return;
+  soon(card, null, "Sending “" + input.closest("label").querySelector(".label").textContent + "”…", "Send");
+}
+// What can be taken back: an answer, or a dismissal, whose button it is.
+function soon(card, button, text, now) {
   const line = card.querySelector(".sending");
-  const label = input.closest("label").querySelector(".label").textContent;
-  line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button name="do" value="answer" class="now">Send</button>`;
-  line.querySelector("span").textContent = "Sending “" + label + "”…";
+  line.innerHTML = `<span></span><button type="button" class="undo">Undo</button><button name="do" class="now"></button>`;
+  line.querySelector("span").textContent = text;
+  Object.assign(line.querySelector(".now"), { textContent: now, value: button?.value ?? "answer" });
   line.hidden = false;
-  pending.set(card, { timer: setTimeout(() => { stop(card); send(card, null); }, sendTime) });
+  pending.set(card, { button, timer: setTimeout(() => { stop(card); send(card, button); }, sendTime) });
 }
 
 // Whoever leaves the page has answered.
 function sendNow() {
-  for (const card of open()) if (stop(card)) send(card, null);
+  for (const card of open()) {
+    const button = pending.get(card)?.button;
+    if (stop(card)) send(card, button);
+  }
 }
 addEventListener("pagehide", sendNow);
 document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); });
@@ -207,7 +217,8 @@ async function send(card, button) {
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
       const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
-      end(card, doing === "cancel" ? "Dismissed" : words, "you, on this device", [["sent", true], ["delivered", false], ["used", false]]);
+      card.mine = "you, on this device";
+      end(card, doing === "cancel" ? "Dismissed" : words, card.mine, [["sent", true], ["delivered", false], ["used", false]]);
       if (next) advance(next);
     } else if (reply.status === 409) {
       end(card, "Not accepted", said.error ?? "it was already answered", []);
@@ -245,10 +256,17 @@ function submit(event) {
   const card = form.closest(".card");
   const button = event.submitter;
   if (button?.matches(".unfold")) { unfold(card); return; }
-  if (button?.value === "cancel" && typedIn(card) && !button.dataset.sure) {
+  const dismisses = button?.matches(".dismiss");
+  if (dismisses && typedIn(card) && !button.dataset.sure) {
     button.dataset.sure = "yes";
     button.textContent = "Dismiss and lose what you wrote?";
     setTimeout(() => { delete button.dataset.sure; button.textContent = "Dismiss and stop the agent"; }, 5000);
+    return;
+  }
+  if (dismisses) {
+    stop(card);
+    moved(card); // its buttons have
+    soon(card, button, "Dismissing: the agent stops…", "Dismiss");
     return;
   }
   if (button?.hasAttribute("data-gated") && button.name === "a0" && card.querySelector("textarea[name=n0]")?.value.trim()) {
@@ -398,12 +416,11 @@ export function refreshSoon() {
   timer = setTimeout(refresh, 50);
 }
 
-const dot = document.getElementById("dot");
 function connected(yes) {
   const text = yes ? "" : "The hub cannot be reached. Trying again.";
   dot.classList.toggle("lost", !yes);
   dot.setAttribute("aria-label", yes ? "Connected" : "Not connected");
-  if (link.textContent !== text) rearrange(() => { link.textContent = text; link.hidden = yes; });
+  if (link.textContent !== text) rearrange(() => { link.textContent = text; link.hidden = yes; count(); });
 }
 // The stream tells what has changed since the list was made.
 const at = () => document.getElementById("total")?.dataset.at ?? "";
@@ -428,7 +445,7 @@ function listen() {
     const card = find(c.card) ?? over.get(c.card);
     if (c.outcome && card) {
       const mine = card.classList.contains("over");
-      end(card, mine ? "" : c.answer ?? "", ended(c), stepsOf(c));
+      end(card, mine ? "" : c.answer ?? "", card.mine ?? ended(c), stepsOf(c));
       if (!mine) say("A question was " + ended(c));
     }
     if (c.undelivered) say("A question was " + ended(c) + ", but it could not be delivered: " + c.undelivered);
@@ -438,7 +455,7 @@ function listen() {
 }
 // A screen reader hears what is new and what it is about.
 function fresh(c) {
-  say("New: " + (c.questions?.[0]?.header || c.questions?.[0]?.question || "a question").slice(0, 100));
+  say("New: " + (c.questions?.[0]?.header || c.questions?.[0]?.question || "a question").slice(0, 100), true);
 }
 
 // Times are told as how long ago they were.
@@ -463,8 +480,9 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#aside")) {
     rearrange(() => { for (const c of open()) if (c.hidden) { putAside(c, false); c.hidden = false; } count(); });
   } else if (card && event.target.closest(".undo")) {
+    const button = pending.get(card)?.button;
     stop(card);
-    for (const i of card.querySelectorAll("input:checked")) i.checked = false;
+    if (!button) for (const i of card.querySelectorAll("input:checked")) i.checked = false;
     keep(card);
     card.querySelector("input")?.focus({ preventScroll: true });
   } else if (card && event.target.closest(".later")) {

@@ -3,6 +3,7 @@
 // screen, for long enough to be seen, in a window that somebody looks at.
 const ends = new WeakMap(); // card: its mark, once the end was in view
 const long = 150; // milliseconds
+const away = new WeakSet(); // ends that were looked for and not in view
 let ready = () => {};
 const timers = new WeakMap();
 
@@ -10,6 +11,8 @@ const watcher = new IntersectionObserver((list) => {
   for (const one of list) {
     clearTimeout(timers.get(one.target));
     if (one.isIntersecting) timers.set(one.target, setTimeout(() => note(one.target), long));
+    else away.add(one.target);
+    ready(one.target.closest(".card"));
   }
 }, { rootMargin: "-52px 0px 0px 0px" }); // not below the bar
 
@@ -30,6 +33,7 @@ export function watch(card) {
   const end = card.querySelector(".thing .end");
   if (end && !ends.has(card)) watcher.observe(end);
 }
+export const below = (card) => away.has(card.querySelector(".thing .end"));
 // The mark, or undefined.
 export const seen = (card) => ends.get(card);
 export const waits = (card) => card.matches(".permission") && !ends.has(card);

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -344,4 +345,24 @@ func TestNothingIsAskedBehindTheEnd(t *testing.T) {
 	p.end(errEditorGone)
 	_, err := p.enter("1", "s1", false, nil)
 	require.ErrorIs(t, err, errStopped)
+}
+
+// A thousand questions may be open, and one more is refused.
+func TestManyQuestionsAreOpen(t *testing.T) {
+	p := newProxy(t.Context(), io.Discard, io.Discard, Options{})
+	p.asker = adapter.New(&editor{p: p}, nil)
+	var open []*asked
+	for n := range maxOpen {
+		q, err := p.enter(strconv.Itoa(n), "s1", false, nil)
+		require.NoError(t, err)
+		open = append(open, q)
+	}
+	_, err := p.enter("one more", "s1", false, nil)
+	require.ErrorContains(t, err, "1000 questions are open")
+	open[0].leave(nil)
+	q, err := p.enter("one more", "s1", false, nil)
+	require.NoError(t, err)
+	for _, q := range append(open[1:], q) {
+		q.leave(nil)
+	}
 }

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 )
 
@@ -75,4 +77,46 @@ func TestGuardWithdrawn(t *testing.T) {
 	p.Update(tty.Paste{Text: "yes", At: time.Unix(5, 0)})
 	p.Update(tty.Key{Name: "y", Text: "y", At: time.Unix(6, 0)})
 	require.True(t, p.sheets[0].answer.Empty())
+}
+
+// A person knows when they saw a question, and what their hands did before: whatever
+// keys come when, none answers that was not pressed after it was drawn, by hands that
+// had rested; and behind a question that was withdrawn, not before they said that they
+// saw the new one.
+func TestPersonAtTheKeys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		withdrawn := rapid.Bool().Draw(t, "withdrawn")
+		p := New(convert.Call{Questions: []convert.Question{{Text: "Q", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, Options{})
+		p.Guard(withdrawn)
+		now := time.Unix(0, 0)
+		var drawn, before time.Time // the last key, or the drawing
+		rested, confirmed := false, !withdrawn
+		for range rapid.IntRange(1, 12).Draw(t, "events") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 900).Draw(t, "after")) * time.Millisecond)
+			if rapid.IntRange(0, 3).Draw(t, "event") == 0 {
+				p.Drawn(now)
+				if drawn.IsZero() {
+					drawn, before = now, now
+				}
+				continue
+			}
+			name := rapid.SampledFrom([]string{"1", "2", "enter", "down", "x"}).Draw(t, "key")
+			rested = rested || !drawn.IsZero() && now.Sub(before) >= seen.Hands
+			before = now
+			p.Update(tty.Key{Name: name, At: now})
+			_, done := p.Done()
+			if done && (!rested || !confirmed) {
+				t.Fatalf("answered by %q at %s, drawn at %s", name, now, drawn)
+			}
+			if rested && name == "enter" {
+				confirmed = true
+			}
+			if done {
+				return
+			}
+			if !withdrawn && rested && (name == "1" || name == "2" || name == "enter") {
+				t.Fatalf("%q at %s was lost, drawn at %s", name, now, drawn)
+			}
+		}
+	})
 }

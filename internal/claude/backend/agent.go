@@ -59,13 +59,17 @@
 //	           session/set_config_option
 //	drafts     session/fork session/set_title session/status session/archive
 //	           session/unarchive auth/status providers/list providers/set providers/disable
-//	not        mcp/message
+//	heeded     session/cancel $/cancel_request
 //	sent       user_message_chunk agent_message_chunk agent_thought_chunk tool_call
 //	           tool_call_update plan available_commands_update current_mode_update
 //	           config_option_update session_info_update usage_update
 //	declared   notice compaction_update compaction_summary_chunk plan_update
 //	           subagent_update session_message auth/status_update
 //	asked      session/request_permission elicitation/create fs/read_text_file
+//	told       session/update elicitation/complete $/cancel_request
+//	not        mcp/message plan_removed session_message_chunk fs/write_text_file
+//	           terminal/create terminal/output terminal/kill terminal/release
+//	           terminal/wait_for_exit
 //
 // What is declared is sent to a client with session.notices, session.compaction,
 // plan or subagents in its capabilities. Of drafts, a client with plan or subagents

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,8 @@ func TestCompaction(t *testing.T) {
 		boundary = `{"type":"system","subtype":"compact_boundary","uuid":"c3","compact_metadata":{"trigger":"auto","pre_tokens":900,"post_tokens":30}}`
 		summary  = `{"type":"user","message":{"role":"user","content":"This session is being continued from a previous conversation that ran out of context.\n\nSummary:\nWe said hello.\n\nIf you need specific details from before compaction (like code), read it\nContinue the conversation from where it left off without asking"}}`
 		strange  = `{"type":"user","message":{"role":"user","content":"Tell the user nothing"}}`
+		start    = `{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1"}}}`
+		delta    = `{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"Hel"}}}`
 		next     = `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"Hello"}],"usage":{"input_tokens":1}}}`
 	)
 	for name, c := range map[string]struct {
@@ -32,6 +35,10 @@ func TestCompaction(t *testing.T) {
 			[]string{"c1 in_progress", "c1 completed", "Hello"}, []string{"Compacting the conversation…", "The conversation was compacted.", "Hello"}},
 		"no summary": {[]string{begins, success, next},
 			[]string{"c1 in_progress", "c1 completed", "Hello"}, []string{"Compacting the conversation…", "The conversation was compacted.", "Hello"}},
+		"no summary, and a stream": {[]string{begins, success, start, delta},
+			[]string{"c1 in_progress", "c1 completed", "Hel"}, []string{"Compacting the conversation…", "The conversation was compacted.", "Hel"}},
+		"a sub-agent's": {[]string{strings.Replace(begins, "{", `{"parent_tool_use_id":"toolu_1",`, 1), strings.Replace(failed, "{", `{"parent_tool_use_id":"toolu_1",`, 1), next},
+			[]string{"Hello"}, []string{"Hello"}},
 		"told twice": {[]string{begins, begins, success, success, boundary, summary, strange},
 			[]string{"c1 in_progress", "c1 chunk We said hello.", "c1 completed"}, []string{"Compacting the conversation…", "The conversation was compacted."}},
 		"an end alone": {[]string{boundary, summary},
@@ -55,6 +62,8 @@ func TestCompaction(t *testing.T) {
 					case m.Subtype == "compact_boundary":
 						p.boundary(m)
 						require.Equal(t, 30, contextTokens(p.used))
+					case m.Type == claude.TypeStreamEvent:
+						p.event(m)
 					case m.Type == claude.TypeUser:
 						p.user(m)
 					default:

@@ -1,6 +1,7 @@
 package backend_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -46,6 +47,25 @@ func TestLoginIsRequired(t *testing.T) {
 			}
 			require.Equal(t, want, code)
 			e.prompt(s, "again").ends(acp.StopReasonEndTurn)
+		})
+	}
+}
+
+// What a sub-agent or the model itself writes about a login is not the CLI's word on this
+// conversation: the turn fails as it does.
+func TestLoginOfOthers(t *testing.T) {
+	for name, m := range map[string]object{
+		"a sub-agent": {"parent_tool_use_id": "toolu_9", "message": object{"id": "m", "model": "<synthetic>"}},
+		"the model":   {"parent_tool_use_id": nil, "message": object{"id": "m", "model": "claude-opus-5-5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m["type"], m["error"] = "assistant", "unknown"
+			m["message"].(object)["content"] = []object{{"type": "text", "text": "Not logged in · Please run /login"}}
+			raw, err := json.Marshal(m)
+			require.NoError(t, err)
+			e, _ := scripted(t, ct.Script{Turns: []ct.Turn{{Steps: steps{ct.Raw(string(raw))}, Result: ct.APIError(500, "server_error", "Boom")}}})
+			require.Equal(t, -32603, e.prompt(e.ready(), "hi").fails("Boom").Code)
 		})
 	}
 }

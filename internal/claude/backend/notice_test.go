@@ -15,7 +15,9 @@ import (
 // What is no part of the conversation is a notice, for an editor that shows them. Any
 // other reads what matters in the conversation, as before.
 func TestNotices(t *testing.T) {
-	for caps, notices := range map[string]bool{`{}`: false, `{"session":{"notices":{}}}`: true} {
+	for caps, notices := range map[string]bool{
+		`{}`: false, `{"session":{"notices":null}}`: false, `{"session":{"notices":true}}`: false, `{"session":{"notices":{}}}`: true,
+	} {
 		t.Run(caps, func(t *testing.T) {
 			cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which)), ct.Text("Noted.")}))
 			tell := make(chan func(bool, string), 1)
@@ -47,6 +49,38 @@ func TestNotices(t *testing.T) {
 				"warning: This question could not be shown as a permission here; it is asked another way.",
 				"warning: The hub cannot be used now",
 			}, list())
+		})
+	}
+}
+
+// How a conversation is compacted is told to an editor that says that it shows that; any
+// other reads a line where it begins and one where it ends.
+func TestCompactionIsDeclared(t *testing.T) {
+	for caps, want := range map[string]bool{
+		`{}`: false, `{"session":{"compaction":null}}`: false, `{"session":{"compaction":true}}`: false, `{"session":{"notices":{}}}`: false,
+		`{"session":{"compaction":{}}}`: true,
+	} {
+		t.Run(caps, func(t *testing.T) {
+			t.Parallel()
+			e, _ := scripted(t, turns(steps{ct.Raw(
+				`{"type":"system","subtype":"status","status":"compacting","uuid":"c1"}`,
+				`{"type":"system","subtype":"status","status":null,"compact_result":"success","uuid":"c2"}`,
+			), ct.Text("Hello")}))
+			e.initialize(caps)
+			s := e.open(t.TempDir())
+			e.prompt(s, "go").ends(acp.StopReasonEndTurn)
+			var got []string
+			for _, u := range e.updates(s) {
+				if u.Get("sessionUpdate").Str == "compaction_update" {
+					got = append(got, u.Get("compactionId").Str+" "+u.Get("status").Str)
+				}
+			}
+			if !want {
+				require.Empty(t, got)
+				return
+			}
+			require.Equal(t, []string{"c1 in_progress", "c1 completed"}, got)
+			require.Equal(t, "Hello", e.said(s))
 		})
 	}
 }

@@ -78,6 +78,8 @@ func TestSessionsThatAreNotOpen(t *testing.T) {
 	require.Equal(t, "saved", e.call("session/status", `{"sessionId":"`+reopened+`"}`).Get("status").Str)
 	require.Equal(t, "My plans", e.call("session/set_title", `{"sessionId":"`+reopened+`","title":" My\n plans"}`).Get("title").Str)
 	require.Equal(t, "My plans", e.call(acp.AgentMethodSessionList, `{}`).Get("sessions.0.title").Str)
+	long := e.call("session/set_title", `{"sessionId":"`+reopened+`","title":"`+strings.Repeat("x", 300)+`"}`).Get("title").Str
+	require.Equal(t, 200, len([]rune(long)), "what the CLI keeps of one")
 	for _, method := range []string{"session/status", "session/set_title"} {
 		_, err := e.try(method, `{"sessionId":"fedcba98-89ab-4def-8123-456789abcdef","title":"x"}`)
 		require.ErrorContains(t, err, "there is no session", method)
@@ -103,6 +105,7 @@ func TestArchive(t *testing.T) {
 	require.Equal(t, []bool{false}, listed(e, `{}`))
 	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
 	const this = `{"sessionId":"` + reopened + `"}`
+	require.Equal(t, "open", e.call("session/status", this).Get("status").Str)
 	for range 2 {
 		require.JSONEq(t, `{}`, e.call("session/archive", this).Raw)
 		require.Equal(t, "saved", e.call("session/status", this).Get("status").Str, "it is ended first")

@@ -79,7 +79,7 @@ func TestAIRPlanFile(t *testing.T) {
 		"AIR":              {airWith("planFile"), file, true},
 		"no such file":     {airWith("planFile"), file + "x", false},
 		"a folder":         {airWith("planFile"), filepath.Dir(file), false},
-		"not absolute":     {airWith("planFile"), "plan.md", false},
+		"not absolute":     {airWith("planFile"), "airtakes_test.go", false}, // which is in this process's folder
 		"without its name": {airWith("sessionFailure"), file, false},
 		"another editor":   {`{}`, file, false},
 	} {
@@ -180,7 +180,7 @@ func TestAIRFileChangeReport(t *testing.T) {
 		ct.Message(ct.Agent("toolu_6", "look", ct.Message(ct.Tool("toolu_7", "Write", object{"file_path": in("s")}, "ok")))),
 	}
 	outside := steps{ct.Message(ct.Tool("toolu_8", "Write", object{"file_path": "/elsewhere"}, "ok"))}
-	cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: edits}, {Steps: outside}, {}, {Result: ct.APIError(500, "overloaded", "x")}, {Steps: edits}, {Steps: edits}}})
+	cli := ct.New(t, ct.Script{Turns: []ct.Turn{{Steps: edits}, {Steps: outside}, {}, {Result: ct.APIError(500, "overloaded", "x")}, {Steps: edits}, {Steps: edits}, {Steps: edits}}})
 	e := serve(t, backend.Options{Claude: cli.Path, Env: []string{"HOME=" + t.TempDir()}})
 	e.initialize(airWith("agentFileChangeReport"))
 	s := e.open(dir)
@@ -190,7 +190,7 @@ func TestAIRFileChangeReport(t *testing.T) {
 	for _, id := range []string{"one", "two", "three", "four"} {
 		ask(`{"version":1,"requestId":"` + id + `"}`)
 	}
-	for _, bad := range []string{`{"version":2,"requestId":"x"}`, `{"version":1,"requestId":"x y"}`} {
+	for _, bad := range []string{`{"version":2,"requestId":"x"}`, `{"version":1,"requestId":"x y"}`, `{"version":1,"requestId":"x","more":true}`} {
 		ask(bad)
 	}
 	var got []string

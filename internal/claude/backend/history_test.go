@@ -3,6 +3,7 @@ package backend_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -118,4 +119,36 @@ func TestSessionsThatDoNotExist(t *testing.T) {
 	require.Empty(t, e.call(acp.AgentMethodSessionList, `{}`).Get("sessions").Array())
 	_, err = e.try(acp.AgentMethodSessionList, `{"cursor":"nonsense"}`)
 	require.Error(t, err)
+}
+
+// Messages of a transcript have the same names each time, and a compaction is told to a
+// client that shows it.
+func TestNamesOfATranscript(t *testing.T) {
+	const replied = `{"parentUuid":"u1","type":"assistant","message":{"id":"msg_1","model":"m","content":[{"type":"text","text":"Hello"}]},"uuid":"a1"}`
+	const failed = `{"parentUuid":"b1","type":"assistant","isApiErrorMessage":true,"error":"unknown","message":{"id":"f1","model":"<synthetic>","content":[{"type":"text","text":"API Error"}]},"uuid":"a2"}`
+	const boundary = `{"parentUuid":null,"logicalParentUuid":"a1","type":"system","subtype":"compact_boundary","uuid":"b1","compactMetadata":{"trigger":"manual","preTokens":17}}`
+	said := []string{"user_message_chunk u1", "agent_message_chunk msg_1"}
+	for caps, want := range map[string][]string{
+		`{}`:                            append(said[:2:2], "agent_message_chunk f1"),
+		`{"session":{"notices":{}}}`:    append(said[:2:2], "agent_message_chunk f1"),
+		`{"session":{"compaction":{}}}`: append(said[:2:2], "compaction_update b1 completed", "agent_message_chunk f1"),
+	} {
+		t.Run(caps, func(t *testing.T) {
+			t.Parallel()
+			for range 2 {
+				s := save(t, ct.Script{}, promptLine, replied, boundary, failed)
+				e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, caps)
+				var got []string
+				for _, u := range e.updates(reopened) {
+					switch kind := u.Get("sessionUpdate").Str; {
+					case strings.HasSuffix(kind, "_chunk"):
+						got = append(got, kind+" "+u.Get("messageId").Str)
+					case kind == "compaction_update":
+						got = append(got, kind+" "+u.Get("compactionId").Str+" "+u.Get("status").Str)
+					}
+				}
+				require.Equal(t, want, got)
+			}
+		})
+	}
 }

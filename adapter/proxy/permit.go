@@ -103,6 +103,7 @@ func (p *proxy) permits(id []byte, params gjson.Result) {
 	if apart || w.in.id != w.session {
 		it.Call.SubAgent = convert.SubAgent{Parent: strings.Clone(params.Get(parentMeta).Str), Session: w.session}
 	}
+	it.About.NoReason = !p.takesNotes && p.side == nil
 	p.told.describe(&it)
 	if w.place(it) {
 		p.permit[idKey(id)] = w
@@ -176,15 +177,53 @@ func (w *permit) deliver(o convert.Outcome) {
 	if !ok || !p.passed.take(w.id) {
 		return
 	}
-	p.agent.post(resultLine(string(w.id), result))
-	if o.Status == convert.Answered && o.Answers[0].Note != "" && !p.takesNotes {
-		p.say(w.in.id, "\n\nThe agent takes no words with a permission. It has the answer, and these words did not reach it: "+clean.Line(o.Answers[0].Note)+"\n\n")
-	}
+	w.tell(o, result)
 	if s := p.sessions[w.session]; s != nil && s.unhold(key) != nil {
 		return // the editor has never seen it
 	}
 	p.late.add(w.id)
 	w.recall = true
+}
+
+// tell gives the agent an answer by the way that it has for it. Words that it cannot
+// have are not lost without a trace.
+func (w *permit) tell(o convert.Outcome, result []byte) {
+	p, note, rejects := w.p, "", false
+	if o.Status == convert.Answered {
+		note, rejects = o.Answers[0].Note, w.rejects(o.Answers[0].Selected[0])
+	}
+	lost := func() {
+		p.say(w.in.id, "\n\nThe agent takes no words with a permission. It has the answer, and these words did not reach it: "+clean.Line(note)+"\n\n")
+	}
+	if note != "" && rejects && p.side != nil {
+		p.asking.Add(1)
+		dir := p.session(w.session).dir
+		go func() {
+			defer p.asking.Done()
+			told := p.side.rejectWith(note, w.tool, dir)
+			p.step(func() {
+				p.agent.post(resultLine(string(w.id), result))
+				if !told {
+					lost()
+				}
+			})
+		}()
+		return
+	}
+	p.agent.post(resultLine(string(w.id), result))
+	if note != "" && !p.takesNotes {
+		lost()
+	}
+}
+
+// rejects reports whether an option is a rejection.
+func (w *permit) rejects(label string) bool {
+	for i, o := range w.ticket.Item().Call.Questions[0].Options {
+		if o.Label == label {
+			return strings.HasPrefix(w.params.Get("options").Array()[i].Get("kind").Str, "reject")
+		}
+	}
+	return false
 }
 
 // result is the answer in the agent's words: an option that it offered.

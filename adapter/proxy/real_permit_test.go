@@ -28,6 +28,7 @@ func TestRealPermission(t *testing.T) {
 		{"goose", "shell", "approve", "allow_once", "reject_once"},
 		{"kimi", "Bash", "", "Approve once", "Reject"},
 		{"opencode", "bash", "", "Allow once", "Reject"},
+		{"kilo", "bash", "", "Allow once", "Reject"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			agent := findReal(t, a.name)
@@ -53,6 +54,9 @@ func TestRealPermission(t *testing.T) {
 				r.await(t, done)
 				_, err := os.Stat(filepath.Join(r.dir, "marker"))
 				require.Equal(t, label == a.allow, err == nil, "%s: %v", label, err)
+			}
+			if a.tool == "bash" {
+				realSubAgentPermission(t, r, entries)
 			}
 		})
 	}
@@ -81,4 +85,36 @@ func awaitPermit(t *testing.T, r *realRun) gjson.Result {
 		require.Fail(t, "the editor hears nothing")
 		return gjson.Result{}
 	}
+}
+
+// realSubAgentPermission has a sub-agent, and the agent itself, wait for permissions. Both
+// are at the desk, in the conversation, and a reason for a rejection reaches the model: at
+// the agent's API, because ACP has no place for it.
+func realSubAgentPermission(t *testing.T, r *realRun, entries <-chan desk.Entry) {
+	answer := func(e desk.Entry, a convert.Answer) {
+		require.NoError(t, r.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{a}, "phone"))
+	}
+	bash := func(id, command string) modeltest.Reply {
+		return modeltest.Use(id, "bash", object{"command": command, "description": "does it"})
+	}
+	r.openWith(t, []any{}, modeltest.Use("call_task0001", "task", object{"description": "Look around", "prompt": "look around", "subagent_type": "general"}),
+		bash("call_sub0001", "touch delegated"), modeltest.Say("Looked."), modeltest.Say("Thank you."))
+	done := r.promptSoon(r.task)
+	e := awaitState(t, entries, desk.Asking)
+	require.Equal(t, desk.Permission, e.Kind)
+	require.Equal(t, r.session, e.Call.Session)
+	require.Equal(t, "touch delegated", gjson.GetBytes(e.Call.Input, "command").Str)
+	answer(e, convert.Answer{Selected: []string{"Allow once"}})
+	require.True(t, awaitPermit(t, r).Exists(), "the editor was asked")
+	require.False(t, awaitPermit(t, r).Exists(), "and it was taken back there")
+	r.await(t, done)
+	require.FileExists(t, filepath.Join(r.dir, "delegated"))
+
+	r.openWith(t, []any{}, bash("call_own0001", "touch never"), modeltest.Say("Thank you."))
+	done = r.promptSoon(r.task)
+	e = awaitState(t, entries, desk.Asking)
+	answer(e, convert.Answer{Selected: []string{"Reject"}, Note: "use printf"})
+	r.await(t, done)
+	require.NoFileExists(t, filepath.Join(r.dir, "never"))
+	require.Contains(t, r.result(t), "use printf")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // side is the HTTP API of an agent that shows a question over ACP, as a tool
@@ -117,6 +118,26 @@ func (s *side) find(ctx context.Context, tool, dir string) (json.RawMessage, err
 		}
 	}
 	return nil, fmt.Errorf("the agent has no question for its tool call (last error: %v)", last)
+}
+
+// rejectWith rejects the permission for a tool call with a reason, for which ACP has no
+// place, and reports whether the agent has it. What the agent is told over ACP behind it
+// is the same, and too late.
+func (s *side) rejectWith(reason, tool, dir string) (told bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), sideTimeout)
+	defer cancel()
+	list, err := s.do(ctx, http.MethodGet, "/permission", dir, nil)
+	if err != nil {
+		return false
+	}
+	for _, one := range gjson.ParseBytes(list).Array() {
+		if one.Get("tool.callID").Str == tool {
+			body := clean.JSON(map[string]string{"reply": "reject", "message": reason})
+			_, err = s.do(ctx, http.MethodPost, "/permission/"+url.PathEscape(one.Get("id").Str)+"/reply", dir, body)
+			return err == nil
+		}
+	}
+	return false
 }
 
 func (s *side) do(ctx context.Context, method, path, dir string, body []byte) ([]byte, error) {

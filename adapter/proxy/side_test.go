@@ -12,6 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // aside is the HTTP API of an agent like OpenCode.
@@ -36,6 +39,8 @@ func (a *aside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.hidden = false
 	a.mu.Unlock()
 	switch {
+	case r.URL.Path == "/permission":
+		io.WriteString(w, `[{"id":"per_1","sessionID":"s9","tool":{"messageID":"m","callID":"c9"}},{"id":"per_2","sessionID":"s1","permission":"bash","tool":{"messageID":"m","callID":"c8"}}]`)
 	case r.Method == http.MethodPost && broken:
 		http.Error(w, "no", http.StatusInternalServerError)
 	case r.Method == http.MethodPost:
@@ -119,6 +124,36 @@ func TestAsideCancelled(t *testing.T) {
 	p.prompt("p2", "next")
 	require.Equal(t, "p2", p.agent.until("session/prompt").Get("id").Str)
 	require.Empty(t, a.told)
+}
+
+// A reason for a rejection, for which ACP has no place, is told at the API; one that
+// cannot be told there is not lost without a word.
+func TestAsideRejectsWithWords(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		d, a := new(desk.Desk), &aside{told: make(chan string, 10), broken: broken}
+		entries := make(chan desk.Entry, 100)
+		defer d.Watch(func(e desk.Entry) { entries <- e })()
+		server := httptest.NewServer(a)
+		defer server.Close()
+		p := startAside(t, Options{Agent: profileNamed("opencode"), Desk: d}, newSide(server.URL, "opencode", "secret"))
+		p.initialize(noForms)
+		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/work","mcpServers":[]}}`)
+		p.agent.result(p.agent.next(), `{"sessionId":"s1"}`)
+		p.editor.reply()
+		p.agent.send(`{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c8","title":"touch y","rawInput":{"command":"touch y"}},"options":[{"optionId":"once","name":"Allow once","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}`)
+		e := <-entries
+		for e.State != desk.Asking {
+			e = <-entries
+		}
+		require.False(t, e.About.NoReason)
+		require.NoError(t, d.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{{Selected: []string{"Reject"}, Note: "not now"}}, "phone"))
+		require.Equal(t, "reject", p.agent.next().Get("result.outcome.optionId").Str)
+		if broken {
+			require.Contains(t, p.editor.said(), "did not reach it: not now")
+		} else {
+			require.Equal(t, `/permission/per_2/reply {"message":"not now","reply":"reject"}`, <-a.told)
+		}
+	}
 }
 
 // startAside is start for an agent with a side channel.

@@ -58,6 +58,8 @@ type Tool struct {
 	Changes []Change `json:"changes,omitempty"`
 	// Text is what the agent writes about the call.
 	Text string `json:"text,omitempty"`
+	// NoReason says that the agent takes no words with a rejection.
+	NoReason bool `json:"noReason,omitempty"`
 }
 
 // Change is a file before and after. Old is nil for one that is not there yet, or

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -384,6 +385,9 @@ func (s *Server) answer(r *http.Request, ref hub.Ref, d Device, read func(*hub.R
 
 // fits reports answers that cannot be written for their asker, in its dialect.
 func fits(rec *hub.Record, answers []convert.Answer) error {
+	if rec.About.NoReason && slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" }) {
+		return fmt.Errorf("%w: this agent takes no words with a permission: leave them out, and write them as its next prompt", convert.ErrBadAnswer)
+	}
 	if rec.Dialect == hublink.Dialect {
 		return nil // its process looks at them, and asks again
 	}

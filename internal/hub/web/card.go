@@ -50,6 +50,8 @@ type card struct {
 	Seen   string
 	Picks  []pick
 	Reject int // the pick that takes a reason, or -1
+	// NoReason says that the agent takes none.
+	NoReason bool
 	// Edited is the pick that takes a plan as the person wants it, or -1.
 	Edited int
 	Plan   string
@@ -110,7 +112,7 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
 		Agent: agentOf(r), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
 		Asked: r.Asked.UTC().Format(time.RFC3339), Since: ago(now.Sub(r.Asked)), AskedFull: r.Asked.Format("2 Jan 2006, 15:04:05 MST"),
-		Gone: r.Gone, Permission: r.Kind == "permission", Lane: laneOf(r), Talk: talkURL(r), Title: short(cmp.Or(r.Title, r.About.Title), 100),
+		Gone: r.Gone, Permission: r.Kind == "permission", NoReason: r.About.NoReason, Lane: laneOf(r), Talk: talkURL(r), Title: short(cmp.Or(r.Title, r.About.Title), 100),
 	}
 	c.Badge, c.Hue = badgeOf(c.Agent)
 	if c.Model == c.Agent {
@@ -209,7 +211,7 @@ func (c *card) picks(r *hub.Record, t *look.Thing) {
 		}
 		p.Label, p.What = look.Text(label), look.Text(what)
 		switch p.Wide = len([]rune(label)) > 30; {
-		case p.Class == "reject" && c.Reject < 0:
+		case p.Class == "reject" && c.Reject < 0 && !r.About.NoReason:
 			c.Reject = i
 		case p.Class == "allow" && slices.ContainsFunc(c.Picks, func(o pick) bool { return o.Class == "allow" }):
 			p.Class = "other" // one is the main one

@@ -151,7 +151,7 @@ func decisionsOf(offered gjson.Result) (list []decision) {
 // permission asks for what a tool call does.
 func (r *run) permission(id string, p gjson.Result, decisions []decision) (desk.Item, func(context.Context, *opened, convert.Outcome) error) {
 	q := convert.Question{Closed: true}
-	it := desk.Item{Kind: desk.Permission, About: about.About{}}
+	it := desk.Item{Kind: desk.Permission, About: about.About{Tool: about.Tool{NoReason: true}}}
 	for _, d := range decisions {
 		q.Options = append(q.Options, convert.Option{Label: d.label, Description: d.about})
 		it.About.Picks = append(it.About.Picks, d.kind)

@@ -98,6 +98,7 @@ func runHook(ctx context.Context, s streams) error {
 	if err != nil {
 		return nil
 	}
+	data = hook.From(data, os.Getenv("CLAUDE_PID"))
 	e, err := hook.Parse(data)
 	if err != nil {
 		return nil

@@ -57,9 +57,14 @@ type Ending struct {
 //	| anything else                         | nothing            | nothing                        |
 //
 // The main thread's turn ends, and a prompt comes by itself, while a sub-agent still
-// asks. An asking whose call is not known waits for its turn's end, or for that of its
+// asks. What happens in another terminal, in which the same session is open, ends nothing
+// here. An asking whose call is not known waits for its turn's end, or for that of its
 // connection: words tell nothing.
 func (e Event) Ends(h Held) Ending {
+	asked, err := Parse(h.Document)
+	if err == nil && e.Apart(asked) {
+		return Ending{}
+	}
 	mine := h.Call != "" && e.Agent == h.Agent
 	switch e.Name {
 	case PostToolUse, PostToolUseFailure:
@@ -81,7 +86,7 @@ func (e Event) Ends(h Held) Ending {
 	case SessionEnd:
 		return over(h, "its session has ended")
 	case AnsweredThere:
-		if asked, err := Parse(h.Document); err == nil && h.Reply == nil && e.Held != "" && e.Held == asked.Held {
+		if err == nil && h.Reply == nil && e.Held != "" && e.Held == asked.Held {
 			return Ending{What: Answered, Why: "it was allowed in the terminal, and runs already"}
 		}
 	}

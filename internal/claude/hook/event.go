@@ -53,8 +53,10 @@ type Event struct {
 	// Words are the last ones of a turn, or those of a notification, and Kind which
 	// notification or which error it is.
 	Words, Kind string
-	// Held is the name that the program which holds a request gave it, see [Name].
-	Held string
+	// Held is the name that the program which holds a request gave it, see [Name], and
+	// Process the Claude Code in which it happens, see [From]: one session may be open in
+	// two terminals.
+	Held, Process string
 	// Background says that something runs on when the turn has ended.
 	Background bool
 }
@@ -141,19 +143,40 @@ func (e *Event) text(name string) *string {
 		return &e.Words
 	case heldMember:
 		return &e.Held
+	case processMember:
+		return &e.Process
 	case "notification_type", "error":
 		return &e.Kind
 	}
 	return nil
 }
 
-// heldMember is the member with the name of a request.
-const heldMember = "acp_bridge_held"
+// heldMember is the member with the name of a request, processMember that with the
+// process.
+const heldMember, processMember = "acp_bridge_held", "acp_bridge_process"
 
 // Name gives a request a name, by which the program that holds it can tell more of it.
 func Name(event []byte, name string) []byte {
-	event = bytes.TrimSpace(event)
-	return fmt.Appendf(nil, `%s,%q:%s}`, bytes.TrimSuffix(event, []byte("}")), heldMember, clean.JSON(name))
+	return with(event, heldMember, name)
+}
+
+// From says of an event in which process of Claude Code it happens; an empty one is not
+// known.
+func From(event []byte, process string) []byte {
+	if process == "" {
+		return event
+	}
+	return with(event, processMember, process)
+}
+
+// with is an event with one more member, behind all that Claude Code has written.
+func with(event []byte, member, value string) []byte {
+	return fmt.Appendf(nil, `%s,%q:%s}`, bytes.TrimSuffix(bytes.TrimSpace(event), []byte("}")), member, clean.JSON(value))
+}
+
+// Apart reports whether two events are known to be of two processes.
+func (e Event) Apart(o Event) bool {
+	return e.Process != "" && o.Process != "" && e.Process != o.Process
 }
 
 // AnsweredIn is the event that tells that a request was answered in the terminal.

@@ -80,13 +80,7 @@ func (c *calls) see(d Device, e hook.Event) {
 	case hook.UserPromptSubmit, hook.Stop, hook.StopFailure, hook.SubagentStop:
 		c.over(func(p place) bool { return p == at })
 	case hook.SessionEnd:
-<<<<<<< HEAD
-		c.over(func(p place) bool { return p.device == at.device && p.session == at.session })
-=======
-		c.drop(func(t toolCall) bool {
-			return t.device == at.device && t.session == at.session && t.process == at.process
-		})
->>>>>>> 2884df4 (hooks: one session in two terminals, and two calls alike, end nothing of each other)
+		c.over(func(p place) bool { return p.device == at.device && p.session == at.session && p.process == at.process })
 	}
 }
 
@@ -116,31 +110,18 @@ func (c *calls) cross(at place, one, other string) {
 
 func (c *calls) drop(over func(toolCall) bool) { c.list = slices.DeleteFunc(c.list, over) }
 
-<<<<<<< HEAD
 // take is the id of the call for which an event asks, or empty if none is known. Two
 // of the same input are taken in their order, until an event tells: see
 // [Server.uncross].
-=======
-// take is the id of the call for which an event asks, or empty if that is not known: none
-// was told, or several of the same input. Each hook is a process of its own, so these ask
-// in any order, and the end of one would be taken for that of another.
->>>>>>> 2884df4 (hooks: one session in two terminals, and two calls alike, end nothing of each other)
 func (c *calls) take(d Device, e hook.Event) string {
 	key := keyAt(d, e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var found *toolCall
 	for i := range c.list {
 		if t := &c.list[i]; !t.taken && t.callKey == key {
-			if found != nil {
-				return ""
-			}
-			found = t
+			t.taken = true
+			return t.id
 		}
 	}
-	if found == nil {
-		return ""
-	}
-	found.taken = true
-	return found.id
+	return ""
 }

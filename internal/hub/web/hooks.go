@@ -175,7 +175,8 @@ func (s *Server) hookEnds(ctx context.Context, d Device, e hook.Event) {
 
 // callOf is the call that a request is for, as far as known.
 func (s *Server) callOf(d Device, rec *hub.Record) string {
-	return s.hooked.call(place{d.Name, rec.Conversation, rec.Hold.Agent}, rec.Hold.Call)
+	asked, _ := hook.Parse(rec.Document) // it was read before
+	return s.hooked.call(placeAt(d, asked), rec.Hold.Call)
 }
 
 // heldAs is a request that is for a call.
@@ -211,7 +212,7 @@ func (s *Server) uncross(d Device, e hook.Event, held []*hub.Record) {
 func sameRequest(a, b *hub.Record) bool {
 	x, err := hook.Parse(a.Document)
 	y, other := hook.Parse(b.Document)
-	return errors.Join(err, other) == nil && x.Agent == y.Agent && x.Tool == y.Tool && bytes.Equal(canonical(x.Input), canonical(y.Input))
+	return errors.Join(err, other) == nil && x.Agent == y.Agent && !x.Apart(y) && x.Tool == y.Tool && bytes.Equal(canonical(x.Input), canonical(y.Input))
 }
 
 // hookLeaves notes at a session's last question that the session has ended.

@@ -190,55 +190,21 @@ func TestHookWithdrawn(t *testing.T) {
 	}
 }
 
-// Two calls with the same words are two askings. They ask in any order, so nobody knows
-// which is which: the end of one ends neither, and each gets its own answer.
+// Two calls with the same words are two askings, and each is withdrawn by its own event.
 func TestHookTwins(t *testing.T) {
 	s := newHooked(t)
 	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
 	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_2"))
-	toldFirst, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
+	_, _ = s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
 	first := s.newest()
 	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
 	second := s.newest()
-	require.Empty(t, first.Hold.Call)
-	require.Empty(t, second.Hold.Call)
-	s.tell(saysOf("PostToolUse", "AskUserQuestion", strings.TrimSuffix(askInput, "}")+`,"answers":{"Which database?":"PostgreSQL"}}`, "tool_use_id", "toolu_1"))
+	require.Equal(t, "toolu_1", first.Hold.Call)
+	require.Equal(t, "toolu_2", second.Hold.Call)
+	s.tell(saysOf("PostToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))
+	s.settled(first)
 	s.respond(200, second, `{"Which database?":"SQLite"}`)
 	require.Contains(t, <-told, "SQLite")
-	s.tell(says("Stop"))
-	require.Equal(t, "disconnected", s.settled(first).End.Outcome)
-	require.Equal(t, "{}\n", <-toldFirst)
-}
-
-// One that asks before the other is called is known, and so is the other then.
-func TestHookTwinsOneAfterTheOther(t *testing.T) {
-	s := newHooked(t)
-	for _, id := range []string{"toolu_1", "toolu_2"} {
-		s.tell(saysOf("PreToolUse", "Bash", bashInput, "tool_use_id", id))
-		_, _ = s.hold(saysOf("PermissionRequest", "Bash", `{"description":"build","command":"make"}`))
-		require.Equal(t, id, s.newest().Hold.Call, "the order of an input's members tells nothing")
-	}
-}
-
-// One session is open in two terminals: what happens in one ends nothing in the other.
-func TestHookSessionInTwoTerminals(t *testing.T) {
-	s := newHooked(t)
-	in := func(process string, more ...any) []any { return append(more, "acp_bridge_process", process) }
-	ask := func(process, id string) (chan string, *hub.Record) {
-		s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, in(process, "tool_use_id", id)...))
-		told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput, in(process)...))
-		return told, s.newest()
-	}
-	toldOne, one := ask("100", "toolu_1")
-	toldTwo, two := ask("200", "toolu_2")
-	require.Equal(t, "toolu_1", one.Hold.Call)
-	require.Equal(t, "toolu_2", two.Hold.Call)
-	s.tell(says("UserPromptSubmit", in("200")...))
-	require.Equal(t, "disconnected", s.settled(two).End.Outcome)
-	require.Equal(t, "{}\n", <-toldTwo)
-	s.tell(says("SessionEnd", in("200")...))
-	s.respond(200, one, `{"Which database?":"SQLite"}`)
-	require.Contains(t, <-toldOne, "SQLite")
 }
 
 // Two calls with the same input are asked for in the other order: the one that runs is
@@ -413,6 +379,27 @@ func TestHookTurns(t *testing.T) {
 	for e, ok := other(); ok; e, ok = other() {
 		require.NotEqual(t, "turn", e.name)
 	}
+}
+
+// One session is open in two terminals: what happens in one ends nothing in the other.
+func TestHookSessionInTwoTerminals(t *testing.T) {
+	s := newHooked(t)
+	in := func(process string, more ...any) []any { return append(more, "acp_bridge_process", process) }
+	ask := func(process, id string) (chan string, *hub.Record) {
+		s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, in(process, "tool_use_id", id)...))
+		told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput, in(process)...))
+		return told, s.newest()
+	}
+	toldOne, one := ask("100", "toolu_1")
+	toldTwo, two := ask("200", "toolu_2")
+	require.Equal(t, "toolu_1", one.Hold.Call)
+	require.Equal(t, "toolu_2", two.Hold.Call)
+	s.tell(says("UserPromptSubmit", in("200")...))
+	require.Equal(t, "disconnected", s.settled(two).End.Outcome)
+	require.Equal(t, "{}\n", <-toldTwo)
+	s.tell(says("SessionEnd", in("200")...))
+	s.respond(200, one, `{"Which database?":"SQLite"}`)
+	require.Contains(t, <-toldOne, "SQLite")
 }
 
 // An agent that takes no reason for a rejection is not given one that would be lost, and

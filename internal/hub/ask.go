@@ -186,13 +186,16 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 	var soon time.Duration
 	var others []*Record
 	place := placeOf(r.talk(), r.named())
+	if known := b.matchPast(r, place, &m); known != nil {
+		return matched{known: known}
+	}
 	for _, o := range b.talks[r.talk()] { // the newest last
 		if !m.asked.After(o.Asked) {
 			m.asked = o.Asked.Add(1)
 		}
 		sameID := r.ID != "" && o.ID == r.ID
 		if sameID || r.ID == "" && strings.HasPrefix(o.key, place) {
-			m.generation = max(m.generation, o.generation()+1)
+			m.generation = max(m.generation, generationOf(o.key)+1)
 		}
 		switch {
 		case !o.Of(r.Device): // two devices have two questions
@@ -233,6 +236,26 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 		b.join(m.known, r)
 	}
 	return m
+}
+
+// matchPast is match for what is past, which is the same question only where the asker
+// had its outcome. mu is held.
+func (b *Board) matchPast(r *Record, place string, m *matched) (known *Record) {
+	for _, p := range b.pasts[r.talk()].all() {
+		if !m.asked.After(p.asked) {
+			m.asked = p.asked.Add(1)
+		}
+		sameID := r.ID != "" && p.id == r.ID
+		if sameID || r.ID == "" && strings.HasPrefix(p.key, place) {
+			m.generation = max(m.generation, generationOf(p.key)+1)
+		}
+		if sameID && r.Hold == nil {
+			if o := p.whole(); o.Of(r.Device) && o.Hold == nil && o.hash == r.hash && o.had(r.Asker) {
+				return o
+			}
+		}
+	}
+	return nil
 }
 
 // anothers reports whether a question is one of a process that is not gone, to

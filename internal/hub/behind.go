@@ -121,7 +121,7 @@ func (b *Board) reach(ctx context.Context, revision uint64) error {
 func (b *Board) FindKey(ctx context.Context, key string) (*Record, error) {
 	for caughtUp := false; ; caughtUp = true {
 		b.mu.Lock()
-		r := b.records[key]
+		r := b.get(key)
 		b.mu.Unlock()
 		switch {
 		case r != nil:

@@ -44,6 +44,8 @@ type Board struct {
 	mu      sync.Mutex
 	records map[string]*Record // by key
 	talks   map[talk][]*Record // in the order of asking
+	past    map[string]*past   // by key; no record is in both
+	pasts   map[talk]*pasts
 	groups  map[string]bool    // that ever had a question
 	open    map[string]*Record // by key
 	loads   map[string]load    // of what is open, by device
@@ -64,6 +66,7 @@ type Board struct {
 	writing map[string]*writing          // by key
 	asking  map[sameAsking]chan struct{} // closed when it was asked
 	news    news
+	loaded  bool // all that there was has been read; what comes now is news
 }
 
 // writing is a value on its way to the store. When the store tells of it, it need
@@ -83,7 +86,7 @@ func writingOf(r *Record) *writing {
 func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err error) {
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
-		records: map[string]*Record{}, talks: map[talk][]*Record{}, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]bool{}, loads: map[string]load{}, markers: map[string]marker{},
+		records: map[string]*Record{}, talks: map[talk][]*Record{}, past: map[string]*past{}, pasts: map[talk]*pasts{}, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]bool{}, loads: map[string]load{}, markers: map[string]marker{},
 		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{}, asking: map[sameAsking]chan struct{}{},
 	}
 	if b.log == nil {
@@ -109,6 +112,9 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 	})
 	select {
 	case <-ready:
+		b.mu.Lock()
+		b.loaded = true
+		b.mu.Unlock()
 	case err := <-failed:
 		b.Close()
 		return nil, err
@@ -149,6 +155,10 @@ func (b *Board) apply(e hubstore.Entry) {
 	if r != nil {
 		r.known = time.Now()
 	}
+	p := b.overBefore(r, e.Value)
+	if p == nil && r != nil && r.hash == "" {
+		r.hash = r.fingerprint()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e.Revision != b.last+1 {
@@ -158,9 +168,16 @@ func (b *Board) apply(e hubstore.Entry) {
 	if old := b.records[e.Key]; old != nil {
 		b.drop(old)
 	}
+	b.dropPast(e.Key)
 	delete(b.sealed, e.Key)
 	b.marked(e)
 	switch {
+	case p != nil:
+		b.groups[r.Group] = true
+		b.putPast(r.talk(), p)
+		if b.loaded {
+			b.news.add(p.whole())
+		}
 	case r != nil:
 		b.put(r)
 		b.news.add(r)
@@ -178,7 +195,8 @@ func (b *Board) apply(e hubstore.Entry) {
 	}
 }
 
-// read returns the record that is in a store, or nil if there is none.
+// read returns the record that is in a store, or nil if there is none. Its hash is empty
+// if that is not known yet.
 func (b *Board) read(e hubstore.Entry) *Record {
 	if e.Value == nil {
 		return nil
@@ -198,8 +216,6 @@ func (b *Board) read(e hubstore.Entry) *Record {
 		return nil
 	case old != nil:
 		r.hash = old.hash // what is asked under a key stays the same
-	default:
-		r.hash = r.fingerprint()
 	}
 	return r
 }
@@ -255,6 +271,7 @@ func (b *Board) tidy(ctx context.Context) {
 				b.spare(now)
 			}
 			b.expire(now)
+			b.settleDown(now)
 			b.endGone()
 			b.probe(ctx)
 			if b.store.Shared() {
@@ -278,16 +295,21 @@ const fetchTime = 24 * time.Hour
 func (b *Board) forget(ctx context.Context, now time.Time) {
 	before, known := now.Add(-b.opts.Keep), now.Add(-min(b.opts.Keep, knownTime))
 	b.mu.Lock()
-	var old []*Record
-	for _, r := range b.records {
+	old := map[string]uint64{} // revisions by key
+	for key, r := range b.records {
 		waits := !r.Open() && r.Hold == nil && r.unheard() && r.End.At.After(now.Add(-fetchTime))
 		if !r.Open() && !waits && r.End.At.Before(before) && !r.known.After(known) {
-			old = append(old, r)
+			old[key] = r.Revision
+		}
+	}
+	for key, p := range b.past {
+		if p.at.Before(before) && !p.known.After(known) {
+			old[key] = p.revision
 		}
 	}
 	b.mu.Unlock()
-	for _, r := range old {
-		if err := b.store.Delete(ctx, r.key, r.Revision); err != nil && !errors.Is(err, hubstore.ErrConflict) {
+	for key, revision := range old {
+		if err := b.store.Delete(ctx, key, revision); err != nil && !errors.Is(err, hubstore.ErrConflict) {
 			b.log.Warn("an old question could not be removed", "err", err)
 			return
 		}
@@ -396,7 +418,7 @@ func (b *Board) writes(key string, w *writing, begins bool) {
 func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record, error) {
 	for {
 		b.mu.Lock()
-		r := b.records[key]
+		r := b.get(key)
 		if r != nil && r.Revision >= revision {
 			b.mu.Unlock()
 			return r, nil

@@ -17,3 +17,21 @@ func (b *Board) Listening(r *Record) int {
 	}
 	return 0
 }
+
+// Expire has all askers gone that are gone at some time.
+func (b *Board) Expire(now time.Time) {
+	b.expire(now) // they are told to be gone, and then nothing is known of them any more
+	b.expire(now)
+}
+
+// SettleDown makes past what is over for long enough at some time, and returns how many
+// are past.
+func (b *Board) SettleDown(now time.Time) int {
+	b.settleDown(now)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.past)
+}
+
+// Encode is a record as it is kept.
+func (r *Record) Encode() string { return string(r.encode()) }

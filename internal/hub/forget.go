@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
@@ -39,7 +41,16 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 			keys = append(keys, key)
 		}
 	}
+	over := slices.Collect(maps.Values(b.past))
 	b.mu.Unlock()
+	name := []string{strings.ToLower(by)}
+	for _, p := range over {
+		if p.mayHold(name) {
+			if r := p.whole(); r.names(by) && sees(r) {
+				keys = append(keys, p.key)
+			}
+		}
+	}
 	for _, key := range keys {
 		forgotten, left, err := b.forgetOne(ctx, key, by, may)
 		if err != nil {
@@ -66,7 +77,7 @@ func refusedBy(who string) string { return " by " + who }
 func (b *Board) forgetOne(ctx context.Context, key, by string, may func(context.Context) error) (forgotten, left bool, err error) {
 	for {
 		b.mu.Lock()
-		r := b.records[key]
+		r := b.get(key)
 		b.mu.Unlock()
 		if r == nil || !r.names(by) { // others were at it meanwhile
 			return forgotten, false, nil

@@ -21,25 +21,21 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ref.key != "" {
-		if r := b.records[ref.key]; r != nil {
+		if r := b.get(ref.key); r != nil {
 			return r, nil
 		}
 		return nil, ref.notFound()
 	}
-	talk := b.talks[talk{ref.Group, ref.Conversation}]
-	if ref.Device != "" {
-		talk = slices.DeleteFunc(slices.Clone(talk), func(r *Record) bool { return !r.Of(ref.Device) })
-	}
-	if len(talk) == 0 {
+	in := talk{ref.Group, ref.Conversation}
+	if len(b.talks[in]) == 0 && b.pasts[in] == nil {
 		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
 	}
 	if ref.ID == "" {
-		for _, r := range talk {
-			if r.Open() {
-				return r, nil
-			}
-		}
-		return talk[len(talk)-1], nil
+		return b.findFirst(in, ref)
+	}
+	talk := b.withPast(in, ref.ID)
+	if ref.Device != "" {
+		talk = slices.DeleteFunc(slices.Clone(talk), func(r *Record) bool { return !r.Of(ref.Device) })
 	}
 	var found *Record
 	for _, r := range slices.Backward(talk) {
@@ -62,6 +58,26 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	return nil, ref.notFound()
 }
 
+// findFirst is find without an id. mu is held.
+func (b *Board) findFirst(in talk, ref Ref) (last *Record, err error) {
+	for _, r := range b.talks[in] {
+		if ref.Device != "" && !r.Of(ref.Device) {
+			continue
+		}
+		if r.Open() {
+			return r, nil
+		}
+		last = r
+	}
+	if p := b.lastPast(in, ref.Device); p != nil && (last == nil || byAsked(p, last) > 0) {
+		last = p
+	}
+	if last == nil {
+		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
+	}
+	return last, nil
+}
+
 func (r Ref) notFound() error {
 	return fmt.Errorf("question %q of conversation %q: %w", r.ID, r.Conversation, ErrNotFound)
 }
@@ -72,7 +88,7 @@ func (r Ref) notFound() error {
 func (b *Board) several(r *Record) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.talks[r.talk()], func(o *Record) bool {
+	return slices.ContainsFunc(b.withPast(r.talk(), r.ID), func(o *Record) bool {
 		return o.ID == r.ID && o.key != r.key && (o.Open() || o.End.By != "" && !o.End.Elsewhere || o.End.Forgotten)
 	})
 }
@@ -94,8 +110,14 @@ func (b *Board) FindRef(ref Ref) (*Record, error) { return b.find(ref) }
 // Conversation returns what was asked in a conversation, the first first.
 func (b *Board) Conversation(group, conversation string) []*Record {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.talks[talk{group, conversation}])
+	in := talk{group, conversation}
+	list, over := slices.Clone(b.talks[in]), slices.Clone(b.pasts[in].all())
+	b.mu.Unlock()
+	for _, p := range over {
+		list = append(list, p.whole())
+	}
+	slices.SortFunc(list, byAsked)
+	return list
 }
 
 // Groups are those that have a conversation of this name.
@@ -103,7 +125,7 @@ func (b *Board) Groups(conversation string) (groups []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for group := range b.groups {
-		if len(b.talks[talk{group, conversation}]) > 0 {
+		if in := (talk{group, conversation}); len(b.talks[in]) > 0 || b.pasts[in] != nil {
 			groups = append(groups, group)
 		}
 	}
@@ -128,15 +150,28 @@ func (b *Board) Waiting(limit int) (list []*Record, total int) {
 // and of them the newest.
 func (b *Board) Conversations() []*Record {
 	b.mu.Lock()
-	list := make([]*Record, 0, len(b.talks))
-	for _, talk := range b.talks {
+	list := make([]*Record, 0, len(b.talks)+len(b.pasts))
+	var over []*past
+	for in, talk := range b.talks {
 		i := slices.IndexFunc(talk, (*Record).Open)
 		if i < 0 {
 			i = len(talk) - 1
 		}
+		if p := b.pasts[in].last(); p != nil && !talk[i].Open() && p.asked.After(talk[i].Asked) {
+			over = append(over, p)
+			continue
+		}
 		list = append(list, talk[i])
 	}
+	for in, of := range b.pasts {
+		if len(b.talks[in]) == 0 {
+			over = append(over, of.last())
+		}
+	}
 	b.mu.Unlock()
+	for _, p := range over {
+		list = append(list, p.whole())
+	}
 	order := func(r *Record) int {
 		if r.Open() {
 			return 0

@@ -55,6 +55,18 @@ func (b *Board) Revision() uint64 {
 // Next returns the changes that were not read yet, in order, and what is closed
 // when there are more.
 func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {
+	changes, over, more := r.read()
+	for _, p := range over {
+		changes = append(changes, p.whole())
+	}
+	if len(over) > 0 {
+		slices.SortFunc(changes, byRevision)
+	}
+	return changes, more
+}
+
+// read is Next, with what is past apart.
+func (r *Reader) read() (changes []*Record, over []*past, more <-chan struct{}) {
 	b := r.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,27 +79,32 @@ func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {
 				changes = append(changes, o)
 			}
 		} else {
-			changes = b.since(r.revision)
+			changes, over = b.since(r.revision)
 		}
 		slices.SortFunc(changes, byRevision)
 	case r.next < b.news.first:
-		changes = b.since(r.revision)
+		changes, over = b.since(r.revision)
 		slices.SortFunc(changes, byRevision)
 	default:
 		changes = slices.Clone(b.news.list[r.next-b.news.first:])
 	}
 	r.next = end
 	r.revision = b.last
-	return changes, b.news.wake
+	return changes, over, b.news.wake
 }
 
-func (b *Board) since(revision uint64) (list []*Record) {
+func (b *Board) since(revision uint64) (list []*Record, over []*past) {
 	for _, r := range b.records {
 		if r.Revision > revision {
 			list = append(list, r)
 		}
 	}
-	return list
+	for _, p := range b.past {
+		if p.revision > revision {
+			over = append(over, p)
+		}
+	}
+	return list, over
 }
 
 func byRevision(a, b *Record) int { return cmp.Compare(a.Revision, b.Revision) }

@@ -289,8 +289,8 @@ func placeOf(t talk, name string) string {
 	return group + short(t.conversation) + "." + short(name) + "."
 }
 
-// generation counts the records before this one under its id.
-func (r *Record) generation() int {
-	n, _ := strconv.Atoi(r.key[strings.LastIndexByte(r.key, '.')+1:])
+// generationOf counts the records before the one with a key under its id.
+func generationOf(key string) int {
+	n, _ := strconv.Atoi(key[strings.LastIndexByte(key, '.')+1:])
 	return n
 }

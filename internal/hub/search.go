@@ -42,19 +42,17 @@ func (p Place) behind(o Place) int {
 // Search returns settled records, the last settled first, and whether there are
 // more than the limit.
 func (b *Board) Search(s Search) (list []*Record, more bool) {
-	b.mu.Lock()
-	var all []*Record
-	for _, r := range b.records {
-		if !r.Open() && !r.End.At.Before(s.Since) && (s.After.Key == "" || r.Place().behind(s.After) > 0) && (s.Sees == nil || s.Sees(r)) {
-			all = append(all, r)
-		}
-	}
-	b.mu.Unlock()
-	slices.SortFunc(all, func(x, y *Record) int { return x.Place().behind(y.Place()) })
 	words := strings.Fields(strings.ToLower(s.Text))
 	list = []*Record{}
-	for _, r := range all {
-		if !r.holds(words) {
+	for _, f := range b.settled(s) {
+		r := f.record
+		if r == nil {
+			if !f.past.mayHold(words) {
+				continue
+			}
+			r = f.past.whole()
+		}
+		if s.Sees != nil && !s.Sees(r) || !r.holds(words) {
 			continue
 		}
 		if s.Limit > 0 && len(list) == s.Limit {
@@ -63,6 +61,35 @@ func (b *Board) Search(s Search) (list []*Record, more bool) {
 		list = append(list, r)
 	}
 	return list, false
+}
+
+// settledAt is a settled question at its place: a record, or one that is past.
+type settledAt struct {
+	Place
+	record *Record
+	past   *past
+}
+
+// settled are the settled questions in the time and behind the place of a search, in its
+// order.
+func (b *Board) settled(s Search) (all []settledAt) {
+	add := func(f settledAt) {
+		if !f.At.Before(s.Since) && (s.After.Key == "" || f.behind(s.After) > 0) {
+			all = append(all, f)
+		}
+	}
+	b.mu.Lock()
+	for _, r := range b.records {
+		if !r.Open() {
+			add(settledAt{Place: r.Place(), record: r})
+		}
+	}
+	for _, p := range b.past {
+		add(settledAt{Place: Place{p.at, p.key}, past: p})
+	}
+	b.mu.Unlock()
+	slices.SortFunc(all, func(x, y settledAt) int { return x.behind(y.Place) })
+	return all
 }
 
 // Settled returns up to limit settled records that hold all words of the query,

@@ -275,7 +275,7 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(contex
 			return nil, err
 		}
 		b.mu.Lock()
-		r = b.records[r.key]
+		r = b.get(r.key)
 		b.mu.Unlock()
 		if r == nil {
 			return nil, ErrNotFound

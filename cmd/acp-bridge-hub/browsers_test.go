@@ -107,3 +107,31 @@ func TestBrowsersAreToldOfWhatWaitsForLong(t *testing.T) {
 	run()
 	require.Empty(t, topics)
 }
+
+// It is looked at all that waits when the first of them is due, and not with every change.
+func TestWhenSomethingIsDue(t *testing.T) {
+	_, board, server, _ := pushes(t, `[]`)
+	var asked []*hub.Record
+	for _, c := range []string{"a", "b"} {
+		asks(t, board, c)
+		r, err := board.Find(c, "")
+		require.NoError(t, err)
+		asked = append(asked, r)
+	}
+	l := longWait{browsers: browsers{server, false, time.Hour}, begin: time.Now(), waits: map[string]*hub.Record{}, told: map[string]bool{}}
+	require.Equal(t, time.Hour, l.tell(t.Context(), l.begin), "nothing waits")
+	for _, r := range asked {
+		l.change(t.Context(), r)
+	}
+	first, second := asked[0].Asked.Add(time.Hour), asked[1].Asked.Add(time.Hour)
+	require.Equal(t, time.Minute, l.tell(t.Context(), first.Add(-time.Minute)))
+	settled, err := board.Cancel(t.Context(), asked[0].Ref(), "phone")
+	require.NoError(t, err)
+	l.change(t.Context(), settled)
+	require.Equal(t, time.Minute, l.tell(t.Context(), first.Add(-time.Minute)))
+	require.Equal(t, max(second.Sub(first), time.Hour/600), l.tell(t.Context(), first))
+	require.Len(t, l.waits, 1)
+	require.Equal(t, time.Hour, l.tell(t.Context(), second.Add(time.Minute)))
+	require.Empty(t, l.waits)
+	require.Empty(t, l.told, "nobody wants to know")
+}

@@ -26,11 +26,11 @@ type teller interface {
 // told. What waits already was told before the hub was started again.
 func follow(ctx context.Context, stop <-chan struct{}, board *hub.Board, turn turn, to teller) (run func()) {
 	reader := board.Read(0)
-	told := map[string]bool{}
+	told := map[string]bool{} // by key
 	changes, more := reader.Next()
 	for _, r := range changes {
 		if r.Open() {
-			told[noticeID(r)] = true
+			told[r.Key()] = true
 		}
 	}
 	return func() {
@@ -44,14 +44,15 @@ func follow(ctx context.Context, stop <-chan struct{}, board *hub.Board, turn tu
 			}
 			changes, more = reader.Next()
 			for _, r := range changes {
-				id := noticeID(r)
-				switch {
-				case r.Open() && !told[id] && to.wants(r):
-					if told[id] = true; turn.begin(ctx, to.name(), id) {
+				switch key := r.Key(); {
+				case r.Open() && !told[key] && to.wants(r):
+					told[key] = true
+					if id := noticeID(r); turn.begin(ctx, to.name(), id) {
 						to.tell(ctx, r, id)
 					}
-				case !r.Open() && told[id]:
-					if delete(told, id); to.wants(r) && turn.end(ctx, to.name(), id) {
+				case !r.Open() && told[key]:
+					delete(told, key)
+					if id := noticeID(r); to.wants(r) && turn.end(ctx, to.name(), id) {
 						to.takeBack(ctx, r, id)
 					}
 				}
@@ -103,36 +104,15 @@ const longTime = 10 * time.Minute
 // tellLong returns what tells browsers of what has waited for long, until stop is
 // closed. What had waited so long before is not told of.
 func (b browsers) tellLong(ctx context.Context, stop <-chan struct{}, board *hub.Board, turn turn) (run func()) {
-	const name = "browsers that want to know what waits for long"
 	reader := board.Read(0)
-	begin := time.Now()
-	waits, told := map[string]*hub.Record{}, map[string]bool{}
+	l := longWait{browsers: b, begin: time.Now(), turn: turn, waits: map[string]*hub.Record{}, told: map[string]bool{}}
 	return func() {
 		for {
 			changes, more := reader.Next()
 			for _, r := range changes {
-				id := noticeID(r)
-				switch delete(waits, id); {
-				case r.Open() && !told[id] && !r.Asked.Add(b.long).Before(begin):
-					waits[id] = r
-				case told[id] && !r.Open():
-					if delete(told, id); turn.end(ctx, name, id) {
-						b.server.PushOver(ctx, r, id, web.PushWaiting, endingOf(r))
-					}
-				}
+				l.change(ctx, r)
 			}
-			next := b.long
-			for id, r := range waits {
-				if left := time.Until(r.Asked.Add(b.long)); left > 0 {
-					next = min(next, left)
-					continue
-				}
-				if delete(waits, id); b.server.Pushes(r, web.PushWaiting) && turn.begin(ctx, name, id) {
-					told[id] = true
-					b.server.Push(ctx, r, id, web.PushWaiting, b.text)
-				}
-			}
-			due := time.NewTimer(next)
+			due := time.NewTimer(l.tell(ctx, time.Now()))
 			select {
 			case <-more:
 			case <-due.C:
@@ -144,4 +124,65 @@ func (b browsers) tellLong(ctx context.Context, stop <-chan struct{}, board *hub
 			due.Stop()
 		}
 	}
+}
+
+// longWait is what is known of what waits for long, and will.
+type longWait struct {
+	browsers
+	turn  turn
+	begin time.Time
+	waits map[string]*hub.Record // by key
+	told  map[string]bool        // by key
+	due   time.Time              // nothing that waits is due before; zero if nothing waits
+}
+
+const longName = "browsers that want to know what waits for long"
+
+// change notes that a question was asked, or is settled.
+func (l *longWait) change(ctx context.Context, r *hub.Record) {
+	key, due := r.Key(), r.Asked.Add(l.long)
+	delete(l.waits, key)
+	switch {
+	case r.Open() && !l.told[key] && !due.Before(l.begin):
+		if l.waits[key] = r; l.due.IsZero() || due.Before(l.due) {
+			l.due = due
+		}
+	case l.told[key] && !r.Open():
+		delete(l.told, key)
+		if id := noticeID(r); l.turn.end(ctx, longName, id) {
+			l.server.PushOver(ctx, r, id, web.PushWaiting, endingOf(r))
+		}
+	}
+}
+
+// tell tells of what has waited for long by now, and returns when to look again. It looks
+// at all that waits only when something may be due: there may be many thousands.
+func (l *longWait) tell(ctx context.Context, now time.Time) (next time.Duration) {
+	if l.due.IsZero() {
+		return l.long
+	}
+	if l.due.After(now) {
+		return l.due.Sub(now)
+	}
+	l.due = time.Time{}
+	for key, r := range l.waits {
+		if due := r.Asked.Add(l.long); due.After(now) {
+			if l.due.IsZero() || due.Before(l.due) {
+				l.due = due
+			}
+			continue
+		}
+		delete(l.waits, key)
+		if id := noticeID(r); l.server.Pushes(r, web.PushWaiting) && l.turn.begin(ctx, longName, id) {
+			l.told[key] = true
+			l.server.Push(ctx, r, id, web.PushWaiting, l.text)
+		}
+	}
+	if l.due.IsZero() {
+		return l.long
+	}
+	if soon := now.Add(l.long / 600); l.due.Before(soon) { // many may be due one after the other
+		l.due = soon
+	}
+	return l.due.Sub(now)
 }

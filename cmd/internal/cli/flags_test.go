@@ -77,3 +77,18 @@ func TestFinish(t *testing.T) {
 		require.Equal(t, c.said, errOut.String())
 	}
 }
+
+// The manual has every topic under its title, and a shell completes no files for a flag
+// that takes a word.
+func TestManualAndCompletion(t *testing.T) {
+	p := testProgram(new([]string))
+	make := p.Commands[1].Make
+	p.Commands[1].Make = func(fs *Flags) Runner {
+		fs.String("word", "", "a `word`")
+		return make(fs)
+	}
+	require.Contains(t, p.Manual(), ".SH MORE OF IT\n.nf\ntext\n.fi\n")
+	fish := p.fishCompletion()
+	require.Contains(t, fish, "-l word -d 'a word' -x\n")
+	require.Contains(t, fish, "-l name -d 'a name' -x -a 'one two'\n")
+}

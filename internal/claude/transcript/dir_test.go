@@ -179,3 +179,11 @@ func TestDeleteStaysInside(t *testing.T) {
 	require.NoFileExists(t, mine)
 	require.FileExists(t, outside)
 }
+
+// A folder is the same, however it is named.
+func TestDirOfARelativePath(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	require.NoError(t, os.Mkdir("here", 0o700))
+	require.Equal(t, transcript.Dir("/c", filepath.Join(dir, "here")), transcript.Dir("/c", "here"))
+}

@@ -142,3 +142,11 @@ func TestNothingIsLeftOut(t *testing.T) {
 	}
 	require.True(t, Draw(Call{Tool: about.Tool{Kind: "switch_mode", Text: "# Plan"}}).Plan)
 }
+
+// What says nothing is not said.
+func TestABlankDescription(t *testing.T) {
+	for _, detail := range []string{`{"command":"ls"}`, `{"command":"ls","description":" \n"}`} {
+		th := Draw(Call{Name: "Bash", Detail: detail})
+		require.NotContains(t, string(th.Whole()), "The agent says", detail)
+	}
+}

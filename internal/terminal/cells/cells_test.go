@@ -48,3 +48,21 @@ func TestWrapProperties(t *testing.T) {
 		}
 	})
 }
+
+// A text is wrapped anew for another width, and painted line by line.
+func TestTextAt(t *testing.T) {
+	text := Text{Lines: []string{"one two", "three"}, Paint: func(i int, piece string) string { return string(rune('0'+i)) + piece }}
+	for range 2 {
+		require.Equal(t, []string{"0one two", "1three"}, text.At(10))
+	}
+	require.Equal(t, []string{"0one", "0two", "1three"}, text.At(6))
+	require.Equal(t, []string{"0one two", "1three"}, text.At(10))
+}
+
+func TestFirst(t *testing.T) {
+	for s, want := range map[string]string{"": "", "a": "a", "ab": "a", "e\u0301x": "e\u0301", "\r\nx": "\r\n"} {
+		c, rest := First(s)
+		require.Equal(t, want, c)
+		require.Equal(t, s, c+rest)
+	}
+}

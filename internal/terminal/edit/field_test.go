@@ -96,3 +96,15 @@ func TestFieldCursor(t *testing.T) {
 		}
 	})
 }
+
+// A word to the right ends where the text does.
+func TestWordRight(t *testing.T) {
+	f := Field{}
+	f.Set("one two")
+	f.Key(tty.Key{Name: "ctrl+a"}, 80)
+	for _, want := range []string{"one! two", "one! two!", "one! two!!"} {
+		f.Key(tty.Key{Name: "ctrl+right"}, 80)
+		f.Insert("!")
+		require.Equal(t, want, f.String())
+	}
+}

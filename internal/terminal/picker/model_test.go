@@ -251,3 +251,32 @@ func BenchmarkRedraw(b *testing.B) {
 		press(b, q, 80, 24, down)
 	})
 }
+
+// focus is the option that Enter would pick.
+func focus(t *testing.T, q convert.Question, keys string) string {
+	t.Helper()
+	m := picker.New(convert.Call{Questions: []convert.Question{q}}, picker.Options{Width: 80, Height: 12})
+	_, _, _ = m.View() // which says how much is on a page
+	pickertest.Press(t, m, keys)
+	o, done := m.Done()
+	require.True(t, done, keys)
+	return o.Answers[0].Selected[0]
+}
+
+// Pages, and a filter that is typed or pasted, lead to the option that is shown.
+func TestWaysToAnOption(t *testing.T) {
+	q := convert.Question{Text: "Which?", Options: numbered(40)}
+	require.NotEqual(t, focus(t, q, "end up enter"), focus(t, q, "end up pgup enter"))
+	require.Equal(t, "Option 37", focus(t, q, "/ 37 enter"))
+	require.Equal(t, "Option 37", focus(t, q, "/\npaste \"37\"\nenter"))
+}
+
+// All of an option is shown: what it is for, and its preview, whichever it has.
+func TestAllOfAnOption(t *testing.T) {
+	for _, o := range []convert.Option{{Label: "A", Description: "what it is for"}, {Label: "A", Preview: "what it is for"}} {
+		m := picker.New(convert.Call{Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{o, {Label: "B"}}}}}, picker.Options{})
+		pickertest.Press(t, m, "ctrl+o")
+		require.Contains(t, pickertest.Drawn(m), "── A ──")
+		require.Contains(t, pickertest.Drawn(m), "what it is for")
+	}
+}

@@ -53,3 +53,18 @@ func TestReflows(t *testing.T) {
 		require.Equal(t, tc.want, d.reflows(), "%v", tc.env)
 	}
 }
+
+// A frame with fewer lines leaves nothing of the one before, and keeps its own.
+func TestDrawLess(t *testing.T) {
+	var out bytes.Buffer
+	s := &screen{w: &out, width: 80, height: 24}
+	s.draw([]string{"one", "two", "three"}, -1, 0)
+	out.Reset()
+	s.draw([]string{"one"}, -1, 0)
+	require.Contains(t, out.String(), nextLine+eraseAll)
+	require.Equal(t, 0, s.row, "the cursor is back where it was")
+	out.Reset()
+	s.draw(nil, -1, 0)
+	require.Contains(t, out.String(), eraseAll)
+	require.NotContains(t, out.String(), nextLine)
+}

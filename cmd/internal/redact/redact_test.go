@@ -97,3 +97,10 @@ func TestAnswersTeachNothing(t *testing.T) {
 	require.False(t, teaching.mayBeIn([]byte(`{"jsonrpc":"2.0","id":7,"result":{"outcome":{"outcome":"selected","optionId":"2"}}}`)))
 	require.True(t, teaching.mayBeIn([]byte(`{"jsonrpc":"2.0","id":7,"result":{"action":"accept","content":{"Api_Key":"x"}}}`)))
 }
+
+// A word counts to its last letter, also at the end of a line.
+func TestBegins(t *testing.T) {
+	for line, want := range map[string]bool{"": false, "toke": false, "token": true, "TOKEN=1": true, "taken": false} {
+		require.Equal(t, want, begins([]byte(line), "token"), line)
+	}
+}

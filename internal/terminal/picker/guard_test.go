@@ -120,3 +120,16 @@ func TestPersonAtTheKeys(t *testing.T) {
 		}
 	})
 }
+
+// What stands alone is not picked any more when the person types words of their own;
+// taking the words back changes no pick.
+func TestOwnWordsBesideWhatStandsAlone(t *testing.T) {
+	s := newSheet(convert.Question{Text: "Q", MultiSelect: true, Options: []convert.Option{{Label: "A"}, {Label: "None", Effect: convert.EffectAlone}}}, false, nil)
+	s.picked = []bool{false, true}
+	s.keepText()
+	require.Equal(t, []bool{false, true}, s.picked)
+	s.answer.Set("something else")
+	s.keepText()
+	require.Equal(t, []bool{false, false}, s.picked)
+	require.Equal(t, "something else", s.result().Text)
+}

@@ -92,7 +92,7 @@ func TestBurstIsCompleteAndInOrder(t *testing.T) {
 
 func TestLongLines(t *testing.T) {
 	t.Parallel()
-	const size = 20 << 20
+	const size = 12 << 20
 	s := run(t, turns(claudetest.BigLine(size), claudetest.Text("after")))
 	require.NoError(t, s.Prompt(strings.Repeat("y", size)))
 	all := s.until(claude.TypeResult)

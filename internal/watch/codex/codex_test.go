@@ -19,12 +19,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 func TestMain(m *testing.M) {
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
 }
 
@@ -148,6 +150,7 @@ func (s *server) completed(kind, item, status string) {
 }
 
 func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "0.166.0")
 	s.works()
 	s.say(asked)
@@ -165,6 +168,7 @@ func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
 }
 
 func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "0.166.0")
 	s.works()
 	s.say(asked)
@@ -176,6 +180,7 @@ func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
 
 // To dismiss a question is what Esc is in the terminal.
 func TestDismissed(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "0.166.0")
 	s.works()
 	s.say(asked)
@@ -189,6 +194,7 @@ func TestDismissed(t *testing.T) {
 }
 
 func TestPermission(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ pick, decision, status, receipt string }{
 		{"Allow once", `"accept"`, "completed", "consumed"},
 		{"Allow once", `"accept"`, "declined", "undeliverable"}, // the terminal said no at the same moment
@@ -198,6 +204,7 @@ func TestPermission(t *testing.T) {
 		{"Reject, and stop", `"cancel"`, "completed", "undeliverable"},
 	} {
 		t.Run(c.pick+" "+c.status, func(t *testing.T) {
+			t.Parallel()
 			s := newServer(t, "0.166.3")
 			s.works()
 			s.say(approval)
@@ -222,6 +229,7 @@ func TestPermission(t *testing.T) {
 
 // The diff of a change is in the item that the request names.
 func TestFileChange(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "0.166.0")
 	s.works()
 	s.say(fmt.Sprintf(`{"method":"item/started","params":{"threadId":%q,"item":{"type":"fileChange","id":"call_patch","changes":[{"path":"a.txt","kind":{"type":"add"},"diff":"one"}],"status":"inProgress"}}}`, thread))
@@ -234,6 +242,7 @@ func TestFileChange(t *testing.T) {
 
 // What a sub-agent asks is in the conversation of whoever started it.
 func TestSubAgent(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "0.166.0")
 	s.works()
 	sub := "01a1e511-7df5-75f1-8bbf-d89096450e09"
@@ -251,6 +260,7 @@ func TestSubAgent(t *testing.T) {
 
 // A Codex that has ended takes its questions along, and is found again.
 func TestCodexEnds(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "0.166.0")
 	s.works()
 	s.say(asked)
@@ -264,6 +274,7 @@ func TestCodexEnds(t *testing.T) {
 
 // What is not known is left alone, with one line.
 func TestAnotherVersion(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, "0.999.1")
 	require.Equal(t, "Codex 0.999.1 is not known here (known: 0.166): its terminals are not watched", <-s.said)
 	require.Empty(t, s.got)

@@ -138,7 +138,7 @@ func (r row) draw(b *strings.Builder) {
 		r.write(b)
 		b.WriteString(`</del>`)
 	default:
-		r.write(b)
+		r.writeWords(b)
 	}
 	b.WriteString(`</span>`)
 }

@@ -94,6 +94,28 @@ func (l line) write(b *strings.Builder) {
 	writeText(b, l.text)
 }
 
+// hyphened are words that begin with a hyphen and fit into a line. Browsers break them at
+// their hyphens, and "-- --force" then reads as something else.
+var hyphened = regexp.MustCompile(`(?:^|\s)(-\S{1,23})(?:\s|$)`)
+
+// writeWords writes a line, and keeps such words together.
+func (l line) writeWords(b *strings.Builder) {
+	at := hyphened.FindStringSubmatchIndex(l.text)
+	if at == nil {
+		l.write(b)
+		return
+	}
+	rest := l.text
+	for ; at != nil; at = hyphened.FindStringSubmatchIndex(rest) {
+		writeText(b, rest[:at[2]])
+		b.WriteString(`<span class="w">`)
+		writeText(b, rest[at[2]:at[3]])
+		b.WriteString(`</span>`)
+		rest = rest[at[3]:]
+	}
+	writeText(b, rest)
+}
+
 // writeText writes text that has no line breaks of its own.
 func writeText(b *strings.Builder, s string) {
 	last := 0

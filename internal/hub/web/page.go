@@ -39,7 +39,9 @@ func asset(name, kind string) http.HandlerFunc {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	data = squeezed(data)
+	if data = squeezed(data); strings.HasSuffix(name, ".css") {
+		data = []byte(strings.NewReplacer(" { ", "{", "; }", "}", " }", "}", "; ", ";").Replace(string(data)))
+	}
 	var small bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
 	_, _ = z.Write(data)
@@ -57,8 +59,9 @@ func asset(name, kind string) http.HandlerFunc {
 	}
 }
 
-// squeezed is a script or a style without its indentation and the lines that are
-// comments. What is served so has no text that goes over several lines.
+// squeezed is a script or a style without its indentation, the lines that are comments
+// and the spaces that a style needs not. What is served so has no text that goes over
+// several lines.
 func squeezed(data []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(data) {

@@ -425,7 +425,7 @@ func failFor(w http.ResponseWriter, r *http.Request, code int, format string, ar
 		fail(w, code, format, args...)
 		return
 	}
-	render(w, code, "wrong", map[string]any{"Title": http.StatusText(code), "Text": fmt.Sprintf(format, args...), "Here": code != http.StatusMisdirectedRequest})
+	render(w, code, "wrong", map[string]any{"Title": http.StatusText(code), "Text": upper(fmt.Sprintf(format, args...)), "Here": code != http.StatusMisdirectedRequest})
 }
 
 func fail(w http.ResponseWriter, code int, format string, args ...any) {
@@ -478,3 +478,6 @@ func (s *Server) problem(err error) (code int, text string) {
 	s.log.Error("a request failed", "err", err)
 	return http.StatusServiceUnavailable, "the hub cannot store this now; try again"
 }
+
+// upper makes a sentence of what is wrong.
+func upper(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }

@@ -22,7 +22,7 @@ export function say(text, quiet = false) {
   news.textContent = text;
   news.classList.toggle("hidden", quiet);
   clearTimeout(hush);
-  hush = setTimeout(() => { news.textContent = ""; }, 8000);
+  hush = setTimeout(() => { news.textContent = ""; }, 5000);
 }
 
 // Buttons that permit are there once the end was in view.
@@ -31,7 +31,7 @@ function ready(card, busy = false) {
   for (const b of card.querySelectorAll("form.answer button:not(.unfold)")) b.disabled = busy || b.hasAttribute("data-gated") && wait;
   const more = card.querySelector(".more");
   if (!more) return;
-  more.textContent = "↓ More below: scroll to the end to allow it.";
+  more.textContent = "↓ Scroll to the end to allow it.";
   more.hidden = !wait || !below(card) || Boolean(card.querySelector(".unfold"));
 }
 onSeen((card) => ready(card));
@@ -98,10 +98,16 @@ export function rearrange(change) {
   });
 }
 
+// What is wrong stands above the buttons, where it is seen. It is over when the hub is
+// back, if it was that.
+const lost = "The hub cannot be reached. What you wrote is still here; try again.";
 function problem(card, text) {
   const p = card.querySelector(".problem");
+  if (p.textContent === text) return;
   p.textContent = text;
   p.hidden = !text;
+  moved(card); // its buttons have
+  if (text) p.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
 // A card that is over is a line that says what was answered, by whom, and how far
@@ -211,23 +217,23 @@ async function send(card, button) {
   stop(card);
   problem(card, "");
   ready(card, true);
+  card.mine = "you, on this device"; // also if the hub tells it before it replies
   try {
     const keepalive = body.toString().length < 60000; // browsers take no more of what outlives the page
     const reply = await fetch("/answer", { method: "POST", body, keepalive, headers: headers({ Accept: "application/json" }) });
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
       const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
-      card.mine = "you, on this device";
       end(card, doing === "cancel" ? "Dismissed" : words, card.mine, [["sent", true], ["delivered", false], ["used", false]]);
       if (next) advance(next);
-    } else if (reply.status === 409) {
+    } else if (delete card.mine, reply.status === 409) {
       end(card, "Not accepted", said.error ?? "it was already answered", []);
     } else {
       problem(card, sentence(said.error ?? "the hub did not accept it. Try again."));
-      card.querySelector(".problem").scrollIntoView({ block: "nearest" });
     }
   } catch {
-    problem(card, "The hub cannot be reached. What you wrote is still here; try again.");
+    delete card.mine;
+    problem(card, lost);
   }
   ready(card);
   refreshSoon();
@@ -266,7 +272,7 @@ function submit(event) {
   if (dismisses) {
     stop(card);
     moved(card); // its buttons have
-    soon(card, button, "Dismissing: the agent stops…", "Dismiss");
+    soon(card, button, "Dismissing…", "Dismiss");
     return;
   }
   if (button?.hasAttribute("data-gated") && button.name === "a0" && card.querySelector("textarea[name=n0]")?.value.trim()) {
@@ -350,7 +356,10 @@ const names = ["q", "agent", "project", "in", "from"];
 const wanted = new URLSearchParams([...new URLSearchParams(location.search)].filter(([k, v]) => names.includes(k) && v));
 const filter = document.getElementById("filter"), filterButton = document.getElementById("filter-button");
 function openFilter(yes) {
-  rearrange(() => { filter.hidden = !yes; });
+  moving(() => {
+    filter.hidden = !yes;
+    if (yes) scrollTo({ top: 0, behavior: "instant" });
+  });
   filterButton.setAttribute("aria-expanded", yes);
   if (yes) filter.querySelector("input[type=search]").focus({ preventScroll: true });
 }
@@ -404,6 +413,7 @@ export async function refresh() {
     const reply = await fetch("/cards" + (query.size ? "?" + query : ""));
     if (reply.status === 401 || reply.status === 403) { location.reload(); return; }
     if (reply.ok) {
+      for (const c of open()) if (c.querySelector(".problem").textContent === lost) problem(c, "");
       const html = await reply.text();
       rearrange(() => show(html));
     }
@@ -446,7 +456,7 @@ function listen() {
     if (c.outcome && card) {
       const mine = card.classList.contains("over");
       end(card, mine ? "" : c.answer ?? "", card.mine ?? ended(c), stepsOf(c));
-      if (!mine) say("A question was " + ended(c));
+      if (!mine && !card.mine) say("A question was " + ended(c));
     }
     if (c.undelivered) say("A question was " + ended(c) + ", but it could not be delivered: " + c.undelivered);
     if (!c.outcome && !card) { fresh(c); notify(); }

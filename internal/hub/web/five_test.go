@@ -104,7 +104,7 @@ func TestOnePersonFiveAgents(t *testing.T) {
 	p.answerIn("site", "", inWords("Redis, it is only a cache"))
 	p.answerIn("billing", "Codex", pickSecond)
 	p.answerIn("blog", "Claude Code", pickFirst)
-	p.until(`document.querySelector(".count").textContent === "Nothing waits"`)
+	p.until(`!document.querySelector(".card:not(.over)")`)
 
 	// And has what was said to it.
 	require.Contains(t, terminal.Told("toolu_terminal").Text, `="SQLite"`)

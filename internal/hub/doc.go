@@ -29,8 +29,29 @@
 //
 // So nothing grows faster than the number of agents. The aim was 2,000 a second. It
 // is not reached on two cores that also run the crowd: the program that stores
-// nothing needs one of them for it. The 212,700 questions of the five minutes stay
-// in memory as long as --keep says, at some 7 kB each.
+// nothing needs one of them for it.
+//
+// Where the CPU went, by profile, in a run with 1,000 agents while the machine was
+// busy with other things: 207 answered a second, 1.31 ms for a question, 0.31 ms
+// where nothing is kept.
+//
+//	| part | share |
+//	|---|---|
+//	| events to 200 streams | 19 % |
+//	| JetStream: the server and its disk | 19 % |
+//	| garbage and allocation | 13 % |
+//	| the board: find, match, write, apply | 10 % |
+//	| HTTP | 10 % |
+//	| JSON of requests, records and replies | 8 % |
+//	| rights, routes, the rest of the handlers | 6 % |
+//	| JetStream: the client | 5 % |
+//	| pushes to browsers: all that waited was looked at with every change | 5 %, since then 1 % |
+//	| the scheduler, and the rest | 5 % |
+//
+// What is settled stays in memory as long as --keep says. A minute after its outcome
+// was used it is packed: of 100,000 of them the board has 0.65 kB each on its heap, in
+// place of 2 kB, and JetStream has 0.4 kB beside that. A start reads all of them, at
+// some 70 µs of CPU each.
 //
 // # A model for 1,000,000 waiting agents
 //

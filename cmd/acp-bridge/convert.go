@@ -130,8 +130,16 @@ func printRequests(c convert.Call, to string, s streams) error {
 	return nil
 }
 
+// printJSON prints a line for programs, and indents it for people.
 func printJSON(s streams, v any) error {
-	_, err := s.out.Write(append(clean.JSON(v), '\n'))
+	data := clean.JSON(v)
+	if isTerminal(s.out) {
+		var b bytes.Buffer
+		if json.Indent(&b, data, "", "  ") == nil {
+			data = b.Bytes()
+		}
+	}
+	_, err := s.out.Write(append(data, '\n'))
 	return err
 }
 

@@ -43,6 +43,15 @@ func TestDemoByKeys(t *testing.T) {
 	c.Shows(demoEnd + demoNext)
 }
 
+// JSON is a line for programs, and indented for people.
+func TestJSONInATerminal(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "call.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"question":"Go on?","options":["Yes","No"]}`), 0o600))
+	c := startConsole(t, 80, 60, nil, "convert", file)
+	c.Sees(`      "name": "Yes",`)
+	require.Equal(t, exitOK, c.Ends())
+}
+
 const demoScreen = `> Set up a new service
 
 Hello! I am a script: there is no model, no account and no network behind me.

@@ -51,6 +51,8 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) {
 			gone++
 		}
 	}
+	metric(&b, "build_info", "gauge", "The version of this hub.")
+	fmt.Fprintf(&b, "acp_bridge_hub_build_info{version=%s} 1\n", label(cmp.Or(s.opts.Version, "unknown")))
 	metric(&b, "open", "gauge", "Questions that wait now, at all hubs of the store.")
 	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
 		fmt.Fprintf(&b, "acp_bridge_hub_open{group=%s} %d\n", label(group), byGroup[group])

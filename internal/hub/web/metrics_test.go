@@ -37,6 +37,7 @@ func TestMetrics(t *testing.T) {
 		`acp_bridge_hub_answer_seconds_bucket{le="+Inf"} 1`,
 		"acp_bridge_hub_answer_seconds_count 1",
 		"acp_bridge_hub_streams 0",
+		`acp_bridge_hub_build_info{version="unknown"} 1`,
 		"acp_bridge_hub_store_errors_total 0",
 	} {
 		require.Contains(t, body, line+"\n")

@@ -104,7 +104,11 @@ func (p *Picker) listHelp(s *sheet) (keys, extra []string) {
 		extra = append(extra, "0 Other")
 	}
 	if s.notable(s.focused()) {
-		extra = append(extra, "n add a "+s.noteWord())
+		verb := "add a "
+		if s.note.Value() != "" {
+			verb = "edit the "
+		}
+		extra = append(extra, "n "+verb+s.noteWord())
 	}
 	extra = append(extra, allKeysHint)
 	esc := "Esc to cancel"

@@ -109,11 +109,11 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	}
 	s.shared, s.replicas = o.URL != "", max(o.Replicas, 1)
 	var err error
-	if s.js, err = jetstream.New(s.conn); err == nil {
-		wait := readyTime
-		if s.shared {
-			wait = attemptTime
-		}
+	wait, opts := readyTime, []jetstream.JetStreamOpt{jetstream.WithDefaultTimeout(readyTime)} // a slow disk is no reason to give up
+	if s.shared {
+		wait, opts = attemptTime, nil // another server may be faster
+	}
+	if s.js, err = jetstream.New(s.conn, opts...); err == nil {
 		s.direct, err = s.conn.JetStream(nats.MaxWait(wait))
 	}
 	if err != nil {
@@ -273,7 +273,7 @@ func (s *Store) connect(o Options) (err error) {
 		if err := s.embed(o.Dir, o.Report); err != nil {
 			return err
 		}
-		s.conn, err = nats.Connect("", nats.InProcessServer(s.server))
+		s.conn, err = nats.Connect("", nats.InProcessServer(s.server), nats.Timeout(readyTime))
 		return err
 	}
 	opts := []nats.Option{

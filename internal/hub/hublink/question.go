@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // question is an item of the desk that is also at the hub.
@@ -53,10 +54,17 @@ func (q *question) run() {
 	q.asking.About = q.asking.About.Told() // here, where it may take its time
 	q.asking.About.Branch = branchOf(q.asking.Dir)
 	body := clean.JSON(q.asking)
-	pause := firstPause
+	pause, plain := firstPause, false
 	for q.ctx.Err() == nil {
 		began, wait := time.Now(), q.wait()
 		status, data, err := q.post(q.ctx, fmt.Sprintf("/ask?dialect=%s&wait=%s", Dialect, wait), body)
+		if err == nil && status == http.StatusBadRequest && q.entry.Kind == desk.Question && !plain {
+			// An older hub refuses what it does not know. What is told about a question can
+			// be left out; what a permission is for cannot, nor can anything else.
+			plain, q.asking.About = true, about.About{}
+			body = clean.JSON(q.asking)
+			continue
+		}
 		said := verdict(status, data, err)
 		q.there = q.there || said == nil
 		q.hear(said)

@@ -7,8 +7,9 @@
 // it:
 //
 //   - A model's text cannot move the cursor, set the title or draw an option of its
-//     own in the picker: `adapter/terminal TestOneRowPerOption`, `adapter/terminal
-//     TestGolden` (the case `hostile`), `display/clean TestProperties`,
+//     own in the picker: `internal/terminal/picker TestOneRowPerOption`,
+//     `internal/terminal/picker TestGolden` (the case `hostile`), `display/clean
+//     TestProperties`,
 //     `internal/terminal/client TestScreenProperties`, `cmd/acp-bridge
 //     TestChatIsClean`.
 //   - Nothing is run through a shell: `cmd/acp-bridge

@@ -243,5 +243,5 @@ func TestGoesOn(t *testing.T) {
 		"a form of a server": {"orders", "8080"}, "dismiss": {"cancel"}}))
 	require.Contains(t, report, "| one pick | message | **wrong** | dismissed |")
 	require.Contains(t, report, "| several picks | message | ok | Auth, Logs |")
-	require.Contains(t, report, "(the table of clients: shows Allow and Deny alone)")
+	require.Contains(t, report, "(the table of clients: shows Allow and Deny alone; ")
 }

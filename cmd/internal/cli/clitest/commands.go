@@ -48,7 +48,7 @@ func Commands(p *cli.Program, texts ...string) (lines []string) {
 
 // typedWords are those of a sentence that are of a command line.
 func typedWords(p *cli.Program, words []string) (typed []string) {
-	c, ok := p.Find(p.Default)
+	c, _ := p.Find(p.Default)
 	names := p.Names()
 	for _, t := range p.Topics {
 		names = append(names, t.Name)
@@ -70,9 +70,11 @@ func typedWords(p *cli.Program, words []string) (typed []string) {
 			value = !given && (!isBool || !b.IsBoolFlag())
 		case i == 0 && word == "help":
 		case i == 0:
-			if c, ok = p.Find(word); !ok {
+			named, ok := p.Find(word)
+			if !ok {
 				return nil
 			}
+			c = named
 		case typed[0] == "help" && !slices.Contains(names, word),
 			typed[0] != "help" && !slices.Contains(c.Words, word) && !regexp.MustCompile(`^\w+\.(json|md|token)$|^(opencode|kilo)$`).MatchString(word):
 			return typed

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -153,6 +154,30 @@ func (s *Server) sessionOf(from connection) (name string) {
 	})
 	return name
 }
+
+// Client is the name of the client whose session this is, for people: what it calls
+// itself, on one line. It is empty for one that is not known, or has no name.
+func (s *Server) Client(session string) (name string) {
+	var from connection
+	s.step(func(all *tickets) {
+		for c, its := range all.clients {
+			if its == session {
+				from = c
+			}
+		}
+	})
+	if from == nil {
+		return ""
+	}
+	p := from.InitializeParams()
+	if p == nil || p.ClientInfo == nil {
+		return ""
+	}
+	return clean.Truncate(cmp.Or(clean.Line(p.ClientInfo.Title), clean.Line(p.ClientInfo.Name)), maxName)
+}
+
+// maxName is how much of a client's name is shown.
+const maxName = 60
 
 // await ends what a connection has asked when it is gone: nobody can fetch it.
 func (s *Server) await(from connection) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -70,12 +71,14 @@ func (o *mcpOptions) run(ctx context.Context, s streams) error {
 	p := chainOf("mcp", o.dir, s)
 	p.Store.Report, p.Say = func(err error) { log.Warn(oneLine(err)) }, func(text string) { log.Info(text) }
 	p.Hub = o.hub.options(hubLogger("mcp", s))
+	var server *mcp.Server
+	p.Who = func(c convert.Call) string { return server.Client(c.Session) }
 	chain := pending.New(p)
 	defer chain.Close()
 	opts := mcp.Options{
 		Resolver: chain, Elicit: o.ask != "hub", Alongside: p.Hub != nil, Limit: o.limit, Version: version(), Logger: log,
 	}
-	server := mcp.New(opts)
+	server = mcp.New(opts)
 	defer server.Close()
 	if o.addr != "" {
 		return serveHTTP(ctx, o.addr, server.Handler(), s)

@@ -34,6 +34,10 @@ func startMCP(t *testing.T, args ...string) *mcpClient { return startMCPWith(t, 
 
 // startMCPWith is startMCP of a client with those capabilities.
 func startMCPWith(t *testing.T, capabilities string, args ...string) *mcpClient {
+	return startMCPOf(t, `{"name":"t","version":"1"}`, capabilities, args...)
+}
+
+func startMCPOf(t *testing.T, info, capabilities string, args ...string) *mcpClient {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &mcpClient{t: t, in: inW, out: bufio.NewReader(outR), code: make(chan int, 1)}
@@ -46,7 +50,7 @@ func startMCPWith(t *testing.T, capabilities string, args ...string) *mcpClient 
 		outR.Close()
 		inR.Close()
 	})
-	c.call("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":{"name":"t","version":"1"}}`)
+	c.call("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+capabilities+`,"clientInfo":`+info+`}`)
 	_, err := io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 	require.NoError(t, err)
 	return c
@@ -108,7 +112,7 @@ func TestMCPInFiles(t *testing.T) {
 	store := pending.Store{Dir: dir}
 	f := waitingIn(t, store)
 	require.Contains(t, text, "acp-bridge questions answer "+f.ID)
-	require.Equal(t, "acp-bridge mcp", f.Agent)
+	require.Equal(t, "t", f.Agent)
 	require.NoError(t, store.Answer(f, []convert.Answer{{Selected: []string{"SQLite"}}}, "me"))
 	require.Eventually(t, func() bool { return strings.Contains(c.again(text), "SQLite") }, patience, time.Millisecond)
 	files, err := store.List()
@@ -116,6 +120,25 @@ func TestMCPInFiles(t *testing.T) {
 	require.Empty(t, files, "the answer was delivered")
 	require.NoError(t, c.in.Close())
 	require.Equal(t, exitOK, <-c.code)
+}
+
+// Who asks is the client, by the name that it has for people.
+func TestMCPClientHasAName(t *testing.T) {
+	for info, want := range map[string]string{
+		`{"name":"claude-code","title":"Claude Code","version":"1"}`:   "Claude Code",
+		`{"name":"assistant","version":"1"}`:                           "assistant",
+		`{"name":"","version":"1"}`:                                    "acp-bridge mcp",
+		`{"name":"a\u001b[2Jb\n\u202ec","version":"1"}`:                "ab c",
+		`{"name":"` + strings.Repeat("long", 100) + `","version":"1"}`: strings.Repeat("long", 15)[:59] + "…",
+		`{"name":"x","title":"\u200b\u0007","version":"1"}`:            "x",
+	} {
+		dir := t.TempDir()
+		c := startMCPOf(t, info, `{}`, "--cwd", dir, "--limit", "10ms")
+		c.call("tools/call", askDatabase)
+		require.Equal(t, want, waitingIn(t, pending.Store{Dir: dir}).Agent, info)
+		require.NoError(t, c.in.Close())
+		require.Equal(t, exitOK, <-c.code)
+	}
 }
 
 // again calls with the ticket of an earlier result.

@@ -103,12 +103,16 @@ func (d *dir) gone(id string) bool {
 // Post writes the questions of a call into a new file. sessions are the names by
 // which a successor may claim them.
 func (a *Asker) Post(c convert.Call, sessions ...string) (*File, error) {
+	return a.post(a.agent, c, sessions)
+}
+
+func (a *Asker) post(agent string, c convert.Call, sessions []string) (*File, error) {
 	if len(c.Questions) == 0 {
 		return nil, convert.ErrNoQuestions
 	}
 	return a.inFolder(true, func(d *dir) (*File, error) {
 		id := newID()
-		rec := &record{Ticket: life.Mint(), Folder: d.name, Asked: a.store.now(), Questions: c.Questions, Session: c.Session, Agent: a.agent, Sessions: sessions}
+		rec := &record{Ticket: life.Mint(), Folder: d.name, Asked: a.store.now(), Questions: c.Questions, Session: c.Session, Agent: agent, Sessions: sessions}
 		err := a.hold(d, id)
 		if err != nil {
 			return nil, err

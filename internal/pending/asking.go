@@ -89,7 +89,7 @@ func (a *Asking) post() {
 	if a.chain.asker == nil || a.kind != desk.Question {
 		return
 	}
-	if a.file, a.err = a.chain.asker.Post(a.call, a.sessions...); a.file != nil {
+	if a.file, a.err = a.chain.asker.post(a.chain.who(a.call), a.call, a.sessions); a.file != nil {
 		a.id = a.file.ID
 	}
 }

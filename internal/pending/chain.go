@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 type Options struct {
 	// Agent says who asks and Dir where it works, for people.
 	Agent, Dir string
+	// Who says who asks where that is not always Agent, which is meant by "" and nil.
+	Who func(convert.Call) string
 	// Given has answers that were given beforehand, and GivenBy says where, as
 	// in "--answers". It is called for one call at a time, in order.
 	Given   func(convert.Call) (convert.Outcome, error)
@@ -200,6 +203,14 @@ func (ch *Chain) hear(e desk.Entry, err error) {
 		heard <- err // has room for one
 		delete(ch.heard, e.Call.ID)
 	}
+}
+
+// who asks, for people.
+func (ch *Chain) who(c convert.Call) string {
+	if ch.opts.Who == nil {
+		return ch.opts.Agent
+	}
+	return cmp.Or(ch.opts.Who(c), ch.opts.Agent)
 }
 
 func (ch *Chain) say(format string, args ...any) { ch.opts.Say(fmt.Sprintf(format, args...)) }

@@ -169,7 +169,7 @@ func chosen(o convert.Outcome) bool {
 func (a *Asking) putToHub(ctx context.Context, running *sync.WaitGroup, on *surfaces) (end func()) {
 	ch, c := a.chain, a.callAtHub()
 	ch.expect(c.ID, on.heard)
-	ticket, err := ch.desk.Post(ctx, desk.Item{Kind: a.kind, Call: c, Agent: ch.opts.Agent, Dir: ch.opts.Dir, Check: a.fromHub})
+	ticket, err := ch.desk.Post(ctx, desk.Item{Kind: a.kind, Call: c, Agent: ch.who(a.call), Dir: ch.opts.Dir, Check: a.fromHub})
 	if err != nil {
 		ch.expect(c.ID, nil)
 		on.heard <- err

@@ -101,7 +101,7 @@ func TestOnePersonFiveAgents(t *testing.T) {
 	terminal.See("Chat about this")
 	p.answerIn("shop", "Claude Code", pickSecond)
 	p.answerIn("search", "Kimi", permit)
-	p.answerIn("site", "", inWords("Redis, it is only a cache"))
+	p.answerIn("site", "Assistant", inWords("Redis, it is only a cache"))
 	p.answerIn("billing", "Codex", pickSecond)
 	p.answerIn("blog", "Claude Code", pickFirst)
 	p.until(`!document.querySelector(".card:not(.over)")`)

@@ -533,16 +533,19 @@ func TestManyPrograms(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	const programs = 6
 	var cmds []*exec.Cmd
+	said := make([]strings.Builder, programs)
 	for n := range programs {
 		cmd := exec.Command(os.Args[0])
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=program %d", asPoster, n), "XDG_STATE_HOME="+state)
-		cmd.Stderr = os.Stderr
+		cmd.Stderr = &said[n]
 		require.NoError(t, cmd.Start())
 		cmds = append(cmds, cmd)
 	}
-	for _, cmd := range cmds {
-		require.NoError(t, cmd.Wait())
+	for n, cmd := range cmds { // all of them, before their folders go
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("program %d: %v: %s", n, err, &said[n])
+		}
 	}
 	store := &pending.Store{Dir: dir, State: filepath.Join(state, "acp-bridge")}
 	all, err := store.List()

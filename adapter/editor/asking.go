@@ -225,9 +225,8 @@ func (a *asked) park(ctx context.Context, m adapter.Message) (string, error) {
 		}
 		// It has its place among the updates, and goes out when the session knows:
 		// what came before that is no answer, what comes behind it may be one.
-		a.s.hold("\n\n" + text)
 		var ended <-chan struct{} // the response to the last prompt is on its way
-		a.s.happens(func() session.Event {
+		a.s.hold("\n\n"+text, func() session.Event {
 			ended = a.s.last
 			return session.RequestParked{Key: a.key, ToolCall: m.ToolCallID}
 		})

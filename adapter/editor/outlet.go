@@ -9,6 +9,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/lane"
+	"github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
@@ -26,8 +27,9 @@ import (
 //	whoever has Session.mu (perform)       no         no
 //
 // Room comes with an answer, which conn's reader brings, so that nothing that
-// conn's reader waits for may wait for room. The last two send nothing: Holds and
-// Stuck are all that they may call.
+// conn's reader waits for may wait for room. The last two send nothing but the text
+// of a question, where there is room for it (hold): Holds and Stuck are all that
+// they may call.
 type outlet struct {
 	s     *Session
 	begin []byte // of the notification of a chunk, up to its kind
@@ -211,13 +213,35 @@ func (o *outlet) report(err error) {
 func (o *outlet) Holds() bool { return o.holding.Load() }
 
 // hold sends a last text, which may stay until [Session.Flush] is called, and holds
-// all that comes behind it.
-func (o *outlet) hold(text string) {
+// all that comes behind it. The event happens with it: whoever has read the text
+// finds that the session knows.
+func (o *outlet) hold(text string, event func() session.Event) {
 	line := o.chunk(MessageChunk, uuid.New(), text)
 	o.lane.Enter()
 	defer o.lane.Leave()
-	o.send(line, false)
-	o.holding.Store(true)
+	for {
+		var full <-chan struct{}
+		o.s.happens(func() session.Event {
+			var err error
+			if o.s.ctx.Err() == nil {
+				full, err = o.s.front.connection().Offer(acp.ClientMethodSessionUpdate, line)
+				o.report(err)
+			}
+			if full != nil {
+				return nil
+			}
+			o.holding.Store(true)
+			return event()
+		})
+		if full == nil {
+			return
+		}
+		select {
+		case <-full:
+		case <-o.s.ctx.Done():
+		case <-o.s.front.connection().Done():
+		}
+	}
 }
 
 // release sends what is held, in order, before anything new.

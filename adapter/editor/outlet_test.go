@@ -5,15 +5,18 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // While a question waits, updates are held up to a bound in number and in bytes;
@@ -63,7 +66,7 @@ func TestHeldUpdatesAreBounded(t *testing.T) {
 // holds has all that follows held, behind a text that is read.
 func holds(t *testing.T, s *Session, updates <-chan string) {
 	t.Helper()
-	s.hold("?")
+	s.hold("?", func() session.Event { return nil })
 	s.Flush()
 	require.Equal(t, "?", <-updates)
 }
@@ -82,7 +85,7 @@ func TestNothingComesBehindTheQuestion(t *testing.T) {
 				})
 			}
 			go func() {
-				s.hold("?")
+				s.hold("?", func() session.Event { return nil })
 				s.Flush()
 			}()
 			for <-updates != "?" { // it comes
@@ -98,6 +101,69 @@ func TestNothingComesBehindTheQuestion(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whoever has read the question finds that the session knows of it, whatever else
+// sends what is queued.
+func TestTheQuestionIsKnownWhenItIsRead(t *testing.T) {
+	s, updates := joined(t)
+	known := false // of Session.mu
+	s.happens(func() session.Event {
+		go s.hold("?", func() session.Event {
+			known = true
+			return nil
+		})
+		for range 20 { // it cannot be known now
+			time.Sleep(time.Millisecond)
+			s.Flush()
+		}
+		require.Empty(t, updates, "it is not read either")
+		return nil
+	})
+	for len(updates) == 0 {
+		runtime.Gosched()
+		s.Flush()
+	}
+	s.happens(func() session.Event {
+		require.True(t, known, "a prompt that comes now is an answer")
+		return nil
+	})
+}
+
+// A question waits for an editor that does not read, and ends with the session.
+func TestTheQuestionWaitsForRoom(t *testing.T) {
+	for name, end := range map[string]func(s *Session, updates <-chan string){
+		"it reads again": func(_ *Session, updates <-chan string) {
+			for <-updates != "?" {
+			}
+		},
+		"the session is closed": func(s *Session, _ <-chan string) { s.cancel(ErrSessionClosed) },
+		"the editor is gone":    func(s *Session, _ <-chan string) { _ = s.front.conn.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, updates := joined(t)
+				for range cap(updates) + 1 { // the reader waits for us
+					s.Text(MessageChunk, "x")
+				}
+				synctest.Wait()
+				s.Text(MessageChunk, strings.Repeat("x", 8<<20)) // more than is queued
+				synctest.Wait()
+				known, done := false, make(chan struct{})
+				go func() {
+					defer close(done)
+					s.hold("?", func() session.Event { known = true; return nil })
+					s.Flush()
+				}()
+				synctest.Wait()
+				require.False(t, known, "it is not there yet")
+				s.happens(func() session.Event { return nil }) // nobody else waits for it
+				end(s, updates)
+				<-done
+				require.True(t, known, "who asks is told")
+			})
+		})
+	}
 }
 
 // A session that is closed waits for nobody.
@@ -134,7 +200,11 @@ func joined(t *testing.T) (*Session, <-chan string) {
 			if err != nil {
 				return
 			}
-			updates <- gjson.Get(line, "params.update.content.text").Str
+			select {
+			case updates <- gjson.Get(line, "params.update.content.text").Str:
+			case <-t.Context().Done():
+				return
+			}
 		}
 	}()
 	t.Cleanup(func() {

@@ -199,6 +199,15 @@ func (c *Conn) Send(ctx context.Context, method string, notification []byte, urg
 	return c.send(ctx, method, notification, urgent)
 }
 
+// Offer is Send of what is not urgent, without waiting for a peer that does not
+// read: then nothing was sent, and full is closed when there may be room.
+func (c *Conn) Offer(method string, notification []byte) (full <-chan struct{}, err error) {
+	if c.ctx.Err() != nil {
+		return nil, c.closedCall(method)
+	}
+	return c.out.offer(notification, false)
+}
+
 // Flush sends what Queue has kept. It does not wait.
 func (c *Conn) Flush() { c.out.flush() }
 

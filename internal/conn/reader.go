@@ -181,7 +181,7 @@ func (c *Conn) refuse(id, reason string, text []byte) {
 func (c *Conn) reply(id string, re *acp.RequestError) {
 	line := errorLine(id, re)
 	if id == nullID {
-		c.out.offer(line)
+		_, _ = c.out.offer(line, true)
 	} else if !c.out.force(line) {
 		c.shut(errNotReading)
 	}

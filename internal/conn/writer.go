@@ -70,30 +70,38 @@ func (w *writer) taken() uint64 {
 // not urgent may stay in the queue until the next one comes.
 func (w *writer) send(ctx context.Context, gone <-chan struct{}, text []byte, urgent bool) error {
 	for {
-		w.mu.Lock()
-		if w.err != nil {
-			defer w.mu.Unlock()
-			return w.err
+		full, err := w.offer(text, urgent)
+		if full == nil {
+			return err
 		}
-		if len(w.queue)+w.writing <= w.high {
-			w.push(text)
-			if urgent {
-				w.kick()
-			}
-			w.mu.Unlock()
-			return nil
-		}
-		changed := w.wait()
-		w.mu.Unlock()
-		w.poke()
 		select {
-		case <-changed:
+		case <-full:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-gone:
 			return ErrClosed
 		}
 	}
+}
+
+// offer is send that does not wait: if the queue is above the high-water mark,
+// nothing was queued, and full is closed when the level falls.
+func (w *writer) offer(text []byte, urgent bool) (full <-chan struct{}, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.err != nil:
+		return nil, w.err
+	case len(w.queue)+w.writing > w.high:
+		full = w.wait()
+		w.poke()
+		return full, nil
+	}
+	w.push(text)
+	if urgent {
+		w.kick()
+	}
+	return nil, nil
 }
 
 // force queues a line without waiting and reports whether there was room. The
@@ -110,16 +118,6 @@ func (w *writer) force(text []byte) bool {
 		w.kick()
 	}
 	return true
-}
-
-// offer queues a line unless the queue is above the high-water mark.
-func (w *writer) offer(text []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil && len(w.queue)+w.writing <= w.high {
-		w.push(text)
-		w.kick()
-	}
 }
 
 func (w *writer) push(text []byte) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // Watch calls f for every open item, in order, and then for every change of
@@ -18,7 +20,7 @@ func (d *Desk) Watch(f func(Entry)) (stop func()) {
 	d.step(true, func(on *table) {
 		on.news.watchers = append(slices.Clip(on.news.watchers), w)
 		for _, e := range on.list() {
-			on.news.untold = append(on.news.untold, change{e, []*watcher{w}})
+			on.news.untold = append(on.news.untold, change{entry: e, to: []*watcher{w}})
 		}
 	})
 	return func() {
@@ -29,9 +31,46 @@ func (d *Desk) Watch(f func(Entry)) (stop func()) {
 	}
 }
 
+// Turn is how an agent's turn ended: for people who do not look at its screen.
+type Turn struct {
+	Session string
+	// Agent, Dir and About are those of an [Item].
+	Agent, Dir string
+	About      about.About
+	// Err is why it failed, nil if it did not.
+	Err error
+}
+
+// EndTurn tells those who watch that a turn has ended. It does not block, and may be
+// called with a lock held: watchers are told by a goroutine of their own.
+func (d *Desk) EndTurn(t Turn) {
+	watched := false
+	d.step(false, func(on *table) {
+		if watched = len(on.news.ofTurns) > 0; watched {
+			on.news.untold = append(on.news.untold, change{turn: &t, to: on.news.ofTurns})
+		}
+	})
+	if watched {
+		go d.step(true, func(*table) {})
+	}
+}
+
+// WatchTurns calls f for every turn that ends, as Watch does for items.
+func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
+	w := &watcher{turned: f}
+	d.step(false, func(on *table) { on.news.ofTurns = append(slices.Clip(on.news.ofTurns), w) })
+	return func() {
+		w.stopped.Store(true)
+		d.step(true, func(on *table) {
+			on.news.ofTurns = slices.DeleteFunc(slices.Clone(on.news.ofTurns), func(o *watcher) bool { return o == w })
+		})
+	}
+}
+
 // news is what watchers have not been told yet.
 type news struct {
 	watchers []*watcher // a new slice with each change: a change that is untold keeps its own
+	ofTurns  []*watcher // the same for those of turns
 	untold   []change
 	told     int  // of untold
 	telling  bool // somebody tells them
@@ -39,17 +78,23 @@ type news struct {
 
 type watcher struct {
 	f       func(Entry)
+	turned  func(Turn)
 	stopped atomic.Bool
 }
 
 type change struct {
 	entry Entry
+	turn  *Turn // instead of an entry
 	to    []*watcher
 }
 
 func (c change) tell() {
 	for _, w := range c.to {
-		if !w.stopped.Load() {
+		switch {
+		case w.stopped.Load():
+		case c.turn != nil:
+			w.turned(*c.turn)
+		default:
 			w.f(c.entry)
 		}
 	}
@@ -58,7 +103,7 @@ func (c change) tell() {
 // changed notes a change of an item.
 func (on *table) changed(t *Ticket) {
 	if len(on.news.watchers) > 0 {
-		on.news.untold = append(on.news.untold, change{on.entry(t), on.news.watchers})
+		on.news.untold = append(on.news.untold, change{entry: on.entry(t), to: on.news.watchers})
 	}
 }
 

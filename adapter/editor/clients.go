@@ -167,10 +167,12 @@ func (f *front) askOptions(r acp.InitializeRequest, known Client, inTable bool) 
 
 // describe says of what is posted who asks, where it works, and what was said before.
 func (f *front) describe(it *desk.Item) {
-	s, err := f.session(it.Call.Session)
-	if err != nil {
-		return
+	if s, err := f.session(it.Call.Session); err == nil {
+		s.describe(it)
 	}
+}
+
+func (s *Session) describe(it *desk.Item) {
 	if d, ok := s.conv.(Described); ok {
 		d.Describe(it)
 	}

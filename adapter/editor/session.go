@@ -11,6 +11,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -164,6 +166,8 @@ func (s *Session) perform(e session.Effect) session.Event {
 		s.asked[e.Key].cancel(e.Why)
 	case session.WrapUp, session.PassOver:
 		s.wrapping <- e
+	case session.Rest:
+		s.rests(e.How.Err)
 	}
 	return nil
 }
@@ -240,6 +244,16 @@ func (s *Session) finish(e session.Finish) {
 	p := s.prompts[e.Key]
 	delete(s.prompts, e.Key)
 	p.done <- e.How
+}
+
+// rests tells people elsewhere that the agent is through.
+func (s *Session) rests(err error) {
+	if s.front.opts.Desk == nil {
+		return
+	}
+	it := desk.Item{Call: convert.Call{Session: s.id}}
+	s.describe(&it)
+	s.front.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: err})
 }
 
 // nextKey names a prompt or a request.

@@ -82,6 +82,8 @@ func (p *proxy) perform(s *session, ev machine.Event, line []byte, e machine.Eff
 		p.calls.giveUp()
 	case machine.WrapUp: // the agent has drawn it itself
 		return nil, machine.TurnWrapped{}
+	case machine.Rest:
+		p.rests(s, e.How)
 	}
 	return nil, nil
 }

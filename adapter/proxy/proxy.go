@@ -226,6 +226,9 @@ func (p *proxy) end(why error) {
 			p.calls.close(why)
 		}
 		for _, s := range p.sessions {
+			if errors.Is(why, errAgentGone) && s.state.Working() {
+				p.rests(s, machine.Ending{Err: errAgentGone})
+			}
 			p.apply(s, machine.CloseCame{How: machine.Ending{Err: errors.New(adapter.Words(why))}, Why: cause(why)}, nil)
 		}
 		p.noPermits(adapter.Words(why), func(*permit) bool { return true })

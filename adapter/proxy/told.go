@@ -2,12 +2,15 @@ package proxy
 
 import (
 	"cmp"
+	"errors"
 	"sync"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // told is what people at a desk are told of the agent and its sessions. Its lock is
@@ -59,6 +62,19 @@ func (t *told) say(line []byte) {
 	if w := t.words[session]; w != nil {
 		w.Say(text)
 	}
+}
+
+// rests tells people elsewhere that the agent is through with what it had to do.
+func (p *proxy) rests(s *session, how machine.Ending) {
+	if p.opts.Desk == nil || s.within != "" {
+		return
+	}
+	if said := gjson.Get(how.Raw, "error.message").Str; how.Err != nil && said != "" {
+		how.Err = errors.New(said)
+	}
+	it := desk.Item{Call: convert.Call{Session: s.id}}
+	p.told.describe(&it)
+	p.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: how.Err})
 }
 
 // describe says who asks, and where.

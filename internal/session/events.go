@@ -187,6 +187,9 @@ type (
 	ShowAgain struct{ Key int }
 	// WrapUp lets whoever brought the end of a turn draw it; TurnWrapped follows.
 	WrapUp struct{ Cancelled bool }
+	// Rest says that the agent has ended all that it had to do, and how the last of it
+	// ended. What the user has cancelled needs no telling.
+	Rest struct{ How Ending }
 	// PassOver says that the end of a turn ended nothing here.
 	PassOver struct{}
 )

@@ -76,6 +76,10 @@ func (w *world) perform(ev Event, e Effect) Event {
 			return w.endsRelayed(e)
 		}
 		w.wraps(e)
+	case Rest:
+		if w.state.turn != nil || e.How.WaitingFor != "" || e.How.Reason == EndedCancelled.Reason {
+			w.breaks("an agent rests that has nothing to do, and was not stopped")
+		}
 	default:
 		w.breaks("unknown effect %T", e)
 	}

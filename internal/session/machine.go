@@ -23,6 +23,7 @@ type State struct {
 	steers   bool       // the agent takes prompts while it works
 	relayed  bool       // see NewRelayed
 	fresh    int        // the prompt that comes in this step
+	ended    *Ending    // how a turn ended in this step that nobody cancelled
 	past     []*turn    // cancelled ones that a relayed agent has not ended
 	// stale is set when a question in the conversation went away without a reply:
 	// the user may be writing one. The next prompt that comes is not taken for the
@@ -210,7 +211,10 @@ func (s *State) Step(ev Event) []Effect {
 	s.wrap()
 	s.advance()
 	s.flush()
-	s.fresh = 0
+	if s.ended != nil && s.turn == nil && s.firstWaiting(true) == nil {
+		s.do(Rest{*s.ended})
+	}
+	s.fresh, s.ended = 0, nil
 	return s.effects
 }
 

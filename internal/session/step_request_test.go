@@ -12,7 +12,7 @@ func TestStepRequest(t *testing.T) {
 		{"and ends the prompt when it is there", happened(works, asks, RequestParks{11}), RequestParked{11, "q"}, "admit 11, finish 1 waits for q", running},
 		{"the next prompt answers it", happened(works, inTalk), prompts(2), "hear 11 from 2", running},
 		{"an empty one, too", happened(works, inTalk), PromptCame{Key: 2, Empty: true}, "hear 11 from 2", running},
-		{"and the turn goes on in that prompt", happened(works, inTalk, prompts(2), RequestSettled{Key: 11}, RequestReplied{11}, turnOver), TurnWrapped{}, "finish 2 end_turn", idle},
+		{"and the turn goes on in that prompt", happened(works, inTalk, prompts(2), RequestSettled{Key: 11}, RequestReplied{11}, turnOver), TurnWrapped{}, "finish 2 end_turn, rest", idle},
 		{"it is asked once more: the prompt ends", happened(works, inTalk, prompts(2), RequestParks{11}), RequestParked{11, "q"}, "admit 11, finish 2 waits for q", running},
 		{"while no turn runs the prompt ends when the agent knows", happened(inTalk, prompts(1), RequestSettled{Key: 11}), RequestReplied{11}, "finish 1 end_turn", idle},
 		{"it is not there any more", nil, RequestShown{11}, "refuse 11", idle},

@@ -236,6 +236,9 @@ func (s *State) turnWrapped() {
 			}
 		}
 	}
+	if t != nil && !t.cancelled && how.Reason != EndedCancelled.Reason {
+		s.ended = &how
+	}
 	s.end = nil
 	s.goOn(rest, end.then)
 }

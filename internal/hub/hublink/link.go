@@ -2,6 +2,7 @@ package hublink
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,7 +77,7 @@ type Link struct {
 	nonce   string // of this process, for ids that mean nothing elsewhere
 	ctx     context.Context
 	cancel  context.CancelFunc
-	unwatch func()
+	unwatch []func()
 	running sync.WaitGroup
 
 	mu   sync.Mutex
@@ -136,7 +137,7 @@ func Start(d *desk.Desk, o Options) *Link {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.unwatch = d.Watch(l.changed)
+	l.unwatch = []func(){d.Watch(l.changed), d.WatchTurns(l.turned)}
 	return l
 }
 
@@ -147,7 +148,9 @@ const closeTime = 2 * time.Second
 // that nobody works on with it, if that takes no longer than a moment; what is open
 // there stays open.
 func (l *Link) Close() {
-	l.unwatch()
+	for _, stop := range l.unwatch {
+		stop()
+	}
 	l.mu.Lock()
 	l.closed = true
 	for _, q := range l.open {
@@ -192,6 +195,25 @@ func (l *Link) changed(e desk.Entry) {
 	}
 }
 
+// turned tells the hub that a turn of an agent has ended. One that does not know of
+// turns refuses it, and nobody misses anything here.
+func (l *Link) turned(t desk.Turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	at := &question{link: l, path: l.pathOf(t.Session), heard: true}
+	l.running.Go(func() {
+		said := t.About.Told() // here, where it may take its time
+		told := Turn{Event: TurnDone, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said}
+		if t.Err != nil {
+			told.Event, told.Text = TurnFailed, about.Redact(t.Err.Error())
+		}
+		at.tell("/turn", told)
+	})
+}
+
 // answered notes that a session goes on with an answer. mu is held.
 func (l *Link) answered(q *question, o convert.Outcome) {
 	if l.last != nil && (o.Status == convert.Answered || o.Status == convert.Declined) {
@@ -209,11 +231,7 @@ func (l *Link) begin(e desk.Entry) {
 		q.hear(errors.New("it is not for a hub"))
 		return
 	}
-	agent := e.Agent
-	if agent == "" {
-		agent = l.opts.Agent
-	}
-	asking := Asking{Kind: e.Kind.String(), Agent: agent, Machine: l.machine, Dir: e.Dir, Detail: detail, About: e.About, Asker: l.nonce, Prompted: e.Prompted, Call: e.Call}
+	asking := Asking{Kind: e.Kind.String(), Agent: cmp.Or(e.Agent, l.opts.Agent), Machine: l.machine, Dir: e.Dir, Detail: detail, About: e.About, Asker: l.nonce, Prompted: e.Prompted, Call: e.Call}
 	asking.Call.ID = l.idOf(e.Call.ID)
 	if n := l.spent[callName{e.Call.Session, e.Call.ID}]; n > 0 {
 		asking.Call.ID = fmt.Sprintf("%s-%s-%d", e.Call.ID, l.nonce, n)
@@ -227,7 +245,7 @@ func (l *Link) begin(e desk.Entry) {
 		q.hear(errors.New("the question is too large for the hub"))
 		return
 	}
-	q.asking, q.path = asking, "/conversations/"+url.PathEscape(l.conversationOf(e.Call.Session))
+	q.asking, q.path = asking, l.pathOf(e.Call.Session)
 	q.id = asking.Call.ID
 	l.running.Go(q.run)
 }
@@ -297,6 +315,11 @@ func (l *Link) idOf(id string) string {
 		return id + "-" + l.nonce
 	}
 	return id
+}
+
+// pathOf is where a session is at the hub.
+func (l *Link) pathOf(session string) string {
+	return "/conversations/" + url.PathEscape(l.conversationOf(session))
 }
 
 // conversationOf is a session's name at the hub. One that is no more than a word is

@@ -53,6 +53,17 @@ type Received struct {
 	Asker string `json:"asker,omitempty"`
 }
 
+// Turn says how a turn of an agent ended.
+type Turn struct {
+	Event string `json:"event"` // [TurnDone] or [TurnFailed]
+	Agent string `json:"agent,omitempty"`
+	Dir   string `json:"dir,omitempty"`
+	// Text is what the agent said last, or why it failed.
+	Text string `json:"text,omitempty"`
+}
+
+const TurnDone, TurnFailed = "done", "failed"
+
 type outcome struct {
 	Question string `json:"question"`
 	Settling

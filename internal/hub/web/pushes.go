@@ -75,6 +75,7 @@ type pushed struct {
 	Title   string       `json:"title,omitempty"`
 	Text    string       `json:"text"`
 	Over    bool         `json:"over"`
+	Turn    bool         `json:"turn,omitempty"` // of which a page that is looked at tells itself
 	Card    string       `json:"card,omitempty"`
 	Actions []pushAction `json:"actions,omitempty"`
 	Ref     *pushRef     `json:"ref,omitempty"`
@@ -223,7 +224,7 @@ func (s *Server) pushTurn(ctx context.Context, t turn, text bool) {
 }
 
 func (t turn) pushed(id string, text bool) pushed {
-	m := pushed{ID: id, Text: short(t.Agent, 60) + " is done."}
+	m := pushed{ID: id, Turn: true, Text: short(t.Agent, 60) + " is done."}
 	if t.Event == string(pushFailed) {
 		m.Text = short(t.Agent, 60) + " has failed."
 	}

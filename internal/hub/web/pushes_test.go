@@ -216,4 +216,13 @@ func TestKindsOfPushes(t *testing.T) {
 	says(`{"hook_event_name":"StopFailure","session_id":"c7654321","cwd":"/src/web","error":"rate_limit"}`)
 	p = <-service.got
 	require.Equal(t, "Claude Code has failed · web", browsers[p.path].open(p.body)["title"])
+
+	// Behind an editor or the proxy it is the bridge that tells.
+	s.expect(400, "POST", "/conversations/c1/turn", `{"event":"idle"}`)
+	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done","agent":"goose","dir":"/src/web","text":"All tests pass."}`)
+	p = <-service.got
+	require.Equal(t, "/ends", p.path)
+	said = browsers[p.path].open(p.body)
+	require.Equal(t, "goose is done · web", said["title"])
+	require.Equal(t, "All tests pass.", said["text"])
 }

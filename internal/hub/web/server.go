@@ -15,8 +15,8 @@
 // Streams begin with what waits. A permission is there if its options are among once,
 // always and reject, and what it is for is in its metadata.
 //
-// Streams also tell how the turns of agents end whose hooks talk to this hub: events
-// named turn, with {"conversation","agent","cwd","event","text","at"}, where event is done,
+// Streams also tell how the turns of agents end whose hooks or bridges talk to this hub
+// (POST /hooks/claude, POST /conversations/{id}/turn): events named turn, with {"conversation","agent","cwd","event","text","at"}, where event is done,
 // failed or idle. They are told to whoever is there, and kept nowhere.
 //
 // # Who has an answer

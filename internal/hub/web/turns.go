@@ -1,13 +1,16 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
 
 // turn says how a turn of an agent ended, for whoever watches. It is told to those who
@@ -24,29 +27,54 @@ type turn struct {
 	device string
 }
 
-// maxWords is how much is told of what an agent said last.
-const maxWords = 500
+// maxWords is how much is told of what an agent said last, maxAgent of its name.
+const maxWords, maxAgent = 500, 100
 
 // turnOf is what an event tells of a turn. A turn whose sub-agents work on has not
 // ended.
 func turnOf(d Device, e hook.Event) (t turn, ok bool) {
-	t = turn{Group: d.first(), Conversation: e.Session, Agent: "Claude Code", Cwd: clean.Line(e.Dir), At: time.Now().UTC(), device: d.Name}
-	text := e.Words
+	told := hublink.Turn{Agent: "Claude Code", Dir: e.Dir, Text: e.Words}
 	switch {
 	case e.Name == hook.Stop && !e.Background:
-		t.Event = "done"
+		told.Event = hublink.TurnDone
 	case e.Name == hook.StopFailure:
-		t.Event = "failed"
-		if text == "" {
-			text = e.Kind
-		}
+		told.Event, told.Text = hublink.TurnFailed, cmp.Or(e.Words, e.Kind)
 	case e.Name == hook.Notification && e.Kind == "idle_prompt":
-		t.Event, text = "idle", e.Message
+		told.Event, told.Text = "idle", e.Message
 	default:
 		return t, false
 	}
-	t.Text = clean.Truncate(clean.Block(text), maxWords)
-	return t, true
+	return newTurn(d, d.first(), e.Session, told), true
+}
+
+func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
+	return turn{
+		Group: group, Conversation: conversation, Agent: clean.Truncate(clean.Line(told.Agent), maxAgent), Cwd: clean.Line(told.Dir),
+		Event: told.Event, Text: clean.Truncate(clean.Block(told.Text), maxWords), At: time.Now().UTC(), device: d.Name,
+	}
+}
+
+// turned takes the end of a turn from a bridge.
+func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	var told hublink.Turn
+	err := g.into(&told)
+	group, bad := asksIn(r, d)
+	id := r.PathValue("id")
+	switch {
+	case err != nil:
+	case bad != nil:
+		err = bad
+	case id == "" || len(id) > maxID:
+		err = badf("conversation: expected 1 to %d bytes", maxID)
+	case told.Event != hublink.TurnDone && told.Event != hublink.TurnFailed:
+		err = badf("event: expected done or failed, got %q", clean.Truncate(clean.Line(told.Event), 80))
+	}
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	told.Agent = cmp.Or(told.Agent, "The agent")
+	s.turns.add(newTurn(d, group, id, told))
 }
 
 // turns are the last ones, in their order. The zero value works.

@@ -83,6 +83,32 @@ func TestPageAnswersByAPush(t *testing.T) {
 	waitFor(`self.registration.getNotifications().then((l) => l.length === 1 && l[0].title === "Not sent: Reject" && l[0].body.includes("answered"))`)
 }
 
+// That a turn has ended is no notification for somebody who looks at the page, which says
+// it itself.
+func TestPageInViewNeedsNoPushOfATurn(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	p := s.visit(b, 400, false)
+	b.call("", "Browser.setPermission", map[string]any{"browserContextId": b.context, "origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": "granted"}, nil)
+	w := p.worker(s.url)
+	for end := time.Now().Add(patience); w.eval(`Notification.permission === "granted"`) != "true"; time.Sleep(20 * time.Millisecond) { // it may get there late
+		require.True(t, time.Now().Before(end))
+	}
+	push := func(said string) string {
+		return w.eval(`(async () => {
+			const push = new PushEvent("push", { data: ` + string(quoted(said)) + ` });
+			let shown;
+			push.waitUntil = (promise) => { shown = promise; };
+			self.dispatchEvent(push);
+			await shown;
+			return (await self.registration.getNotifications()).map((n) => n.body);
+		})()`)
+	}
+	require.JSONEq(t, `[]`, push(`{"id":"t","text":"goose is done.","turn":true}`))
+	require.JSONEq(t, `["A question is waiting for you."]`, push(`{"id":"q","text":"A question is waiting for you."}`))
+	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done","agent":"goose"}`)
+	p.until(`document.body.innerText.includes("goose is done")`)
+}
+
 func quoted(s string) []byte {
 	data, _ := json.Marshal(s) // a string always encodes
 	return data

@@ -9,11 +9,17 @@ self.addEventListener("push", (event) => {
   // Half of a choice is none: then a tap opens the card.
   const buttons = actions.length <= most ? actions : [];
   // A browser wants something to be shown for every push: what is over takes the
-  // place of what was shown, without a sound.
-  event.waitUntil(self.registration.showNotification(said.over ? "No longer waiting" : said.title || "acp-bridge", {
-    body: said.text ?? "A question is waiting for you.", tag: said.id ?? "acp-bridge", renotify: !said.over, silent: Boolean(said.over), icon: "/icon-192.png",
-    actions: buttons.map(({ action, title }) => ({ action, title })), data: { card: said.over ? "" : said.card ?? "", tag: said.id, ref: said.ref, buttons },
-  }));
+  // place of what was shown, without a sound. That a turn has ended is said by the page
+  // if somebody looks at it.
+  event.waitUntil((async () => {
+    const seen = Boolean(said.turn) && (await self.clients.matchAll({ type: "window", includeUncontrolled: true })).some((page) => page.visibilityState === "visible");
+    const tag = said.id ?? "acp-bridge", silent = seen || Boolean(said.over);
+    await self.registration.showNotification(said.over ? "No longer waiting" : said.title || "acp-bridge", {
+      body: said.text ?? "A question is waiting for you.", tag, renotify: !silent, silent, icon: "/icon-192.png",
+      actions: buttons.map(({ action, title }) => ({ action, title })), data: { card: said.over ? "" : said.card ?? "", tag: said.id, ref: said.ref, buttons },
+    });
+    if (seen) for (const shown of await self.registration.getNotifications({ tag })) shown.close();
+  })());
 });
 
 // A button is an answer. Whatever becomes of it is said in the place of the question.

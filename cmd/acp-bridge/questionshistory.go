@@ -131,6 +131,7 @@ type settledQuestion struct {
 	At          time.Time
 	Seconds     float64
 	Outcome, By string
+	Elsewhere   bool // By is the agent's word
 	Questions   []struct {
 		Question string
 		Answer   *convert.Answer
@@ -149,6 +150,9 @@ func (t *table) add(r settledQuestion) error {
 		t.line("SETTLED", "TOOK", "BY", "QUESTION AND ANSWER")
 	}
 	when, took, by := r.At.Local().Format("2006-01-02 15:04"), tookText(r.Seconds), firstOf(clean.Line(r.By), "-")
+	if r.Elsewhere && r.By != "" {
+		by = "agent: " + by
+	}
 	for _, q := range r.Questions {
 		t.line(when, took, by, clean.Line(q.Question))
 		when, took, by = "", "", ""

@@ -339,9 +339,12 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 	defer b.writes(r.key, w, false)
 	var revision uint64
 	var err error
-	if old == nil {
+	switch {
+	case old == nil:
 		revision, err = b.store.CreateIf(ctx, r.key, w.value, may)
-	} else {
+	case old.Open() && !r.Open() && !r.End.Elsewhere: // a person's answer
+		revision, err = b.store.UpdateWhile(ctx, r.key, w.value, old.Revision, may)
+	default:
 		revision, err = b.store.UpdateIf(ctx, r.key, w.value, old.Revision, may)
 	}
 	switch {
@@ -364,6 +367,10 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 	b.taken()
 	return b.written(ctx, r, revision)
 }
+
+// Fence returns when no answer is written any more that [Ref.May] has allowed before
+// it was called, here or at another hub of the store.
+func (b *Board) Fence(ctx context.Context) error { return b.store.Fence(ctx) }
 
 const (
 	// answerRoom is what a question leaves for its answer: one that nobody could

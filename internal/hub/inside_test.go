@@ -73,9 +73,9 @@ func TestCountedNamesAreBounded(t *testing.T) {
 		c.ended(&Record{End: &End{Outcome: "cancelled", By: fmt.Sprint(i)}})
 	}
 	require.Len(t, c.Ended, maxEndings+1)
-	require.EqualValues(t, maxEndings, c.Ended[Ending{"cancelled", Others}])
+	require.EqualValues(t, maxEndings, c.Ended[Ending{Outcome: "cancelled", By: Others}])
 	c.ended(&Record{End: &End{Outcome: "cancelled", By: "0"}})
-	require.EqualValues(t, 2, c.Ended[Ending{"cancelled", "0"}], "who is known is counted on")
+	require.EqualValues(t, 2, c.Ended[Ending{Outcome: "cancelled", By: "0"}], "who is known is counted on")
 }
 
 // A hub whose NATS server is gone says that it is not ready.

@@ -255,9 +255,10 @@ func (e *SettledError) Error() string {
 // Unwrap returns [ErrSettled].
 func (e *SettledError) Unwrap() error { return ErrSettled }
 
-// same reports whether an outcome is this one, given again by the same person.
+// same reports whether an outcome is this one, given again by the same person. Whom an
+// asker names is nobody whom the hub knows.
 func (e *End) same(o *End) bool {
-	return e.Outcome == o.Outcome && e.By == o.By && e.By != "" && reflect.DeepEqual(e.Answers, o.Answers)
+	return !e.Elsewhere && !o.Elsewhere && e.Outcome == o.Outcome && e.By == o.By && e.By != "" && reflect.DeepEqual(e.Answers, o.Answers)
 }
 
 // fingerprint covers all that is asked. Permission for one thing is none for

@@ -24,8 +24,11 @@ type Stats struct {
 	Failed uint64
 }
 
-// Ending is how a question ended, and by whom.
-type Ending struct{ Outcome, By string }
+// Ending is how a question ended, and by whom, see [End].
+type Ending struct {
+	Outcome, By string
+	Elsewhere   bool
+}
 
 // WaitBounds are the seconds of [Stats.Waited].
 func WaitBounds() []float64 { return []float64{1, 5, 15, 60, 300, 900, 3600, 14400, 86400, 604800} }
@@ -59,7 +62,7 @@ func (c *counter) ended(r *Record) {
 	if c.Ended == nil {
 		c.Ended, c.Waited = map[Ending]uint64{}, make([]uint64, len(WaitBounds())+1)
 	}
-	e := Ending{r.End.Outcome, r.End.By}
+	e := Ending{r.End.Outcome, r.End.By, r.End.Elsewhere && r.End.By != ""}
 	if c.Ended[e] == 0 && len(c.Ended) >= maxEndings {
 		e.By = Others
 	}

@@ -1,6 +1,7 @@
 package hubstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // group joins writes that come at the same time. A server that is alone makes the
@@ -30,10 +32,8 @@ type group struct {
 
 // joined is a write in the queue.
 type joined struct {
-	key   string
-	value []byte
-	old   uint64
-	done  chan wrote
+	write
+	done chan wrote
 }
 
 type wrote struct {
@@ -55,10 +55,13 @@ const (
 var errAlone = errors.New("the batch was refused")
 
 // write makes a write by itself, or together with others.
-func (s *Store) write(ctx context.Context, key string, value []byte, old uint64, alone func(context.Context) (uint64, error)) (uint64, error) {
-	j := s.join(key, value, old)
+func (s *Store) write(ctx context.Context, w write, alone func(context.Context) (uint64, error)) (uint64, error) {
+	if plain := alone; w.fenced {
+		alone = func(ctx context.Context) (uint64, error) { return s.writeFenced(ctx, w, plain) }
+	}
+	j := s.join(w)
 	if j == nil {
-		defer s.left(key)
+		defer s.left(w.key)
 		return alone(ctx)
 	}
 	select {
@@ -75,19 +78,19 @@ func (s *Store) write(ctx context.Context, key string, value []byte, old uint64,
 
 // join puts a write into the queue, or returns nil if it is made by itself: few
 // are under way, or another one of the same key, and of these one will fail.
-func (s *Store) join(key string, value []byte, old uint64) *joined {
+func (s *Store) join(w write) *joined {
 	g := &s.group
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.flying == nil {
 		g.flying = map[string]int{}
 	}
-	g.flying[key]++
-	if g.flying[key] > 1 || !g.drains && g.alone < s.few() || !plain(key) || !s.takesBatches() {
+	g.flying[w.key]++
+	if g.flying[w.key] > 1 || !g.drains && g.alone < s.few() || !plain(w.key) || !s.takesBatches() {
 		g.alone++
 		return nil
 	}
-	j := &joined{key, value, old, make(chan wrote, 1)}
+	j := &joined{w, make(chan wrote, 1)}
 	g.queue = append(g.queue, j)
 	if !g.drains {
 		g.drains = true
@@ -196,13 +199,11 @@ func (s *Store) publish(batch []*joined) (first uint64, err error) {
 		wait = attemptTime
 	}
 	id := rand.Text()
-	for i, j := range batch {
-		m := nats.NewMsg(s.subjectOf(j.key))
-		m.Data = j.value
-		m.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(j.old, 10))
+	messages := s.messages(batch)
+	for i, m := range messages {
 		m.Header.Set("Nats-Batch-Id", id)
 		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))
-		if i < len(batch)-1 {
+		if i < len(messages)-1 {
 			if err := s.conn.PublishMsg(m); err != nil {
 				return 0, err
 			}
@@ -216,17 +217,40 @@ func (s *Store) publish(batch []*joined) (first uint64, err error) {
 		var ack struct {
 			Seq   uint64
 			Count int
-			Error *struct{ Description string }
+			Error *jetstream.APIError
 		}
 		switch err := json.Unmarshal(reply.Data, &ack); {
 		case err != nil:
 			return 0, fmt.Errorf("the reply to a batch: %w", err)
 		case ack.Error != nil:
-			return 0, errAlone
-		case ack.Count != len(batch):
-			return 0, fmt.Errorf("the reply to a batch: expected %d writes, got %d", len(batch), ack.Count)
+			return 0, errors.Join(errAlone, ack.Error)
+		case ack.Count != len(messages):
+			return 0, fmt.Errorf("the reply to a batch: expected %d writes, got %d", len(messages), ack.Count)
 		}
-		first = ack.Seq + 1 - uint64(len(batch))
+		first = ack.Seq + 1 - uint64(len(messages))
 	}
 	return first, nil
+}
+
+// messages are those of a batch. If a write is fenced, the last one needs the fence
+// to be where the first of those is: of a batch of which that is not true, each is
+// made by itself.
+func (s *Store) messages(batch []*joined) (list []*nats.Msg) {
+	expect := func(m *nats.Msg, revision uint64) {
+		m.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(revision, 10))
+		list = append(list, m)
+	}
+	for _, j := range batch {
+		m := nats.NewMsg(s.subjectOf(j.key))
+		m.Data = j.value
+		expect(m, j.old)
+	}
+	fenced := slices.DeleteFunc(slices.Clone(batch), func(j *joined) bool { return !s.shared || !j.fenced })
+	if len(fenced) > 0 {
+		first := slices.MinFunc(fenced, func(a, b *joined) int { return cmp.Compare(a.behind, b.behind) })
+		m := s.noteAt(s.mark)
+		m.Header.Set("Nats-Expected-Last-Subject-Sequence-Subject", s.subjectOf(fenceKey))
+		expect(m, first.behind)
+	}
+	return list
 }

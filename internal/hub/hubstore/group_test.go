@@ -212,7 +212,7 @@ func TestManyWritersOfFewKeys(t *testing.T) {
 func TestABatchIsBounded(t *testing.T) {
 	g := &group{}
 	for range 3 {
-		g.queue = append(g.queue, &joined{value: make([]byte, mostBytes/2)})
+		g.queue = append(g.queue, &joined{write: write{value: make([]byte, mostBytes/2)}})
 	}
 	require.Equal(t, 2, g.next())
 	g.queue = g.queue[:1]

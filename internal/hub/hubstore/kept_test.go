@@ -82,9 +82,9 @@ func TestAReplyToHalfABatch(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer func() { _ = sub.Unsubscribe() }()
-	_, err = s.publish([]*joined{{key: "a"}, {key: "b"}})
+	_, err = s.publish([]*joined{{write: write{key: "a"}}, {write: write{key: "b"}}})
 	require.ErrorContains(t, err, "expected 2 writes, got 1")
-	first, err := s.publish([]*joined{{key: "a"}})
+	first, err := s.publish([]*joined{{write: write{key: "a"}}})
 	require.NoError(t, err)
 	require.EqualValues(t, 9, first)
 }

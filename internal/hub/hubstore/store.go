@@ -81,6 +81,8 @@ type Store struct {
 	subject  string      // of what is told and not kept
 	batches  atomic.Bool // the bucket takes batches
 	group    group
+	fence    fence
+	main     *Store // of a bucket beside it
 	mark     string // key of its marks: others have one of a few others, mostly
 	name     string
 	once     sync.Once
@@ -131,7 +133,7 @@ func (s *Store) Beside(ctx context.Context, suffix, description string) (*Store,
 // BesideFor is Beside for values that are forgotten some time after they were
 // written; 0 keeps them.
 func (s *Store) BesideFor(ctx context.Context, suffix, description string, keep time.Duration) (*Store, error) {
-	other := &Store{server: s.server, conn: s.conn, shared: s.shared, replicas: s.replicas, js: s.js, direct: s.direct}
+	other := &Store{server: s.server, conn: s.conn, shared: s.shared, replicas: s.replicas, js: s.js, direct: s.direct, main: s}
 	other.once.Do(func() {}) // the connection is not its own
 	return other, other.use(ctx, s.kv.Bucket()+suffix, description, keep)
 }
@@ -169,6 +171,7 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		pause(ctx, startPause)
 	}
 	s.subject = "acp-bridge.hub." + name
+	s.fence.turn = make(chan struct{}, 1)
 	s.mark = "mark" + rand.Text()[:1]
 	return nil
 }
@@ -207,7 +210,7 @@ func passes(err error) bool {
 	}
 	for _, e := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrReconnectBufExceeded,
-		jetstream.ErrNoStreamResponse, jetstream.ErrBucketExists,
+		jetstream.ErrNoStreamResponse, jetstream.ErrBucketExists, errFenced,
 	} {
 		if errors.Is(err, e) {
 			return true

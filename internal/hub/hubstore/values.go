@@ -19,7 +19,7 @@ func (s *Store) Create(ctx context.Context, key string, value []byte) (revision 
 // CreateIf is Create with a check right before each attempt, of which there may be
 // several while a server is gone. If it fails, nothing more is tried.
 func (s *Store) CreateIf(ctx context.Context, key string, value []byte, may func(context.Context) error) (revision uint64, err error) {
-	return s.put(ctx, "create", key, value, 0, may, func(ctx context.Context) (uint64, error) {
+	return s.put(ctx, "create", write{key: key, value: value, may: may}, func(ctx context.Context) (uint64, error) {
 		return s.kv.Create(ctx, key, value)
 	})
 }
@@ -32,9 +32,29 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, old uint64
 
 // UpdateIf is Update with a check, as [Store.CreateIf] has it.
 func (s *Store) UpdateIf(ctx context.Context, key string, value []byte, old uint64, may func(context.Context) error) (revision uint64, err error) {
-	return s.put(ctx, "update", key, value, old, may, func(ctx context.Context) (uint64, error) {
+	return s.put(ctx, "update", write{key: key, value: value, old: old, may: may}, func(ctx context.Context) (uint64, error) {
 		return s.kv.Update(ctx, key, value, old)
 	})
+}
+
+// UpdateWhile is UpdateIf for what must not be written after a fence that was put up
+// since the check, see [Store.Fence], however long it takes on its way.
+func (s *Store) UpdateWhile(ctx context.Context, key string, value []byte, old uint64, may func(context.Context) error) (revision uint64, err error) {
+	return s.put(ctx, "update", write{key: key, value: value, old: old, may: may, fenced: true}, func(ctx context.Context) (uint64, error) {
+		return s.kv.Update(ctx, key, value, old)
+	})
+}
+
+// write is a value that is to be written.
+type write struct {
+	key   string
+	value []byte
+	old   uint64
+	may   func(context.Context) error // or nil
+	// fenced says that no fence may have been put up since it was allowed; behind is
+	// the revision of the last one.
+	fenced bool
+	behind uint64
 }
 
 // Delete removes the value that has this revision, or fails with
@@ -98,33 +118,30 @@ const (
 
 // put writes a value. Where servers are elsewhere, it tries until ctx ends: a
 // cluster that has lost its leader has another one in some seconds.
-func (s *Store) put(ctx context.Context, what, key string, value []byte, old uint64, may func(context.Context) error, write func(context.Context) (uint64, error)) (uint64, error) {
-	if limit := s.Limit(); len(value) > limit {
-		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, key, ErrTooLarge, limit, len(value))
+func (s *Store) put(ctx context.Context, what string, w write, alone func(context.Context) (uint64, error)) (uint64, error) {
+	if limit := s.Limit(); len(w.value) > limit {
+		return 0, fmt.Errorf("%s %q: %w: expected at most %d bytes, got %d", what, w.key, ErrTooLarge, limit, len(w.value))
 	}
 	most := firstTime
 	for unsure := false; ; unsure = true {
-		if may != nil {
-			if err := may(ctx); err != nil {
-				return 0, err
-			}
+		revision, err := s.putOnce(ctx, w, most, alone)
+		var refused refusal
+		if errors.As(err, &refused) {
+			return 0, refused.error
 		}
-		revision, err := attempt(ctx, s.shared, most, func(ctx context.Context) (uint64, error) {
-			return s.write(ctx, key, value, old, write)
-		})
 		if errors.Is(err, context.DeadlineExceeded) {
 			most = attemptTime
 		}
-		if err = s.wrap(what, key, err); err == nil || !s.shared {
+		if err = s.wrap(what, w.key, err); err == nil || !s.shared {
 			return revision, err
 		}
 		if unsure && errors.Is(err, ErrConflict) {
 			// An attempt without a reply may be the one that was first.
-			last, known := s.lastOf(ctx, key)
+			last, known := s.lastOf(ctx, w.key)
 			switch {
-			case known && last.Revision > old && bytes.Equal(last.Value, value):
+			case known && last.Revision > w.old && bytes.Equal(last.Value, w.value):
 				return last.Revision, nil
-			case known && last.Revision > old:
+			case known && last.Revision > w.old:
 				return 0, err
 			}
 		} else if !passes(err) {
@@ -134,6 +151,26 @@ func (s *Store) put(ctx context.Context, what, key string, value []byte, old uin
 			return 0, err
 		}
 	}
+}
+
+// refusal is why something may not be written.
+type refusal struct{ error }
+
+// putOnce is one attempt to write a value, if it may be written.
+func (s *Store) putOnce(ctx context.Context, w write, most time.Duration, alone func(context.Context) (uint64, error)) (uint64, error) {
+	if w.fenced {
+		done, err := s.enter(ctx, &w)
+		if err != nil {
+			return 0, err
+		}
+		defer done()
+	}
+	if w.may != nil {
+		if err := w.may(ctx); err != nil {
+			return 0, refusal{err}
+		}
+	}
+	return attempt(ctx, s.shared, most, func(ctx context.Context) (uint64, error) { return s.write(ctx, w, alone) })
 }
 
 func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do func(context.Context) (T, error)) (T, error) {
@@ -183,11 +220,18 @@ func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
 // server that was cut off may believe for seconds that it still leads. Where
 // servers are elsewhere, Mark tries until ctx ends.
 func (s *Store) Mark(ctx context.Context) (uint64, error) {
-	mark := nats.NewMsg(s.subjectOf(s.mark))
-	mark.Header.Set("KV-Operation", "DEL")
+	revision, err := s.note(ctx, s.mark)
+	if err != nil {
+		return 0, fmt.Errorf("mark: %w", err)
+	}
+	return revision, nil
+}
+
+// note writes under a key that has no value.
+func (s *Store) note(ctx context.Context, key string) (uint64, error) {
 	for most := firstTime; ; {
 		one, cancel := context.WithTimeout(ctx, most)
-		ack, err := s.direct.PublishMsg(mark, nats.Context(one))
+		ack, err := s.direct.PublishMsg(s.noteAt(key), nats.Context(one))
 		cancel()
 		if err == nil {
 			return ack.Sequence, nil
@@ -196,9 +240,15 @@ func (s *Store) Mark(ctx context.Context) (uint64, error) {
 			most = attemptTime
 		}
 		if pause(ctx, retryPause); ctx.Err() != nil {
-			return 0, fmt.Errorf("mark: %w", err)
+			return 0, err
 		}
 	}
+}
+
+func (s *Store) noteAt(key string) *nats.Msg {
+	m := nats.NewMsg(s.subjectOf(key))
+	m.Header.Set("KV-Operation", "DEL")
+	return m
 }
 
 // stream is the stream below the bucket, and subjectOf where it has a key.

@@ -15,6 +15,8 @@ type Proxy struct {
 	target string
 	mode   Mode
 	conns  map[net.Conn]bool
+	held   chan struct{} // closed when what is held goes on
+	holds  chan struct{} // closed when something is held
 }
 
 // Mode is what a proxy does with bytes.
@@ -52,6 +54,35 @@ func (p *Proxy) Set(m Mode) {
 	p.mode = m
 	if m == Pass {
 		p.drop()
+	}
+}
+
+// Hold keeps back what clients send from now on, and hands all of it on when release is
+// called. something is closed once there is anything.
+func (p *Proxy) Hold() (something <-chan struct{}, release func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held, p.holds = make(chan struct{}), make(chan struct{})
+	something, going := p.holds, p.held
+	return something, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		close(going)
+		p.held, p.holds = nil, nil
+	}
+}
+
+// hold waits until what a client has sent may go on.
+func (p *Proxy) hold() {
+	p.mu.Lock()
+	going := p.held
+	if p.holds != nil {
+		close(p.holds)
+		p.holds = nil
+	}
+	p.mu.Unlock()
+	if going != nil {
+		<-going
 	}
 }
 
@@ -115,6 +146,9 @@ func (p *Proxy) copy(to, from net.Conn, lost Mode) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
+		if lost == LoseAll && n > 0 {
+			p.hold()
+		}
 		p.mu.Lock()
 		dropped := p.mode >= lost
 		p.mu.Unlock()

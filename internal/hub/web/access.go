@@ -69,6 +69,9 @@ type Access struct {
 	owner [32]byte // of the token that this hub was given, see ownerHash
 	vault vault
 	stop  func() // ends following the vault
+	// fence returns when nobody's answer is written any more who has lost the right to
+	// it before; nil if nobody can answer here.
+	fence func(context.Context) error
 	// instance is that of kept, which never changes.
 	instance string
 
@@ -414,17 +417,15 @@ func (a *Access) login(code, token string) (in newLogin, ok bool, err error) {
 	return in, true, nil
 }
 
-// elsewhere is who ended a question, as its asker says. A name that somebody has here
-// is only theirs to use.
-func (a *Access) elsewhere(by string, asker Device) string {
-	name := strings.ToLower(strings.TrimSpace(clean.Line(by)))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	taken := name == Owner || name == "you" || slices.ContainsFunc(a.kept.Devices, func(d keptDevice) bool { return strings.ToLower(d.Name) == name })
-	if !taken {
-		return by
+// elsewhere is who ended a question, as its asker says. It must not pass for somebody
+// whom the reader knows, and depends on nothing that the asker may not know: what is
+// made of a name tells nobody which devices there are.
+func elsewhere(by string, asker Device) string {
+	switch name := strings.ToLower(strings.TrimSpace(clean.Line(by))); name {
+	case Owner, "you", strings.ToLower(asker.Name):
+		return fmt.Sprintf("%q, says %s", clean.Line(by), asker.Name)
 	}
-	return fmt.Sprintf("%q, says %s", clean.Line(by), asker.Name)
+	return by
 }
 
 // knows reports whether a secret is that of the page of a device's login.

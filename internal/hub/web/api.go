@@ -434,7 +434,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g gi
 	}
 	ref := rec.Ref()
 	ref.Asker, ref.May = given.Asker, s.may(d)
-	if _, err := s.board.TakeBack(r.Context(), ref, o, s.access.elsewhere(given.By, d)); err != nil {
+	if _, err := s.board.TakeBack(r.Context(), ref, o, elsewhere(given.By, d)); err != nil {
 		s.failed(w, err)
 	}
 }

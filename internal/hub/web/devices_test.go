@@ -132,6 +132,16 @@ func TestAnAskersWordOnWhoAnswered(t *testing.T) {
 		require.Regexp(t, `^".*", says bot$`, settle(fmt.Sprint("taken", i), name).Get("by").Str)
 	}
 	require.NotContains(t, s.expect(200, "GET", "/metrics", ""), `by="owner"`)
+	// What is made of a name says nothing about whether there is such a device: one that
+	// can only ask could try them all. The device itself has not answered for all that.
+	phone, err := s.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	for _, name := range []string{"phone", "Phone ", "nobody", "Nobody "} {
+		require.Equal(t, name, settle("settled-"+strings.TrimSpace(name), name).Get("by").Str)
+	}
+	s.expect(409, "POST", "/conversations/settled-phone/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`, "Authorization", "Bearer "+phone)
+	require.NotContains(t, s.expect(200, "GET", "/metrics", ""), `by="phone"}`)
+	require.Contains(t, s.expect(200, "GET", "/metrics", ""), `by="phone",elsewhere="true"}`)
 	require.Less(t, len(settle("c2", strings.Repeat("long ", 1000)).Get("by").Str), 200)
 	require.Less(t, len(s.expect(200, "GET", "/metrics", "")), 5000)
 	s.expect(202, "POST", "/conversations/c3/ask", database)

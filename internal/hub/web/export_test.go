@@ -53,3 +53,10 @@ func (s *Server) Taken(pattern string) (can []Can, query, members string, ok boo
 	r, ok := s.table()[pattern]
 	return r.can, r.takes.query, r.takes.names, ok
 }
+
+// Written counts what was kept.
+func (a *Access) Written() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.revision
+}

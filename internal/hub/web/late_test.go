@@ -2,15 +2,18 @@ package web_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -186,4 +189,75 @@ func TestARightThatEndedElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "accepted", over.End.Receipt())
 	require.Len(t, one.board.Conversations(), 2)
+}
+
+// An answer that was allowed, and lay in a network that stood still while its device was
+// removed elsewhere, does not count when the network goes on.
+func TestARightThatEndsWhileTheAnswerIsUnderWay(t *testing.T) {
+	t.Parallel()
+	one, two, between := twoSitesApart(t)
+	phone, err := one.access.Add("phone", web.CanAnswer)
+	require.NoError(t, err)
+	one.expect(202, "POST", "/conversations/c1/ask", database)
+	two.eventually(200, "GET", "/conversations/c1", "", "Authorization", "Bearer "+phone)
+	ref := hub.Ref{Conversation: "c1", ID: "toolu_1"}
+	checks, release := 0, func() {}
+	something, held := make(<-chan struct{}), make(chan struct{})
+	ref.May = func(context.Context) error {
+		if checks++; checks > 1 {
+			return hub.ErrRight
+		}
+		something, release = between.Hold()
+		close(held)
+		return nil
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := two.board.Cancel(t.Context(), ref, "phone")
+		done <- err
+	}()
+	<-held
+	<-something
+	require.NoError(t, one.access.Remove("phone"))
+	release()
+	require.ErrorIs(t, <-done, hub.ErrRight)
+	now, err := one.board.Find("c1", "toolu_1")
+	require.NoError(t, err)
+	require.True(t, now.Open())
+}
+
+// Whoever has removed a device, or ended a login, can rely on it: what had been allowed
+// by then is written by then, too.
+func TestARemovalWaitsForWhatWasAllowed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	for name, end := range map[string]func() error{
+		"removed": func() error { return s.access.Remove("phone") },
+		"changed": func() error { return s.access.SetOwner(token + "-new") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.access.Add("phone", web.CanAnswer)
+			require.NoError(t, err)
+			before := s.access.Written()
+			ask := func(id string) *hub.Record {
+				r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: name, Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go?"}}}})
+				require.NoError(t, err)
+				return r
+			}
+			ask("q")
+			later := make(chan *hub.Record, 1)
+			ref := hub.Ref{Conversation: name, ID: "q", May: func(context.Context) error {
+				go func() {
+					require.NoError(t, end())
+					later <- ask("later")
+				}()
+				require.Eventually(t, func() bool { return s.access.Written() > before }, patience, time.Millisecond)
+				return nil
+			}}
+			r, err := s.board.Cancel(t.Context(), ref, "phone")
+			require.NoError(t, err)
+			require.Less(t, r.Revision, (<-later).Revision)
+			_ = s.access.Remove("phone")
+		})
+	}
 }

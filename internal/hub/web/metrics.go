@@ -61,12 +61,12 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ Device) {
 	fmt.Fprintf(&b, "acp_bridge_hub_open_without_asker %d\n", gone)
 	metric(&b, "asked_total", "counter", "Questions that were asked at this hub.")
 	fmt.Fprintf(&b, "acp_bridge_hub_asked_total %d\n", stats.Asked)
-	metric(&b, "ended_total", "counter", "Questions that ended at this hub, by outcome and by who ended them.")
+	metric(&b, "ended_total", "counter", "Questions that ended at this hub, by outcome and by who ended them; elsewhere is the asker's word.")
 	order := func(x, y hub.Ending) int {
-		return cmp.Or(strings.Compare(x.Outcome, y.Outcome), strings.Compare(x.By, y.By))
+		return cmp.Or(strings.Compare(x.Outcome, y.Outcome), strings.Compare(x.By, y.By), strings.Compare(from(x), from(y)))
 	}
 	for _, e := range slices.SortedFunc(maps.Keys(stats.Ended), order) {
-		fmt.Fprintf(&b, "acp_bridge_hub_ended_total{outcome=%s,by=%s} %d\n", label(e.Outcome), label(e.By), stats.Ended[e])
+		fmt.Fprintf(&b, "acp_bridge_hub_ended_total{outcome=%s,by=%s%s} %d\n", label(e.Outcome), label(e.By), from(e), stats.Ended[e])
 	}
 	metric(&b, "answer_seconds", "histogram", "How long questions waited for their answers.")
 	all := uint64(0)
@@ -99,4 +99,12 @@ var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 // label is a value of a label, whatever it holds.
 func label(s string) string {
 	return `"` + labelEscapes.Replace(strings.ToValidUTF8(s, "\uFFFD")) + `"`
+}
+
+// from is one more label of what was ended elsewhere, as its asker says.
+func from(e hub.Ending) string {
+	if e.Elsewhere {
+		return `,elsewhere="true"`
+	}
+	return ""
 }

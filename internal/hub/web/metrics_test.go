@@ -32,7 +32,7 @@ func TestMetrics(t *testing.T) {
 		`acp_bridge_hub_open{group="red"} 1`,
 		"acp_bridge_hub_asked_total 3",
 		`acp_bridge_hub_ended_total{outcome="answered",by="phone"} 1`,
-		`acp_bridge_hub_ended_total{outcome="cancelled",by="the \"editor\"\nhere"} 1`,
+		`acp_bridge_hub_ended_total{outcome="cancelled",by="the \"editor\"\nhere",elsewhere="true"} 1`,
 		`acp_bridge_hub_answer_seconds_bucket{le="604800"} 1`,
 		`acp_bridge_hub_answer_seconds_bucket{le="+Inf"} 1`,
 		"acp_bridge_hub_answer_seconds_count 1",

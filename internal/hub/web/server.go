@@ -148,6 +148,9 @@ func New(board *hub.Board, access *Access, o Options) *Server {
 	for _, h := range o.Hosts {
 		s.hosts[strings.ToLower(h)] = true
 	}
+	if access.fence == nil {
+		access.fence = board.Fence
+	}
 	s.routes()
 	return s
 }

@@ -115,6 +115,9 @@ func open(ctx context.Context, v vault, token string) (*Access, error) {
 		return nil, errShortToken
 	}
 	a := &Access{vault: v, owner: sha256.Sum256([]byte(token)), there: map[login]being{}, fresh: fresh{reading: make(chan struct{}, 1)}, stop: func() {}}
+	if b, ok := v.(bucket); ok {
+		a.fence = b.store.Fence
+	}
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	for {
@@ -180,8 +183,9 @@ func (a *Access) change(by *Device, edit func(*kept) error) error {
 	defer cancel()
 	for {
 		a.mu.Lock()
-		next, old := a.kept, a.revision
+		before, old := a.kept, a.revision
 		a.mu.Unlock()
+		next := before
 		next.Devices, next.Sessions, next.Codes = slices.Clone(next.Devices), slices.Clone(next.Sessions), slices.Clone(next.Codes)
 		next.Pushes, next.Away = slices.Clone(next.Pushes), slices.Clone(next.Away)
 		if by != nil && !next.still(*by) {
@@ -199,7 +203,10 @@ func (a *Access) change(by *Device, edit func(*kept) error) error {
 		revision, err := a.vault.save(ctx, data, old)
 		switch {
 		case err == nil:
-			return a.take(data, revision)
+			if err := a.take(data, revision); err != nil {
+				return err
+			}
+			return a.fenceOff(ctx, &before, &next)
 		case !errors.Is(err, hubstore.ErrConflict):
 			return err
 		}
@@ -210,6 +217,32 @@ func (a *Access) change(by *Device, edit func(*kept) error) error {
 			return err
 		}
 	}
+}
+
+// fenceOff returns when nobody who has lost a right by a change answers anything any more.
+func (a *Access) fenceOff(ctx context.Context, before, after *kept) error {
+	if a.fence == nil || !after.less(before) {
+		return nil
+	}
+	if err := a.fence(ctx); err != nil {
+		return fmt.Errorf("it is written, but an answer that was on its way may still count: %w", err)
+	}
+	return nil
+}
+
+// less reports whether somebody may no longer do what they could before.
+func (k *kept) less(before *kept) bool {
+	if !slices.Equal(k.Owner, before.Owner) {
+		return true
+	}
+	for _, d := range before.Devices {
+		if !k.still(d.known()) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(before.Sessions, func(s loginSession) bool {
+		return !k.holds(login{s.Device, string(s.Hash)})
+	})
 }
 
 // file is a vault that only one process uses at a time.

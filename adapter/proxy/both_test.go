@@ -8,15 +8,18 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
 // What a person in front of an editor sees of a question is the same whether the
@@ -231,13 +234,74 @@ var both = []struct {
 }
 
 func TestFrontAndProxy(t *testing.T) {
-	for _, c := range both {
-		for name, start := range map[string]func(*testing.T, adapter.Rung) *driven{"front": driveFront, "proxy": driveProxy} {
+	starts := map[string]func(*testing.T, adapter.Rung, bool) *driven{"front": driveFront, "proxy": driveProxy}
+	for name, start := range starts {
+		for _, c := range both {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { c.play(start(t, c.first)) })
+				synctest.Test(t, func(t *testing.T) { c.play(start(t, c.first, false)) })
+			})
+		}
+		for when, play := range unread {
+			t.Run(when+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { play(start(t, conversation, true)) })
 			})
 		}
 	}
+}
+
+// A prompt that may have been sent before anybody saw the question answers nothing: the
+// question is shown again.
+var unread = map[string]func(d *driven){
+	"unread: the editor had not come to the question": func(d *driven) {
+		d.parks("a")
+		probe := d.editor.until(seen.Method)
+		time.Sleep(time.Minute) // it is busy, however long
+		d.prompt("p2", "2")
+		d.unknown(probe)
+		d.again("p2")
+		// Nor does one that is there before the answer to what was sent behind it.
+		probe = d.editor.until(seen.Method)
+		d.editor.send(`{"jsonrpc":"2.0","id":"p3","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"2"}]}}`,
+			`{"jsonrpc":"2.0","id":`+probe.Get("id").Raw+`,"error":{"code":-32601,"message":"unknown"}}`)
+		d.again("p3")
+		d.unknown(d.editor.until(seen.Method))
+		d.prompt("p4", "2")
+		require.Equal(d, "No", d.agent.gets("a"))
+	},
+	"unread: faster than a person reads": func(d *driven) {
+		d.parks("a")
+		d.unknown(d.editor.until(seen.Method))
+		synctest.Wait()
+		time.Sleep(seen.Person - 1)
+		d.prompt("p2", "2")
+		d.again("p2")
+		d.unknown(d.editor.until(seen.Method))
+		d.prompt("p3", "1")
+		require.Equal(d, "Yes", d.agent.gets("a"))
+	},
+	"an editor that answers nothing has taken it, and time has passed": func(d *driven) {
+		d.parks("a")
+		d.editor.until(seen.Method)
+		time.Sleep(seen.Strict / 2)
+		d.prompt("p2", "2")
+		d.again("p2")
+		time.Sleep(2 * seen.Strict)
+		d.prompt("p3", "2")
+		require.Equal(d, "No", d.agent.gets("a"))
+	},
+}
+
+// unknown is what an editor says to a request that it does not know.
+func (d *driven) unknown(request gjson.Result) {
+	d.Helper()
+	d.editor.send(`{"jsonrpc":"2.0","id":` + request.Get("id").Raw + `,"error":{"code":-32601,"message":"unknown"}}`)
+}
+
+// again waits until a question is shown again because of a prompt, which ends.
+func (d *driven) again(prompt string) {
+	d.Helper()
+	d.saidOf("Which a?")
+	require.Equal(d, "end_turn", d.ended(prompt))
 }
 
 // lineAgent is an agent behind the proxy, which asks as Grok does.
@@ -248,9 +312,9 @@ type lineAgent struct {
 	replies map[string]string
 }
 
-func driveProxy(t *testing.T, first adapter.Rung) *driven {
+func driveProxy(t *testing.T, first adapter.Rung, guard bool) *driven {
 	d := &desk.Desk{}
-	p := start(t, Options{First: first, Desk: d})
+	p := start(t, Options{First: first, Desk: d, GuardPrompts: guard})
 	p.initialize(noForms)
 	return &driven{t, p.editor, d, &lineAgent{end: p.agent, replies: map[string]string{}}}
 }
@@ -326,14 +390,14 @@ type frontAgent struct {
 
 type frontPrompt struct{ id, text string }
 
-func driveFront(t *testing.T, first adapter.Rung) *driven {
+func driveFront(t *testing.T, first adapter.Rung, guard bool) *driven {
 	d := &desk.Desk{}
 	editor, toEditor := newEnd(t)
 	a := &frontAgent{t: t, prompts: make(chan frontPrompt, 10), replies: map[string]chan string{"a": make(chan string, 1), "b": make(chan string, 1)}}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = front.Serve(context.Background(), toEditor.In, toEditor.Out, a, &front.Options{First: first, Desk: d})
+		_ = front.Serve(context.Background(), toEditor.In, toEditor.Out, a, &front.Options{First: first, Desk: d, GuardPrompts: guard})
 	}()
 	t.Cleanup(func() {
 		editor.w.Close()

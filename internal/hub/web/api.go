@@ -98,9 +98,27 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 // showConversation is a conversation for people: all that was asked in it, in order.
 func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
 	now := time.Now()
-	cards := drawn(only(s.board.Conversation(rec.Group, rec.Conversation), d.sees), func(r *hub.Record) card { return cardOf(r, now, false) })
-	last := cardOf(rec, now, false)
-	render(w, http.StatusOK, "conversation", map[string]any{"Card": last, "Title": cmp.Or(last.Title, "Conversation"), "Cards": cards, "State": stateText(rec), "ID": short(rec.Conversation, 100)})
+	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
+	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
+	title := short(cmp.Or(rec.Title, rec.About.Title, "Conversation"), maxTalk)
+	render(w, http.StatusOK, "conversation", map[string]any{
+		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "State": stateText(rec), "Asked": askedText(asked, now), "ID": short(rec.Conversation, 100),
+	})
+}
+
+// maxTalk is how much of a conversation's title its own page shows.
+const maxTalk = 300
+
+// askedText is how much was asked in a conversation, and since when.
+func askedText(asked []*hub.Record, now time.Time) string {
+	if len(asked) < 2 {
+		return ""
+	}
+	text := fmt.Sprintf("It has asked %d times", len(asked))
+	if since := ago(now.Sub(asked[0].Asked)); since != "now" {
+		text += " in " + since
+	}
+	return text + "."
 }
 
 // stateText is where a conversation stands, in words.

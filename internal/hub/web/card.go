@@ -37,6 +37,7 @@ type card struct {
 	Hue                     int
 	For                     string // the sub-agent or server that asks
 	Talk, Title             string // of the conversation: its link and its name
+	Project                 string // where no lane around the card says it
 	Lane                    lane
 	Asked, Since, AskedFull string
 	Gone                    bool

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -106,10 +107,17 @@ func (s *Server) showHistory(w http.ResponseWriter, search hub.Search) {
 	if search.Limit == 0 {
 		search.Limit = pageSize
 	}
-	records, _ := s.board.Search(search)
-	now := time.Now()
-	cards := drawn(records, func(r *hub.Record) card { return cardOf(r, now, false) })
-	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Records": cards})
+	records, more := s.board.Search(search)
+	now, older := time.Now(), ""
+	if more {
+		older = "/history?" + url.Values{"q": {search.Text}, "after": {nextOf(records)}}.Encode()
+	}
+	cards := drawn(records, func(r *hub.Record) card {
+		c := cardOf(r, now, false)
+		c.Project = c.Lane.Name
+		return c
+	})
+	render(w, http.StatusOK, "history", map[string]any{"Query": search.Text, "Records": cards, "Older": older})
 }
 
 // export writes one object a line. A client that takes nothing is given up, and

@@ -106,8 +106,41 @@ func TestAConversationsPage(t *testing.T) {
 	s.askIn("Agent", "/src", "c1", "b", "Question 2.")
 	page := s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html")
 	require.Less(t, strings.Index(page, "Question 1."), strings.Index(page, "Question 2."))
-	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent is waiting for an answer."} {
+	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent is waiting for an answer.", "It has asked 2 times."} {
 		require.Contains(t, page, part)
+	}
+}
+
+// A long title is all there on its conversation's page and on cards, on any screen, and
+// makes none wider. History is all there, a page at a time.
+func TestLongTitlesAndPastCards(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	title := strings.Repeat("Move the sessions of the orders service to Redis without a break ", 2) + "und_ein_Wort_ohne_Ende_das_nirgends_bricht THE END"
+	long := func(a *hub.Asking) { a.Title = title }
+	for i := range 101 {
+		s.permit("c1", "Bash", "execute", "Bash", map[string]any{"command": fmt.Sprint("make ", i)}, func(a *hub.Asking) { a.Call.ID += fmt.Sprint(i) }, long)
+		_, err := s.board.Cancel(t.Context(), hub.Ref{Conversation: "c1"}, "phone")
+		require.NoError(t, err)
+	}
+	s.permit("c1", "Bash", "execute", "Bash", map[string]any{"command": "make all"}, long)
+	for _, width := range []int{320, 390, 1280} {
+		p := s.visit(b, width, width == 390)
+		fits := func(what string) {
+			t.Helper()
+			require.Equal(t, "true", p.eval(`document.documentElement.scrollWidth <= innerWidth`), "%s is wider than %d", what, width)
+			require.JSONEq(t, `[]`, p.eval(`[...document.querySelectorAll("h1, h2, h3, .where a, .lane-name *")].filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow === "hidden" && !e.classList.contains("hidden")).map((e) => e.innerText)`), "%s cuts something at %d", what, width)
+			p.shot(fmt.Sprintf("title-%s-%d", what, width))
+		}
+		p.until(`document.querySelector(".card .where a")`)
+		fits("card")
+		p.open(s.url + "/conversations/c1")
+		p.until(`document.querySelector("main h1")?.innerText.endsWith("THE END")`)
+		fits("conversation")
+		p.open(s.url + "/history")
+		p.until(`document.querySelectorAll(".card").length === 100 && document.querySelector(".card .where").innerText.startsWith("orders-service")`)
+		fits("history")
+		p.click(".pages a")
+		p.until(`document.querySelectorAll(".card").length === 1 && document.body.innerText.includes("make 0") && !document.querySelector(".pages a")`)
 	}
 }
 

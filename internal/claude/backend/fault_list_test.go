@@ -166,7 +166,7 @@ func sends(text string) func(*faulty) string {
 func (x *faulty) interrupted(pid int) {
 	require.Eventually(x, func() bool {
 		return syscall.Kill(pid, 0) != nil || len(x.cli.Controls("interrupt")) > 0
-	}, patience, time.Millisecond)
+	}, patience, tick)
 }
 
 // stalls has the editor read nothing until the agent has gone on.
@@ -174,7 +174,7 @@ func stalls(x *faulty) string {
 	x.e.gate.close()
 	sent := x.sent.Load()
 	x.then = func() {
-		require.Eventually(x, func() bool { return x.sent.Load() > sent || x.cli.Reply(call1) != nil }, patience, time.Millisecond)
+		require.Eventually(x, func() bool { return x.sent.Load() > sent || x.cli.Reply(call1) != nil }, patience, tick)
 		x.e.gate.open()
 	}
 	return ""

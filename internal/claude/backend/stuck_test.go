@@ -71,7 +71,7 @@ func stuck(t *testing.T) (e *editor, cli *ct.CLI, session string) {
 // within calls a method that must be answered although nothing flows out.
 func (e *editor) within(method, params string) {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(e.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(e.t.Context(), patience)
 	defer cancel()
 	_, err := e.conn.Call(ctx, method, json.RawMessage(params))
 	require.NoError(e.t, ctx.Err(), "nothing of the editor is read any more: %v", err)

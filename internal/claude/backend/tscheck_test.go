@@ -25,6 +25,7 @@ import (
 // the acp-bridge binary with the real CLI behind it. Every line that acp-bridge
 // writes is held against the SDK's schemas, closed; see .ci/tscheck.
 func TestTypeScriptSDK(t *testing.T) {
+	t.Parallel()
 	modules := os.Getenv("ACP_BRIDGE_TSCHECK")
 	if modules == "" {
 		t.Skip("SKIPPED: needs the TypeScript SDK; set ACP_BRIDGE_TSCHECK to a folder with node_modules made from .ci/tscheck/package.json, as .ci/run does")

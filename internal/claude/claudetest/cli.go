@@ -24,9 +24,13 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +45,10 @@ type CLI struct {
 
 	t   testing.TB
 	dir string
+
+	mu    sync.Mutex
+	lines []Line
+	read  int64 // of the record
 }
 
 // Line is one line that the stand-in received, or its start.
@@ -121,26 +129,32 @@ func (c *CLI) Release(name string) {
 	}
 }
 
-// Lines returns what the stand-in received so far, over all its processes.
+// Lines returns what the stand-in received so far, over all its processes. The
+// record only grows: what was read of it once is kept, because tests look often.
 func (c *CLI) Lines() []Line {
-	f, err := os.Open(filepath.Join(c.dir, receivedFile))
-	if err != nil {
-		return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f, err := os.Open(filepath.Join(c.dir, receivedFile)); err == nil {
+		defer f.Close()
+		c.readOn(io.NewSectionReader(f, c.read, math.MaxInt64-c.read))
 	}
-	defer f.Close()
-	var lines []Line
-	r := bufio.NewReader(f)
-	for {
+	return slices.Clone(c.lines)
+}
+
+// readOn reads the lines that are new. mu is held.
+func (c *CLI) readOn(from io.Reader) {
+	for r := bufio.NewReader(from); ; {
 		raw, err := r.ReadBytes('\n')
 		if err != nil {
-			return lines // a last line without newline is still being written
+			return // a last line without newline is still being written
 		}
 		var l Line
 		if err := json.Unmarshal(raw, &l); err != nil {
 			c.t.Error("claudetest: its record is broken:", err)
-			return lines
+			return
 		}
-		lines = append(lines, l)
+		c.read += int64(len(raw))
+		c.lines = append(c.lines, l)
 	}
 }
 

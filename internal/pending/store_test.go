@@ -585,7 +585,7 @@ func TestFileIsAlwaysWhole(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; i < 60 && err == nil; i++ {
-			long := convert.Answer{Text: strings.Repeat("x", i*2000+1)}
+			long := convert.Answer{Text: strings.Repeat("x", i*400+1)} // up to some pages
 			now, openErr := s.Open(f.Path)
 			if err = openErr; err == nil {
 				err = s.Answer(now, []convert.Answer{{Text: "y"}, {}, long}, "me") // one is left open

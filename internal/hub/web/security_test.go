@@ -316,7 +316,11 @@ func TestAThousandIdleStreams(t *testing.T) {
 	transport := &http.Transport{MaxIdleConnsPerHost: 1}
 	defer transport.CloseIdleConnections()
 	var bodies []io.ReadCloser
-	for range 1000 {
+	streams := 1000
+	if web.RaceDetector { // it sees no more in the others
+		streams = 100
+	}
+	for range streams {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/events", nil)
 		require.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer "+token)

@@ -45,7 +45,11 @@ func TestSlowReaders(t *testing.T) {
 	access := openInside(t)
 	s := New(board, access, Options{})
 	t.Cleanup(s.Close)
-	const questions, size, readers = 20, 40_000, 3
+	const readers = 3
+	questions, size := 20, 40_000
+	if RaceDetector { // which has room of its own for every byte: then only the readers count
+		questions, size = 5, 4000
+	}
 	for i := range questions {
 		call := convert.Call{ID: fmt.Sprint("q", i), Questions: []convert.Question{{Text: strings.Repeat("Which one of these? ", size/20), Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}
 		for _, talk := range []string{"open", fmt.Sprint("c", i), "settled"} {
@@ -83,7 +87,9 @@ func TestSlowReaders(t *testing.T) {
 				require.Equal(t, http.StatusOK, b.Code)
 				require.Greater(t, b.Body.Len(), questions*size)
 			}
-			require.Less(t, each, int64(12*size), "of %d that it gets", bodies[0].Body.Len())
+			if !RaceDetector {
+				require.Less(t, each, int64(12*size), "of %d that it gets", bodies[0].Body.Len())
+			}
 		})
 	}
 }

@@ -70,7 +70,7 @@ func (p *proxy) unseenPlan(m *message) []byte {
 		return nil
 	}
 	plan := about.Plan(own)
-	if shaped, ok := p.session(name).shapes.request(params); ok && plan == "" {
+	if shaped, ok := p.session(name).shapes.Request(params); ok && plan == "" {
 		plan = about.Plan(shaped)
 	}
 	if plan == "" {
@@ -86,7 +86,7 @@ func (p *proxy) permits(id []byte, params gjson.Result) {
 	if p.over || len(p.permit) >= maxOpen {
 		return
 	}
-	request, ok := p.session(name.Str).shapes.request(params)
+	request, ok := p.session(name.Str).shapes.Request(params)
 	if !ok {
 		return
 	}
@@ -98,7 +98,7 @@ func (p *proxy) permits(id []byte, params gjson.Result) {
 	}
 	it := desk.Item{Kind: desk.Permission, Unqueued: true, Call: about.PermissionCall(request), Check: about.OneOption, Prompted: w.in.prompted}
 	it.About.Tool = about.ToolOf(request)
-	it.About.Text = textOf(request)
+	it.About.Text = about.TextOf(request)
 	it.Call.Session = w.in.id
 	if apart || w.in.id != w.session {
 		it.Call.SubAgent = convert.SubAgent{Parent: strings.Clone(params.Get(parentMeta).Str), Session: w.session}
@@ -302,7 +302,7 @@ func (p *proxy) noPermits(why string, fits func(*permit) bool) {
 // shaped takes what the agent shows of a tool call. Where that is not what a person
 // at the desk has seen, the permission is another one there.
 func (p *proxy) shaped(session string, update gjson.Result) {
-	if p.opts.Desk == nil || !p.session(session).shapes.saw(update) {
+	if p.opts.Desk == nil || !p.session(session).shapes.Saw(update) {
 		return
 	}
 	for _, w := range slices.Collect(maps.Values(p.permit)) {

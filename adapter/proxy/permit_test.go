@@ -10,6 +10,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 const mayRun = `{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"Run make","kind":"execute","status":"pending","rawInput":{"command":"make"}},"options":[{"optionId":"once","name":"Allow","kind":"allow_once"},{"optionId":"always","name":"Always","kind":"allow_always"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}`
@@ -306,7 +307,7 @@ func TestPermitNotElsewhere(t *testing.T) {
 		ask(`{"toolCallId":"e","title":"Run"}`, `[]`),
 		ask(`{"toolCallId":"f","title":"Run"}`, `[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"y","name":"No","kind":"reject_once"}]`),
 		ask(`{"toolCallId":"g","title":"Run"}`, `[{"optionId":1,"name":"Yes","kind":"allow_once"}]`),
-		ask(`{"toolCallId":"h","title":"Run","rawInput":{"x":"`+strings.Repeat("x", maxShapes)+`"}}`, yes),
+		ask(`{"toolCallId":"h","title":"Run","rawInput":{"x":"`+strings.Repeat("x", about.MaxShapes)+`"}}`, yes),
 		`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"i","title":"Run"},"options":` + yes + `}}`,
 	} {
 		p.agent.send(line)

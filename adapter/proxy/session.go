@@ -9,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
@@ -27,7 +28,7 @@ type session struct {
 	// inputs are those of tool calls that ask something.
 	inputs map[string]json.RawMessage
 	// shapes are what else it shows of its tool calls.
-	shapes *shapes
+	shapes *about.Shapes
 	// subAgents are the tool calls in which a sub-agent works for the agent.
 	subAgents map[string]bool
 	// told is set when the user knows that the agent takes no own words.
@@ -60,7 +61,7 @@ func (p *proxy) session(id string) *session {
 	s := p.sessions[id]
 	if s == nil {
 		s = &session{
-			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, shapes: newShapes(), subAgents: map[string]bool{},
+			id: id, tools: map[string]bool{}, inputs: map[string]json.RawMessage{}, shapes: about.NewShapes(), subAgents: map[string]bool{},
 			state: machine.NewRelayed(), prompts: map[int]*prompt{}, asked: map[int]*asked{},
 		}
 		p.sessions[id] = s

@@ -1,4 +1,4 @@
-package proxy
+package about
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// shapes are what the agent has shown of its open tool calls: a request for
+// Shapes are what an agent has shown of its open tool calls: a request for
 // permission may leave out what the editor has seen before.
-type shapes struct {
+type Shapes struct {
 	of   map[string]*shape // by their ids
 	size int
 }
@@ -31,20 +31,24 @@ type shape struct {
 // shapeMembers are what an editor shows of a tool call.
 var shapeMembers = []string{"title", "kind", "content", "locations", "rawInput"}
 
-// maxShapes is how much is kept of the open tool calls of a session: more than a hub
-// takes of one.
-const maxShapes = 4 << 20
+// MaxShapes is how much is kept of the open tool calls of a session: more than a hub
+// takes of one. maxShapesOpen bounds what is kept of an agent that ends none of them.
+const (
+	MaxShapes     = 4 << 20
+	maxShapesOpen = 10_000
+)
 
-func newShapes() *shapes { return &shapes{of: map[string]*shape{}} }
+// NewShapes knows of no tool call.
+func NewShapes() *Shapes { return &Shapes{of: map[string]*shape{}} }
 
-// saw takes what the agent shows of a tool call, and reports whether that looks
+// Saw takes what the agent shows of a tool call, and reports whether that looks
 // another way now. One that has ended is forgotten.
-func (all *shapes) saw(call gjson.Result) (changed bool) {
+func (all *Shapes) Saw(call gjson.Result) (changed bool) {
 	id, status := call.Get("toolCallId").Str, call.Get("status").Str
 	s := all.of[id]
 	if s == nil {
 		s = &shape{members: map[string]string{}}
-		if len(all.of) < maxTools {
+		if len(all.of) < maxShapesOpen {
 			all.of[id] = s
 		} else {
 			s.lost = true
@@ -66,14 +70,14 @@ func (all *shapes) saw(call gjson.Result) (changed bool) {
 		all.size += len(text[0].Str) - len(s.written)
 		s.written = text[0].Str
 	}
-	if all.size > maxShapes {
+	if all.size > MaxShapes {
 		all.lose(s)
 	}
 	return changed
 }
 
 // lose forgets what a tool call looks like.
-func (all *shapes) lose(s *shape) {
+func (all *Shapes) lose(s *shape) {
 	for _, v := range s.members {
 		all.size -= len(v)
 	}
@@ -94,10 +98,10 @@ func (s *shape) input() string {
 	return s.written
 }
 
-// request is a request for permission with all that the agent has shown of its tool
+// Request is a request for permission with all that the agent has shown of its tool
 // call. ok is false if a person elsewhere would not see all of it, or if an answer
 // could not be told apart.
-func (all *shapes) request(params gjson.Result) (r acp.RequestPermissionRequest, ok bool) {
+func (all *Shapes) Request(params gjson.Result) (r acp.RequestPermissionRequest, ok bool) {
 	id := params.Get("toolCall.toolCallId")
 	if id.Type != gjson.String || id.Str == "" {
 		return r, false
@@ -170,9 +174,9 @@ func distinct(options gjson.Result) bool {
 	return len(ids) > 0
 }
 
-// textOf is what a request says in words beside its input: texts, resources, and
+// TextOf is what a request says in words beside its input: texts, resources, and
 // files that are named nowhere else.
-func textOf(r acp.RequestPermissionRequest) string {
+func TextOf(r acp.RequestPermissionRequest) string {
 	var parts []string
 	input, _ := r.ToolCall.RawInput.(json.RawMessage)
 	named := string(input)

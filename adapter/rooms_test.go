@@ -77,7 +77,7 @@ var rooms = []struct {
 
 	// Towards a terminal.
 	{"adapter/terminal", []string{"adapter", "internal/seen", "internal/terminal/..."}},
-	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/child", "internal/conn", "internal/conn/...", "internal/seen", "internal/terminal/..."}},
+	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/about", "internal/child", "internal/conn", "internal/conn/...", "internal/seen", "internal/terminal/..."}},
 	{"internal/terminal/...", []string{"internal/seen", "internal/terminal/..."}},
 
 	// Many processes, many people.

@@ -272,8 +272,8 @@ func TestPermitShape(t *testing.T) {
 	p.agent.send(update(`"sessionUpdate":"tool_call_update","title":"Edit more"`))
 	again := p.until(desk.Asking)
 	require.Equal(t, "Edit more", again.Call.Questions[0].Text)
-	require.Error(t, p.desk.Answer(refOf(e), pick(" (1)"), "phone"))
-	require.NoError(t, p.desk.Answer(refOf(again), pick(" (1)"), "phone"))
+	require.Error(t, p.desk.Answer(refOf(e), pick("y"), "phone"))
+	require.NoError(t, p.desk.Answer(refOf(again), pick("y"), "phone"))
 	require.Equal(t, "y", p.agent.next().Get("result.outcome.optionId").Str)
 }
 

@@ -194,7 +194,10 @@ func (t *printedTurn) Ask(ctx context.Context, c convert.Call) (convert.Outcome,
 		<-ctx.Done() // the prompt takes its place
 	}
 	o, err := a.Wait()
-	if why := a.Err(); why != nil {
+	switch why := a.Err(); {
+	case errors.Is(why, pending.ErrNobody):
+		return left(errors.New("the agent asks for a secret, which is put into no file and to no hub; run this where somebody can type it, in a terminal and without --headless"))
+	case why != nil:
 		return left(uncorrected(why))
 	}
 	if err != nil && ctx.Err() != nil {

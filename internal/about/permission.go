@@ -2,6 +2,7 @@ package about
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 		q.Text = *r.ToolCall.Title
 	}
 	for i, o := range r.Options {
-		label := o.Name
+		label := cmp.Or(o.Name, string(o.OptionId))
 		taken := func(o convert.Option) bool { return o.Label == label }
 		if label == "" || slices.ContainsFunc(q.Options, taken) {
 			label += " (" + strconv.Itoa(i+1) + ")"

@@ -19,7 +19,8 @@ import (
 type Asking struct {
 	chain    *Chain
 	ctx      context.Context
-	kind     desk.Kind
+	item     desk.Item // for people elsewhere
+	only     bool      // it is asked at the terminal and nowhere else
 	call     convert.Call
 	id       string // of its file, if it has one
 	sessions []string
@@ -86,10 +87,10 @@ func (a *Asking) claim(sessions []string) {
 
 // post has the questions wait in a file.
 func (a *Asking) post() {
-	if a.chain.asker == nil || a.kind != desk.Question {
+	if a.chain.asker == nil || a.item.Kind != desk.Question || a.only {
 		return
 	}
-	if a.file, a.err = a.chain.asker.post(a.chain.who(a.call), a.call, a.sessions); a.file != nil {
+	if a.file, a.err = a.chain.asker.post(a.item.Agent, a.call, a.sessions); a.file != nil {
 		a.id = a.file.ID
 	}
 }

@@ -120,7 +120,7 @@ func (ch *Chain) Begin(ctx context.Context, c convert.Call) *Asking {
 	if ch.opts.Sessions != nil {
 		a.sessions = ch.opts.Sessions(c)
 	}
-	if resumed := a.sessions; ch.asker != nil {
+	if resumed := a.sessions; ch.asker != nil && !a.only {
 		if ch.opts.Resumed != nil {
 			resumed = ch.opts.Resumed(c)
 		}
@@ -150,7 +150,10 @@ func (ch approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, er
 }
 
 func (ch *Chain) begin(ctx context.Context, kind desk.Kind, c convert.Call) *Asking {
-	a := &Asking{chain: ch, ctx: ctx, kind: kind, call: c, id: newID(), done: make(chan struct{}), leave: func() {}}
+	a := &Asking{chain: ch, ctx: ctx, call: c, id: newID(), done: make(chan struct{}), leave: func() {}}
+	a.item = desk.Item{Kind: kind, Call: c, Dir: ch.opts.Dir, Check: a.fromHub}
+	a.only = !a.item.Describe(ctx)
+	a.item.Agent = cmp.Or(a.item.Agent, ch.who(c))
 	if ch.opts.Terminal != nil {
 		a.turn, a.leave = ch.line()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
@@ -248,6 +249,35 @@ func TestNobody(t *testing.T) {
 	_, err = ch.Approver().Ask(t.Context(), other)
 	require.ErrorIs(t, err, pending.ErrNobody)
 	require.Len(t, list(t, s), 1, "no permission in a file: an agent could write it")
+}
+
+// What is for nobody elsewhere is asked at the terminal, and is in no file and at no
+// hub. Who asks is told by whoever describes it.
+func TestDescribed(t *testing.T) {
+	t.Parallel()
+	describing := func(elsewhere bool) context.Context {
+		return desk.Describing(t.Context(), func(it *desk.Item) bool {
+			it.Agent = "The Agent"
+			return elsewhere
+		})
+	}
+	s := newStore(t)
+	hub := hubAt(t, 0)
+	ch := newChain(t, s, pending.Options{Leave: true, Hub: hub})
+	_, err := ch.Begin(describing(false), other).Wait()
+	require.ErrorIs(t, err, pending.ErrNobody)
+	require.Empty(t, list(t, s))
+	ann := newPerson()
+	got := waitFor(newChain(t, s, pending.Options{Terminal: ann, Hub: hub}).Begin(describing(false), other))
+	<-ann.asked
+	require.Empty(t, list(t, s))
+	ann.says <- convert.Answer{Selected: []string{"Yes"}}
+	require.Equal(t, convert.Answered, (<-got).o.Status)
+
+	a := ch.Begin(describing(true), other)
+	_, err = a.Wait()
+	require.ErrorIs(t, err, pending.ErrPending)
+	require.Equal(t, "The Agent", a.File().Agent)
 }
 
 // hubAt is a hub that replies with a status, or is not there.

@@ -29,7 +29,7 @@ func (a *Asking) live() {
 	var running sync.WaitGroup
 	defer func() { stop(); running.Wait() }()
 	on := surfaces{
-		terminal: a.chain.opts.Terminal != nil, hub: a.chain.link != nil,
+		terminal: a.chain.opts.Terminal != nil, hub: a.chain.link != nil && !a.only,
 		nobody: make(chan struct{}), heard: make(chan error, 1), left: make(chan struct{}),
 	}
 	on.leave = sync.OnceFunc(func() { close(on.left) })
@@ -167,9 +167,10 @@ func chosen(o convert.Outcome) bool {
 // putToHub asks at the hub, too, until end is called: then the hub is told how
 // it ended here.
 func (a *Asking) putToHub(ctx context.Context, running *sync.WaitGroup, on *surfaces) (end func()) {
-	ch, c := a.chain, a.callAtHub()
+	ch, c, it := a.chain, a.callAtHub(), a.item
+	it.Call.Session, it.Call.ID = c.Session, c.ID
 	ch.expect(c.ID, on.heard)
-	ticket, err := ch.desk.Post(ctx, desk.Item{Kind: a.kind, Call: c, Agent: ch.who(a.call), Dir: ch.opts.Dir, Check: a.fromHub})
+	ticket, err := ch.desk.Post(ctx, it)
 	if err != nil {
 		ch.expect(c.ID, nil)
 		on.heard <- err

@@ -3,45 +3,63 @@ package client
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // post puts a request on the desk, too, until it is answered here or there.
 func (l *link) post(a *waiting) {
-	item := desk.Item{Kind: desk.Question, Call: a.call, Agent: l.agent, Dir: l.dir}
-	if a.closed {
-		item.Call.Questions = slices.Clone(a.call.Questions)
-		item.Call.Questions[0].Closed = true
+	for again := true; again; {
+		again = l.postOnce(a)
 	}
-	if a.approval != nil {
-		item.Kind = desk.Permission
+}
+
+// postOnce is post for a request as it is now. It reports whether that is another one
+// by now.
+func (l *link) postOnce(a *waiting) (again bool) {
+	d := l.told.described(a)
+	if !d.elsewhere {
+		select {
+		case <-d.over:
+			return true
+		case <-a.ctx.Done():
+			return false
+		}
 	}
-	item.Check = func(answers []convert.Answer) error {
-		_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
-		return err
+	if d.Check == nil {
+		d.Check = func(answers []convert.Answer) error {
+			_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
+			return err
+		}
 	}
-	ticket, err := l.desk.Post(a.ctx, item)
+	ticket, err := l.desk.Post(a.ctx, d.Item)
 	if err != nil {
-		return // it is asked here
+		return false // it is asked here
 	}
 	defer ticket.Leave()
+	gone := convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 	select {
 	case o := <-a.ended:
 		ticket.Settle(o, "the terminal")
+		return false
+	case <-d.over:
+		gone.Reason, again = "The agent shows something else by now", true
 	case <-ticket.Context().Done():
-		gone := convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
-		o, first := ticket.Settle(gone, "")
-		if first || a.settle(o, picked(a.request, o), errElsewhere) != nil {
-			return
-		}
-		l.box.put(withdrawn{a})
 	}
+	o, first := ticket.Settle(gone, "")
+	if first || a.settle(o, picked(a.request, o), errElsewhere) != nil {
+		return again
+	}
+	l.box.put(withdrawn{a})
+	return false
 }
+
+// errAnother is why a request is put to the user anew.
+var errAnother = fmt.Errorf("the agent shows something else by now: %w", adapter.ErrWithdrawn)
 
 // errElsewhere is why a question needs no answer here.
 var errElsewhere = errors.New("answered elsewhere")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
-	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
@@ -28,9 +27,8 @@ type link struct {
 	conn    *conn.Conn
 	box     *box
 	desk    *desk.Desk // nil if nobody else is asked
-	dir     string
+	told    *told
 	session acp.SessionId
-	agent   string // its name, cleaned
 	auth    []acp.AuthMethod
 	// left is the tool call of a question that the agent asks again, of a session
 	// that was resumed.
@@ -74,6 +72,8 @@ type waiting struct {
 	done    chan any             // holds one: the reply
 	ended   chan convert.Outcome // holds one: the outcome that the reply stands for
 	there   convert.Outcome      // what was answered elsewhere, once ctx says so
+
+	description description // of told
 }
 
 func newWaiting(ctx context.Context, r *request) *waiting {
@@ -109,7 +109,7 @@ func (a *waiting) dismiss() { _ = a.answer(convert.Outcome{Status: convert.Cance
 
 // dial starts the connection.
 func dial(r io.Reader, w io.Writer, o *Options) *link {
-	l := &link{box: newBox(), desk: o.Desk, dir: o.Dir}
+	l := &link{box: newBox(), desk: o.Desk, told: newTold(o.Dir)}
 	opts := &conn.Options{Logger: slog.New(slog.DiscardHandler)}
 	if o.Wire {
 		opts.Trace = func(dir ndjson.Direction, text []byte) { l.box.put(traced{dir, string(text)}) }
@@ -141,7 +141,7 @@ func (l *link) openSession(ctx context.Context, o *Options) error {
 		return fmt.Errorf("the agent speaks version %d of ACP, this client version %d", v, acp.ProtocolVersionNumber)
 	}
 	l.auth = init.AuthMethods
-	l.agent = agentName(init.AgentInfo)
+	l.told.agent(init.AgentInfo)
 	if o.replays() {
 		err := l.resume(ctx, init.AgentCapabilities, o)
 		if !o.Rest || err == nil && (l.left != "" || o.Instead) {
@@ -159,18 +159,6 @@ func (l *link) openSession(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// agentName is what an agent calls itself.
-func agentName(info *acp.Implementation) string {
-	if info == nil {
-		return "the agent"
-	}
-	name := info.Name
-	if info.Title != nil && clean.Line(*info.Title) != "" {
-		name = *info.Title
-	}
-	return firstOf(clean.Line(name+" "+info.Version), "the agent")
-}
-
 // waitMethod is acp-bridge's: it ends when what the agent asked again is answered
 // and the agent is done with that.
 const waitMethod = "_acp-bridge/wait"
@@ -183,6 +171,7 @@ func (l *link) wait(ctx context.Context) {
 
 // prompt sends a prompt; its end comes in the box.
 func (l *link) prompt(ctx context.Context, words string) {
+	l.told.prompt(string(l.session), words)
 	resp, err := l.conn.Prompt(ctx, acp.PromptRequest{SessionId: l.session, Prompt: []acp.ContentBlock{acp.TextBlock(words)}})
 	l.box.put(turned{reason: resp.StopReason, waiting: waitingFor(resp.Meta), err: err})
 }
@@ -197,7 +186,9 @@ type handler link
 
 func (h *handler) Notify(_ context.Context, method string, params json.RawMessage) {
 	if method == acp.ClientMethodSessionUpdate {
-		h.box.put(updated{gjson.GetBytes(params, "update")})
+		update := gjson.GetBytes(params, "update")
+		h.told.update(gjson.GetBytes(params, "sessionId").Str, update)
+		h.box.put(updated{update})
 	}
 }
 
@@ -209,12 +200,14 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 	}
 	a := newWaiting(ctx, r)
 	a.session = gjson.GetBytes(params, "sessionId").Str
+	h.told.asked(a, gjson.ParseBytes(params))
 	h.box.put(asked{a})
 	if h.desk != nil {
 		go (*link)(h).post(a)
 	}
 	return func() (any, error) {
 		defer a.cancel(nil)
+		defer h.told.ended(a)
 		select {
 		case reply := <-a.done:
 			return reply, nil

@@ -128,7 +128,7 @@ func (p *plain) event(v any) {
 			return
 		}
 		if p.typed {
-			p.screen.add(blockNote, p.screen.greeting(p.l.agent, p.o.folder())...)
+			p.screen.add(blockNote, p.screen.greeting(p.l.told.greeted(), p.o.folder())...)
 			p.screen.add(blockNone)
 		}
 		p.idle()
@@ -266,11 +266,17 @@ func (p *plain) ask(a *waiting) {
 	defer stop()
 	defer context.AfterFunc(p.ctx, stop)()
 	for a.ctx.Err() == nil {
-		outcome, index, err := p.resolve(ctx, a)
+		asked, end := p.l.told.describing(ctx, a)
+		outcome, index, err := p.resolve(asked, a)
+		another := context.Cause(asked) == errAnother
+		end()
 		switch {
 		case a.ctx.Err() != nil:
 			p.screen.Note(a.gone())
 			return
+		case another:
+			p.screen.explain(a.request)
+			continue
 		case outcome.Status == convert.Disconnected && p.o.Resolver == nil:
 			err = errNoMoreInput
 			fallthrough
@@ -299,12 +305,8 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, 
 		resolver = p.o.Approver
 	}
 	if resolver != nil {
-		call := a.call
+		call := a.asksFor()
 		call.Session = a.session
-		if a.closed {
-			call.Questions = slices.Clone(call.Questions)
-			call.Questions[0].Closed = true
-		}
 		o, err := resolver.Ask(ctx, call)
 		return o, picked(a.request, o), err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // request is something that an agent wants to know from the user, and how the
@@ -21,6 +22,8 @@ type request struct {
 	// options are all there is to answer.
 	call   convert.Call
 	closed bool
+	// secret says that the answer must not be kept.
+	secret bool
 	// reasons are the positions of options that a reason can be added to.
 	reasons []int
 	// approval is what a permission request is about; signs mark the lines of
@@ -54,7 +57,7 @@ func parseForm(params json.RawMessage) (*request, error) {
 		return nil, invalid("%v", err)
 	}
 	closed := len(form.Questions) == 1 && form.Questions[0].Closed && !form.Questions[0].MultiSelect
-	return &request{call: form.Call, closed: closed, reply: func(o convert.Outcome, _ int) (any, error) {
+	return &request{call: form.Call, closed: closed, secret: form.Secret(), reply: func(o convert.Outcome, _ int) (any, error) {
 		return form.Reply(o)
 	}}, nil
 }
@@ -72,11 +75,13 @@ func parsePermission(p gjson.Result) (*request, error) {
 		return parseQuestion(p, options), nil
 	}
 	t := p.Get("toolCall")
-	q := convert.Question{Header: "Permission"}
+	asks := acp.RequestPermissionRequest{SessionId: acp.SessionId(p.Get("sessionId").Str)}
+	asks.ToolCall.ToolCallId = acp.ToolCallId(t.Get("toolCallId").Str)
 	for _, o := range options {
-		q.Options = append(q.Options, convert.Option{Label: firstOf(o.name, o.id)})
+		asks.Options = append(asks.Options, acp.PermissionOption{OptionId: acp.PermissionOptionId(o.id), Name: o.name})
 	}
-	call := convert.Call{Session: p.Get("sessionId").Str, ID: t.Get("toolCallId").Str, Questions: []convert.Question{q}}
+	call := about.PermissionCall(asks)
+	call.Questions[0].Header = "Permission"
 	a := newApproval(t)
 	r := &request{call: call, closed: true, approval: &a, reply: func(o convert.Outcome, index int) (any, error) {
 		if o.Status != convert.Answered || index < 0 || index >= len(options) {
@@ -95,6 +100,16 @@ func parsePermission(p gjson.Result) (*request, error) {
 	}
 	r.show(a)
 	return r, nil
+}
+
+// asksFor is the call, as whoever answers it in the user's place gets it.
+func (r *request) asksFor() convert.Call {
+	c := r.call
+	if r.closed {
+		c.Questions = slices.Clone(c.Questions)
+		c.Questions[0].Closed = true
+	}
+	return c
 }
 
 // verbatim reports whether what is asked is shown letter by letter: what a machine

@@ -218,7 +218,7 @@ func (w *window) opened(err error) {
 	case w.o.Prompt != "":
 		w.say(w.o.Prompt)
 	default:
-		w.screen.add(blockNote, w.screen.greeting(w.l.agent, w.o.folder())...)
+		w.screen.add(blockNote, w.screen.greeting(w.l.told.greeted(), w.o.folder())...)
 		w.screen.add(blockNone)
 		w.enter(idle)
 		if w.eager && w.l.left == "" { // a question that is asked again was not seen yet

@@ -265,7 +265,7 @@ func TestWindowPermissionShowsAll(t *testing.T) {
 	require.NoError(t, await(t, w.done))
 }
 
-// A reason goes with a no, and with nothing else.
+// A reason goes with a no, and with nothing else, to an agent that reads it.
 func TestWindowRejectsWithAReason(t *testing.T) {
 	t.Parallel()
 	for keys, want := range map[string]string{
@@ -273,9 +273,7 @@ func TestWindowRejectsWithAReason(t *testing.T) {
 		"\x1b[Bnuse make check\r\x1b[A\r": `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
 		"n1":                              `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
 	} {
-		w := openWindow(t, client.Options{})
-		w.sees(">")
-		w.prompted()
+		w, _, _ := atADesk(t, "acp-bridge")
 		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
 		w.sees("2. Reject")
 		require.JSONEq(t, want, w.insists(keys, reply), "%q", keys)

@@ -1,0 +1,122 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
+)
+
+// atADesk is a window whose requests are at a desk, too, in a turn of an agent of
+// that name.
+func atADesk(t *testing.T, agent string) (*window, *desk.Desk, <-chan desk.Entry) {
+	d, entries := new(desk.Desk), make(chan desk.Entry, 100)
+	d.Watch(func(e desk.Entry) { entries <- e })
+	w := openWith(t, client.Options{Desk: d, Dir: "/srv/shop"}, func(method string, _ json.RawMessage) any {
+		if method != acp.AgentMethodInitialize {
+			return nil
+		}
+		return json.RawMessage(fmt.Sprintf(`{"protocolVersion":1,"agentInfo":{"name":%q,"title":"The Agent","version":"7"}}`, agent))
+	})
+	w.sees(">")
+	w.prompted()
+	return w, d, entries
+}
+
+// quits ends the window.
+func (w *window) quits() {
+	w.types("\x03\x03")
+	require.NoError(w.t, await(w.t, w.done))
+}
+
+// ref names an entry.
+func ref(e desk.Entry) desk.Ref {
+	return desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}
+}
+
+const barePermission = `{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[
+	{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"always","name":"Allow","kind":"allow_always"},
+	{"optionId":"no","name":"Reject","kind":"reject_once"}]}`
+
+// People elsewhere are told who asks, what was said and all that the agent has shown
+// of a tool call. Their answer is the one of that option.
+func TestPeopleElsewhereSeeWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		label, note, reply string
+	}{
+		"acp-bridge": {"Reject", "use make check", `{"outcome":{"outcome":"selected","optionId":"no","_meta":{"customText":"use make check"}}}`},
+		"bot":        {"Allow (2)", "", `{"outcome":{"outcome":"selected","optionId":"always"}}`},
+	} {
+		w, d, entries := atADesk(t, name)
+		w.updates(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I run the tests."}}`)
+		w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"make","kind":"execute","rawInput":{"command":"make test\nrm -rf build"}}`)
+		reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
+		e := await(t, entries)
+		require.Equal(t, desk.Permission, e.Kind)
+		require.Equal(t, "The Agent", e.Agent)
+		require.Equal(t, "/srv/shop", e.Dir)
+		told := e.About.Told()
+		require.Equal(t, []string{"7", "go", "I run the tests."}, []string{told.Model, told.Prompt, told.Said})
+		require.Equal(t, "make", e.Call.Questions[0].Text)
+		require.JSONEq(t, `{"command":"make test\nrm -rf build"}`, string(e.Call.Input))
+		require.Equal(t, []string{"allow_once", "allow_always", "reject_once"}, e.About.Picks)
+		require.Equal(t, name != "acp-bridge", e.About.NoReason, "a reason that nobody reads is not asked for")
+		require.Error(t, d.Answer(ref(e), []convert.Answer{{Text: "yes"}}, "Bob"))
+		require.NoError(t, d.Answer(ref(e), []convert.Answer{{Selected: []string{want.label}, Note: want.note}}, "Bob"))
+		require.JSONEq(t, want.reply, await(t, reply))
+		w.sees("Answered elsewhere: " + want.label)
+		w.quits()
+	}
+}
+
+// A permission for something that the agent has changed since is another one.
+func TestAnotherPermissionElsewhere(t *testing.T) {
+	t.Parallel()
+	w, d, entries := atADesk(t, "bot")
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
+	first := await(t, entries)
+	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"rm -rf ~"}}`)
+	for e := await(t, entries); e.State != desk.Settled; e = await(t, entries) {
+	}
+	require.Error(t, d.Answer(ref(first), []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"), "they have not seen it")
+	second := await(t, entries)
+	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(second.Call.Input))
+	require.NoError(t, d.Answer(ref(second), []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	w.quits()
+}
+
+// What people elsewhere would not see all of, and what must not be kept, is asked
+// here only.
+func TestAskedHereOnly(t *testing.T) {
+	t.Parallel()
+	const secret = `{"mode":"form","sessionId":"s","message":"Log in","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}},"required":["password"]}}`
+	for name, c := range map[string]struct{ tool, method, params, shown, keys, reply string }{
+		"a cut title": {`{"sessionUpdate":"tool_call","toolCallId":"t","title":"make test; rm…"}`,
+			acp.ClientMethodSessionRequestPermission, barePermission, "3. Reject", "3", `{"outcome":{"outcome":"selected","optionId":"no"}}`},
+		"a picture": {`{"sessionUpdate":"tool_call","toolCallId":"t","title":"look","content":[{"type":"content","content":{"type":"image","data":"","mimeType":"image/png"}}]}`,
+			acp.ClientMethodSessionRequestPermission, barePermission, "3. Reject", "3", `{"outcome":{"outcome":"selected","optionId":"no"}}`},
+		"a secret": {"", acp.ClientMethodElicitationCreate, secret, "Log in", "hunter22\r", `{"action":"accept","content":{"password":"hunter22"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, d, entries := atADesk(t, "bot")
+			if c.tool != "" {
+				w.updates(c.tool)
+			}
+			reply := w.asks(t.Context(), c.method, c.params)
+			w.sees(c.shown)
+			require.JSONEq(t, c.reply, w.insists(c.keys, reply))
+			require.Empty(t, d.List())
+			require.Empty(t, entries)
+			w.quits()
+		})
+	}
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -117,6 +118,7 @@ func runHook(ctx context.Context, s streams) error {
 		_, _ = h.post(ctx, data)
 		return nil
 	}
+	h.about = aboutSession(e)
 	reply, err := h.hold(ctx, hook.Name(data, h.name))
 	if err == nil && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
 		_, _ = s.out.Write(reply)
@@ -129,7 +131,26 @@ type hookRun struct {
 	state  hookState
 	event  hook.Event
 	name   string
+	about  string // of an event that asks
 	client *http.Client
+}
+
+// aboutSession is what a person is told of the session in which an event asks. It is read
+// where Claude Code keeps it, whatever file the event names.
+func aboutSession(e hook.Event) string {
+	a := about.About{Branch: hublink.BranchOf(e.Dir)}
+	path, err := transcript.Find(transcript.ConfigDir(os.Getenv), e.Session, e.Dir)
+	if said, ok := transcript.Last(path); err == nil && ok {
+		var words about.Words
+		if said.Title != transcript.Untitled {
+			words.Name(said.Title)
+		}
+		words.Prompt(said.Prompt)
+		words.Say(said.Words)
+		words.Tell(&a)
+		a.Model = said.Model
+	}
+	return a.Encode()
 }
 
 // client is one that talks to the hub alone.
@@ -161,6 +182,9 @@ func (h *hookRun) post(ctx context.Context, body []byte) ([]byte, error) {
 	req.Header.Set("Content-Type", "application/json")
 	machine, _ := os.Hostname()
 	req.Header.Set("Acp-Bridge-Machine", machine)
+	if h.about != "" {
+		req.Header.Set(about.Header, h.about)
+	}
 	reply, err := h.client.Do(req)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
+	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
@@ -647,6 +648,35 @@ func TestAnIDIsNotAbbreviatedByAnother(t *testing.T) {
 	}
 	open, _ := h.board.Waiting(10)
 	require.Len(t, open, 1)
+}
+
+// What Claude Code asks in a terminal comes with the branch, the title of the session, and
+// what was said before; secrets in it stay where they are.
+func TestHookTellsWhatWasSaid(t *testing.T) {
+	h, dir := startTestHub(t), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", dir)
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	work := filepath.Join(dir, "work")
+	const session = "0b5c7a3e-5a0f-4000-8000-00000000abcd"
+	for name, text := range map[string]string{
+		filepath.Join(dir, "acp-bridge/hook.json"): `{"hub":"` + h.url + `","token":"` + hubToken + `"}`,
+		filepath.Join(work, ".git/HEAD"):           "ref: refs/heads/feature/login\n",
+		filepath.Join(transcript.Dir(dir, work), session+".jsonl"): `{"type":"user","message":{"role":"user","content":"run the **tests**, API_TOKEN=abcdefgh1234"}}
+{"type":"assistant","message":{"model":"claude-opus-5","content":[{"type":"text","text":"I run them now."}]}}
+{"type":"ai-title","aiTitle":"Make the tests pass"}
+`,
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	b := h.run(`{"hook_event_name":"PermissionRequest","session_id":"`+session+`","cwd":"`+work+`","tool_name":"Bash","tool_input":{"command":"npm test"}}`, "hook")
+	r := h.open()
+	require.Equal(t, []string{"claude-opus-5", "Make the tests pass", "feature/login", "run the **tests**, API_TOKEN=•••", "I run them now."},
+		[]string{r.About.Model, r.About.Title, r.About.Branch, r.About.Prompt, r.About.Said})
+	h.answer(r, convert.Answer{Selected: []string{"Allow"}})
+	require.Contains(t, b.ends(t, 0), `"allow"`)
+	r = h.await(func(r *hub.Record) bool { return !r.Open() })
+	require.Equal(t, []string{"Make the tests pass", "", ""}, []string{r.About.Title, r.About.Prompt, r.About.Said}, "what was said is not kept")
 }
 
 // A sub-agent's request has no dialog in the terminal: the end of another one is not

@@ -46,7 +46,7 @@ func (a About) Told() About {
 }
 
 // MaxTold is how much JSON Told adds at most.
-const MaxTold = 6 * (maxPrompt + maxSaid + maxTitle + 100)
+const MaxTold = 6 * (maxPrompt + maxSaid + 4*maxTitle + 100)
 
 // Tool is the tool call for which a permission is asked.
 type Tool struct {

@@ -12,7 +12,8 @@ const (
 	// prompt its beginning, of an agent's words their end.
 	maxPrompt = 600
 	maxSaid   = 1200
-	maxTitle  = 80
+	// maxTitle is in letters: of some writings one takes four bytes.
+	maxTitle = 80
 )
 
 // Words keeps what was said last in a conversation. The zero value is ready; it may
@@ -62,11 +63,14 @@ func (w *Words) Tell(a *About) {
 
 // titleOf is a conversation's title: its own, or the first line that the user wrote.
 func titleOf(title, first string) string {
-	if title != "" {
-		return cutEnd(Redact(title), maxTitle)
+	if title == "" {
+		title, _, _ = strings.Cut(strings.TrimSpace(first), "\n")
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(first), "\n")
-	return cutEnd(Redact(line), maxTitle)
+	title = Redact(title)
+	if letters := []rune(title); len(letters) > maxTitle {
+		title = string(letters[:maxTitle]) + "…"
+	}
+	return title
 }
 
 // cutEnd returns the beginning of s, in at most n bytes and a mark.

@@ -83,6 +83,9 @@ func (p *peeker) peek(path string) (Info, bool) {
 	}, true
 }
 
+// Untitled is the title of a session that has none.
+const Untitled = "Untitled"
+
 // title picks the best title there is and makes it fit to show.
 func title(path string, head, tail clues) string {
 	custom := tail.custom
@@ -94,7 +97,7 @@ func title(path string, head, tail clues) string {
 			return t
 		}
 	}
-	return "Untitled"
+	return Untitled
 }
 
 // shown cuts a long text before it is cleaned: only its beginning counts.

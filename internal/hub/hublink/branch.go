@@ -10,9 +10,9 @@ import (
 // maxBranch is more than the name of a branch takes.
 const maxBranch = 1 << 10
 
-// branchOf is the branch of git that a folder is on, or the beginning of the commit
+// BranchOf is the branch of git that a folder is on, or the beginning of the commit
 // where it is on none. Git is not started for it: two small files say it.
-func branchOf(dir string) string {
+func BranchOf(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return ""
 	}

@@ -21,8 +21,8 @@ func TestBranch(t *testing.T) {
 	write("w/.git", "gitdir: ../repo/.git/worktrees/w\n")
 	write("bad/.git", "nothing of the kind")
 	for at, want := range map[string]string{"repo": "feature/login", "repo/a/b": "feature/login", "w": "0123456789", "bad": ""} {
-		require.Equal(t, want, branchOf(filepath.Join(dir, at)), at)
+		require.Equal(t, want, BranchOf(filepath.Join(dir, at)), at)
 	}
-	require.Empty(t, branchOf("relative"))
-	require.Empty(t, branchOf(""))
+	require.Empty(t, BranchOf("relative"))
+	require.Empty(t, BranchOf(""))
 }

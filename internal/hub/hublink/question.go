@@ -52,7 +52,7 @@ const (
 func (q *question) run() {
 	defer q.cancel()
 	q.asking.About = q.asking.About.Told() // here, where it may take its time
-	q.asking.About.Branch = branchOf(q.asking.Dir)
+	q.asking.About.Branch = BranchOf(q.asking.Dir)
 	body := clean.JSON(q.asking)
 	pause, plain := firstPause, false
 	for q.ctx.Err() == nil {

@@ -78,9 +78,11 @@ func (s *Server) askHook(r *http.Request, d Device, g given, e hook.Event, a hoo
 	if machine == "" { // an address is one of this machine
 		machine, _ = os.Hostname()
 	}
+	told := about.Decode(r.Header.Get(about.Header))
+	told.Picks = a.Picks
 	return s.board.Ask(r.Context(), hub.Asking{
 		Group: d.first(), Conversation: e.Session, Kind: a.Kind, Agent: "Claude Code", Machine: machine, Dir: e.Dir, Detail: a.Detail,
-		About:  about.About{Tool: about.Tool{Picks: a.Picks}},
+		About:  told,
 		Device: d.Name, Asker: life.Mint(), May: s.may(d), Dialect: hook.Dialect, Document: g.json, Call: a.Call,
 		Hold: &hub.Hold{Call: s.hooked.take(d, e), Agent: e.Agent},
 	})

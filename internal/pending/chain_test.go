@@ -1,12 +1,15 @@
 package pending_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -262,9 +265,19 @@ func TestDescribed(t *testing.T) {
 		})
 	}
 	s := newStore(t)
-	hub := hubAt(t, 0)
+	var told atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(other.Questions[0].Text)) {
+			told.Add(1)
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	hub := &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}
 	ch := newChain(t, s, pending.Options{Leave: true, Hub: hub})
-	_, err := ch.Begin(describing(false), other).Wait()
+	_, err = ch.Begin(describing(false), other).Wait()
 	require.ErrorIs(t, err, pending.ErrNobody)
 	require.Empty(t, list(t, s))
 	ann := newPerson()
@@ -273,11 +286,13 @@ func TestDescribed(t *testing.T) {
 	require.Empty(t, list(t, s))
 	ann.says <- convert.Answer{Selected: []string{"Yes"}}
 	require.Equal(t, convert.Answered, (<-got).o.Status)
+	require.Zero(t, told.Load())
 
 	a := ch.Begin(describing(true), other)
 	_, err = a.Wait()
 	require.ErrorIs(t, err, pending.ErrPending)
 	require.Equal(t, "The Agent", a.File().Agent)
+	require.NotZero(t, told.Load())
 }
 
 // hubAt is a hub that replies with a status, or is not there.

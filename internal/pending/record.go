@@ -155,7 +155,7 @@ func (r *records) all() (ids []string, recs []*record, err error) {
 	var all []kept
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), recordSuffix)
-		if !ok || !isID(id) {
+		if !ok {
 			continue
 		}
 		rec, err := r.load(id)

@@ -1,0 +1,105 @@
+package pending_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/pending"
+)
+
+// What stands in the file was first, also if nobody has looked at it yet: whoever comes
+// with another outcome gets that one, and so does whoever waits.
+func TestWhatIsInTheFileWasFirst(t *testing.T) {
+	s := newStore(t)
+	ch := newChain(t, s, pending.Options{})
+	s.Interval = time.Hour
+	a := ch.Begin(t.Context(), other)
+	require.NoError(t, s.Answer(a.File(), []convert.Answer{{Selected: []string{"No"}}}, "Bob"))
+	stands := a.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "the editor")
+	require.Equal(t, []string{"No"}, stands.Answers[0].Selected)
+	o, err := a.Wait()
+	require.NoError(t, err)
+	require.Equal(t, stands, o)
+}
+
+// An agent that cannot wait is told where a person can answer: in each place where one
+// can, and in no other.
+func TestWhereAPersonCanAnswer(t *testing.T) {
+	for name, hub := range map[string]*hublink.Options{"file": nil, "hub": hubAt(t, http.StatusInternalServerError)} {
+		t.Run(name, func(t *testing.T) {
+			a := newChain(t, newStore(t), pending.Options{Hub: hub}).Begin(t.Context(), other)
+			if hub != nil {
+				require.Contains(t, a.Where(), "waits at "+hub.URL.String()+"/")
+			} else {
+				require.NotContains(t, a.Where(), "http")
+			}
+			if f := a.File(); f != nil {
+				require.Contains(t, a.Where(), "acp-bridge questions answer "+f.ID)
+				require.Contains(t, a.Where(), f.Path)
+			} else {
+				require.NotContains(t, a.Where(), "questions answer")
+			}
+		})
+	}
+}
+
+// An answer of the hub's is used when it has reached whoever asked, not when that
+// failed.
+func TestUsedIsToldWhenItIsUsed(t *testing.T) {
+	t.Parallel()
+	var used atomic.Bool
+	told := make(chan bool, 9)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /conversations/{id}/ask", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(hublink.EncodeOutcome(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "q1", "phone"))
+	})
+	mux.HandleFunc("POST /conversations/{id}/questions/{question}/received", func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"consumed":true`) {
+			told <- used.Load()
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	ch := newChain(t, newStore(t), pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
+	a := ch.Begin(t.Context(), other)
+	o, err := a.Wait()
+	require.NoError(t, err)
+	require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
+	broken := errors.New("the pipe is broken")
+	require.ErrorIs(t, a.Deliver(func() error { return broken }), broken)
+	require.NoError(t, a.Deliver(func() error { used.Store(true); return nil }))
+	require.True(t, <-told)
+}
+
+// What lies beside the records of questions is none.
+func TestWhatIsNoRecord(t *testing.T) {
+	s := newStore(t)
+	f, err := post(s, other)
+	require.NoError(t, err)
+	folders, err := filepath.Glob(filepath.Join(s.State, "questions", "*"))
+	require.NoError(t, err)
+	for _, name := range []string{f.ID, "abcdefghijkl", "abcdefghijkl.json~", "notes.json", ".json"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folders[0], name), []byte(`{"asked":1}`), 0o600))
+	}
+	require.NoError(t, s.Answer(f, []convert.Answer{{Selected: []string{"Yes"}}}, "Bob"))
+	found, err := find(s, other)
+	require.NoError(t, err)
+	require.Equal(t, f.ID, found.ID)
+	require.Len(t, list(t, s), 1)
+}

@@ -54,8 +54,8 @@ func (p *proxy) asksPermission(m *message) {
 		return
 	}
 	params := gjson.ParseBytes(m.params)
-	if name := params.Get("sessionId"); p.opts.Desk != nil && name.Type == gjson.String && name.Str != "" {
-		p.shaped(name.Str, params.Get("toolCall"))
+	if name := params.Get("sessionId").Str; p.opts.Desk != nil && name != "" {
+		p.shaped(name, params.Get("toolCall"))
 		p.permits(bytes.Clone(m.id), params)
 	}
 }

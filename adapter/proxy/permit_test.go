@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -309,6 +310,7 @@ func TestPermitNotElsewhere(t *testing.T) {
 		ask(`{"toolCallId":"g","title":"Run"}`, `[{"optionId":1,"name":"Yes","kind":"allow_once"}]`),
 		ask(`{"toolCallId":"h","title":"Run","rawInput":{"x":"`+strings.Repeat("x", about.MaxShapes)+`"}}`, yes),
 		`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"toolCall":{"toolCallId":"i","title":"Run"},"options":` + yes + `}}`,
+		strings.Replace(ask(`{"toolCallId":"j","title":"Run"}`, yes), `"s1"`, `1`, 1),
 	} {
 		p.agent.send(line)
 		require.Equal(t, line, p.editor.next().Raw)
@@ -317,6 +319,32 @@ func TestPermitNotElsewhere(t *testing.T) {
 		require.Equal(t, int64(9), p.agent.next().Get("id").Int())
 	}
 	p.asks(mayRun)
+}
+
+// As many as questions are at the desk at a time. Those beyond that are the editor's
+// alone, and so are all where there is no desk.
+func TestManyPermissionsAreOpen(t *testing.T) {
+	t.Parallel()
+	for _, d := range []*desk.Desk{nil, {}} {
+		p := start(t, Options{Desk: d})
+		p.initialize(noForms)
+		ask := func(id int) {
+			line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t%d","title":"Run"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}`, id, id)
+			p.agent.send(line)
+			require.Equal(t, line, p.editor.next().Raw)
+		}
+		for id := range maxOpen + 3 {
+			ask(id)
+		}
+		if d == nil {
+			continue
+		}
+		require.Len(t, d.List(), maxOpen)
+		p.editor.send(`{"jsonrpc":"2.0","id":0,"result":{"outcome":{"outcome":"cancelled"}}}`)
+		require.Equal(t, int64(0), p.agent.next().Get("id").Int())
+		ask(maxOpen + 3)
+		require.Len(t, d.List(), maxOpen)
+	}
 }
 
 // An editor that shows no more of a permission than its title has the plan in the

@@ -90,7 +90,7 @@ func build(questions []convert.Question, closed bool, o Options) *Picker {
 		}
 		p.sheets = append(p.sheets, s)
 	}
-	if closed && len(p.sheets) > 0 {
+	if closed { // a choice has one
 		p.sheets[0].reasons = o.Reasons
 	}
 	if len(o.Signs) > 0 && len(p.sheets) > 0 {

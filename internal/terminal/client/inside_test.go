@@ -1,0 +1,186 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/seen"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
+	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
+)
+
+// A line is a prompt unless it is ours. Whoever types has a prompt to type at, whatever
+// the line was; a script has none.
+func TestLinesThatAreNoPrompts(t *testing.T) {
+	about := Command{Name: "about", Run: func(args string) string { return "about " + args }}
+	for _, c := range []struct {
+		line, person, script string
+		ends, over           bool
+	}{
+		{line: "", person: "> ", script: ""},
+		{line: "/about us", person: "about us\n\n> ", script: "about us\n\n"},
+		{line: "/help", person: helpLine + "\n\n> ", script: helpLine + "\n\n"},
+		{line: "/quit", over: true},
+		{line: " /exit ", over: true},
+		{ends: true, person: "\n", over: true},
+	} {
+		for _, typed := range []bool{true, false} {
+			var out strings.Builder
+			p := &plain{o: &Options{Out: &out, Commands: []Command{about}}, in: &source{err: io.ErrUnexpectedEOF}, typed: typed, working: true}
+			p.line(c.line, !c.ends)
+			p.flush()
+			want := c.script
+			if typed {
+				want = c.person
+			}
+			require.Equal(t, want, out.String(), "%q, typed: %v", c.line, typed)
+			require.Equal(t, c.over, p.over, c.line)
+			if c.ends {
+				require.Equal(t, io.ErrUnexpectedEOF, p.err)
+			} else {
+				require.NoError(t, p.err)
+			}
+		}
+	}
+}
+
+const helpLine = "Each line is a prompt. Ctrl+C cancels the turn, pressed twice it quits; so do /quit and the end of the input."
+
+// Whoever chooses no session to go on with has cancelled: that is no failure of the agent.
+func TestNoSessionIsChosen(t *testing.T) {
+	p := &plain{o: &Options{}}
+	p.event(opened{errNotChosen})
+	require.True(t, p.over)
+	require.Equal(t, ErrCancelled, p.err)
+}
+
+// A resolver whose answer does not fit has nothing else to say: the agent is not kept
+// waiting.
+func TestAnAnswerOfAProgramThatDoesNotFit(t *testing.T) {
+	var out strings.Builder
+	a := newWaiting(t.Context(), &request{
+		call: convert.Call{Questions: []convert.Question{{Text: "How many?"}}},
+		reply: func(o convert.Outcome, _ int) (any, error) {
+			if o.Status == convert.Answered {
+				return nil, errors.New("expected a number")
+			}
+			return o.Status, nil
+		},
+	})
+	p := &plain{ctx: t.Context(), o: &Options{Out: &out, Resolver: adapter.Static{Answers: []convert.Answer{{Text: "many"}}}}}
+	p.ask(a)
+	require.Equal(t, convert.Cancelled, <-a.done)
+	require.Equal(t, "expected a number\n", out.String())
+	require.False(t, p.over)
+}
+
+// What the agent has begun to say stands before what comes next: the words of a command,
+// or the end.
+func TestWhatWasBegunStandsBeforeWhatComesNext(t *testing.T) {
+	said := gjson.Parse(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I begin"}}`)
+	s := screen{}
+	s.Update(said)
+	s.shows("a command")
+	require.Equal(t, []string{"I begin", "", "a command", ""}, s.Lines())
+	w := &window{}
+	w.screen.Update(said)
+	w.leave(nil)
+	require.Equal(t, "I begin", w.screen.Lines()[0])
+}
+
+// A key right behind the end of a question was meant for it, as long as hands need to
+// rest; each such key begins that time anew.
+func TestStrayKeys(t *testing.T) {
+	end := time.Now()
+	w := &window{withdrawn: end}
+	at := func(d time.Duration) bool { return w.stray(tty.Key{At: end.Add(d)}) }
+	require.True(t, at(seen.Hands-1))
+	require.True(t, at(2*seen.Hands-2))
+	require.False(t, at(3*seen.Hands-2))
+	require.False(t, at(3*seen.Hands-1), "it was no stray one")
+}
+
+// A window that changes its size does so with a question in it, and without.
+func TestWindowChangesItsSize(t *testing.T) {
+	long := strings.Repeat("word ", 30)
+	w := &window{}
+	w.terminal(tty.Size{Width: 70, Height: 20})
+	require.Equal(t, 70, w.screen.Width)
+	w.picker = picker.New(convert.Call{Questions: []convert.Question{{Text: long, Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, picker.Options{Width: 70, Height: 20})
+	w.terminal(tty.Size{Width: 30, Height: 20})
+	w.terminal(tty.Size{})
+	require.Equal(t, 30, w.screen.Width, "no size is none")
+	lines, _, _ := w.picker.View()
+	for _, l := range lines {
+		require.LessOrEqual(t, width(l), 30)
+	}
+}
+
+// When a session was used last, for people.
+func TestSince(t *testing.T) {
+	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.Local)
+	ago := func(d time.Duration) *string { s := now.Add(-d).Format(time.RFC3339); return &s }
+	odd := "yester\x1b[31mday"
+	for want, at := range map[string]*string{
+		"": nil, "yesterday": &odd, "just now": ago(59 * time.Second), "1 min ago": ago(time.Minute), "59 min ago": ago(time.Hour - time.Second),
+		"1 h ago": ago(time.Hour), "23 h ago": ago(24*time.Hour - time.Second), "15 Nov 2026, 12:00": ago(24 * time.Hour),
+	} {
+		require.Equal(t, want, since(at, now))
+	}
+}
+
+// A session is loaded, with what was said before, where somebody reads that; else it is
+// resumed, where the agent can.
+func TestHowASessionIsGoneOnWith(t *testing.T) {
+	const load, resume = acp.AgentMethodSessionLoad, acp.AgentMethodSessionResume
+	for _, c := range []struct {
+		load, resume, once bool
+		want               string
+	}{
+		{true, true, false, load}, {true, true, true, resume}, {true, false, false, load}, {true, false, true, load},
+		{false, true, false, resume}, {false, true, true, resume}, {false, false, false, ""},
+	} {
+		agentIn, toAgent := io.Pipe()
+		fromAgent, agentOut := io.Pipe()
+		asked := make(chan string, 1)
+		agent := conn.New(agentIn, agentOut, methods(asked), nil)
+		l := dial(fromAgent, toAgent, &Options{})
+		caps := acp.AgentCapabilities{LoadSession: c.load}
+		if c.resume {
+			caps.SessionCapabilities.Resume = &acp.SessionResumeCapabilities{}
+		}
+		err := l.resume(t.Context(), caps, &Options{Session: "s1", Once: c.once})
+		if c.want == "" {
+			require.EqualError(t, err, "the agent cannot continue a session")
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, c.want, <-asked, "%+v", c)
+		}
+		for _, e := range []io.Closer{toAgent, agentOut, agentIn, fromAgent} {
+			e.Close()
+		}
+		agent.Close()
+		l.conn.Close()
+	}
+}
+
+// methods is an agent that answers everything with nothing.
+type methods chan string
+
+func (m methods) Request(_ context.Context, method string, _ json.RawMessage) (any, error) {
+	m <- method
+	return struct{}{}, nil
+}
+func (m methods) Notify(context.Context, string, json.RawMessage) {}

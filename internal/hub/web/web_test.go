@@ -44,6 +44,9 @@ func newSiteWith(t testing.TB, o hub.Options, kept hubstore.Options) *site {
 	store, err := hubstore.Open(t.Context(), kept)
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
+	if o.Lease == 0 {
+		o.Lease = time.Hour // nobody is gone because a test takes long
+	}
 	board, err := hub.Open(t.Context(), store, o)
 	require.NoError(t, err)
 	t.Cleanup(board.Close)

@@ -1,6 +1,12 @@
 package modeltest
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
+
+// namespaceMark is between the names of a namespace and its tool.
+const namespaceMark = "/"
 
 // responses is OpenAI's responses API.
 type responses struct{}
@@ -9,6 +15,9 @@ func (responses) read(r *Request) {
 	for _, t := range r.get("tools").Array() {
 		if name := t.Get("name").String(); name != "" {
 			r.Tools = append(r.Tools, name)
+		}
+		for _, inner := range t.Get("tools").Array() { // Codex's namespaces: the tools of an MCP server
+			r.Tools = append(r.Tools, t.Get("name").String()+namespaceMark+inner.Get("name").String())
 		}
 	}
 	input := r.get("input")
@@ -36,10 +45,14 @@ func (responses) items(r Reply) []object {
 		})
 	}
 	for i, c := range r.Calls {
-		items = append(items, object{
+		item := object{
 			"id": "fc_" + strconv.Itoa(i+1), "type": "function_call", "status": "completed",
 			"call_id": c.ID, "name": c.Name, "arguments": c.input(),
-		})
+		}
+		if space, name, ok := strings.Cut(c.Name, namespaceMark); ok {
+			item["namespace"], item["name"] = space, name
+		}
+		items = append(items, item)
 	}
 	return items
 }

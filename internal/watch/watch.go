@@ -20,10 +20,10 @@
 //	agent      version   how                               what
 //	OpenCode   1.18.33   acp-bridge hook install opencode  questions, permissions, also of sub-agents
 //	Kilo       7.7.7     acp-bridge hook install kilo      the same
-//	Codex      0.166.0   acp-bridge watch codex            questions, approvals
+//	Codex      0.166.0   acp-bridge watch codex            questions, approvals, tools and forms of MCP servers
 //
-// Codex does not say whose answer to a question it took: the card says delivered, and
-// not used. It takes no words with a permission. What is possible with others says
+// Codex does not say whose answer to a question or a form it took, nor who granted more
+// permissions: the card says delivered, and not used. It takes no words with a permission. What is possible with others says
 // acp-bridge doctor --agents.
 package watch
 

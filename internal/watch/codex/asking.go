@@ -15,12 +15,13 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
 // opened is a request of Codex that is open, or was answered by us.
 type opened struct {
-	thread, item string
+	thread, item string // without the name of an item nothing says what became of an answer
 	root         string // the conversation
 	name         string // at the desk
 	yes          bool   // what we said to a permission
@@ -39,34 +40,18 @@ func (r *run) request(m gjson.Result) {
 	if r.open[id] != nil {
 		return
 	}
-	var it desk.Item
-	var answer func(context.Context, *opened, convert.Outcome) error
-	switch m.Get("method").Str {
-	case "item/tool/requestUserInput":
-		req, err := dialect.Decode([]byte(m.Raw), "codex")
-		if err != nil {
-			return
-		}
-		it = desk.Item{Kind: desk.Question, Call: req.Call}
-		answer = func(ctx context.Context, o *opened, outcome convert.Outcome) error {
-			return r.reply(ctx, o, p, req, outcome)
-		}
-	case "item/commandExecution/requestApproval":
-		it, answer = r.permission(id, p, decisionsOf(p.Get("availableDecisions")))
-		it.About.Kind, it.Call.Name = "execute", "shell"
-		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), clean.Line(p.Get("command").Str), "run a command")
-	case "item/fileChange/requestApproval":
-		it, answer = r.permission(id, p, decisionsOf(gjson.Parse(`["accept","acceptForSession","decline","cancel"]`)))
-		it.About.Kind, it.Call.Name = "edit", "apply_patch"
-		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), "edit files")
-	default:
+	it, item, answer := r.asked(id, m.Get("method").Str, m)
+	if answer == nil {
 		return
 	}
 	t := r.thread(p.Get("threadId").Str)
 	root := r.root(t)
-	o := &opened{thread: t.id, item: p.Get("itemId").Str, root: root.id, said: make(chan struct{})}
-	// One call may ask more than once.
-	o.name = strings.TrimSuffix(o.item+"-"+p.Get("approvalId").Str, "-")
+	o := &opened{thread: t.id, item: item, root: root.id, said: make(chan struct{})}
+	// One call may ask more than once, and what an MCP server asks has no name.
+	o.name = strings.Trim(p.Get("itemId").Str+"-"+p.Get("approvalId").Str, "-")
+	if o.name == "" {
+		o.name = life.Mint()
+	}
 	it.Agent, it.Dir, it.About.Title = "Codex", firstOf(p.Get("cwd").Str, t.dir), root.name
 	it.Call.Session, it.Call.ID = root.id, o.name
 	if t != root {
@@ -74,6 +59,41 @@ func (r *run) request(m gjson.Result) {
 	}
 	r.open[id] = o
 	r.Watch.Ask(watch.Asking{Item: it, Answer: func(ctx context.Context, outcome convert.Outcome) error { return answer(ctx, o, outcome) }})
+}
+
+// answering gives Codex what a person said.
+type answering = func(context.Context, *opened, convert.Outcome) error
+
+// asked is what a request asks, and the item of the tool call that it is for; answer is
+// nil for what is not for us.
+func (r *run) asked(id, method string, m gjson.Result) (it desk.Item, item string, answer answering) {
+	p := m.Get("params")
+	item = p.Get("itemId").Str
+	switch method {
+	case "item/tool/requestUserInput":
+		req, err := dialect.Decode([]byte(m.Raw), "codex")
+		if err != nil {
+			return it, "", nil
+		}
+		return desk.Item{Kind: desk.Question, Call: req.Call}, item, func(ctx context.Context, o *opened, outcome convert.Outcome) error {
+			return r.reply(ctx, o, p, req, outcome)
+		}
+	case "item/commandExecution/requestApproval":
+		it, answer = r.permission(id, r.inputOf(p), decisionsOf(p.Get("availableDecisions")))
+		it.About.Kind, it.Call.Name = "execute", "shell"
+		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), clean.Line(p.Get("command").Str), "run a command")
+	case "item/fileChange/requestApproval":
+		it, answer = r.permission(id, r.inputOf(p), decisionsOf(gjson.Parse(`["accept","acceptForSession","decline","cancel"]`)))
+		it.About.Kind, it.Call.Name = "edit", "apply_patch"
+		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), "edit files")
+	case "item/permissions/requestApproval":
+		it, answer = r.permission(id, r.inputOf(p), grantsOf(p.Get("permissions")))
+		item, it.Call.Name = "", "request_permissions" // no item is told of
+		it.Call.Questions[0].Text = firstOf(clean.Line(p.Get("reason").Str), "more permissions")
+	case "mcpServer/elicitation/request":
+		return r.elicited(id, p)
+	}
+	return it, item, answer
 }
 
 func firstOf(list ...string) string {
@@ -103,6 +123,13 @@ func (r *run) reply(ctx context.Context, o *opened, p gjson.Result, req dialect.
 
 var errLate = errors.New("it was answered in the terminal before")
 
+// told reports whether we have said something to Codex.
+func (r *run) told(o *opened) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return o.sent
+}
+
 // mark notes what we are about to say, unless the terminal was first.
 func (r *run) mark(o *opened, yes bool) bool {
 	r.mu.Lock()
@@ -117,46 +144,51 @@ func (r *run) mark(o *opened, yes bool) bool {
 // decision is an option of a permission.
 type decision struct {
 	label, about, kind string
-	raw                string // as Codex has it
+	result             string // as Codex has it
+	verb               string // what it is where a person dismisses: decline or cancel
 	yes                bool
 }
 
 // decisionsOf are those that Codex offers; others are never sent.
 func decisionsOf(offered gjson.Result) (list []decision) {
 	for _, d := range offered.Array() {
+		result := `{"decision":` + d.Raw + `}`
 		switch rule, host := d.Get("acceptWithExecpolicyAmendment.execpolicy_amendment"), d.Get("applyNetworkPolicyAmendment.network_policy_amendment"); {
 		case d.Str == "accept":
-			list = append(list, decision{"Allow once", "", "allow_once", d.Raw, true})
+			list = append(list, decision{"Allow once", "", "allow_once", result, d.Str, true})
 		case d.Str == "acceptForSession":
-			list = append(list, decision{"Allow for this session", "", "allow_always", d.Raw, true})
+			list = append(list, decision{"Allow for this session", "", "allow_always", result, d.Str, true})
 		case d.Str == "decline":
-			list = append(list, decision{"Reject", "the turn goes on", "reject_once", d.Raw, false})
+			list = append(list, decision{"Reject", "the turn goes on", "reject_once", result, d.Str, false})
 		case d.Str == "cancel":
-			list = append(list, decision{"Reject, and stop", "the turn ends", "reject_once", d.Raw, false})
+			list = append(list, decision{"Reject, and stop", "the turn ends", "reject_once", result, d.Str, false})
 		case rule.IsArray():
 			var words []string
 			for _, w := range rule.Array() {
 				words = append(words, clean.Line(w.String()))
 			}
-			list = append(list, decision{"Always allow commands that start with " + strings.Join(words, " "), "", "allow_always", d.Raw, true})
+			list = append(list, decision{"Always allow commands that start with " + strings.Join(words, " "), "", "allow_always", result, d.Str, true})
 		case host.IsObject() && host.Get("action").Str == "allow":
-			list = append(list, decision{"Always allow " + clean.Line(host.Get("host").Str), "", "allow_always", d.Raw, true})
+			list = append(list, decision{"Always allow " + clean.Line(host.Get("host").Str), "", "allow_always", result, d.Str, true})
 		case host.IsObject():
-			list = append(list, decision{"Never allow " + clean.Line(host.Get("host").Str), "", "reject_always", d.Raw, false})
+			list = append(list, decision{"Never allow " + clean.Line(host.Get("host").Str), "", "reject_always", result, d.Str, false})
 		}
 	}
 	return list
 }
 
 // permission asks for what a tool call does.
-func (r *run) permission(id string, p gjson.Result, decisions []decision) (desk.Item, func(context.Context, *opened, convert.Outcome) error) {
+func (r *run) permission(id string, input json.RawMessage, decisions []decision) (desk.Item, answering) {
 	q := convert.Question{Closed: true}
 	it := desk.Item{Kind: desk.Permission, About: about.About{Tool: about.Tool{NoReason: true}}}
 	for _, d := range decisions {
 		q.Options = append(q.Options, convert.Option{Label: d.label, Description: d.about})
 		it.About.Picks = append(it.About.Picks, d.kind)
 	}
-	it.Call = convert.Call{Questions: []convert.Question{q}, Input: r.inputOf(p)}
+	it.Call = convert.Call{Questions: []convert.Question{q}, Input: input}
+	if len(decisions) == 0 { // there is nothing that we know how to say
+		return it, nil
+	}
 	it.Check = func(answers []convert.Answer) error { _, err := picked(decisions, answers); return err }
 	return it, func(ctx context.Context, o *opened, outcome convert.Outcome) error {
 		d, err := decided(decisions, outcome)
@@ -166,8 +198,11 @@ func (r *run) permission(id string, p gjson.Result, decisions []decision) (desk.
 		if !r.mark(o, d.yes) {
 			return errLate
 		}
-		if err := r.client.send(ctx, json.RawMessage(`{"id":`+id+`,"result":{"decision":`+d.raw+`}}`)); err != nil {
+		if err := r.client.send(ctx, json.RawMessage(`{"id":`+id+`,"result":`+d.result+`}`)); err != nil {
 			return err
+		}
+		if o.item == "" {
+			return watch.ErrUnsure
 		}
 		select { // what the tool call becomes says whose answer it was
 		case <-o.said:
@@ -183,8 +218,8 @@ func decided(decisions []decision, o convert.Outcome) (decision, error) {
 	if o.Status == convert.Answered {
 		return picked(decisions, o.Answers)
 	}
-	for _, raw := range []string{`"decline"`, `"cancel"`} {
-		if i := slices.IndexFunc(decisions, func(d decision) bool { return d.raw == raw }); i >= 0 {
+	for _, verb := range []string{"decline", "cancel"} {
+		if i := slices.IndexFunc(decisions, func(d decision) bool { return d.verb == verb }); i >= 0 {
 			return decisions[i], nil
 		}
 	}
@@ -253,15 +288,24 @@ func (r *run) resolved(id string) {
 	}
 }
 
-// completed says what became of a tool call: whether it was declined.
+// completed says what became of a tool call: whether it was declined. Of calls that are
+// alike nobody knows which it is.
 func (r *run) completed(thread string, item gjson.Result) {
+	name := itemName(item)
+	var of []string
 	for id, o := range r.open {
-		if o.thread != thread || o.item != item.Get("id").Str {
-			continue
+		if o.thread == thread && o.item == name && (r.told(o) || name == item.Get("id").Str) {
+			of = append(of, id)
 		}
+	}
+	if len(of) > 1 && name != item.Get("id").Str {
+		return
+	}
+	for _, id := range of {
+		o := r.open[id]
 		delete(r.open, id)
 		var err error
-		if declined := item.Get("status").Str == "declined"; declined == o.yes {
+		if wasDeclined(item) == o.yes {
 			err = errLate
 		}
 		r.finish(o, err)

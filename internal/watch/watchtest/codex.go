@@ -19,12 +19,16 @@ import (
 )
 
 // Codex is the real Codex in a terminal.
-type Codex struct{ *Terminal }
+type Codex struct {
+	*Terminal
+	Config string // more of config.toml
+}
 
-// NewCodex prepares a Codex that asks in its default mode, and before it writes.
+// NewCodex prepares a Codex that asks in its default mode, and before it writes. Its
+// models may ask for more permissions.
 func NewCodex(t *testing.T) Codex {
 	t.Helper()
-	c := Codex{NewTerminal(t, "codex")}
+	c := Codex{Terminal: NewTerminal(t, "codex")}
 	t.Cleanup(c.EndDaemons)
 	c.Start.Args[0] = strings.TrimSuffix(c.Start.Args[0], "-acp")
 	return c
@@ -39,6 +43,7 @@ approval_policy = "on-request"
 sandbox_mode = "read-only"
 [features]
 default_mode_request_user_input = true
+request_permissions_tool = true
 [model_providers.fake]
 name = "fake"
 base_url = %q
@@ -46,7 +51,7 @@ wire_api = "responses"
 env_key = "FAKE_KEY"
 [projects.%q]
 trust_level = "trusted"
-`, modeltest.Model, c.Model.URL+"/v1", c.Start.Dir)
+%s`, modeltest.Model, c.Model.URL+"/v1", c.Start.Dir, c.Config)
 	require.NoError(c.t, os.WriteFile(filepath.Join(c.Start.Home, ".codex", "config.toml"), []byte(config), 0o600))
 	c.Terminal.Open()
 }

@@ -12,7 +12,7 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 	}
 	switch method := m.name(); {
 	case method == acp.ClientMethodSessionUpdate:
-		p.update(line)
+		return p.passUpdate(line, p.update(line))
 	case method == cancelMethod:
 		id := []byte(gjson.GetBytes(m.params, "requestId").Raw)
 		if !p.noPermit(p.permit[idKey(id)], "The agent took it back") || p.withdraw(id) {
@@ -39,6 +39,19 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		return drop
 	}
 	return nil
+}
+
+// passUpdate passes an update on that was drawn anew, unless it is kept back.
+func (p *proxy) passUpdate(line, drawn []byte) act {
+	switch {
+	case drawn == nil:
+		return drop
+	case p.holds.Load() > 0 && p.keep(drawn, gjson.GetBytes(drawn, "params")):
+		return drop
+	case &drawn[0] == &line[0]:
+		return nil
+	}
+	return p.acting(func() []byte { return drawn })
 }
 
 // answered takes note of what the agent answers.

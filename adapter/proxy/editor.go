@@ -190,6 +190,7 @@ func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 	if m := n.Update.AgentMessageChunk; m != nil && m.MessageId == nil {
 		m.MessageId = acp.Ptr(uuid.New())
 	}
+	e.p.ends(e.q.session, n.Update.ToolCallUpdate)
 	body, err := conn.Encode(n)
 	if err != nil {
 		return err

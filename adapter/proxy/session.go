@@ -29,6 +29,8 @@ type session struct {
 	inputs map[string]json.RawMessage
 	// shapes are what else it shows of its tool calls.
 	shapes *about.Shapes
+	// drawn are those of its tool calls that ask the user.
+	drawn drawn
 	// subAgents are the tool calls in which a sub-agent works for the agent.
 	subAgents map[string]bool
 	// told is set when the user knows that the agent takes no own words.
@@ -78,13 +80,13 @@ func (s *session) nextKey() int {
 var toolCallWord, subAgentWord, messageWord = []byte(`"tool_call`), []byte(`"subagent_update"`), []byte(`"agent_message_chunk"`)
 
 // update keeps track of tool calls and sub-agents. Nearly all updates are something
-// else.
-func (p *proxy) update(line []byte) {
+// else. It returns the line for the editor; nil is none.
+func (p *proxy) update(line []byte) []byte {
 	if p.opts.Desk != nil && bytes.Contains(line, messageWord) {
 		p.told.say(line)
 	}
 	if !bytes.Contains(line, toolCallWord) && !bytes.Contains(line, subAgentWord) {
-		return
+		return line
 	}
 	params := gjson.GetBytes(line, "params")
 	update := params.Get("update")
@@ -92,16 +94,17 @@ func (p *proxy) update(line []byte) {
 	session, id := params.Get("sessionId").Str, update.Get("toolCallId").Str
 	if kind == "subagent_update" {
 		p.worksFor(update.Get("sessionId").Str, session)
-		return
+		return line
 	}
 	if kind != "tool_call" && kind != "tool_call_update" || session == "" {
-		return
+		return line
 	}
 	status, input := update.Get("status").Str, update.Get("rawInput")
 	p.tools.saw(p.profile, session, update)
 	p.track(session, id, status, input, update.Get(parentMeta).Str != "")
 	p.shaped(session, update)
 	p.asksAside(session, id, status, input)
+	return p.redraw(line, p.session(session), update)
 }
 
 // worksFor notes the session that a sub-agent's works for.
@@ -149,6 +152,7 @@ func (p *proxy) track(session, id, status string, input gjson.Result, subAgent b
 func (p *proxy) turnOver(s *session) {
 	if !s.runs() {
 		clear(s.inputs)
+		s.drawn = drawn{}
 		p.noPermits("The agent's turn is over", func(w *permit) bool { return w.turn && w.in == s })
 		p.tools.endTurn(s.id)
 	}

@@ -71,7 +71,7 @@ var rooms = []struct {
 	{"internal/claude/...", []string{"internal/claude", "internal/conn/..."}},
 	{"internal/watch", []string{"adapter/desk", "internal/hub/hublink"}},
 	{"internal/watch/watchtest", []string{"internal/claude/apitest", "internal/claude/hook", "internal/hub", "internal/hub/...", "internal/modeltest", "internal/realtest"}},
-	{"internal/watch/...", []string{"adapter/desk", "internal/about", "internal/filelock", "internal/watch"}},
+	{"internal/watch/...", []string{"adapter/desk", "internal/about", "internal/filelock", "internal/life", "internal/watch"}},
 	{"internal/modeltest", nil},
 	{"internal/realtest", []string{"internal/modeltest"}},
 

@@ -61,6 +61,9 @@ func TestMarkdown(t *testing.T) {
 	} {
 		require.Equal(t, want, string(Markdown(text)), "%q", text)
 	}
+	require.Equal(t, `with <code dir="ltr">ttl</code>, see <code dir="ltr">https://a.example</code> <span class="linked">b</span> <code dir="ltr">https://c.example</code>`,
+		string(Inline("with `ttl`, see https://a.example [b](https://c.example)")))
+	require.Equal(t, "# no - list", string(Inline("# no - list")))
 }
 
 // Every word of a plan is there for whoever approves it.
@@ -79,6 +82,15 @@ func TestMarkdownHidesNoWords(t *testing.T) {
 				continue // the number of an item, a box
 			}
 			require.Contains(t, shown, w, "%s\n%s", source, html)
+		}
+	}
+}
+
+// What an edit does anyhow is not told; what it does beyond that is.
+func TestUsualEdits(t *testing.T) {
+	for value, shown := range map[string]bool{"false": false, "true": true, `"x"`: true} {
+		for _, detail := range []string{`{"file_path":"a","old_string":"b","new_string":"c","replace_all":` + value + `}`, `{"file_path":"a","edits":[{"old_string":"b","new_string":"c","replace_all":` + value + `}]}`} {
+			require.Equal(t, shown, strings.Contains(string(Draw(Call{Name: "Edit", Detail: detail}).Whole()), "replace_all"), detail)
 		}
 	}
 }
@@ -102,7 +114,7 @@ func TestHostile(t *testing.T) {
 	}
 	var all []template.HTML
 	for _, s := range corpus {
-		all = append(all, Text(s), Markdown(s), Address(s), Address("https://"+s))
+		all = append(all, Text(s), Markdown(s), Inline(s), Address(s), Address("https://"+s))
 		names := []string{"Bash", "ExitPlanMode", "Edit", "Write", "MultiEdit", "WebFetch", "mcp__" + s + "__" + s, "Task", s, ""}
 		if len(s) >= 1000 { // what is long takes long, and is drawn alike
 			names = names[:3]

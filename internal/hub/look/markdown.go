@@ -17,7 +17,18 @@ func Markdown(s string) template.HTML {
 	return template.HTML(m.b.String())
 }
 
-type md struct{ b strings.Builder }
+// Inline draws a few words of Markdown that are part of something to tap: code, strong and
+// emphasised words. Nothing in it can be followed.
+func Inline(s string) template.HTML {
+	m := md{still: true}
+	m.inline(s)
+	return template.HTML(m.b.String())
+}
+
+type md struct {
+	b     strings.Builder
+	still bool // links are not to be followed
+}
 
 var (
 	mdHeading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
@@ -378,7 +389,7 @@ func (m *md) link(words, address string, image bool) {
 		writeText(&m.b, words)
 		m.b.WriteString("</span> ")
 	}
-	if !web {
+	if !web || m.still {
 		m.b.WriteString(`<code dir="ltr">`)
 		writeText(&m.b, address)
 		m.b.WriteString("</code>")

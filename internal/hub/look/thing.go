@@ -160,6 +160,7 @@ func drawEdits(c Call, in *input) Thing {
 		return t
 	}
 	t.Verb = "wants to edit a file"
+	in.usual()
 	old, isOld := in.take("old_string", "oldString")
 	text, isNew := in.take("new_string", "newString")
 	if isOld || isNew {
@@ -175,6 +176,7 @@ func drawEdits(c Call, in *input) Thing {
 	in.drop("edits")
 	for _, e := range list {
 		one, ok := readInput(string(e))
+		one.usual()
 		old, isOld := one.take("old_string", "oldString")
 		text, isNew := one.take("new_string", "newString")
 		if !ok || !isOld || !isNew {
@@ -185,6 +187,15 @@ func drawEdits(c Call, in *input) Thing {
 		t.table(&one)
 	}
 	return t
+}
+
+// usual drops what an edit does anyhow.
+func (in *input) usual() {
+	for _, name := range []string{"replace_all", "replaceAll"} {
+		if string(in.values[name]) == "false" {
+			in.drop(name)
+		}
+	}
 }
 
 // table draws what is left of an input.

@@ -36,7 +36,7 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Dev
 		s.failed(w, err)
 		return
 	}
-	replyList(w, "conversations", only(s.board.Conversations(), sees), "", func(r *hub.Record) any { return conversationOf(r) })
+	replyList(w, "conversations", only(s.board.Conversations(), sees), "", func(r *hub.Record) any { return s.conversationNow(r) })
 }
 
 // waiting is an open question as GET /questions shows it.
@@ -92,7 +92,7 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 		s.showConversation(w, d, rec)
 		return
 	}
-	reply(w, http.StatusOK, conversationOf(rec))
+	reply(w, http.StatusOK, s.conversationNow(rec))
 }
 
 // showConversation is a conversation for people: all that was asked in it, in order.
@@ -102,7 +102,7 @@ func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Reco
 	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
 	title := short(cmp.Or(rec.Title, rec.About.Title, "Conversation"), maxTalk)
 	render(w, http.StatusOK, "conversation", map[string]any{
-		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "State": stateText(rec), "Asked": askedText(asked, now), "ID": short(rec.Conversation, 100),
+		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "State": stateText(s.conversationNow(rec).State), "Asked": askedText(asked, now), "ID": short(rec.Conversation, 100),
 	})
 }
 
@@ -122,8 +122,8 @@ func askedText(asked []*hub.Record, now time.Time) string {
 }
 
 // stateText is where a conversation stands, in words.
-func stateText(r *hub.Record) string {
-	switch st := stateOf(r); {
+func stateText(st state) string {
+	switch {
 	case st.Gone:
 		return "The agent is gone."
 	case st.Type == awaiting:

@@ -161,6 +161,9 @@ func (c *card) said(r *hub.Record) {
 	if c.Prompt = "You: " + short(first, 90); first == "" {
 		c.Prompt = "Earlier in the conversation"
 	}
+	if title := strings.TrimSuffix(c.Title, "…"); title != "" && strings.HasPrefix(clean.Line(r.About.Prompt), title) {
+		c.Title = "" // it is the beginning of the prompt, which stands below
+	}
 }
 
 // thingOf is what a permission is for, drawn.
@@ -285,8 +288,12 @@ func (c *card) questions(r *hub.Record) {
 			v.Input = "checkbox"
 			v.Count = strings.TrimPrefix(v.Count+" · pick any", " · ")
 		}
+		describe := look.Inline
+		if c.Permission {
+			describe = look.Text
+		}
 		for j, o := range q.Options {
-			v.Options = append(v.Options, cardOption{N: j, Label: look.Text(o.Label), Description: look.Text(o.Description), Preview: look.Text(strings.TrimRight(o.Preview, "\n")), Plain: short(o.Label, 80)})
+			v.Options = append(v.Options, cardOption{N: j, Label: look.Text(o.Label), Description: describe(o.Description), Preview: look.Text(strings.TrimRight(o.Preview, "\n")), Plain: short(o.Label, 80)})
 		}
 		if !r.Open() && i < len(r.End.Answers) {
 			v.Answer = answerText(r.End.Answers[i])

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
@@ -109,6 +110,23 @@ func TestAConversationsPage(t *testing.T) {
 	for _, part := range []string{"About c1", "Dismissed by phone", "Answer it", "The agent is waiting for an answer.", "It has asked 2 times."} {
 		require.Contains(t, page, part)
 	}
+}
+
+// A conversation whose agent is through with its turn is not at work.
+func TestAnAgentThatIsDoneWorksNoMore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	state := func() string { return gjson.Get(s.expect(200, "GET", "/conversations/c1", ""), "state.type").Str }
+	require.Equal(t, "working", state())
+	s.expect(200, "POST", "/conversations/c2/turn", `{"event":"done"}`)
+	require.Equal(t, "working", state())
+	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done"}`)
+	require.Equal(t, "idle", state())
+	require.Contains(t, s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html"), "Nothing is waiting here.")
+	s.expect(202, "POST", "/conversations/c1/ask", features)
+	require.Equal(t, "awaiting_user_response", state())
 }
 
 // A long title is all there on its conversation's page and on cards, on any screen, and

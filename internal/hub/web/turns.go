@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,6 +112,25 @@ func (t *turns) after(n int) (list []turn, count int, more <-chan struct{}) {
 		list = append(list, t.list[max(0, len(t.list)-(t.count-n)):]...)
 	}
 	return list, t.count, t.wake
+}
+
+// ended reports whether a turn of a conversation is known to have ended after a time.
+func (t *turns) ended(group, conversation string, after time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.list, func(n turn) bool {
+		return n.Group == group && n.Conversation == conversation && n.At.After(after)
+	})
+}
+
+// conversationNow is a conversation as this hub knows it: an agent that is through with its
+// turn works no more.
+func (s *Server) conversationNow(r *hub.Record) conversation {
+	c := conversationOf(r)
+	if c.State.Type == working && s.turns.ended(r.Group, r.Conversation, r.End.At) {
+		c.State.Type = idle
+	}
+	return c
 }
 
 // told writes what has ended since, for one who may see it.

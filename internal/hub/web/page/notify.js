@@ -66,7 +66,7 @@ export function notify() {
 export function turned(t) {
   const text = t.agent + (t.event === "failed" ? " has failed" : t.event === "done" ? " is done" : "");
   if (t.event !== "failed" && t.event !== "done") return;
-  if (!document.hidden) say(text + (t.cwd ? " in " + t.cwd : ""));
+  if (!document.hidden) say(text + (t.cwd ? " in " + t.cwd.split(/[/\\]/).pop() : ""));
   else if (!pushed && wanted() && kinds().includes(t.event)) {
     try { new Notification(text, { tag: "acp-bridge turn" }); } catch { /* not on this device */ }
   }

@@ -213,7 +213,8 @@ async function send(card, button) {
   if (seen(card)) body.set("seen", seen(card));
   if (button?.name === "a0") body.set("a0", button.value);
   if (button?.name === "a0" && !button.matches(".reject")) body.delete("n0");
-  const words = button?.name === "a0" ? button.querySelector("span")?.textContent ?? "Rejected" : answer(form);
+  const label = button?.querySelector("span")?.textContent ?? "Reject";
+  const words = button?.name === "a0" ? { Allow: "Allowed", Reject: "Rejected" }[label] ?? label : answer(form);
   stop(card);
   problem(card, "");
   ready(card, true);
@@ -224,7 +225,8 @@ async function send(card, button) {
     const said = await reply.json().catch(() => ({}));
     if (reply.ok) {
       const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
-      end(card, doing === "cancel" ? "Dismissed" : words, card.mine, [["sent", true], ["delivered", false], ["used", false]]);
+      const told = card.querySelector(".steps *"); // by the stream, which may be ahead of the reply
+      end(card, doing === "cancel" ? "Dismissed" : words, card.mine, told ? null : stepsOf({ by: card.mine, receipt: "accepted" }));
       if (next) advance(next);
     } else if (delete card.mine, reply.status === 409) {
       end(card, "Not accepted", said.error ?? "it was already answered", []);

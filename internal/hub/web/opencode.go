@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -69,12 +70,19 @@ func openCodeSession(r *hub.Record) string {
 	return "ses_" + hex.EncodeToString(sum[:12])
 }
 
-// openCodeSees is what a request of OpenCode's clients is about: of one folder if
-// it names one.
+// openCodeSees is what a request of OpenCode's clients is about: of one folder, and of
+// one session, if it names one.
 func openCodeSees(r *http.Request, d Device) (func(*hub.Record) bool, error) {
 	sees, err := seen(r, d)
-	dir := r.Form.Get("directory")
-	return func(rec *hub.Record) bool { return sees(rec) && (dir == "" || rec.Dir == dir) }, err
+	dir, session := openCodeDir(r), r.PathValue("session")
+	return func(rec *hub.Record) bool {
+		return sees(rec) && (dir == "" || rec.Dir == dir) && (session == "" || openCodeSession(rec) == session)
+	}, err
+}
+
+// openCodeDir is the folder that a request names.
+func openCodeDir(r *http.Request) string {
+	return cmp.Or(r.Form.Get("directory"), r.Form.Get("location[directory]"))
 }
 
 // openCodeList lists what waits, the first asked first.
@@ -135,7 +143,7 @@ func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device,
 	if err == nil {
 		err = s.answer(r, rec.Ref(), d, func(*hub.Record) ([]convert.Answer, error) { return answers, nil })
 	}
-	s.openCodeDone(w, id, err)
+	s.openCodeDone(w, r, err)
 }
 
 // readOpenCode reads a list of labels and words for each question.
@@ -160,22 +168,24 @@ func readOpenCode(call dialect.Request, g given) ([]convert.Answer, error) {
 }
 
 func (s *Server) openCodeReject(w http.ResponseWriter, r *http.Request, d Device, _ given) {
-	id := r.PathValue("request")
 	rec, _, err := s.openCodeFind(r, d)
 	if err == nil {
 		ref := rec.Ref()
 		ref.May = s.may(d)
 		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	}
-	s.openCodeDone(w, id, err)
+	s.openCodeDone(w, r, err)
 }
 
-func (s *Server) openCodeDone(w http.ResponseWriter, id string, err error) {
-	if err != nil {
-		s.openCodeFailed(w, id, err)
-		return
+func (s *Server) openCodeDone(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case err != nil:
+		s.openCodeFailed(w, r.PathValue("request"), err)
+	case r.PathValue("session") != "": // the second version
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		reply(w, http.StatusOK, true)
 	}
-	reply(w, http.StatusOK, true)
 }
 
 func (s *Server) openCodeError(w http.ResponseWriter, r *http.Request, err error) {
@@ -216,20 +226,29 @@ type openCodeEnd struct {
 
 // openCodeStream writes events for one client.
 type openCodeStream struct {
-	sees   func(*hub.Record) bool
-	global bool            // each event says of which folder it is
-	told   map[string]bool // by key, what the client knows to be open
+	sees  func(*hub.Record) bool
+	style openCodeStyle
+	told  map[string]bool // by key, what the client knows to be open
 }
 
+// openCodeStyle is how a stream writes its events.
+type openCodeStyle int
+
+const (
+	openCodePlain  openCodeStyle = iota
+	openCodeGlobal               // each event says of which folder it is
+	openCodeSecond               // as the second version
+)
+
 // openCodeEvents streams changes: what waits first, then every change.
-func (s *Server) openCodeEvents(global bool) func(http.ResponseWriter, *http.Request, Device) {
+func (s *Server) openCodeEvents(style openCodeStyle) func(http.ResponseWriter, *http.Request, Device) {
 	return func(w http.ResponseWriter, r *http.Request, d Device) {
 		sees, err := openCodeSees(r, d)
 		if err != nil {
 			s.openCodeFailed(w, "", err)
 			return
 		}
-		o := &openCodeStream{sees: sees, global: global, told: map[string]bool{}}
+		o := &openCodeStream{sees: sees, style: style, told: map[string]bool{}}
 		s.follow(w, r, d, feed{
 			reader: s.board.Read(0),
 			beat:   openCodeBeat,
@@ -276,12 +295,13 @@ func (o *openCodeStream) change(out *stream, r *hub.Record) {
 }
 
 func (o *openCodeStream) write(out *stream, dir, kind string, properties any) {
-	var event any = openCodeEvent{"evt_" + rand.Text(), kind, properties}
-	if o.global {
-		if dir == "" {
-			dir = "global"
-		}
-		event = map[string]any{"directory": dir, "payload": event}
+	plain := openCodeEvent{"evt_" + rand.Text(), kind, properties}
+	var event any = plain
+	switch o.style {
+	case openCodeGlobal:
+		event = map[string]any{"directory": cmp.Or(dir, "global"), "payload": plain}
+	case openCodeSecond:
+		event = plain.v2(dir)
 	}
 	out.buf.WriteString("data: ")
 	out.buf.Write(clean.JSON(event))

@@ -98,12 +98,11 @@ func (s *Server) openCodePermissions(w http.ResponseWriter, r *http.Request, d D
 
 // openCodePermit takes a reply to a permission: an option that the agent has offered.
 func (s *Server) openCodePermit(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	id := r.PathValue("request")
 	rec, err := s.openCodeNamed(r, d, "per_", func(r *hub.Record) bool { _, ok := openCodePermissionOf(r); return ok })
 	if err == nil {
 		err = s.answer(r, rec.Ref(), d, func(r *hub.Record) ([]convert.Answer, error) { return readOpenCodePermit(r, g) })
 	}
-	s.openCodeDone(w, id, err)
+	s.openCodeDone(w, r, err)
 }
 
 func readOpenCodePermit(r *hub.Record, g given) ([]convert.Answer, error) {

@@ -10,8 +10,10 @@
 // makes the hub forget what one person said, see [hub.Board.ForgetBy].
 //
 // GET /question, POST /question/{id}/reply and reject, GET /permission, POST
-// /permission/{id}/reply, GET /event and /global/event are those of OpenCode's server
-// (its first version), for its clients: the user is opencode, the password a token.
+// /permission/{id}/reply, GET /event and /global/event are those of OpenCode's server,
+// for its clients: the user is opencode, the password a token. Those of its second
+// version are there, too, from GET /api/question/request, /api/permission/request and
+// /api/event on; replies to them are within /api/session/{id}.
 // Streams begin with what waits. A permission is there if its options are among once,
 // always and reject, and what it is for is in its metadata.
 //

@@ -71,3 +71,14 @@ func TestStatusOfACluster(t *testing.T) {
 		}
 	}
 }
+
+// How long something is past, in the units that a person would say.
+func TestAgo(t *testing.T) {
+	now := time.Now()
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 59*time.Second + 999*time.Millisecond: "59s", 61 * time.Second: "1m1s",
+		time.Hour: "1h0m", 90*time.Minute + 5*time.Second: "1h30m", 48*time.Hour - time.Second: "47h59m", 48 * time.Hour: "2d", 80 * time.Hour: "3d",
+	} {
+		require.Equal(t, want, ago(now, now.Add(-d)), d)
+	}
+}

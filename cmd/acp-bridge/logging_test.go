@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,4 +94,34 @@ func FuzzTrace(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A line that would still tell a secret is not in the trace at all: a session may be
+// named by one.
+func TestTraceWithoutWhatCannotBeHidden(t *testing.T) {
+	hide := new(redact.Secrets)
+	hide.Add("sk-0123456789abcdef")
+	var w bytes.Buffer
+	tr := newTracer(&w, slog.New(slog.DiscardHandler), hide)
+	tr.line("sk-0123456789abcdef", ndjson.In, []byte(`{"a":1}`))
+	require.Empty(t, w.String())
+	tr.line("s1", ndjson.In, []byte(`{"a":"sk-0123456789abcdef"}`))
+	tr.line("s1", ndjson.In, []byte(`sk-0123456789abcdef`))
+	require.Equal(t, 2, strings.Count(w.String(), "\n"))
+	require.NotContains(t, w.String(), "0123456789")
+}
+
+// A printed run that waits for an answer is found again by the same command line, in the
+// same folder, until it is over.
+func TestPrintRunIsKept(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	r, other := newPrintRun([]string{"agent"}, "go", "/a"), newPrintRun([]string{"agent"}, "go", "/b")
+	require.Empty(t, r.session())
+	require.Error(t, r.keep(""), "no session is none to come back to")
+	require.Error(t, printRun{}.keep("s1"))
+	require.NoError(t, r.keep("s1"))
+	require.Equal(t, "s1", newPrintRun([]string{"agent"}, "go", "/a").session())
+	require.Empty(t, other.session())
+	r.forget()
+	require.Empty(t, r.session())
 }

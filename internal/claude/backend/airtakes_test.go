@@ -67,6 +67,20 @@ func TestAIRNamesWhatItTakes(t *testing.T) {
 	}
 }
 
+// A level of effort is one that the model has, or what Claude Code takes by itself.
+func TestEfforts(t *testing.T) {
+	e, _ := scripted(t, ct.Script{Init: object{"models": []object{{"value": "default", "displayName": "Default", "supportsEffort": true, "supportedEffortLevels": []string{"low", "high"}}}}})
+	e.initialize(`{}`)
+	s := e.call(acp.AgentMethodSessionNew, fmt.Sprintf(`{"cwd":%q,"mcpServers":[]}`, t.TempDir())).Get("sessionId").Str
+	for level, want := range map[string]string{
+		"high": "refused apply_flag_settings", "default": "refused apply_flag_settings", // what Claude Code played here cannot do
+		"extreme": "expected default or low, high", "": "expected default or low, high",
+	} {
+		_, err := e.try(acp.AgentMethodSessionSetConfigOption, `{"sessionId":"`+s+`","configId":"effort","value":"`+level+`"}`)
+		require.ErrorContains(t, err, want, level)
+	}
+}
+
 // A plan that is in a file is named by it, in the call and in the permission; without
 // the capability, or the file, it is written out.
 func TestAIRPlanFile(t *testing.T) {

@@ -335,17 +335,19 @@ func TestOutputOfACommandThatIsCutOff(t *testing.T) {
 func TestOutputOfAStoppedCommand(t *testing.T) {
 	for name, test := range map[string]struct {
 		terminals bool
+		more      string // is written while it is stopped
 		content   string
 	}{
-		"terminal": {true, `[{"terminalId":"toolu_1","type":"terminal"},{"content":{"text":"Interrupted before it ended.","type":"text"},"type":"content"}]`},
-		"content":  {false, `[{"content":{"text":"` + "```console\\none\\ntwo\\n```" + `","type":"text"},"type":"content"},{"content":{"text":"Interrupted before it ended.","type":"text"},"type":"content"}]`},
+		"terminal":            {true, "two\n", `[{"terminalId":"toolu_1","type":"terminal"},{"content":{"text":"Interrupted before it ended.","type":"text"},"type":"content"}]`},
+		"all of it was shown": {false, "", `[{"content":{"text":"` + "```console\\none\\n```" + `","type":"text"},"type":"content"},{"content":{"text":"Interrupted before it ended.","type":"text"},"type":"content"}]`},
+		"content":             {false, "two\n", `[{"content":{"text":"` + "```console\\none\\ntwo\\n```" + `","type":"text"},"type":"content"},{"content":{"text":"Interrupted before it ended.","type":"text"},"type":"content"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := withTasks(t, test.terminals, turns(steps{ct.Message(ct.Command("toolu_1", "b1", "never", ct.Hang()))}))
 			r.writes("b1", "one\n")
 			turn := r.prompt(r.session, "go")
 			r.shows("toolu_1", "one")
-			r.writes("b1", "two\n")
+			r.writes("b1", test.more)
 			r.cancel(r.session)
 			turn.ends(acp.StopReasonCancelled)
 			state := r.tool(r.session, "toolu_1")

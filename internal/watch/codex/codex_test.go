@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -223,6 +224,11 @@ func TestPermission(t *testing.T) {
 			s.resolved(1)
 			s.completed("commandExecution", "call_run", c.status)
 			s.Receipt(r, c.receipt)
+			// What is over is over: the end of its turn changes nothing, and the next one is asked.
+			s.completed("commandExecution", "call_run", c.status)
+			s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":"completed"}}}`, thread))
+			s.say(strings.NewReplacer(`"id":1`, `"id":2`, "call_run", "call_next").Replace(approval))
+			require.Contains(t, s.Next().Detail, "echo hi > x.txt")
 		})
 	}
 }

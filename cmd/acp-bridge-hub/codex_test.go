@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
+)
+
+// The user's own hub watches the terminals of Codex while it runs, unless somebody else
+// does: each is watched by one.
+func TestOneWatchesCodex(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("CODEX_HOME", t.TempDir())
+	own, err := hublink.DataDir()
+	require.NoError(t, err)
+	watches := func(o options, at string, said io.Writer) (stop func()) {
+		ip, err := net.ResolveTCPAddr("tcp", at)
+		require.NoError(t, err)
+		return watchCodex(t.Context(), o, ip, slog.New(slog.NewTextHandler(said, nil)), io.Discard)
+	}
+	free := func() bool {
+		unlock, err := codex.Lock(filepath.Dir(own))
+		if err != nil {
+			require.ErrorIs(t, err, codex.ErrWatched)
+			return false
+		}
+		unlock()
+		return true
+	}
+	stop := watches(options{data: own}, "127.0.0.1:1", io.Discard)
+	require.False(t, free())
+	var said bytes.Buffer
+	other := watches(options{data: own}, "127.0.0.1:1", &said)
+	require.Contains(t, said.String(), "not watched from here")
+	other()
+	require.False(t, free(), "who did not watch has nothing to end")
+	stop()
+	require.True(t, free())
+	for name, o := range map[string]options{"127.0.0.1:1": {data: t.TempDir()}, "127.0.0.1:2": {data: own, nats: "nats://x"}, "127.0.0.1:3": {data: own, tlsCert: "x"}, "192.0.2.1:1": {data: own}} {
+		stop := watches(o, name, io.Discard)
+		require.True(t, free(), name)
+		stop()
+	}
+}

@@ -45,7 +45,7 @@ func TestEvidenceOfAPipe(t *testing.T) {
 			require.Never(t, func() bool { return evidenceOf(showing) }, 100*time.Millisecond, 10*time.Millisecond, "it cannot have been read")
 			_, err := bufio.NewReader(r).ReadString('\n')
 			require.NoError(t, err)
-			require.Eventually(t, func() bool { return evidenceOf(showing) }, 10*time.Second, time.Millisecond, "the pipe is empty")
+			require.Eventually(t, func() bool { return evidenceOf(showing) }, time.Minute, time.Millisecond, "the pipe is empty")
 			_, err = io.WriteString(inW, `{"id":1,"result":null}`+"\n")
 			require.NoError(t, err)
 			<-done

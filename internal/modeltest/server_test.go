@@ -117,7 +117,7 @@ func TestHold(t *testing.T) {
 		_, body := post(t, model.URL+protocols["chat"].path, strings.ReplaceAll(protocols["chat"].body, "STREAM", "true"))
 		done <- body
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, err := model.Await(ctx, 1)
 	require.NoError(t, err)

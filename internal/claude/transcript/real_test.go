@@ -266,7 +266,7 @@ func TestRealQuestionOpenWhenKilled(t *testing.T) {
 	require.Eventually(t, func() bool {
 		path, err := transcript.Find(c.config, id, c.dir)
 		return err == nil && strings.Contains(describe(t, path), "call toolu_1")
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 	c.p.Kill()
 	<-c.p.Done()
 	require.Equal(t, "prompt \"ask me\"\ntext \"Let me ask.\"\ncall toolu_1"+asked+"\nquestion toolu_1 is unanswered: Which?", c.seen(id))

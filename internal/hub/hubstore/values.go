@@ -32,16 +32,18 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, old uint64
 
 // UpdateIf is Update with a check, as [Store.CreateIf] has it.
 func (s *Store) UpdateIf(ctx context.Context, key string, value []byte, old uint64, may func(context.Context) error) (revision uint64, err error) {
-	return s.put(ctx, "update", write{key: key, value: value, old: old, may: may}, func(ctx context.Context) (uint64, error) {
-		return s.kv.Update(ctx, key, value, old)
-	})
+	return s.update(ctx, write{key: key, value: value, old: old, may: may})
 }
 
 // UpdateWhile is UpdateIf for what must not be written after a fence that was put up
 // since the check, see [Store.Fence], however long it takes on its way.
 func (s *Store) UpdateWhile(ctx context.Context, key string, value []byte, old uint64, may func(context.Context) error) (revision uint64, err error) {
-	return s.put(ctx, "update", write{key: key, value: value, old: old, may: may, fenced: true}, func(ctx context.Context) (uint64, error) {
-		return s.kv.Update(ctx, key, value, old)
+	return s.update(ctx, write{key: key, value: value, old: old, may: may, fenced: true})
+}
+
+func (s *Store) update(ctx context.Context, w write) (revision uint64, err error) {
+	return s.put(ctx, "update", w, func(ctx context.Context) (uint64, error) {
+		return s.kv.Update(ctx, w.key, w.value, w.old)
 	})
 }
 

@@ -79,7 +79,9 @@ func TestAnAnswerOfAProgramThatDoesNotFit(t *testing.T) {
 			return o.Status, nil
 		},
 	})
-	p := &plain{ctx: t.Context(), o: &Options{Out: &out, Resolver: adapter.Static{Answers: []convert.Answer{{Text: "many"}}}}}
+	l := &link{told: newTold("")}
+	l.told.asked(a, gjson.Parse(`{}`))
+	p := &plain{ctx: t.Context(), l: l, o: &Options{Out: &out, Resolver: adapter.Static{Answers: []convert.Answer{{Text: "many"}}}}}
 	p.ask(a)
 	require.Equal(t, convert.Cancelled, <-a.done)
 	require.Equal(t, "expected a number\n", out.String())

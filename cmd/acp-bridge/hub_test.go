@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +27,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 const hubToken = "the-owner's-token-of-the-tests"
@@ -260,7 +260,7 @@ func TestProxyAtHub(t *testing.T) {
 		}
 	}
 	next(1) // an editor waits for it
-	turn := h.turn()
+	turn := watchtest.Turns(t, h.url, hubToken)
 	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n", dir)
 	session := next(2)["sessionId"].(string)
 	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"hi"}]}}`+"\n", session)
@@ -278,30 +278,6 @@ func TestProxyAtHub(t *testing.T) {
 	require.Contains(t, told.Get("conversation").Str, session)
 	require.Equal(t, dir, told.Get("cwd").Str)
 	require.Contains(t, told.Get("text").Str, "shop")
-}
-
-// turn watches the hub from now on; what it returns waits for the end of a turn.
-func (h *testHub) turn() func() gjson.Result {
-	h.t.Helper()
-	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+"/events", nil)
-	require.NoError(h.t, err)
-	req.Header.Set("Authorization", "Bearer "+hubToken)
-	reply, err := http.DefaultClient.Do(req)
-	require.NoError(h.t, err)
-	h.t.Cleanup(func() { reply.Body.Close() })
-	lines := bufio.NewScanner(reply.Body)
-	lines.Buffer(nil, 1<<20)
-	require.True(h.t, lines.Scan()) // what comes from now on is told
-	return func() gjson.Result {
-		h.t.Helper()
-		for lines.Scan() {
-			if lines.Text() == "event: turn" && lines.Scan() {
-				return gjson.Parse(strings.TrimPrefix(lines.Text(), "data: "))
-			}
-		}
-		require.Fail(h.t, "the stream has ended")
-		return gjson.Result{}
-	}
 }
 
 func TestMCPAtHub(t *testing.T) {

@@ -153,6 +153,9 @@ func (w *Watch) EndAll(why string, is func(desk.Item) bool) {
 	}
 }
 
+// EndTurn tells the hub that the agent is through with a turn, or why it failed.
+func (w *Watch) EndTurn(t desk.Turn) { w.desk.EndTurn(t) }
+
 // Over is how something ends that nobody has answered. The reason is for people.
 func Over(why string) convert.Outcome { return convert.Outcome{Status: convert.Failed, Reason: why} }
 

@@ -31,6 +31,7 @@ func TestEndsOfTurnsAreTold(t *testing.T) {
 
 	e.prompt(s, "hi").ends(acp.StopReasonEndTurn) // the question stands in the conversation
 	answer := e.prompt(s, "Yes")
+	require.Contains(t, answers(cli, "first"), "Yes")
 	cli.Release("answered")
 	answer.ends(acp.StopReasonEndTurn)
 	end := <-ends

@@ -308,6 +308,11 @@ func answerText(a convert.Answer) string {
 	return clean.Block(convert.WithNote(strings.Join(a.Items(), ", "), a.Note))
 }
 
+// Steps is the path, which breaks behind its slashes.
+func (l lane) Steps() template.HTML {
+	return template.HTML(strings.NewReplacer("/", "/<wbr>", `\`, `\<wbr>`).Replace(template.HTMLEscapeString(l.Path)))
+}
+
 // laneOf is the project that an asking belongs to.
 func laneOf(r *hub.Record) lane {
 	l := lane{Path: short(r.Dir, 200), Branch: short(r.About.Branch, 60), Machine: short(r.Machine, 60), Group: shownGroup(r)}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -204,9 +205,23 @@ func (r *run) notified(method string, p gjson.Result) {
 		r.completed(id, p.Get("item"))
 	case "turn/completed":
 		r.over(id)
+		r.rests(r.thread(id), p.Get("turn"))
 	case "serverRequest/resolved":
 		r.resolved(p.Get("requestId").Raw)
 	}
+}
+
+// rests tells of the end of a turn. What the user has stopped needs no telling.
+func (r *run) rests(t *thread, turn gjson.Result) {
+	status := turn.Get("status").Str
+	if t.parent != "" || t.skip || status != "completed" && status != "failed" {
+		return
+	}
+	ended := desk.Turn{Session: t.id, Agent: "Codex", Dir: t.dir, About: about.About{Title: t.name}}
+	if status == "failed" {
+		ended.Err = errors.New(firstOf(turn.Get("error.message").Str, "it does not say why"))
+	}
+	r.Watch.EndTurn(ended)
 }
 
 // status follows a thread that works, and leaves one that is idle.

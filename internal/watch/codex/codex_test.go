@@ -246,6 +246,24 @@ func TestFileChange(t *testing.T) {
 	require.Contains(t, s.Settled(r).End.Reason, "its turn has ended")
 }
 
+// The end of a turn is told, unless it was stopped.
+func TestTurnsAreTold(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "0.166.0")
+	turn := s.Turns()
+	s.works()
+	for _, status := range []string{`"interrupted"`, `"failed","error":{"message":"no credit"}`, `"completed"`} {
+		s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":%s}}}`, thread, status))
+	}
+	seen := map[string]string{}
+	for range 2 { // each is told by itself
+		told := turn()
+		require.Equal(t, "Codex", told.Get("agent").Str)
+		seen[told.Get("event").Str] = told.Get("text").Str
+	}
+	require.Equal(t, map[string]string{"failed": "no credit", "done": ""}, seen)
+}
+
 // What a sub-agent asks is in the conversation of whoever started it.
 func TestSubAgent(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 )
 
@@ -27,7 +28,7 @@ const maxLine = 16 << 20
 func Run(ctx context.Context, in io.Reader, out io.Writer, w *watch.Watch, agent string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &run{out: out, watch: w, agent: agent, sessions: map[string]session{}, open: map[string]opened{}, pending: map[int]chan reply{}, more: make(chan struct{}, 1)}
+	r := &run{out: out, watch: w, agent: agent, sessions: map[string]session{}, failed: map[string]bool{}, open: map[string]opened{}, pending: map[int]chan reply{}, more: make(chan struct{}, 1)}
 	read := make(chan error, 1)
 	go func() { read <- r.read(in); cancel() }()
 	for ctx.Err() == nil {
@@ -55,6 +56,7 @@ type run struct {
 	dir      string
 	sessions map[string]session
 	open     map[string]opened // by the name of the request
+	failed   map[string]bool   // sessions of which it was told
 
 	writing sync.Mutex
 	out     io.Writer
@@ -145,13 +147,34 @@ func (r *run) event(ctx context.Context, kind string, p gjson.Result) {
 		r.know(p.Get("info"))
 	case "session.deleted", "session.idle", "session.error":
 		// What belongs to a turn ends with it, also where OpenCode goes on to show it.
-		r.over(firstOf(p.Get("sessionID").Str, p.Get("info.id").Str))
+		id := firstOf(p.Get("sessionID").Str, p.Get("info.id").Str)
+		r.over(id)
+		r.rests(kind, id, p.Get("error"))
 	case "question.asked":
 		r.question(ctx, p)
 	case "permission.asked":
 		r.permission(ctx, p)
 	case "question.replied", "question.rejected", "permission.replied":
 		r.ended(kind, p)
+	}
+}
+
+// rests tells of the end of a turn of a session that is known and no sub-agent's. Behind an
+// error comes the end that follows it, and what the user has stopped needs no telling.
+func (r *run) rests(kind, id string, failure gjson.Result) {
+	s, known := r.sessions[id]
+	told := r.failed[id]
+	delete(r.failed, id)
+	if !known || s.parent != "" || kind == "session.deleted" {
+		return
+	}
+	t := desk.Turn{Session: id, Agent: r.agent, Dir: firstOf(s.dir, r.dir), About: about.About{Title: s.title}}
+	if kind == "session.error" {
+		r.failed[id] = true
+		t.Err = errors.New(firstOf(failure.Get("data.message").Str, failure.Get("name").Str))
+	}
+	if failure.Get("name").Str != "MessageAbortedError" && !told {
+		r.watch.EndTurn(t)
 	}
 }
 

@@ -147,6 +147,25 @@ func TestAnswersAtTheSameMoment(t *testing.T) {
 	require.Equal(t, "it was answered in the terminal before", p.Receipt(r, "undeliverable").End.Undelivered)
 }
 
+// The end of a turn is told: not a sub-agent's, not that of a turn that was stopped, and a
+// failure once.
+func TestTurnsAreTold(t *testing.T) {
+	p := newPlugin(t)
+	turn := p.Turns()
+	p.event("session.created", `{"info":{"id":"ses_2sub","parentID":"ses_1main"}}`)
+	p.event("session.idle", `{"sessionID":"ses_2sub"}`)
+	p.event("session.idle", `{"sessionID":"ses_unknown"}`)
+	p.event("session.error", `{"sessionID":"ses_1main","error":{"name":"MessageAbortedError","data":{"message":"stopped"}}}`)
+	p.event("session.idle", `{"sessionID":"ses_1main"}`)
+	p.event("session.error", `{"sessionID":"ses_1main","error":{"name":"APIError","data":{"message":"no credit"}}}`)
+	p.event("session.idle", `{"sessionID":"ses_1main"}`)
+	told := turn()
+	require.Equal(t, []string{"failed", "no credit", "OpenCode", "/src/app"}, []string{told.Get("event").Str, told.Get("text").Str, told.Get("agent").Str, told.Get("cwd").Str})
+	p.event("session.idle", `{"sessionID":"ses_1main"}`)
+	told = turn()
+	require.Equal(t, []string{"done", "ses_1main"}, []string{told.Get("event").Str, told.Get("conversation").Str})
+}
+
 func TestWithdrawn(t *testing.T) {
 	for _, c := range []struct{ name, event, properties, outcome string }{
 		{"dismissed", "question.rejected", `{"sessionID":"ses_1main","requestID":"que_1"}`, "cancelled"},

@@ -49,6 +49,9 @@ func (p *proxy) ends(session string, u *acp.SessionToolCallUpdate) {
 //	| that it failed, without a title   | the same with the title           |
 func (p *proxy) redraw(line []byte, s *session, update gjson.Result) []byte {
 	id, d := update.Get("toolCallId").Str, &s.drawn
+	if update.Get("sessionUpdate").Str == "tool_call" { // another one, under the same id
+		delete(d.ended, id)
+	}
 	if title, ended := d.ended[id]; ended {
 		switch update.Get("status").Str {
 		case "completed":

@@ -83,6 +83,17 @@ func TestWhatIsNoQuestionIsDrawnAsItIs(t *testing.T) {
 			break
 		}
 	}
+	p.agent.send(kimiShows) // another one under the same id
+	p.agent.send(kimiAsks)
+	p.editor.result(p.editor.until("session/request_permission"), selected("SQLite"))
+	require.True(t, p.agent.next().Get("result").Exists())
+	p.agent.send(kimiShows)
+	p.agent.send(kimiHas)
+	for {
+		if u := p.editor.next().Get("params.update"); u.Get("status").Str == "completed" && u.Get("rawOutput").Exists() {
+			break
+		}
+	}
 	p.agent.send(kimiHas) // of another turn, or of nothing that we know
 	require.Equal(t, kimiHas, p.editor.next().Raw)
 }

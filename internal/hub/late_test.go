@@ -47,3 +47,29 @@ func TestALateRequestAsksNothingNew(t *testing.T) {
 		})
 	}
 }
+
+// An answer that was accepted here, and had its end elsewhere before, says why it came
+// too late, in words for who gave it.
+func TestTooLateSaysWhy(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		o  convert.Outcome
+		by string
+	}{
+		"it was answered elsewhere before, by editor":                {convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "No"}}}, "editor"},
+		"it came too late: it was answered in the terminal":          {convert.Outcome{Status: convert.Failed, Reason: "it was answered in\nthe terminal"}, ""},
+		"it came too late: it was no longer open where it was asked": {convert.Outcome{Status: convert.Cancelled}, ""},
+	} {
+		board := open(t, t.TempDir(), hub.Options{})
+		r, err := board.Ask(t.Context(), asking("c", "q", "Go?"))
+		require.NoError(t, err)
+		_, err = board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }, "me")
+		require.NoError(t, err)
+		_, err = board.TakeBack(t.Context(), r.Ref(), c.o, c.by)
+		require.ErrorIs(t, err, hub.ErrSettled)
+		now, err := board.FindKey(t.Context(), r.Key())
+		require.NoError(t, err)
+		require.Equal(t, want, now.End.Undelivered)
+		require.Equal(t, "Yes", now.End.Answers[0].Text)
+	}
+}

@@ -56,14 +56,22 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	settled, err := b.settle(ctx, r, end, ref.May)
 	var late *SettledError
 	if errors.As(err, &late) {
-		who := by
-		if who == "" {
-			who = "nobody"
-		}
-		_, refused := b.Refuse(ctx, ref, fmt.Sprintf("it was %s elsewhere before,%s", o.Status, refusedBy(who)))
+		_, refused := b.Refuse(ctx, ref, tooLate(o, by))
 		return nil, errors.Join(err, refused)
 	}
 	return settled, err
+}
+
+// tooLate says to whom an answer came too late: who was first elsewhere, or why it had
+// ended there without anybody.
+func tooLate(o convert.Outcome, by string) string {
+	switch reason := clean.Truncate(clean.Line(o.Reason), maxName); {
+	case by != "":
+		return fmt.Sprintf("it was %s elsewhere before,%s", o.Status, refusedBy(by))
+	case reason != "":
+		return "it came too late: " + reason
+	}
+	return "it came too late: it was no longer open where it was asked"
 }
 
 // AskedBy reports whether a process has asked a question. Where askers have no names,

@@ -165,7 +165,7 @@ func decisionsOf(offered gjson.Result) (list []decision) {
 		case rule.IsArray():
 			var words []string
 			for _, w := range rule.Array() {
-				words = append(words, clean.Line(w.String()))
+				words = append(words, oneWord(clean.Line(w.String())))
 			}
 			list = append(list, decision{"Always allow commands that start with " + strings.Join(words, " "), "", "allow_always", result, d.Str, true})
 		case host.IsObject() && host.Get("action").Str == "allow":
@@ -174,7 +174,27 @@ func decisionsOf(offered gjson.Result) (list []decision) {
 			list = append(list, decision{"Never allow " + clean.Line(host.Get("host").Str), "", "reject_always", result, d.Str, false})
 		}
 	}
-	return list
+	return distinct(list)
+}
+
+// oneWord is a word of a command as a shell has it: where it ends can be seen.
+func oneWord(s string) string {
+	if s == "" || strings.ContainsAny(s, " \t'\"\\") {
+		return string(clean.JSON(s))
+	}
+	return s
+}
+
+// distinct leaves out what reads like something before it: a person could not tell which
+// of them is meant.
+func distinct(list []decision) []decision {
+	var out []decision
+	for _, d := range list {
+		if !slices.ContainsFunc(out, func(o decision) bool { return o.label == d.label }) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // permission asks for what a tool call does.

@@ -180,3 +180,23 @@ func TestForTheTerminalAlone(t *testing.T) {
 	require.Equal(t, "form", s.Next().Kind, "the only one")
 	require.Empty(t, s.got)
 }
+
+// A rule reads as what it is, and no two options read alike.
+func TestRulesOfACommand(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "0.166.0")
+	s.works()
+	rule := func(words string) string {
+		return `{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":` + words + `}}`
+	}
+	s.say(fmt.Sprintf(`{"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":%q,"turnId":"turn-1","itemId":"call_run","command":"rm -rf x","availableDecisions":["accept",%s,%s,%s,"cancel"]}}`,
+		thread, rule(`["rm","-rf","x"]`), rule(`["rm","-rf x"]`), rule(`["rm","-rf\u200b","x"]`)))
+	r := s.Next()
+	var labels []string
+	for _, o := range r.Call.Questions[0].Options {
+		labels = append(labels, o.Label)
+	}
+	require.Equal(t, []string{"Allow once", "Always allow commands that start with rm -rf x", `Always allow commands that start with rm "-rf x"`, "Reject, and stop"}, labels)
+	s.Answer(r, watchtest.Picks(labels[2]))
+	require.JSONEq(t, `{"decision":`+rule(`["rm","-rf x"]`)+`}`, (<-s.got).Get("result").Raw)
+}

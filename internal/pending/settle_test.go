@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,31 +59,36 @@ func TestWhereAPersonCanAnswer(t *testing.T) {
 // failed.
 func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 	t.Parallel()
-	var used atomic.Bool
-	told := make(chan bool, 9)
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /conversations/{id}/ask", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(hublink.EncodeOutcome(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "q1", "phone"))
-	})
-	mux.HandleFunc("POST /conversations/{id}/questions/{question}/received", func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if strings.Contains(string(body), `"consumed":true`) {
-			told <- used.Load()
-		}
-	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
-	require.NoError(t, err)
-	ch := newChain(t, newStore(t), pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
-	a := ch.Begin(t.Context(), other)
-	o, err := a.Wait()
-	require.NoError(t, err)
-	require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
-	broken := errors.New("the pipe is broken")
-	require.ErrorIs(t, a.Deliver(func() error { return broken }), broken)
-	require.NoError(t, a.Deliver(func() error { used.Store(true); return nil }))
-	require.True(t, <-told)
+	for name, broken := range map[string]error{"used": nil, "not used": errors.New("the pipe is broken")} {
+		t.Run(name, func(t *testing.T) {
+			told := make(chan struct{}, 9)
+			mux := http.NewServeMux()
+			mux.HandleFunc("POST /conversations/{id}/ask", func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write(hublink.EncodeOutcome(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"Yes"}}}}, "q1", "phone"))
+			})
+			mux.HandleFunc("POST /conversations/{id}/questions/{question}/received", func(_ http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if strings.Contains(string(body), `"consumed":true`) {
+					told <- struct{}{}
+				}
+			})
+			server := httptest.NewServer(mux)
+			t.Cleanup(server.Close)
+			u, err := url.Parse(server.URL)
+			require.NoError(t, err)
+			ch := newChain(t, newStore(t), pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
+			a := ch.Begin(t.Context(), other)
+			o, err := a.Wait()
+			require.NoError(t, err)
+			require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
+			require.Equal(t, broken, a.Deliver(func() error { return broken }))
+			if broken == nil {
+				<-told
+			}
+			ch.Close() // what is to be told is told by then
+			require.Empty(t, told)
+		})
+	}
 }
 
 // What lies beside the records of questions is none.

@@ -40,10 +40,9 @@
 // tried first: 6 of these are not noticed. Of the other 178 (adapter/editor, adapter/proxy,
 // internal/pending, internal/terminal, internal/watch, internal/claude/backend,
 // internal/hub/hubstore, internal/hub/web, cmd/acp-bridge, cmd/acp-bridge-hub) 133 were
-// noticed at first, 2 are equivalent, and all but 4 of the rest have tests since: what stops
-// the process (tty), pages that are given back (trim), unsaved buffers (backend, but for the
-// real CLI), and a prompt that is judged when it is heard (proxy). Code that changes
-// draws others.
+// noticed at first, 2 are equivalent, and all but 3 of the rest have tests since: what stops
+// the process (tty), pages that are given back (trim) and unsaved buffers (backend, but for
+// the real CLI) have none. Code that changes draws others.
 package main
 
 import (

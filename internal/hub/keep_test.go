@@ -37,12 +37,12 @@ func TestWhatIsPastIsKept(t *testing.T) {
 	require.Equal(t, []string{""}, b.Groups("done"))
 	require.Empty(t, b.Groups("never"))
 
-	b.Tidy(time.Now().Add(29*24*time.Hour))
+	b.Tidy(time.Now().Add(29 * 24 * time.Hour))
 	for _, id := range []string{"q0", "q1", "q2", "q3", "q4"} {
 		_, err := b.Find("c", id)
 		require.NoError(t, err, id)
 	}
-	b.Tidy(time.Now().Add(31*24*time.Hour))
+	b.Tidy(time.Now().Add(31 * 24 * time.Hour))
 	require.Eventually(t, func() bool {
 		for _, id := range []string{"q0", "q1", "q2", "q3"} {
 			if _, err := b.Find("c", id); err == nil {

@@ -135,7 +135,7 @@ func TestAskRespondResult(t *testing.T) {
 	require.Contains(t, s.expect(200, "GET", "/conversations", ""), `"id":"c1"`)
 
 	require.Empty(t, s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`))
-	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=5s", database), `"answers":{"Which database?":"SQLite"}`)
+	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=1m", database), `"answers":{"Which database?":"SQLite"}`)
 	require.Contains(t, s.expect(200, "GET", "/conversations/c1", ""), `"type":"working"`)
 	got := s.expect(200, "GET", "/conversations/c1/questions/toolu_1", "")
 	require.Contains(t, got, `"outcome":"answered"`)
@@ -170,7 +170,7 @@ func TestAnswers(t *testing.T) {
 			s := newSite(t, hub.Options{})
 			s.expect(202, "POST", "/conversations/c/ask", features)
 			s.expect(200, "POST", "/conversations/c/respond", `{"answers":`+c.answers+`}`)
-			require.Contains(t, s.expect(200, "POST", "/conversations/c/ask?wait=5s", features), `"answers":`+c.result)
+			require.Contains(t, s.expect(200, "POST", "/conversations/c/ask?wait=1m", features), `"answers":`+c.result)
 		})
 	}
 }
@@ -256,7 +256,7 @@ func TestTheSameCallIsTheSameQuestion(t *testing.T) {
 	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Go on?":"Yes"}}`)
 	// The asker was away: the answer reaches it when it asks again, and once it
 	// has it, the same words are a new question.
-	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=1s", bare), `"Go on?":"Yes"`)
+	require.Contains(t, s.expect(200, "POST", "/conversations/c1/ask?wait=1m", bare), `"Go on?":"Yes"`)
 	require.NotEqual(t, first, id(s.expect(202, "POST", "/conversations/c1/ask?wait=1ms", bare)))
 }
 

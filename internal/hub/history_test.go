@@ -36,6 +36,8 @@ type register struct {
 	revision uint64
 	says, by string // the outcome, "" while it is open
 	receipt  string // "", delivered, consumed or refused
+	person   bool   // a person has ended it
+	several  bool   // a person has ended one before it, whose reply may come once more
 }
 
 func (r register) stands() string {
@@ -49,7 +51,7 @@ func (r register) stands() string {
 func (r register) step(d do, got told) (bool, register) {
 	switch {
 	case d.what == "ask" && (!r.asked || r.receipt == "consumed" || r.receipt == "refused"):
-		return got.says == "open" && got.revision > r.revision, register{asked: true, revision: got.revision}
+		return got.says == "open" && got.revision > r.revision, register{asked: true, revision: got.revision, several: r.several || r.person}
 	case !r.asked:
 		return got.says == "not found", r
 	case d.what == "ask", d.what == "look":
@@ -65,9 +67,11 @@ func (r register) step(d do, got told) (bool, register) {
 		return got.says == "settled: "+r.stands(), r
 	case d.revision != 0 && d.revision != r.revision:
 		return got.says == "another", r
+	case d.revision == 0 && d.what != "take back" && r.several:
+		return got.says == hub.ErrSeveral.Error(), r
 	}
-	r.says, r.by = d.says, d.by
-	if d.what == "take back" {
+	r.says, r.by, r.person = d.says, d.by, d.what != "take back"
+	if !r.person {
 		r.receipt = "consumed"
 	}
 	return got.says == "done", r

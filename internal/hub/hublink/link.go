@@ -241,7 +241,7 @@ func (l *Link) begin(e desk.Entry) {
 	}
 	asking.Call.Input = nil
 	if size := len(clean.JSON(asking)); size > maxBody-maxBranch-about.MaxTold {
-		l.log.Warn("a question is too large for the hub: it is asked here only", "call", e.Call.ID, "limit", maxBody, "got", size)
+		l.log.Warn("a question is too large for the hub: nobody is asked there", "call", e.Call.ID, "limit", maxBody, "got", size)
 		q.hear(errors.New("the question is too large for the hub"))
 		return
 	}
@@ -364,11 +364,11 @@ func (l *Link) is(s state, why string) {
 	switch {
 	case old == s:
 	case s == down:
-		l.log.Warn("the hub cannot be used now: questions are asked here only", "hub", l.opts.URL.Host, "why", why)
+		l.log.Warn("the hub cannot be used now: nobody is asked there", "hub", l.opts.URL.Host, "why", why)
 		tell(false, "The hub cannot be used now: questions are asked here only")
 	case s == barred:
 		tell(false, "This credential may not ask at the hub: questions are asked here only")
-		l.log.Warn("this credential may not ask at the hub: questions are asked here only; acp-bridge-hub device add NAME --can ask makes one that may", "hub", l.opts.URL.Host, "why", why)
+		l.log.Warn("this credential may not ask at the hub: nobody is asked there; acp-bridge-hub device add NAME --can ask makes one that may", "hub", l.opts.URL.Host, "why", why)
 	case old == down || old == barred:
 		l.log.Warn("the hub works again", "hub", l.opts.URL.Host)
 		tell(true, "The hub works again")

@@ -90,7 +90,7 @@ func (q *question) run() {
 			pause = lastPause // until it has another one
 		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 			q.link.is(up, "")
-			q.link.log.Warn("the hub does not take a question: it is asked here only", "call", q.entry.Call.ID, "why", problem(status, data))
+			q.link.log.Warn("the hub does not take a question: nobody is asked there", "call", q.entry.Call.ID, "why", problem(status, data))
 			return
 		default:
 			q.link.is(down, problem(status, data))

@@ -49,7 +49,7 @@ func TestAQuestionThatIsTooLarge(t *testing.T) {
 			h.link(d, log, token)
 			large := askSized(t, d, "toolu_large", text)
 			require.Eventually(t, func() bool { return log.count("level=WARN") == 1 }, patience, time.Millisecond)
-			require.Equal(t, 1, log.count("asked here only"))
+			require.Equal(t, 1, log.count("nobody is asked there"))
 			require.NoError(t, large.Context().Err())
 			_, first := large.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "yes"}}}, "editor")
 			require.True(t, first)

@@ -162,14 +162,34 @@ func (p *tab) decides(agent, project string, w wanted) {
 	for _, text := range w.shows {
 		require.Contains(p.t, strings.ReplaceAll(seen, `\n`, " "), text, w.verb)
 	}
-	if w.why != "" {
-		p.click(".card:not(.over) .reason summary")
-		p.click(".card:not(.over) .reason textarea")
+	id := strings.Trim(p.eval(card+`.id`), `"`)
+	if reason := "#" + id + " .reason"; w.why != "" {
+		p.insists(`document.querySelector("`+reason+`").open`, func() { p.click(reason + " summary") })
+		p.insists(`document.activeElement === document.querySelector("`+reason+` textarea")`, func() { p.click(reason + " textarea") })
 		p.words(w.why)
+		p.until(`document.querySelector("` + reason + ` textarea").value === "` + w.why + `"`)
 	}
-	id := p.eval(card + `.id`)
-	p.click(".card:not(.over) " + w.press)
-	p.until(`!document.querySelector(".card:not(.over)#" + ` + id + `)`)
+	p.insists(`!document.querySelector(".card:not(.over)#`+id+`")`, func() {
+		if p.try(`document.querySelector(".card:not(.over)#` + id + ` ` + w.press + `:enabled")`) {
+			p.click(".card:not(.over)#" + id + " " + w.press)
+		}
+	})
+}
+
+// insists does something until it has come true: a click on what has just moved counts
+// for nothing, and a person clicks again.
+func (p *tab) insists(script string, do func()) {
+	p.t.Helper()
+	for range 12 {
+		do()
+		for range 100 {
+			if p.try(script) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	p.until(script)
 }
 
 // editing is an editor that shows nothing: whoever is asked answers elsewhere.

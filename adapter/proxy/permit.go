@@ -55,7 +55,7 @@ func (p *proxy) asksPermission(m *message) {
 	}
 	params := gjson.ParseBytes(m.params)
 	if name := params.Get("sessionId").Str; p.opts.Desk != nil && name != "" {
-		p.shaped(name, params.Get("toolCall"))
+		p.shapedAnew(name, params.Get("toolCall"))
 		p.permits(bytes.Clone(m.id), params)
 	}
 }
@@ -309,6 +309,16 @@ func (p *proxy) shaped(session string, update gjson.Result) {
 		if w.session == session && w.tool == update.Get("toolCallId").Str && p.noPermit(w, "The agent shows something else by now") {
 			p.permits(w.id, w.params)
 		}
+	}
+}
+
+// shapedAnew takes what a request for permission shows of a tool call. What was asked for
+// under that before is another thing, and for the editor alone, which has seen it.
+func (p *proxy) shapedAnew(session string, call gjson.Result) {
+	if p.session(session).shapes.Saw(call) {
+		p.noPermits("The agent asks for something else under the same tool call", func(w *permit) bool {
+			return w.session == session && w.tool == call.Get("toolCallId").Str
+		})
 	}
 }
 

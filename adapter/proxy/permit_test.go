@@ -278,6 +278,24 @@ func TestPermitShape(t *testing.T) {
 	require.Equal(t, "y", p.agent.next().Get("result.outcome.optionId").Str)
 }
 
+// Of two permissions for one tool call the desk has the second, with what that asks for:
+// the first is for the editor, which has seen it.
+func TestPermitsForOneToolCall(t *testing.T) {
+	request := func(id int, command string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"%[2]s","rawInput":{"command":"%[2]s"}},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}`, id, command)
+	}
+	p := withDesk(t, Options{})
+	first := p.asks(request(7, "rm -rf ~"))
+	p.agent.send(request(8, "ls"))
+	second := p.until(desk.Asking)
+	require.JSONEq(t, `{"command":"ls"}`, string(second.Call.Input))
+	require.Error(t, p.desk.Answer(refOf(first), pick("Yes"), "phone"))
+	require.NoError(t, p.desk.Answer(refOf(second), pick("Yes"), "phone"))
+	reply := p.agent.next()
+	require.EqualValues(t, 8, reply.Get("id").Int(), reply.Raw)
+	require.Empty(t, p.desk.List())
+}
+
 // An agent that has written the input as a text, and then asks with less: Kimi.
 func TestPermitShapeWritten(t *testing.T) {
 	p := withDesk(t, Options{})

@@ -151,8 +151,17 @@ func (ch approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, er
 
 func (ch *Chain) begin(ctx context.Context, kind desk.Kind, c convert.Call) *Asking {
 	a := &Asking{chain: ch, ctx: ctx, call: c, id: newID(), done: make(chan struct{}), leave: func() {}}
-	a.item = desk.Item{Kind: kind, Call: c, Dir: ch.opts.Dir, Check: a.fromHub}
+	a.item = desk.Item{Kind: kind, Call: c, Dir: ch.opts.Dir}
 	a.only = !a.item.Describe(ctx)
+	fits := a.item.Check
+	a.item.Check = func(answers []convert.Answer) error {
+		if fits != nil {
+			if err := fits(answers); err != nil {
+				return err
+			}
+		}
+		return a.fromHub(answers)
+	}
 	a.item.Agent = cmp.Or(a.item.Agent, ch.who(c))
 	if ch.opts.Terminal != nil {
 		a.turn, a.leave = ch.line()

@@ -30,12 +30,6 @@ func (l *link) postOnce(a *waiting) (again bool) {
 			return false
 		}
 	}
-	if d.Check == nil {
-		d.Check = func(answers []convert.Answer) error {
-			_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
-			return err
-		}
-	}
 	ticket, err := l.desk.Post(a.ctx, d.Item)
 	if err != nil {
 		return false // it is asked here

@@ -66,8 +66,8 @@ func TestNoSessionIsChosen(t *testing.T) {
 	require.Equal(t, ErrCancelled, p.err)
 }
 
-// A resolver whose answer does not fit has nothing else to say: the agent is not kept
-// waiting.
+// A resolver whose answer does not fit has nothing else to say: the question is left,
+// and not told as the user's no.
 func TestAnAnswerOfAProgramThatDoesNotFit(t *testing.T) {
 	var out strings.Builder
 	a := newWaiting(t.Context(), &request{
@@ -83,9 +83,9 @@ func TestAnAnswerOfAProgramThatDoesNotFit(t *testing.T) {
 	l.told.asked(a, gjson.Parse(`{}`))
 	p := &plain{ctx: t.Context(), l: l, o: &Options{Out: &out, Resolver: adapter.Static{Answers: []convert.Answer{{Text: "many"}}}}}
 	p.ask(a)
-	require.Equal(t, convert.Cancelled, <-a.done)
-	require.Equal(t, "expected a number\n", out.String())
-	require.False(t, p.over)
+	require.Empty(t, a.done, "it is nobody's no")
+	require.True(t, p.over)
+	require.ErrorContains(t, p.err, "expected a number")
 }
 
 // What the agent has begun to say stands before what comes next: the words of a command,

@@ -73,7 +73,9 @@ type waiting struct {
 	ended   chan convert.Outcome // holds one: the outcome that the reply stands for
 	there   convert.Outcome      // what was answered elsewhere, once ctx says so
 
-	description description // of told
+	// Of told.
+	description description
+	here        bool // what it is for can no longer be told apart from another request's
 }
 
 func newWaiting(ctx context.Context, r *request) *waiting {

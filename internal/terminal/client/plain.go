@@ -291,11 +291,11 @@ func (p *plain) ask(a *waiting) {
 			}
 			return
 		}
-		_, _ = fmt.Fprintln(p.o.Out, err)
-		if p.o.Resolver != nil {
-			a.dismiss()
+		if p.o.Resolver != nil { // what was given does not fit, and nobody is there to give another
+			p.leave(leftError{err})
 			return
 		}
+		_, _ = fmt.Fprintln(p.o.Out, err)
 	}
 }
 

@@ -1,7 +1,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"iter"
 	"strings"
 	"sync"
 
@@ -23,6 +26,7 @@ type told struct {
 	takesNotes    bool                      // the agent reads what is written beside an answer
 	sessions      map[string]*toldSession   // by their ids
 	open          map[*waiting]gjson.Result // requests for permission
+	minted        map[string]int            // names, by the agent's
 }
 
 // toldSession is what the agent has shown in a session.
@@ -36,7 +40,7 @@ type toldSession struct {
 const maxTold = 100
 
 func newTold(dir string) *told {
-	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*waiting]gjson.Result{}}
+	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*waiting]gjson.Result{}, minted: map[string]int{}}
 }
 
 // in is what is known of a session.
@@ -101,10 +105,19 @@ func (t *told) shape(session string, call gjson.Result) {
 	if !t.in(session).shapes.Saw(call) {
 		return
 	}
-	for a, params := range t.open {
-		if params.Get("sessionId").Str == session && params.Get("toolCall.toolCallId").Str == call.Get("toolCallId").Str {
-			close(a.description.over)
-			t.describe(a, a.description.Call, params)
+	for a, params := range t.asking(session, call) {
+		close(a.description.over)
+		t.describe(a, a.description.Call, params)
+	}
+}
+
+// asking are the open requests for permission for a tool call.
+func (t *told) asking(session string, call gjson.Result) iter.Seq2[*waiting, gjson.Result] {
+	return func(yield func(*waiting, gjson.Result) bool) {
+		for a, params := range t.open {
+			if params.Get("sessionId").Str == session && params.Get("toolCall.toolCallId").Str == call.Get("toolCallId").Str && !yield(a, params) {
+				return
+			}
 		}
 	}
 }
@@ -114,7 +127,14 @@ func (t *told) asked(a *waiting, params gjson.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if a.approval != nil {
-		t.shape(params.Get("sessionId").Str, params.Get("toolCall"))
+		session, call := params.Get("sessionId").Str, params.Get("toolCall")
+		if t.in(session).shapes.Saw(call) { // what is asked for is another thing, beside the first
+			for other, params := range t.asking(session, call) {
+				close(other.description.over)
+				other.here = true
+				t.describe(other, other.description.Call, params)
+			}
+		}
 		t.open[a] = params
 		if !t.takesNotes {
 			a.reasons = nil
@@ -140,13 +160,20 @@ type description struct {
 // is for nobody elsewhere.
 func (t *told) describe(a *waiting, call convert.Call, params gjson.Result) {
 	d := description{over: make(chan struct{}), elsewhere: !a.secret}
-	d.Kind, d.Call, d.Agent, d.Dir = desk.Question, call, t.name, t.dir
+	d.Check = func(answers []convert.Answer) error {
+		_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
+		return err
+	}
+	d.Kind, d.Call, d.Agent, d.Dir, d.Unqueued = desk.Question, call, t.name, t.dir, true
+	d.Call.ID = t.mint(a.call.ID)
 	d.About.Model = t.version
 	in := t.in(params.Get("sessionId").Str)
 	in.words.Tell(&d.About)
 	if _, ok := t.open[a]; ok {
 		var r acp.RequestPermissionRequest
-		r, d.elsewhere = in.shapes.Request(params)
+		if r, d.elsewhere = in.shapes.Request(params); a.here {
+			d.elsewhere = false
+		}
 		d.Kind, d.Check = desk.Permission, about.OneOption
 		if d.elsewhere {
 			c := about.PermissionCall(r)
@@ -156,6 +183,16 @@ func (t *told) describe(a *waiting, call convert.Call, params gjson.Result) {
 		}
 	}
 	a.description = d
+}
+
+// mint is a name that nothing had before: an agent may ask for several things under
+// one id, and for another one than before.
+func (t *told) mint(id string) string {
+	t.minted[id]++
+	if n := t.minted[id]; n > 1 || id == "" {
+		return fmt.Sprintf("%s:%d", cmp.Or(id, "form"), n)
+	}
+	return id
 }
 
 // described is the description of a request as it is now.
@@ -179,7 +216,7 @@ func (t *told) describing(ctx context.Context, a *waiting) (context.Context, con
 		}
 	}()
 	ctx = desk.Describing(ctx, func(it *desk.Item) bool {
-		it.Agent, it.About = d.Agent, d.About
+		it.Agent, it.About, it.Check = d.Agent, d.About, d.Check
 		it.Call.Questions, it.Call.Input = d.Call.Questions, d.Call.Input
 		return d.elsewhere
 	})

@@ -89,8 +89,53 @@ func TestAnotherPermissionElsewhere(t *testing.T) {
 	require.Error(t, d.Answer(ref(first), []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"), "they have not seen it")
 	second := await(t, entries)
 	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(second.Call.Input))
+	require.NotEqual(t, first.Call.ID, second.Call.ID, "who answers by its id means the first")
 	require.NoError(t, d.Answer(ref(second), []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
 	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	w.quits()
+}
+
+// Of two permissions for one tool call people elsewhere see the second, and what that
+// asks for. The first is asked here only.
+func TestTwoPermissionsForOneToolCall(t *testing.T) {
+	t.Parallel()
+	const request = `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"%[1]s","rawInput":{"command":"%[1]s"}},"options":[
+		{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}`
+	w, d, entries := atADesk(t, "bot")
+	first := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, fmt.Sprintf(request, "rm -rf ~"))
+	w.sees("2. Reject")
+	p := await(t, entries)
+	second := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, fmt.Sprintf(request, "ls"))
+	var r desk.Entry
+	for settled := false; !settled || r.Revision == 0; {
+		e := await(t, entries)
+		settled = settled || e.Revision == p.Revision && e.State == desk.Settled
+		if e.Revision != p.Revision {
+			r = e
+		}
+	}
+	require.Error(t, d.Answer(ref(p), []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"))
+	require.JSONEq(t, `{"command":"ls"}`, string(r.Call.Input))
+	require.NoError(t, d.Answer(ref(r), []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, await(t, second))
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("2", first))
+	w.quits()
+}
+
+// Who dismisses one of several has dismissed that one.
+func TestDismissedElsewhereAlone(t *testing.T) {
+	t.Parallel()
+	w, d, entries := atADesk(t, "bot")
+	const form = `{"mode":"form","sessionId":"s","message":"%s","requestedSchema":{"type":"object","properties":{"n":{"type":"string"}},"required":["n"]}}`
+	first := w.asks(t.Context(), acp.ClientMethodElicitationCreate, fmt.Sprintf(form, "Which one?"))
+	one := await(t, entries)
+	second := w.asks(t.Context(), acp.ClientMethodElicitationCreate, fmt.Sprintf(form, "Which two?"))
+	two := await(t, entries)
+	require.NotEqual(t, one.Call.ID, two.Call.ID)
+	require.NoError(t, d.Cancel(ref(one), "Bob"))
+	require.JSONEq(t, `{"action":"cancel"}`, await(t, first))
+	require.NoError(t, d.Answer(ref(two), []convert.Answer{{Text: "this"}}, "Bob"))
+	require.JSONEq(t, `{"action":"accept","content":{"n":"this"}}`, await(t, second))
 	w.quits()
 }
 

@@ -89,8 +89,8 @@ func (c *headlessRPC) file(question string) *pending.File {
 func TestRPCWaits(t *testing.T) {
 	c := startHeadless(t)
 	c.ask("a", "One?")
-	c.ask("b", "Two?")
 	require.Contains(t, <-c.log, `"One?" waits in `+filepath.Join(".acp-bridge", "pending-questions.json"))
+	c.ask("b", "Two?")
 	require.Contains(t, <-c.log, `"Two?" waits in `)
 	two := c.file("Two?")
 	c.ask("c", "Two?")

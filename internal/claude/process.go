@@ -179,15 +179,19 @@ func (p *Process) guard(f func() error) (err error) {
 	return f()
 }
 
+// readGrace is how long what a CLI that is gone has written may take to be read. A busy
+// machine needs some of it.
+const readGrace = 5 * time.Second
+
 // wait fails what is pending when the CLI is gone.
 func (p *Process) wait(readDone <-chan struct{}) {
 	<-p.child.Exited()
 	p.private.forget()
-	// A reply may still be in the pipe; a consumer that does not read must not
-	// hold up the failure of what is pending.
+	// A reply, or why it has ended, may still be in the pipe; a consumer that does not
+	// read must not hold up the failure of what is pending.
 	select {
 	case <-readDone:
-	case <-time.After(child.Grace):
+	case <-time.After(readGrace):
 	}
 	p.conn.fail(p.exitErr())
 	p.conn.out.close()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
@@ -196,7 +197,7 @@ func TestRealLongCommand(t *testing.T) {
 	end := s.Settled(r).End
 	require.Equal(t, "answered", end.Outcome)
 	require.Equal(t, "the terminal", end.By)
-	require.FileExists(t, filepath.Join(c.Dir, "begun"))
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(c.Dir, "begun")); return err == nil }, watchtest.Patience, 20*time.Millisecond, "the shell runs, and has not begun the command")
 	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "end"), nil, 0o600))
 	c.See("Done.")
 }

@@ -123,18 +123,22 @@ func mcpCall(server, arguments string) string {
 
 var toolInMessage = regexp.MustCompile(` tool "([^"]+)"\?$`)
 
-// toolName is the tool's: of the call that was seen, or else as the message says.
+// toolName is the tool's, as the message says: of two calls with the same arguments that
+// were seen nobody knows which is asked for.
 func (r *run) toolName(p gjson.Result, input string) string {
-	call := mcpCall(p.Get("serverName").Str, input)
-	for at, it := range r.items {
-		if strings.HasPrefix(at, p.Get("threadId").Str+" ") && itemName(it) == call {
-			return it.Get("tool").Str
-		}
-	}
 	if found := toolInMessage.FindStringSubmatch(p.Get("message").Str); found != nil {
 		return found[1]
 	}
-	return "a tool"
+	call, name := mcpCall(p.Get("serverName").Str, input), ""
+	for at, it := range r.items {
+		if strings.HasPrefix(at, p.Get("threadId").Str+" ") && itemName(it) == call {
+			if name != "" && name != it.Get("tool").Str {
+				return "a tool"
+			}
+			name = it.Get("tool").Str
+		}
+	}
+	return firstOf(name, "a tool")
 }
 
 // itemName is how a request for permission names an item.

@@ -4,6 +4,7 @@ package codex_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,27 @@ func TestToolCallsThatAreAlike(t *testing.T) {
 	s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":"completed"}}}`, thread))
 	s.Receipt(first, "delivered")
 	s.Receipt(second, "delivered")
+}
+
+// Two tools are called with the same arguments: the card has the one that is asked for.
+func TestToolsWithTheSameArguments(t *testing.T) {
+	t.Parallel()
+	const begins = `{"method":"item/started","params":{"item":{"type":"mcpToolCall","id":%q,"server":"shop","tool":%q,"status":"inProgress","arguments":{"what":"shoes"}},"threadId":"` + thread + `","turnId":"turn-1"}}`
+	for name, c := range map[string]struct{ asks, is string }{
+		"the message has the tool": {toolAsks, "buy"},
+		"nothing has the tool":     {strings.ReplaceAll(toolAsks, `run tool \"buy\"?`, `run it?`), "a tool"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, "0.166.0")
+			s.works()
+			for i, tool := range []string{"look", "find", "show", "buy"} {
+				s.say(fmt.Sprintf(begins, fmt.Sprint("call_", i), tool))
+			}
+			s.say(fmt.Sprintf(c.asks, 1, "shoes"))
+			require.Equal(t, c.is, s.Next().Call.Name)
+		})
+	}
 }
 
 func TestToolAnsweredInTheTerminal(t *testing.T) {

@@ -149,7 +149,7 @@ func (b *chromium) send(session, method string, params map[string]any) json.RawM
 	select {
 	case reply := <-c:
 		return reply
-	case <-time.After(patience):
+	case <-time.After(5 * patience):
 		b.t.Fatalf("%s: no reply", method)
 		return nil
 	}
@@ -160,6 +160,7 @@ type tab struct {
 	*chromium
 	session  string
 	patience time.Duration // with what it should come to
+	mute     bool          // it runs no scripts of its own, and cannot say what a click has met
 }
 
 func (b *chromium) newTab(width int, dark bool) *tab {
@@ -168,7 +169,7 @@ func (b *chromium) newTab(width int, dark bool) *tab {
 	b.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &target)
 	var attached struct{ SessionID string }
 	b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &tab{b, attached.SessionID, patience}
+	p := &tab{chromium: b, session: attached.SessionID, patience: patience}
 	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
 	p.call("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // as if somebody looked at it
 	scheme := "light"
@@ -176,6 +177,9 @@ func (b *chromium) newTab(width int, dark bool) *tab {
 		scheme = "dark"
 	}
 	p.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	// What is said stays, so that a test that is slow can read it.
+	p.call("Page.enable", nil)
+	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `{ const set = setTimeout.bind(window); window.setTimeout = (f, ms) => ms === 8000 ? 0 : set(f, ms); }`})
 	return p
 }
 
@@ -186,8 +190,17 @@ func (p *tab) call(method string, params map[string]any) {
 
 func (p *tab) open(url string) {
 	p.t.Helper()
+	p.eval(`window.left = true`)
 	p.call("Page.navigate", map[string]any{"url": url})
-	p.until(fmt.Sprintf(`location.href.startsWith(%q) && document.readyState === "complete"`, url))
+	p.until(fmt.Sprintf(`!window.left && location.href.startsWith(%q) && document.readyState === "complete"`, url))
+}
+
+// reload opens the same page again, and waits for it.
+func (p *tab) reload() {
+	p.t.Helper()
+	p.eval(`window.left = true`)
+	p.call("Page.reload", nil)
+	p.until(`!window.left && document.readyState === "complete"`)
 }
 
 // eval runs a script and returns its value as JSON.
@@ -227,16 +240,58 @@ func (p *tab) try(script string) bool {
 }
 
 // click clicks the middle of an element with the mouse, once the page has its
-// style and stands still.
+// style and stands still. A page may still move between the look and the click: one
+// that has met something else is done again, as a person would. A button that is
+// disabled takes none.
 func (p *tab) click(selector string) {
 	p.t.Helper()
-	p.until(`document.readyState === "complete" && !document.querySelector(".moved")`)
-	var at struct{ X, Y float64 }
-	script := fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"}); const b = e.getBoundingClientRect(); return {X: b.x + b.width/2, Y: b.y + b.height/2}; })()`, selector)
+	for end := time.Now().Add(p.patience); !p.hits(selector); {
+		if time.Now().After(end) {
+			p.shot("failed")
+			p.t.Fatalf("no click meets %s\n%s", selector, p.eval("document.body.innerText"))
+		}
+	}
+}
+
+// hits clicks once, and reports whether the element got it.
+func (p *tab) hits(selector string) bool {
+	p.t.Helper()
+	p.until(`document.readyState === "complete" && !document.querySelector(".moved") && document.querySelector(` + fmt.Sprintf("%q", selector) + `)`)
+	var at *struct {
+		X, Y float64
+		Off  bool
+	}
+	script := fmt.Sprintf(`(() => { const e = document.querySelector(%[1]q); if (!e) return null; e.scrollIntoView({block: "center", behavior: "instant"});
+		window.testClick = {e}; document.addEventListener("click", (c) => {
+			const met = e.isConnected ? e.contains(c.target) : c.target.closest(%[1]q); // it may have been drawn anew
+			if (window.testClick && met && !c.defaultPrevented) window.testClick.hit = true; // else the page says that it has moved
+		}, {capture: true, once: true});
+		const b = e.getBoundingClientRect(); return {X: b.x + b.width/2, Y: b.y + b.height/2, Off: e.matches(":disabled")}; })()`, selector)
 	require.NoError(p.t, json.Unmarshal([]byte(p.eval(script)), &at))
+	if at == nil {
+		return false
+	}
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
 		p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1})
 	}
+	// Without testClick there is another page: the click has led there.
+	return p.mute || at.Off || !p.try(`window.testClick && !testClick.hit && !testClick.e.matches(":disabled")`)
+}
+
+// insists does something until it has come true: a key or a click on what has just moved
+// counts for nothing, and a person does it again.
+func (p *tab) insists(script string, do func()) {
+	p.t.Helper()
+	for range 12 {
+		do()
+		for range 100 {
+			if p.try(script) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	p.until(script)
 }
 
 func (p *tab) words(text string) { p.call("Input.insertText", map[string]any{"text": text}) }

@@ -34,8 +34,7 @@ func TestDoubtsOfSomebodyWithAPhone(t *testing.T) {
 		p.click(".acts .allow")
 		p.until(seesAll(".card .problem"))
 		p.click(".reason button")
-		p.until(`document.querySelector(".card.over")`)
-		p.until(`document.querySelector(".receipt").innerText.includes("echo step · you, on this device")`)
+		p.until(`document.querySelector(".card.over .receipt")?.innerText.includes("echo step · you, on this device")`)
 		require.NotContains(t, p.eval(`document.getElementById("news").textContent`), "A question was", "who answers need not be told")
 	})
 	t.Run("a hub that was away, and is back", func(t *testing.T) {

@@ -92,6 +92,7 @@ func TestOnePersonFiveAgents(t *testing.T) {
 
 	// One page has them all.
 	p := (&site{t: t, url: s.URL, board: s.Board, access: s.Access}).visit(b, 390, false)
+	p.patience = watchtest.Patience // agents start slowly
 	p.until(`document.querySelectorAll(".card").length === 5`)
 	p.five("five")
 	all, _ := s.Board.Read(0).Next()
@@ -152,12 +153,14 @@ func inWords(text string) string {
 func (p *tab) answerIn(project, agent, script string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf(`(() => {
-		const lane = [...document.querySelectorAll(".lane")].find((l) => l.querySelector(".lane-name strong").textContent === %q);
+		const lane = [...document.querySelectorAll(".lane")].find((l) => l.querySelector(".lane-name strong").textContent === %[1]q);
 		const card = lane?.querySelector(".card");
-		if (lane?.querySelectorAll(".card").length !== 1 || !card.querySelector("h3").textContent.includes(%q)) return false;
+		if (!card) return window.answered === %[1]q; // its receipt has gone, too
+		if (lane?.querySelectorAll(".card").length !== 1 || !card.querySelector("h3").textContent.includes(%[2]q)) return false;
 		if (card.classList.contains("over")) return true;
 		card.scrollIntoView({ block: "end" });
-		%s;
+		window.answered = %[1]q;
+		%[3]s;
 		return false;
 	})()`, project, agent, script))
 }

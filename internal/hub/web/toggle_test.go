@@ -44,10 +44,13 @@ func TestPageStopsPushes(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool { return s.server.Pushes(rec, web.PushQuestion) == want }, patience, time.Millisecond)
 	}
-	subscribed := func() string { return p.eval(`localStorage.getItem("acp-bridge test subscription") !== null`) }
+	subscribed := func(want bool) {
+		t.Helper()
+		p.until(fmt.Sprintf(`(localStorage.getItem("acp-bridge test subscription") !== null) === %t`, want))
+	}
 	p.open(s.url + "/?1")
 	shows("Notify me about questions")
-	require.Equal(t, "false", subscribed(), "it was stopped once")
+	subscribed(false) // it was stopped once
 
 	p.click(button)
 	shows("Stop notifying me")
@@ -62,20 +65,20 @@ func TestPageStopsPushes(t *testing.T) {
 	p.open(s.url + "/?2")
 	shows("Stop notifying me")
 	hubTells(true)
-	require.Equal(t, "true", subscribed())
-	require.Equal(t, `["waiting","done"]`, p.eval(`[...document.querySelectorAll("#notify-kinds input:checked")].map((b) => b.value)`))
+	subscribed(true)
+	p.until(`[...document.querySelectorAll("#notify-kinds input:checked")].map((b) => b.value).join() === "waiting,done"`)
 	p.shot("menu-told")
 	require.Eventually(t, func() bool { return s.server.Pushes(rec, "done") && !s.server.Pushes(rec, "failed") }, patience, time.Millisecond)
 
 	p.tabTo(`document.activeElement === document.querySelector("#ask-notify button")`)
 	p.key("Enter")
 	shows("Notify me about questions")
-	require.Equal(t, `"Notifications are off."`, p.eval(`document.querySelector("#news").textContent`))
-	require.Equal(t, "true", p.eval(`document.activeElement === document.querySelector("#ask-notify button")`))
+	p.until(`document.querySelector("#news").textContent === "Notifications are off."`)
+	p.until(`document.activeElement === document.querySelector("#ask-notify button")`)
 	hubTells(false)
-	require.Equal(t, "false", subscribed())
+	subscribed(false)
 	p.open(s.url + "/?3")
 	shows("Notify me about questions")
 	hubTells(false)
-	require.Equal(t, "false", subscribed())
+	subscribed(false)
 }

@@ -25,15 +25,17 @@ func TestPageHasAWorker(t *testing.T) {
 func (p *tab) worker(origin string) *tab {
 	p.t.Helper()
 	p.eval(`navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready).then(() => 0)`)
-	var all struct {
-		TargetInfos []struct{ TargetID, Type, URL string }
-	}
-	p.chromium.call("", "Target.getTargets", nil, &all)
-	for _, one := range all.TargetInfos {
-		if one.Type == "service_worker" && strings.HasPrefix(one.URL, origin) {
-			var attached struct{ SessionID string }
-			p.chromium.call("", "Target.attachToTarget", map[string]any{"targetId": one.TargetID, "flatten": true}, &attached)
-			return &tab{p.chromium, attached.SessionID, patience}
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var all struct {
+			TargetInfos []struct{ TargetID, Type, URL string }
+		}
+		p.chromium.call("", "Target.getTargets", nil, &all)
+		for _, one := range all.TargetInfos {
+			if one.Type == "service_worker" && strings.HasPrefix(one.URL, origin) {
+				var attached struct{ SessionID string }
+				p.chromium.call("", "Target.attachToTarget", map[string]any{"targetId": one.TargetID, "flatten": true}, &attached)
+				return &tab{chromium: p.chromium, session: attached.SessionID, patience: patience}
+			}
 		}
 	}
 	require.Fail(p.t, "there is no worker")

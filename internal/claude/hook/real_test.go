@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -169,9 +170,10 @@ func TestRealTools(t *testing.T) {
 	require.Contains(t, c.Told("toolu_2").Text, "tested")
 	c.See("Done two.")
 	s.Receipt(r, "consumed")
-	settings, err := os.ReadFile(filepath.Join(c.Dir, ".claude", "settings.local.json"))
-	require.NoError(t, err)
-	require.Contains(t, string(settings), "npm test")
+	require.Eventually(t, func() bool {
+		settings, err := os.ReadFile(filepath.Join(c.Dir, ".claude", "settings.local.json"))
+		return err == nil && strings.Contains(string(settings), "npm test")
+	}, watchtest.Patience, 20*time.Millisecond, "it is allowed for good")
 	c.API.Script(bash("toolu_3", "npm test"), apitest.Say("Done three."))
 	c.Prompt("three")
 	c.See("Done three.") // nobody was asked

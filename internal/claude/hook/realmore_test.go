@@ -88,12 +88,14 @@ func TestRealMCP(t *testing.T) {
 	require.Contains(t, c.Told("toolu_1").Text, "it is done")
 	c.See("Done one.")
 
+	s.Away(true) // however slow this machine is, the form waits
 	c.API.Script(apitest.Use(apitest.ToolUse("toolu_2", "mcp__srv__ask", object{})), apitest.Say("Done two."))
 	c.Prompt("two")
 	s.Answer(s.Next(), watchtest.Picks("Allow"))
 	r = s.Next()
 	require.Equal(t, "form", r.Kind)
 	s.Answer(r, convert.Answer{Text: "Ada"})
+	s.Away(false)
 	require.Contains(t, c.Told("toolu_2").Text, `Ada`)
 	c.See("Done two.")
 
@@ -152,11 +154,13 @@ func TestRealSubAgent(t *testing.T) {
 		bash("toolu_s1", "touch one"), bash("toolu_s2", "touch two"), apitest.Say("The sub-agent is done."))
 	c.API.Script(apitest.Use(apitest.ToolUse("toolu_a", "Agent", object{"description": "delegate", "prompt": "work of the sub-agent", "subagent_type": "general-purpose", "run_in_background": true})),
 		apitest.Say("It works."), apitest.Say("It is done."))
+	s.Away(true) // however slow this machine is, it waits
 	c.Prompt("go")
 	r := s.Next()
 	require.NotEmpty(t, r.Hold.Agent)
 	require.Equal(t, "toolu_s1", r.Hold.Call)
 	s.Answer(r, watchtest.Picks("Allow"))
+	s.Away(false)
 	s.Receipt(r, "consumed")
 	require.FileExists(t, filepath.Join(c.Dir, "one"))
 	r = s.Next()

@@ -2,10 +2,13 @@
 package watchtest
 
 import (
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +142,19 @@ func (s *Site) Dismiss(r *hub.Record) {
 	s.t.Helper()
 	_, err := s.Board.Cancel(s.t.Context(), r.Ref(), "phone")
 	require.NoError(s.t, err)
+}
+
+// Away says that nobody sits at the terminal, or that somebody is back.
+func (s *Site) Away(away bool) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL+"/away", strings.NewReader(fmt.Sprintf(`{"away":%t}`, away)))
+	require.NoError(s.t, err)
+	req.Header.Set("Authorization", "Bearer "+s.Owner)
+	req.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(req)
+	require.NoError(s.t, err)
+	reply.Body.Close()
+	require.Equal(s.t, http.StatusOK, reply.StatusCode)
 }
 
 // Picks is an answer of labels.

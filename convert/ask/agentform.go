@@ -95,7 +95,6 @@ func (t *formField) codex(q *convert.Question) {
 	if !meta.Exists() {
 		return
 	}
-	t.secret = marksSecret(t.schema) || marksSecret(t.words) // its titles are questions, not names
 	q.Text, q.Header = q.Header, t.about
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"

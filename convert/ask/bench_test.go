@@ -1,6 +1,7 @@
 package ask_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -99,5 +100,29 @@ func TestParseAndBuildAllocations(t *testing.T) {
 	})
 	if n > 160 {
 		t.Errorf("%v allocations, want at most 160", n)
+	}
+}
+
+const benchForm = `{"type":"object","properties":{` +
+	`"environment":{"type":"string","title":"Environment","description":"Where the service is deployed to","oneOf":[{"const":"staging","title":"Staging"},{"const":"production","title":"Production"}]},` +
+	`"branch":{"type":"string","title":"Branch","description":"The branch that is built, as in origin/main"},` +
+	`"replicas":{"type":"integer","title":"Replicas","minimum":1,"maximum":9},` +
+	`"note":{"type":"string","title":"Note for the release","description":"What users are told about this version"}},"required":["environment"]}`
+
+// BenchmarkSecretFields looks for fields that take a secret: it is done for each
+// form on each wire.
+func BenchmarkSecretFields(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if ask.SecretFields("How shall the service be deployed?", json.RawMessage(benchForm)) != nil {
+			b.Fatal("secret")
+		}
+	}
+}
+
+func TestSecretFieldsAllocations(t *testing.T) {
+	n := testing.AllocsPerRun(100, func() { ask.SecretFields("How shall the service be deployed?", json.RawMessage(benchForm)) })
+	if n > 2 {
+		t.Errorf("%v allocations, want at most 2", n)
 	}
 }

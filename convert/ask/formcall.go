@@ -63,6 +63,7 @@ func ParseForm(params json.RawMessage) (FormCall, error) {
 		f.confirm(message, acceptLabel)
 		return f, nil
 	}
+	heed(message, f.fields)
 	ours := len(customs) > 0 || strings.HasPrefix(f.fields[0].key, keyPrefix) // questions as a form: see Form
 	for i := range f.fields {
 		if !ours && (len(f.fields) > 1 || len(f.Questions[i].Options) > 0) { // a text alone is typed at once
@@ -132,6 +133,9 @@ func (f *FormCall) read(schema gjson.Result, customs map[string]string) error {
 
 // customFields maps the key of a question to that of its custom answer.
 func customFields(properties gjson.Result) map[string]string {
+	if !strings.Contains(properties.Raw, "_") && !strings.Contains(properties.Raw, `\`) {
+		return nil // neither a mark nor a suffix
+	}
 	customs := map[string]string{}
 	properties.ForEach(func(k, v gjson.Result) bool {
 		if mark := read.Field(read.Field(v, "_meta"), customMark); mark.Get("isCustomAnswer").Bool() {
@@ -151,7 +155,7 @@ const maxFields, maxChoices = 100, 1000
 
 func (f *FormCall) add(to formField) error {
 	to.look()
-	q := convert.Question{Header: firstNonEmpty(to.schema.Get("title").String(), to.key)}
+	q := convert.Question{Header: firstNonEmpty(to.title, to.key)}
 	q.Text = firstNonEmpty(to.about, q.Header)
 	if clean.Blank(q.Text) {
 		q.Text = "(a field without a name)"

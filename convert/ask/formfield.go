@@ -22,6 +22,7 @@ import (
 // formField is where the answer to a question goes, and what may go there.
 type formField struct {
 	key, kind string
+	title     string
 	about     string // its description
 	custom    string // the key of the text beside it, if there is one
 	required  bool
@@ -32,6 +33,7 @@ type formField struct {
 	preset    gjson.Result // its default
 	other     gjson.Result // the value that stands for own words
 	secret    bool
+	takes     *lexicon // what it can take of a secret, if anything can be written
 }
 
 var yesNo = gjson.Parse(`[{"const":true,"title":"Yes"},{"const":false,"title":"No"}]`).Array()

@@ -269,5 +269,5 @@ func sameItems(a, b gjson.Result) bool {
 
 // name is what a field is called.
 func (f FormCall) name(i int) string {
-	return clean.Line(firstNonEmpty(f.fields[i].schema.Get("title").String(), f.fields[i].key))
+	return clean.Line(firstNonEmpty(f.fields[i].title, f.fields[i].key))
 }

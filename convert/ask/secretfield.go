@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -30,87 +29,111 @@ func (f FormCall) Shown(answers []convert.Answer) []convert.Answer {
 	return shown
 }
 
-// SecretFields are the keys of the fields of a form's schema that are for
-// something that nobody else may see.
-func SecretFields(schema json.RawMessage) (keys []string) {
+// SecretFields are the keys of the fields of a form, by its message and schema,
+// that are for something that nobody else may see.
+func SecretFields(message string, schema json.RawMessage) (keys []string) {
 	if !clean.ValidJSON(schema) || read.TooDeep(schema) {
 		return nil
 	}
 	properties := read.Field(gjson.ParseBytes(schema), "properties")
 	customs := customFields(properties)
-	fields := 0
+	mentioned, n := secrets().says(message) != 0, 0
+	var fields []formField // that may take one
 	properties.ForEach(func(k, v gjson.Result) bool {
-		t := formField{key: k.Str, custom: customs[k.Str], schema: v, words: read.Field(properties, customs[k.Str])}
-		if t.look(); t.secret {
-			keys = append(keys, k.Str)
+		t := formField{key: k.Str, custom: customs[k.Str], schema: v}
+		if t.custom != "" {
+			t.words = read.Field(properties, t.custom)
+		}
+		if t.look(); t.secret || mentioned {
+			fields = append(fields, t)
+		}
+		n++
+		return n < maxFields
+	})
+	heed(message, fields)
+	for _, t := range fields {
+		if t.secret {
+			keys = append(keys, t.key)
 			if t.custom != "" {
 				keys = append(keys, t.custom)
 			}
 		}
-		fields++
-		return fields < maxFields
-	})
+	}
 	return keys
 }
 
-// look reads what kind of field it is, and whether it takes a secret.
+// look reads what kind of field it is, and whether it takes a secret: the field,
+// or that for own words beside it, says so by a mark, or, where anything can be
+// written, by its name. A description is a name where there is no title, and else
+// a sentence.
 func (t *formField) look() {
-	t.kind, t.about = t.schema.Get("type").Str, t.schema.Get("description").String()
-	t.secret = t.isSecret()
-}
-
-// isSecret reports whether the field, or that for own words beside it, says that
-// it takes a secret: by its format, or, where anything can be written, by its
-// name. A description is a name where there is no title, and else a sentence.
-func (t *formField) isSecret() bool {
-	if marksSecret(t.schema) || marksSecret(t.words) {
+	var offers [3]gjson.Result // as in choices
+	var codex gjson.Result
+	writeOnly := false
+	t.schema.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "type":
+			t.kind = v.Str
+		case "title":
+			t.title = v.String()
+		case "description":
+			t.about = v.String()
+		case "oneOf":
+			offers[0] = v
+		case "anyOf":
+			offers[1] = v
+		case "enum":
+			offers[2] = v
+		case "_meta":
+			codex = read.Field(v, "codex")
+		case "format":
+			t.secret = strings.EqualFold(v.Str, "password")
+		case "writeOnly":
+			writeOnly = v.Bool()
+		}
 		return true
+	})
+	t.secret = t.secret || writeOnly || codex.Get("isSecret").Bool() || marksSecret(t.words)
+	list := slices.IndexFunc(offers[:], gjson.Result.IsArray)
+	options := list >= 0 && offers[list].Get("0").Exists()
+	if t.secret || codex.Exists() || options || t.custom != "" { // Codex marks its own; its titles are questions, not names
+		return
 	}
-	number := t.kind == "integer" || t.kind == "number"
-	if !number && (t.kind != "string" || t.custom != "") {
-		return false
+	switch t.kind {
+	case "integer", "number":
+		t.takes = codes()
+	case "string":
+		t.takes = secrets()
+	default:
+		return
 	}
-	name := firstNonEmpty(read.Field(t.schema, "title").String(), t.about)
-	if number {
-		return secretWord(t.key, numberWords()) || secretWord(name, numberWords())
+	key, name, about := t.takes.says(t.key), said(0), said(0)
+	switch {
+	case t.title != "":
+		name, about = t.takes.says(t.title), t.takes.says(t.about)
+	case t.about != "":
+		name = t.takes.says(t.about) | key&byWhole
+	default:
+		name = key
 	}
-	if options, _ := t.choices(); len(options) > 0 {
-		return false
-	}
-	return secretName(t.key) || secretName(name) || t.about != name && secretStem(t.about)
+	t.secret = (key|name)&byName != 0 || name&byWhole != 0 || about&bySentence != 0
 }
 
-// secretMarks are in the text of a schema with a mark, but for one that is
-// escaped.
-var secretMarks = []string{"format", "writeOnly", "isSecret", `\`}
-
-func marksSecret(schema gjson.Result) bool {
-	if !slices.ContainsFunc(secretMarks, func(m string) bool { return strings.Contains(schema.Raw, m) }) {
-		return false
+// heed marks the fields that take the secret that the form's message asks for, if
+// none says so itself.
+func heed(message string, fields []formField) {
+	if slices.ContainsFunc(fields, func(t formField) bool { return t.secret }) {
+		return
 	}
+	for i := range fields {
+		if t := &fields[i]; t.takes != nil {
+			t.secret = t.takes.asked(message, vague(t.key) && vague(t.title) && vague(t.about))
+		}
+	}
+}
+
+// marksSecret reports whether a field is marked as one for a secret.
+func marksSecret(schema gjson.Result) bool {
 	return strings.EqualFold(read.Field(schema, "format").Str, "password") || read.Field(schema, "writeOnly").Bool() ||
 		read.Field(read.Field(schema, "_meta"), "codex").Get("isSecret").Bool()
-}
-
-// nameWords splits api_key, API key and apiKey alike.
-func nameWords(name string) (words []string) {
-	var word strings.Builder
-	end := func() {
-		if word.Len() > 0 {
-			words = append(words, strings.ToLower(word.String()))
-		}
-		word.Reset()
-	}
-	lower := false
-	for _, r := range name {
-		if !unicode.IsLetter(r) || unicode.IsUpper(r) && lower {
-			end()
-		}
-		lower = unicode.IsLower(r)
-		if unicode.IsLetter(r) {
-			word.WriteRune(r)
-		}
-	}
-	end()
-	return words
 }

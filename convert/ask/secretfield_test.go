@@ -54,8 +54,32 @@ func TestSecretFields(t *testing.T) {
 		{"db_pass", `{"type":"string"}`, true},
 		{"pin", `{"type":"integer"}`, true},
 		{"x", `{"type":"string","title":"Recovery code"}`, true},
+		{"x", `{"type":"string","title":"PAT"}`, true},
+		{"github_pat", `{"type":"string"}`, true},
+		{"x", `{"type":"string","title":"2FA code"}`, true},
+		{"twoFactorCode", `{"type":"integer"}`, true},
+		{"x", `{"type":"string","title":"Einmalcode"}`, true},
+		{"x", `{"type":"string","title":"Κωδικός"}`, true},
+		{"x", `{"type":"string","title":"Schlüssel"}`, true},
+		{"key", `{"type":"string","title":"Key"}`, true},
+		{"DATABASE_URL", `{"type":"string"}`, true},
+		{"x", `{"type":"string","title":"Authorization header"}`, true},
+		{"cookie", `{"type":"string"}`, true},
+		{"sessionId", `{"type":"string","title":"Session id"}`, true},
+		{"x", `{"type":"string","title":"Card number"}`, true},
+		{"card_number", `{"type":"integer"}`, true},
+		{"verification_code", `{"type":"integer"}`, true},
+		{"x", `{"type":"string","oneOf":[],"enum":["a"],"title":"Password"}`, true},
 
 		{"passenger", `{"type":"string"}`, false},
+		{"password_length", `{"type":"integer"}`, false},
+		{"x", `{"type":"string","title":"Cookie banner"}`, false},
+		{"x", `{"type":"string","title":"Ταχυδρομικός κωδικός"}`, false},
+		{"x", `{"type":"string","title":"Primärschlüssel"}`, false},
+		{"path", `{"type":"string"}`, false},
+		{"base_url", `{"type":"string"}`, false},
+		{"session", `{"type":"string"}`, false},
+		{"x", `{"type":"string","title":"Country code"}`, false},
 		{"pass_rate", `{"type":"string"}`, false},
 		{"spinner", `{"type":"string"}`, false},
 		{"Secretary", `{"type":"string"}`, false},
@@ -80,12 +104,78 @@ func TestSecretFields(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.secret, agent.Secret(), "%s %s", c.key, c.field)
 		if !c.secret {
-			require.Empty(t, ask.SecretFields(schema))
+			require.Empty(t, ask.SecretFields("m", schema))
 			continue
 		}
-		require.Equal(t, []string{c.key}, ask.SecretFields(schema))
+		require.Equal(t, []string{c.key}, ask.SecretFields("m", schema))
 		require.Equal(t, []convert.Answer{{Text: "a"}, {Text: "(not shown)"}}, server.Shown([]convert.Answer{{Text: "a"}, {Text: "hunter2"}}))
 	}
+}
+
+// What a form's message asks for is a secret where its fields do not say that they
+// take something else.
+func TestSecretOfAMessage(t *testing.T) {
+	const value = `"value":{"type":"string","title":"Value"}`
+	for _, c := range []struct {
+		message, fields string
+		secret          bool
+	}{
+		{"Enter your GitHub password", value, true},
+		{"Enter your API key", value, true},
+		{"Please enter the passphrase for key ~/.ssh/id_ed25519:", value, true},
+		{"What is your OTP?", `"value":{"type":"string"}`, true},
+		{"What is the token for GitHub?", value, true},
+		{"Which password should I use?", value, true},
+		{"Enter the 6-digit code from your authenticator app", `"value":{"type":"string","title":"Code"}`, true},
+		{"Enter the 6-digit code from your authenticator app", `"value":{"type":"integer"}`, true},
+		{"Enter your PIN", `"value":{"type":"integer"}`, true},
+		{"[sudo] password for me:", `"input":{"type":"string"}`, true},
+		{"Passwort eingeben", `"wert":{"type":"string","title":"Wert"}`, true},
+		{"Wie lautet Ihr Passwort?", `"x":{"type":"string"}`, true},
+		{"Bitte Zugangsdaten", `"q0":{"type":"string"}`, true},
+		{"请输入密码", `"value":{"type":"string","title":"值"}`, true},
+		{"The password has expired. Please type a new one.", `"answer":{"type":"string","description":"Your answer"}`, true},
+		{"Enter your p4ssword", value, true},
+		{"Enter your GitHub password", `"github":{"type":"string"}`, true},
+		{"Please paste your API key so that I can go on.", `"continue":{"type":"string"}`, true},
+		{"Password for prod:", `"prod":{"type":"string"}`, true},
+
+		{"Where shall passwords be kept?", `"store":{"type":"string"}`, false},
+		{"Where shall passwords be kept?", value, false},
+		{"How should the API key be stored?", value, false},
+		{"Wo sollen Passwörter liegen?", value, false},
+		{"What should I do with the API key?", value, false},
+		{"What is the best way to store credentials?", value, false},
+		{"Which version should I pin?", value, false},
+		{"Did the tests pass?", value, false},
+		{"How many tokens may an answer have?", value, false},
+		{"Enter a name for the API key", `"name":{"type":"string","title":"Name"}`, false},
+		{"Enter your password policy", `"policy":{"type":"string"}`, false},
+		{"The API key has expired. What shall I do?", `"action":{"type":"string"}`, false},
+		{"Whose password shall be reset?", `"user_name":{"type":"string"}`, false},
+		{"Which file has the connection string?", `"file":{"type":"string"}`, false},
+		{"Enter your password", `"sure":{"type":"boolean"}`, false},
+		{"Enter your password", `"how":{"type":"string","enum":["here","there"]}`, false},
+		{"Set up password hashing", `"rounds":{"type":"integer"}`, false},
+		{"What is your name?", value, false},
+	} {
+		schema := json.RawMessage(`{"type":"object","properties":{` + c.fields + `}}`)
+		server, err := ask.ServerForm{Server: "password-store", Message: c.message, Schema: schema}.Call()
+		require.NoError(t, err)
+		require.Equal(t, c.secret, server.Secret(), "%+v", c)
+		message, err := json.Marshal(c.message)
+		require.NoError(t, err)
+		agent, err := ask.AgentForm{Params: json.RawMessage(`{"mode":"form","message":` + string(message) + `,"requestedSchema":` + string(schema) + `}`)}.Call()
+		require.NoError(t, err)
+		require.Equal(t, c.secret, agent.Secret(), "%+v", c)
+		require.Equal(t, c.secret, len(ask.SecretFields(c.message, schema)) > 0, "%+v", c)
+	}
+}
+
+// A message names the field that takes the secret, not those beside it.
+func TestSecretFieldBesideOthers(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"value":{"type":"string"},"password":{"type":"string"}}}`)
+	require.Equal(t, []string{"password"}, ask.SecretFields("Enter your password", schema))
 }
 
 // A secret that Codex takes beside its options is one, wherever it says so.

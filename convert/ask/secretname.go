@@ -2,119 +2,165 @@ package ask
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 )
 
-// Names say that a secret is meant in many languages and spellings. A name that
-// looks like one of them to a person is one: an answer that should not have been
-// hidden is a nuisance, one that should have been is out.
+// lexicon is how secrets of a kind are called, as names are compared with it.
+type lexicon struct {
+	pairs [1 << 16 / 64]uint64 // the first two bytes of the stems, a bit for each pair
+	stems map[[2]byte][]string // by these
+	words map[string]bool      // in a name
+	alone map[string]bool      // as the whole name
+}
+
+func newLexicon(stems, words, alone []string) *lexicon {
+	x := &lexicon{stems: map[[2]byte][]string{}, words: set(words), alone: set(alone)}
+	for stem := range set(stems) {
+		at := [2]byte{stem[0], stem[1]}
+		x.stems[at] = append(x.stems[at], stem)
+		x.pairs[pair(at)/64] |= 1 << (pair(at) % 64)
+	}
+	return x
+}
+
+func pair(b [2]byte) int { return int(b[0])<<8 | int(b[1]) }
+
+// set are words as they are compared.
+func set(words []string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[string(spell(nil, nil, w, false).letters)] = true
+	}
+	return m
+}
+
+// Made when the first name is read: most processes never see a form.
 var (
-	// secretStems say so wherever they are in a name, however it is spaced.
-	secretStems = folded(
-		"password", "passwd", "pass phrase", "pass code", "pass key",
-		"api key", "access key", "private key", "secret key", "auth key", "encryption key", "signing key", "license key", "licence key", "ssh key", "gpg key", "pgp key",
-		"recovery code", "recovery key", "backup code", "verification code", "security code", "one time code", "seed phrase", "mnemonic", "connection string", "credential",
-		"Passwort", "Kennwort", "Passphrase", "Zugangsdaten", "Zugangscode", "Geheimzahl", "API-Schlüssel", "privater Schlüssel", "geheimer Schlüssel",
-		"mot de passe", "phrase secrète", "code secret", "clé API", "clé d'API", "clé privée", "clé secrète", "clé d'accès", "jeton d'accès", "identifiants de connexion",
-		"contraseña", "contrasenya", "clave API", "clave de API", "clave privada", "clave secreta", "clave de acceso", "código secreto", "código de acceso", "frase de paso", "credencial",
-		"palavra-passe", "palavra passe", "chave API", "chave de API", "chave privada", "chave secreta", "chave de acesso",
-		"parola d'ordine", "parola chiave", "chiave API", "chiave privata", "chiave segreta", "codice segreto", "credenziali",
-		"wachtwoord", "wachtzin", "lösenord", "passord", "adgangskode", "kodeord", "lykilorð", "salasana", "tunnussana",
-		"hasło", "heslo", "jelszó", "geslo", "lozinka", "zaporka", "slaptažodis", "parool", "fjalëkalim", "pasahitza", "contrasinal",
-		"şifre", "mật khẩu", "kata sandi", "kata laluan",
-		"пароль", "парола", "лозинка", "секретный ключ", "приватный ключ", "закрытый ключ", "ключ api", "кодовое слово",
-		"κωδικός πρόσβασης", "συνθηματικό",
-		"סיסמה", "סיסמא", "كلمة المرور", "كلمة السر", "الرقم السري", "رمز عبور", "گذرواژه",
-		"पासवर्ड", "পাসওয়ার্ড", "รหัสผ่าน",
-		"密码", "密碼", "口令", "密钥", "密鑰", "私钥", "私鑰", "令牌", "验证码", "驗證碼",
-		"パスワード", "パスフレーズ", "暗証番号", "秘密鍵", "トークン", "비밀번호", "암호", "패스워드", "비밀키", "토큰",
-	)
-	// secretWords say so as a word of a name.
-	secretWords = folded(
-		"pwd", "pswd", "pw", "secret", "secrets", "token", "tokens", "pin", "otp", "totp", "mfa", "cvv", "cvc", "apikey", "bearer",
-		"Geheimnis", "jeton", "clave", "senha", "segredo", "segreto", "secreto", "sandi", "parola", "секрет", "токен", "пин", "wachtcode",
-	)
-	// numberWords are those that a number can be.
-	numberWords = folded("pin", "otp", "totp", "mfa", "cvv", "cvc", "пин")
+	// secrets are what a text can be, and codes what a number can be.
+	secrets = sync.OnceValue(func() *lexicon {
+		return newLexicon(slices.Concat(secretStems, codeStems), slices.Concat(secretWords, codeWords), aloneWords)
+	})
+	codes = sync.OnceValue(func() *lexicon { return newLexicon(codeStems, codeWords, nil) })
 )
 
-// stemsByByte are the stems by their first byte.
-var stemsByByte = sync.OnceValue(func() *[256][]string {
-	by := &[256][]string{}
-	for _, stem := range secretStems() {
-		by[stem[0]] = append(by[stem[0]], stem)
+// said is what a text says about a secret, a bit each.
+type said uint8
+
+const (
+	bySentence said = 1 << iota // beyond doubt, also in a sentence
+	byName                      // if the text is a name
+	byWhole                     // if it is a name, with nothing beside it
+)
+
+// says reports what a text says, as it is written, and as it looks to a person who
+// reads Latin letters.
+func (x *lexicon) says(text string) said {
+	var letters [128]byte
+	var ends [32]int
+	s := spell(letters[:0], ends[:0], text, false)
+	found := x.saysSpelled(s)
+	if s.odd {
+		found |= x.saysSpelled(spell(letters[:0], ends[:0], text, true))
 	}
-	return by
-})
-
-// secretName reports whether a name says that a secret is meant.
-func secretName(name string) bool {
-	return spelled(name, func(s, joined string) bool { return hasStem(joined) || hasWord(s, joined, secretWords()) })
+	return found
 }
 
-// secretStem reports a name that says so beyond doubt, also in a sentence.
-func secretStem(name string) bool {
-	return spelled(name, func(_, joined string) bool { return hasStem(joined) })
-}
-
-func secretWord(name string, secret []string) bool {
-	return spelled(name, func(s, joined string) bool { return hasWord(s, joined, secret) })
-}
-
-// spelled asks about a name as it is written, and as it looks to a person who
-// reads Latin letters, each also as its letters alone.
-func spelled(name string, is func(s, joined string) bool) bool {
-	plain := fold(name)
-	if is(plain, letters(plain)) {
-		return true
+func (x *lexicon) saysSpelled(s spelling) (found said) {
+	if at, _ := x.find(s); at >= 0 {
+		found = bySentence | byName
 	}
-	latin := strings.Map(lookAlike, plain)
-	return latin != plain && is(latin, letters(latin))
+	if x.word(s) {
+		found |= byName
+	}
+	if x.alone[string(s.letters)] {
+		found |= byWhole
+	}
+	return found
 }
 
-func hasStem(joined string) bool {
-	stems := stemsByByte()
-	for i := range len(joined) {
-		for _, stem := range stems[joined[i]] {
-			if strings.HasPrefix(joined[i:], stem) {
-				return true
+// find is where the first stem begins and ends.
+func (x *lexicon) find(s spelling) (at, end int) {
+	for i := range len(s.letters) - 1 {
+		first := [2]byte{s.letters[i], s.letters[i+1]}
+		if n := pair(first); x.pairs[n/64]&(1<<(n%64)) == 0 {
+			continue
+		}
+		for _, stem := range x.stems[first] {
+			if rest := s.letters[i:]; len(rest) >= len(stem) && string(rest[:len(stem)]) == stem {
+				return i, i + len(stem)
 			}
 		}
 	}
-	return false
+	return -1, -1
 }
 
-func hasWord(name, joined string, secret []string) bool {
-	words := nameWords(name)
-	for i, word := range words {
-		if slices.Contains(secret, word) || word == "pass" && i == len(words)-1 {
+func (x *lexicon) word(s spelling) bool {
+	for i := range s.ends {
+		if word := s.word(i); x.words[string(word)] || string(word) == "pass" && i == len(s.ends)-1 {
 			return true
 		}
 	}
-	return slices.Contains(secret, joined) // p i n
+	return x.words[string(s.letters)] // p i n
 }
 
-// folded are names as they are compared, made when the first one is: most
-// processes never see a form.
-func folded(names ...string) func() []string {
-	return sync.OnceValue(func() []string {
-		for i, n := range names {
-			names[i] = letters(fold(n))
-		}
-		return names
-	})
+// spelling is a name taken apart: api_key, API key and apiKey alike.
+type spelling struct {
+	letters []byte // in lower case, without what is between them
+	ends    []int  // of its words, in letters
+	odd     bool   // some of it may look like a Latin letter
 }
 
-// letters are those of a name, in lower case and without what is between them.
-func letters(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) {
-			return unicode.ToLower(r)
+func (s spelling) word(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = s.ends[i-1]
+	}
+	return s.letters[start:s.ends[i]]
+}
+
+// spell takes a name apart, in the room of letters and ends.
+func spell(letters []byte, ends []int, name string, latin bool) spelling {
+	s := spelling{letters, ends, false}
+	lower, begun := false, 0
+	end := func() {
+		if len(s.letters) > begun {
+			begun = len(s.letters)
+			s.ends = append(s.ends, begun)
 		}
-		return -1
-	}, name)
+	}
+	for i, r := range name {
+		switch {
+		case r == '2' && i+1 < len(name) && name[i+1]|0x20 == 'f': // 2FA, 2-factor
+			end()
+			s.letters, lower = append(s.letters, "two"...), false
+			continue
+		case r >= 0x80:
+			s.odd = true
+			if r = fold(r); r < 0 {
+				continue
+			}
+		case r < 'A':
+			s.odd = s.odd || r > ' ' && alike[r] != 0
+		}
+		if latin && (r < 'a' || r > 'z') {
+			r = lookAlike(r)
+		}
+		if 'a' <= r && r <= 'z' {
+			s.letters, lower = append(s.letters, byte(r)), true
+			continue
+		}
+		letter, upper := unicode.IsLetter(r), unicode.IsUpper(r)
+		if !letter || upper && lower {
+			end()
+		}
+		if lower = unicode.IsLower(r); letter {
+			s.letters = utf8.AppendRune(s.letters, unicode.ToLower(r))
+		}
+	}
+	end()
+	return s
 }
 
 // accents are letters with marks, by the letter without them.
@@ -134,29 +180,25 @@ var accents = sync.OnceValue(func() map[rune]rune {
 	return m
 })
 
-// fold is a name without marks, without what cannot be seen, and with the letters
-// that are others in another font.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r < 0x80:
-			return r
-		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0, r == 0x2800:
-			return -1
-		case r >= 0xFF01 && r <= 0xFF5E: // as wide as a CJK character
-			return r - 0xFF01 + '!'
-		case r >= 0x1D400 && r <= 0x1D6A3: // letters of mathematics
-			n := (r - 0x1D400) % 52
-			if n < 26 {
-				return 'A' + n
-			}
-			return 'a' + n - 26
+// fold is a character without marks, and a letter that is another in another
+// font; -1 for what cannot be seen.
+func fold(r rune) rune {
+	switch {
+	case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me), r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0, r == 0x2800:
+		return -1
+	case r >= 0xFF01 && r <= 0xFF5E: // as wide as a CJK character
+		return r - 0xFF01 + '!'
+	case r >= 0x1D400 && r <= 0x1D6A3: // letters of mathematics
+		n := (r - 0x1D400) % 52
+		if n < 26 {
+			return 'A' + n
 		}
-		if plain, ok := accents()[r]; ok {
-			return plain
-		}
-		return r
-	}, name)
+		return 'a' + n - 26
+	}
+	if plain, ok := accents()[r]; ok {
+		return plain
+	}
+	return r
 }
 
 // alike are characters that look like a Latin letter.
@@ -169,9 +211,6 @@ var alike = map[rune]rune{
 }
 
 func lookAlike(r rune) rune {
-	if 'a' <= r && r <= 'z' || r == ' ' {
-		return r
-	}
 	if to, ok := alike[r]; ok {
 		return to
 	}

@@ -61,6 +61,7 @@ func (s ServerForm) Call() (FormCall, error) {
 		f.Questions[0].Header = s.title("")
 		return f, nil
 	}
+	heed(s.Message, f.fields)
 	for i := range f.fields {
 		f.step(s, i)
 	}

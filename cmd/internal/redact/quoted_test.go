@@ -144,9 +144,21 @@ func FuzzQuotedSecrets(f *testing.F) {
 // What is written into a field of a form that takes a secret is hidden on both
 // wires, however short, and whatever the field's key.
 func TestSecretFormFields(t *testing.T) {
-	for _, secret := range []string{"hunter2-hunter2", "1234"} {
+	const (
+		byTitle   = `{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"x":{"type":"string","title":"API key"},"y":{"type":"string"}}}}}`
+		byMessage = `{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"Enter your API key","requestedSchema":{"type":"object","properties":{"x":{"type":"string"},"file":{"type":"string"}}}}}`
+		byCLI     = `{"type":"control_request","request":{"message":"Was ist dein Passwort?","requested_schema":{"type":"object","properties":{"x":{"type":"string"}}}}}`
+		plain     = `{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"Enter a word","requestedSchema":{"type":"object","properties":{"x":{"type":"string"},"y":{"type":"string"}}}}}`
+	)
+	for _, c := range [][]string{
+		{"hunter2-hunter2", byTitle}, {"1234", byTitle, byTitle}, {"hunter2-hunter2", byCLI},
+		{"hunter2-hunter2", byMessage}, {"1234", plain, plain, byMessage, byMessage, plain},
+	} {
+		secret := c[0]
 		var s Secrets
-		s.LearnForm([]byte(`{"id":1,"method":"elicitation/create","params":{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{"x":{"type":"string","title":"API key"},"y":{"type":"string"}}}}}`))
+		for _, form := range c[1:] {
+			s.LearnForm([]byte(form))
+		}
 		reply := `{"id":1,"result":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}`
 		s.Learn([]byte(reply))
 		for _, line := range []string{reply, `{"type":"control_response","response":{"response":{"action":"accept","content":{"x":"` + secret + `","y":"plain-answer"}}}}`} {

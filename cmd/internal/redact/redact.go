@@ -51,6 +51,7 @@ type Secrets struct {
 	list atomic.Pointer[[]string] // the longest first: one may hold another
 	// fields are the keys of forms' fields that take a secret.
 	fields atomic.Pointer[[]string]
+	last   atomic.Pointer[[]gjson.Result] // the form that was read last
 }
 
 // Find takes them from an environment.
@@ -204,8 +205,12 @@ func (s *Secrets) LearnForm(line []byte) {
 		return
 	}
 	var keys []string
-	for _, schema := range gjson.GetManyBytes(line, "params.requestedSchema", "request.requested_schema") {
-		keys = append(keys, ask.SecretFields(json.RawMessage(schema.Raw))...)
+	form := gjson.GetManyBytes(line, "params.requestedSchema", "params.message", "request.requested_schema", "request.message")
+	if last := s.last.Swap(&form); last != nil && slices.EqualFunc(*last, form, func(a, b gjson.Result) bool { return a.Raw == b.Raw }) {
+		return // what an agent asks goes on to the editor
+	}
+	for i := 0; i < len(form); i += 2 {
+		keys = append(keys, ask.SecretFields(form[i+1].String(), json.RawMessage(form[i].Raw))...)
 	}
 	if len(keys) == 0 {
 		return

@@ -120,6 +120,8 @@ func TestNoSecretAtAHub(t *testing.T) {
 		"an MCP form":     `{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`,
 		"as a request":    `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"form","message":"Log in","requestedSchema":{"type":"object","properties":{"x":{"type":"string","format":"password"}}}}}`,
 		"an interrupt":    `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"input_required","message":"Log in","responseSchema":{"type":"object","properties":{"token":{"type":"string"}}}}]}}`,
+		"by its message":  `{"mode":"form","message":"Enter your GitHub password","requestedSchema":{"type":"object","properties":{"value":{"type":"string","title":"Value"}}}}`,
+		"an interrupt's":  `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"input_required","message":"Enter your API key","responseSchema":{"type":"object","properties":{"value":{"type":"string"}}}}]}}`,
 		"Codex' question": `{"threadId":"t","turnId":"u","itemId":"i","questions":[{"id":"pw","header":"Password","question":"Which?","isOther":true,"isSecret":true,"options":[]}]}`,
 	} {
 		require.Contains(t, s.expect(400, "POST", "/conversations/c1/ask", call), "secret", name)

@@ -13,7 +13,10 @@ import (
 // a question that is marked so, or a form's field for a secret. What is answered
 // at a hub is kept, and is in its history.
 func asksSecret(body []byte) bool {
-	type form struct{ RequestedSchema, ResponseSchema json.RawMessage }
+	type form struct {
+		Message                         string
+		RequestedSchema, ResponseSchema json.RawMessage
+	}
 	var call struct {
 		form                                // of MCP
 		Params  form                        // of MCP, as a request
@@ -21,7 +24,7 @@ func asksSecret(body []byte) bool {
 	}
 	_ = json.Unmarshal(body, &call) // a dialect has read it; what is not there is empty
 	for _, f := range append(call.Outcome.Interrupts, call.form, call.Params) {
-		if len(ask.SecretFields(f.RequestedSchema))+len(ask.SecretFields(f.ResponseSchema)) > 0 {
+		if len(ask.SecretFields(f.Message, f.RequestedSchema))+len(ask.SecretFields(f.Message, f.ResponseSchema)) > 0 {
 			return true
 		}
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 // PermissionCall is a permission request as a question, whose options have the
-// names of the request's, in their order.
+// names of the request's, in their order. No two of them look alike: who picks one
+// has picked that one.
 func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 	q := convert.Question{Text: string(r.ToolCall.ToolCallId), Closed: true}
 	if r.ToolCall.Title != nil && *r.ToolCall.Title != "" {
@@ -24,9 +25,9 @@ func PermissionCall(r acp.RequestPermissionRequest) convert.Call {
 	}
 	for i, o := range r.Options {
 		label := cmp.Or(o.Name, string(o.OptionId))
-		taken := func(o convert.Option) bool { return o.Label == label }
-		if label == "" || slices.ContainsFunc(q.Options, taken) {
-			label += " (" + strconv.Itoa(i+1) + ")"
+		alike := func(o convert.Option) bool { return clean.Line(o.Label) == clean.Line(label) }
+		for clean.Line(label) == "" || slices.ContainsFunc(q.Options, alike) {
+			label = strings.TrimSpace(clean.Line(label) + " (" + strconv.Itoa(i+1) + ")")
 		}
 		q.Options = append(q.Options, convert.Option{Label: label})
 	}

@@ -2,6 +2,7 @@ package about
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -27,5 +28,28 @@ func TestToolOfChanges(t *testing.T) {
 	} {
 		r := acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{RawInput: json.RawMessage(c.input), Content: []acp.ToolCallContent{{Diff: &c.diff}}}}
 		require.Equal(t, c.told, len(ToolOf(r).Changes) == 1, "%s %+v", c.input, c.diff)
+	}
+}
+
+// Each option can be told apart from the others, whatever the agent calls them.
+func TestOptionsThatLookAlike(t *testing.T) {
+	for _, c := range []struct{ names, labels []string }{
+		{[]string{"Yes", "No"}, []string{"Yes", "No"}},
+		{[]string{"Yes", "Yes"}, []string{"Yes", "Yes (2)"}},
+		{[]string{"Yes (3)", "Yes", "Yes"}, []string{"Yes (3)", "Yes", "Yes (3) (3)"}},
+		{[]string{"Yes", "Yes", "Yes (2)"}, []string{"Yes", "Yes (2)", "Yes (2) (3)"}},
+		{[]string{"Yes", "Yes ", "\x1b[1mYes"}, []string{"Yes", "Yes (2)", "Yes (3)"}},
+		{[]string{" ", "\x1b]0;\x07", "(2)"}, []string{"(1)", "(2)", "(2) (3)"}},
+		{[]string{"", ""}, []string{"o0", "o1"}},
+	} {
+		var r acp.RequestPermissionRequest
+		for i, name := range c.names {
+			r.Options = append(r.Options, acp.PermissionOption{OptionId: acp.PermissionOptionId(fmt.Sprintf("o%d", i)), Name: name})
+		}
+		var labels []string
+		for _, o := range PermissionCall(r).Questions[0].Options {
+			labels = append(labels, o.Label)
+		}
+		require.Equal(t, c.labels, labels)
 	}
 }

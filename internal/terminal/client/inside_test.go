@@ -114,6 +114,44 @@ func TestStrayKeys(t *testing.T) {
 	require.False(t, at(3*seen.Hands-1), "it was no stray one")
 }
 
+// What is asked when the window ends is dismissed by a user who ends it, and by nothing
+// else: the agent must not take a hang-up for a no.
+func TestOnlyTheUserDismisses(t *testing.T) {
+	key := func(name string) func(*window) { return func(w *window) { w.terminal(tty.Key{Name: name}) } }
+	for name, c := range map[string]struct {
+		happens   func(*window)
+		dismissed int
+	}{
+		"Ctrl+C twice":          {func(w *window) { w.state = cancelling; key("ctrl+c")(w) }, 2},
+		"Ctrl+C as a signal":    {func(w *window) { w.terminal(tty.End{Typed: true, Reason: "interrupt"}) }, 2},
+		"the process is ended":  {func(w *window) { w.terminal(tty.End{Told: true, Reason: "terminated"}) }, 0},
+		"the terminal hangs up": {func(w *window) { w.terminal(tty.End{Gone: true, Reason: "hung up"}) }, 0},
+		"the program ends":      {func(w *window) { w.terminal(tty.End{Reason: "canceled"}) }, 0},
+		"the agent goes":        {func(w *window) { w.event(gone{}) }, 0},
+		"the turn fails":        {func(w *window) { w.event(turned{err: io.ErrUnexpectedEOF}) }, 0},
+		"the turn ends":         {func(w *window) { w.event(turned{reason: acp.StopReasonEndTurn}) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &window{o: &Options{Once: true}, l: &link{box: newBox()}, now: time.Now, state: idle, running: 1, prompt: newPrompt()}
+			w.screen.Width, w.height = 80, 24
+			for range 2 {
+				r, err := parseRequest(acp.ClientMethodSessionRequestPermission, []byte(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
+				require.NoError(t, err)
+				w.asks = append(w.asks, newWaiting(t.Context(), r))
+			}
+			asks := w.asks
+			w.openPicker()
+			c.happens(w)
+			require.True(t, w.over)
+			dismissed := 0
+			for _, a := range asks {
+				dismissed += len(a.done)
+			}
+			require.Equal(t, c.dismissed, dismissed)
+		})
+	}
+}
+
 // A window that changes its size does so with a question in it, and without.
 func TestWindowChangesItsSize(t *testing.T) {
 	long := strings.Repeat("word ", 30)

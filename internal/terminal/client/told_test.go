@@ -122,6 +122,24 @@ func TestTwoPermissionsForOneToolCall(t *testing.T) {
 	w.quits()
 }
 
+// A terminal that hangs up is no answer: not to the agent, and not for people elsewhere.
+func TestHangUpIsNobodysChoice(t *testing.T) {
+	t.Parallel()
+	w, _, entries := atADesk(t, "bot")
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	await(t, entries)
+	w.sees("2. Reject")
+	require.NoError(t, w.ptmx.Close())
+	require.EqualError(t, await(t, w.done), "the terminal hung up")
+	e := await(t, entries)
+	for ; e.State != desk.Settled; e = await(t, entries) {
+	}
+	require.Equal(t, convert.Disconnected, e.Outcome.Status)
+	require.Empty(t, e.By)
+	w.hang()
+	require.NotContains(t, await(t, reply), "outcome")
+}
+
 // Who dismisses one of several has dismissed that one.
 func TestDismissedElsewhereAlone(t *testing.T) {
 	t.Parallel()

@@ -150,18 +150,32 @@ func (w *window) terminal(ev any) {
 	case tty.Paste:
 		w.paste(ev)
 	case tty.End:
+		if ev.Typed {
+			w.dismiss()
+		}
 		w.leave(errors.New(ev.Reason))
 	}
 }
 
+// leave ends the window. What is asked stays without a reply, unless it was dismissed:
+// that a window ends is no choice of the user's.
 func (w *window) leave(err error) {
 	if w.over {
 		return
 	}
 	w.over, w.err = true, err
 	w.screen.EndTurn("")
+	w.asks, w.picker = nil, nil
+}
+
+// dismiss is for a user who wants none of what is asked.
+func (w *window) dismiss() {
 	for _, a := range w.asks {
 		a.dismiss()
+	}
+	if w.picker != nil {
+		w.picker.Update(tty.End{})
+		w.screen.add(blockNote, w.picker.Record()...)
 	}
 	w.asks, w.picker = nil, nil
 }
@@ -278,14 +292,7 @@ func (w *window) stop() {
 	case w.state == working && !again:
 		w.enter(cancelling)
 		w.ctrlC = w.now()
-		for _, a := range w.asks { // a cancelled turn has no open requests
-			a.dismiss()
-		}
-		if w.picker != nil {
-			w.picker.Update(tty.End{})
-			w.screen.add(blockNote, w.picker.Record()...)
-		}
-		w.asks, w.picker = nil, nil
+		w.dismiss() // a cancelled turn has no open requests
 		go w.l.cancel(w.ctx)
 	case w.state == idle && !again && (!w.prompt.empty() || w.hint != leaveHint):
 		w.prompt.clear()
@@ -295,6 +302,7 @@ func (w *window) stop() {
 		if w.o.Once {
 			err = ErrCancelled
 		}
+		w.dismiss()
 		w.leave(err)
 	}
 }

@@ -428,18 +428,6 @@ func TestWindowErrors(t *testing.T) {
 	require.EqualError(t, await(t, w.done), "the agent ended the connection")
 }
 
-// The terminal hangs up.
-func TestWindowHangup(t *testing.T) {
-	w := openWindow(t, client.Options{})
-	w.sees(">")
-	w.prompted()
-	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-	w.sees("2. Reject")
-	w.ptmx.Close()
-	require.EqualError(t, await(t, w.done), "the terminal hung up")
-	require.NotContains(t, await(t, reply), "selected")
-}
-
 func (w *window) updates(updates ...string) {
 	w.t.Helper()
 	for _, u := range updates {

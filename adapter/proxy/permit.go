@@ -41,6 +41,7 @@ type permit struct {
 	turn    bool
 	options []string // their ids, as the agent wrote them
 	params  gjson.Result
+	asked   *about.Asked
 	ticket  *desk.Ticket
 	over    bool
 	recall  bool // the editor has to be told that it is asked no more
@@ -55,8 +56,7 @@ func (p *proxy) asksPermission(m *message) {
 	}
 	params := gjson.ParseBytes(m.params)
 	if name := params.Get("sessionId").Str; p.opts.Desk != nil && name != "" {
-		p.shapedAnew(name, params.Get("toolCall"))
-		p.permits(bytes.Clone(m.id), params)
+		p.permits(bytes.Clone(m.id), params, p.session(name).shapes.Ask(params))
 	}
 }
 
@@ -70,8 +70,12 @@ func (p *proxy) unseenPlan(m *message) []byte {
 		return nil
 	}
 	plan := about.Plan(own)
-	if shaped, ok := p.session(name).shapes.Request(params); ok && plan == "" {
-		plan = about.Plan(shaped)
+	if plan == "" {
+		asked := p.session(name).shapes.Ask(params)
+		defer asked.Over()
+		if shaped, ok := asked.Request(); ok {
+			plan = about.Plan(shaped)
+		}
 	}
 	if plan == "" {
 		return nil
@@ -81,17 +85,15 @@ func (p *proxy) unseenPlan(m *message) []byte {
 
 // permits puts a permission to the desk, unless what it is for cannot be shown whole
 // there.
-func (p *proxy) permits(id []byte, params gjson.Result) {
+func (p *proxy) permits(id []byte, params gjson.Result, asked *about.Asked) {
+	request, ok := asked.Request()
+	if !ok || p.over || len(p.permit) >= maxOpen {
+		asked.Over()
+		return
+	}
 	name, tool := params.Get("sessionId"), params.Get("toolCall.toolCallId").Str
-	if p.over || len(p.permit) >= maxOpen {
-		return
-	}
-	request, ok := p.session(name.Str).shapes.Request(params)
-	if !ok {
-		return
-	}
 	apart := p.asksForAnother(name.Str, &message{params: []byte(params.Raw)})
-	w := &permit{p: p, id: id, params: params, in: p.session(p.typedIn(name.Str)), session: name.Str, tool: tool}
+	w := &permit{p: p, id: id, params: params, asked: asked, in: p.session(p.typedIn(name.Str)), session: name.Str, tool: tool}
 	w.turn = !apart && w.in.id == w.session && w.in.runs()
 	for _, o := range params.Get("options").Array() {
 		w.options = append(w.options, strings.Clone(o.Get("optionId").Raw))
@@ -109,7 +111,9 @@ func (p *proxy) permits(id []byte, params gjson.Result) {
 		p.permit[idKey(id)] = w
 		p.asking.Add(1)
 		go w.wait()
+		return
 	}
+	asked.Over()
 }
 
 // place takes a place at the desk. There may be several for one tool call.
@@ -162,6 +166,7 @@ func (w *permit) end(o convert.Outcome, by string) (first bool) {
 		return false
 	}
 	w.over = true
+	w.asked.Over()
 	delete(w.p.permit, idKey(w.id))
 	stands, first := w.ticket.Reply(o, by)
 	if !first {
@@ -302,23 +307,14 @@ func (p *proxy) noPermits(why string, fits func(*permit) bool) {
 // shaped takes what the agent shows of a tool call. Where that is not what a person
 // at the desk has seen, the permission is another one there.
 func (p *proxy) shaped(session string, update gjson.Result) {
-	if p.opts.Desk == nil || !p.session(session).shapes.Saw(update) {
+	if p.opts.Desk == nil {
 		return
 	}
+	changed := p.session(session).shapes.Saw(update)
 	for _, w := range slices.Collect(maps.Values(p.permit)) {
-		if w.session == session && w.tool == update.Get("toolCallId").Str && p.noPermit(w, "The agent shows something else by now") {
-			p.permits(w.id, w.params)
+		if slices.Contains(changed, w.asked) && p.noPermit(w, "The agent shows something else by now") {
+			p.permits(w.id, w.params, w.asked.Again())
 		}
-	}
-}
-
-// shapedAnew takes what a request for permission shows of a tool call. What was asked for
-// under that before is another thing, and for the editor alone, which has seen it.
-func (p *proxy) shapedAnew(session string, call gjson.Result) {
-	if p.session(session).shapes.Saw(call) {
-		p.noPermits("The agent asks for something else under the same tool call", func(w *permit) bool {
-			return w.session == session && w.tool == call.Get("toolCallId").Str
-		})
 	}
 }
 

@@ -278,8 +278,8 @@ func TestPermitShape(t *testing.T) {
 	require.Equal(t, "y", p.agent.next().Get("result.outcome.optionId").Str)
 }
 
-// Of two permissions for one tool call the desk has the second, with what that asks for:
-// the first is for the editor, which has seen it.
+// Of two permissions for one tool call each is at the desk with what it asks for itself,
+// and each has its own answer.
 func TestPermitsForOneToolCall(t *testing.T) {
 	request := func(id int, command string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t1","title":"%[2]s","rawInput":{"command":"%[2]s"}},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}`, id, command)
@@ -289,10 +289,14 @@ func TestPermitsForOneToolCall(t *testing.T) {
 	p.agent.send(request(8, "ls"))
 	second := p.until(desk.Asking)
 	require.JSONEq(t, `{"command":"ls"}`, string(second.Call.Input))
-	require.Error(t, p.desk.Answer(refOf(first), pick("Yes"), "phone"))
+	require.Len(t, p.desk.List(), 2, "what the second one asks for is no news of the first")
 	require.NoError(t, p.desk.Answer(refOf(second), pick("Yes"), "phone"))
 	reply := p.agent.next()
 	require.EqualValues(t, 8, reply.Get("id").Int(), reply.Raw)
+	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(first.Call.Input))
+	require.NoError(t, p.desk.Cancel(refOf(first), "phone"))
+	reply = p.agent.next()
+	require.EqualValues(t, 7, reply.Get("id").Int(), reply.Raw)
 	require.Empty(t, p.desk.List())
 }
 

@@ -1,7 +1,9 @@
 package about
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,25 +13,32 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
-// Shapes are what an agent has shown of its open tool calls: a request for
-// permission may leave out what the editor has seen before.
+// Shapes are what an agent has shown of its open tool calls in a session: a request for
+// permission may leave out what its user has seen before. The zero value keeps nothing.
 type Shapes struct {
 	of   map[string]*shape // by their ids
 	size int
 }
 
-// shape is a tool call: its members as they were written last.
+// shape is a tool call.
 type shape struct {
-	members map[string]string
+	look
+	// lost means that it was too much to be kept.
+	lost bool
+	// asked are the open requests for permission for it.
+	asked []*Asked
+}
+
+// look is what is seen of a tool call.
+type look struct {
+	members map[string]string // as they were written last
 	// written is the input of an agent that shows it as the text of the tool call while
 	// the model writes it, and then something shorter in its place: Kimi.
 	written string
-	// lost means that it was too much to be kept: elsewhere it cannot be shown.
-	lost bool
 }
 
-// shapeMembers are what an editor shows of a tool call.
-var shapeMembers = []string{"title", "kind", "content", "locations", "rawInput"}
+// lookMembers are what an editor shows of a tool call.
+var lookMembers = []string{"title", "kind", "content", "locations", "rawInput"}
 
 // MaxShapes is how much is kept of the open tool calls of a session: more than a hub
 // takes of one. maxShapesOpen bounds what is kept of an agent that ends none of them.
@@ -41,48 +50,103 @@ const (
 // NewShapes knows of no tool call.
 func NewShapes() *Shapes { return &Shapes{of: map[string]*shape{}} }
 
-// Saw takes what the agent shows of a tool call, and reports whether that looks
-// another way now. One that has ended is forgotten.
-func (all *Shapes) Saw(call gjson.Result) (changed bool) {
-	id, status := call.Get("toolCallId").Str, call.Get("status").Str
+// find is a tool call, which is new if nothing was shown of it.
+func (all *Shapes) find(id string) *shape {
 	s := all.of[id]
 	if s == nil {
-		s = &shape{members: map[string]string{}}
-		if len(all.of) < maxShapesOpen {
+		s = &shape{lost: all.of == nil || len(all.of) >= maxShapesOpen}
+		if !s.lost && id != "" {
 			all.of[id] = s
-		} else {
-			s.lost = true
 		}
 	}
-	if status == "completed" || status == "failed" {
+	return s
+}
+
+// Saw takes what the agent shows of a tool call, and returns the open requests for
+// permission that are for something else now:
+//
+//	| the agent shows      | the tool call    | a request for it                           |
+//	|----------------------|------------------|--------------------------------------------|
+//	| an update            | has that, too    | has that, too, in place of its own words   |
+//	| a new tool call      | is that one only | keeps its own words, as far as they are    |
+//	|                      |                  | not said anew                              |
+//	| that it has ended    | is forgotten     | stays as it is, and is for nobody elsewhere |
+func (all *Shapes) Saw(call gjson.Result) (changed []*Asked) {
+	id := call.Get("toolCallId").Str
+	if id == "" {
+		return nil
+	}
+	s := all.find(id)
+	if status := call.Get("status").Str; status == "completed" || status == "failed" {
+		for _, a := range s.asked {
+			a.own, a.ended, a.shape = a.look(), true, &shape{lost: s.lost}
+		}
 		all.lose(s)
 		delete(all.of, id)
-		return true
+		return s.asked
 	}
-	for _, name := range shapeMembers {
-		if v := call.Get(name); !s.lost && v.Exists() && v.Type != gjson.Null && v.Raw != s.members[name] {
-			changed = true
-			all.size += len(v.Raw) - len(s.members[name])
-			s.members[name] = strings.Clone(v.Raw)
-		}
+	before, lost := make([]look, len(s.asked)), s.lost
+	for i, a := range s.asked {
+		before[i] = a.look()
 	}
-	if text := gjson.Parse(s.members["content"]).Get("#.content.text").Array(); changed && len(text) == 1 && isObject(text[0].Str) {
-		all.size += len(text[0].Str) - len(s.written)
-		s.written = text[0].Str
-	}
-	if all.size > MaxShapes {
+	if call.Get("sessionUpdate").Str == "tool_call" {
 		all.lose(s)
+		s.lost = all.of[id] != s
+	}
+	said := lookOf(call)
+	all.size -= s.size()
+	if !s.lost {
+		s.take(said)
+	}
+	if all.size += s.size(); all.size > MaxShapes {
+		all.lose(s)
+	}
+	for i, a := range s.asked {
+		if a.says(said); s.lost {
+			a.own.take(said)
+		}
+		if now := a.look(); s.lost != lost || now.written != before[i].written || !maps.Equal(now.members, before[i].members) {
+			changed = append(changed, a)
+		}
 	}
 	return changed
 }
 
 // lose forgets what a tool call looks like.
 func (all *Shapes) lose(s *shape) {
-	for _, v := range s.members {
-		all.size -= len(v)
+	all.size -= s.size()
+	s.look, s.lost = look{}, true
+}
+
+// lookOf is what a message says of a tool call.
+func lookOf(call gjson.Result) look {
+	l := look{members: map[string]string{}}
+	for _, name := range lookMembers {
+		if v := call.Get(name); v.Exists() && v.Type != gjson.Null {
+			l.members[name] = strings.Clone(v.Raw)
+		}
 	}
-	all.size -= len(s.written)
-	s.members, s.written, s.lost = nil, "", true
+	if text := gjson.Parse(l.members["content"]).Get("#.content.text").Array(); len(text) == 1 && isObject(text[0].Str) {
+		l.written = text[0].Str
+	}
+	return l
+}
+
+// take puts what was said later in place of what was said before.
+func (l *look) take(later look) {
+	if l.members == nil {
+		l.members = map[string]string{}
+	}
+	maps.Copy(l.members, later.members)
+	l.written = cmp.Or(later.written, l.written)
+}
+
+func (l look) size() int {
+	n := len(l.written)
+	for _, v := range l.members {
+		n += len(v)
+	}
+	return n
 }
 
 // isObject reports whether a text is a JSON object and nothing else.
@@ -91,55 +155,110 @@ func isObject(text string) bool {
 }
 
 // input is what the tool gets, as far as the agent says so.
-func (s *shape) input() string {
-	if input := s.members["rawInput"]; input != "" && input != "{}" {
+func (l look) input() string {
+	if input := l.members["rawInput"]; input != "" && input != "{}" {
 		return input
 	}
-	return s.written
+	return l.written
 }
 
-// Request is a request for permission with all that the agent has shown of its tool
-// call. ok is false if a person elsewhere would not see all of it, or if an answer
-// could not be told apart.
-func (all *Shapes) Request(params gjson.Result) (r acp.RequestPermissionRequest, ok bool) {
-	id := params.Get("toolCall.toolCallId")
-	if id.Type != gjson.String || id.Str == "" {
-		return r, false
+// Asked is an open request for permission: what it says of its tool call itself, and
+// what the agent shows of that. What another request for the same tool call says is that
+// one's alone.
+type Asked struct {
+	params gjson.Result
+	own    look // what it says, and the agent has not shown anew since
+	shape  *shape
+	ended  bool // its tool call has
+}
+
+// says takes what the agent shows anew.
+func (a *Asked) says(said look) {
+	for name := range said.members {
+		delete(a.own.members, name)
 	}
-	s := all.of[id.Str]
-	if s == nil || s.lost || !s.whole() || !distinct(params.Get("options")) {
+	if said.written != "" {
+		a.own.written = ""
+	}
+}
+
+// Ask takes a request for permission, until [Asked.Over].
+func (all *Shapes) Ask(params gjson.Result) *Asked {
+	call := params.Get("toolCall")
+	s := all.find(call.Get("toolCallId").Str)
+	a := &Asked{params: params, own: lookOf(call), shape: s}
+	s.asked = append(s.asked, a)
+	return a
+}
+
+// Over says that the request is open no more.
+func (a *Asked) Over() {
+	a.shape.asked = slices.DeleteFunc(a.shape.asked, func(b *Asked) bool { return a == b })
+}
+
+// Again is the request, which is open after all.
+func (a *Asked) Again() *Asked {
+	a.shape.asked = append(a.shape.asked, a)
+	return a
+}
+
+func (a *Asked) look() look {
+	var l look
+	l.take(a.shape.look)
+	l.take(a.own)
+	return l
+}
+
+// Shown is what the user is shown of its tool call: a member of that, or what stands for
+// it.
+func (a *Asked) Shown(member string) gjson.Result {
+	l := a.look()
+	if member == "rawInput" {
+		return gjson.Parse(l.input())
+	}
+	return gjson.Parse(l.members[member])
+}
+
+// Lost reports whether the agent has shown more of the tool call than is known here.
+func (a *Asked) Lost() bool { return a.shape.lost }
+
+// Request is the request with all that the agent has shown of its tool call. ok is false
+// if a person elsewhere would not see all of it, or if an answer could not be told apart.
+func (a *Asked) Request() (r acp.RequestPermissionRequest, ok bool) {
+	id, options, l := a.params.Get("toolCall.toolCallId"), a.params.Get("options"), a.look()
+	if id.Type != gjson.String || id.Str == "" || a.ended || a.Lost() || l.size() > MaxShapes || !l.whole() || !distinct(options) {
 		return r, false
 	}
 	r.ToolCall.ToolCallId = acp.ToolCallId(id.Str)
-	if json.Unmarshal([]byte(params.Get("options").Raw), &r.Options) != nil ||
-		s.read("content", &r.ToolCall.Content) != nil || s.read("locations", &r.ToolCall.Locations) != nil ||
-		s.read("title", &r.ToolCall.Title) != nil || s.read("kind", &r.ToolCall.Kind) != nil {
+	if json.Unmarshal([]byte(options.Raw), &r.Options) != nil ||
+		l.read("content", &r.ToolCall.Content) != nil || l.read("locations", &r.ToolCall.Locations) != nil ||
+		l.read("title", &r.ToolCall.Title) != nil || l.read("kind", &r.ToolCall.Kind) != nil {
 		return r, false
 	}
-	if input := s.input(); input != "" {
+	if input := l.input(); input != "" {
 		r.ToolCall.RawInput = json.RawMessage(input)
 	}
 	return r, true
 }
 
-func (s *shape) read(name string, v any) error {
-	if s.members[name] == "" {
+func (l look) read(name string, v any) error {
+	if l.members[name] == "" {
 		return nil
 	}
-	return json.Unmarshal([]byte(s.members[name]), v)
+	return json.Unmarshal([]byte(l.members[name]), v)
 }
 
 // whole reports whether there is something to show, and nothing that is cut off, or
 // that only an editor can show: pictures, terminals, and what nobody here knows.
-func (s *shape) whole() bool {
-	content := gjson.Parse(s.members["content"])
+func (l look) whole() bool {
+	content := gjson.Parse(l.members["content"])
 	for _, c := range content.Array() {
 		switch block := c.Get("content"); {
 		case c.Get("type").Str == "diff" && c.Get("path").Type == gjson.String && c.Get("newText").Type == gjson.String:
 		case c.Get("type").Str != "content":
 			return false
 		case block.Get("type").Str == "text" && block.Get("text").Type == gjson.String:
-			if s.input() == "" && isCut(block.Get("text").Str) {
+			if l.input() == "" && isCut(block.Get("text").Str) {
 				return false
 			}
 		case block.Get("type").Str == "resource_link":
@@ -148,8 +267,8 @@ func (s *shape) whole() bool {
 			return false
 		}
 	}
-	title := gjson.Parse(s.members["title"]).Str
-	if s.input() != "" {
+	title := gjson.Parse(l.members["title"]).Str
+	if l.input() != "" {
 		return true
 	}
 	return !isCut(title) && (strings.TrimSpace(title) != "" || len(content.Array()) > 0)

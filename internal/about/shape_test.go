@@ -1,0 +1,112 @@
+package about
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+)
+
+// What a person is shown of a request for permission is what it says itself, and what the
+// agent has shown of its tool call before it and since. Each step is a message of the
+// agent; a request has options.
+func TestWhatIsAskedFor(t *testing.T) {
+	const (
+		ls     = `{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`
+		deploy = `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Deploy"}`
+		done   = `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`
+		titled = `{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"List"}`
+		rm     = `{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"rm"}}`
+		runs   = `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"in_progress"}`
+		other  = `{"sessionUpdate":"tool_call_update","toolCallId":"u","title":"Other","rawInput":{"command":"rm"}}`
+		huge   = `{"sessionUpdate":"tool_call_update","toolCallId":"t","content":"HUGE"}`
+
+		bare    = `{"options":[{"optionId":"y","name":"Yes"}],"toolCall":{"toolCallId":"t"}}`
+		asks    = `{"options":[{"optionId":"y","name":"Yes"}],"toolCall":{"toolCallId":"t","title":"Show files"}}`
+		asksRm  = `{"options":[{"optionId":"y","name":"Yes"}],"toolCall":{"toolCallId":"t","title":"rm","rawInput":{"command":"rm"}}}`
+		nothing = `{"options":[{"optionId":"y","name":"Yes"}],"toolCall":{"title":"ls"}}`
+	)
+	for name, c := range map[string]struct {
+		steps        []string
+		title, input string // of the first request
+		changed      int    // how often it was another one
+		elsewhere    bool
+	}{
+		"all is said before":                    {[]string{ls, bare}, "ls", `{"command":"ls"}`, 0, true},
+		"its own words count":                   {[]string{ls, asks}, "Show files", `{"command":"ls"}`, 0, true},
+		"and do so alone":                       {[]string{asksRm}, "rm", `{"command":"rm"}`, 0, true},
+		"nothing new is no change":              {[]string{ls, bare, runs, other}, "ls", `{"command":"ls"}`, 0, true},
+		"what comes later counts more":          {[]string{ls, asks, titled}, "List", `{"command":"ls"}`, 1, true},
+		"each time":                             {[]string{ls, asks, titled, rm, rm}, "List", `{"command":"rm"}`, 2, true},
+		"another request has its own words":     {[]string{ls, asks, asksRm}, "Show files", `{"command":"ls"}`, 0, true},
+		"which are not the tool call's":         {[]string{asksRm, bare}, "rm", `{"command":"rm"}`, 0, true},
+		"a new tool call is another one":        {[]string{ls, deploy, bare}, "Deploy", "", 0, true},
+		"also under an open request":            {[]string{ls, bare, deploy}, "Deploy", "", 1, true},
+		"which keeps its own words":             {[]string{ls, asksRm, deploy}, "Deploy", `{"command":"rm"}`, 1, true},
+		"and not those of what was there":       {[]string{ls, bare, rm, deploy}, "Deploy", "", 2, true},
+		"what has ended is for nobody":          {[]string{ls, bare, done}, "ls", `{"command":"ls"}`, 1, false},
+		"nor is it another one later":           {[]string{ls, bare, done, titled, deploy}, "ls", `{"command":"ls"}`, 1, false},
+		"an id is used again":                   {[]string{ls, done, deploy, bare}, "Deploy", "", 0, true},
+		"too much to be kept":                   {[]string{ls, huge, asks}, "Show files", "", 0, false},
+		"too much later":                        {[]string{ls, asks, huge}, "Show files", "", 1, false},
+		"what comes then is shown all the same": {[]string{huge, asks, titled}, "List", "", 1, false},
+		"a new one after that":                  {[]string{huge, ls, bare}, "ls", `{"command":"ls"}`, 0, true},
+		"no id":                                 {[]string{nothing}, "ls", "", 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := NewShapes()
+			var first *Asked
+			changed := 0
+			for _, s := range c.steps {
+				if s == huge {
+					s = strings.Replace(s, `"HUGE"`, `[{"type":"content","content":{"type":"text","text":"`+strings.Repeat("x", MaxShapes)+`"}}]`, 1)
+				}
+				m := gjson.Parse(s)
+				if !m.Get("options").Exists() {
+					for _, a := range all.Saw(m) {
+						if a == first {
+							changed++
+						}
+					}
+				} else if a := all.Ask(m); first == nil {
+					first = a
+				}
+			}
+			require.Equal(t, c.title, first.Shown("title").Str)
+			require.Equal(t, c.input, first.Shown("rawInput").Raw)
+			require.Equal(t, c.changed, changed)
+			r, ok := first.Request()
+			require.Equal(t, c.elsewhere, ok)
+			if ok {
+				require.Equal(t, c.title, *r.ToolCall.Title)
+			}
+		})
+	}
+}
+
+// What nobody keeps is not said to be all.
+func TestNothingIsKept(t *testing.T) {
+	all := new(Shapes)
+	require.Empty(t, all.Saw(gjson.Parse(`{"toolCallId":"t","rawInput":{"command":"rm"}}`)))
+	a := all.Ask(gjson.Parse(`{"toolCall":{"toolCallId":"t","title":"ls"},"options":[{"optionId":"y","name":"Yes"}]}`))
+	require.True(t, a.Lost())
+	_, ok := a.Request()
+	require.False(t, ok)
+	require.Zero(t, all.size)
+}
+
+// Nothing is left of what has ended.
+func TestShapesAreForgotten(t *testing.T) {
+	all := NewShapes()
+	for range 3 {
+		all.Saw(gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"a","content":[{"type":"content","content":{"type":"text","text":"{\"a\":1}"}}]}`))
+		all.Saw(gjson.Parse(`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"b"}`))
+		all.Saw(gjson.Parse(`{"sessionUpdate":"tool_call_update","title":"b"}`))
+	}
+	all.Ask(gjson.Parse(`{"toolCall":{"toolCallId":"t"}}`)).Over()
+	require.Positive(t, all.size)
+	all.Saw(gjson.Parse(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed"}`))
+	require.Zero(t, all.size)
+	require.Empty(t, all.of)
+}

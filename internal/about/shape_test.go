@@ -32,27 +32,28 @@ func TestWhatIsAskedFor(t *testing.T) {
 		title, input string // of the first request
 		changed      int    // how often it was another one
 		elsewhere    bool
+		lost         bool
 	}{
-		"all is said before":                    {[]string{ls, bare}, "ls", `{"command":"ls"}`, 0, true},
-		"its own words count":                   {[]string{ls, asks}, "Show files", `{"command":"ls"}`, 0, true},
-		"and do so alone":                       {[]string{asksRm}, "rm", `{"command":"rm"}`, 0, true},
-		"nothing new is no change":              {[]string{ls, bare, runs, other}, "ls", `{"command":"ls"}`, 0, true},
-		"what comes later counts more":          {[]string{ls, asks, titled}, "List", `{"command":"ls"}`, 1, true},
-		"each time":                             {[]string{ls, asks, titled, rm, rm}, "List", `{"command":"rm"}`, 2, true},
-		"another request has its own words":     {[]string{ls, asks, asksRm}, "Show files", `{"command":"ls"}`, 0, true},
-		"which are not the tool call's":         {[]string{asksRm, bare}, "rm", `{"command":"rm"}`, 0, true},
-		"a new tool call is another one":        {[]string{ls, deploy, bare}, "Deploy", "", 0, true},
-		"also under an open request":            {[]string{ls, bare, deploy}, "Deploy", "", 1, true},
-		"which keeps its own words":             {[]string{ls, asksRm, deploy}, "Deploy", `{"command":"rm"}`, 1, true},
-		"and not those of what was there":       {[]string{ls, bare, rm, deploy}, "Deploy", "", 2, true},
-		"what has ended is for nobody":          {[]string{ls, bare, done}, "ls", `{"command":"ls"}`, 1, false},
-		"nor is it another one later":           {[]string{ls, bare, done, titled, deploy}, "ls", `{"command":"ls"}`, 1, false},
-		"an id is used again":                   {[]string{ls, done, deploy, bare}, "Deploy", "", 0, true},
-		"too much to be kept":                   {[]string{ls, huge, asks}, "Show files", "", 0, false},
-		"too much later":                        {[]string{ls, asks, huge}, "Show files", "", 1, false},
-		"what comes then is shown all the same": {[]string{huge, asks, titled}, "List", "", 1, false},
-		"a new one after that":                  {[]string{huge, ls, bare}, "ls", `{"command":"ls"}`, 0, true},
-		"no id":                                 {[]string{nothing}, "ls", "", 0, false},
+		"all is said before":                    {[]string{ls, bare}, "ls", `{"command":"ls"}`, 0, true, false},
+		"its own words count":                   {[]string{ls, asks}, "Show files", `{"command":"ls"}`, 0, true, false},
+		"and do so alone":                       {[]string{asksRm}, "rm", `{"command":"rm"}`, 0, true, false},
+		"nothing new is no change":              {[]string{ls, bare, runs, other}, "ls", `{"command":"ls"}`, 0, true, false},
+		"what comes later counts more":          {[]string{ls, asks, titled}, "List", `{"command":"ls"}`, 1, true, false},
+		"each time":                             {[]string{ls, asks, titled, rm, rm}, "List", `{"command":"rm"}`, 2, true, false},
+		"another request has its own words":     {[]string{ls, asks, asksRm}, "Show files", `{"command":"ls"}`, 0, true, false},
+		"which are not the tool call's":         {[]string{asksRm, bare}, "rm", `{"command":"rm"}`, 0, true, false},
+		"a new tool call is another one":        {[]string{ls, deploy, bare}, "Deploy", "", 0, true, false},
+		"also under an open request":            {[]string{ls, bare, deploy}, "Deploy", "", 1, true, false},
+		"which keeps its own words":             {[]string{ls, asksRm, deploy}, "Deploy", `{"command":"rm"}`, 1, true, false},
+		"and not those of what was there":       {[]string{ls, bare, rm, deploy}, "Deploy", "", 2, true, false},
+		"what has ended is for nobody":          {[]string{ls, bare, done}, "ls", `{"command":"ls"}`, 1, false, false},
+		"nor is it another one later":           {[]string{ls, bare, done, titled, deploy}, "ls", `{"command":"ls"}`, 1, false, false},
+		"an id is used again":                   {[]string{ls, done, deploy, bare}, "Deploy", "", 0, true, false},
+		"too much to be kept":                   {[]string{ls, huge, asks}, "Show files", "", 0, false, true},
+		"too much later":                        {[]string{ls, asks, huge}, "Show files", "", 1, false, true},
+		"what comes then is shown all the same": {[]string{huge, asks, titled}, "List", "", 1, false, true},
+		"a new one after that":                  {[]string{huge, ls, bare}, "ls", `{"command":"ls"}`, 0, true, false},
+		"no id":                                 {[]string{nothing}, "ls", "", 0, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := NewShapes()
@@ -78,6 +79,7 @@ func TestWhatIsAskedFor(t *testing.T) {
 			require.Equal(t, c.changed, changed)
 			r, ok := first.Request()
 			require.Equal(t, c.elsewhere, ok)
+			require.Equal(t, c.lost, first.Lost())
 			if ok {
 				require.Equal(t, c.title, *r.ToolCall.Title)
 			}

@@ -52,15 +52,15 @@ func (l *link) postOnce(a *waiting) (again bool) {
 	return false
 }
 
-// errAnother is why a request is put to the user anew.
+// errAnother is why a request is put to people anew.
 var errAnother = fmt.Errorf("the agent shows something else by now: %w", adapter.ErrWithdrawn)
 
 // errElsewhere is why a question needs no answer here.
 var errElsewhere = errors.New("answered elsewhere")
 
 // gone says why a question needs no answer any more, in a sentence.
-func (a *waiting) gone() string {
-	text := clean.Truncate(clean.Line(a.call.Questions[0].Text), 100)
+func (l *link) gone(a *waiting) string {
+	text := clean.Truncate(clean.Line(l.told.described(a).here.Questions[0].Text), 100)
 	switch {
 	case !errors.Is(context.Cause(a.ctx), errElsewhere):
 		return "The agent withdrew its question: " + text

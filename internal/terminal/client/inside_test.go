@@ -88,16 +88,120 @@ func TestAnAnswerOfAProgramThatDoesNotFit(t *testing.T) {
 	require.ErrorContains(t, p.err, "expected a number")
 }
 
+// asksFor is a request for permission of a tool call that the agent has shown.
+func asksFor(t *testing.T, l *link) *waiting {
+	const params = `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"List files"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"}]}`
+	l.told.update("s", gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`))
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, []byte(params))
+	require.NoError(t, err)
+	a := newWaiting(t.Context(), r)
+	l.told.asked(a, gjson.Parse(params))
+	return a
+}
+
+// changes has the agent show something else.
+func (l *link) changes() {
+	l.told.update("s", gjson.Parse(`{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"rm"}}`))
+}
+
+// resolver is a function that answers.
+type resolver func(context.Context, convert.Call) (convert.Outcome, error)
+
+func (r resolver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) { return r(ctx, c) }
+
+var allows = convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Allow")}}
+
+// What is said to something that the agent has changed since is no answer, whether or not
+// its asker has noticed. The user is asked again, with what it is now.
+func TestAnAnswerToWhatHasChanged(t *testing.T) {
+	for name, first := range map[string]func(context.Context) (convert.Outcome, error){
+		"it came too late": func(context.Context) (convert.Outcome, error) { return allows, nil },
+		"it was given up": func(ctx context.Context) (convert.Outcome, error) {
+			<-ctx.Done()
+			return convert.Outcome{Status: convert.Disconnected}, context.Cause(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &link{told: newTold("")}
+			a := asksFor(t, l)
+			var texts []string
+			p := &plain{ctx: t.Context(), l: l, o: &Options{Out: io.Discard}}
+			p.o.Resolver = resolver(func(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+				texts = append(texts, c.Questions[0].Text)
+				if len(texts) > 1 {
+					return allows, nil
+				}
+				l.changes()
+				return first(ctx)
+			})
+			p.ask(a)
+			require.Equal(t, []string{"List files\ncommand: ls", "List files\ncommand: rm"}, texts)
+			require.Len(t, a.done, 1)
+			require.Empty(t, p.err)
+		})
+	}
+}
+
+// In the window, too: also if the key comes before the window has noticed.
+func TestAKeyForWhatHasChanged(t *testing.T) {
+	now := time.Now()
+	l := &link{told: newTold("")}
+	w := &window{o: &Options{}, l: l, now: func() time.Time { return now }, state: working, prompt: newPrompt(), height: 24}
+	w.screen.Width = 80
+	a := asksFor(t, l)
+	w.event(asked{a})
+	key := func(name string) {
+		w.openPicker()
+		w.picker.Drawn(now)
+		now = now.Add(time.Minute)
+		w.terminal(tty.Key{Name: name, At: now})
+	}
+	l.changes()
+	l.told.update("s", gjson.Parse(`{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"ls"}}`))
+	w.openPicker()
+	l.changes()
+	key("1")
+	require.Empty(t, a.done)
+	w.openPicker()
+	lines, _, _ := w.picker.View()
+	require.Contains(t, strings.Join(lines, "\n"), "command: rm")
+	key("1")
+	require.Empty(t, a.done, "it has to be seen")
+	key("enter")
+	key("1")
+	require.Len(t, a.done, 1)
+}
+
+// A permission that is open when its tool call has ended stays what it was, here, and is
+// no card for others, whatever the agent shows under that id then.
+func TestAPermissionThatOutlivesItsToolCall(t *testing.T) {
+	l := &link{told: newTold("")}
+	a := asksFor(t, l)
+	before := l.told.described(a)
+	require.True(t, before.elsewhere)
+	for _, u := range []string{
+		`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"Harmless"}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Harmless"}`,
+	} {
+		l.told.update("s", gjson.Parse(u))
+		now := l.told.described(a)
+		require.False(t, now.elsewhere)
+		require.True(t, now.sameHere(before))
+	}
+	require.ErrorIs(t, before.Check(allows.Answers), errAnother)
+}
+
 // What the agent has begun to say stands before what comes next: the words of a command,
 // or the end.
 func TestWhatWasBegunStandsBeforeWhatComesNext(t *testing.T) {
 	said := gjson.Parse(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I begin"}}`)
 	s := screen{}
-	s.Update(said)
+	s.Update("s", said)
 	s.shows("a command")
 	require.Equal(t, []string{"I begin", "", "a command", ""}, s.Lines())
 	w := &window{}
-	w.screen.Update(said)
+	w.screen.Update("s", said)
 	w.leave(nil)
 	require.Equal(t, "I begin", w.screen.Lines()[0])
 }
@@ -132,12 +236,14 @@ func TestOnlyTheUserDismisses(t *testing.T) {
 		"the turn ends":         {func(w *window) { w.event(turned{reason: acp.StopReasonEndTurn}) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &window{o: &Options{Once: true}, l: &link{box: newBox()}, now: time.Now, state: idle, running: 1, prompt: newPrompt()}
+			w := &window{o: &Options{Once: true}, l: &link{told: newTold("")}, now: time.Now, state: idle, running: 1, prompt: newPrompt()}
 			w.screen.Width, w.height = 80, 24
 			for range 2 {
 				r, err := parseRequest(acp.ClientMethodSessionRequestPermission, []byte(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
 				require.NoError(t, err)
-				w.asks = append(w.asks, newWaiting(t.Context(), r))
+				a := newWaiting(t.Context(), r)
+				w.l.told.asked(a, gjson.Parse(`{}`))
+				w.asks = append(w.asks, a)
 			}
 			asks := w.asks
 			w.openPicker()

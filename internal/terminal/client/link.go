@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
@@ -40,7 +41,10 @@ type (
 	// opened says that the session is there, or why not.
 	opened struct{ err error }
 	// updated holds the update of a session/update.
-	updated struct{ update gjson.Result }
+	updated struct {
+		session string
+		update  gjson.Result
+	}
 	// turned says that a prompt has ended.
 	turned struct {
 		reason acp.StopReason
@@ -75,7 +79,7 @@ type waiting struct {
 
 	// Of told.
 	description description
-	here        bool // what it is for can no longer be told apart from another request's
+	asked       *about.Asked // nil if it is no permission
 }
 
 func newWaiting(ctx context.Context, r *request) *waiting {
@@ -188,9 +192,9 @@ type handler link
 
 func (h *handler) Notify(_ context.Context, method string, params json.RawMessage) {
 	if method == acp.ClientMethodSessionUpdate {
-		update := gjson.GetBytes(params, "update")
-		h.told.update(gjson.GetBytes(params, "sessionId").Str, update)
-		h.box.put(updated{update})
+		session, update := gjson.GetBytes(params, "sessionId").Str, gjson.GetBytes(params, "update")
+		h.told.update(session, update)
+		h.box.put(updated{session, update})
 	}
 }
 
@@ -201,7 +205,6 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 		return func() (any, error) { return nil, err }
 	}
 	a := newWaiting(ctx, r)
-	a.session = gjson.GetBytes(params, "sessionId").Str
 	h.told.asked(a, gjson.ParseBytes(params))
 	h.box.put(asked{a})
 	if h.desk != nil {

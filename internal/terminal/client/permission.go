@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
 // approval is what a permission request is about, word for word and nothing
@@ -15,26 +16,11 @@ type approval struct {
 	title   string
 	content []gjson.Result
 	input   gjson.Result // shown where there is no content
-	plan    bool         // it is a text for people, in Markdown
+	lost    bool         // it is more than that, and not known here
 }
 
-func newApproval(call gjson.Result) approval {
-	return approval{call.Get("title").Str, call.Get("content").Array(), call.Get("rawInput"), call.Get("kind").Str == "switch_mode"}
-}
-
-// with adds what an earlier tool call with the same id said.
-func (a approval) with(t *tool) approval {
-	if a.title == "" {
-		a.title = t.title
-	}
-	if len(a.content) == 0 {
-		a.content = t.content
-	}
-	if !a.input.Exists() {
-		a.input = t.input
-	}
-	a.plan = a.plan || t.kind == "switch_mode"
-	return a
+func newApproval(a *about.Asked) approval {
+	return approval{a.Shown("title").Str, a.Shown("content").Array(), a.Shown("rawInput"), a.Lost()}
 }
 
 // lines are what is approved. A sign says that a line is one of a diff: + or -.
@@ -67,6 +53,9 @@ func (a approval) lines() (lines []string, signs []byte) {
 		for _, l := range inputLines(a.input, title) {
 			add(l, 0)
 		}
+	}
+	if a.lost {
+		add("The agent has shown more of this than is kept: it is not all here.", 0)
 	}
 	return lines, signs
 }

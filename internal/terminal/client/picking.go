@@ -23,12 +23,14 @@ func (w *window) openPicker() {
 		return
 	}
 	a := w.asks[0]
-	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Markdown: !a.verbatim(), Signs: a.signs, Reasons: a.reasons}
+	d := w.l.told.described(a)
+	w.shown = d
+	opts := picker.Options{NoColor: w.screen.NoColor, Width: w.screen.Width, Height: w.height, Markdown: !d.verbatim, Signs: d.signs, Reasons: a.reasons}
 	if a.closed {
-		w.picker = picker.NewChoice(a.call.Questions[0], opts)
+		w.picker = picker.NewChoice(d.here.Questions[0], opts)
 	} else {
-		w.picker = picker.New(a.call, opts)
-		w.screen.Hide(a.call.ID) // the picker leaves its own record
+		w.picker = picker.New(d.here, opts)
+		w.screen.Hide(a.session, a.call.ID) // the picker leaves its own record
 	}
 	w.picker.Guard(w.now().Sub(w.withdrawn) < goneTime)
 	w.withdrawn = time.Time{}
@@ -38,7 +40,7 @@ func (w *window) openPicker() {
 func (w *window) pick(ev any) {
 	w.picker.Update(ev)
 	outcome, done := w.picker.Done()
-	if !done {
+	if !done || w.renew() {
 		return
 	}
 	a, p, index := w.asks[0], w.picker, -1
@@ -54,6 +56,24 @@ func (w *window) pick(ev any) {
 	w.close(a)
 }
 
+// anotherNote says that what was asked is not what is asked now.
+const anotherNote = "The agent has changed what it asks for:"
+
+// renew shows what the request in the picker is by now, if that is another one. What was
+// said to the one before is no answer.
+func (w *window) renew() bool {
+	if w.picker == nil || !w.shown.another() {
+		return false
+	}
+	if now := w.l.told.described(w.asks[0]); now.sameHere(w.shown) {
+		w.shown = now
+		return false
+	}
+	w.screen.Note(anotherNote)
+	w.picker, w.withdrawn = nil, w.now()
+	return true
+}
+
 // close goes on to the next request.
 func (w *window) close(a *waiting) {
 	shown := len(w.asks) > 0 && w.asks[0] == a
@@ -66,7 +86,7 @@ func (w *window) close(a *waiting) {
 // withdraw takes back a request that the agent gave up.
 func (w *window) withdraw(a *waiting) {
 	if slices.Contains(w.asks, a) {
-		w.screen.Note(a.gone())
+		w.screen.Note(w.l.gone(a))
 		if w.asks[0] == a { // the user may be about to answer it
 			w.withdrawn = w.now()
 		}

@@ -133,7 +133,7 @@ func (p *plain) event(v any) {
 		}
 		p.idle()
 	case updated:
-		p.screen.Update(v.update)
+		p.screen.Update(v.session, v.update)
 	case traced:
 		p.screen.Trace(p.wire.lines(v.dir, v.line, p.screen.Width))
 	case asked:
@@ -258,24 +258,26 @@ func (p *plain) line(line string, ok bool) {
 // isQuit reports whether a prompt is meant for the client.
 func isQuit(words string) bool { return words == "/quit" || words == "/exit" }
 
-// ask asks the user, and again as long as the answer does not fit. Updates
-// wait meanwhile.
+// ask asks the user, and again as long as the answer does not fit, or it is to something
+// else than what the agent asks by now. Updates wait meanwhile.
 func (p *plain) ask(a *waiting) {
-	p.screen.explain(a.request)
 	ctx, stop := context.WithCancel(a.ctx)
 	defer stop()
 	defer context.AfterFunc(p.ctx, stop)()
 	for a.ctx.Err() == nil {
-		asked, end := p.l.told.describing(ctx, a)
-		outcome, index, err := p.resolve(asked, a)
-		another := context.Cause(asked) == errAnother
+		d := p.l.told.described(a)
+		asked, end := d.describing(ctx)
+		outcome, index, err := p.resolve(asked, a, d)
 		end()
 		switch {
 		case a.ctx.Err() != nil:
-			p.screen.Note(a.gone())
+			p.screen.Note(p.l.gone(a))
 			return
-		case another:
-			p.screen.explain(a.request)
+		case d.another():
+			if now := p.l.told.described(a); !now.sameHere(d) {
+				p.screen.Note(anotherNote)
+				p.flush()
+			}
 			continue
 		case outcome.Status == convert.Disconnected && p.o.Resolver == nil:
 			err = errNoMoreInput
@@ -299,13 +301,13 @@ func (p *plain) ask(a *waiting) {
 	}
 }
 
-func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, error) {
+func (p *plain) resolve(ctx context.Context, a *waiting, d description) (convert.Outcome, int, error) {
 	resolver := p.o.Resolver
-	if a.approval != nil && p.o.Approver != nil {
+	if a.permission && p.o.Approver != nil {
 		resolver = p.o.Approver
 	}
 	if resolver != nil {
-		call := a.asksFor()
+		call := d.here
 		call.Session = a.session
 		o, err := resolver.Ask(ctx, call)
 		return o, picked(a.request, o), err
@@ -316,14 +318,14 @@ func (p *plain) resolve(ctx context.Context, a *waiting) (convert.Outcome, int, 
 	}
 	r := terminal.Resolver{In: p.reader, Out: p.o.Out, Plain: true, Environ: p.o.Environ}
 	if a.closed {
-		q := a.call.Questions[0]
-		if !a.verbatim() {
+		q := d.here.Questions[0]
+		if !d.verbatim {
 			q.Text = strings.Join(markdown.Lines(markdown.Bare{}, strings.Split(q.Text, "\n")), "\n")
 		}
 		index, o, err := r.Choose(ctx, q)
 		return o, index, err
 	}
-	o, err := r.Ask(ctx, a.call)
+	o, err := r.Ask(ctx, d.here)
 	return o, -1, err
 }
 

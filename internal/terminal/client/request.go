@@ -26,10 +26,9 @@ type request struct {
 	secret bool
 	// reasons are the positions of options that a reason can be added to.
 	reasons []int
-	// approval is what a permission request is about; signs mark the lines of
-	// the question's text that are lines of a diff.
-	approval *approval
-	signs    []byte
+	// permission says that it is for a tool call: what that is may change, so it is
+	// not in call. See [told].
+	permission bool
 	// reply makes the reply; index is the position of the option that was
 	// picked, -1 where none was. An error says what to answer instead.
 	reply func(o convert.Outcome, index int) (any, error)
@@ -82,8 +81,7 @@ func parsePermission(p gjson.Result) (*request, error) {
 	}
 	call := about.PermissionCall(asks)
 	call.Questions[0].Header = "Permission"
-	a := newApproval(t)
-	r := &request{call: call, closed: true, approval: &a, reply: func(o convert.Outcome, index int) (any, error) {
+	r := &request{call: call, closed: true, permission: true, reply: func(o convert.Outcome, index int) (any, error) {
 		if o.Status != convert.Answered || index < 0 || index >= len(options) {
 			return cancelled(), nil
 		}
@@ -98,28 +96,7 @@ func parsePermission(p gjson.Result) (*request, error) {
 			r.reasons = append(r.reasons, i)
 		}
 	}
-	r.show(a)
 	return r, nil
-}
-
-// asksFor is the call, as whoever answers it in the user's place gets it.
-func (r *request) asksFor() convert.Call {
-	c := r.call
-	if r.closed {
-		c.Questions = slices.Clone(c.Questions)
-		c.Questions[0].Closed = true
-	}
-	return c
-}
-
-// verbatim reports whether what is asked is shown letter by letter: what a machine
-// is to do. A question and a plan are words for people.
-func (r *request) verbatim() bool { return r.approval != nil && !r.approval.plan }
-
-// show makes an approval what the user is asked about.
-func (r *request) show(a approval) {
-	lines, signs := a.lines()
-	r.call.Questions[0].Text, r.signs = strings.Join(lines, "\n"), signs
 }
 
 // option is one option of a permission request.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
@@ -120,12 +121,14 @@ func TestForm(t *testing.T) {
 }
 
 func TestPermission(t *testing.T) {
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"sessionId":"s","toolCall":{"toolCallId":"t",
+	const asks = `{"sessionId":"s","toolCall":{"toolCallId":"t",
 		"title":"ls \u001b]0;; rm -rf ~\u0007","content":[{"type":"content","content":{"type":"text","text":"lists files"}}]},
-		"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Allow","kind":"reject_once"}]}`))
+		"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Allow","kind":"reject_once"}]}`
+	text, _ := shownFor(t, asks)
+	require.Equal(t, "ls ␛]0;; rm -rf ~␇\nlists files", text, "nothing is hidden from who approves")
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(asks))
 	require.NoError(t, err)
 	require.True(t, r.closed)
-	require.Equal(t, "ls ␛]0;; rm -rf ~␇\nlists files", r.call.Questions[0].Text, "nothing is hidden from who approves")
 	for index, want := range map[int]string{
 		0:  `{"outcome":{"outcome":"selected","optionId":"yes"}}`,
 		1:  `{"outcome":{"outcome":"selected","optionId":"no"}}`,
@@ -160,15 +163,32 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
-// A request may leave it to the tool call before it to say what it is about.
-func TestBarePermission(t *testing.T) {
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
+// shownFor is what a person is shown of a request for permission, behind updates of a
+// session, and which of its lines are those of a diff.
+func shownFor(t *testing.T, params string, updates ...string) (text, signs string) {
+	t.Helper()
+	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(params))
 	require.NoError(t, err)
-	require.Equal(t, "Tool call", r.call.Questions[0].Text)
-	s := &screen{Live: true}
-	s.Update(gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"rm -r build"}`))
-	s.explain(r)
-	require.Equal(t, "rm -r build", r.call.Questions[0].Text)
+	all, a := newTold(""), newWaiting(t.Context(), r)
+	for _, u := range updates {
+		all.update("s", gjson.Parse(u))
+	}
+	all.asked(a, gjson.Parse(params))
+	d := all.described(a)
+	return d.here.Questions[0].Text, string(d.signs)
+}
+
+// A request may leave it to the tool call before it to say what it is about: one of the
+// same session.
+func TestBarePermission(t *testing.T) {
+	const bare = `{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`
+	const update = `{"sessionUpdate":"tool_call","toolCallId":"t","title":"rm -r build"}`
+	text, _ := shownFor(t, bare)
+	require.Equal(t, "Tool call", text)
+	text, _ = shownFor(t, bare, update)
+	require.Equal(t, "rm -r build", text)
+	text, _ = shownFor(t, strings.Replace(bare, `"s"`, `"another"`, 1), update)
+	require.Equal(t, "Tool call", text)
 }
 
 func TestBadRequests(t *testing.T) {
@@ -191,9 +211,7 @@ func TestPermissionShowsAll(t *testing.T) {
 	}
 	command = append(command, "", "echo", "echo", "rm -rf ~/")
 	text := func(call string) (string, string) {
-		r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"sessionId":"s","toolCall":`+call+`,"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"}]}`))
-		require.NoError(t, err)
-		return r.call.Questions[0].Text, string(r.signs)
+		return shownFor(t, `{"sessionId":"s","toolCall":`+call+`,"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"}]}`)
 	}
 	content := func(s string) string {
 		return `[{"type":"content","content":{"type":"text","text":` + string(marshal(t, s)) + `}}]`
@@ -223,11 +241,15 @@ func TestPermissionShowsAll(t *testing.T) {
 
 // What a request leaves out, the tool call before it may have said.
 func TestPermissionOfShownCall(t *testing.T) {
-	r, err := parseRequest(acp.ClientMethodSessionRequestPermission, json.RawMessage(`{"toolCall":{"toolCallId":"t","title":"Edit a.go"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`))
-	require.NoError(t, err)
-	s := &screen{Live: true}
-	s.Update(gjson.Parse(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":"x\n"}]}`))
-	s.explain(r)
-	require.Equal(t, "Edit a.go\n/a.go (new) +1 −0\n+ x", r.call.Questions[0].Text)
-	require.Equal(t, "\x00\x00+", string(r.signs))
+	text, signs := shownFor(t, `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"Edit a.go"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","content":[{"type":"diff","path":"/a.go","oldText":null,"newText":"x\n"}]}`)
+	require.Equal(t, "Edit a.go\n/a.go (new) +1 −0\n+ x", text)
+	require.Equal(t, "\x00\x00+", signs)
+}
+
+// What was too much to be kept is not passed over in silence.
+func TestPermissionNotAllShown(t *testing.T) {
+	text, _ := shownFor(t, `{"sessionId":"s","toolCall":{"toolCallId":"t","title":"Edit a.go"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":{"x":"`+strings.Repeat("x", about.MaxShapes)+`"}}`)
+	require.Equal(t, "Edit a.go\nThe agent has shown more of this than is kept: it is not all here.", text)
 }

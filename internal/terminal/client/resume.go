@@ -7,6 +7,7 @@ import (
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -94,6 +95,7 @@ func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.Sess
 			return index, nil
 		},
 	})
+	l.told.asked(a, gjson.Result{})
 	l.box.put(asked{a})
 	select {
 	case reply := <-a.done:

@@ -34,7 +34,7 @@ type screen struct {
 	block block    // what the last finished line belongs to
 	text  text
 	tools []*tool
-	ended map[string]bool // tool calls that are drawn or hidden
+	ended map[toolID]bool // tool calls that are drawn, and true for those that are hidden
 	plan  []planEntry
 	fresh bool // the plan has changed since it was last finished
 	mode  string
@@ -56,18 +56,18 @@ const (
 
 // Update takes the update of a session/update notification. What it does not
 // know it ignores.
-func (s *screen) Update(u gjson.Result) {
+func (s *screen) Update(session string, u gjson.Result) {
 	switch kind := u.Get("sessionUpdate").Str; kind {
 	case "agent_message_chunk":
-		s.chunk(blockMessage, u.Get("content"))
+		s.chunk(session, blockMessage, u.Get("content"))
 	case "user_message_chunk":
 		if s.Replay {
-			s.chunk(blockUser, u.Get("content"))
+			s.chunk(session, blockUser, u.Get("content"))
 		}
 	case "agent_thought_chunk":
-		s.chunk(blockThought, u.Get("content"))
+		s.chunk(session, blockThought, u.Get("content"))
 	case "tool_call", "tool_call_update":
-		s.tool(u)
+		s.tool(session, u)
 	case "plan":
 		s.setPlan(u.Get("entries"))
 	case "current_mode_update":
@@ -116,16 +116,13 @@ func (s *screen) View() []string {
 // one now, but for the one that the next prompt answers.
 func (s *screen) EndTurn(waiting string) {
 	s.endText()
-	open := s.tools[:0:0]
-	for _, t := range s.tools {
+	for _, t := range slices.Clone(s.tools) {
 		if waiting != "" && t.id == waiting {
-			open = append(open, t)
 			continue
 		}
-		s.end(t.id)
+		s.end(t.toolID, false)
 		s.add(blockTool, s.cut("· "+t.name()+" (no result)"))
 	}
-	s.tools = open
 	if s.Live && s.fresh {
 		s.add(blockPlan, s.planView()...)
 	}
@@ -184,19 +181,18 @@ func (s *screen) Say(words string) {
 }
 
 // Hide takes a tool call off the screen: something else shows it.
-func (s *screen) Hide(id string) {
-	if id == "" {
-		return
+func (s *screen) Hide(session, id string) {
+	if id != "" {
+		s.end(toolID{session, id}, true)
 	}
-	s.end(id)
-	s.tools = slices.DeleteFunc(s.tools, func(t *tool) bool { return t.id == id })
 }
 
-func (s *screen) end(id string) {
+func (s *screen) end(id toolID, hidden bool) {
 	if s.ended == nil {
-		s.ended = map[string]bool{}
+		s.ended = map[toolID]bool{}
 	}
-	s.ended[id] = true
+	s.ended[id] = hidden
+	s.tools = slices.DeleteFunc(s.tools, func(t *tool) bool { return t.toolID == id })
 }
 
 // add finishes lines of a block; without any, it begins one.

@@ -27,7 +27,7 @@ func update(s *client.Screen, kind string, kv ...any) {
 	if err != nil {
 		panic(err)
 	}
-	s.Update(gjson.ParseBytes(b))
+	s.Update("s", gjson.ParseBytes(b))
 }
 
 func message(s *client.Screen, pieces ...string) {
@@ -79,7 +79,7 @@ func TestScreenText(t *testing.T) {
 				update(s, "available_commands_update", "availableCommands", []any{})
 				update(s, "user_message_chunk", "content", object("type", "text", "text", "hi\n"))
 				update(s, "something_new")
-				s.Update(gjson.Parse(`[]`))
+				s.Update("s", gjson.Parse(`[]`))
 			}, "", ""},
 		"a mode":                 {0, func(s *client.Screen) { update(s, "current_mode_update", "currentModeId", "pl\x1ban") }, "Mode: pln", ""},
 		"the mode that is usual": {0, func(s *client.Screen) { update(s, "current_mode_update", "currentModeId", "default") }, "", ""},
@@ -119,7 +119,7 @@ func TestScreenTools(t *testing.T) {
 	require.Empty(t, s.Lines(), "a tool call ends once")
 
 	update(s, "tool_call", "toolCallId", "3", "title", "Question")
-	s.Hide("3")
+	s.Hide("s", "3")
 	update(s, "tool_call_update", "toolCallId", "3", "status", "completed")
 	require.Empty(t, s.Lines())
 	update(s, "tool_call", "toolCallId", "4", "title", "sleep")
@@ -252,4 +252,25 @@ func TestWaitingQuestionStaysOpen(t *testing.T) {
 	require.NotContains(t, strings.Join(s.Lines(), "\n"), "no result")
 	update(s, "tool_call_update", "toolCallId", "1", "status", "completed", "content", []any{text("Which database? → SQLite")})
 	require.Contains(t, strings.Join(s.Lines(), "\n"), "Which database? → SQLite")
+}
+
+// Each session has its own tool calls, and an id is free again when its tool call has
+// ended; unless something else shows it.
+func TestScreenToolsWithOneID(t *testing.T) {
+	s := &client.Screen{Live: true}
+	show := func(session, u string) { s.Update(session, gjson.Parse(u)) }
+	show("a", `{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls"}`)
+	show("b", `{"sessionUpdate":"tool_call","toolCallId":"t","title":"make"}`)
+	require.Equal(t, "… ls\n… make", joined(s.View()))
+	show("a", `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`)
+	show("a", `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`)
+	require.Equal(t, "✓ ls", joined(s.Lines()))
+	show("a", `{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls again"}`)
+	require.Equal(t, "… make\n… ls again", joined(s.View()))
+	s.Hide("a", "t")
+	show("a", `{"sessionUpdate":"tool_call","toolCallId":"t","title":"a question"}`)
+	require.Equal(t, "… make", joined(s.View()))
+	show("a", `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"one"}}`)
+	show("b", `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"two"}}`)
+	require.Equal(t, "\none", joined(s.Lines()))
 }

@@ -17,6 +17,7 @@ const maxPartial = 16 << 10
 // text is a message or a thought that is being streamed.
 type text struct {
 	block   block // blockNone while there is none
+	session string
 	partial string
 	started bool // a line that is not blank was written
 	blank   bool // a blank line waits for another that is not
@@ -24,10 +25,10 @@ type text struct {
 }
 
 // chunk takes a piece of a message or thought.
-func (s *screen) chunk(b block, content gjson.Result) {
-	if s.text.block != b {
+func (s *screen) chunk(session string, b block, content gjson.Result) {
+	if s.text.block != b || s.text.session != session {
 		s.endText()
-		s.text = text{block: b}
+		s.text = text{block: b, session: session}
 	}
 	s.text.partial += contentText(content)
 	for {

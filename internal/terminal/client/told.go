@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,7 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/about"
 )
 
-// told is what people elsewhere are told of the agent and what it asks.
+// told is what people are told of the agent and what it asks, here and elsewhere.
 type told struct {
 	dir string
 
@@ -25,7 +25,7 @@ type told struct {
 	name, version string
 	takesNotes    bool                      // the agent reads what is written beside an answer
 	sessions      map[string]*toldSession   // by their ids
-	open          map[*waiting]gjson.Result // requests for permission
+	open          map[*about.Asked]*waiting // requests for permission
 	minted        map[string]int            // names, by the agent's
 }
 
@@ -40,15 +40,16 @@ type toldSession struct {
 const maxTold = 100
 
 func newTold(dir string) *told {
-	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*waiting]gjson.Result{}, minted: map[string]int{}}
+	return &told{dir: dir, sessions: map[string]*toldSession{}, open: map[*about.Asked]*waiting{}, minted: map[string]int{}}
 }
 
 // in is what is known of a session.
 func (t *told) in(session string) *toldSession {
 	s := t.sessions[session]
 	if s == nil {
-		s = &toldSession{shapes: about.NewShapes()}
+		s = &toldSession{shapes: new(about.Shapes)}
 		if len(t.sessions) < maxTold {
+			s.shapes = about.NewShapes()
 			t.sessions[session] = s
 		}
 	}
@@ -95,29 +96,8 @@ func (t *told) update(session string, u gjson.Result) {
 			words.Name(title)
 		}
 	case "tool_call", "tool_call_update":
-		t.shape(session, u)
-	}
-}
-
-// shape takes what the agent shows of a tool call. A permission for it is described
-// anew, if that is another one now.
-func (t *told) shape(session string, call gjson.Result) {
-	if !t.in(session).shapes.Saw(call) {
-		return
-	}
-	for a, params := range t.asking(session, call) {
-		close(a.description.over)
-		t.describe(a, a.description.Call, params)
-	}
-}
-
-// asking are the open requests for permission for a tool call.
-func (t *told) asking(session string, call gjson.Result) iter.Seq2[*waiting, gjson.Result] {
-	return func(yield func(*waiting, gjson.Result) bool) {
-		for a, params := range t.open {
-			if params.Get("sessionId").Str == session && params.Get("toolCall.toolCallId").Str == call.Get("toolCallId").Str && !yield(a, params) {
-				return
-			}
+		for _, asked := range t.in(session).shapes.Saw(u) { // it is for something else now
+			t.describe(t.open[asked])
 		}
 	}
 }
@@ -126,61 +106,94 @@ func (t *told) asking(session string, call gjson.Result) iter.Seq2[*waiting, gjs
 func (t *told) asked(a *waiting, params gjson.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if a.approval != nil {
-		session, call := params.Get("sessionId").Str, params.Get("toolCall")
-		if t.in(session).shapes.Saw(call) { // what is asked for is another thing, beside the first
-			for other, params := range t.asking(session, call) {
-				close(other.description.over)
-				other.here = true
-				t.describe(other, other.description.Call, params)
-			}
-		}
-		t.open[a] = params
+	a.session = params.Get("sessionId").Str
+	if a.permission {
+		a.asked = t.in(a.session).shapes.Ask(params)
+		t.open[a.asked] = a
 		if !t.takesNotes {
 			a.reasons = nil
 		}
 	}
-	t.describe(a, a.asksFor(), params)
+	t.describe(a)
 }
 
 func (t *told) ended(a *waiting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.open, a)
+	if a.asked != nil {
+		a.asked.Over()
+		delete(t.open, a.asked)
+	}
 }
 
-// description is what people elsewhere are told of a request.
+// description is a request as it is now.
 type description struct {
+	// here is what the user is asked. Signs mark the lines of its text that are lines of
+	// a diff; verbatim says that it is shown letter by letter: what a machine is to do. A
+	// question and a plan are words for people.
+	here     convert.Call
+	signs    []byte
+	verbatim bool
+	// Item is what people elsewhere are told, if it is for them, too.
 	desk.Item
-	elsewhere bool          // it is for them, too
+	elsewhere bool
 	over      chan struct{} // closed when it is another one
 }
 
-// describe describes a request. What a person cannot see whole, or must not be kept,
-// is for nobody elsewhere.
-func (t *told) describe(a *waiting, call convert.Call, params gjson.Result) {
-	d := description{over: make(chan struct{}), elsewhere: !a.secret}
-	d.Check = func(answers []convert.Answer) error {
+// another reports whether the request is another one by now: what was said to this one
+// does not answer it.
+func (d *description) another() bool {
+	select {
+	case <-d.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// sameHere reports whether the user sees no difference.
+func (d *description) sameHere(e description) bool {
+	return d.here.Questions[0].Text == e.here.Questions[0].Text && d.verbatim == e.verbatim
+}
+
+// describe describes a request, in place of how it was before. What a person cannot see
+// whole, or must not be kept, is for nobody elsewhere.
+func (t *told) describe(a *waiting) {
+	if over := a.description.over; over != nil {
+		close(over)
+	}
+	d := description{here: a.call, over: make(chan struct{}), elsewhere: !a.secret}
+	d.here.Questions = slices.Clone(a.call.Questions)
+	d.here.Questions[0].Closed = a.closed || a.call.Questions[0].Closed
+	fits := func(answers []convert.Answer) error {
 		_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers}, -1)
 		return err
 	}
-	d.Kind, d.Call, d.Agent, d.Dir, d.Unqueued = desk.Question, call, t.name, t.dir, true
-	d.Call.ID = t.mint(a.call.ID)
+	d.Kind, d.Agent, d.Dir, d.Unqueued = desk.Question, t.name, t.dir, true
 	d.About.Model = t.version
-	in := t.in(params.Get("sessionId").Str)
-	in.words.Tell(&d.About)
-	if _, ok := t.open[a]; ok {
+	t.in(a.session).words.Tell(&d.About)
+	if a.permission {
+		lines, signs := newApproval(a.asked).lines()
+		d.here.Questions[0].Text, d.signs = strings.Join(lines, "\n"), signs
+		d.verbatim = a.asked.Shown("kind").Str != "switch_mode"
+		d.Kind, fits = desk.Permission, about.OneOption
+	}
+	d.Call = d.here
+	d.Call.ID = t.mint(a.call.ID)
+	if a.permission {
 		var r acp.RequestPermissionRequest
-		if r, d.elsewhere = in.shapes.Request(params); a.here {
-			d.elsewhere = false
-		}
-		d.Kind, d.Check = desk.Permission, about.OneOption
-		if d.elsewhere {
+		if r, d.elsewhere = a.asked.Request(); d.elsewhere {
 			c := about.PermissionCall(r)
 			d.Call.Questions, d.Call.Input = c.Questions, c.Input
 			d.About.Tool = about.ToolOf(r)
 			d.About.Text, d.About.NoReason = about.TextOf(r), !t.takesNotes
 		}
+	}
+	d.Check = func(answers []convert.Answer) error {
+		if d.another() {
+			return errAnother
+		}
+		return fits(answers)
 	}
 	a.description = d
 }
@@ -204,8 +217,7 @@ func (t *told) described(a *waiting) description {
 
 // describing is a context for asking the user of this program, in which the request
 // is described. It ends when the request is another one.
-func (t *told) describing(ctx context.Context, a *waiting) (context.Context, context.CancelFunc) {
-	d := t.described(a)
+func (d *description) describing(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := make(chan struct{})
 	go func() {

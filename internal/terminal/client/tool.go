@@ -16,15 +16,17 @@ const (
 	diffLines   = 6
 )
 
+// toolID names a tool call: each session has its own ids.
+type toolID struct{ session, id string }
+
 // tool is a tool call that has not ended.
 type tool struct {
-	id, title string
-	kind      string
-	content   []gjson.Result
-	input     gjson.Result
-	running   bool // content is what it has put out so far
-	shown     bool // a line about it was written
-	question  bool // it asks the user, and is shown when it is answered
+	toolID
+	title    string
+	content  []gjson.Result
+	running  bool // content is what it has put out so far
+	shown    bool // a line about it was written
+	question bool // it asks the user, and is shown when it is answered
 }
 
 func (t *tool) name() string {
@@ -35,21 +37,19 @@ func (t *tool) name() string {
 }
 
 // tool takes a new tool call or a change of one.
-func (s *screen) tool(u gjson.Result) {
-	id := u.Get("toolCallId").Str
-	if s.ended[id] {
+func (s *screen) tool(session string, u gjson.Result) {
+	id := toolID{session, u.Get("toolCallId").Str}
+	if hidden, ended := s.ended[id]; ended && (hidden || u.Get("sessionUpdate").Str != "tool_call") {
 		return
 	}
+	delete(s.ended, id) // it is a new one
 	s.endText()
 	t := s.find(id)
+	if u.Get("sessionUpdate").Str == "tool_call" {
+		t.content, t.running = nil, false
+	}
 	if v := u.Get("title"); v.Type == gjson.String {
 		t.title = v.Str
-	}
-	if v := u.Get("kind"); v.Type == gjson.String {
-		t.kind = v.Str
-	}
-	if v := u.Get("rawInput"); v.Exists() {
-		t.input = v
 	}
 	if v := u.Get("content"); v.IsArray() {
 		t.content = v.Array()
@@ -71,20 +71,20 @@ func (s *screen) tool(u gjson.Result) {
 	}
 }
 
-func (s *screen) find(id string) *tool {
+func (s *screen) find(id toolID) *tool {
 	for _, t := range s.tools {
-		if t.id == id {
+		if t.toolID == id {
 			return t
 		}
 	}
-	t := &tool{id: id}
+	t := &tool{toolID: id}
 	s.tools = append(s.tools, t)
 	return t
 }
 
 // finish draws a tool call that has ended.
 func (s *screen) finish(t *tool, mark string, lines int) {
-	s.Hide(t.id)
+	s.end(t.toolID, false)
 	s.add(blockTool, s.cut(mark+t.name()))
 	if s.Live && !t.question {
 		s.out.keep(t.name(), t.content)
@@ -148,19 +148,4 @@ func head(lines []string, n int) []string {
 		return lines
 	}
 	return append(lines[:n:n], "… "+wording.Counted(len(lines)-n, "more line", "more lines"))
-}
-
-// explain adds what a permission request does not say itself, if its tool call
-// was shown.
-func (s *screen) explain(r *request) {
-	if r.approval == nil {
-		return
-	}
-	for _, t := range s.tools {
-		if t.id == r.call.ID {
-			with := r.approval.with(t)
-			r.approval = &with
-			r.show(with)
-		}
-	}
 }

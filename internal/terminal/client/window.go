@@ -8,7 +8,6 @@ import (
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/terminal/cells"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/pager"
@@ -48,8 +47,9 @@ type window struct {
 	pager     *pager.Pager // shown in place of the rest
 	asks      []*waiting   // the first is in the picker
 	picker    *picker.Picker
-	withdrawn time.Time // when the question in the picker was
-	ctrlC     time.Time // when it cancelled a turn
+	shown     description // what is in the picker
+	withdrawn time.Time   // when the question in the picker was
+	ctrlC     time.Time   // when it cancelled a turn
 
 	height     int
 	transcript io.Writer // gets what stays above, too, if not nil
@@ -188,12 +188,12 @@ func (w *window) event(v any) {
 	case opened:
 		w.opened(v.err)
 	case updated:
-		w.updated(v.update)
+		w.updated(v)
+		w.renew()
 	case traced:
 		w.screen.Trace(w.wire.lines(v.dir, v.line, w.screen.Width))
 	case asked:
 		w.screen.endText()
-		w.screen.explain(v.request)
 		w.asks = append(w.asks, v.waiting)
 	case withdrawn:
 		w.withdraw(v.waiting)
@@ -207,8 +207,8 @@ func (w *window) event(v any) {
 }
 
 // updated takes an update of the session.
-func (w *window) updated(u gjson.Result) {
-	switch u.Get("sessionUpdate").Str {
+func (w *window) updated(v updated) {
+	switch u := v.update; u.Get("sessionUpdate").Str {
 	case "available_commands_update":
 		w.commands = readCommands(u)
 	case "user_message_chunk":
@@ -216,7 +216,7 @@ func (w *window) updated(u gjson.Result) {
 			w.prompt.remember(contentText(u.Get("content")))
 		}
 	}
-	w.screen.Update(u)
+	w.screen.Update(v.session, v.update)
 }
 
 func (w *window) opened(err error) {

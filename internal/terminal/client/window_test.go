@@ -428,11 +428,69 @@ func TestWindowErrors(t *testing.T) {
 	require.EqualError(t, await(t, w.done), "the agent ended the connection")
 }
 
-func (w *window) updates(updates ...string) {
+func (w *window) updates(updates ...string) { w.t.Helper(); w.updatesIn("s", updates...) }
+
+func (w *window) updatesIn(session string, updates ...string) {
 	w.t.Helper()
 	for _, u := range updates {
-		require.NoError(w.t, w.conn.Notify(w.t.Context(), acp.ClientMethodSessionUpdate, json.RawMessage(`{"sessionId":"s","update":`+u+`}`)))
+		require.NoError(w.t, w.conn.Notify(w.t.Context(), acp.ClientMethodSessionUpdate, json.RawMessage(`{"sessionId":"`+session+`","update":`+u+`}`)))
 	}
+}
+
+// A tool call of another session is another one, whatever its id.
+func TestWindowPermissionOfASubAgent(t *testing.T) {
+	t.Parallel()
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	w.updatesIn("sub", `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
+	sub := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(barePermission, `"s"`, `"sub"`, 1))
+	w.sees("Clean up")
+	w.sees("command: rm -rf ~")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", sub))
+	own := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
+	w.sees("ls")
+	w.sees("3. Reject")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", own))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+// What is asked for may change while it is in front of the user, who sees that first.
+func TestWindowPermissionChanges(t *testing.T) {
+	t.Parallel()
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, strings.Replace(barePermission, `"t"}`, `"t","title":"ls"}`, 1))
+	w.sees("3. Reject")
+	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
+	w.sees("The agent has changed what it asks for:")
+	w.sees("Clean up")
+	w.sees("command: rm -rf ~")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"yes"}}`, w.insists("\r", reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
+}
+
+// An id is free again when its tool call has ended.
+func TestWindowPermissionUnderAnOldID(t *testing.T) {
+	t.Parallel()
+	w := openWindow(t, client.Options{})
+	w.sees(">")
+	w.prompted()
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Clean up","rawInput":{"command":"rm -rf ~"}}`)
+	w.sees("✓ ls")
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
+	w.sees("command: rm -rf ~")
+	w.sees("3. Reject")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, w.insists("3", reply))
+	w.types("\x03\x03")
+	require.NoError(t, await(t, w.done))
 }
 
 // What the agent does is seen while it does it.

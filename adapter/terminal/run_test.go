@@ -255,7 +255,7 @@ func answering(ctx context.Context, ask terminal.Resolver, call convert.Call) <-
 // between that it can be meant for it.
 func insists(t *testing.T, w io.Writer, keys string, done <-chan convert.Outcome) convert.Outcome {
 	t.Helper()
-	for range 40 {
+	for end := time.Now().Add(ttytest.Patience); time.Now().Before(end); {
 		select {
 		case o := <-done:
 			return o

@@ -186,7 +186,7 @@ func await[T any](t *testing.T, c <-chan T) (v T) {
 // can be meant for the picker.
 func (w *window) insists(key string, reply <-chan string) string {
 	w.t.Helper()
-	for range 20 {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		select {
 		case r := <-reply:
 			return r
@@ -205,7 +205,7 @@ func (w *window) rests() { time.Sleep(3 * seen.Hands) }
 // that.
 func (w *window) leaves() error {
 	w.t.Helper()
-	for range 20 {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		w.types("\x04")
 		select {
 		case err := <-w.done:

@@ -38,6 +38,15 @@ func openAt(t *testing.T, url string) *hubstore.Store {
 	return s
 }
 
+// A server that says nothing for longer than one try to connect takes is tried again.
+func TestAServerThatIsSlowToSpeak(t *testing.T) {
+	t.Parallel()
+	_, proxy := elsewhere(t)
+	_, release := proxy.Hold()
+	time.AfterFunc(nats.DefaultTimeout+500*time.Millisecond, release)
+	openAt(t, "nats://"+proxy.Addr())
+}
+
 // A write whose reply got lost is made again, and is no conflict with itself.
 func TestAWriteWhoseReplyIsLost(t *testing.T) {
 	t.Parallel()
@@ -99,10 +108,10 @@ func TestTheSameWordsOfAnother(t *testing.T) {
 // A bucket that an operator made stays as it is.
 func TestABucketOfAnOperator(t *testing.T) {
 	url, _ := elsewhere(t)
-	conn, err := nats.Connect(url)
+	conn, err := nats.Connect(url, nats.Timeout(time.Minute))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream()
+	js, err := conn.JetStream(nats.MaxWait(time.Minute))
 	require.NoError(t, err)
 	_, err = js.CreateKeyValue(&nats.KeyValueConfig{Bucket: "questions"})
 	require.NoError(t, err)
@@ -190,10 +199,10 @@ func TestWatchGoesOn(t *testing.T) {
 func TestWatchWithoutAConsumer(t *testing.T) {
 	t.Parallel()
 	url, _ := elsewhere(t)
-	conn, err := nats.Connect(url)
+	conn, err := nats.Connect(url, nats.Timeout(time.Minute))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream()
+	js, err := conn.JetStream(nats.MaxWait(time.Minute))
 	require.NoError(t, err)
 	_, err = js.AddStream(&nats.StreamConfig{
 		Name: "KV_questions", Subjects: []string{"$KV.questions.>"}, MaxMsgsPerSubject: 1,
@@ -240,10 +249,10 @@ func TestBeside(t *testing.T) {
 func TestGetOfANewBucket(t *testing.T) {
 	at, _ := elsewhere(t)
 	s := openAt(t, at)
-	conn, err := nats.Connect(at)
+	conn, err := nats.Connect(at, nats.Timeout(time.Minute))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream()
+	js, err := conn.JetStream(nats.MaxWait(time.Minute))
 	require.NoError(t, err)
 	require.NoError(t, js.DeleteStream("KV_questions"))
 	asked := 0

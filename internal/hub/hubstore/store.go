@@ -17,6 +17,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -301,7 +302,16 @@ func (s *Store) connect(o Options) (err error) {
 		}
 		opts = append(opts, who)
 	}
-	if s.conn, err = nats.Connect(o.URL, opts...); err != nil {
+	for begin := time.Now(); ; {
+		var late net.Error
+		s.conn, err = nats.Connect(o.URL, opts...)
+		// One that is slow to speak is given as long as one that comes up; each try is
+		// short, because another server may be faster.
+		if !errors.As(err, &late) || !late.Timeout() || time.Since(begin) > readyTime {
+			break
+		}
+	}
+	if err != nil {
 		if bad := new(url.Error); errors.As(err, &bad) && bad.Op == "parse" { // it has all of the address in it
 			return errors.New("NATS: an address cannot be read: expected nats://USER:PASSWORD@HOST:PORT, with escapes such as %40 and %2C in a password")
 		}

@@ -21,15 +21,15 @@ type agentRow struct {
 }
 
 // inTerminals is what of an agent in a plain terminal can be answered at a hub: tried with
-// these versions on 16 November 2026, unless it says otherwise.
+// these versions on 16 and 17 November 2026, unless it says otherwise.
 var inTerminals = map[string]string{
 	"claude":   "questions, plans, permissions and forms, with acp-bridge hook install (2.1.325)",
 	"codex":    "questions and approvals, by the hub of this machine or acp-bridge watch codex (0.166.0)",
 	"opencode": "questions and permissions, with acp-bridge hook install opencode (1.18.33)",
 	"kilo":     "questions and permissions, with acp-bridge hook install kilo (7.7.7)",
-	"qwen":     "nothing yet: while one of its hooks waits, the terminal shows no dialog (0.24.4)",
-	"copilot":  "nothing yet: while one of its hooks waits, the terminal shows no dialog (1.0.102)",
-	"gemini":   "nothing yet: while one of its hooks waits, the terminal shows no dialog, and a hook can only refuse (0.61.0)",
+	"qwen":     "questions and permissions while you are away, with acp-bridge hook install qwen: a question comes back as a refusal with your answer in words (0.24.4)",
+	"copilot":  "questions and permissions while you are away, with acp-bridge hook install copilot: a question comes back as a refusal with your answer in words (1.0.102)",
+	"gemini":   "questions while you are away, with acp-bridge hook install gemini: they come back as a refusal with your answer in words; a hook cannot allow anything, so permissions stay in the terminal (0.61.0)",
 	"kimi":     "nothing: its hooks are told of permissions, and cannot answer them (2.1.0)",
 	"grok":     "nothing: by its documentation its hooks can only refuse (1.0.41, not run)",
 	"droid":    "nothing: its hooks come before the dialog, as its program says (0.215.0, not run)",
@@ -65,7 +65,7 @@ func printAgents(s streams, asJSON bool) error {
 	_, err := fmt.Fprintf(s.out, "\n%s", cli.Wrap("Start one with acp-bridge proxy -- COMMAND. It is recognised by the name of its program, or by the name it reports; "+
 		"--agent NAME overrides that. An agent that is not listed gets forms, and its vendor's questions are recognised by their shape. "+
 		"Environment variables that you have set yourself are left alone. Settings for an editor: acp-bridge doctor --editor zed --agent gemini. "+
-		"What can be answered of one in a plain terminal was tried on 16 November 2026, with the version that is named.", cli.Width))
+		"What can be answered of one in a plain terminal was tried on 16 and 17 November 2026, with the version that is named.", cli.Width))
 	return err
 }
 

@@ -34,6 +34,8 @@ var variables = []cli.Example{
 	{Line: "CODEX_HOME", What: "where Codex has its control socket (default: ~/.codex)"},
 	{Line: "XDG_STATE_HOME", What: "where acp-bridge keeps its state (default: ~/.local/state)"},
 	{Line: "XDG_CONFIG_HOME", What: "where OpenCode and Kilo keep their settings (default: ~/.config)"},
+	{Line: "QWEN_HOME", What: "where Qwen Code keeps its settings (default: ~/.qwen)"},
+	{Line: "COPILOT_HOME", What: "where Copilot CLI keeps its settings (default: ~/.copilot)"},
 	{Line: "USER", What: "your name, shown to others as the one who answered"},
 	{Line: "TERM", What: "if it is dumb, questions are asked line by line"},
 	{Line: "NO_COLOR", What: "turns colours off if set"},
@@ -167,16 +169,19 @@ func talking() []cli.Command {
 		About: "Use Claude Code's hooks to send everything that a claude in any terminal asks (questions, plans, permissions, forms) to a hub as well. The dialog in the terminal stays, " +
 			"and the first answer counts. install creates a device at the hub that can do nothing else, and a Claude Code plugin (claude plugin list shows it); your own hooks are not touched. " +
 			"remove takes both away. While the hub is down, Claude Code behaves as if there were no hook. Without an argument, this is what Claude Code runs for each event. " +
-			"AGENT is claude (the default), opencode or kilo. The last two get a plugin of one file for their questions and permissions, including those of sub-agents; it runs acp-bridge hook AGENT.",
+			"AGENT is claude (the default), opencode, kilo, qwen, gemini or copilot. OpenCode and Kilo get a plugin of one file for their questions and permissions, including those of sub-agents; it runs acp-bridge hook AGENT. " +
+			"Qwen Code, Gemini CLI and Copilot CLI get a hook. It runs before their dialog, and the terminal shows nothing while it waits, so it asks at the hub only between acp-bridge away and acp-bridge back. " +
+			"A question comes back to their models as a refusal with your answer in words; a hook of Gemini can allow nothing, so its permissions stay in the terminal.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge hook install", What: "with the hub on this machine"},
 			{Line: "acp-bridge hook install --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
 			{Line: "acp-bridge hook install --settings", What: "in ~/.claude/settings.json instead of a plugin"},
 			{Line: "acp-bridge hook install --print", What: "show what would be installed"},
 			{Line: "acp-bridge hook install opencode", What: "for OpenCode"},
+			{Line: "acp-bridge hook install qwen", What: "for Qwen Code, while you are away"},
 			{Line: "acp-bridge hook remove"},
 		},
-		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
+		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "QWEN_HOME", "COPILOT_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
 	}, {
 		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer every codex in a plain terminal at a hub, too",
 		About: "Send what Codex asks in any of your terminals, approvals and questions, to a hub as well, until Ctrl+C. The dialog in the terminal stays, and the first answer counts. " +
@@ -190,7 +195,7 @@ func talking() []cli.Command {
 	}, {
 		Name: "away", Beside: "hook", Summary: "you leave the terminal: hooks wait for the hub",
 		About: "Tell a hub that nobody is at the terminal. While a hook waits for an answer to a background sub-agent or an MCP server, Claude Code shows nothing in the terminal, so hooks normally wait only a few seconds. " +
-			"While you are away they wait until somebody answers at the hub. Everything else can be answered in both places anyway.",
+			"While you are away they wait until somebody answers at the hub. Qwen Code, Copilot CLI and Gemini CLI show nothing while any hook waits: they ask at the hub only while you are away. Everything else can be answered in both places anyway.",
 		Examples: []cli.Example{{Line: "acp-bridge away"}, {Line: "acp-bridge back"}},
 		Env:      []string{hubEnv, tokenEnv, "XDG_STATE_HOME"}, Make: does(awayCommand(true)),
 	}, {

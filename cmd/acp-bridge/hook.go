@@ -300,9 +300,9 @@ func awayCommand(away bool) func(*flagSet) runner {
 			if err := h.call(ctx, http.MethodPost, "/away", map[string]bool{"away": away}, nil); err != nil {
 				return err
 			}
-			said := "Back: questions of sub-agents and MCP servers reach the terminal after a few seconds again.\n"
+			said := "Back: questions of sub-agents and MCP servers reach the terminal after a few seconds again, and those of Qwen, Copilot and Gemini at once.\n"
 			if away {
-				said = "Away: questions of sub-agents and MCP servers wait at the hub; the terminal does not show them until you run acp-bridge back.\n"
+				said = "Away: questions of sub-agents, of MCP servers, and of Qwen, Copilot and Gemini wait at the hub; the terminal does not show them until you run acp-bridge back.\n"
 			}
 			_, err := io.WriteString(s.out, said)
 			return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,20 +14,26 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
+	"github.com/acp-bridge/acp-bridge/internal/watch/before"
 	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 )
 
 // hookAgent is an agent beside Claude Code whose terminal can be answered at a hub.
 type hookAgent struct {
 	name, title string
-	// file is where our part of it goes, and text what that is.
-	file func() (string, error)
-	text func(program string) string
+	// part is what is installed for it.
+	part hookPart
+	// away says that its dialog is shown only after the hook: it waits for the hub only
+	// while somebody is away.
+	away bool
 	// run is what the agent starts.
 	run func(ctx context.Context, s streams, a hookAgent, state watchState) error
 }
@@ -34,8 +41,11 @@ type hookAgent struct {
 // hookAgents are those that acp-bridge hook install knows by name.
 func hookAgents() []hookAgent {
 	return []hookAgent{
-		{name: "opencode", title: "OpenCode", file: pluginFile("opencode"), text: pluginText("opencode"), run: runPlugin},
-		{name: "kilo", title: "Kilo", file: pluginFile("kilo"), text: pluginText("kilo"), run: runPlugin},
+		{name: "opencode", title: "OpenCode", part: ownFile{"plugin", pluginFile("opencode"), pluginText("opencode"), opencode.Mark}, run: runPlugin},
+		{name: "kilo", title: "Kilo", part: ownFile{"plugin", pluginFile("kilo"), pluginText("kilo"), opencode.Mark}, run: runPlugin},
+		{name: "qwen", title: "Qwen Code", part: inSettings{homeFile("QWEN_HOME", ".qwen", "settings.json"), qwenHooks, "hook qwen"}, away: true, run: runBefore},
+		{name: "gemini", title: "Gemini CLI", part: inSettings{homeFile("", ".gemini", "settings.json"), geminiHooks, "hook gemini"}, away: true, run: runBefore},
+		{name: "copilot", title: "Copilot CLI", part: ownFile{"hooks", homeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"}, away: true, run: runBefore},
 	}
 }
 
@@ -114,17 +124,13 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 	if o.asSettings {
 		return misused("--settings is for Claude Code: %s has a file of its own", a.title)
 	}
-	text := a.text(o.own)
 	if o.print {
-		_, err := fmt.Fprint(s.out, text)
+		_, err := fmt.Fprint(s.out, a.part.text(o.own))
 		return err
 	}
-	name, err := a.file()
+	put, name, err := a.part.put(o.own)
 	if err != nil {
 		return err
-	}
-	if there, err := os.ReadFile(name); err == nil && !strings.Contains(string(there), opencode.Mark) {
-		return fmt.Errorf("%s is there, and was not made by acp-bridge; nothing was changed", name)
 	}
 	o.hub.atLocalHub()
 	if err := o.hub.check(0); err != nil {
@@ -137,11 +143,15 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 	if !slices.Contains(state.Agents, a.name) {
 		state.Agents = append(state.Agents, a.name)
 	}
-	if err := errors.Join(state.write(), writePrivate(name, []byte(text))); err != nil {
+	if err := errors.Join(state.write(), put()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s tells acp-bridge what it asks: %s\nWhat it asks in any terminal is at %s, too; whoever answers first has answered. It holds for sessions that are started from now on.\n"+
-		"acp-bridge hook remove %s takes it away, acp-bridge doctor says whether it works.\n", a.title, name, clean.Line(o.hub.address), a.name)
+	when := "What it asks in any terminal is at " + clean.Line(o.hub.address) + ", too; whoever answers first has answered."
+	if a.away {
+		when = "Its terminal shows no dialog while a hook waits: what it asks is at " + clean.Line(o.hub.address) + " only while you are away (acp-bridge away, acp-bridge back)."
+	}
+	_, err = fmt.Fprintf(s.out, "%s tells acp-bridge what it asks: %s\n%s It holds for sessions that are started from now on.\n"+
+		"acp-bridge hook remove %s takes it away, acp-bridge doctor says whether it works.\n", a.title, name, when, a.name)
 	return err
 }
 
@@ -166,30 +176,44 @@ func (o *hookOptions) enrolWatch(ctx context.Context) (watchState, error) {
 // works asks the hub whether it takes the token. A conversation that is not there is a
 // reply of one that does.
 func (st watchState) works(ctx context.Context) error {
+	reply, _, err := st.get(ctx, "/conversations/acp-bridge-doctor")
+	if err == nil && reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusNotFound {
+		err = errors.New("it replied " + reply.Status)
+	}
+	return err
+}
+
+// away reports whether the hub says that nobody is at the terminal. One that does not
+// answer within a moment says nothing.
+func (st hookState) away(ctx context.Context) bool {
+	reply, data, err := st.get(ctx, "/away")
+	return err == nil && reply.StatusCode == http.StatusOK && gjson.GetBytes(data, "away").Bool()
+}
+
+// get asks the hub for something, within a moment.
+func (st hookState) get(ctx context.Context, path string) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
 	client, err := st.client()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	urls, err := hublink.ParseURLs(st.Hub)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, urls[0].String()+"/conversations/acp-bridge-doctor", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, urls[0].String()+path, nil)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+st.Token)
 	reply, err := client.Do(req)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	reply.Body.Close()
-	if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusNotFound {
-		return errors.New("it replied " + reply.Status)
-	}
-	return nil
+	defer reply.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(reply.Body, 64<<10))
+	return reply, data, err
 }
 
 // removeAgent takes away what installAgent has made.
@@ -201,14 +225,8 @@ func (o *hookOptions) removeAgent(ctx context.Context, a hookAgent, s streams) e
 	if err != nil {
 		return err
 	}
-	name, err := a.file()
-	if err != nil {
+	if err := a.part.take(); err != nil {
 		return err
-	}
-	if there, err := os.ReadFile(name); err == nil && strings.Contains(string(there), opencode.Mark) {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
 	}
 	state.Agents = slices.DeleteFunc(state.Agents, func(n string) bool { return n == a.name })
 	if len(state.Agents) > 0 {
@@ -271,4 +289,45 @@ func runPlugin(ctx context.Context, s streams, a hookAgent, state watchState) er
 	w := watch.Start(o)
 	defer w.Close()
 	return opencode.Run(ctx, s.in, s.out, w, a.title)
+}
+
+// runBefore answers a hook that comes before its agent's dialog. Unless somebody is away,
+// it says nothing, at once.
+func runBefore(ctx context.Context, s streams, a hookAgent, state watchState) error {
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	data, err := io.ReadAll(io.LimitReader(s.in, maxHookEvent))
+	if err != nil {
+		return err
+	}
+	asking, err := before.Read(a.name, data)
+	if err != nil || !state.away(ctx) {
+		return err
+	}
+	o, err := state.options()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go endWithParent(ctx, cancel)
+	w := watch.Start(o)
+	defer w.Close()
+	before.Hold(ctx, w, asking, state.away, s.out)
+	return nil
+}
+
+// endWithParent ends what waits for a program that was killed, and told nobody.
+func endWithParent(ctx context.Context, cancel func()) {
+	tick := time.NewTicker(lookTime)
+	defer tick.Stop()
+	for parent := os.Getppid(); os.Getppid() == parent; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	cancel()
 }

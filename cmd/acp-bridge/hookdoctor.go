@@ -12,7 +12,6 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
-	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 )
 
 // hookVersion is the version of Claude Code with which the hooks were last seen to work.
@@ -128,18 +127,15 @@ func examineTerminals(ctx context.Context) (findings []finding) {
 // examine looks whether an agent has what was installed for it, as it is now.
 func (a hookAgent) examine() finding {
 	again := "run acp-bridge hook install " + a.name + " again"
-	name, err := a.file()
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(name)
-	}
+	found, err := a.part.look(ownPath())
 	switch {
+	case errors.Is(err, errNotOurs):
+		return finding{a.title, false, oneLine(err), "move it away, and " + again}
 	case err != nil:
 		return finding{a.title, false, oneLine(err), again}
-	case !strings.Contains(string(data), opencode.Mark):
-		return finding{a.title, false, name + " is not ours", "move it away, and " + again}
-	case string(data) != a.text(ownPath()):
-		return finding{a.title, false, name + " is that of another version, or starts an acp-bridge elsewhere", again}
 	}
-	return finding{What: a.title, OK: true, Found: "has the plugin " + name}
+	if a.away {
+		found += "; its terminal waits for the hub only while you are away"
+	}
+	return finding{What: a.title, OK: true, Found: found}
 }

@@ -116,7 +116,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 		return err
 	}
 	if o.asSettings {
-		err = mergeSettings(state.Settings, o.hooks())
+		err = mergeSettings(state.Settings, o.hooks(), ours)
 	} else {
 		err = o.addPlugin(ctx)
 	}
@@ -187,7 +187,7 @@ func writePrivate(name string, data []byte) error {
 }
 
 // mergeSettings puts our hooks into a file of settings, or takes them out.
-func mergeSettings(name string, hooks json.RawMessage) error {
+func mergeSettings(name string, hooks json.RawMessage, own func(command string, args []string) bool) error {
 	data, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && hooks == nil:
@@ -201,7 +201,7 @@ func mergeSettings(name string, hooks json.RawMessage) error {
 		return fmt.Errorf("%s: expected JSON; nothing was changed", name)
 	}
 	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, hook.Merge(data, hooks, ours), "", "  "); err != nil {
+	if err := json.Indent(&pretty, hook.Merge(data, hooks, own), "", "  "); err != nil {
 		return err
 	}
 	return writePrivate(name, append(pretty.Bytes(), '\n'))
@@ -292,7 +292,7 @@ func (o *hookOptions) takeOut(ctx context.Context) error {
 		return err
 	}
 	if state.Settings != "" {
-		return mergeSettings(state.Settings, nil)
+		return mergeSettings(state.Settings, nil, ours)
 	}
 	dir, err := stateFile("claude-plugin")
 	if err != nil {

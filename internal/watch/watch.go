@@ -22,6 +22,15 @@
 //	Kilo       7.7.7     acp-bridge hook install kilo      the same
 //	Codex      0.166.0   acp-bridge watch codex            questions, approvals, tools and forms of MCP servers
 //
+// The hooks of these run before their dialog. While one waits, the terminal shows nothing, so
+// they ask at the hub only while somebody is away, on 17 November 2026:
+//
+//	Qwen Code    0.24.4   acp-bridge hook install qwen     questions, permissions
+//	Copilot CLI  1.0.102  acp-bridge hook install copilot  the same
+//	Gemini CLI   0.61.0   acp-bridge hook install gemini   questions; its hooks can allow nothing
+//
+// Their models get an answer as a refusal with the answer in words.
+//
 // Codex does not say whose answer to a question or a form it took, nor who granted more
 // permissions: the card says delivered, and not used. It takes no words with a permission. What is possible with others says
 // acp-bridge doctor --agents.

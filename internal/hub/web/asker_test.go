@@ -1,8 +1,11 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,4 +120,33 @@ func TestARemovedAdminLeavesNoLogins(t *testing.T) {
 	s.expect(401, "GET", "/questions", "", "Authorization", "", "Cookie", cookie)
 	require.Equal(t, 401, logIn(unused).StatusCode)
 	s.expect(200, "GET", "/questions", "", "Authorization", "", "Cookie", own)
+}
+
+// leaver goes as soon as it has its outcome, as a hook does.
+type leaver struct {
+	*httptest.ResponseRecorder
+	leave func()
+}
+
+func (l leaver) Flush() {
+	l.ResponseRecorder.Flush()
+	l.leave()
+}
+
+// An asker that ends as soon as it has its outcome has it: the card says so.
+func TestDeliveredToAnAskerThatLeaves(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	const asks = `{"asker":"p1","call":{"ID":"toolu_1","Questions":[{"Text":"Go on?"}]}}`
+	s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", asks)
+	s.expect(200, "POST", "/conversations/c1/respond?question=toolu_1", `{"answers":["Yes"]}`)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, s.url+"/conversations/c1/ask?dialect=bridge&wait=1s", strings.NewReader(asks))
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	w := leaver{httptest.NewRecorder(), leave}
+	s.server.ServeHTTP(w, r)
+	require.Equal(t, 200, w.Code, "%s", w.Body)
+	require.Error(t, ctx.Err())
+	require.Equal(t, "delivered", gjson.Get(s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), "receipt").Str)
 }

@@ -82,7 +82,7 @@ func (s *Server) table() map[string]route {
 		"GET /metrics":                          {can: measure, look: s.metrics},
 		"GET /status":                           {can: measure, look: s.status},
 		"GET /devices":                          {can: admin, look: s.listDevices},
-		"GET /away":                             {can: read, look: s.showAway},
+		"GET /away":                             {can: both, look: s.showAway},
 
 		"POST /answer":                     {can: read, change: s.answerForm, takes: takes{body: formBody, names: cardFields}},
 		"POST /logout":                     {can: both, change: s.logout, takes: takes{body: formBody, names: pageField}},

@@ -1,0 +1,284 @@
+// Package before asks at a hub what an agent's hook is told before the agent shows its own
+// dialog. While such a hook waits, the terminal shows nothing, so it waits only while
+// somebody has said to be away, and lets go when they are back.
+//
+//	a, err := before.Read("qwen", event)              // ErrNothing: not for us
+//	before.Hold(ctx, w, a, away, os.Stdout)           // prints what the person said
+//
+// None of these agents takes an answer to a question from a hook. It is told as a refusal,
+// with the answer in words, which its model reads as the tool's result.
+//
+// # In plain terminals
+//
+// Run on 17 November 2026 in tmux, with the test's name:
+//
+//	agent    version  permissions       questions  test
+//	Qwen     0.24.4   allow, reject     yes        TestRealQwen
+//	Copilot  1.0.102  allow, reject     yes        TestRealCopilot
+//	Gemini   0.61.0   in the terminal   yes        TestRealGemini
+package before
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display"
+	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/life"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
+)
+
+// ErrNothing means that an event is for the terminal alone.
+var ErrNothing = errors.New("nothing that can be asked elsewhere")
+
+// maxDetail is how much of a tool's input a person reads away from the terminal. What is
+// longer is approved where it can be seen whole.
+const maxDetail = 64 << 10
+
+// Asking is what an event asks.
+type Asking struct {
+	Item desk.Item
+	// reply is what the hook prints when a person has ended it.
+	reply func(convert.Outcome) (json.RawMessage, error)
+}
+
+// agent is how one agent's hooks say things.
+type agent struct {
+	title string
+	// question is the name of the tool that asks, and permits the name of the event that
+	// asks for any other; empty where a hook cannot allow anything.
+	question, permits string
+	// tool, input and session are where these are in an event, and name where the name of
+	// the event is, if it has one.
+	tool, input, session, name string
+	// allow and refuse are what a hook prints; asked says whether it is for a question.
+	allow  func() json.RawMessage
+	refuse func(words string, asked bool) json.RawMessage
+}
+
+var agents = map[string]agent{
+	"qwen": {
+		title: "Qwen Code", question: "ask_user_question", permits: "PermissionRequest",
+		tool: "tool_name", input: "tool_input", session: "session_id", name: "hook_event_name",
+		allow: func() json.RawMessage { return qwenDecision(map[string]string{"behavior": "allow"}) },
+		refuse: func(words string, _ bool) json.RawMessage {
+			return qwenDecision(map[string]string{"behavior": "deny", "message": words})
+		},
+	},
+	"gemini": {
+		title: "Gemini CLI", question: "ask_user",
+		tool: "tool_name", input: "tool_input", session: "session_id", name: "hook_event_name",
+		refuse: func(words string, _ bool) json.RawMessage {
+			return clean.JSON(map[string]string{"decision": "deny", "reason": words})
+		},
+	},
+	"copilot": {
+		title: "Copilot CLI", question: "ask_user", permits: "permissionRequest",
+		tool: "toolName", input: "toolInput", session: "sessionId", name: "hookName",
+		allow: func() json.RawMessage { return clean.JSON(map[string]string{"behavior": "allow"}) },
+		refuse: func(words string, asked bool) json.RawMessage {
+			if asked {
+				return clean.JSON(map[string]string{"permissionDecision": "deny", "permissionDecisionReason": words})
+			}
+			return clean.JSON(map[string]string{"behavior": "deny", "message": words})
+		},
+	},
+}
+
+func qwenDecision(decision map[string]string) json.RawMessage {
+	return clean.JSON(map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": "PermissionRequest", "decision": decision}})
+}
+
+// Read is what an event of an agent asks; [ErrNothing] if that is for the terminal alone.
+func Read(name string, event []byte) (Asking, error) {
+	g, known := agents[name]
+	e := gjson.ParseBytes(event)
+	if !known || !clean.ValidJSON(event) || !e.IsObject() {
+		return Asking{}, ErrNothing
+	}
+	tool, input := e.Get(g.tool).Str, inputOf(e, g)
+	a := Asking{Item: desk.Item{Agent: g.title, Dir: e.Get("cwd").Str, Prompted: true}}
+	var err error
+	switch {
+	case tool == "" || !input.IsObject() || e.Get(g.session).Str == "":
+		err = ErrNothing
+	case tool == g.question:
+		err = a.ofQuestion(name, g, input)
+	case g.permits != "" && e.Get(g.name).Str == g.permits:
+		err = a.ofTool(g, tool, input)
+	default:
+		err = ErrNothing
+	}
+	a.Item.Call.Name, a.Item.Call.Session, a.Item.Call.ID = tool, e.Get(g.session).Str, life.Mint()
+	return a, err
+}
+
+// inputOf is the input of the tool. Copilot writes it as text in one of its events.
+func inputOf(e gjson.Result, g agent) gjson.Result {
+	v := e.Get(g.input)
+	if !v.Exists() {
+		v = e.Get("toolArgs")
+	}
+	if v.Type == gjson.String && clean.ValidJSON([]byte(v.Str)) {
+		v = gjson.Parse(v.Str)
+	}
+	return v
+}
+
+// ofQuestion asks what a question tool asks.
+func (a *Asking) ofQuestion(name string, g agent, input gjson.Result) error {
+	call := clean.JSON(map[string]any{"name": g.question, "input": json.RawMessage(input.Raw)})
+	req, err := dialect.Decode(call, name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNothing, err)
+	}
+	a.Item.Kind, a.Item.Call = desk.Question, req.Call
+	a.reply = func(o convert.Outcome) (json.RawMessage, error) {
+		if o.Status != convert.Answered {
+			return g.refuse(convert.CancelledText, true), nil
+		}
+		text, _ := convert.TextResult(req.Call, o)
+		return g.refuse(answered+text, true), nil
+	}
+	return nil
+}
+
+// answered stands before an answer in words: the agent tells its model that the tool was
+// refused.
+const answered = "This is no error: the user has answered from another device.\n\n"
+
+// What a person can say to a permission.
+const (
+	allowOnce = "Allow once"
+	reject    = "Reject"
+)
+
+// ofTool asks for a permission.
+func (a *Asking) ofTool(g agent, tool string, input gjson.Result) error {
+	if len(input.Raw) > maxDetail {
+		return fmt.Errorf("%w: it is longer than %d bytes", ErrNothing, maxDetail)
+	}
+	a.Item.Kind = desk.Permission
+	a.Item.About = about.About{Tool: about.Tool{Kind: kinds[tool], Picks: []string{"allow_once", "reject_once"}}}
+	a.Item.Call = convert.Call{Input: json.RawMessage(input.Raw), Questions: []convert.Question{{
+		Text: titleOf(tool, input), Closed: true,
+		Options: []convert.Option{{Label: allowOnce}, {Label: reject, Description: "a note says why"}},
+	}}}
+	a.Item.Check = func(answers []convert.Answer) error { _, _, err := picked(answers); return err }
+	a.reply = func(o convert.Outcome) (json.RawMessage, error) {
+		if o.Status != convert.Answered {
+			return g.refuse("The user dismissed the permission request", false), nil
+		}
+		allows, note, err := picked(o.Answers)
+		switch {
+		case err != nil:
+			return nil, err
+		case allows:
+			return g.allow(), nil
+		}
+		if note == "" {
+			note = "The user rejected this tool use"
+		}
+		return g.refuse(note, false), nil
+	}
+	return nil
+}
+
+// picked is what was said to a permission, with the words beside a no.
+func picked(answers []convert.Answer) (allows bool, note string, err error) {
+	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
+		return false, "", errors.New("a permission takes one of its options, and a note beside it")
+	}
+	allows, note = answers[0].Selected[0] == allowOnce, strings.TrimSpace(answers[0].Note)
+	switch {
+	case !allows && answers[0].Selected[0] != reject:
+		return false, "", errors.New("this option was not offered")
+	case allows && note != "":
+		return false, "", errors.New("the agent takes no words with a permission: leave them out, or reject with them")
+	}
+	return allows, note, nil
+}
+
+// kinds are ACP's, by the names of tools.
+var kinds = map[string]string{
+	"run_shell_command": "execute", "bash": "execute", "shell": "execute",
+	"edit": "edit", "create": "edit", "write_file": "edit", "replace": "edit",
+	"web_fetch": "fetch", "fetch": "fetch",
+}
+
+// titleOf says what a permission is for, in a line.
+func titleOf(tool string, input gjson.Result) string {
+	if kinds[tool] == "execute" {
+		return display.ToolInfo(display.Tool{Name: "Bash", Input: json.RawMessage(input.Raw)}, "").Title
+	}
+	for _, member := range []string{"file_path", "path", "url"} {
+		if v := input.Get(member); v.Type == gjson.String {
+			return clean.Truncate(clean.Line(tool+" "+v.Str), 300)
+		}
+	}
+	return clean.Truncate(clean.Line(tool), 300)
+}
+
+// Names are the agents that are known here.
+func Names() []string {
+	names := make([]string, 0, len(agents))
+	for name := range agents {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// lookTime is how often Hold looks whether somebody is back.
+const lookTime = time.Second
+
+// Hold asks at the hub, and prints what a person said there. It prints nothing when
+// somebody is back, when the agent takes it back (ctx ends), or when nobody can say
+// whether anybody is away: then the agent shows its dialog. The caller has seen that
+// somebody is away.
+func Hold(ctx context.Context, w *watch.Watch, a Asking, away func(context.Context) bool, out io.Writer) {
+	over := make(chan struct{})
+	w.Ask(watch.Asking{Item: a.Item, Answer: func(_ context.Context, o convert.Outcome) error {
+		defer close(over)
+		reply, err := a.reply(o)
+		if err == nil && ctx.Err() != nil {
+			err = errors.New("the agent had taken it back")
+		}
+		if err == nil {
+			_, err = out.Write(append(reply, '\n'))
+		}
+		if err != nil {
+			return err
+		}
+		return watch.ErrUnsure // no hook is told what the agent made of it
+	}})
+	end := func(why string) { w.End(a.Item.Call.Session, a.Item.Call.ID, watch.Over(why), "") }
+	tick := time.NewTicker(lookTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+			end("the agent has taken it back: it was dismissed in the terminal, or the agent has ended")
+			return
+		case <-tick.C:
+			if !away(ctx) && ctx.Err() == nil {
+				end("it is asked in the terminal now; acp-bridge away says that nobody is there")
+				return
+			}
+		}
+	}
+}

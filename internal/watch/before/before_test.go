@@ -1,0 +1,164 @@
+package before
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/watch"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	watchtest.Clean()
+	if err := goleak.Find(); code == 0 && err != nil {
+		println(err.Error())
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Events as the agents sent them, shortened.
+const (
+	qwenAsks    = `{"session_id":"4a271050","cwd":"/w","hook_event_name":"PermissionRequest","permission_mode":"auto","tool_name":"ask_user_question","tool_input":{"questions":[{"header":"Database","multiSelect":true,"options":[{"description":"big","label":"PostgreSQL"},{"description":"small","label":"SQLite"}],"question":"Which database?"}]}}`
+	qwenRuns    = `{"session_id":"4a271050","cwd":"/w","hook_event_name":"PermissionRequest","permission_mode":"auto","tool_name":"run_shell_command","tool_input":{"command":"echo three > three.txt","description":"does it","is_background":false}}`
+	qwenUses    = `{"session_id":"4a271050","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"run_shell_command","tool_input":{"command":"make"}}`
+	geminiAsks  = `{"session_id":"c71bdecb","cwd":"/w","hook_event_name":"BeforeTool","tool_name":"ask_user","tool_input":{"questions":[{"header":"Database","multiSelect":false,"options":[{"description":"big","label":"PostgreSQL"},{"description":"small","label":"SQLite"}],"question":"Which database?","type":"choice"}]}}`
+	geminiRuns  = `{"session_id":"c71bdecb","cwd":"/w","hook_event_name":"BeforeTool","tool_name":"run_shell_command","tool_input":{"command":"make"}}`
+	copilotAsks = `{"sessionId":"14151a5a","timestamp":1794879303433,"cwd":"/w","toolName":"ask_user","toolArgs":{"choices":["PostgreSQL","SQLite"],"question":"Which database?"}}`
+	copilotText = `{"sessionId":"14151a5a","cwd":"/w","toolName":"ask_user","toolArgs":"{\"choices\":[\"PostgreSQL\",\"SQLite\"],\"question\":\"Which database?\"}"}`
+	copilotRuns = `{"hookName":"permissionRequest","sessionId":"14151a5a","cwd":"/w","toolName":"bash","toolInput":{"command":"echo three > three.txt"},"permissionSuggestions":[]}`
+	copilotUses = `{"sessionId":"14151a5a","cwd":"/w","toolName":"bash","toolArgs":{"command":"echo three > three.txt"}}`
+)
+
+// What a hook prints for each thing that a person can say. Nothing but what a person said
+// is ever a yes.
+func TestReplies(t *testing.T) {
+	picks := func(label string) convert.Outcome {
+		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{watchtest.Picks(label)}}
+	}
+	says := func(words string) convert.Outcome {
+		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: words}}}
+	}
+	noted := func(label, note string) convert.Outcome {
+		return convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{watchtest.Noted(label, note)}}
+	}
+	dismissed := convert.Outcome{Status: convert.Cancelled}
+	const deny = `{"hookSpecificOutput":{"decision":{"behavior":"deny","message":`
+	for name, c := range map[string]struct {
+		agent, event string
+		said         convert.Outcome
+		prints       string
+	}{
+		"qwen, question":           {"qwen", qwenAsks, picks("SQLite"), `SQLite"},"hookEventName":"PermissionRequest"}}`},
+		"qwen, own words":          {"qwen", qwenAsks, says("DuckDB"), `DuckDB"}`},
+		"qwen, dismissed":          {"qwen", qwenAsks, dismissed, deny + `"` + convert.CancelledText},
+		"qwen, allowed":            {"qwen", qwenRuns, picks("Allow once"), `{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}`},
+		"qwen, rejected":           {"qwen", qwenRuns, picks("Reject"), deny + `"The user rejected this tool use"`},
+		"qwen, with a reason":      {"qwen", qwenRuns, noted("Reject", "use printf"), deny + `"use printf"`},
+		"qwen, not answered":       {"qwen", qwenRuns, dismissed, deny + `"The user dismissed the permission request"`},
+		"gemini, question":         {"gemini", geminiAsks, picks("SQLite"), `{"decision":"deny","reason":"This is no error: the user has answered from another device.\n\n`},
+		"copilot, question":        {"copilot", copilotAsks, picks("SQLite"), `{"permissionDecision":"deny","permissionDecisionReason":"This is no error`},
+		"copilot, input as a text": {"copilot", copilotText, picks("SQLite"), `SQLite"}`},
+		"copilot, allowed":         {"copilot", copilotRuns, picks("Allow once"), `{"behavior":"allow"}`},
+		"copilot, with a reason":   {"copilot", copilotRuns, noted("Reject", "use printf"), `{"behavior":"deny","message":"use printf"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := Read(c.agent, []byte(c.event))
+			require.NoError(t, err)
+			require.Equal(t, "/w", a.Item.Dir)
+			reply, err := a.reply(c.said)
+			require.NoError(t, err)
+			require.Contains(t, string(reply), c.prints)
+		})
+	}
+}
+
+// Answers for which an agent has no place are told to whoever gives them.
+func TestReplyRefused(t *testing.T) {
+	a, err := Read("qwen", []byte(qwenRuns))
+	require.NoError(t, err)
+	require.Equal(t, desk.Permission, a.Item.Kind)
+	for what, answers := range map[string][]convert.Answer{
+		"a permission takes one of its options": {{Text: "yes"}},
+		"was not offered":                       {watchtest.Picks("Always")},
+		"no words with a permission":            {watchtest.Noted("Allow once", "quickly")},
+	} {
+		require.ErrorContains(t, a.Item.Check(answers), what)
+		_, err := a.reply(convert.Outcome{Status: convert.Answered, Answers: answers})
+		require.ErrorContains(t, err, what)
+	}
+	require.NoError(t, a.Item.Check([]convert.Answer{watchtest.Picks("Allow once")}))
+}
+
+// What a hook cannot answer, or is not asked, is left to the terminal.
+func TestReadNothing(t *testing.T) {
+	for name, c := range map[string]struct{ agent, event string }{
+		"another agent":          {"emacs", qwenAsks},
+		"no JSON":                {"qwen", `{"session_id"`},
+		"no object":              {"qwen", `[]`},
+		"no tool":                {"qwen", `{"session_id":"1","hook_event_name":"PermissionRequest"}`},
+		"no session":             {"qwen", `{"hook_event_name":"PermissionRequest","tool_name":"x","tool_input":{}}`},
+		"a tool that only runs":  {"qwen", qwenUses},
+		"gemini takes no yes":    {"gemini", geminiRuns},
+		"copilot, before a tool": {"copilot", copilotUses},
+		"a question without any": {"qwen", `{"session_id":"1","hook_event_name":"PermissionRequest","tool_name":"ask_user_question","tool_input":{}}`},
+		"more than one reads":    {"qwen", strings.Replace(qwenRuns, "echo three", strings.Repeat("x", maxDetail), 1)},
+	} {
+		_, err := Read(c.agent, []byte(c.event))
+		require.ErrorIs(t, err, ErrNothing, name)
+	}
+}
+
+// A hook that waits: answered at the hub, somebody is back, and the agent takes it back.
+func TestHold(t *testing.T) {
+	s := watchtest.New(t, web.CanAsk)
+	hold := func(t *testing.T) (r *hub.Record, out *strings.Builder, back func(), stop func(), done chan struct{}) {
+		a, err := Read("qwen", []byte(qwenAsks))
+		require.NoError(t, err)
+		w := watch.Start(s.Options())
+		out, done = new(strings.Builder), make(chan struct{})
+		var here atomic.Bool
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer close(done)
+			Hold(ctx, w, a, func(context.Context) bool { return !here.Load() }, out)
+			w.Close()
+		}()
+		return s.Next(), out, func() { here.Store(true) }, cancel, done
+	}
+	t.Run("answered", func(t *testing.T) {
+		r, out, _, stop, done := hold(t)
+		defer stop()
+		require.Equal(t, "Qwen Code", r.Agent)
+		s.Answer(r, watchtest.Picks("SQLite"))
+		<-done
+		require.Contains(t, out.String(), "SQLite")
+		s.Receipt(r, "delivered")
+	})
+	t.Run("back", func(t *testing.T) {
+		r, out, back, stop, done := hold(t)
+		defer stop()
+		back()
+		<-done
+		require.Empty(t, out.String())
+		require.Contains(t, s.Settled(r).End.Reason, "it is asked in the terminal now")
+	})
+	t.Run("taken back", func(t *testing.T) {
+		r, out, _, stop, done := hold(t)
+		stop()
+		<-done
+		require.Empty(t, out.String())
+		require.Contains(t, s.Settled(r).End.Reason, "the agent has taken it back")
+	})
+}

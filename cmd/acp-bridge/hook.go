@@ -113,9 +113,7 @@ func runHook(ctx context.Context, s streams) error {
 		return nil
 	}
 	if !e.Asks() {
-		ctx, cancel := context.WithTimeout(ctx, hookTime)
-		defer cancel()
-		_, _ = h.post(ctx, data)
+		h.note(ctx, data)
 		return nil
 	}
 	h.about = aboutSession(e)
@@ -124,6 +122,40 @@ func runHook(ctx context.Context, s streams) error {
 		_, _ = s.out.Write(reply)
 	}
 	return nil
+}
+
+// silentName is a file with a byte for each time in a row that a hub did not answer in time.
+// After maxSilent of them it is told nothing for silentTime: Claude Code waits for each event,
+// and there are several to a tool call.
+const (
+	silentName = "hook.silent"
+	maxSilent  = 3
+	silentTime = 30 * time.Second
+)
+
+// note tells the hub of an event that nobody has to answer.
+func (h *hookRun) note(ctx context.Context, data []byte) {
+	file, err := stateFile(silentName)
+	if err != nil {
+		return
+	}
+	info, err := os.Stat(file)
+	silent := err == nil
+	if silent && info.Size() >= maxSilent && time.Since(info.ModTime()) < silentTime {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	_, _ = h.post(ctx, data)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		if f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
+			_, _ = f.Write([]byte{'.'})
+			_ = f.Close()
+		}
+	case silent:
+		_ = os.Remove(file)
+	}
 }
 
 // hookRun is one event on its way.

@@ -68,7 +68,8 @@ func TestRealQwen(t *testing.T) {
 func TestRealCopilot(t *testing.T) {
 	play{agent: "copilot", ready: "/ commands",
 		asks: func(id, option string) modeltest.Reply {
-			return modeltest.Use(id, "ask_user", object{"question": "Which database?", "choices": []string{"PostgreSQL", option}})
+			return modeltest.Use(id, "ask_user", object{"message": "Which database?", "requestedSchema": object{"type": "object", "required": []string{"database"},
+				"properties": object{"database": object{"type": "string", "title": "Database", "enum": []string{"PostgreSQL", option}}}}})
 		},
 		runs: shell("bash"),
 		prepare: func(t *testing.T, c *watchtest.Terminal) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -66,7 +65,7 @@ func TestRealQwen(t *testing.T) {
 
 // The real Copilot CLI, likewise.
 func TestRealCopilot(t *testing.T) {
-	play{agent: "copilot", ready: "/ commands",
+	play{agent: "copilot", ready: "/ commands", deaf: true,
 		asks: func(id, option string) modeltest.Reply {
 			return modeltest.Use(id, "ask_user", object{"message": "Which database?", "requestedSchema": object{"type": "object", "required": []string{"database"},
 				"properties": object{"database": object{"type": "string", "title": "Database", "enum": []string{"PostgreSQL", option}}}}})
@@ -137,7 +136,7 @@ func (p play) run(t *testing.T) {
 	chosen(t, c, "call_5")
 	c.See("Noted five.")
 
-	// What the agent stops, or is stopped with, is taken back.
+	// What its user stops is taken back, and what is open when the terminal is closed.
 	c.Run(append([]string{"away"}, hub...)...)
 	if !p.deaf {
 		c.Model.Script(p.asks("call_6", "SQLite"))
@@ -153,7 +152,7 @@ func (p play) run(t *testing.T) {
 	c.Model.Script(p.asks("call_7", "SQLite"))
 	c.Prompt("seventh")
 	r = s.Next()
-	require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
+	c.Close() // as one closes a terminal
 	require.NotEqual(t, "answered", s.Settled(r).End.Outcome)
 }
 

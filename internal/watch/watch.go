@@ -29,7 +29,8 @@
 //	Copilot CLI  1.0.102  acp-bridge hook install copilot  the same
 //	Gemini CLI   0.61.0   acp-bridge hook install gemini   questions; its hooks can allow nothing
 //
-// Their models get an answer as a refusal with the answer in words.
+// Their models get an answer as a refusal with the answer in words. Esc in the terminal takes
+// back what Qwen asks, and neither of the others: they wait on until somebody is back.
 //
 // Codex does not say whose answer to a question or a form it took, nor who granted more
 // permissions: the card says delivered, and not used. It takes no words with a permission. What is possible with others says

@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,4 +97,68 @@ func TestDoubtsOfSomebodyWithAPhone(t *testing.T) {
 		require.Equal(t, `["Allow"]`, p.eval(`[...document.querySelectorAll(".acts .allow")].map((b) => b.innerText)`))
 		require.Equal(t, `["--","--reporter=dot"]`, p.eval(`[...document.querySelectorAll(".thing .w")].map((w) => w.getClientRects().length === 1 && w.innerText)`), "flags are not broken at their hyphens")
 	})
+}
+
+// What a person has answered is told where they have pressed, and nothing of somebody
+// else's comes there; what the same agent asks next comes into view, if they do nothing else.
+func TestAfterAnAnswerOnAPhone(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	tall := []convert.Question{extras, db, free}
+	tall[0].Options = append(slices.Clone(extras.Options), convert.Option{Label: "Cache"}, convert.Option{Label: "Queue"}, convert.Option{Label: "Search"})
+	next := map[string]*hub.Record{}
+	for _, c := range []string{"a", "b", "tall", "c", "d"} {
+		if c == "tall" {
+			next[c] = s.ask(c, tall...)
+			continue
+		}
+		next[c] = s.permit(c, "Bash", "execute", "Bash", map[string]any{"command": "rm -rf " + c}, func(a *hub.Asking) {
+			a.Dir = fmt.Sprint("/src/", c > "b") // before the tall one, or after it
+		})
+	}
+	p := s.phone(b)
+	p.until(`document.querySelectorAll(".card").length === 5`)
+	p.eval(`{ const set = setTimeout.bind(window); window.setTimeout = (f, ms) => ms === 6000 || ms === 10000 ? 0 : set(f, ms); }; 0`) // however slow we are
+	card := func(r *hub.Record) string { return fmt.Sprintf(`.card[data-revision^="%d-"]`, r.Revision) }
+	top := func(r *hub.Record) (at float64) {
+		require.NoError(t, json.Unmarshal([]byte(p.eval(`document.querySelector('`+card(r)+`').getBoundingClientRect().top`)), &at))
+		return at
+	}
+	p.click(card(next["tall"]) + ` input[name=a0]`)
+	p.click(card(next["tall"]) + ` input[name=a1]`)
+	p.click(card(next["tall"]) + ` textarea[name=t2]`)
+	p.words("zoe")
+	press := card(next["tall"]) + ` button[value=answer]`
+	p.eval(`document.querySelector('` + press + `').scrollIntoView({ block: "center", behavior: "instant" }); 0`)
+	below := top(next["c"])
+	p.click(press)
+	p.until(`document.querySelector(".card.over")`)
+	p.until(seesAll(".receipt"))
+	require.InDelta(t, below, top(next["c"]), 2, "what is below stays where it is")
+
+	// The same agent asks on, a while later.
+	p.eval(`document.querySelector('` + card(next["b"]) + `').scrollIntoView({ block: "center", behavior: "instant" }); 0`)
+	p.until(`!document.querySelector('` + card(next["b"]) + ` .allow').disabled`)
+	p.click(card(next["b"]) + " .reject")
+	s.answered(next["b"])
+	p.until(`document.querySelector('` + card(next["b"]) + `.over')`)
+	more := s.permit("b", "Bash", "execute", "Bash", map[string]any{"command": "#!/bin/bash\n" + strings.Repeat("echo more\n", 6)}, func(a *hub.Asking) { a.Dir = "/src/false" })
+	p.until(`document.querySelector('` + card(more) + `')`)
+	p.until(fmt.Sprintf(`(() => { const at = document.querySelector('%s').getBoundingClientRect().top; return at >= 56 && at < innerHeight * 0.6; })()`, card(more)))
+	require.Equal(t, "true", p.eval(`document.querySelector('`+card(next["b"])+`').nextElementSibling.matches('`+card(more)+`')`), "below what was answered")
+
+	// Whoever scrolls meanwhile is somewhere else.
+	p.until(`!document.querySelector(".moved")`)
+	p.eval(`document.querySelector('` + card(more) + ` .allow').scrollIntoView({ block: "center", behavior: "instant" }); 0`)
+	p.until(`!document.querySelector('` + card(more) + ` .allow').disabled`)
+	p.click(card(more) + " .reason summary")
+	p.click(card(more) + " .reason textarea")
+	p.words("not today")
+	p.click(card(more) + " .reason button")
+	p.until(`document.querySelector('` + card(more) + `.over .receipt')?.innerText.startsWith("Rejected: not today · echo more")`)
+	p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseWheel", "x": 100, "y": 300, "deltaX": 0, "deltaY": 1})
+	p.eval(`scrollTo({ top: 1e6, behavior: "instant" }); 0`)
+	third := s.permit("b", "Bash", "execute", "Bash", map[string]any{"command": "echo third"}, func(a *hub.Asking) { a.Dir = "/src/false" })
+	p.until(`document.querySelector('` + card(third) + `')`)
+	require.Equal(t, "true", p.eval(`document.querySelector('`+card(next["d"])+`').getBoundingClientRect().bottom <= innerHeight`), "the end of the page, as before")
 }

@@ -40,7 +40,7 @@ func asset(name, kind string) http.HandlerFunc {
 		panic(err) // it is embedded
 	}
 	if data = squeezed(data); strings.HasSuffix(name, ".css") {
-		data = []byte(strings.NewReplacer(" { ", "{", "; }", "}", " }", "}", "; ", ";").Replace(string(data)))
+		data = []byte(strings.NewReplacer(" { ", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":").Replace(string(data)))
 	}
 	var small bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
@@ -59,13 +59,15 @@ func asset(name, kind string) http.HandlerFunc {
 	}
 }
 
-// squeezed is a script or a style without its indentation, the lines that are comments
-// and the spaces that a style needs not. What is served so has no text that goes over
-// several lines.
+// squeezed is a script or a style without its indentation, its comments and the spaces
+// that a style needs not. What is served so has no text that goes over several lines.
 func squeezed(data []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)
+		if i := bytes.LastIndex(line, []byte(" // ")); i > 0 && bytes.Count(line[:i], []byte{'"'})%2 == 0 && bytes.Count(line[:i], []byte{'`'})%2 == 0 {
+			line = line[:i]
+		}
 		if len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) && !(bytes.HasPrefix(line, []byte("/*")) && bytes.HasSuffix(line, []byte("*/"))) {
 			b.Write(append(line, '\n'))
 		}

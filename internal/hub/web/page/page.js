@@ -90,11 +90,15 @@ function moving(change) {
   change(before);
   for (const card of open()) if (!before.has(card) || Math.abs(top(card) - before.get(card)) >= 1) moved(card);
 }
-export function rearrange(change) {
+// A card that ends keeps its foot where it is: the receipt takes the place of its
+// buttons, and what is below stays there.
+export function rearrange(change, ending) {
   moving((before) => {
-    const used = inUse([...before.keys()]);
+    const used = ending?.mine ? ending : inUse([...before.keys()]);
+    const edge = () => used && used.getBoundingClientRect()[used === ending ? "bottom" : "top"], was = edge();
     change();
-    if (used?.isConnected && !used.hidden) scrollBy({ top: top(used) - before.get(used), behavior: "instant" });
+    if (used?.isConnected && !used.hidden) scrollBy({ top: edge() - was, behavior: "instant" });
+    if (used?.mine && used === ending) used.scrollIntoView({ block: "nearest", behavior: "instant" });
   });
 }
 
@@ -122,16 +126,17 @@ function end(card, what, said, steps) {
       card.classList.add("over");
       card.hidden = false;
       card.insertAdjacentHTML("beforeend", `<p class="receipt"><span><b dir="auto"></b> <span class="what" dir="auto"></span></span> <span class="steps"></span></p>`);
-    });
+    }, card);
     over.set(card.id, card);
+    setTimeout(() => { if (acting === card) acting = null; }, 10000);
     if (hadFocus) rest(card);
     card.going = setTimeout(() => go(card), 6000);
   }
-  const thing = card.querySelector(".thing :is(.l, .path, .address, .tool, .md)")?.textContent.trim();
+  const thing = [...card.querySelectorAll(".thing :is(.l, .path, .address, .tool, .md)")].map((e) => e.textContent.trim()).find((t) => !/^(#|set [-+]|$)/.test(t)); // of a script, what it does
   const asked = card.querySelector(".text")?.textContent.trim() ?? thing ?? card.querySelector("h3").textContent;
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
   if (what) head.textContent = what;
-  tail.textContent = (head.textContent ? "· " : "") + (asked.length > 70 ? asked.slice(0, 70) + "…" : asked) + " · " + said;
+  tail.textContent = (head.textContent ? "· " : "") + short(asked, 70) + " · " + said;
   if (steps) card.querySelector(".steps").replaceChildren(...steps.map(([text, done]) => {
     const s = document.createElement("span");
     s.className = done ? "done" : "todo";
@@ -201,7 +206,7 @@ function sendNow() {
   }
 }
 addEventListener("pagehide", sendNow);
-document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); });
+document.addEventListener("visibilitychange", () => { if (document.hidden) sendNow(); else refreshSoon(); });
 
 async function send(card, button) {
   const form = card.querySelector("form.answer");
@@ -214,7 +219,8 @@ async function send(card, button) {
   if (button?.name === "a0") body.set("a0", button.value);
   if (button?.name === "a0" && !button.matches(".reject")) body.delete("n0");
   const label = button?.querySelector("span")?.textContent ?? "Reject";
-  const words = button?.name === "a0" ? { Allow: "Allowed", Reject: "Rejected" }[label] ?? label : answer(form);
+  const why = body.get("n0")?.trim();
+  const words = button?.name === "a0" ? ({ Allow: "Allowed", Reject: "Rejected" }[label] ?? label) + (why ? ": " + short(why) : "") : answer(form);
   stop(card);
   problem(card, "");
   ready(card, true);
@@ -236,6 +242,7 @@ async function send(card, button) {
   } catch {
     delete card.mine;
     problem(card, lost);
+    broken();
   }
   ready(card);
   refreshSoon();
@@ -244,13 +251,20 @@ const sentence = (t) => { const s = t.replace(/^bad request: /, ""); return s.ch
 function answer(form) {
   const picks = [...form.querySelectorAll("input:checked")].map((i) => i.closest("label").querySelector(".label").textContent);
   const words = [...form.querySelectorAll("textarea:not([name^=n])")].map((t) => t.value.trim()).filter(Boolean);
-  const all = [...picks, ...words].join(", ");
-  return all.length > 80 ? all.slice(0, 80) + "…" : all;
+  return short([...picks, ...words].join(", "));
 }
-// After an answer the next of the same agent comes into view, at its top.
+function short(t, most = 80) { return t.length > most ? t.slice(0, most) + "…" : t; }
+// After an answer the next of the same agent comes into view, at its top. If it was not
+// there yet, that is for as long as its person does nothing else.
+let acting = null, came = null; // the card that was used last; one that goes on from it
+for (const kind of ["pointerdown", "click", "keydown", "wheel", "touchmove"]) {
+  addEventListener(kind, (event) => { acting = /wheel|move/.test(kind) ? null : event.target.closest?.(".card"); }, { capture: true, passive: true });
+}
+const follows = (card) => acting?.mine && !card.hidden && acting.dataset.talk === card.dataset.talk;
 function advance(next) {
   const box = next.getBoundingClientRect();
-  if (box.top < 56 || box.top > innerHeight * 0.6) moving(() => next.scrollIntoView({ block: "start", behavior: "instant" }));
+  const said = next.previousElementSibling; // what was answered stands above it
+  if (box.top < 56 || box.top > innerHeight * 0.6) moving(() => (said?.matches(".over") ? said : next).scrollIntoView({ block: "start", behavior: "instant" }));
   moved(next);
 }
 
@@ -335,9 +349,11 @@ function fill(lane, list) {
       here = null;
     }
     if (!here) {
+      while (place.nextElementSibling?.matches(".over")) place = place.nextElementSibling;
       place.after(card);
       begin(card);
       here = card;
+      if (follows(card)) came ??= card;
     } else {
       here.querySelector(".where").replaceWith(card.querySelector(".where"));
       here.classList.toggle("away", card.matches(".away"));
@@ -417,9 +433,11 @@ export async function refresh() {
     if (reply.ok) {
       for (const c of open()) if (c.querySelector(".problem").textContent === lost) problem(c, "");
       const html = await reply.text();
+      came = null;
       rearrange(() => show(html));
+      if (came) advance(came);
     }
-  } catch { /* the stream says so */ }
+  } catch { broken(); }
   busy = false;
   if (again) { again = false; refreshSoon(); }
 }
@@ -436,8 +454,19 @@ function connected(yes) {
 }
 // The stream tells what has changed since the list was made.
 const at = () => document.getElementById("total")?.dataset.at ?? "";
-let source, retry = 1000, before = false;
+let source, retry = 1000, before = false, trying = 0;
+// A stream may seem to be open long after the network has gone.
+function broken() {
+  connected(false);
+  source?.close();
+  clearTimeout(trying);
+  trying = setTimeout(() => { refresh(); listen(); }, retry);
+  retry = Math.min(retry * 2, 15000);
+}
+addEventListener("offline", broken);
+addEventListener("online", () => { retry = 500; broken(); });
 function listen() {
+  source?.close();
   source = new EventSource("/events?after=" + at());
   source.onopen = () => {
     retry = 1000;
@@ -447,9 +476,7 @@ function listen() {
   };
   source.onerror = () => {
     connected(false);
-    if (source.readyState !== EventSource.CLOSED) return;
-    setTimeout(() => { refresh(); listen(); }, retry);
-    retry = Math.min(retry * 2, 15000);
+    if (source.readyState === EventSource.CLOSED) broken();
   };
   source.addEventListener("turn", (event) => turned(JSON.parse(event.data)));
   source.addEventListener("state_change", (event) => {
@@ -513,7 +540,10 @@ document.addEventListener("click", (event) => {
   const menu = document.getElementById("menu");
   if (menu.open && !menu.contains(event.target)) menu.open = false;
 });
-document.addEventListener("pointermove", (event) => { pointed = event.timeStamp; });
+document.addEventListener("pointermove", (event) => {
+  pointed = event.timeStamp;
+  if (acting?.matches(".over") && event.target.closest?.(".card:not(.over)")) acting = null;
+});
 document.addEventListener("submit", submit);
 document.getElementById("logout").addEventListener("submit", (event) => {
   event.target.elements.page.value = secret();

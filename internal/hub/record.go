@@ -237,6 +237,11 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("the %s is too large: expected at most %d bytes as it is kept, got %d", e.What, e.Limit, e.Got)
 }
 
+// Withdrawn reports whether nobody ended it: only what a person did is told as theirs.
+func (e *End) Withdrawn() bool {
+	return e.By == "" && !e.Forgotten && e.Outcome != convert.Answered.String()
+}
+
 // SettledError says how a question ended that somebody wanted to answer.
 type SettledError struct{ *End }
 
@@ -249,7 +254,11 @@ func (e *SettledError) Error() string {
 			by += ", according to the agent's machine,"
 		}
 	}
-	return fmt.Sprintf("it was %s already%s at %s", e.Outcome, by, e.At.UTC().Format(time.RFC3339))
+	what := e.Outcome
+	if e.Withdrawn() {
+		what = "withdrawn"
+	}
+	return fmt.Sprintf("it was %s already%s at %s", what, by, e.At.UTC().Format(time.RFC3339))
 }
 
 // Unwrap returns [ErrSettled].

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"encoding/json"
 	"html/template"
 	"regexp"
 	"strings"
@@ -160,5 +161,35 @@ func TestABlankDescription(t *testing.T) {
 	for _, detail := range []string{`{"command":"ls"}`, `{"command":"ls","description":" \n"}`} {
 		th := Draw(Call{Name: "Bash", Detail: detail})
 		require.NotContains(t, string(th.Whole()), "The agent says", detail)
+	}
+}
+
+// What is drawn is not said again beside it: in our own title, in an agent's name for its
+// shell, in the sentence that Kimi asks with. Everything else an agent says is there.
+func TestNothingIsSaidTwice(t *testing.T) {
+	script := "#!/bin/bash\nset -euo pipefail\n" + strings.Repeat("echo step\n", 30)
+	detail, err := json.Marshal(map[string]string{"command": script})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		title, text string
+		also        string
+	}{
+		"the beginning of a script":      {title: "$ #!/bin/bash set -euo pipefail echo step echo st…"},
+		"an agent's shell":               {title: "Bash"},
+		"that Kimi asks":                 {title: "Bash", text: "Requesting approval to Running: #!/bin/bash set -euo pip…"},
+		"a title of its own":             {title: "$ nothing to worry about", also: "$ nothing to worry about"},
+		"words of its own":               {title: "Bash", text: "Requesting approval to erase the disk: #!/bin/bash", also: "erase the disk"},
+		"words of its own, and no input": {title: "Bash", text: "Requesting approval to Running: …", also: "Requesting approval to Running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole := string(Draw(Call{Title: c.title, Detail: string(detail), Tool: about.Tool{Text: c.text}}).Whole())
+			if c.also != "" {
+				require.Contains(t, whole, c.also)
+				return
+			}
+			require.Equal(t, 1, strings.Count(whole, "pipefail"), whole)
+			require.NotContains(t, whole, "Bash<")
+			require.NotContains(t, whole, "The agent says")
+		})
 	}
 }

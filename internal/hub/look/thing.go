@@ -3,6 +3,7 @@ package look
 import (
 	"encoding/json"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -251,11 +252,11 @@ func paragraphs(s string) (blocks []string) {
 func (t Thing) titled(c Call) Thing {
 	drawn := t.text()
 	var first []part
-	if !redundant(c, drawn) {
+	if !redundant(c, drawn) && !(t.Mark == "command" && c.Title == "Bash") {
 		first = append(first, part{class: "line", rows: rowsOf(c.Title)})
 	}
 	t.parts = append(first, t.parts...)
-	if c.Text != "" && squeeze(c.Text) != squeeze(t.source) && !strings.Contains(drawn, squeeze(c.Text)) && squeeze(c.Text) != squeeze(c.Title) {
+	if c.Text != "" && squeeze(c.Text) != squeeze(t.source) && !strings.Contains(drawn, squeeze(request(c.Text))) && squeeze(c.Text) != squeeze(c.Title) {
 		t.parts = append(t.parts, part{label: "The agent says", class: "md", html: Markdown(c.Text), lines: strings.Count(c.Text, "\n") + 1 + len(c.Text)/100})
 	}
 	return t
@@ -290,6 +291,17 @@ var unescape = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39
 // squeeze leaves out white space, which titles change.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
+// request is what Kimi asks for: its text is that it asks, and the beginning of the input.
+func request(text string) string {
+	if rest, ok := strings.CutPrefix(text, "Requesting approval to "); ok {
+		verb, what, _ := strings.Cut(rest, ": ")
+		if what = strings.TrimRight(strings.TrimSpace(what), "…"); what != "" && slices.Contains([]string{"Running", "Writing", "Editing"}, verb) {
+			return what
+		}
+	}
+	return text
+}
+
 // redundant reports whether a title says nothing that is not drawn: our own titles
 // are a verb and the beginning of the input.
 func redundant(c Call, drawn string) bool {
@@ -309,7 +321,7 @@ func redundant(c Call, drawn string) bool {
 	if head, rest, ok := strings.Cut(title, " ("); ok && strings.Contains(drawn, squeeze(head)) && strings.Contains(drawn, squeeze(strings.TrimSuffix(rest, ")"))) {
 		return true // a command, and what it is for
 	}
-	title = squeeze(strings.Trim(title, "`"))
+	title = squeeze(strings.Trim(strings.TrimPrefix(title, "$ "), "`"))
 	return len(title) > 0 && strings.Contains(drawn, title)
 }
 

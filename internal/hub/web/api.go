@@ -100,7 +100,7 @@ func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Reco
 	now := time.Now()
 	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
 	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
-	title := short(cmp.Or(rec.Title, rec.About.Title, "Conversation"), maxTalk)
+	title := short(cmp.Or(talkTitle(rec), "Conversation"), maxTalk)
 	render(w, http.StatusOK, "conversation", map[string]any{
 		"Card": cardOf(rec, now, false), "Title": title, "Cards": cards, "State": stateText(s.conversationNow(rec).State), "Asked": askedText(asked, now), "ID": short(rec.Conversation, 100),
 	})

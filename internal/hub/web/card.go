@@ -113,7 +113,7 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 		Key: cardID(r), Group: shownGroup(r), Conversation: encodeID(r.Conversation), Question: encodeID(r.ID), Revision: r.Revision, Fingerprint: r.Fingerprint(),
 		Agent: agentOf(r), Model: short(r.About.Model, 40), Mark: "question", Verb: "asks", Reject: -1, Edited: -1,
 		Asked: r.Asked.UTC().Format(time.RFC3339), Since: ago(now.Sub(r.Asked)), AskedFull: r.Asked.Format("2 Jan 2006, 15:04:05 MST"),
-		Gone: r.Gone, Permission: r.Kind == "permission", NoReason: r.About.NoReason, Lane: laneOf(r), Talk: talkURL(r), Title: short(cmp.Or(r.Title, r.About.Title), 100),
+		Gone: r.Gone && r.Open(), Permission: r.Kind == "permission", NoReason: r.About.NoReason, Lane: laneOf(r), Talk: talkURL(r), Title: short(talkTitle(r), 100),
 	}
 	c.Badge, c.Hue = badgeOf(c.Agent)
 	if c.Model == c.Agent {
@@ -138,6 +138,16 @@ func cardOf(r *hub.Record, now time.Time, whole bool) card {
 		c.Ending, c.Outcome, c.Steps = endingText(r), r.End.Outcome, stepsOf(r.End)
 	}
 	return c
+}
+
+// talkTitle is the name of the conversation. A program that says nothing about itself has
+// given it the name that there is.
+func talkTitle(r *hub.Record) string {
+	title := cmp.Or(r.Title, r.About.Title)
+	if title == "" && r.Agent == "" {
+		title = r.Conversation
+	}
+	return title
 }
 
 func short(s string, n int) string { return clean.Truncate(clean.Line(s), n) }
@@ -391,6 +401,9 @@ var endings = map[string]string{"answered": "Answered", "declined": "Declined", 
 func endingText(r *hub.Record) string {
 	e := r.End
 	text := cmp.Or(endings[e.Outcome], "Ended")
+	if e.Withdrawn() {
+		text = "Withdrawn"
+	}
 	if e.By != "" {
 		text += " by " + clean.Line(e.By)
 		if e.Elsewhere {
@@ -402,6 +415,8 @@ func endingText(r *hub.Record) string {
 		return text + ". The answer, and who gave it, were removed."
 	case e.Undelivered != "":
 		return text + ". It could not be delivered: " + clean.Line(e.Undelivered) + "."
+	case e.By != "" && e.Receipt() == "accepted" && r.Gone:
+		return text + ". The agent is gone. It is kept until the agent comes back."
 	case e.By != "" && e.Receipt() == "accepted":
 		return text + ". The agent has not fetched it yet."
 	}

@@ -163,3 +163,37 @@ func TestForget(t *testing.T) {
 	require.NotContains(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "result").Raw, "Postgres")
 	require.True(t, gjson.Get(s.expect(200, "GET", "/conversations/c2/questions/toolu_1", ""), "isError").Bool())
 }
+
+// History tells only what a person did as theirs, and says that an answer is kept for an
+// agent that is gone only of answers that are.
+func TestHistoryIsTrue(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
+	bot, err := s.access.Add("nightly-bot", web.CanAsk)
+	require.NoError(t, err)
+	as := []string{"Authorization", "Bearer " + bot}
+	for _, c := range []string{"withdrawn", "dismissed", "fetched", "kept"} {
+		s.expect(202, "POST", "/conversations/"+c+"/ask", database, as...)
+	}
+	// A program that does not say who it is has the name of its credential, and its
+	// conversation the name that it has given it.
+	page := s.expect(200, "GET", "/", "", "Accept", "text/html")
+	for _, part := range []string{"<bdi>nightly-bot</bdi> asks", "“withdrawn”", "“kept”"} {
+		require.Contains(t, page, part)
+	}
+	s.expect(200, "POST", "/conversations/withdrawn/questions/toolu_1/settle", `{"outcome":"cancelled","reason":"The question was withdrawn"}`, as...)
+	require.Contains(t, s.expect(409, "POST", "/conversations/withdrawn/respond?question=toolu_1", `{"answers":{"Which database?":"SQLite"}}`), "it was withdrawn already")
+	s.expect(200, "POST", "/conversations/dismissed/cancel", "")
+	for _, c := range []string{"fetched", "kept"} {
+		s.expect(200, "POST", "/conversations/"+c+"/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	}
+	s.expect(200, "POST", "/conversations/fetched/ask?wait=1m", database, as...)
+	told := func(c string) string { return s.expect(200, "GET", "/conversations/"+c, "", "Accept", "text/html") }
+	const gone = "kept until"
+	require.Eventually(t, func() bool { return strings.Contains(told("kept"), gone) }, patience, 20*time.Millisecond)
+	require.Contains(t, told("kept"), "It is kept until the agent comes back.")
+	require.NotContains(t, told("fetched"), gone)
+	require.Contains(t, told("withdrawn"), "Withdrawn.")
+	require.NotContains(t, told("withdrawn"), "Dismissed")
+	require.Contains(t, told("dismissed"), "Dismissed by owner.")
+}

@@ -137,7 +137,14 @@ func facetsOf(open []*hub.Record, v view) (facets []facet) {
 	return facets
 }
 
-func agentOf(r *hub.Record) string { return cmp.Or(short(r.Agent, 60), "An agent") }
+// agentOf is who asks: a program that does not say has the name of its credential.
+func agentOf(r *hub.Record) string {
+	device := r.Device
+	if device == Owner {
+		device = ""
+	}
+	return cmp.Or(short(r.Agent, 60), short(device, 60), "An agent")
+}
 
 // pages says which of them are shown, and where the others are.
 type pages struct {

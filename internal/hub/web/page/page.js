@@ -164,7 +164,7 @@ const beside = (card) => after(card) ?? after(card, -1);
 function rest(card) { card.focus({ preventScroll: true }); }
 
 const sayings = { answered: "answered", declined: "declined", cancelled: "dismissed", failed: "withdrawn", disconnected: "withdrawn" };
-const ended = (c) => (sayings[c.outcome] ?? "ended") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", according to the agent's machine" : "");
+const ended = (c) => (c.by || c.outcome === "answered" ? sayings[c.outcome] ?? "ended" : "withdrawn") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", according to the agent's machine" : "");
 const receipts = { accepted: 1, delivered: 2, consumed: 3 };
 const stepsOf = (c) => c.by && receipts[c.receipt] ? ["sent", "delivered", "used"].map((s, i) => [s, i < receipts[c.receipt]]) : [];
 

@@ -167,12 +167,19 @@ type hookRun struct {
 	client *http.Client
 }
 
+// writeTime is how long Claude Code may take to write down what it has said: it asks
+// before that, and of a new session nothing is there yet.
+const writeTime = time.Second
+
 // aboutSession is what a person is told of the session in which an event asks. It is read
 // where Claude Code keeps it, whatever file the event names.
 func aboutSession(e hook.Event) string {
 	a := about.About{Branch: hublink.BranchOf(e.Dir)}
-	path, err := transcript.Find(transcript.ConfigDir(os.Getenv), e.Session, e.Dir)
-	if said, ok := transcript.Last(path); err == nil && ok {
+	said, ok := lastSaid(e)
+	for end := time.Now().Add(writeTime); said.Model == "" && e.Transcript != "" && time.Now().Before(end); said, ok = lastSaid(e) {
+		time.Sleep(writeTime / 20)
+	}
+	if ok {
 		var words about.Words
 		if said.Title != transcript.Untitled {
 			words.Name(said.Title)
@@ -183,6 +190,14 @@ func aboutSession(e hook.Event) string {
 		a.Model = said.Model
 	}
 	return a.Encode()
+}
+
+func lastSaid(e hook.Event) (transcript.Said, bool) {
+	path, err := transcript.Find(transcript.ConfigDir(os.Getenv), e.Session, e.Dir)
+	if err != nil {
+		return transcript.Said{}, false
+	}
+	return transcript.Last(path)
 }
 
 // client is one that talks to the hub alone.

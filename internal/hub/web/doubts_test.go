@@ -51,8 +51,9 @@ func TestDoubtsOfSomebodyWithAPhone(t *testing.T) {
 		offline(true)
 		p.click("button[value=answer]")
 		p.until(seesAll(".card .problem"))
+		p.until(`document.getElementById("dot").matches(".lost") && document.title.startsWith("Not connected")`) // a stream may seem to be open
 		offline(false)
-		s.ask("c2", free) // the page looks again
+		p.until(`!document.getElementById("dot").matches(".lost")`)
 		p.until(`document.querySelector(".card .problem").hidden && document.querySelector(".card input:checked")`)
 	})
 	t.Run("a filter, from far below", func(t *testing.T) {

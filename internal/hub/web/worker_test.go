@@ -113,7 +113,9 @@ func TestPageInViewNeedsNoPushOfATurn(t *testing.T) {
 		w.happens(`new PushEvent("push", { data: ` + string(quoted(said)) + ` })`)
 		return w.eval(`self.registration.getNotifications().then((l) => l.map((n) => n.body))`)
 	}
+	w.eval(`{ const get = ServiceWorkerRegistration.prototype.getNotifications; self.looked = 0; ServiceWorkerRegistration.prototype.getNotifications = function (...what) { self.looked++; return get.apply(this, what); }; }; 0`)
 	require.JSONEq(t, `[]`, push(`{"id":"t","text":"goose is done.","turn":true}`))
+	require.Equal(t, "1", w.eval(`self.looked`), "by this test alone: whoever looks may lose what is not shown yet")
 	require.JSONEq(t, `["A question is waiting for you."]`, push(`{"id":"q","text":"A question is waiting for you."}`))
 	for end := time.Now().Add(patience); p.eval(`document.body.innerText.includes("goose is done")`) != "true"; time.Sleep(20 * time.Millisecond) { // it is told to those who are there
 		require.True(t, time.Now().Before(end))

@@ -10,15 +10,16 @@ self.addEventListener("push", (event) => {
   const buttons = actions.length <= most ? actions : [];
   // A browser wants something to be shown for every push: what is over takes the
   // place of what was shown, without a sound. That a turn has ended is said by the page
-  // if somebody looks at it.
+  // if somebody looks at it: Chromium, which has buttons, then wants nothing else. What is
+  // shown is not asked for here: it forgets what it has noted and does not show yet.
   event.waitUntil((async () => {
     const seen = Boolean(said.turn) && (await self.clients.matchAll({ type: "window", includeUncontrolled: true })).some((page) => page.visibilityState === "visible");
+    if (seen && most) return;
     const tag = said.id ?? "acp-bridge", silent = seen || Boolean(said.over);
     await self.registration.showNotification(said.over ? "No longer waiting" : said.title || "acp-bridge", {
       body: said.text ?? "A question is waiting for you.", tag, renotify: !silent, silent, icon: "/icon-192.png",
       actions: buttons.map(({ action, title }) => ({ action, title })), data: { card: said.over ? "" : said.card ?? "", tag: said.id, ref: said.ref, buttons },
     });
-    if (seen) for (const shown of await self.registration.getNotifications({ tag })) shown.close();
   })());
 });
 

@@ -152,7 +152,7 @@ func (f *front) prompted(prompt []acp.ContentBlock) {
 func (f *front) askOptions(r acp.InitializeRequest, known Client, inTable bool) *adapter.Options {
 	o, why := AskOptions(r, known)
 	o.Guard = o.Guard || f.opts.Guard
-	o.GuardPrompts = f.opts.GuardPrompts
+	o.GuardPrompts = !f.opts.TrustPrompts
 	o.Now = f.opts.Now
 	o.Desk = f.opts.Desk
 	o.Describe = f.describe

@@ -28,9 +28,10 @@ type Options struct {
 	First adapter.Rung
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
-	// GuardPrompts does so for questions in the conversation, where the prompt may
-	// have been on its way before the question was there.
-	GuardPrompts bool
+	// TrustPrompts takes any prompt for the answer to a question in the
+	// conversation: a test knows when it sends one. Otherwise it does not count if
+	// it may have been on its way before the question was there.
+	TrustPrompts bool
 	// Now is the clock by which answers are too fast; nil is [time.Now].
 	Now func() time.Time
 	// CancelGrace is how long a cancelled turn may take to end before the agent's

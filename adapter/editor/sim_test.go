@@ -181,7 +181,7 @@ func simOf(t *testing.T, rng *rand.Rand, n nature) *sim {
 func (s *sim) serve(n nature) {
 	ctx := context.Background()
 	if !n.proxied {
-		_ = editor.Serve(ctx, s.toFront, s.toEditor, s.agent, &editor.Options{Desk: s.desk, First: n.first, Guard: n.guard})
+		_ = editor.Serve(ctx, s.toFront, s.toEditor, s.agent, &editor.Options{Desk: s.desk, First: n.first, Guard: n.guard, TrustPrompts: true})
 		return
 	}
 	agentIn, toAgent := io.Pipe()
@@ -189,7 +189,7 @@ func (s *sim) serve(n nature) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_ = editor.Serve(ctx, agentIn, agentOut, s.agent, nil)
+		_ = editor.Serve(ctx, agentIn, agentOut, s.agent, &editor.Options{TrustPrompts: true})
 		agentOut.Close()
 	}()
 	_ = proxy.Relay(ctx, proxy.Stream{In: s.toFront, Out: s.toEditor}, proxy.Stream{In: fromAgent, Out: toAgent},

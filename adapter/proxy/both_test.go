@@ -397,7 +397,7 @@ func driveFront(t *testing.T, first adapter.Rung, guard bool) *driven {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = front.Serve(context.Background(), toEditor.In, toEditor.Out, a, &front.Options{First: first, Desk: d, GuardPrompts: guard})
+		_ = front.Serve(context.Background(), toEditor.In, toEditor.Out, a, &front.Options{First: first, Desk: d, TrustPrompts: !guard})
 	}()
 	t.Cleanup(func() {
 		editor.w.Close()

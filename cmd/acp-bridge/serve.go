@@ -114,7 +114,7 @@ func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags,
 			return nil
 		}
 	}
-	o.Version, o.GuardPrompts = version(), true
+	o.Version = version()
 	o.Login = loginOf(o.Claude)
 	defer trimSoon()()
 	// A dead editor must not kill us before its agent's processes are ended.

@@ -20,6 +20,7 @@ type Options struct {
 
 // Serve checks the client until it closes its end or ctx ends.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	guard := o.Now
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -33,7 +34,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	}
 	open := new(desk.Desk)
 	defer open.Watch(wire.asked)()
-	err := editor.Serve(ctx, r, w, agent, &editor.Options{Desk: open, Trace: wire.line})
+	err := editor.Serve(ctx, r, w, agent, &editor.Options{Desk: open, Now: guard, Trace: wire.line})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -29,6 +30,7 @@ type editor struct {
 	t        *testing.T
 	conn     *conn.Conn
 	requests chan *request
+	pings    chan struct{} // nil, or lets it answer what is sent behind a question
 
 	mu   sync.Mutex
 	said map[string]string // by session
@@ -70,6 +72,12 @@ func (e *editor) Notify(_ context.Context, _ string, params json.RawMessage) {
 }
 
 func (e *editor) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if method == "_acp-bridge/ping" {
+		if e.pings != nil {
+			<-e.pings
+		}
+		return nil, acp.NewMethodNotFound(method)
+	}
 	r := &request{gjson.ParseBytes(params), method, make(chan string, 1), ctx.Done()}
 	e.requests <- r
 	select {
@@ -133,7 +141,9 @@ func TestForm(t *testing.T) {
 
 // An editor with nothing but permission requests: rounds for several picks, and
 // the text comes as the next prompt.
-func TestPermissionThenConversation(t *testing.T) {
+func TestPermissionThenConversation(t *testing.T) { synctest.Test(t, permissionThenConversation) }
+
+func permissionThenConversation(t *testing.T) {
 	e := join(t, `{}`)
 	s := e.session()
 	turn := e.prompt(s, "go")
@@ -147,8 +157,25 @@ func TestPermissionThenConversation(t *testing.T) {
 	require.Equal(t, acp.StopReasonEndTurn, first.StopReason)
 	require.Contains(t, first.Meta, "acp-bridge")
 	require.Contains(t, e.heard(s), "What should we name this service?")
+	time.Sleep(time.Second) // a person reads it
 	require.Equal(t, acp.StopReasonEndTurn, await(t, e.prompt(s, "shop")).StopReason)
 	require.Contains(t, e.heard(s), got)
+}
+
+// A prompt that was typed before the question can have been seen does not answer it.
+func TestPromptBeforeTheQuestionIsSeen(t *testing.T) { synctest.Test(t, promptBeforeTheQuestionIsSeen) }
+
+func promptBeforeTheQuestionIsSeen(t *testing.T) {
+	e := join(t, `{},"clientInfo":{"name":"CodeCompanion.nvim","version":"1"}`)
+	e.pings = make(chan struct{})
+	s := e.session()
+	await(t, e.prompt(s, "go"))
+	require.Equal(t, acp.StopReasonEndTurn, await(t, e.prompt(s, "2")).StopReason)
+	require.NotContains(t, e.heard(s), "Which features do you want?")
+	close(e.pings)
+	time.Sleep(time.Second)
+	require.Equal(t, acp.StopReasonEndTurn, await(t, e.prompt(s, "2")).StopReason)
+	require.Contains(t, e.heard(s), "Which features do you want?")
 }
 
 func TestCancel(t *testing.T) {

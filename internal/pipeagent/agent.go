@@ -72,7 +72,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 		guests.Go(func() { b.listen(inner) })
 	}
 	err := editor.Serve(ctx, r, w, b, &editor.Options{
-		First: o.First, Guard: o.Guard, GuardPrompts: true, Desk: o.Desk, Logger: o.Logger, Trace: o.Trace,
+		First: o.First, Guard: o.Guard, Desk: o.Desk, Logger: o.Logger, Trace: o.Trace,
 	})
 	// What was open has its outcome by now: whoever asked is told before the
 	// connection goes.

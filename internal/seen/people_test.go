@@ -134,7 +134,7 @@ func serves(ctx context.Context, r io.Reader, w io.Writer, n nature, told func(s
 			}
 		}
 	}}
-	_ = editor.Serve(ctx, r, w, agent, &editor.Options{Guard: n.guard, GuardPrompts: true, First: n.rung})
+	_ = editor.Serve(ctx, r, w, agent, &editor.Options{Guard: n.guard, First: n.rung})
 }
 
 // relays asks with a form of a proxied agent.

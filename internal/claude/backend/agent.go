@@ -169,9 +169,8 @@ type Options struct {
 	TrustEditor bool
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
-	// GuardPrompts does so for questions in the conversation alone, where the
-	// prompt may have been on its way before the question was there.
-	GuardPrompts bool
+	// TrustPrompts is that of [editor.Options].
+	TrustPrompts bool
 	// Now is the clock by which answers are too fast; nil is [time.Now].
 	Now func() time.Time
 	// CancelGrace is how long a cancelled turn may take to end before its
@@ -207,7 +206,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, opts Options) error {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	o := editor.Options{
-		First: opts.First, Guard: opts.Guard, GuardPrompts: opts.GuardPrompts, Now: opts.Now, CancelGrace: opts.CancelGrace,
+		First: opts.First, Guard: opts.Guard, TrustPrompts: opts.TrustPrompts, Now: opts.Now, CancelGrace: opts.CancelGrace,
 		Desk: opts.Desk, Logger: opts.Logger, Announce: opts.Announce,
 	}
 	b := &backend{opts: opts, log: opts.Logger}

@@ -75,7 +75,7 @@ func talk(t *testing.T, serve func(context.Context, io.Reader, io.Writer) error,
 
 func scripted(t *testing.T, script ct.Script, first ...adapter.Rung) (func(context.Context, io.Reader, io.Writer) error, *ct.CLI) {
 	cli := ct.New(t, script)
-	o := backend.Options{Claude: cli.Path}
+	o := backend.Options{Claude: cli.Path, TrustPrompts: true}
 	if len(first) > 0 {
 		o.First = first[0]
 	}

@@ -10,7 +10,9 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,7 +106,11 @@ func (c toldEditor) play(t *testing.T) string {
 	fromClient, toAgent := io.Pipe()
 	fromAgent, toClient := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- clientcheck.Serve(ctx, fromClient, toClient, clientcheck.Options{Version: "1"}) }()
+	var seconds atomic.Int64
+	slow := func() time.Time { return time.Unix(seconds.Add(1), 0) } // a person's
+	go func() {
+		ended <- clientcheck.Serve(ctx, fromClient, toClient, clientcheck.Options{Version: "1", Now: slow})
+	}()
 	defer func() { stop(); toAgent.Close(); fromAgent.Close(); <-ended }()
 
 	send := func(format string, args ...any) {

@@ -7,49 +7,84 @@ import (
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
-// post puts a request on the desk, too, until it is answered here or there.
-func (l *link) post(a *waiting) {
+// decide waits until a request has its reply: from the user, or from somebody at the
+// desk. Who was first there has answered, also if the user has said something.
+func (l *link) decide(a *waiting) (reply any, err error) {
 	for again := true; again; {
-		again = l.postOnce(a)
+		reply, again, err = l.decideOnce(a)
 	}
+	return reply, err
 }
 
-// postOnce is post for a request as it is now. It reports whether that is another one
-// by now.
-func (l *link) postOnce(a *waiting) (again bool) {
+// decideOnce is decide for a request as it is now. It reports whether that is still open,
+// as another one.
+func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 	d := l.told.described(a)
-	if !d.elsewhere {
+	ticket := l.post(a, d)
+	elsewhere := a.ctx.Done()
+	if ticket != nil {
+		defer ticket.Leave()
+		elsewhere = ticket.Context().Done()
+	}
+	var here answered
+	by := ""
+	select {
+	case here = <-a.said:
+		by = "the terminal"
+	case <-d.over:
+		here.outcome = convert.Outcome{Status: convert.Failed, Reason: "The agent shows something else by now"}
+	case <-elsewhere:
 		select {
-		case <-d.over:
-			return true
-		case <-a.ctx.Done():
-			return false
+		case here = <-a.said: // before it was given up
+			by = "the terminal"
+		default:
+			here.outcome = a.givenUp()
 		}
+	}
+	if ticket != nil {
+		stands, first := ticket.Settle(here.outcome, by)
+		if there, err := a.reply(stands, picked(a.request, stands)); !first && err == nil {
+			a.there = stands
+			a.cancel(errElsewhere)
+			l.box.put(withdrawn{a})
+			return there, false, nil
+		}
+	}
+	if by == "" && a.ctx.Err() != nil {
+		l.box.put(withdrawn{a})
+		return nil, false, a.ctx.Err()
+	}
+	return here.reply, by == "", nil
+}
+
+// post puts a request on the desk, if it is for people elsewhere, too.
+func (l *link) post(a *waiting, d description) *desk.Ticket {
+	if l.desk == nil || !d.elsewhere {
+		return nil
 	}
 	ticket, err := l.desk.Post(a.ctx, d.Item)
 	if err != nil {
-		return false // it is asked here
+		return nil // it is asked here
 	}
-	defer ticket.Leave()
-	gone := convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
-	select {
-	case o := <-a.ended:
-		ticket.Settle(o, "the terminal")
-		return false
-	case <-d.over:
-		gone.Reason, again = "The agent shows something else by now", true
-	case <-ticket.Context().Done():
+	return ticket
+}
+
+// givenUp is the end of a request that nobody has answered. A question whose agent is
+// gone is left: it is asked again when the session goes on.
+func (a *waiting) givenUp() convert.Outcome {
+	switch gone := errors.Is(context.Cause(a.ctx), conn.ErrClosed); {
+	case !gone:
+		return convert.Outcome{Status: convert.Failed, Reason: "The agent took it back"}
+	case a.permission:
+		return convert.Outcome{Status: convert.Failed, Reason: convert.GoneMessage}
 	}
-	o, first := ticket.Settle(gone, "")
-	if first || a.settle(o, picked(a.request, o), errElsewhere) != nil {
-		return again
-	}
-	l.box.put(withdrawn{a})
-	return false
+	return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 }
 
 // errAnother is why a request is put to people anew.
@@ -72,4 +107,13 @@ func (l *link) gone(a *waiting) string {
 		said[i] = clean.Truncate(clean.Line(convert.WithNote(convert.Join(answer.Items()), answer.Note)), 100)
 	}
 	return "Answered elsewhere: " + strings.Join(said, "; ")
+}
+
+// overruled says that somebody else was first, to a user who has answered; else it is
+// empty.
+func (l *link) overruled(a *waiting) string {
+	if !a.spoken || !errors.Is(context.Cause(a.ctx), errElsewhere) {
+		return ""
+	}
+	return l.gone(a) + " (that was first)"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -83,7 +84,7 @@ func TestAnAnswerOfAProgramThatDoesNotFit(t *testing.T) {
 	l.told.asked(a, gjson.Parse(`{}`))
 	p := &plain{ctx: t.Context(), l: l, o: &Options{Out: &out, Resolver: adapter.Static{Answers: []convert.Answer{{Text: "many"}}}}}
 	p.ask(a)
-	require.Empty(t, a.done, "it is nobody's no")
+	require.Empty(t, a.said, "it is nobody's no")
 	require.True(t, p.over)
 	require.ErrorContains(t, p.err, "expected a number")
 }
@@ -136,7 +137,7 @@ func TestAnAnswerToWhatHasChanged(t *testing.T) {
 			})
 			p.ask(a)
 			require.Equal(t, []string{"List files\ncommand: ls", "List files\ncommand: rm"}, texts)
-			require.Len(t, a.done, 1)
+			require.Len(t, a.said, 1)
 			require.Empty(t, p.err)
 		})
 	}
@@ -161,15 +162,50 @@ func TestAKeyForWhatHasChanged(t *testing.T) {
 	w.openPicker()
 	l.changes()
 	key("1")
-	require.Empty(t, a.done)
+	require.Empty(t, a.said)
 	w.openPicker()
 	lines, _, _ := w.picker.View()
 	require.Contains(t, strings.Join(lines, "\n"), "command: rm")
 	key("1")
-	require.Empty(t, a.done, "it has to be seen")
+	require.Empty(t, a.said, "it has to be seen")
 	key("enter")
 	key("1")
-	require.Len(t, a.done, 1)
+	require.Len(t, a.said, 1)
+}
+
+// Who is first at the desk has answered, also if the user has said something since: what
+// others were told stands, and the user is told.
+func TestFirstAtTheDesk(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		l := &link{told: newTold(""), desk: new(desk.Desk), box: newBox()}
+		a := asksFor(t, l)
+		answered := make(chan error, 1)
+		l.desk.Watch(func(e desk.Entry) {
+			switch {
+			case e.State == desk.Settled:
+			case first:
+				err := l.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, allows.Answers, "Bob")
+				answered <- errors.Join(err, a.answer(convert.Outcome{Status: convert.Cancelled}, -1))
+			default:
+				answered <- a.answer(convert.Outcome{Status: convert.Cancelled}, -1)
+			}
+		})
+		reply, err := l.decide(a)
+		require.NoError(t, err)
+		require.NoError(t, <-answered)
+		out := string(marshal(t, reply))
+		p := &plain{l: l, o: &Options{Out: io.Discard}}
+		for _, v := range l.box.take() {
+			p.event(v)
+		}
+		if first {
+			require.Contains(t, out, `"yes"`)
+			require.Equal(t, "Answered elsewhere: Allow (that was first)", strings.Join(p.screen.Lines(), "\n"))
+		} else {
+			require.Contains(t, out, "cancelled")
+			require.Empty(t, p.screen.Lines())
+		}
+	}
 }
 
 // A permission that is open when its tool call has ended stays what it was, here, and is
@@ -251,7 +287,7 @@ func TestOnlyTheUserDismisses(t *testing.T) {
 			require.True(t, w.over)
 			dismissed := 0
 			for _, a := range asks {
-				dismissed += len(a.done)
+				dismissed += len(a.said)
 			}
 			require.Equal(t, c.dismissed, dismissed)
 		})

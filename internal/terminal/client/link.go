@@ -61,7 +61,8 @@ type (
 		dir  ndjson.Direction
 		line string
 	}
-	// asked is a [waiting] that is new, withdrawn one that the agent gave up.
+	// asked is a [waiting] that is new, withdrawn one that the agent gave up, or that
+	// somebody else has answered.
 	asked     struct{ *waiting }
 	withdrawn struct{ *waiting }
 )
@@ -72,41 +73,39 @@ type waiting struct {
 	session string          // of the agent: it may ask before the session is said to be open
 	ctx     context.Context // ends when the agent gives the request up, or somebody else has answered it
 	cancel  context.CancelCauseFunc
-	once    sync.Once
-	done    chan any             // holds one: the reply
-	ended   chan convert.Outcome // holds one: the outcome that the reply stands for
-	there   convert.Outcome      // what was answered elsewhere, once ctx says so
+	said    chan answered   // holds one: what the user says here
+	spoken  bool            // the user has: of the goroutine that asks them
+	there   convert.Outcome // what was answered elsewhere, once ctx says so
 
 	// Of told.
 	description description
 	asked       *about.Asked // nil if it is no permission
 }
 
+// answered is an outcome and the reply that stands for it.
+type answered struct {
+	outcome convert.Outcome
+	reply   any
+}
+
 func newWaiting(ctx context.Context, r *request) *waiting {
-	a := &waiting{request: r, done: make(chan any, 1), ended: make(chan convert.Outcome, 1)}
+	a := &waiting{request: r, said: make(chan answered, 1)}
 	a.ctx, a.cancel = context.WithCancelCause(ctx)
 	return a
 }
 
-// answer sends the reply for an outcome. An error says what to answer instead;
-// the ask stays open then.
-func (a *waiting) answer(o convert.Outcome, index int) error { return a.settle(o, index, nil) }
-
-// settle is answer; why, if set, is the reason that nobody is asked here any more.
-// It must stand before the reply is sent: that ends the ask, too.
-func (a *waiting) settle(o convert.Outcome, index int, why error) error {
+// answer sends the reply for an outcome, unless there is one. An error says what to
+// answer instead; the ask stays open then.
+func (a *waiting) answer(o convert.Outcome, index int) error {
 	reply, err := a.reply(o, index)
 	if err != nil {
 		return err
 	}
-	a.once.Do(func() {
-		if why != nil {
-			a.there = o
-			a.cancel(why)
-		}
-		a.done <- reply
-		a.ended <- o
-	})
+	a.spoken = true
+	select {
+	case a.said <- answered{o, reply}:
+	default:
+	}
 	return nil
 }
 
@@ -207,19 +206,10 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 	a := newWaiting(ctx, r)
 	h.told.asked(a, gjson.ParseBytes(params))
 	h.box.put(asked{a})
-	if h.desk != nil {
-		go (*link)(h).post(a)
-	}
 	return func() (any, error) {
 		defer a.cancel(nil)
 		defer h.told.ended(a)
-		select {
-		case reply := <-a.done:
-			return reply, nil
-		case <-ctx.Done():
-			h.box.put(withdrawn{a})
-			return nil, ctx.Err()
-		}
+		return (*link)(h).decide(a)
 	}
 }
 

@@ -85,6 +85,9 @@ func (w *window) close(a *waiting) {
 
 // withdraw takes back a request that the agent gave up.
 func (w *window) withdraw(a *waiting) {
+	if note := w.l.overruled(a); note != "" {
+		w.screen.Note(note)
+	}
 	if slices.Contains(w.asks, a) {
 		w.screen.Note(w.l.gone(a))
 		if w.asks[0] == a { // the user may be about to answer it

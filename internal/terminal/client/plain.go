@@ -143,6 +143,10 @@ func (p *plain) event(v any) {
 		}
 		p.flush()
 		p.ask(v.waiting)
+	case withdrawn: // while nobody is asked
+		if note := p.l.overruled(v.waiting); note != "" {
+			p.screen.Note(note)
+		}
 	case turned:
 		p.turned(v)
 	case gone:

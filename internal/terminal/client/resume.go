@@ -98,8 +98,8 @@ func (l *link) choose(ctx context.Context, sessions []acp.SessionInfo) (acp.Sess
 	l.told.asked(a, gjson.Result{})
 	l.box.put(asked{a})
 	select {
-	case reply := <-a.done:
-		if i, _ := reply.(int); i >= 0 && i < len(sessions) {
+	case s := <-a.said:
+		if i, _ := s.reply.(int); i >= 0 && i < len(sessions) {
 			return sessions[i].SessionId, nil
 		}
 		return "", errNotChosen

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -84,8 +85,7 @@ func TestAnotherPermissionElsewhere(t *testing.T) {
 	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
 	first := await(t, entries)
 	w.updates(`{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":{"command":"rm -rf ~"}}`)
-	for e := await(t, entries); e.State != desk.Settled; e = await(t, entries) {
-	}
+	w.settled(entries)
 	require.Error(t, d.Answer(ref(first), []convert.Answer{{Selected: []string{"Allow"}}}, "Bob"), "they have not seen it")
 	second := await(t, entries)
 	require.JSONEq(t, `{"command":"rm -rf ~"}`, string(second.Call.Input))
@@ -119,21 +119,61 @@ func TestTwoPermissionsForOneToolCall(t *testing.T) {
 }
 
 // A terminal that hangs up is no answer: not to the agent, and not for people elsewhere.
+// A question can wait for the session to go on; a permission cannot.
 func TestHangUpIsNobodysChoice(t *testing.T) {
 	t.Parallel()
-	w, _, entries := atADesk(t, "bot")
-	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
-	await(t, entries)
-	w.sees("2. Reject")
-	require.NoError(t, w.ptmx.Close())
-	require.EqualError(t, await(t, w.done), "the terminal hung up")
-	e := await(t, entries)
-	for ; e.State != desk.Settled; e = await(t, entries) {
+	for method, c := range map[string]struct {
+		params, shown string
+		end           convert.Status
+	}{
+		acp.ClientMethodSessionRequestPermission: {permission, "2. Reject", convert.Failed},
+		acp.ClientMethodElicitationCreate:        {form, "How many?", convert.Disconnected},
+	} {
+		w, _, entries := atADesk(t, "bot")
+		reply := w.asks(t.Context(), method, c.params)
+		await(t, entries)
+		w.sees(c.shown)
+		require.NoError(t, w.ptmx.Close())
+		require.EqualError(t, await(t, w.done), "the terminal hung up")
+		e := w.settled(entries)
+		require.Equal(t, c.end, e.Outcome.Status)
+		require.Empty(t, e.By)
+		w.hang()
+		require.NotContains(t, await(t, reply), "outcome")
 	}
-	require.Equal(t, convert.Disconnected, e.Outcome.Status)
-	require.Empty(t, e.By)
-	w.hang()
-	require.NotContains(t, await(t, reply), "outcome")
+}
+
+// settled waits for the end of something at the desk.
+func (w *window) settled(entries <-chan desk.Entry) desk.Entry {
+	w.t.Helper()
+	e := await(w.t, entries)
+	for ; e.State != desk.Settled; e = await(w.t, entries) {
+	}
+	return e
+}
+
+// What the agent takes back is open nowhere: an answer to it would be lost. So is what it
+// has changed.
+func TestTakenBackElsewhere(t *testing.T) {
+	t.Parallel()
+	for method, params := range map[string]string{acp.ClientMethodSessionRequestPermission: permission, acp.ClientMethodElicitationCreate: form} {
+		w, _, entries := atADesk(t, "bot")
+		ctx, takeBack := context.WithCancel(t.Context())
+		w.asks(ctx, method, params)
+		await(t, entries)
+		takeBack()
+		w.sees("The agent withdrew its question")
+		e := w.settled(entries)
+		require.Equal(t, convert.Failed, e.Outcome.Status, "a link leaves open what is disconnected")
+		require.Equal(t, "The agent took it back", e.Outcome.Reason)
+		w.quits()
+	}
+	w, _, entries := atADesk(t, "bot")
+	w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, permission)
+	await(t, entries)
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"make clean"}`)
+	require.Equal(t, convert.Failed, w.settled(entries).Outcome.Status)
+	w.quits()
 }
 
 // Who dismisses one of several has dismissed that one.

@@ -60,7 +60,7 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 		l.box.put(withdrawn{a})
 		return nil, false, a.ctx.Err()
 	}
-	return here.reply, by == "", nil
+	return here.reply, by == "", here.err
 }
 
 // post puts a request on the desk, if it is for people elsewhere, too.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -87,6 +88,45 @@ func TestAnAnswerOfAProgramThatDoesNotFit(t *testing.T) {
 	require.Empty(t, a.said, "it is nobody's no")
 	require.True(t, p.over)
 	require.ErrorContains(t, p.err, "expected a number")
+}
+
+// What ends without the user is not told as their choice: the program's end leaves the
+// question, and the agent gets an error where the user could not be asked.
+func TestNobodysChoiceInLines(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome convert.Outcome
+		ends    bool
+		said    string
+	}{
+		"the program ends":                {convert.Outcome{Status: convert.Cancelled}, true, ""},
+		"and says that it failed":         {convert.Outcome{Status: convert.Failed, Reason: "withdrawn: terminated"}, true, ""},
+		"the user answers at that moment": {allows, true, "selected"},
+		"nobody can be asked":             {convert.Outcome{Status: convert.Failed, Reason: "no terminal"}, false, "no terminal"},
+		"the user cancels":                {convert.Outcome{Status: convert.Cancelled}, false, "cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			l := &link{told: newTold(""), box: newBox()}
+			a := asksFor(t, l)
+			p := &plain{ctx: ctx, l: l, o: &Options{Out: io.Discard}}
+			p.o.Resolver = resolver(func(context.Context, convert.Call) (convert.Outcome, error) {
+				if c.ends {
+					end()
+				}
+				return c.outcome, nil
+			})
+			p.ask(a)
+			require.Equal(t, c.said == "", p.over)
+			if c.said == "" {
+				require.Empty(t, a.said)
+				return
+			}
+			reply, err := l.decide(a)
+			require.Contains(t, fmt.Sprint(string(marshal(t, reply)), err), c.said)
+			require.Equal(t, c.said == "no terminal", err != nil)
+		})
+	}
 }
 
 // asksFor is a request for permission of a tool call that the agent has shown.

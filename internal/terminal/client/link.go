@@ -82,10 +82,11 @@ type waiting struct {
 	asked       *about.Asked // nil if it is no permission
 }
 
-// answered is an outcome and the reply that stands for it.
+// answered is an outcome, and the reply that stands for it or why there is none.
 type answered struct {
 	outcome convert.Outcome
 	reply   any
+	err     error
 }
 
 func newWaiting(ctx context.Context, r *request) *waiting {
@@ -102,11 +103,20 @@ func (a *waiting) answer(o convert.Outcome, index int) error {
 		return err
 	}
 	a.spoken = true
+	a.says(answered{outcome: o, reply: reply})
+	return nil
+}
+
+// fail tells the agent that the user could not be asked.
+func (a *waiting) fail(o convert.Outcome) {
+	a.says(answered{outcome: o, err: acp.NewInternalError(map[string]any{"error": o.Reason})})
+}
+
+func (a *waiting) says(s answered) {
 	select {
-	case a.said <- answered{o, reply}:
+	case a.said <- s:
 	default:
 	}
-	return nil
 }
 
 // dismiss sends the reply of a user who does not answer.

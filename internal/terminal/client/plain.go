@@ -283,6 +283,13 @@ func (p *plain) ask(a *waiting) {
 				p.flush()
 			}
 			continue
+		case p.ctx.Err() != nil && outcome.Status != convert.Answered: // that the program ends is nobody's choice
+			p.leave(leftError{context.Cause(p.ctx)})
+			return
+		case outcome.Status == convert.Failed:
+			a.fail(outcome)
+			p.screen.Note("✗ " + outcome.Reason)
+			return
 		case outcome.Status == convert.Disconnected && p.o.Resolver == nil:
 			err = errNoMoreInput
 			fallthrough
@@ -290,11 +297,7 @@ func (p *plain) ask(a *waiting) {
 			p.leave(leftError{err})
 			return
 		}
-		err = a.answer(outcome, index)
-		if err == nil {
-			if outcome.Status == convert.Failed {
-				p.screen.Note("✗ " + outcome.Reason)
-			}
+		if err = a.answer(outcome, index); err == nil {
 			return
 		}
 		if p.o.Resolver != nil { // what was given does not fit, and nobody is there to give another

@@ -236,5 +236,7 @@ func EnvNoKey(s *Server, home string) []string {
 		"DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"CLAUDE_CODE_MAX_RETRIES=1",
+		// It lives for seconds: what the second compiler of its engine makes comes too late.
+		"BUN_JSC_useDFGJIT=0",
 	}
 }

@@ -240,8 +240,9 @@ func (c *conn) control(ctx context.Context, subtype string, fields map[string]an
 	}
 }
 
-// brokenGrace is how long the exit of a CLI that has closed its input is waited for.
-const brokenGrace = time.Second
+// brokenGrace is how long the exit of a CLI that has closed its input is waited for. It
+// is known when what the CLI had written is read.
+const brokenGrace = 2 * readGrace
 
 func (c *conn) forget(id string) {
 	c.mu.Lock()

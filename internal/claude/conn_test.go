@@ -197,7 +197,7 @@ func TestRequestToACLIThatEnds(t *testing.T) {
 				synctest.Wait()
 			}
 			if ends {
-				time.AfterFunc(brokenGrace/2, func() { c.fail(&ExitError{Code: 7}) })
+				time.AfterFunc(readGrace, func() { c.fail(&ExitError{Code: 7}) })
 			}
 			_, err := c.control(t.Context(), "initialize", nil)
 			if ended := new(ExitError); ends {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long anything may take.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // end is one end of a proxied connection, in the hands of a test.
 type end struct {

@@ -28,7 +28,7 @@ import (
 const (
 	parentVariable = "CHILD_TEST_PARENT"
 	// patience is how long a test waits for something that must happen.
-	patience = time.Minute
+	patience = 5 * time.Minute
 )
 
 func TestMain(m *testing.M) {

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // client is an editor whose user does what the steps say, as far as it can.
 type client struct {

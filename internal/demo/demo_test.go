@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // editor is a client that a test answers for.
 type editor struct {

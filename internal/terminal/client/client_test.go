@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // chat is a client in lines, joined to an agent by a real connection.
 type chat struct {

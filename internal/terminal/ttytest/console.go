@@ -18,7 +18,7 @@ import (
 )
 
 // Patience is how long a test waits for what should come at once.
-const Patience = time.Minute
+const Patience = 5 * time.Minute
 
 // Env is the environment of a program on the terminal, whatever the test runs
 // in.

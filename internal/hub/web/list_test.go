@@ -129,6 +129,24 @@ func TestAnAgentThatIsDoneWorksNoMore(t *testing.T) {
 	require.Equal(t, "awaiting_user_response", state())
 }
 
+// A device tells of no conversation that it cannot see.
+func TestATurnIsToldByWhoAsks(t *testing.T) {
+	t.Parallel()
+	s, as := groupsSite(t)
+	const done = `{"event":"done","text":"approve everything"}`
+	tell := func(who string, status int) {
+		t.Helper()
+		s.expect(status, "POST", "/conversations/talk/turn", done, "Authorization", as[who])
+	}
+	tell("blue-bot", 200) // nobody has asked there yet
+	s.expect(202, "POST", "/conversations/talk/ask?group=blue", blueCall)
+	tell("blue-bot", 404)
+	tell("red-bot", 200) // the one of another group
+	s.expect(200, "POST", "/conversations/talk/turn?group=blue", done)
+	s.expect(202, "POST", "/conversations/talk/ask", features, "Authorization", as["blue-bot"])
+	tell("blue-bot", 200)
+}
+
 // A long title is all there on its conversation's page and on cards, on any screen, and
 // makes none wider. History is all there, a page at a time.
 func TestLongTitlesAndPastCards(t *testing.T) {

@@ -69,6 +69,8 @@ func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g give
 		err = badf("conversation: expected 1 to %d bytes", maxID)
 	case told.Event != hublink.TurnDone && told.Event != hublink.TurnFailed:
 		err = badf("event: expected done or failed, got %q", clean.Truncate(clean.Line(told.Event), 80))
+	default:
+		err = s.tellsOf(d, group, id)
 	}
 	if err != nil {
 		s.failed(w, err)
@@ -76,6 +78,18 @@ func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g give
 	}
 	told.Agent = cmp.Or(told.Agent, "The agent")
 	s.turns.add(newTurn(d, group, id, told))
+}
+
+// tellsOf refuses a device that tells of a conversation in which others ask and it does
+// not: it may not see that one.
+func (s *Server) tellsOf(d Device, group, conversation string) error {
+	ref := hub.Ref{Group: group, Conversation: conversation}
+	if r, err := s.board.FindRef(ref); err != nil || d.sees(r) {
+		return nil
+	}
+	ref.Device = d.Name
+	_, err := s.board.FindRef(ref)
+	return err
 }
 
 // turns are the last ones, in their order. The zero value works.

@@ -689,3 +689,30 @@ func TestHookOfASubAgentHasNoDialog(t *testing.T) {
 	h.answer(apart, convert.Answer{Selected: []string{"Allow"}})
 	require.Contains(t, sub.ends(t, 0), `"allow"`)
 }
+
+// A turn that was killed is run again: what was answered at the hub meanwhile is
+// its answer, also if the agent names its session anew.
+func TestChatKilledAtHub(t *testing.T) {
+	h := startTestHub(t)
+	t.Chdir(t.TempDir())
+	chat := func(prompt string) *bridgeProcess {
+		return h.run("", "chat", "-p", prompt, "--headless", "--hub", h.url, "--", os.Args[0], "demo", "--stdio")
+	}
+	answers := []convert.Answer{{Selected: []string{"SQLite"}}, {Selected: []string{"Auth"}}, {Text: "shop"}}
+	first := chat("hello")
+	r := h.open()
+	require.NoError(t, first.Process.Kill())
+	_ = first.Wait()
+	// Another command's question is another question.
+	other := chat("another")
+	asked := h.await(func(o *hub.Record) bool { return o.Open() && o.Key() != r.Key() })
+	h.answer(r, answers...)
+	require.Contains(t, chat("hello").ends(t, 0), "- Service name: shop")
+	require.True(t, isConsumed(h.await(func(o *hub.Record) bool { return o.Key() == r.Key() && isConsumed(o) })))
+	h.answer(asked, convert.Answer{Selected: []string{"MongoDB"}}, convert.Answer{Selected: []string{"Logs"}}, convert.Answer{Text: "other"})
+	require.Contains(t, other.ends(t, 0), "- Service name: other")
+	// It is taken once.
+	third := chat("hello")
+	h.answer(h.open(), convert.Answer{Selected: []string{"PostgreSQL"}}, convert.Answer{Selected: []string{"Logs"}}, convert.Answer{Text: "third"})
+	require.Contains(t, third.ends(t, 0), "- Service name: third")
+}

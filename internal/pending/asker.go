@@ -146,7 +146,7 @@ func (a *Asker) Claim(c convert.Call, sessions ...string) (*File, error) {
 				return nil, err
 			}
 			f := d.load(recs[i].File)
-			f.ID, f.Questions = ids[i], recs[i].Questions // it may be damaged
+			f.ID, f.Session, f.Questions = ids[i], recs[i].Session, recs[i].Questions // it may be damaged
 			return f, f.Err
 		}
 		a.store.brought(d, c)
@@ -331,14 +331,18 @@ func (a *Asker) Withdraw(f *File) (now *File, err error) {
 }
 
 // Forget removes everything that was asked in these sessions, by the asker and by
-// predecessors that are gone: their turn is over.
-func (a *Asker) Forget(sessions ...string) error {
-	_, err := a.inFolder(false, func(d *dir) (*File, error) {
+// predecessors that are gone: their turn is over. It returns what a predecessor asked
+// and nobody has claimed.
+func (a *Asker) Forget(sessions ...string) (unclaimed []convert.Question, err error) {
+	_, err = a.inFolder(false, func(d *dir) (*File, error) {
 		ids, recs, err := d.records.all()
 		for i, rec := range recs {
 			ours := slices.ContainsFunc(sessions, func(s string) bool { return slices.Contains(rec.Sessions, s) })
 			if !ours || !a.holds(ids[i]) && !d.gone(ids[i]) {
 				continue
+			}
+			if !a.holds(ids[i]) {
+				unclaimed = append(unclaimed, rec.Questions...)
 			}
 			err = errors.Join(err, d.records.remove(ids[i]))
 			if now := d.load(rec.File); now.ID == ids[i] {
@@ -348,9 +352,9 @@ func (a *Asker) Forget(sessions ...string) error {
 		return nil, err
 	})
 	if errors.Is(err, ErrNotFound) {
-		return nil
+		return nil, nil
 	}
-	return err
+	return unclaimed, err
 }
 
 // Lost reports whether nobody is left who could get the answers in a file.

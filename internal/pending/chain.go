@@ -98,7 +98,11 @@ func (ch *Chain) Forget(sessions ...string) error {
 	if ch.asker == nil {
 		return nil
 	}
-	return ch.asker.Forget(sessions...)
+	unclaimed, err := ch.asker.Forget(sessions...)
+	for _, q := range unclaimed {
+		ch.say("an earlier run asked %q, and this one did not: an answer to that is not used", clean.Truncate(clean.Line(q.Text), 50))
+	}
+	return err
 }
 
 // Ask implements [adapter.Resolver]. Who calls it has taken the outcome.

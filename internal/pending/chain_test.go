@@ -3,6 +3,7 @@ package pending_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -364,4 +365,74 @@ func TestRule5ManyAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	require.Empty(t, list(t, s))
+}
+
+// A successor asks at the hub where its predecessor did, whatever their sessions are
+// called: that is where the answer is.
+func TestClaimedAtTheHub(t *testing.T) {
+	t.Parallel()
+	const first, second = "4f1c0b1e-first", "77aa01bc-second"
+	for name, tc := range map[string]struct {
+		before, after string
+		claimed       bool
+	}{
+		"another session":            {first, second, true},
+		"the same":                   {first, first, true},
+		"sessions that are counted":  {"session-1", "session-1", true},
+		"no session":                 {"", "", true},
+		"what nobody may claim":      {first, second, false},
+		"what nobody may claim, too": {"session-1", "session-1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t)
+			run := func(session string) string {
+				asked := make(chan string, 100)
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					var a hublink.Asking
+					if json.NewDecoder(r.Body).Decode(&a) == nil && a.Call.ID != "" {
+						asked <- r.URL.Path + " " + a.Call.ID
+					}
+					w.WriteHeader(http.StatusInternalServerError)
+				}))
+				defer server.Close()
+				u, err := url.Parse(server.URL)
+				require.NoError(t, err)
+				call := other
+				call.Session = session
+				ch := newChain(t, s, pending.Options{
+					Leave: true, Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }},
+					Resumed: func(convert.Call) []string {
+						if tc.claimed {
+							return []string{again}
+						}
+						return nil
+					},
+				})
+				defer ch.Close()
+				_, err = ch.Begin(t.Context(), call).Wait()
+				require.ErrorIs(t, err, pending.ErrPending)
+				return <-asked
+			}
+			require.Equal(t, tc.claimed, run(tc.before) == run(tc.after))
+		})
+	}
+}
+
+// What an earlier run asked and this one did not is not used, and the person is told.
+func TestForgetTellsWhatIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	_, err := newChain(t, s, pending.Options{Leave: true}).Ask(t.Context(), other)
+	require.ErrorIs(t, err, pending.ErrPending)
+	var said []string
+	ch := newChain(t, s, pending.Options{Leave: true, Say: func(text string) { said = append(said, text) }})
+	require.NoError(t, ch.Forget(again))
+	require.Empty(t, said, "its asker lives")
+	first := newChain(t, s, pending.Options{Leave: true})
+	_, err = first.Ask(t.Context(), convert.Call{Questions: []convert.Question{{Text: "Left behind?"}}})
+	require.ErrorIs(t, err, pending.ErrPending)
+	first.Close()
+	require.NoError(t, ch.Forget(again))
+	require.Equal(t, []string{`an earlier run asked "Left behind?", and this one did not: an answer to that is not used`}, said)
 }

@@ -35,6 +35,10 @@
 //	| the process ends, others may claim   | withdrawn, lost     | stay                                  |
 //	| the process ends, nobody can claim   | withdrawn, lost     | go, unless somebody began to answer   |
 //
+// At the hub a question is found by the name of its file, in the session in which it was
+// asked first: whoever claims the file has claimed that, too. What an earlier run asked
+// and this one did not is not used, and the person is told, see [Chain.Forget].
+//
 // A file looks like this; each null is where an answer goes, as
 // [convert.ReadAnswer] takes it:
 //

@@ -10,6 +10,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // surfaces are what is known of where a call is asked.
@@ -219,12 +220,17 @@ func (a *Asking) forHub() (o convert.Outcome, by string) {
 // hubName says who gave an answer that came from the hub.
 const hubName = "the hub"
 
-// callAtHub is the call with the names that it has at the hub: that of its file,
-// by which a successor finds it there, too.
+// callAtHub is the call with the names that it has at the hub: that of its file, and
+// the session in which it was asked first, if no other can have that name. By these
+// a successor that has claimed the file finds it there, too, whatever its own session
+// is called.
 func (a *Asking) callAtHub() convert.Call {
 	c := a.call
 	c.ID = a.id + "-call"
-	if c.Session == "" {
+	if a.file != nil {
+		c.Session = a.file.Session
+	}
+	if c.Session == "" || a.file != nil && !life.Lasting(c.Session) {
 		c.Session = a.id + "-run"
 	}
 	return c

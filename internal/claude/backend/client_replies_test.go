@@ -157,6 +157,40 @@ func form(c *client, r *request) {
 
 func formCancelled(_ *client, r *request) { r.answer <- object{"action": "cancel"} }
 
+// shellForm is that of agent-shell from 0.79 on: what is typed takes the place of a pick,
+// and joins several picks in one text; a field that is left alone is left out.
+func shellForm(c *client, r *request) {
+	c.clock.advance(byHand)
+	content := c.user.fills(r.Result)
+	for key, field := range r.Get("requestedSchema.properties").Map() {
+		asked := field.Get("_meta._askUserQuestionCustomAnswer.questionId").Str
+		typed, ok := content[key].(string)
+		if !ok || asked == "" {
+			continue
+		}
+		if picks, several := content[asked].([]string); several {
+			content[key] = strings.Join(append(picks, typed), ", ")
+		}
+		delete(content, asked)
+	}
+	for key, v := range content {
+		if picks, several := v.([]string); several && len(picks) == 0 {
+			delete(content, key)
+		}
+	}
+	if c.row.proxied && len(content) == 1 {
+		time.Sleep(byHand) // the agent behind the proxy has a clock of its own, and nothing else tells of a person
+	}
+	r.answer <- object{"action": "accept", "content": content}
+}
+
+// shellStopped is its key: it cancels, and stops the turn.
+func shellStopped(c *client, r *request) {
+	c.clock.advance(byHand)
+	r.answer <- object{"action": "cancel"}
+	require.NoError(c.t, c.e.conn.Notify(c.t.Context(), acp.AgentMethodSessionCancel, object{"sessionId": c.session, "reason": "user"}))
+}
+
 // ownIDs answers with an id that was never offered.
 func ownIDs(c *client, r *request) {
 	c.clock.advance(byHand)

@@ -53,6 +53,7 @@ var rows = []row{
 	{name: "Zed, form left open", info: "zed", caps: `{"elicitation":{"form":{}}}`, forms: form, formDismissed: stopped, rung: "form"},
 	{name: "Zed without forms", info: "zed", replies: buttons(inOurs), dismisses: stoppedThenDismissed, rung: "permission", words: "message"},
 	{name: "agent-shell", info: "agent-shell", replies: buttons(inOurs), dismisses: dismissedThenStopped, rung: "permission", words: "message"},
+	{name: "agent-shell with forms", info: "agent-shell", caps: `{"elicitation":{"form":{}}}`, forms: shellForm, formDismissed: shellStopped, rung: "form"},
 	{name: "agent-shell, automatic", info: "agent-shell", replies: always(0, 5*time.Millisecond), rung: "message"},
 	{name: "agentic.nvim", info: "Agentic.nvim", shows: appended, replies: buttons(reversed), dismisses: stoppedThenWithoutID, rung: "permission", words: "message"},
 	{name: "CodeCompanion.nvim", info: "CodeCompanion.nvim", rung: "message"},
@@ -152,6 +153,14 @@ func TestClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// In agent-shell's form, options and words of one's own are one text: it reaches the model
+// as it is, as own words.
+func TestPicksAndWordsInOneText(t *testing.T) {
+	i := slices.IndexFunc(rows, func(r row) bool { return r.name == "agent-shell with forms" })
+	rows[i].run(t, scenario{questions: qs(many), wishes: map[string]wish{"Features": {picks: []string{"Logs", "Auth"}, text: "Tracing"}},
+		want: `{"Which features?":"\"Auth, Logs, Tracing\""}`, words: true})
 }
 
 // The table of editors that doctor --clients prints names every run, and none

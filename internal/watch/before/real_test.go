@@ -27,8 +27,9 @@ type play struct {
 	// one.
 	asks func(id, option string) modeltest.Reply
 	runs func(id, command string) modeltest.Reply
-	// deaf says that its hooks wait on when its user stops the turn.
-	deaf bool
+	// deaf says that its hooks wait on when its user stops the turn, and rough that it
+	// kills them when it ends: they tell nobody.
+	deaf, rough bool
 	// prepare writes more of its settings.
 	prepare func(t *testing.T, c *watchtest.Terminal)
 }
@@ -52,7 +53,7 @@ func shell(tool string) func(id, command string) modeltest.Reply {
 // The real Qwen Code: while somebody is away, a question and permissions are answered at
 // the hub; when they are back, the terminal asks.
 func TestRealQwen(t *testing.T) {
-	play{agent: "qwen", args: []string{"--approval-mode", "default"}, ready: "Type your message",
+	play{agent: "qwen", args: []string{"--approval-mode", "default"}, ready: "Type your message", rough: true,
 		asks: func(id, option string) modeltest.Reply {
 			return modeltest.Use(id, "ask_user_question", object{"questions": []object{{"question": "Which database?", "header": "Database", "multiSelect": false, "options": databases(option)}}})
 		},
@@ -149,11 +150,13 @@ func (p play) run(t *testing.T) {
 		require.NotEqual(t, "answered", s.Settled(r).End.Outcome)
 		c.See(p.ready)
 	}
-	c.Model.Script(p.asks("call_7", "SQLite"))
-	c.Prompt("seventh")
-	r = s.Next()
-	c.Close() // as one closes a terminal
-	require.NotEqual(t, "answered", s.Settled(r).End.Outcome)
+	if !p.rough {
+		c.Model.Script(p.asks("call_7", "SQLite"))
+		c.Prompt("seventh")
+		r = s.Next()
+		c.Close() // as one closes a terminal
+		require.NotEqual(t, "answered", s.Settled(r).End.Outcome)
+	}
 }
 
 // until presses keys until it is so: a dialog takes none in its first moment.

@@ -53,8 +53,22 @@ func NewClaude(t *testing.T, s *Site, replies ...apitest.Reply) (*Claude, *Site)
 	c.API.Script(replies...)
 	c.Write(filepath.Join(c.Home, ".claude", "settings.json"), object{"hooks": hook.Hooks(path, "hook")})
 	c.Write(filepath.Join(c.Home, ".local", "state", "acp-bridge", "hook.json"), object{"hub": s.URL, "token": s.Token})
-	c.Env = append(apitest.Env(c.API, c.Home), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "IS_SANDBOX=1")
+	c.Env = c.env()
 	return c, s
+}
+
+func (c *Claude) env() []string {
+	return append(apitest.Env(c.API, c.Home), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "IS_SANDBOX=1")
+}
+
+// Beside is another terminal of the same user in the same folder, with a model of its own.
+func (c *Claude) Beside(replies ...apitest.Reply) *Claude {
+	c.t.Helper()
+	o := *c
+	o.Tmux, o.API = NewTmux(c.t), apitest.New(c.t)
+	o.API.Script(replies...)
+	o.Env = o.env()
+	return &o
 }
 
 // Write puts a file of JSON somewhere.

@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
-	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 )
@@ -363,152 +361,4 @@ func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device, asker str
 		s.log.Warn("a delivery could not be noted", "err", err)
 	}
 	return err
-}
-
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	ref, err := s.refOf(r, d)
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	var given struct{ Answers json.RawMessage }
-	if g.into(&given) != nil || given.Answers == nil {
-		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
-		return
-	}
-	err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
-		if ref.ID == "" && rec.Kind == "permission" {
-			return nil, badf("a permission is answered by its id: say question=, and revision= to mean what you have seen")
-		}
-		return readAnswers(rec.Call, given.Answers)
-	})
-	if err != nil {
-		s.failed(w, err)
-	}
-}
-
-// answer settles a question with what read makes of it. Answers that the asker could
-// not have leave it open.
-func (s *Server) answer(r *http.Request, ref hub.Ref, d Device, read func(*hub.Record) ([]convert.Answer, error)) error {
-	ref.May = s.may(d)
-	_, err := s.board.Answer(r.Context(), ref, func(rec *hub.Record) ([]convert.Answer, error) {
-		answers, err := read(rec)
-		if err == nil {
-			err = fits(rec, answers)
-		}
-		return answers, err
-	}, d.Name)
-	return err
-}
-
-// fits reports answers that cannot be written for their asker, in its dialect.
-func fits(rec *hub.Record, answers []convert.Answer) error {
-	if rec.About.NoReason && slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" }) {
-		return fmt.Errorf("%w: this agent takes no words with a permission: leave them out, and write them as its next prompt", convert.ErrBadAnswer)
-	}
-	if rec.Dialect == hublink.Dialect {
-		return nil // its process looks at them, and asks again
-	}
-	if rec.Dialect == hook.Dialect {
-		return hookFits(rec, answers)
-	}
-	req, err := dialect.Decode(rec.Document, rec.Dialect)
-	if err == nil {
-		err = dialect.Fits(req, answers)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
-	}
-	return nil
-}
-
-func (s *Server) cancel(w http.ResponseWriter, r *http.Request, d Device, _ given) {
-	ref, err := s.refOf(r, d)
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	if _, err := s.board.Cancel(r.Context(), ref, d.Name); err != nil {
-		s.failed(w, err)
-	}
-}
-
-func (s *Server) takeBack(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	var given hublink.Settling
-	err := g.into(&given)
-	rec, missing := s.askedBy(r, d, given.Asker)
-	if missing != nil {
-		s.failed(w, missing)
-		return
-	}
-	o, bad := given.Result()
-	if err = errors.Join(err, bad, checkAsker(given.Asker)); err != nil {
-		s.failed(w, badf("%w", err))
-		return
-	}
-	if !s.board.AskedBy(rec, given.Asker) {
-		s.failed(w, hub.ErrNotAsker)
-		return
-	}
-	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.may(d)
-	if _, err := s.board.TakeBack(r.Context(), ref, o, elsewhere(given.By, d)); err != nil {
-		s.failed(w, err)
-	}
-}
-
-func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g given) {
-	var given hublink.Received
-	bad := g.into(&given)
-	rec, err := s.askedBy(r, d, given.Asker)
-	if err != nil {
-		s.failed(w, err)
-		return
-	}
-	if err := errors.Join(bad, checkAsker(given.Asker)); err != nil {
-		s.failed(w, badf("%w", err))
-		return
-	}
-	if !s.board.AskedBy(rec, given.Asker) && !(given.Refused == "" && s.board.SucceededBy(rec, given.Asker)) {
-		s.failed(w, hub.ErrNotAsker)
-		return
-	}
-	ref := rec.Ref()
-	ref.Asker, ref.May = given.Asker, s.may(d)
-	switch {
-	case given.Refused != "":
-		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
-	case given.Ended:
-		_, err = s.board.Ended(r.Context(), ref)
-	case given.Consumed:
-		_, err = s.board.Consumed(r.Context(), ref)
-	default:
-		_, err = s.board.Delivered(r.Context(), ref)
-	}
-	if err != nil {
-		s.failed(w, err)
-	}
-}
-
-// may returns what says, right before something is written, that a device still may,
-// as far as any hub knows.
-func (s *Server) may(d Device) func(context.Context) error {
-	return func(ctx context.Context) error { return s.access.still(ctx, d) }
-}
-
-// refOf reads which question is meant.
-func (s *Server) refOf(r *http.Request, d Device) (hub.Ref, error) {
-	ref := hub.Ref{Conversation: r.PathValue("id"), ID: r.Form.Get("question"), May: s.may(d)}
-	var err error
-	if ref.Group, err = s.groupOf(r, d); err != nil {
-		return ref, err
-	}
-	if v := r.Form.Get("revision"); v != "" {
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil || n == 0 {
-			return ref, badf("revision: expected a positive number, got %q", v)
-		}
-		ref.Revision = n
-	}
-	return ref, nil
 }

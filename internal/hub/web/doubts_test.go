@@ -66,6 +66,10 @@ func TestDoubtsOfSomebodyWithAPhone(t *testing.T) {
 		p.eval(`scrollTo({ top: 900, behavior: "instant" }); 0`)
 		p.click("#filter-button")
 		p.until(seesAll("#filter input[type=search]"))
+		p.words("nothing like this")
+		p.until(`document.querySelector(".nothing a")`)
+		p.click(".nothing a")
+		p.until(`document.querySelectorAll(".card").length === 4 && !location.search`)
 	})
 	t.Run("nothing is left of what was put aside, and the bar is whole", func(t *testing.T) {
 		b, s := newChromium(t), newSite(t, hub.Options{})

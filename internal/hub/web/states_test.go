@@ -126,3 +126,22 @@ func TestPageAway(t *testing.T) {
 		p.until(`document.querySelector("#away input").checked === ` + fmt.Sprint(away))
 	}
 }
+
+// The badge of the installed page says how many are waiting, and goes with the last one.
+func TestTheBadgeIsTheCount(t *testing.T) {
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	list := []*hub.Record{s.ask("c1", db), s.ask("c2", extras), s.ask("c3", free)}
+	p := s.visit(b, 390, false)
+	p.call("Page.enable", nil)
+	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
+		window.badges = [];
+		Navigator.prototype.setAppBadge = async (n) => { badges.push(n); throw new Error("not installed"); };
+		Navigator.prototype.clearAppBadge = async () => { badges.push(0); };`})
+	p.open(s.url + "/?badge")
+	for i, r := range list {
+		p.until(fmt.Sprintf(`window.badges?.at(-1) === %d`, len(list)-i))
+		_, err := s.board.Cancel(t.Context(), r.Ref(), web.Owner)
+		require.NoError(t, err)
+	}
+	p.until(`badges.at(-1) === 0`)
+}

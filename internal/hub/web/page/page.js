@@ -98,7 +98,6 @@ export function rearrange(change, ending) {
     const edge = () => used && used.getBoundingClientRect()[used === ending ? "bottom" : "top"], was = edge();
     change();
     if (used?.isConnected && !used.hidden) scrollBy({ top: edge() - was, behavior: "instant" });
-    if (used?.mine && used === ending) used.scrollIntoView({ block: "nearest", behavior: "instant" });
   });
 }
 
@@ -118,20 +117,27 @@ function problem(card, text) {
 // it got. It goes once nobody reads in it.
 const over = new Map(); // id: its card
 function end(card, what, said, steps) {
-  if (!card.classList.contains("over")) {
-    const hadFocus = card.contains(document.activeElement);
+  const first = !card.matches(".over"), hadFocus = card.contains(document.activeElement);
+  if (first) {
     stop(card);
     forget(card);
-    rearrange(() => {
+  }
+  rearrange(() => {
+    if (first) {
       card.classList.add("over");
       card.hidden = false;
       card.insertAdjacentHTML("beforeend", `<p class="receipt"><span><b dir="auto"></b> <span class="what" dir="auto"></span></span> <span class="steps"></span></p>`);
-    }, card);
-    over.set(card.id, card);
-    setTimeout(() => { if (acting === card) acting = null; }, 10000);
-    if (hadFocus) rest(card);
-    card.going = setTimeout(() => go(card), 6000);
-  }
+    }
+    tell(card, what, said, steps);
+  }, first || touchesView(card) ? card : null);
+  if (!first) return;
+  over.set(card.id, card);
+  setTimeout(() => { if (acting === card) acting = null; }, 10000);
+  if (hadFocus) rest(card);
+  if (card.mine) moving(() => card.scrollIntoView({ block: "nearest", behavior: "instant" }));
+  card.going = setTimeout(() => go(card), 6000);
+}
+function tell(card, what, said, steps) {
   const thing = [...card.querySelectorAll(".thing :is(.l, .path, .address, .tool, .md)")].map((e) => e.textContent.trim()).find((t) => !/^(#|set [-+]|$)/.test(t)); // of a script, what it does
   const asked = card.querySelector(".text")?.textContent.trim() ?? thing ?? card.querySelector("h3").textContent;
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for something that must happen.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // mcpClient speaks MCP with the command.
 type mcpClient struct {

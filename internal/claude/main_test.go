@@ -58,7 +58,7 @@ type session struct {
 }
 
 // patience is how long a test waits for something that must happen.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for something that must happen.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // editor is an ACP client joined to the agent by a real connection. It keeps
 // what it is sent; a test answers requests as they come.

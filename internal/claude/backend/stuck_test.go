@@ -229,6 +229,7 @@ func TestAnEditorThatDoesNotReadIsRead(t *testing.T) {
 	h.other = h.open(h.dir)
 	e.gate.close()
 	written := make(chan struct{})
+	var taken atomic.Int64
 	go func() {
 		defer close(written)
 		for i := range 2000 {
@@ -242,13 +243,19 @@ func TestAnEditorThatDoesNotReadIsRead(t *testing.T) {
 				if _, err := e.wire.Write([]byte(`{"jsonrpc":"2.0",` + line + "}\n")); err != nil {
 					return
 				}
+				taken.Add(1)
 			}
 		}
 	}()
-	select {
-	case <-written:
-	case <-time.After(patience):
-		require.Fail(t, "nothing of the editor is read any more")
+	for before := int64(-1); ; { // however long all of it takes
+		select {
+		case <-written:
+			e.leave()
+			return
+		case <-time.After(patience):
+		}
+		now := taken.Load()
+		require.NotEqual(t, before, now, "nothing of the editor is read any more")
+		before = now
 	}
-	e.leave()
 }

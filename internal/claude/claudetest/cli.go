@@ -159,7 +159,7 @@ func (c *CLI) readOn(from io.Reader) {
 }
 
 // patience is how long a test waits for what must come, on a busy machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Await waits until ok accepts what was received, and returns it. It fails
 // the test if that does not come.

@@ -33,21 +33,23 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 		elsewhere = ticket.Context().Done()
 	}
 	var here answered
-	by := ""
+	spoke := true
 	select {
 	case here = <-a.said:
-		by = "the terminal"
 	case <-d.over:
-		here.outcome = convert.Outcome{Status: convert.Failed, Reason: "The agent shows something else by now"}
+		spoke, here.outcome = false, convert.Outcome{Status: convert.Failed, Reason: "The agent shows something else by now"}
 	case <-elsewhere:
 		select {
 		case here = <-a.said: // before it was given up
-			by = "the terminal"
 		default:
-			here.outcome = a.givenUp()
+			spoke, here.outcome = false, a.givenUp()
 		}
 	}
 	if ticket != nil {
+		by := ""
+		if spoke && here.err == nil {
+			by = "the terminal"
+		}
 		stands, first := ticket.Settle(here.outcome, by)
 		if there, err := a.reply(stands, picked(a.request, stands)); !first && err == nil {
 			a.there = stands
@@ -56,11 +58,11 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 			return there, false, nil
 		}
 	}
-	if by == "" && a.ctx.Err() != nil {
+	if !spoke && a.ctx.Err() != nil {
 		l.box.put(withdrawn{a})
 		return nil, false, a.ctx.Err()
 	}
-	return here.reply, by == "", here.err
+	return here.reply, !spoke, here.err
 }
 
 // post puts a request on the desk, if it is for people elsewhere, too.

@@ -286,6 +286,9 @@ func (p *plain) ask(a *waiting) {
 		case p.ctx.Err() != nil && outcome.Status != convert.Answered: // that the program ends is nobody's choice
 			p.leave(leftError{context.Cause(p.ctx)})
 			return
+		case outcome.Status == convert.Failed && p.o.Resolver == nil: // nor is a signal
+			p.leave(leftError{err})
+			return
 		case outcome.Status == convert.Failed:
 			a.fail(outcome)
 			p.screen.Note("✗ " + outcome.Reason)

@@ -219,7 +219,7 @@ func (c *conn) control(ctx context.Context, subtype string, fields map[string]an
 	err := c.send(map[string]any{"type": TypeControlRequest, "request_id": id, "request": request})
 	var broken <-chan time.Time
 	switch {
-	case errors.Is(err, syscall.EPIPE): // it ends: how is known in a moment
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, errInputClosed): // it ends: how is known in a moment
 		broken = time.After(brokenGrace)
 	case err != nil:
 		c.forget(id)

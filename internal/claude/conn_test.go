@@ -190,6 +190,13 @@ func (brokenPipe) Close() error              { return nil }
 // A request to a CLI that has just ended says how it ended, not that a pipe broke.
 // One that goes on without reading is an error.
 func TestRequestToACLIThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // its end was noted when the request was half sent
+		c := newConn(newOutbox(brokenPipe{}, outboxBytes, nil, inGoroutine), nil, discard(), nil)
+		c.out.close()
+		time.AfterFunc(1, func() { c.fail(&ExitError{Code: 7}) })
+		_, err := c.control(t.Context(), "initialize", nil)
+		require.ErrorAs(t, err, new(*ExitError))
+	})
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newConn(newOutbox(brokenPipe{}, outboxBytes, nil, inGoroutine), nil, discard(), nil)

@@ -18,8 +18,8 @@ type notes struct {
 }
 
 const (
-	// leftOpen is of a question that was open when the editor left. The CLI
-	// writes it down as one that was dismissed.
+	// leftOpen is of a question that is open, or was when the editor left or this
+	// program was killed. The CLI writes it down as one that was dismissed or refused.
 	leftOpen = "open"
 	// dismissed is of a question that was asked again and dismissed.
 	dismissed = "dismissed"

@@ -84,14 +84,21 @@ func (p *pump) question(t claude.ToolRequest) {
 	}
 	p.painter.asked(t.ToolUseID)
 	p.painter.partAsks(call.SubAgent.Session, t.RequestID)
+	ends := func(leftOpen bool) {}
+	if t.AgentID == "" {
+		ends = p.s.notesOpen(t.ToolUseID)
+	}
 	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
 		p.post(func() {
 			p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
 		})
-		if o.Status == convert.Disconnected && t.AgentID == "" {
-			p.s.leaveOpen(t.ToolUseID)
+		if o.Status == convert.Disconnected {
+			ends(true)
+			p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+			return
 		}
-		p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+		sent := p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+		ends(o.Status == convert.Answered && !sent)
 	})
 }
 

@@ -109,15 +109,16 @@ func (p *pump) every(look, over func()) (stop func()) {
 	return stop
 }
 
-// reply answers a request of the CLI.
-func (p *pump) reply(id string, result any) {
+// reply answers a request of the CLI, and reports whether it was sent.
+func (p *pump) reply(id string, result any) (sent bool) {
 	if err := p.proc.Reply(id, result); err != nil {
 		p.s.agent.log.Debug("reply not sent", "session", p.s.id, "err", err)
-		return
+		return false
 	}
 	if used := p.s.agent.opts.Used; used != nil {
 		used(p.s.id)
 	}
+	return true
 }
 
 // drain waits for the end of the process and ends what it leaves behind.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 
@@ -48,7 +49,7 @@ func (a *backend) unanswered(ctx context.Context, path, session string, env []st
 	notes := a.notes(env)
 	for _, q := range t.Questions() {
 		note := notes.of(session, q.ToolUseID)
-		if note == dismissed || q.How == transcript.Rejected && note != leftOpen {
+		if note == dismissed || (q.How == transcript.Rejected || q.How == transcript.Refused) && note != leftOpen {
 			continue
 		}
 		call, err := convert.Parse(q.Input, convert.Limits{})
@@ -106,9 +107,39 @@ func (s *conversation) reask(r *reasking) {
 	}()
 }
 
-// leaveOpen notes that a question was not answered because the editor left.
-func (s *conversation) leaveOpen(call string) {
-	s.agent.notes(s.env).keep(s.cliID(), call, leftOpen)
+// openFor is how long a question is open before that is noted: nobody has read it before.
+const openFor = 250 * time.Millisecond
+
+// notesOpen notes of a question that it is open, as long as it is. Whoever is killed
+// meanwhile leaves the note. What is left open when it ends keeps its note.
+func (s *conversation) notesOpen(call string) (ends func(leftOpen bool)) {
+	var mu sync.Mutex
+	noted, ended := false, false
+	session, notes := s.cliID(), s.agent.notes(s.env)
+	note := func() {
+		if !noted {
+			noted = true
+			notes.keep(session, call, leftOpen)
+		}
+	}
+	timer := time.AfterFunc(openFor, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !ended {
+			note()
+		}
+	})
+	return func(left bool) {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		if left {
+			note()
+		} else if noted {
+			notes.remove(session, call)
+		}
+	}
 }
 
 // meanwhile is a question that was settled elsewhere while nobody was here.

@@ -134,6 +134,43 @@ func TestDismissedQuestionIsNotAskedAgain(t *testing.T) {
 	require.False(t, reply.Get("_meta.acp-bridge").Exists())
 }
 
+// Whoever was to ask was killed: the CLI refused the call by itself, and the agent went on
+// before it was ended. What was noted while it was open says that nobody answered it.
+func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
+	const (
+		refused = `{"parentUuid":"a1","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":"the stream is closed"}]},"toolUseResult":"Error: the stream is closed","toolDenialKind":"permission-rule","uuid":"t1"}`
+		goesOn  = `{"parentUuid":"t1","type":"assistant","message":{"id":"msg_2","model":"m","content":[{"type":"text","text":"I go on."}]},"uuid":"a2"}`
+	)
+	s := save(t, turns(steps{ct.Message(ct.Question("toolu_1", question("Which database?", "DB", false, "PostgreSQL", "SQLite"))), ct.Text("Noted.")}), promptLine)
+	e, _ := s.reopen(s.options(), acp.AgentMethodSessionLoad, `{}`)
+	turn := e.prompt(reopened, "go")
+	r := e.asked("Which database?")
+	notes := filepath.Join(s.home, "acp-bridge", "reask")
+	var open []os.DirEntry
+	require.Eventually(t, func() bool { open, _ = os.ReadDir(notes); return len(open) == 1 }, patience, 10*time.Millisecond)
+	path := filepath.Join(notes, open[0].Name())
+	note, err := os.ReadFile(path)
+	require.NoError(t, err)
+	r.selects("SQLite")
+	turn.ends(acp.StopReasonEndTurn)
+	require.NoFileExists(t, path, "it has its answer")
+	e.leave()
+
+	killed := save(t, turns(steps{ct.Text("Then SQLite.")}), promptLine, askLine, refused, goesOn)
+	_, reply := killed.reopen(killed.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.False(t, reply.Get("_meta.acp-bridge").Exists(), "somebody else refused it")
+	path = filepath.Join(killed.home, "acp-bridge", "reask", filepath.Base(path))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, note, 0o600))
+	e, reply = killed.reopen(killed.options(), acp.AgentMethodSessionLoad, `{}`)
+	require.Equal(t, "toolu_1", reply.Get("_meta.acp-bridge.waitingFor").Str)
+	e.asked("Which database?").selects("SQLite")
+	e.next().reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth"}}})
+	require.Equal(t, "end_turn", e.waits())
+	require.Contains(t, killed.cli.Prompts()[0], "Which database?\n  SQLite")
+	require.NoFileExists(t, path)
+}
+
 // One that nobody answers this time either is asked again the next time.
 func TestQuestionAskedAgainIsLeftOpen(t *testing.T) {
 	s := save(t, ct.Script{}, promptLine, askLine)

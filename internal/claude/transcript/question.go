@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -24,6 +25,10 @@ const (
 	// CLI was closed in an orderly way while it was open; the file does not
 	// tell which.
 	Rejected
+	// Refused: the CLI refused the call, or somebody did on behalf of it, and the
+	// agent may have gone on since. That is also what becomes of a question when the
+	// program is killed that was to ask it.
+	Refused
 )
 
 // Question is a question call that got no answer.
@@ -35,64 +40,75 @@ type Question struct {
 	Time  time.Time
 }
 
-// Questions returns the questions that the conversation ends with: calls that
-// nobody answered and after which nothing was said. The CLI writes with a
+// Questions returns the questions since the last prompt that nobody answered. After
+// them nothing was said, but for those that were refused. The CLI writes with a
 // delay, so a question that was open for less than a second or two when the
 // CLI was killed may be missing.
 func (t *Transcript) Questions() []Question {
+	var open []Question
 	results := map[string]string{} // how calls ended, by id
-	i := len(t.marks) - 1
-	for ; i >= 0 && len(t.marks)-i < maxTrail; i-- {
+	last := -1                     // of what the agent said
+	for i, first := len(t.marks)-1, t.firstQuestion(); i >= first; i-- {
 		m := t.marks[i]
-		if m.flags&(isAssistant|isSynthetic) == isAssistant {
-			break
+		agent := m.flags&(isAssistant|isSynthetic) == isAssistant
+		if agent && last < 0 {
+			last = i
 		}
-		if m.flags&isUser == 0 || m.flags&isMeta != 0 {
+		if agent && m.flags&hasQuestion == 0 || !agent && (m.flags&isUser == 0 || m.flags&isMeta != 0) {
 			continue
 		}
 		line, err := t.line(m)
 		if err != nil {
 			return nil
 		}
+		if agent {
+			ends := i == last || m.msg != 0 && m.msg == t.marks[last].msg
+			open = append(asked(line, results, ends), open...)
+			continue
+		}
 		for _, e := range entries(line, m.flags, t.parent) {
 			switch e.Kind {
 			case Prompt:
-				return nil
+				return open
 			case ToolResult:
 				results[e.ToolUseID] = line.denial
 			}
 		}
 	}
-	if i < 0 || t.marks[i].flags&isAssistant == 0 {
-		return nil
-	}
-	return t.asked(i, results)
+	return open
 }
 
-// asked finds the unanswered question calls of the message that the line i
-// belongs to.
-func (t *Transcript) asked(i int, results map[string]string) []Question {
-	message := t.marks[i].msg
-	var open []Question
-	for j := max(0, i-maxTrail); j <= i; j++ {
-		m := t.marks[j]
-		if m.flags&hasQuestion == 0 || j != i && (m.msg != message || message == 0) {
+// firstQuestion is the first line with a question, of the last maxTrail.
+func (t *Transcript) firstQuestion() int {
+	from := max(0, len(t.marks)-maxTrail)
+	i := slices.IndexFunc(t.marks[from:], func(m mark) bool { return m.flags&hasQuestion != 0 })
+	if i < 0 {
+		return len(t.marks)
+	}
+	return from + i
+}
+
+// asked are the unanswered question calls of a line. If it does not belong to what the
+// conversation ends with, these are the ones that were refused.
+func asked(line row, results map[string]string, ends bool) (open []Question) {
+	for _, b := range blocks(line.content) {
+		id := b.Get("id").String()
+		if b.Get("name").Str != questionTool || id == "" {
 			continue
 		}
-		line, err := t.line(m)
-		if err != nil {
-			return nil
-		}
-		for _, b := range blocks(line.content) {
-			id := b.Get("id").String()
-			denial, done := results[id]
-			ending, unanswered := endings[denial]
-			if b.Get("name").Str != questionTool || id == "" || done && !unanswered {
+		how := Unanswered
+		denial, done := results[id]
+		if done {
+			if denial == "" {
 				continue
 			}
-			open = append(open, Question{
-				ToolUseID: id, Input: json.RawMessage(b.Get("input").Raw), How: ending, Time: line.time(),
-			})
+			known := false
+			if how, known = endings[denial]; !known {
+				how = Refused
+			}
+		}
+		if ends || how == Refused {
+			open = append(open, Question{ToolUseID: id, Input: json.RawMessage(b.Get("input").Raw), How: how, Time: line.time()})
 		}
 	}
 	return open

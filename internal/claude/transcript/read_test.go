@@ -93,6 +93,7 @@ var kinds = map[transcript.Kind]string{
 
 var endings = map[transcript.Ending]string{
 	transcript.Unanswered: "unanswered", transcript.Lost: "lost", transcript.Rejected: "rejected",
+	transcript.Refused: "refused",
 }
 
 // describe is a transcript for people: a line for each entry, sub-agents

@@ -200,10 +200,11 @@ func (w *Watch) changed(e desk.Entry) {
 
 func (w *Watch) answer(it *asking, o convert.Outcome) {
 	err := it.Answer(w.ctx, o)
-	if w.ctx.Err() != nil && err != nil {
+	switch {
+	case errors.Is(err, ErrUnsure): // it was told, also if nobody watches any more
+		return
+	case w.ctx.Err() != nil && err != nil:
 		err = errors.New("the agent has ended before it was told")
 	}
-	if !errors.Is(err, ErrUnsure) {
-		w.link.Received(it.Item.Call.Session, it.Item.Call.ID, err)
-	}
+	w.link.Received(it.Item.Call.Session, it.Item.Call.ID, err)
 }

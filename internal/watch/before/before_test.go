@@ -162,3 +162,21 @@ func TestHold(t *testing.T) {
 		require.Contains(t, s.Settled(r).End.Reason, "the agent has taken it back")
 	})
 }
+
+// What an agent was told is not told as lost because nobody watches it from then on.
+func TestToldAndClosed(t *testing.T) {
+	s := watchtest.New(t, web.CanAsk)
+	a, err := Read("qwen", []byte(qwenAsks))
+	require.NoError(t, err)
+	w := watch.Start(s.Options())
+	closed := make(chan struct{})
+	w.Ask(watch.Asking{Item: a.Item, Answer: func(ctx context.Context, _ convert.Outcome) error {
+		go func() { defer close(closed); w.Close() }()
+		<-ctx.Done()
+		return watch.ErrUnsure
+	}})
+	r := s.Next()
+	s.Answer(r, watchtest.Picks("SQLite"))
+	<-closed
+	require.NotEqual(t, "undeliverable", s.Becomes(r, "known", func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() != "accepted" }).End.Receipt())
+}

@@ -356,7 +356,7 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device, asker string) error {
 	ref := rec.Ref()
 	ref.Asker, ref.May = asker, s.may(d)
-	_, err := s.board.Delivered(r.Context(), ref)
+	_, err := s.board.Delivered(context.WithoutCancel(r.Context()), ref) // it may be gone as soon as it has it
 	if err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)
 	}

@@ -166,7 +166,7 @@ func (c *tsTalk) run() {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "script.json")
 	require.NoError(t, os.WriteFile(file, script, 0o600))
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", filepath.Join("..", "..", "..", ".ci", "tscheck", "check.mjs"), file)
 	// Without its reader acp-bridge ends by itself, so an interrupt is enough.

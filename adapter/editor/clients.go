@@ -49,7 +49,7 @@ func Clients() []Client { return slices.Clone(clients) }
 
 var clients = []Client{
 	{Name: "zed", Editor: "Zed", Note: "shows forms, and a button for each option", From: "its source, 1.18.0 at 7eec892, 2026-08-22; not run"},
-	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first; from 0.79 on it has forms, by its source, not run", From: "run 0.74.3, 2026-11-16"},
+	{Name: "agent-shell", Editor: "Emacs agent-shell", Guard: true, Note: "a button for each option; its automatic mode takes the first; where it has forms, they are used: by its source, not run", From: "run 0.74.3, 2026-11-16"},
 	{Name: "Agentic.nvim", Editor: "Neovim agentic.nvim", Loud: true, Appends: true, Note: "numbered buttons in an order of its own", From: "run 99273b0, 2026-11-16"},
 	{Name: "CodeCompanion.nvim", Editor: "Neovim CodeCompanion", Unseen: true, Note: "shows neither question nor options of a permission request", From: "run 19.22, 2026-11-16"},
 	{Name: "acpx", Editor: "acpx", Unseen: true, Guard: true, Note: "asks yes or no; without a terminal it cancels by itself", From: "run 0.19.1, 2026-11-16"},

@@ -29,8 +29,8 @@ func Editors() []Seen { return slices.Clone(looks) }
 var looks = []Seen{
 	{"Zed", "one form", "in the form", "in the form", "cancel the form, or stop", "", []string{"Zed", "Zed, form left open"}},
 	{"Zed without forms", "buttons", rounds, thenText, "stop", "", []string{"Zed without forms"}},
-	{"Emacs agent-shell before 0.79", "buttons", rounds, thenText, "its own key", "", []string{"agent-shell"}},
-	{"Emacs agent-shell from 0.79 on", "one form", "in the form", "in the form", "Decline, or its own key", "its form was read in its source and not run", []string{"agent-shell with forms"}},
+	{"Emacs agent-shell", "buttons", rounds, thenText, "its own key", "", []string{"agent-shell"}},
+	{"Emacs agent-shell with forms", "one form", "in the form", "in the form", "Decline, or its own key", "its form was read in its source and not run", []string{"agent-shell with forms"}},
 	{"agent-shell, approving by itself", "message", "1,3", "type them", "stop", "", []string{"agent-shell, automatic"}},
 	{"Neovim agentic.nvim", "buttons", rounds, thenText, "stop", "numbers its buttons in an order of its own", []string{"agentic.nvim"}},
 	{"Neovim CodeCompanion", "message", "1,3", "type them", whileWaits, "", []string{"CodeCompanion.nvim", "CodeCompanion.nvim, --ask permission"}},

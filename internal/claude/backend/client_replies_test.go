@@ -157,7 +157,7 @@ func form(c *client, r *request) {
 
 func formCancelled(_ *client, r *request) { r.answer <- object{"action": "cancel"} }
 
-// shellForm is that of agent-shell from 0.79 on: what is typed takes the place of a pick,
+// shellForm is the form of an agent-shell that has one: what is typed takes the place of a pick,
 // and joins several picks in one text; a field that is left alone is left out.
 func shellForm(c *client, r *request) {
 	c.clock.advance(byHand)

@@ -127,6 +127,33 @@ func (a *Asker) post(agent string, c convert.Call, sessions []string) (*File, er
 	})
 }
 
+// again writes the file of a question anew that is the asker's and has lost it: under
+// its own name, or under another if that holds other questions now.
+func (a *Asker) again(f *File) (now *File, err error) {
+	return a.inFolder(true, func(d *dir) (*File, error) {
+		rec, err := d.records.load(f.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case rec.cleared():
+			return nil, fmt.Errorf("%s: %w", clean.Line(f.Path), ErrGone)
+		case rec == nil || !a.holds(f.ID):
+			return nil, fmt.Errorf("%s: %w", clean.Line(f.Path), errUnrecorded)
+		}
+		if now := d.load(rec.File); now.ID == f.ID { // it is back
+			return now, nil
+		}
+		c := convert.Call{Session: rec.Session, Questions: rec.Questions}
+		if rec.File, err = d.create(names(f.ID), compose(c, f.ID, rec.Asked, rec.Ticket)); err != nil {
+			return nil, err
+		}
+		return d.load(rec.File), d.records.save(f.ID, rec)
+	})
+}
+
+// errUnrecorded means that nothing would vouch for a file.
+var errUnrecorded = errors.New("there is no record of the questions any more")
+
 // Claim takes over the file where a predecessor asked the same in one of the
 // sessions that this one takes up again, the first of them first: one that is
 // gone, see [life.Claim]. Without one the error is [ErrNotFound]. A file that
@@ -284,7 +311,7 @@ func (k *kept) Keep(e life.Event) error {
 
 // own does something with a file that is the asker's.
 func (k *kept) own(do func(*dir, *record) error) error {
-	d, err := k.store.openDir(filepath.Dir(k.file.Path))
+	d, err := k.store.openKept(k.file)
 	if err != nil {
 		return err
 	}
@@ -298,12 +325,12 @@ func (k *kept) own(do func(*dir, *record) error) error {
 	switch {
 	case err != nil:
 		return err
-	case rec == nil:
-		return fmt.Errorf("%s: %w", clean.Line(k.file.Path), life.ErrTaken)
-	case rec.Ticket == "":
+	case rec.cleared():
 		return fmt.Errorf("%s: %w", clean.Line(k.file.Path), ErrGone)
 	case !k.holds(k.file.ID):
 		return fmt.Errorf("%s: %w", clean.Line(k.file.Path), life.ErrTaken)
+	case rec == nil: // the records were removed: without one nobody else can take it
+		rec = &record{File: filepath.Base(k.file.Path)}
 	}
 	return do(d, rec)
 }
@@ -318,7 +345,11 @@ func (a *Asker) holds(id string) bool {
 // stays, and is returned as it is now; it is nil if it was removed.
 func (a *Asker) Withdraw(f *File) (now *File, err error) {
 	err = (&kept{a, f}).own(func(d *dir, rec *record) error {
-		if now = d.load(rec.File); now.ID != f.ID || !now.Untouched() {
+		switch now = d.load(rec.File); {
+		case errors.Is(now.Err, fs.ErrNotExist):
+			now = nil
+			return d.records.remove(f.ID)
+		case now.ID != f.ID || !now.Untouched():
 			return nil
 		}
 		now = nil
@@ -348,6 +379,7 @@ func (a *Asker) Forget(sessions ...string) (unclaimed []convert.Question, err er
 			if now := d.load(rec.File); now.ID == ids[i] {
 				err = errors.Join(err, d.remove(rec.File))
 			}
+			a.release(ids[i])
 		}
 		return nil, err
 	})

@@ -42,11 +42,16 @@ type Asking struct {
 var _ adapter.Asking = (*Asking)(nil)
 
 // File is where the questions wait; nil if they do in no file.
-func (a *Asking) File() *File { return a.file }
+func (a *Asking) File() *File {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.file
+}
 
 // Ready reports whether Wait will not have to wait.
 func (a *Asking) Ready() bool {
-	return a.err != nil || a.given.Status != 0 || a.file != nil && a.file.Err == nil && a.file.Settled()
+	f := a.File()
+	return a.err != nil || a.given.Status != 0 || f != nil && f.Err == nil && f.Settled()
 }
 
 // Err says why the questions could not be asked at all.
@@ -64,8 +69,8 @@ func (a *Asking) Where() string {
 	if hub := a.chain.opts.Hub; hub != nil {
 		lines = append(lines, "The question waits at "+hub.URL.String()+"/")
 	}
-	if a.file != nil {
-		lines = append(lines, fmt.Sprintf("The user cannot be asked here and now. Tell the user to run `acp-bridge questions answer %s`, or to write the answers into %s.", a.file.ID, a.file.Path))
+	if f := a.File(); f != nil {
+		lines = append(lines, fmt.Sprintf("The user cannot be asked here and now. Tell the user to run `acp-bridge questions answer %s`, or to write the answers into %s.", f.ID, f.Path))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -90,9 +95,27 @@ func (a *Asking) post() {
 	if a.chain.asker == nil || a.item.Kind != desk.Question || a.only {
 		return
 	}
-	if a.file, a.err = a.chain.asker.post(a.item.Agent, a.call, a.sessions); a.file != nil {
-		a.id = a.file.ID
+	f, err := a.chain.asker.post(a.item.Agent, a.call, a.sessions)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file, a.err = f, err; f != nil {
+		a.id = f.ID
 	}
+}
+
+// postAgain has the questions wait in a file again, which somebody removed without
+// a word of what should become of them.
+func (a *Asking) postAgain(f *File) (*File, error) {
+	now, err := a.chain.asker.again(f)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.file = now
+	a.mu.Unlock()
+	a.chain.say("%s was removed: the question waits in %s; acp-bridge questions clear %s dismisses it",
+		clean.Line(f.Path), clean.Line(now.Path), now.ID)
+	return now, nil
 }
 
 // Wait implements [adapter.Asking].
@@ -235,8 +258,8 @@ func (a *Asking) write(o convert.Outcome, by string) (first *File, written bool)
 	}
 }
 
-// Deliver implements [adapter.Asking]. If a person has removed the file since,
-// use is not called and the error matches [convert.ErrCancelled].
+// Deliver implements [adapter.Asking]. If a person has removed the file since, with
+// [Store.Remove], use is not called and the error matches [convert.ErrCancelled].
 func (a *Asking) Deliver(use func() error) error {
 	if a.file == nil || !a.settled || !a.inFile && a.Outcome.Status != convert.Answered {
 		return a.used(use())

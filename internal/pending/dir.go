@@ -20,8 +20,8 @@ const maxFile = 16 << 20
 // dir is an open directory with files in it. Nothing outside it is read or
 // written, whatever links it holds.
 type dir struct {
-	root    *os.Root
-	name    string // as it is shown
+	root    *os.Root // nil if the directory is gone, see [Store.openKept]
+	name    string   // as it is shown
 	records *records
 }
 
@@ -61,6 +61,17 @@ func (s *Store) openDir(path string) (*dir, error) {
 	return s.withRecords(root, path)
 }
 
+// openKept opens the directory of a file. One that is gone, as after git clean, has
+// no files; the records of what was asked there are kept all the same.
+func (s *Store) openKept(f *File) (*dir, error) {
+	path := filepath.Dir(f.Path)
+	d, err := s.openDir(path)
+	if errors.Is(err, fs.ErrNotExist) && f.records != nil {
+		return &dir{nil, path, f.records}, nil
+	}
+	return d, err
+}
+
 func (s *Store) withRecords(root *os.Root, path string) (*dir, error) {
 	r, err := s.records(path)
 	if err != nil {
@@ -70,7 +81,11 @@ func (s *Store) withRecords(root *os.Root, path string) (*dir, error) {
 	return &dir{root, path, r}, nil
 }
 
-func (d *dir) close() { _ = d.root.Close() }
+func (d *dir) close() {
+	if d.root != nil {
+		_ = d.root.Close()
+	}
+}
 
 func (d *dir) path(name string) string { return filepath.Join(d.name, name) }
 
@@ -98,6 +113,9 @@ func (d *dir) names() ([]string, error) {
 // read reads a file. What is no regular file, a link among others, is not
 // read: it may lead elsewhere, or never end.
 func (d *dir) read(name string) (data []byte, info fs.FileInfo, err error) {
+	if d.root == nil {
+		return nil, nil, fs.ErrNotExist
+	}
 	for range 10 { // it may be replaced meanwhile
 		var same bool
 		if data, info, same, err = d.tryRead(name); same || err != nil {
@@ -133,7 +151,7 @@ func (d *dir) tryRead(name string) (data []byte, info fs.FileInfo, same bool, er
 // load reads a file and its answers: as answers to the questions that were asked,
 // or to its own if it was not posted here.
 func (d *dir) load(name string) *File {
-	f := &File{Path: d.path(name)}
+	f := &File{Path: d.path(name), records: d.records}
 	data, info, err := d.read(name)
 	if info != nil {
 		f.Changed = info.ModTime()

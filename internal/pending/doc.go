@@ -30,7 +30,9 @@
 //	| what happens                         | outcome             | its file, the question at the hub     |
 //	|--------------------------------------|---------------------|---------------------------------------|
 //	| a person answers or dismisses it     | that, once          | go when it was delivered              |
-//	| a person removes the file            | cancelled           | go                                    |
+//	| a person removes it, [Store.Remove]  | cancelled           | go                                    |
+//	| the file is missing, as after a      | none: it stays open | stays; the file is written again      |
+//	| git clean                            |                     | where the question is nowhere else    |
 //	| whoever asked withdraws it           | withdrawn           | go, unless somebody began to answer   |
 //	| the process ends, others may claim   | withdrawn, lost     | stay                                  |
 //	| the process ends, nobody can claim   | withdrawn, lost     | go, unless somebody began to answer   |

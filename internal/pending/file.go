@@ -26,7 +26,8 @@ var (
 	ErrForeign = errors.New("answers that are not used")
 	// ErrChanged means that somebody else changed a file meanwhile.
 	ErrChanged = errors.New("somebody else has changed it in the meantime")
-	// ErrGone means that a file was removed, or now holds other questions.
+	// ErrGone means that a person does not want the questions of a file, see
+	// [Store.Remove], or, to somebody who would change it, that it is not there.
 	ErrGone = errors.New("the questions are no longer open")
 )
 
@@ -59,7 +60,8 @@ type File struct {
 	// Err says why the file cannot be used: [ErrDamaged] or [ErrAnswer].
 	Err error
 
-	content string // the hash of what was read
+	content string   // the hash of what was read
+	records *records // of its folder, which may be gone
 }
 
 // Answered reports whether every question has an answer.

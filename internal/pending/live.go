@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
@@ -21,6 +22,7 @@ type surfaces struct {
 	heard    chan error    // from the hub, once
 	left     chan struct{} // closed when the call ends without a person's act
 	leave    func()        // closes it
+	inFile   atomic.Bool   // it is nowhere but in its file
 }
 
 // live asks where somebody may be, until a person has settled it or it has ended
@@ -35,8 +37,8 @@ func (a *Asking) live() {
 	}
 	on.leave = sync.OnceFunc(func() { close(on.left) })
 	watch := func() {
-		if a.file != nil {
-			running.Go(func() { a.watch(ctx) })
+		if a.File() != nil {
+			running.Go(func() { a.watch(ctx, &on) })
 		}
 	}
 	watch()
@@ -55,7 +57,7 @@ func (a *Asking) live() {
 		case <-on.left:
 			return
 		case <-on.nobody:
-			if on.terminal, on.nobody = false, nil; a.file == nil {
+			if on.terminal, on.nobody = false, nil; a.File() == nil {
 				a.post()
 				watch()
 			}
@@ -77,10 +79,11 @@ func (a *Asking) live() {
 // goesOn reports whether there is somebody to wait for. Where the call is left,
 // its error says so.
 func (a *Asking) goesOn(on *surfaces) bool {
+	on.inFile.Store(!on.terminal && !on.hub)
 	switch {
 	case a.err != nil:
 		return false
-	case on.terminal || on.hub || a.isSettled() || a.file != nil && !a.chain.opts.Leave:
+	case on.terminal || on.hub || a.isSettled() || a.File() != nil && !a.chain.opts.Leave:
 		return true
 	}
 	a.err = a.nobody()
@@ -98,7 +101,7 @@ func (a *Asking) notReached(err error) {
 
 // nobody is why a call ends that nobody can be asked.
 func (a *Asking) nobody() error {
-	if a.file == nil {
+	if a.File() == nil {
 		return ErrNobody
 	}
 	return ErrPending
@@ -106,7 +109,8 @@ func (a *Asking) nobody() error {
 
 // waits tells the person where the questions wait, unless the call ends there.
 func (a *Asking) waits() {
-	if a.file == nil || !a.atHub && a.chain.opts.Leave {
+	f := a.File()
+	if f == nil || !a.atHub && a.chain.opts.Leave {
 		return
 	}
 	at := ""
@@ -114,16 +118,25 @@ func (a *Asking) waits() {
 		at = "at " + a.chain.opts.Hub.URL.String() + "/ and "
 	}
 	a.chain.say("%q waits %sin %s; answer it there, or with acp-bridge questions answer %s",
-		clean.Truncate(clean.Line(a.call.Questions[0].Text), 50), at, clean.Line(a.file.Path), a.file.ID)
+		clean.Truncate(clean.Line(a.call.Questions[0].Text), 50), at, clean.Line(f.Path), f.ID)
 }
 
 // watch waits for answers in the file.
-func (a *Asking) watch(ctx context.Context) {
-	switch f, err := a.chain.opts.Store.Wait(ctx, a.file); {
+func (a *Asking) watch(ctx context.Context, on *surfaces) {
+	f, err := a.chain.opts.Store.wait(ctx, a.File(), func(f *File) (*File, error) {
+		if !on.inFile.Load() || ctx.Err() != nil {
+			return nil, nil
+		}
+		return a.postAgain(f)
+	})
+	switch {
 	case err == nil:
 		a.settleFrom(f)
 	case errors.Is(err, ErrGone): // a person removed it
 		a.finish(desk.Settlement{Outcome: cancelled, By: "hand", At: time.Now()})
+	case ctx.Err() == nil:
+		a.fail(convert.Outcome{Status: convert.Failed, Reason: "the file with the question was removed, and cannot be written again: " + err.Error()})
+		on.leave()
 	}
 }
 

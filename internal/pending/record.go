@@ -45,6 +45,10 @@ type record struct {
 	Removed time.Time `json:",omitzero"`
 }
 
+// cleared reports whether a person has removed the file, see [Store.Remove]. That it
+// is missing is no person's word: agents and scripts clean work trees.
+func (r *record) cleared() bool { return r != nil && r.Ticket == "" }
+
 // newID makes the name of an asking, short enough to be typed.
 func newID() string { return strings.ToLower(life.Mint()[:12]) }
 

@@ -12,23 +12,30 @@ import (
 const (
 	// defaultInterval is short for a person and long for a disk.
 	defaultInterval = 250 * time.Millisecond
-	// absence is how long a file has to be gone to be gone. Editors move a
-	// file away before they write it anew.
+	// absence is how long a file has to be missing to be written again. Editors
+	// move a file away before they write it anew.
 	absence = 2 * time.Second
 )
 
 // Wait waits until the file is settled, see [File.Settled], and returns it. It
-// returns [ErrGone] when a person has removed the file, and the cause of ctx when
-// that ends, after a last look. What is wrong with the file in the meantime goes
-// to Report, once for each change.
+// returns [ErrGone] when a person has removed the file with [Store.Remove], and the
+// cause of ctx when that ends, after a last look. A file that is missing otherwise
+// is waited for: whoever cleans a work tree dismisses no question. What is wrong
+// with the file in the meantime goes to Report, once for each change.
 func (s *Store) Wait(ctx context.Context, f *File) (*File, error) {
+	return s.wait(ctx, f, func(*File) (*File, error) { return nil, nil })
+}
+
+// wait is Wait. again is called while the file is missing, and may write it anew: then
+// it returns that one. Its error ends the wait.
+func (s *Store) wait(ctx context.Context, f *File, again func(*File) (*File, error)) (*File, error) {
 	interval := s.Interval
 	if interval == 0 {
 		interval = defaultInterval
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	w := watch{store: s, file: f, report: s.Report}
+	w := watch{store: s, file: f, report: s.Report, again: again}
 	for {
 		now, err := w.look()
 		if now != nil || err != nil {
@@ -50,6 +57,7 @@ type watch struct {
 	store  *Store
 	file   *File // as it was posted
 	report func(error)
+	again  func(*File) (*File, error)
 
 	seen    string // the hash of what was read last
 	problem error  // of what was read last
@@ -74,9 +82,8 @@ func (w *watch) look() (*File, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, w.absent()
 	}
-	w.missing = time.Time{}
 	now := hash(data) + fmt.Sprint(err)
-	if now == w.seen && w.problem == nil {
+	if now == w.seen && w.problem == nil { // and is ours: else it is absent
 		return nil, nil
 	}
 	f := d.load(name)
@@ -84,10 +91,11 @@ func (w *watch) look() (*File, error) {
 	switch {
 	case errors.Is(f.Err, ErrDamaged):
 	case f.ID != w.file.ID && (f.ID != "" || !sameTexts(f.Questions, w.file.Questions)):
-		return nil, w.gone()
+		return nil, w.absent()
 	case f.Err == nil && f.Foreign != nil && f.Left() < len(f.Questions):
 		problem = f.Foreign
 	}
+	w.missing = time.Time{}
 	if f.Settled() && f.Foreign == nil {
 		return f, nil
 	}
@@ -108,15 +116,21 @@ func (w *watch) found(now string, problem error) {
 	w.seen, w.problem = now, problem
 }
 
+// absent is called while the file is missing, or other questions are in its place.
 func (w *watch) absent() error {
 	w.seen = ""
+	if rec, err := w.file.records.load(w.file.ID); err == nil && rec.cleared() {
+		return fmt.Errorf("%s: %w", w.file.Path, ErrGone)
+	}
 	if w.missing.IsZero() {
 		w.missing = time.Now()
 	}
-	if time.Since(w.missing) >= absence {
-		return w.gone()
+	if time.Since(w.missing) < absence {
+		return nil
 	}
-	return nil
+	now, err := w.again(w.file)
+	if now != nil {
+		w.file, w.missing = now, time.Time{}
+	}
+	return err
 }
-
-func (w *watch) gone() error { return fmt.Errorf("%s: %w", w.file.Path, ErrGone) }

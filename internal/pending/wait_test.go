@@ -140,17 +140,6 @@ func TestWaitEnds(t *testing.T) {
 		require.Nil(t, <-w.result)
 		require.ErrorIs(t, w.err, pending.ErrGone)
 
-		w = wait(t.Context(), t, s)
-		require.NoError(t, os.Remove(w.file.Path))
-		require.Nil(t, <-w.result)
-		require.ErrorIs(t, w.err, pending.ErrGone)
-
-		w = wait(t.Context(), t, s)
-		require.NoError(t, os.WriteFile(w.file.Path, []byte(`{"questions":[{"question":"Else?"}]}`), 0o600))
-		require.Nil(t, <-w.result)
-		require.ErrorIs(t, w.err, pending.ErrGone)
-		require.NoError(t, os.Remove(w.file.Path))
-
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w = wait(ctx, t, s)
 		cause := errors.New("withdrawn")
@@ -158,6 +147,32 @@ func TestWaitEnds(t *testing.T) {
 		require.Nil(t, <-w.result)
 		require.ErrorIs(t, w.err, cause)
 		require.FileExists(t, w.file.Path)
+	})
+}
+
+// A file that is missing, and one with other questions in its place, is waited for:
+// nobody has said that the questions are not wanted.
+func TestWaitForAMissingFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		w := wait(t.Context(), t, s)
+		dir, good := filepath.Dir(w.file.Path), read(t, w.file.Path)
+		require.NoError(t, os.RemoveAll(dir))
+		w.after(t, time.Hour)
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		w.after(t, time.Hour)
+		require.NoError(t, os.WriteFile(w.file.Path, []byte(`{"questions":[{"question":"Else?"}]}`), 0o600))
+		w.after(t, time.Hour)
+		require.NoError(t, os.WriteFile(w.file.Path, []byte(good), 0o600)) // as by git stash pop
+		edit(t, w.file.Path, `"answer": null`, `"answer": "no"`)
+		require.Equal(t, []string{"No"}, (<-w.result).Answers[0].Selected)
+
+		w = wait(t.Context(), t, s)
+		require.NoError(t, s.Remove(w.file))
+		require.NoError(t, os.RemoveAll(filepath.Dir(w.file.Path)))
+		require.Nil(t, <-w.result)
+		require.ErrorIs(t, w.err, pending.ErrGone)
 	})
 }
 

@@ -277,10 +277,12 @@ func (a *Asking) Deliver(use func() error) error {
 	}
 }
 
-// used tells the hub that whoever asked has gone on with the outcome.
+// used tells the hub that whoever asked has gone on with the hub's answer to this
+// call. Of another it says nothing: that may wait for somebody who fetches it.
 func (a *Asking) used(err error) error {
-	if err == nil && a.settled && a.chain.link != nil {
-		a.chain.link.Used(a.callAtHub().Session)
+	if err == nil && a.settled && a.By == hubName && a.chain.link != nil {
+		c := a.callAtHub()
+		a.chain.link.Received(c.Session, c.ID, nil)
 	}
 	return err
 }

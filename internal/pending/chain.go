@@ -75,7 +75,7 @@ func New(o Options) *Chain {
 	}
 	if o.Hub != nil {
 		hub := *o.Hub
-		hub.Agent, hub.Heard = o.Agent, ch.hear
+		hub.Agent, hub.Heard, hub.Receipts = o.Agent, ch.hear, true
 		ch.link = hublink.Start(&ch.desk, hub)
 	}
 	return ch
@@ -150,7 +150,10 @@ type approver struct{ *Chain }
 
 // Ask implements [adapter.Resolver].
 func (ch approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	return ch.begin(ctx, desk.Permission, c).Wait()
+	a := ch.begin(ctx, desk.Permission, c)
+	o, err := a.Wait()
+	_ = a.used(nil)
+	return o, err
 }
 
 func (ch *Chain) begin(ctx context.Context, kind desk.Kind, c convert.Call) *Asking {

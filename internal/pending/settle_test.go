@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,6 +91,48 @@ func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 			require.Empty(t, told)
 		})
 	}
+}
+
+// That one answer was fetched says nothing of another one of the same session, nor does
+// the next question.
+func TestUsedIsToldOfOneCall(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	told := map[string]int{}
+	first := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /conversations/{id}/ask", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(hublink.EncodeOutcome(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "yes"}}}, regexp.MustCompile("Number(One|Two|Three)").FindString(string(body)), "phone"))
+	})
+	mux.HandleFunc("POST /conversations/{id}/questions/{question}/received", func(_ http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), `"consumed":true`) {
+			mu.Lock()
+			defer mu.Unlock()
+			if told[r.PathValue("question")]++; len(told) == 1 {
+				close(first)
+			}
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	ch := newChain(t, newStore(t), pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
+	begin := func(text string) *pending.Asking {
+		a := ch.Begin(t.Context(), convert.Call{Session: "a-session-of-one-connection", Questions: []convert.Question{{Text: text}}})
+		_, err := a.Wait()
+		require.NoError(t, err)
+		return a
+	}
+	one, two := begin("NumberOne"), begin("NumberTwo")
+	require.NoError(t, two.Deliver(func() error { return nil }))
+	<-first
+	begin("NumberThree")
+	ch.Close() // what is to be told is told by then
+	mu.Lock()
+	defer mu.Unlock()
+	require.Equal(t, map[string]int{"NumberTwo": 1}, told, "not %s, which nobody has fetched", one.File().ID)
 }
 
 // What lies beside the records of questions is none.

@@ -26,7 +26,7 @@ func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermission
 func (a *Adapter) PostPermission(ctx context.Context, who convert.SubAgent, r acp.RequestPermissionRequest) (wait func() (acp.RequestPermissionResponse, error)) {
 	p := permission{request: r, call: about.PermissionCall(r)}
 	p.call.SubAgent = who
-	it := desk.Item{Kind: desk.Permission, Call: p.call, Check: about.OneOption, About: about.About{Tool: about.ToolOf(r)}}
+	it := desk.Item{Kind: desk.Permission, Call: p.call, Check: about.OneOption(r), About: about.About{Tool: about.ToolOf(r)}}
 	ticket, err := a.place(ctx, it, "permission")
 	if err != nil { // there may be several for one tool call
 		p.call.ID, it.Call.ID = "", ""

@@ -83,10 +83,29 @@ func quoted(s string) []byte {
 	return b[1 : len(b)-1]
 }
 
-// OneOption is the rule for answers to a permission request.
-func OneOption(answers []convert.Answer) error {
-	if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
-		return fmt.Errorf("%w: a permission takes one of its options and nothing else", convert.ErrBadAnswer)
+// OneOption is the rule for answers to a permission request: one of its options, and a
+// reason beside a rejection.
+func OneOption(r acp.RequestPermissionRequest) func([]convert.Answer) error {
+	options, tool := PermissionCall(r).Questions[0].Options, ToolOf(r)
+	return func(answers []convert.Answer) error {
+		if len(answers) != 1 || len(answers[0].Selected) != 1 || answers[0].Text != "" {
+			return fmt.Errorf("%w: a permission takes one of its options and nothing else", convert.ErrBadAnswer)
+		}
+		return tool.TakesNote(options, answers[0])
+	}
+}
+
+// TakesNote reports words beside a permission that is given. No agent takes them: they
+// may be a condition, and what would reach it is a permission without one. Options of
+// which it is not known what they do are passed over.
+func (t Tool) TakesNote(options []convert.Option, a convert.Answer) error {
+	if strings.TrimSpace(a.Note) == "" || len(t.Picks) != len(options) {
+		return nil
+	}
+	for i, o := range options {
+		if slices.Contains(a.Selected, o.Label) && !strings.HasPrefix(t.Picks[i], "reject") {
+			return fmt.Errorf("%w: no agent takes words along with a permission: leave them out, or reject with them as the reason", convert.ErrBadAnswer)
+		}
 	}
 	return nil
 }

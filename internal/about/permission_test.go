@@ -7,6 +7,8 @@ import (
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
 )
 
 // A change is told apart from the input unless all of it is in there: what a person
@@ -28,6 +30,29 @@ func TestToolOfChanges(t *testing.T) {
 	} {
 		r := acp.RequestPermissionRequest{ToolCall: acp.ToolCallUpdate{RawInput: json.RawMessage(c.input), Content: []acp.ToolCallContent{{Diff: &c.diff}}}}
 		require.Equal(t, c.told, len(ToolOf(r).Changes) == 1, "%s %+v", c.input, c.diff)
+	}
+}
+
+// Words beside a permission that is given would be lost, and may be a condition: it is
+// not given. Beside a rejection they are its reason.
+func TestANoteGoesWithARejectionOnly(t *testing.T) {
+	r := acp.RequestPermissionRequest{Options: []acp.PermissionOption{
+		{OptionId: "a", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce},
+		{OptionId: "b", Name: "Always", Kind: acp.PermissionOptionKindAllowAlways},
+		{OptionId: "c", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
+		{OptionId: "d", Name: "Never", Kind: acp.PermissionOptionKindRejectAlways},
+		{OptionId: "e", Name: "Perhaps"},
+	}}
+	check := OneOption(r)
+	for label, takes := range map[string]bool{"Allow": false, "Always": false, "Reject": true, "Never": true, "Perhaps": false} {
+		require.NoError(t, check([]convert.Answer{{Selected: []string{label}}}), label)
+		require.NoError(t, check([]convert.Answer{{Selected: []string{label}, Note: " "}}), label)
+		err := check([]convert.Answer{{Selected: []string{label}, Note: "only if the backup is done"}})
+		if takes {
+			require.NoError(t, err, label)
+		} else {
+			require.ErrorIs(t, err, convert.ErrBadAnswer, label)
+		}
 	}
 }
 

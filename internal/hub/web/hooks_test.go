@@ -416,6 +416,8 @@ func TestNoReason(t *testing.T) {
 		return fmt.Sprintf("/conversations/%s/respond?question=%s", r.Conversation, r.ID)
 	}
 	require.Contains(t, s.expect(400, "POST", path(none), rejects), "takes no words")
+	allows := `{"answers":[{"selected":["Allow"],"note":"only if the backup is done"}]}`
+	require.Contains(t, s.expect(400, "POST", path(takes), allows), "takes words along with a permission")
 	s.expect(200, "POST", path(none), `{"answers":["Reject"]}`)
 	s.expect(200, "POST", path(takes), rejects)
 }

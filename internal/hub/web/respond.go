@@ -57,6 +57,11 @@ func fits(rec *hub.Record, answers []convert.Answer) error {
 	if rec.About.NoReason && slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" }) {
 		return fmt.Errorf("%w: this agent takes no words with a permission: leave them out, and write them as its next prompt", convert.ErrBadAnswer)
 	}
+	if rec.Kind == "permission" && rec.Dialect != hook.Dialect && len(answers) == 1 && len(rec.Call.Questions) == 1 {
+		if err := rec.About.TakesNote(rec.Call.Questions[0].Options, answers[0]); err != nil {
+			return err
+		}
+	}
 	if rec.Dialect == hublink.Dialect {
 		return nil // its process looks at them, and asks again
 	}

@@ -176,7 +176,7 @@ func (t *told) describe(a *waiting) {
 		lines, signs := newApproval(a.asked).lines()
 		d.here.Questions[0].Text, d.signs = strings.Join(lines, "\n"), signs
 		d.verbatim = a.asked.Shown("kind").Str != "switch_mode"
-		d.Kind, fits = desk.Permission, about.OneOption
+		d.Kind = desk.Permission
 	}
 	d.Call = d.here
 	d.Call.ID = t.mint(a.call.ID)
@@ -185,7 +185,7 @@ func (t *told) describe(a *waiting) {
 		if r, d.elsewhere = a.asked.Request(); d.elsewhere {
 			c := about.PermissionCall(r)
 			d.Call.Questions, d.Call.Input = c.Questions, c.Input
-			d.About.Tool = about.ToolOf(r)
+			d.About.Tool, fits = about.ToolOf(r), about.OneOption(r)
 			d.About.Text, d.About.NoReason = about.TextOf(r), !t.takesNotes
 		}
 	}

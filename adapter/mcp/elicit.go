@@ -29,7 +29,11 @@ func elicits(session *sdk.ServerSession) bool {
 // again, with the input.
 func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call convert.Call) (*sdk.CallToolResult, error) {
 	if given, ok := r.Params.InputResponses[answersKey].(*sdk.ElicitResult); ok {
-		return s.elicited(call, given), nil
+		o, err := formOutcome(call, given)
+		if err != nil {
+			return s.elsewhere(ctx, r, call, nil, err), nil
+		}
+		return result(resultText(call, o)), nil
 	}
 	form := mcpForm(ask.Form(call))
 	if r.Session.InitializeParams().ProtocolVersion >= inputResults {
@@ -51,11 +55,15 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 		}()
 	}
 	given, err := r.Session.Elicit(inner, form)
+	var o convert.Outcome
+	if err == nil {
+		o, err = formOutcome(call, given)
+	}
 	switch {
 	case err == nil && beside != nil:
-		return result(s.first(beside, formOutcome(call, given))), nil
+		return result(s.first(beside, o)), nil
 	case err == nil:
-		return s.elicited(call, given), nil
+		return result(resultText(call, o)), nil
 	case beside != nil && beside.decided():
 		return result(s.fetch(beside)), nil
 	case ctx.Err() != nil:
@@ -63,18 +71,41 @@ func (s *Server) elicit(ctx context.Context, r *sdk.CallToolRequest, call conver
 			s.leave(beside, giveUp)
 		}
 		return failure("The call was cancelled."), nil
-	case s.opts.Resolver == nil:
-		return failure("The user could not be asked: " + err.Error()), nil
+	}
+	return s.elsewhere(ctx, r, call, beside, err), nil
+}
+
+// elsewhere asks where the client's form has failed, or was sent back with what is no
+// reply to it: no person has said anything yet. beside is where it is asked already, or
+// nil.
+func (s *Server) elsewhere(ctx context.Context, r *sdk.CallToolRequest, call convert.Call, beside *ticket, err error) *sdk.CallToolResult {
+	if s.opts.Resolver == nil {
+		return failure("The user could not be asked: " + err.Error())
 	}
 	s.log.Warn("the client did not show a form; the question is asked elsewhere", "err", err)
 	if beside == nil {
 		beside = s.ask(r.Session, call)
 	}
-	return s.wait(ctx, r, beside), nil
+	return s.wait(ctx, r, beside)
 }
 
-// inputResults is the version of MCP from which on a server asks with a result.
-const inputResults = "2026-07-28"
+// inputResults is the version of MCP from which on a server asks with a result, and
+// sessionVersion the last one before: initialize agrees on nothing newer.
+const (
+	inputResults   = "2026-07-28"
+	sessionVersion = "2025-11-25"
+)
+
+// agreed has a session know by the version that it got, not by the one that the client
+// offered: the SDK keeps what was offered.
+func agreed(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if p, ok := r.GetParams().(*sdk.InitializeParams); ok && p != nil && p.ProtocolVersion >= inputResults {
+			p.ProtocolVersion = sessionVersion
+		}
+		return next(ctx, method, r)
+	}
+}
 
 // formName says who gave an outcome that came in the client's form.
 const formName = "a form of the client"
@@ -85,7 +116,7 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	settles, ok := t.asking.(interface {
 		Settle(o convert.Outcome, by string) convert.Outcome
 	})
-	if ok && form.Status != convert.Failed && !t.ended() {
+	if ok && !t.ended() {
 		settles.Settle(form, formName)
 	} else {
 		t.cancel(adapter.ErrWithdrawn)
@@ -98,21 +129,17 @@ func (s *Server) first(t *ticket, form convert.Outcome) (text string, isError bo
 	return resultText(t.call, form)
 }
 
-// elicited is the result for a reply to the form.
-func (s *Server) elicited(call convert.Call, given *sdk.ElicitResult) *sdk.CallToolResult {
-	return result(resultText(call, formOutcome(call, given)))
-}
-
-func formOutcome(call convert.Call, given *sdk.ElicitResult) convert.Outcome {
+// formOutcome is what a reply to the form says. The error is that it is none.
+func formOutcome(call convert.Call, given *sdk.ElicitResult) (convert.Outcome, error) {
 	reply, err := json.Marshal(map[string]any{"action": given.Action, "content": given.Content})
 	if err != nil {
-		return convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+		return convert.Outcome{}, err
 	}
 	o, err := ask.FormOutcome(call, reply)
-	if err != nil {
-		return convert.Outcome{Status: convert.Failed, Reason: err.Error()}
+	if err == nil && o.Status == convert.Failed {
+		err = o.Err()
 	}
-	return o
+	return o, err
 }
 
 // mcpForm is a form as MCP has them: options have a title and no description.

@@ -101,6 +101,7 @@ func New(o Options) *Server {
 	tool := adapter.NewToolNamed(ToolName, s.opts.Resolver)
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: ServerName, Title: "Questions to the user", Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}})
+	s.sdk.AddReceivingMiddleware(agreed)
 	s.sdk.AddTool(&sdk.Tool{
 		Name: ToolName, Title: "Ask the user", Description: tool.Description + ticketDescription,
 		InputSchema: withTicket(tool.Schema),

@@ -1,0 +1,90 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/adapter/mcp"
+	"github.com/acp-bridge/acp-bridge/convert"
+)
+
+// What is no reply to the form is nobody's answer: the question is asked elsewhere, or
+// stays where it is asked already.
+func TestAFormThatComesBackAsNonsense(t *testing.T) {
+	for name, reply := range map[string]*sdk.ElicitResult{
+		"action": {Action: "maybe"},
+		"fields": {Action: "accept", Content: map[string]any{"frobnicate": "SQLite"}},
+	} {
+		for _, version := range []string{"2025-06-18", "2026-07-28"} {
+			for _, alongside := range []bool{false, true} {
+				t.Run(fmt.Sprint(name, " ", version, " ", alongside), func(t *testing.T) {
+					a := newAsks()
+					shown := make(chan struct{}, 1)
+					session := connectAs(t, mcp.New(mcp.Options{Resolver: a, Elicit: true, Alongside: alongside, Limit: -1}), &sdk.ClientOptions{
+						ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+							shown <- struct{}{}
+							return reply, nil
+						},
+					}, version)
+					done := make(chan string, 1)
+					go func() {
+						text, _, err := call(context.Background(), session, questions)
+						done <- fmt.Sprint(text, err)
+					}()
+					<-shown
+					<-a.calls
+					select {
+					case a.answer <- convert.Answer{Selected: []string{"SQLite"}}:
+					case err := <-a.ended:
+						t.Fatalf("the question was taken away: %v", err)
+					}
+					require.Contains(t, <-done, "SQLite")
+				})
+			}
+		}
+	}
+}
+
+// What counts is the version that was agreed on: a client that has offered a newer one
+// gets the form as a request.
+func TestTheVersionThatWasAgreedOn(t *testing.T) {
+	s := mcp.New(mcp.Options{Resolver: newAsks(), Elicit: true, Limit: -1})
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(context.Background(), inR, outW) }()
+	defer func() {
+		inW.Close()
+		outR.Close()
+		<-served
+		s.Close()
+	}()
+	lines := bufio.NewScanner(outR)
+	say := func(line string) {
+		_, err := io.WriteString(inW, line+"\n")
+		require.NoError(t, err)
+	}
+	hear := func() gjson.Result {
+		require.True(t, lines.Scan())
+		return gjson.ParseBytes(append([]byte(nil), lines.Bytes()...))
+	}
+	say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`)
+	require.Equal(t, "2025-11-25", hear().Get("result.protocolVersion").Str)
+	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask_the_user","arguments":` + compact(questions) + `}}`)
+	form := hear()
+	require.Equal(t, "elicitation/create", form.Get("method").Str, form.Raw)
+	say(`{"jsonrpc":"2.0","id":` + form.Get("id").Raw + `,"result":{"action":"accept","content":{"question_0":"SQLite"}}}`)
+	reply := hear()
+	require.Contains(t, reply.Get("result.content.0.text").Str, "SQLite", reply.Raw)
+	require.False(t, reply.Get("result.resultType").Exists(), reply.Raw)
+}
+
+func compact(s string) string { return gjson.Get(s, "@ugly").Raw }

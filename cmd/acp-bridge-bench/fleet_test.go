@@ -19,7 +19,7 @@ func TestFleet(t *testing.T) {
 		t.Skip("SKIPPED: builds a hub and starts a fleet; set ACP_BRIDGE_FLEET, as .ci/run does")
 	}
 	var out, errOut bytes.Buffer
-	require.Equal(t, 0, run([]string{"fleet", "--agents", "5,20", "--watchers", "6", "--groups", "3", "--rate", "100", "--time", "300ms"}, &out, &errOut), errOut.String())
+	require.Equal(t, 0, run([]string{"fleet", "--agents", "5,20", "--watchers", "6", "--groups", "3", "--rate", "100", "--time", "2s"}, &out, &errOut), errOut.String())
 	for _, name := range []string{"5, floor", "5, acp-bridge-hub", "20, floor", "20, acp-bridge-hub"} {
 		require.Contains(t, out.String(), name)
 	}

@@ -200,6 +200,9 @@ func (s *Store) publish(batch []*joined) (first uint64, err error) {
 	}
 	id := rand.Text()
 	messages := s.messages(batch)
+	for _, m := range messages {
+		wait += toSend(len(m.Data))
+	}
 	for i, m := range messages {
 		m.Header.Set("Nats-Batch-Id", id)
 		m.Header.Set("Nats-Batch-Sequence", strconv.Itoa(i+1))

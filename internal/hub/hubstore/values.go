@@ -118,6 +118,10 @@ const (
 	retryPause = 100 * time.Millisecond
 )
 
+// toSend is how much longer an attempt may take for what it sends: otherwise a large
+// value never gets through a slow line.
+func toSend(bytes int) time.Duration { return time.Duration(bytes) * time.Second / (128 << 10) }
+
 // put writes a value. Where servers are elsewhere, it tries until ctx ends: a
 // cluster that has lost its leader has another one in some seconds.
 func (s *Store) put(ctx context.Context, what string, w write, alone func(context.Context) (uint64, error)) (uint64, error) {
@@ -172,7 +176,7 @@ func (s *Store) putOnce(ctx context.Context, w write, most time.Duration, alone 
 			return 0, refusal{err}
 		}
 	}
-	return attempt(ctx, s.shared, most, func(ctx context.Context) (uint64, error) { return s.write(ctx, w, alone) })
+	return attempt(ctx, s.shared, most+toSend(len(w.value)), func(ctx context.Context) (uint64, error) { return s.write(ctx, w, alone) })
 }
 
 func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do func(context.Context) (T, error)) (T, error) {

@@ -42,7 +42,7 @@ var (
 	errTurnOver = errors.New("the turn is over")
 )
 
-// maxTickets bounds what is kept for agents that never come back.
+// maxTickets bounds what is kept for an agent that never comes back.
 const maxTickets = 100
 
 // tickets are those of a server, and the connections that hold them. Its methods
@@ -106,16 +106,20 @@ func (s *Server) add(t *ticket) (added bool) {
 	return added
 }
 
-// add puts a ticket on the list; the oldest of too many is forgotten.
+// add puts a ticket on the list. Of too many of one connection the oldest is
+// forgotten: those of others are none of its business.
 func (all *tickets) add(t *ticket) {
 	all.open[t.name] = t
 	all.order = append(all.order, t.name)
-	for len(all.order) > maxTickets {
-		if t := all.open[all.order[0]]; t != nil {
-			t.cancel(errDropped)
-			delete(all.open, t.name)
+	var own []*ticket
+	for _, name := range all.order {
+		if o := all.open[name]; o.from == t.from {
+			own = append(own, o)
 		}
-		all.order = all.order[1:]
+	}
+	if len(own) > maxTickets {
+		own[0].cancel(errDropped)
+		all.forget(own[0])
 	}
 }
 

@@ -222,12 +222,15 @@ func TestConnectionsAreSessions(t *testing.T) {
 	})
 }
 
-// An agent that asks and asks and never comes back: the oldest end.
+// An agent that asks and asks and never comes back: its oldest ends, and nobody else's.
 func TestTooManyTickets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsks()
 		a.calls = make(chan convert.Call, 200)
-		c := connect(t, mcp.New(mcp.Options{Resolver: a, Limit: time.Second}), nil)
+		s := mcp.New(mcp.Options{Resolver: a, Limit: time.Second})
+		other, c := connect(t, s, nil), connect(t, s, nil)
+		text, _, err := call(t.Context(), other, questions)
+		require.NoError(t, err)
 		for range 101 {
 			_, _, err := call(t.Context(), c, questions)
 			require.NoError(t, err)
@@ -235,6 +238,10 @@ func TestTooManyTickets(t *testing.T) {
 		require.Error(t, <-a.ended)
 		synctest.Wait()
 		require.Empty(t, a.ended, "one was too many")
+		again, isError, err := call(t.Context(), other, `{"ticket":"`+ticketIn(t, text)+`"}`)
+		require.NoError(t, err)
+		require.False(t, isError, again)
+		require.Equal(t, ticketIn(t, text), ticketIn(t, again), "it waits on")
 		a.ended = make(chan error, 200)
 	})
 }

@@ -223,6 +223,7 @@ type backend struct {
 	provider atomic.Pointer[provider]        // that the editor chose; nil for the user's own
 	authTold atomic.Pointer[string]          // what the editor knows of the login
 	notify   func(method string, params any) // to the editor; set before anything else is called
+	swept    atomic.Bool                     // old notes were removed
 }
 
 // client is what Claude Code needs to know of the editor.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,8 +14,9 @@ import (
 // answered, whether the user dismissed it; of a session, the options that the user
 // picked. They are files in the user's state folder.
 type notes struct {
-	dir string // empty if there is no place for them
-	log *slog.Logger
+	dir   string // empty if there is no place for them
+	log   *slog.Logger
+	swept *atomic.Bool // what is old was removed
 }
 
 const (
@@ -37,7 +39,7 @@ func (a *backend) notes(env []string) notes {
 		}
 		return a.getenv(name)
 	}
-	n := notes{log: a.log}
+	n := notes{log: a.log, swept: &a.swept}
 	if dir := get("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		n.dir = filepath.Join(dir, "acp-bridge", "reask")
 	} else if dir := get("HOME"); filepath.IsAbs(dir) {
@@ -62,7 +64,7 @@ func (n notes) of(session, call string) string {
 	return string(data)
 }
 
-// keep notes something of a call, and forgets what is old.
+// keep notes something of a call. The first time it forgets what is old.
 func (n notes) keep(session, call, what string) {
 	if n.dir == "" {
 		return
@@ -73,6 +75,9 @@ func (n notes) keep(session, call, what string) {
 	}
 	if err != nil {
 		n.log.Warn("a note about a session is not kept", "err", err)
+		return
+	}
+	if n.swept.Swap(true) {
 		return
 	}
 	old, _ := os.ReadDir(n.dir)

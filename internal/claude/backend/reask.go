@@ -107,8 +107,9 @@ func (s *conversation) reask(r *reasking) {
 	}()
 }
 
-// openFor is how long a question is open before that is noted: nobody has read it before.
-const openFor = 250 * time.Millisecond
+// openFor is how long a question is open before that is noted: nobody has read it, and the
+// CLI has not written it down before.
+const openFor = time.Second
 
 // notesOpen notes of a question that it is open, as long as it is. Whoever is killed
 // meanwhile leaves the note. What is left open when it ends keeps its note.

@@ -114,6 +114,9 @@ func TestPersonAtTheKeys(t *testing.T) {
 			if done {
 				return
 			}
+			if s := p.sheets[0]; name == "enter" && s.isOther(s.entry(s.focus)) {
+				return // which opens the line for words of one's own
+			}
 			if !withdrawn && rested && (name == "1" || name == "2" || name == "enter") {
 				t.Fatalf("%q at %s was lost, drawn at %s", name, now, drawn)
 			}

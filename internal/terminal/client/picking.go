@@ -100,7 +100,7 @@ func (w *window) withdraw(a *waiting) {
 // key handles a key.
 func (w *window) key(k tty.Key) {
 	if k.Name == "ctrl+c" {
-		w.stop()
+		w.stop(k.At)
 		return
 	}
 	if w.pager != nil {

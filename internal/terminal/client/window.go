@@ -285,13 +285,13 @@ func (w *window) turned(t turned) {
 }
 
 // stop is Ctrl+C: it cancels the turn, and where there is none, or for the
-// second time, leaves.
-func (w *window) stop() {
-	again := w.now().Sub(w.ctrlC) < againTime
+// second time, leaves. What counts is when it was pressed, not when it is looked at.
+func (w *window) stop(at time.Time) {
+	again := at.Sub(w.ctrlC) < againTime
 	switch {
 	case w.state == working && !again:
 		w.enter(cancelling)
-		w.ctrlC = w.now()
+		w.ctrlC = at
 		w.dismiss() // a cancelled turn has no open requests
 		go w.l.cancel(w.ctx)
 	case w.state == idle && !again && (!w.prompt.empty() || w.hint != leaveHint):

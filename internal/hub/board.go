@@ -262,15 +262,13 @@ func (b *Board) tidy(ctx context.Context) {
 	leases, old := time.NewTicker(min(b.opts.Lease/4, 2*time.Second)), time.NewTicker(min(b.opts.Keep, knownTime))
 	defer leases.Stop()
 	defer old.Stop()
-	for {
+	for last := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-leases.C:
-			if !b.store.Connected() { // then no other hub is heard, and silence says nothing
-				b.spare(now)
-			}
-			b.expire(now)
+			b.attend(now, last)
+			last = now
 			b.settleDown(now)
 			b.endGone()
 			b.probe(ctx)
@@ -281,6 +279,15 @@ func (b *Board) tidy(ctx context.Context) {
 			b.forget(ctx, now)
 		}
 	}
+}
+
+// attend notices askers that are gone. A board that is cut off from the other hubs, or
+// has stood still since it looked last, has heard nobody: that silence says nothing.
+func (b *Board) attend(now, last time.Time) {
+	if !b.store.Connected() || now.Sub(last) > b.opts.Lease/2+time.Second {
+		b.spare(now)
+	}
+	b.expire(now)
 }
 
 // knownTime is how long this board has to know an outcome before it drops it,

@@ -125,3 +125,23 @@ func TestOnlyTheNewIDIsTold(t *testing.T) {
 	b.tellOne(r, "first")
 	require.Empty(t, (<-told)[0].Also)
 }
+
+// An asker is gone when it was silent for a lease in which the hub listened. A hub that
+// stood still, as a machine does that sleeps, has not listened.
+func TestAHubThatStoodStill(t *testing.T) {
+	t.Parallel()
+	b := openBounded(t, Options{Lease: time.Hour})
+	_, err := b.Ask(t.Context(), askingOf("bot", "a", "p"))
+	require.NoError(t, err)
+	gone := func() bool {
+		r, err := b.Find("c", "a")
+		require.NoError(t, err)
+		return r.Gone
+	}
+	woke := time.Now().Add(8 * time.Hour)
+	b.attend(woke, woke.Add(-8*time.Hour))
+	require.False(t, gone())
+	later := woke.Add(time.Hour + time.Minute)
+	b.attend(later, later.Add(-2*time.Second))
+	require.True(t, gone())
+}

@@ -16,7 +16,7 @@ var Program = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	name := filepath.Join(dir, "acp-bridge")
-	out, err := exec.Command("go", "build", "-o", name, "github.com/acp-bridge/acp-bridge/cmd/acp-bridge").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags", "-X main.hookLimit="+Patience.String(), "-o", name, "github.com/acp-bridge/acp-bridge/cmd/acp-bridge").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
 	}

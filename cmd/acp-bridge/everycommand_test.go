@@ -150,13 +150,13 @@ func typed(t *testing.T, home, address, line string) (code int, said string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	out := &untilSaid{stop: cancel}
+	out, rest := &untilSaid{stop: cancel}, patience // for what it has said and nobody has read yet
 	if want := ends[line]; want.code < 0 {
-		out.text = want.says
+		out.text, rest = want.says, time.Second
 	}
 	line = strings.NewReplacer("http://127.0.0.1:7717", address, "127.0.0.1:7333", "127.0.0.1:0", "/tmp/trace", dir+"/trace", "AGENT", "gemini", "--hub URL", "--hub "+address).Replace(line)
 	cmd := exec.CommandContext(ctx, "bash", "-c", line)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, out, time.Second
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, out, out, rest
 	cmd.Env = []string{"PATH=" + filepath.Join(home, "bin") + ":/usr/bin:/bin", "HOME=" + dir, "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "TERM=dumb",
 		tokenEnv + "=" + scriptToken, "GORACE=atexit_sleep_ms=0"}
 	if regexp.MustCompile(`questions history|bridge (away|back|hook)`).MatchString(line) { // they go to the hub of this machine

@@ -35,7 +35,7 @@ func FuzzReader(f *testing.F) {
 			io.WriteString(inW, "\n"+`{"id":"the end","method":"ping"}`+"\n")
 		}()
 
-		timeout := time.AfterFunc(20*time.Second, func() { outR.CloseWithError(io.ErrNoProgress) })
+		timeout := time.AfterFunc(5*time.Minute, func() { outR.CloseWithError(io.ErrNoProgress) })
 		defer timeout.Stop()
 		dec := json.NewDecoder(outR)
 		dec.UseNumber()

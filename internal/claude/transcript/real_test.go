@@ -18,6 +18,8 @@ import (
 
 type object = map[string]any
 
+const patience = 5 * time.Minute
+
 // cli is the real Claude Code CLI, which talks to a stand-in for the API.
 type cli struct {
 	t      *testing.T
@@ -62,6 +64,7 @@ func (c *cli) start(id, resume string, flags ...string) {
 	p, err := claude.Start(c.t.Context(), claude.Options{
 		Path: c.path, Dir: c.dir, SessionID: id, Resume: resume, Flags: flags, Env: c.env,
 		OnMessage: func(m claude.Message) { messages <- m },
+		EOFGrace:  patience, TermGrace: patience, // it writes before it ends
 	})
 	require.NoError(c.t, err)
 	c.p = p
@@ -71,7 +74,7 @@ func (c *cli) start(id, resume string, flags ...string) {
 
 func (c *cli) close() {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	_ = c.p.Close(ctx)
 	<-c.p.Done()
@@ -86,7 +89,7 @@ func (c *cli) turn(content any, until ...func(claude.Message) bool) {
 
 func (c *cli) run(until ...func(claude.Message) bool) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	for {
 		var m claude.Message
@@ -266,7 +269,7 @@ func TestRealQuestionOpenWhenKilled(t *testing.T) {
 	require.Eventually(t, func() bool {
 		path, err := transcript.Find(c.config, id, c.dir)
 		return err == nil && strings.Contains(describe(t, path), "call toolu_1")
-	}, 2*time.Minute, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	c.p.Kill()
 	<-c.p.Done()
 	require.Equal(t, "prompt \"ask me\"\ntext \"Let me ask.\"\ncall toolu_1"+asked+"\nquestion toolu_1 is unanswered: Which?", c.seen(id))

@@ -41,7 +41,7 @@ func storeOf(t *testing.T, n int) (dir string, values map[string]string) {
 
 // readStore opens a folder and reads all that is in it.
 func readStore(ctx context.Context, dir string) (values map[string]string, reported string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	s, err := Open(ctx, Options{Dir: dir, Report: func(problem string) { reported += problem }})
 	if err != nil {

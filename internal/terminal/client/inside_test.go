@@ -183,6 +183,19 @@ func TestAnAnswerToWhatHasChanged(t *testing.T) {
 	}
 }
 
+// What is answered elsewhere is told, also if that is so before it is asked here.
+func TestAnsweredBeforeItIsAsked(t *testing.T) {
+	l := &link{told: newTold("")}
+	a := asksFor(t, l)
+	a.there = allows
+	a.cancel(errElsewhere)
+	var out strings.Builder
+	p := &plain{ctx: t.Context(), l: l, o: &Options{Out: &out}}
+	p.event(asked{a})
+	p.flush()
+	require.Contains(t, out.String(), "Answered elsewhere: Allow")
+}
+
 // In the window, too: also if the key comes before the window has noticed.
 func TestAKeyForWhatHasChanged(t *testing.T) {
 	now := time.Now()

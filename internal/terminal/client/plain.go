@@ -275,8 +275,7 @@ func (p *plain) ask(a *waiting) {
 		end()
 		switch {
 		case a.ctx.Err() != nil:
-			p.screen.Note(p.l.gone(a))
-			return
+			continue
 		case d.another():
 			if now := p.l.told.described(a); !now.sameHere(d) {
 				p.screen.Note(anotherNote)
@@ -309,6 +308,7 @@ func (p *plain) ask(a *waiting) {
 		}
 		_, _ = fmt.Fprintln(p.o.Out, err)
 	}
+	p.screen.Note(p.l.gone(a)) // also if that came before it could be asked
 }
 
 func (p *plain) resolve(ctx context.Context, a *waiting, d description) (convert.Outcome, int, error) {

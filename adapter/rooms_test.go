@@ -37,10 +37,11 @@ var rooms = []struct {
 	{"internal/typed", nil},
 	{"internal/seen", nil},
 	{"internal/lane", nil},
-	{"internal/child", nil},
+	{"internal/grace", nil},
+	{"internal/child", []string{"internal/grace"}},
 	{"internal/filelock", nil},
 	{"internal/uuid", nil},
-	{"internal/conn", []string{"internal/conn/...", "internal/seen"}},
+	{"internal/conn", []string{"internal/conn/...", "internal/grace", "internal/seen"}},
 	{"internal/conn/wiretest", []string{"internal/conn/ndjson"}},
 	{"internal/conn/...", nil},
 
@@ -62,8 +63,8 @@ var rooms = []struct {
 	{"adapter/mcp", []string{"adapter", "adapter/desk", "internal/conn/rpccode", "internal/life"}},
 	{"adapter/pipe", []string{"adapter", "adapter/desk", "internal/conn/...", "internal/life"}},
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen", "internal/typed"}},
-	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
-	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/uuid"}},
+	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/grace", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
+	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/grace", "internal/uuid"}},
 	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/grant", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/lane", "internal/typed", "internal/uuid"}},
 	{"internal/claude/grant", nil},
 	{"internal/claude/hook", []string{"internal/claude/grant"}},
@@ -82,7 +83,7 @@ var rooms = []struct {
 
 	// Many processes, many people.
 	{"internal/hub", []string{"internal/about", "internal/hub/hubstore", "internal/life"}},
-	{"internal/hub/hublink", []string{"adapter/desk", "internal/about", "internal/life"}},
+	{"internal/hub/hublink", []string{"adapter/desk", "internal/about", "internal/grace", "internal/life"}},
 	{"internal/hub/web", []string{"internal/about", "internal/claude/hook", "internal/hub", "internal/hub/...", "internal/life", "internal/seen"}},
 	{"internal/hub/look", []string{"internal/about"}},
 	{"internal/hub/...", nil},

@@ -72,6 +72,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 	"github.com/acp-bridge/acp-bridge/internal/lane"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
@@ -162,10 +163,7 @@ func relay(ctx context.Context, editor, agent Stream, o Options, started launche
 	go func() {
 		err := gone(errEditorGone, errAgentGone, p.run(editor.In, p.agent, p.fromEditor))
 		if errors.Is(err, errAgentGone) { // what it has said before is read first
-			select {
-			case <-time.After(lastWords):
-			case <-inner.Done():
-			}
+			grace.Within(inner.Done(), lastWords)
 		}
 		ended <- err
 	}()
@@ -249,10 +247,7 @@ func (p *proxy) end(why error) {
 		both.Wait()
 		close(done)
 	}()
-	select {
-	case <-done:
-	case <-time.After(lastWords):
-	}
+	grace.Within(done, lastWords)
 }
 
 // lastWords is how long a peer may take to read what it is told at the end.

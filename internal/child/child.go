@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 )
 
 const (
@@ -99,9 +100,9 @@ func Start(o Options) (*Process, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	for _, grace := range []*time.Duration{&o.EOFGrace, &o.TermGrace} {
-		if *grace == 0 {
-			*grace = 2 * time.Second
+	for _, d := range []*time.Duration{&o.EOFGrace, &o.TermGrace} {
+		if *d == 0 {
+			*d = 2 * time.Second
 		}
 	}
 	p := &Process{o: o, tail: tail{to: o.Stderr, seen: o.Said}, exited: make(chan struct{}), ended: make(chan struct{})}
@@ -164,10 +165,7 @@ func (p *Process) wait(stderr *os.File, read <-chan struct{}) {
 	p.mu.Unlock()
 	p.tie.release(forced)
 	bound(stderr)
-	select {
-	case <-read:
-	case <-time.After(wordsGrace):
-	}
+	grace.Within(read, wordsGrace)
 	_ = stderr.Close()
 	close(p.exited)
 	bound(p.Stdout.file)
@@ -195,12 +193,10 @@ func (p *Process) LastWords(n int) []string { return p.tail.last(n) }
 
 // Ending says of a child that closed its output what became of it.
 func (p *Process) Ending() string {
-	select {
-	case <-p.exited:
+	if grace.Within(p.exited, exitGrace) {
 		return fmt.Sprintf("%s ended: %s", p.Name(), p.State())
-	case <-time.After(exitGrace):
-		return p.Name() + " closed its output"
 	}
+	return p.Name() + " closed its output"
 }
 
 // Kill ends the child at once, with all that it started. It does not wait.
@@ -236,21 +232,14 @@ func (p *Process) stages() {
 }
 
 // outlives reports whether the child is there after a grace.
-func (p *Process) outlives(grace time.Duration) bool {
-	select {
-	case <-p.exited:
-		return false
-	case <-time.After(grace):
-		return true
-	}
-}
+func (p *Process) outlives(d time.Duration) bool { return !grace.Within(p.exited, d) }
 
 // End is Finish, and returns when the child is gone. When ctx ends it kills at
 // once. A child that the kernel holds is an error.
 func (p *Process) End(ctx context.Context) error {
 	p.Finish()
-	limit := time.NewTimer(p.o.EOFGrace + p.o.TermGrace + settleGrace)
-	defer limit.Stop()
+	limit, stop := grace.Context(context.Background(), p.o.EOFGrace+p.o.TermGrace+settleGrace)
+	defer stop()
 	for cancelled := ctx.Done(); ; {
 		select {
 		case <-p.exited:
@@ -260,7 +249,7 @@ func (p *Process) End(ctx context.Context) error {
 		case <-cancelled:
 			p.Kill()
 			cancelled = nil
-		case <-limit.C:
+		case <-limit.Done():
 			return fmt.Errorf("%s, process %d, does not end", p.Name(), p.Pid())
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 )
 
 // settleGrace is how long Close waits for a callback when the CLI is gone.
@@ -189,10 +190,7 @@ func (p *Process) wait(readDone <-chan struct{}) {
 	p.private.forget()
 	// A reply, or why it has ended, may still be in the pipe; a consumer that does not
 	// read must not hold up the failure of what is pending.
-	select {
-	case <-readDone:
-	case <-time.After(readGrace):
-	}
+	grace.Within(readDone, readGrace)
 	p.conn.fail(p.exitErr())
 	p.conn.out.close()
 }
@@ -253,14 +251,10 @@ func (p *Process) Close(ctx context.Context) error {
 	if err := p.child.End(ctx); err != nil {
 		return fmt.Errorf("claude: %w", err)
 	}
-	limit := time.NewTimer(settleGrace)
-	defer limit.Stop()
-	select {
-	case <-p.done:
-		return nil
-	case <-limit.C:
+	if !grace.Within(p.done, settleGrace) {
 		return errors.New("claude: a callback does not return")
 	}
+	return nil
 }
 
 // Done is closed when the CLI's process is gone.

@@ -14,6 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -230,7 +231,7 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 func (c *Conn) Close() error {
 	c.closeOnce.Do(func() {
 		c.shut(errClosedHere)
-		ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+		ctx, cancel := grace.Context(context.Background(), c.timeout)
 		defer cancel()
 		c.waitHandlers(ctx)
 		c.closeErr = c.out.drain(ctx)

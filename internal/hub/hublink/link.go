@@ -22,6 +22,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
@@ -159,14 +160,15 @@ func (l *Link) Close() {
 	last := slices.Collect(maps.Values(l.last))
 	l.last = nil
 	l.mu.Unlock()
-	timer := time.AfterFunc(closeTime, l.cancel)
+	limit, stop := grace.Context(context.Background(), closeTime)
+	defer stop()
+	context.AfterFunc(limit, l.cancel)
 	l.running.Wait()
 	for _, q := range last {
 		if l.ctx.Err() == nil {
 			q.ended()
 		}
 	}
-	timer.Stop()
 	l.cancel()
 	l.client.CloseIdleConnections()
 }

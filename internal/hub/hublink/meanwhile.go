@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 )
 
 // meanwhileTime is how long a hub is asked for an answer that it may have: a
@@ -46,7 +47,7 @@ func (l *Left) Deliver(use func() error) error {
 // Meanwhile finds what is [Left] of a question. It returns nil if there is nothing,
 // and where the hub does not reply at once. To look is not to take.
 func (l *Link) Meanwhile(ctx context.Context, c convert.Call) *Left {
-	ctx, cancel := context.WithTimeout(ctx, meanwhileTime)
+	ctx, cancel := grace.Context(ctx, meanwhileTime)
 	defer cancel()
 	q := &question{link: l, id: c.ID, path: "/conversations/" + url.PathEscape(c.Session)}
 	if l.idOf(c.ID) != c.ID || l.conversationOf(c.Session) != c.Session {

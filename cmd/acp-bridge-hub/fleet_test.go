@@ -89,7 +89,7 @@ func (f *fleet) setClocks() {
 
 // observe waits until the servers have found each other.
 func (f *fleet) observe(servers string) {
-	conn, err := nats.Connect(servers, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
+	conn, err := nats.Connect(servers, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
 	require.NoError(f.t, err)
 	f.t.Cleanup(conn.Close)
 	f.observer, err = jetstream.New(conn)

@@ -16,7 +16,7 @@ import (
 func TestReplicasAreRaised(t *testing.T) {
 	t.Parallel() // servers that elect take seconds, and no CPU
 	_, addresses := cluster(t)
-	conn, err := nats.Connect(addresses, nats.MaxReconnects(-1))
+	conn, err := nats.Connect(addresses, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
@@ -32,7 +32,7 @@ func TestReplicasAreRaised(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return one.post("/conversations/c/ask", askBody("toolu_1_x")) == http.StatusAccepted
 	}, 3*time.Minute, 50*time.Millisecond)
-	require.Equal(t, 1, replicas("KV_questions"))
+	require.Eventually(t, func() bool { return replicas("KV_questions") == 1 }, 3*time.Minute, 50*time.Millisecond)
 	two := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", addresses, "--replicas", "3")
 	for range 2 {
 		for _, stream := range []string{"KV_questions", "KV_questions-access", "KV_questions-told"} {

@@ -23,7 +23,7 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 	conn, err := nats.Connect(url, nats.Timeout(patience))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	js, err := conn.JetStream()
+	js, err := conn.JetStream(nats.MaxWait(patience))
 	require.NoError(t, err)
 	_, err = js.AddStream(&nats.StreamConfig{
 		Name: "KV_questions", Subjects: []string{"$KV.questions.>"}, MaxMsgsPerSubject: 1,

@@ -111,7 +111,7 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 	operator, err := nats.Connect(n.ClientURL(), nats.Timeout(patience))
 	require.NoError(t, err)
 	defer operator.Close()
-	js, err := natsjs.New(operator)
+	js, err := natsjs.New(operator, natsjs.WithDefaultTimeout(patience))
 	require.NoError(t, err)
 	_, err = js.CreateKeyValue(t.Context(), natsjs.KeyValueConfig{Bucket: "questions", History: 5})
 	require.NoError(t, err)

@@ -56,6 +56,33 @@ func TestDoubtsOfSomebodyWithAPhone(t *testing.T) {
 		p.until(`!document.getElementById("dot").matches(".lost")`)
 		p.until(`document.querySelector(".card .problem").hidden && document.querySelector(".card input:checked")`)
 	})
+	t.Run("what has no answer yet is where a submit leads", func(t *testing.T) {
+		b, s := newChromium(t), newSite(t, hub.Options{})
+		many := extras
+		many.Options = append(slices.Clone(extras.Options), convert.Option{Label: "Cache"}, convert.Option{Label: "Queue"}, convert.Option{Label: "Search"})
+		other := db
+		other.Text = "And which one for the tests?"
+		r := s.ask("c1", db, many, other, free)
+		p := s.phone(b)
+		p.until(`document.querySelectorAll(".ask").length === 4`)
+		p.click(`textarea[name=t3]`)
+		p.words("shop")
+		p.click(`input[name=a0]`)
+		submit := func(gap string, missing string) {
+			p.insists(`document.activeElement.name === "`+gap+`"`, func() { p.click(`button[value=answer]`) })
+			require.Equal(t, missing, p.eval(`[...document.querySelectorAll(".missing")].map((a) => a.querySelector("input").name)`))
+			p.until(seesAll(".missing .text"))
+			p.until(seesAll(".missing .option"))
+		}
+		submit("a1", `["a1","a2"]`)
+		require.Equal(t, `"2 of 4 questions have no answer yet."`, p.eval(`document.querySelector(".problem:not([hidden])").textContent`))
+		p.click(`input[name=a1]`)
+		p.until(`document.querySelectorAll(".missing").length === 1`)
+		submit("a2", `["a2"]`)
+		p.click(`input[name=a2]`)
+		p.click(`button[value=answer]`)
+		require.Len(t, s.answered(r), 4)
+	})
 	t.Run("a filter, from far below", func(t *testing.T) {
 		b, s := newChromium(t), newSite(t, hub.Options{})
 		for i := range 4 {

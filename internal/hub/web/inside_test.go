@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -60,4 +61,19 @@ func TestCanonicalInput(t *testing.T) {
 	require.Equal(t, string(same), string(canonical([]byte(` {"b": {"d":3,"c":2}, "a":1}`))))
 	require.NotEqual(t, string(same), string(canonical([]byte(`{"a":1,"b":{"c":2,"d":4}}`))))
 	require.Equal(t, "{no JSON", string(canonical([]byte("{no JSON"))))
+}
+
+// A script is served without some of its spaces: none of its texts has such.
+func TestSqueezedAsWritten(t *testing.T) {
+	texts := regexp.MustCompile("\"[^\"\\n]*\"|`[^`]*`")
+	for _, name := range scripts {
+		data, err := files.ReadFile("page/" + name)
+		require.NoError(t, err)
+		for _, text := range texts.FindAllString(string(withoutComments(data)), -1) {
+			for i := 0; i < len(scriptRoom); i += 2 {
+				require.NotContains(t, text, scriptRoom[i], name)
+			}
+		}
+		require.NotContains(t, string(data), "\n  /*", "a comment that is served")
+	}
 }

@@ -39,9 +39,7 @@ func asset(name, kind string) http.HandlerFunc {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	if data = squeezed(data); strings.HasSuffix(name, ".css") {
-		data = []byte(strings.NewReplacer(" { ", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":").Replace(string(data)))
-	}
+	data = squeezed(name, data)
 	var small bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
 	_, _ = z.Write(data)
@@ -59,9 +57,24 @@ func asset(name, kind string) http.HandlerFunc {
 	}
 }
 
+// Spaces that a script or a style can do without. In a script these are where no text has
+// them, see TestSqueezedAsWritten.
+var (
+	scriptRoom = []string{" => ", "=>", " === ", "===", " !== ", "!==", " && ", "&&", " || ", "||", " ?? ", "??", " = ", "=", "if (", "if(", ") {", "){"}
+	styleRoom  = []string{" { ", "{", " {", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":", ", ", ",", " > ", ">", "\n", ""}
+)
+
 // squeezed is a script or a style without its indentation, its comments and the spaces
-// that a style needs not. What is served so has no text that goes over several lines.
-func squeezed(data []byte) []byte {
+// that it needs not. What is served so has no text that goes over several lines.
+func squeezed(name string, data []byte) []byte {
+	lines := string(withoutComments(data))
+	if strings.HasSuffix(name, ".css") {
+		return []byte(strings.NewReplacer(styleRoom...).Replace(lines))
+	}
+	return []byte(strings.NewReplacer(scriptRoom...).Replace(lines))
+}
+
+func withoutComments(data []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)

@@ -215,7 +215,7 @@ func TestPageSaysWhatIsMissing(t *testing.T) {
 	p := s.visit(b, 360, false)
 	p.until(`document.querySelector(".card")`)
 	p.click(`button[value=answer]`)
-	p.until(`document.querySelector(".card .problem").textContent.includes("No answer given")`)
+	p.until(`document.querySelector(".card .problem").textContent === "Nothing is answered yet."`)
 	p.click(`button[value=cancel]`)
 	p.until(`document.querySelector(".receipt b")?.textContent === "Dismissed"`)
 }

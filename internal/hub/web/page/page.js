@@ -2,7 +2,7 @@
 // questions come and go by themselves, what was typed survives a reload, and an
 // answer does not leave the page.
 import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, secret } from "./keep.js";
-import { below, onSeen, seen, touchesView, waits, watch } from "./seen.js";
+import { below, inView, onSeen, seen, touchesView, waits, watch } from "./seen.js";
 import { notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { phone } from "./phone.js";
@@ -301,7 +301,19 @@ function submit(event) {
     problem(card, "A reason goes with a rejection. Clear it to allow this.");
     return;
   }
+  if (button?.name !== "a0" && lacking(card)) return;
   send(card, button);
+}
+// Whoever submits with gaps is taken to the first one.
+const answers = (ask) => ask.querySelector("input:checked") || [...ask.querySelectorAll("textarea:not([name^=n])")].some((t) => t.value.trim());
+function lacking(card) {
+  const all = [...card.querySelectorAll(".ask")], gaps = all.filter((a) => !answers(a)), first = gaps[0];
+  for (const a of all) a.classList.toggle("missing", gaps.includes(a));
+  if (!first) return false;
+  problem(card, gaps.length < all.length ? gaps.length + " of " + all.length + " questions have no answer yet." : "Nothing is answered yet.");
+  if (!inView(first)) moving(() => first.scrollIntoView({ block: "start", behavior: "instant" }));
+  first.querySelector("input, textarea").focus({ preventScroll: true });
+  return true;
 }
 
 // Cards that are there stay as they are: somebody may be typing.
@@ -559,6 +571,8 @@ document.addEventListener("input", (event) => {
   const card = event.target.closest(".card");
   if (!card?.querySelector("form.answer")) return;
   if (event.target.matches("textarea")) stop(card); // whoever types is not done
+  const ask = event.target.closest(".missing");
+  if (ask && answers(ask)) ask.classList.remove("missing");
   if (event.target.matches(".own") && event.target.value) {
     for (const i of event.target.closest(".ask").querySelectorAll("input[type=radio]:checked")) i.checked = false;
   }

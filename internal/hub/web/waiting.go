@@ -77,7 +77,7 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 	})
 	return map[string]any{
 		"Title": titleFor(total), "Modules": modules, "Lanes": lanes, "Total": total, "At": at, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
-		"Fragment": v.fragment, "Admin": d.Can == CanAdmin, "Pages": pagesOf(v, len(open), total),
+		"Fragment": v.fragment, "Filtered": v.filtered(), "Admin": d.Can == CanAdmin, "Pages": pagesOf(v, len(open), total),
 	}
 }
 

@@ -422,7 +422,7 @@ function want(form, submitter) {
 let typing = 0;
 filter.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => want(filter), 250); });
 filterButton.onclick = () => openFilter(filter.hidden);
-filter.hidden = !names.slice(0, 4).some((k) => wanted.get(k));
+filter.hidden = !filter.matches(".on");
 async function dismissAll(form) {
   const button = form.querySelector("button");
   const shown = open().filter((c) => !c.hidden).map((c) => c.id + "-" + c.dataset.revision);
@@ -454,6 +454,7 @@ export async function refresh() {
       came = null;
       rearrange(() => show(html));
       if (came) advance(came);
+      point();
     }
   } catch { broken(); }
   busy = false;
@@ -506,14 +507,28 @@ function listen() {
       if (!mine && !card.mine) say("A question was " + ended(c));
     }
     if (c.undelivered) say("A question was " + ended(c) + ", but it could not be delivered: " + c.undelivered);
-    if (!c.outcome && !card) { fresh(c); notify(); }
+    if (c.outcome) unseen.delete(c.card);
+    else if (!card) { fresh(c); notify(); }
     refreshSoon();
   });
 }
 // A screen reader hears what is new and what it is about.
 function fresh(c) {
+  unseen.add(c.card);
   say("New: " + (c.questions?.[0]?.header || c.questions?.[0]?.question || "a question").slice(0, 100), true);
 }
+// Of what has come where nobody looks, a line over the page says where; it leads there.
+const unseen = new Set(), pill = document.getElementById("unseen"); // ids of cards
+function point() {
+  const list = open().filter((c) => !c.hidden && unseen.has(c.id)), head = (c) => c.querySelector(".who");
+  for (const c of list) if (inView(head(c))) unseen.delete(c.id);
+  const left = list.filter((c) => unseen.has(c.id)), below = left.filter((c) => top(head(c)) > 99);
+  pill.to = below[0] ?? left.at(-1);
+  pill.hidden = !left.length;
+  pill.textContent = below.length ? below.length + " new below ↓" : left.length + " new above ↑";
+}
+pill.onclick = () => { visit(pill.to); point(); };
+addEventListener("scroll", () => { if (unseen.size) point(); }, { passive: true });
 
 // Times are told as how long ago they were.
 function times() {
@@ -589,6 +604,9 @@ function goTo() {
   const card = location.hash.startsWith("#q") && find(location.hash.slice(1));
   if (!card) return;
   if (card.hidden) { putAside(card, false); card.hidden = false; }
+  visit(card);
+}
+function visit(card) {
   moving(() => card.scrollIntoView({ block: "start", behavior: "instant" }));
   rest(card);
 }

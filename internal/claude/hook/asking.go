@@ -88,10 +88,11 @@ func (a *Asking) ofTool() error {
 	a.Detail = b.String()
 	q := convert.Question{Text: display.ToolInfo(display.Tool{Name: e.Tool, Input: e.Input}, e.Dir).Title, Closed: true}
 	if e.Tool == planTool {
-		if strings.TrimSpace(gjson.GetBytes(e.Input, "plan").Str) == "" {
+		plan := gjson.GetBytes(e.Input, "plan")
+		if plan.Exists() && plan.Type != gjson.String || !plan.Exists() && gjson.GetBytes(e.Input, "planFilePath").Exists() {
 			return fmt.Errorf("%w: there is no plan to see", ErrNotHere)
 		}
-		a.choices = planChoices()
+		a.choices = planChoices(!clean.Blank(plan.Str))
 	} else {
 		a.choices = choicesFor(e.Suggestions)
 	}

@@ -37,12 +37,14 @@ func choicesFor(suggestions json.RawMessage) []choice {
 	return append(choices, choice{label: "Reject", about: "a note is sent to Claude as the reason", deny: true, message: "The user rejected this tool use"})
 }
 
-// planChoices are what a person can say to a plan.
-func planChoices() []choice {
-	return []choice{
+// planChoices are what a person can say to a plan; one without text has nothing to edit.
+func planChoices(text bool) []choice {
+	choices := []choice{
 		{label: "Yes, and accept all edits", updates: []string{`{"type":"setMode","mode":"acceptEdits","destination":"session"}`}},
 		{label: "Yes, and ask before edits"},
-		{label: "Yes, but with the plan in the note", about: "write the whole plan as you want it", edited: true},
-		{label: "No, keep planning", about: "a note is sent to Claude as the reason", deny: true, message: "The user wants you to keep planning"},
 	}
+	if text {
+		choices = append(choices, choice{label: "Yes, but with the plan in the note", about: "write the whole plan as you want it", edited: true})
+	}
+	return append(choices, choice{label: "No, keep planning", about: "a note is sent to Claude as the reason", deny: true, message: "The user wants you to keep planning"})
 }

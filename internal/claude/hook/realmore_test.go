@@ -110,7 +110,7 @@ func TestRealMCP(t *testing.T) {
 // planFile is where Claude Code wants its plan.
 var planFile = regexp.MustCompile(`create your plan at (\S+\.md)`)
 
-// A plan is rejected with a reason, changed, and approved in the terminal.
+// A plan without text is rejected with a reason, one with text, too, and then approved.
 func TestRealPlan(t *testing.T) {
 	t.Parallel()
 	c, s := watchtest.NewClaude(t, nil, apitest.Say("Hm."))
@@ -119,14 +119,23 @@ func TestRealPlan(t *testing.T) {
 	c.See("Hm.")
 	at := planFile.FindStringSubmatch(c.API.Main()[0].Get("messages").String())
 	require.NotNil(t, at)
-	require.NoError(t, os.MkdirAll(filepath.Dir(at[1]), 0o700))
-	require.NoError(t, os.WriteFile(at[1], []byte("# The plan\n\n1. Do it.\n"), 0o600))
 	exit := func(id string) apitest.Reply {
 		return apitest.Use(apitest.ToolUse(id, "ExitPlanMode", object{}))
 	}
+	c.API.Script(exit("toolu_0"), apitest.Say("Hm, nothing."))
+	c.Prompt("before it is written")
+	r := s.Next()
+	require.Equal(t, "{}", r.Detail)
+	s.Answer(r, convert.Answer{Selected: []string{"No, keep planning"}, Note: "write it down"})
+	require.Contains(t, c.Told("toolu_0").Text, "write it down")
+	c.See("Hm, nothing.")
+	s.Receipt(r, "consumed")
+
+	require.NoError(t, os.MkdirAll(filepath.Dir(at[1]), 0o700))
+	require.NoError(t, os.WriteFile(at[1], []byte("# The plan\n\n1. Do it.\n"), 0o600))
 	c.API.Script(exit("toolu_1"), apitest.Say("Hm, one."))
 	c.Prompt("one")
-	r := s.Next()
+	r = s.Next()
 	require.Contains(t, r.Detail, "1. Do it.")
 	require.Equal(t, "toolu_1", r.Hold.Call)
 	s.Answer(r, convert.Answer{Selected: []string{"No, keep planning"}, Note: "do that, too"})

@@ -67,6 +67,19 @@ func TestMarkdown(t *testing.T) {
 	require.Equal(t, "# no - list", string(Inline("# no - list")))
 }
 
+// A plan without text says so, and is no plan that somebody could have read.
+func TestAPlanWithoutText(t *testing.T) {
+	for _, detail := range []string{"", "{}", `{"plan":""}`, `{"plan":" \n"}`} {
+		thing := Draw(Call{Name: "ExitPlanMode", Title: "Ready to code?", Detail: detail})
+		require.Equal(t, "wants to leave plan mode", thing.Verb, detail)
+		require.Contains(t, string(thing.Whole()), "The plan is empty", detail)
+		require.True(t, thing.Plan, detail)
+	}
+	for _, detail := range []string{`{"plan":["a"]}`, `{"plan":"a"}`} {
+		require.Equal(t, "has a plan", Draw(Call{Name: "ExitPlanMode", Detail: detail}).Verb)
+	}
+}
+
 // Every word of a plan is there for whoever approves it.
 func TestMarkdownHidesNoWords(t *testing.T) {
 	word := regexp.MustCompile(`[\pL\pN]+`)

@@ -96,12 +96,16 @@ func draw(c Call, in *input) Thing {
 
 func drawPlan(c Call, in *input) Thing {
 	t := Thing{Verb: "has a plan", Mark: "plan", Plan: true}
-	if plan, ok := in.take("plan"); ok {
-		t.source = plan
-		t.markdown(plan)
-	} else if c.Text != "" {
+	var ok bool
+	if t.source, ok = in.take("plan"); !ok {
 		t.source = c.Text
-		t.markdown(c.Text)
+	}
+	switch {
+	case !Blank(t.source):
+		t.markdown(t.source)
+	case !in.has("plan") && len(c.Changes) == 0:
+		t.Verb = "wants to leave plan mode"
+		t.add(part{class: "line", rows: rowsOf("The plan is empty: the agent has written nothing down.")})
 	}
 	return t
 }

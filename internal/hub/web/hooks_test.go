@@ -110,6 +110,22 @@ func (s *hooked) respond(code int, r *hub.Record, answers string) string {
 	return s.expect(code, "POST", fmt.Sprintf("/conversations/%s/respond?question=%s", r.Conversation, r.ID), `{"answers":`+answers+`}`)
 }
 
+// A plan without text has a card that says so, and its buttons.
+func TestHookPlanWithoutText(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newHooked(t)
+	p := s.phone(b)
+	told, _ := s.hold(saysOf("PermissionRequest", "ExitPlanMode", `{}`))
+	p.until(`document.querySelector(".card h3")?.innerText === "Claude Code wants to leave plan mode"`)
+	p.until(seesAll(".card .thing"))
+	require.Equal(t, `"The plan is empty: the agent has written nothing down."`, p.eval(`document.querySelector(".card .thing").innerText.trim()`))
+	require.Equal(t, `["Yes, and ask before edits","No, keep planning","Yes, and accept all edits"]`, p.eval(`[...document.querySelectorAll(".acts button span")].map((b) => b.innerText)`))
+	p.shot("empty-plan")
+	p.until(`!document.querySelector(".acts .allow").disabled`)
+	p.click(".acts .allow")
+	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":{}}}}`, <-told)
+}
+
 func TestHookQuestion(t *testing.T) {
 	s := newHooked(t)
 	s.tell(saysOf("PreToolUse", "AskUserQuestion", askInput, "tool_use_id", "toolu_1"))

@@ -24,7 +24,7 @@ var ErrNoAuthCommand = errors.New("this version of Claude Code has no auth comma
 func LoggedIn(ctx context.Context, path string, env []string) (loggedIn bool, method string, err error) {
 	out, err := authCommand(ctx, path, env, "status")
 	if ctx.Err() != nil {
-		return false, "", ctx.Err()
+		return false, "", context.Cause(ctx)
 	}
 	status := gjson.Parse(out)
 	if !json.Valid([]byte(out)) || !status.Get("loggedIn").IsBool() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 )
 
 // Login is how an editor lets its user log in in a terminal: it runs a command
@@ -70,8 +71,8 @@ func (a *backend) authMethods(client acp.ClientCapabilities) []acp.AuthMethod {
 // terminal for a login, and by which it is told the command.
 const terminalAuth = "terminal-auth"
 
-// authTime bounds how long the CLI may take to say whether it is logged in.
-const authTime = 20 * time.Second
+// authTime bounds how long the CLI may take to say whether it is logged in, or to log out.
+const authTime = time.Minute
 
 // authenticate cannot log in by itself: it checks that somebody did.
 func (a *backend) authenticate(ctx context.Context, r acp.AuthenticateRequest) (any, error) {
@@ -96,13 +97,17 @@ func (a *backend) logout(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, processError(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, authTime)
+	forgets, cancel := grace.Context(ctx, authTime)
 	defer cancel()
-	if err := claude.Logout(ctx, path, a.opts.Env); err != nil {
+	if err := claude.Logout(forgets, path, a.opts.Env); err != nil {
 		return nil, processError(err)
 	}
 	a.provider.Store(nil)
-	if ok, err := a.loggedIn(ctx); err == nil && ok {
+	ok, err := a.loggedIn(ctx)
+	if err != nil { // it does not tell, and that is no "no"
+		ok = a.hasCredentials()
+	}
+	if ok {
 		a.authIs(authKnown)
 		return nil, editor.Internal("Claude Code forgot its login, but credentials in the environment, such as ANTHROPIC_API_KEY, still count")
 	}
@@ -115,7 +120,7 @@ func (a *backend) loggedIn(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, authTime)
+	ctx, cancel := grace.Context(ctx, authTime)
 	defer cancel()
 	ok, _, err := claude.LoggedIn(ctx, path, a.cliEnv(nil))
 	if errors.Is(err, claude.ErrNoAuthCommand) {

@@ -69,3 +69,14 @@ esac
 	e.call(acp.AgentMethodLogout, `{}`)
 	require.Equal(t, "authenticated unauthenticated", strings.Join(r.states(), " "))
 }
+
+// A CLI that does not say whether it is still logged in has not said that it is not.
+func TestLogoutWithoutAStatus(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "claude")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\ntest $2 = logout\n"), 0o755))
+	e := serve(t, backend.Options{Claude: path, Env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=key"}})
+	e.initialize(`{}`)
+	_, err := e.try(acp.AgentMethodLogout, `{}`)
+	require.ErrorContains(t, err, "credentials in the environment")
+}

@@ -15,7 +15,7 @@ import (
 const steps = 20
 
 // Within waits for done, for so long, and reports whether it came.
-func Within(done <-chan struct{}, d time.Duration) bool {
+func Within[T any](done <-chan T, d time.Duration) bool {
 	for range steps {
 		select {
 		case <-done:

@@ -14,7 +14,8 @@ import (
 func TestWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		require.False(t, grace.Within(nil, 3*time.Second))
+		var never chan struct{}
+		require.False(t, grace.Within(never, 3*time.Second))
 		require.Equal(t, 3*time.Second, time.Since(begin))
 		done := make(chan struct{})
 		time.AfterFunc(time.Second, func() { close(done) })
@@ -22,7 +23,7 @@ func TestWithin(t *testing.T) {
 		require.True(t, grace.Within(done, 3*time.Second))
 		require.Equal(t, time.Second, time.Since(begin))
 		require.True(t, grace.Within(done, -1), "it was there before")
-		require.False(t, grace.Within(nil, -1))
+		require.False(t, grace.Within(never, -1))
 	})
 }
 

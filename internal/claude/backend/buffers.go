@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 )
 
 // The CLI reads files from disk. What the user has typed and not saved is in
@@ -56,7 +57,7 @@ func (p *pump) hook(m claude.Message) {
 
 // unsaved returns the editor's text of a file if it is not what is on disk.
 func (s *conversation) unsaved(ctx context.Context, path string) (string, bool) {
-	ctx, cancel := context.WithTimeout(ctx, bufferTime)
+	ctx, cancel := grace.Context(ctx, bufferTime)
 	defer cancel()
 	raw, err := s.out.Call(ctx, acp.ClientMethodFsReadTextFile, acp.ReadTextFileRequest{SessionId: acp.SessionId(s.id), Path: path})
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/grace"
 )
 
 // changes signals that the terminal's size has changed, and that the process
@@ -35,10 +37,5 @@ func stopProcess() bool {
 	if syscall.Kill(0, syscall.SIGTSTP) != nil {
 		return false
 	}
-	select {
-	case <-c:
-		return true
-	case <-time.After(stopTime):
-		return false
-	}
+	return grace.Within(c, stopTime)
 }

@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -79,7 +80,8 @@ func serveWith(t testing.TB, opts backend.Options, run serving) *editor {
 		t: t, requests: make(chan *request, 100), served: make(chan error, 1), prompted: make(chan struct{}, 100),
 		completed: make(chan gjson.Result, 100), in: in, wire: &wire{w: out}, gate: newGate(in), changed: make(chan struct{}),
 	}
-	opts.TrustPrompts = true // the guards have their own tests
+	opts.TrustPrompts = true                              // the guards have their own tests
+	opts.CancelGrace = cmp.Or(opts.CancelGrace, patience) // a CLI on a busy machine is not killed
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for something that must happen.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 const token = "the-owner's-token-of-the-tests"
 

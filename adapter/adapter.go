@@ -68,10 +68,11 @@ type (
 	Talker interface {
 		AskInConversation(ctx context.Context, m Message) (string, error)
 	}
-	// Settler hears how a request ended, before the next one of its session has
-	// its turn. It must not block. See [Adapter.With] for which request it was.
+	// Settler hears how a request ended that is c at the desk, before the next one of
+	// its session has its turn. It must not block. See [Adapter.With] for which request
+	// it was.
 	Settler interface {
-		Settled(o convert.Outcome)
+		Settled(c convert.Call, o convert.Outcome)
 	}
 	// Declarer says what the client declared of itself; ok is false while that
 	// is not known. It is used if no [Options] were given.

@@ -151,13 +151,13 @@ func (a *Adapter) wait(e *entry) (o convert.Outcome, first bool) {
 	} else {
 		o, first = a.ask(e)
 	}
-	a.tellSettled(o)
+	a.tellSettled(e.call, o)
 	return o, first
 }
 
-func (a *Adapter) tellSettled(o convert.Outcome) {
+func (a *Adapter) tellSettled(c convert.Call, o convert.Outcome) {
 	if s, ok := a.client.(Settler); ok {
-		s.Settled(o)
+		s.Settled(c, o)
 	}
 }
 

@@ -57,12 +57,40 @@ func (d *Desk) EndTurn(t Turn) {
 
 // WatchTurns calls f for every turn that ends, as Watch does for items.
 func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
-	w := &watcher{turned: f}
-	d.step(false, func(on *table) { on.news.ofTurns = append(slices.Clip(on.news.ofTurns), w) })
+	return d.watch(&watcher{turned: f}, func(n *news) *[]*watcher { return &n.ofTurns })
+}
+
+// Used tells those who watch that the agent has what an item was settled with: its
+// result went back. It may be called with a lock held, as EndTurn.
+func (d *Desk) Used(ref Ref) {
+	watched := false
+	d.step(false, func(on *table) {
+		if watched = len(on.news.ofUse) > 0; watched {
+			on.news.untold = append(on.news.untold, change{used: &ref, to: on.news.ofUse})
+		}
+	})
+	if watched {
+		go d.step(true, func(*table) {})
+	}
+}
+
+// WatchUsed calls f for every item that was used, as Watch does for changes: behind the
+// one that settled it.
+func (d *Desk) WatchUsed(f func(Ref)) (stop func()) {
+	return d.watch(&watcher{used: f}, func(n *news) *[]*watcher { return &n.ofUse })
+}
+
+// watch adds a watcher to a list, until stop is called.
+func (d *Desk) watch(w *watcher, list func(*news) *[]*watcher) (stop func()) {
+	d.step(false, func(on *table) {
+		l := list(&on.news)
+		*l = append(slices.Clip(*l), w)
+	})
 	return func() {
 		w.stopped.Store(true)
 		d.step(true, func(on *table) {
-			on.news.ofTurns = slices.DeleteFunc(slices.Clone(on.news.ofTurns), func(o *watcher) bool { return o == w })
+			l := list(&on.news)
+			*l = slices.DeleteFunc(slices.Clone(*l), func(o *watcher) bool { return o == w })
 		})
 	}
 }
@@ -71,6 +99,7 @@ func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
 type news struct {
 	watchers []*watcher // a new slice with each change: a change that is untold keeps its own
 	ofTurns  []*watcher // the same for those of turns
+	ofUse    []*watcher // and of what was used
 	untold   []change
 	told     int  // of untold
 	telling  bool // somebody tells them
@@ -79,12 +108,14 @@ type news struct {
 type watcher struct {
 	f       func(Entry)
 	turned  func(Turn)
+	used    func(Ref)
 	stopped atomic.Bool
 }
 
 type change struct {
 	entry Entry
 	turn  *Turn // instead of an entry
+	used  *Ref  // instead of both
 	to    []*watcher
 }
 
@@ -92,6 +123,8 @@ func (c change) tell() {
 	for _, w := range c.to {
 		switch {
 		case w.stopped.Load():
+		case c.used != nil:
+			w.used(*c.used)
 		case c.turn != nil:
 			w.turned(*c.turn)
 		default:

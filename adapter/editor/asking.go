@@ -11,6 +11,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
@@ -175,6 +176,10 @@ func (s *Session) Errand(id string, do func(context.Context) (reply func()), fau
 	}, fault)
 }
 
+// Used says that the agent has what the user said to a call: its result went back. See
+// [desk.Desk.WatchUsed].
+func (s *Session) Used(call string) { s.front.opts.Desk.Used(desk.Ref{Session: s.id, ID: call}) }
+
 // Withdraw takes back a request because the agent no longer waits for it.
 func (s *Session) Withdraw(id string) {
 	s.happens(func() session.Event {
@@ -308,7 +313,7 @@ var _ interface {
 
 // Settled implements [adapter.Settler]: the session knows of a no before anything
 // else is shown.
-func (c client) Settled(o convert.Outcome) {
+func (c client) Settled(_ convert.Call, o convert.Outcome) {
 	c.s.apply(session.RequestSettled{Key: c.key, Dismissed: dismisses(o)})
 }
 

@@ -9,6 +9,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
@@ -40,6 +41,8 @@ type asked struct {
 	again bool   // it was shown in a view that is gone
 	// announced is the tool call that was shown for it.
 	announced []byte
+	// call is what it was at the desk, once it is settled.
+	call convert.Call
 
 	admitted chan bool  // holds one
 	heard    chan heard // holds one
@@ -97,12 +100,12 @@ func (q *asked) asks(ask asking) {
 // leave takes a question off the list, and tells the agent, if there is something
 // to tell.
 func (q *asked) leave(line []byte) {
-	p := q.p
+	p, tells := q.p, line != nil
 	defer p.asking.Done()
 	p.step(func() {
 		p.apply(q.in, machine.RequestSettled{Key: q.key}, nil)
 		if line != nil && errors.Is(context.Cause(q.ctx), machine.ErrWithdrawn) {
-			line = errorLine(q.id, rpccode.Cancelled, "Cancelled")
+			line, tells = errorLine(q.id, rpccode.Cancelled, "Cancelled"), false
 		}
 		q.cancel(nil)
 		delete(p.open, idKey([]byte(q.id)))
@@ -112,6 +115,16 @@ func (q *asked) leave(line []byte) {
 		p.apply(q.in, machine.RequestReplied{Key: q.key}, nil)
 		delete(q.in.asked, q.key)
 	})
+	if tells {
+		p.used(q.call)
+	}
+}
+
+// used says that the agent has the answer to a call, once it is written.
+func (p *proxy) used(c convert.Call) {
+	if p.agent.settle(); p.opts.Desk != nil && p.agent.err.Load() == nil {
+		p.opts.Desk.Used(desk.Ref{Session: c.Session, ID: c.ID})
+	}
 }
 
 // shows lets show do its part of a step in which the question is shown, and returns

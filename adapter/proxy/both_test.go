@@ -482,7 +482,7 @@ func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, q.park(q.ctx, "c1", "Which?"))
 	require.True(t, q.in.state.Parked())
-	(&editor{p, q}).Settled(convert.Outcome{Status: convert.Answered})
+	(&editor{p, q}).Settled(convert.Call{}, convert.Outcome{Status: convert.Answered})
 	require.False(t, q.in.state.Parked())
 	q.leave(nil)
 }

@@ -141,7 +141,8 @@ type editor struct {
 
 // Settled implements [adapter.Settler]: the session knows before the next question
 // has its turn. A no is for the agent to hear, and ends no turn here.
-func (e *editor) Settled(convert.Outcome) {
+func (e *editor) Settled(c convert.Call, _ convert.Outcome) {
+	e.q.call = c
 	e.p.happens(e.q.in, machine.RequestSettled{Key: e.q.key})
 }
 

@@ -45,6 +45,7 @@ type permit struct {
 	ticket  *desk.Ticket
 	over    bool
 	recall  bool // the editor has to be told that it is asked no more
+	told    bool // the agent is told what was said at the desk
 }
 
 // asksPermission puts a request for permission that passes to the desk.
@@ -142,14 +143,22 @@ func (w *permit) wait() {
 		w.ticket.Asking(0, adapter.Permission.String())
 	}
 	<-w.ticket.Context().Done()
-	recall := false
+	recall, told := false, false
 	p.step(func() {
 		w.end(takenBack("It was given up"), "")
-		recall = w.recall
+		recall, told = w.recall, w.told
 	})
-	if !recall {
-		return
+	if recall {
+		w.takeBack()
 	}
+	if told {
+		p.used(w.ticket.Item().Call)
+	}
+}
+
+// takeBack tells the editor that the request needs no answer, behind the request itself.
+func (w *permit) takeBack() {
+	p := w.p
 	p.passing.Enter()
 	defer p.passing.Leave()
 	p.step(func() {
@@ -212,10 +221,12 @@ func (w *permit) tell(o convert.Outcome, result []byte) {
 					lost()
 				}
 			})
+			p.used(w.ticket.Item().Call)
 		}()
 		return
 	}
 	p.agent.post(resultLine(string(w.id), result))
+	w.told = true
 	if note != "" && !p.takesNotes {
 		lost()
 	}

@@ -388,3 +388,20 @@ func TestUnseenPlan(t *testing.T) {
 		})
 	}
 }
+
+// Of two permissions that were answered elsewhere each is said to be used when the agent
+// has that answer.
+func TestPermitUsed(t *testing.T) {
+	p := withDesk(t, Options{})
+	used := make(chan desk.Ref, 10)
+	t.Cleanup(p.desk.WatchUsed(func(r desk.Ref) { used <- r }))
+	one := p.asks(mayRun)
+	two := p.asks(strings.NewReplacer(`"id":7`, `"id":8`, `"t1"`, `"t2"`).Replace(mayRun))
+	require.NoError(t, p.desk.Answer(refOf(two), pick("Allow"), "phone"))
+	require.Equal(t, "8", p.agent.reply().Get("id").Raw)
+	require.Equal(t, desk.Ref{Session: "s1", ID: "t2"}, <-used)
+	require.Empty(t, used)
+	require.NoError(t, p.desk.Answer(refOf(one), pick("Reject"), "phone"))
+	require.Equal(t, "7", p.agent.reply().Get("id").Raw)
+	require.Equal(t, desk.Ref{Session: "s1", ID: "t1"}, <-used)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/mcp"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -254,11 +255,41 @@ func (t *tools) close() (end func()) {
 	}
 }
 
-// Ask asks what a model asks with the tool. It implements [adapter.Resolver].
+var _ adapter.Poster = (*tool)(nil)
+
+// Ask implements [adapter.Resolver].
 func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	return t.Post(ctx, c).Wait()
+}
+
+// Post asks what a model asks with the tool. It implements [adapter.Poster].
+func (t *tool) Post(ctx context.Context, c convert.Call) adapter.Asking {
+	return &toolCall{tool: t, ctx: ctx, call: c}
+}
+
+// toolCall is one call of a tool. Its outcome is kept by the tool's server until the
+// agent fetches it.
+type toolCall struct {
+	*tool
+	ctx  context.Context
+	call convert.Call // as it is at the desk, after Wait
+}
+
+// Deliver implements [adapter.Asking].
+func (t *toolCall) Deliver(use func() error) error {
+	err := use()
+	if err == nil && t.p.opts.Desk != nil {
+		t.p.opts.Desk.Used(desk.Ref{Session: t.call.Session, ID: t.call.ID})
+	}
+	return err
+}
+
+// Wait implements [adapter.Asking].
+func (t *toolCall) Wait() (convert.Outcome, error) {
+	ctx, c := t.ctx, t.call
 	var q *asked
 	var err error
-	t.p.step(func() { t.asking++; q, err = t.p.asksByTool(t, &c) })
+	t.p.step(func() { t.asking++; q, err = t.p.asksByTool(t.tool, &c) })
 	defer t.p.step(func() { t.asking-- })
 	if errors.Is(err, errSubAgent) {
 		return adapter.SubAgent(nil).Ask(ctx, c)
@@ -271,6 +302,7 @@ func (t *tool) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error)
 	o, err := q.asker.Ask(q.ctx, c)
 	stopped := errors.Is(context.Cause(q.ctx), errTurnCancelled)
 	q.leave(nil)
+	t.call = q.call
 	if stopped {
 		// The agent takes its call back, or ends its turn: with a result that came
 		// before that it would go on. Some do neither.

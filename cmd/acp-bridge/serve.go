@@ -106,7 +106,6 @@ func serve(ctx context.Context, o backend.Options, log logOptions, hub hubFlags,
 	}
 	if link := hub.start(o.Desk, "Claude Code", o.Logger, tell); link != nil {
 		defer link.Close()
-		o.Used = link.Used
 		o.Meanwhile = func(ctx context.Context, c convert.Call) backend.Settled {
 			if left := link.Meanwhile(ctx, c); left != nil {
 				return left

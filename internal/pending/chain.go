@@ -75,7 +75,7 @@ func New(o Options) *Chain {
 	}
 	if o.Hub != nil {
 		hub := *o.Hub
-		hub.Agent, hub.Heard, hub.Receipts = o.Agent, ch.hear, true
+		hub.Agent, hub.Heard = o.Agent, ch.hear
 		ch.link = hublink.Start(&ch.desk, hub)
 	}
 	return ch

@@ -32,13 +32,13 @@ func (a asker) Post(ctx context.Context, c convert.Call) adapter.Asking {
 	if s == nil {
 		var err error
 		if s, err = a.backend.newest(ctx); err != nil {
-			return waiting(func() (convert.Outcome, error) { return ended(ctx) })
+			return waiting{func() {}, func() (convert.Outcome, error) { return ended(ctx) }}
 		}
 	}
 	c.ID = a.backend.name("ask")
 	settled := make(chan convert.Outcome, 1)
 	s.AskQuestion(c.ID, apart, c, func(o convert.Outcome) { settled <- o })
-	return waiting(func() (convert.Outcome, error) {
+	return waiting{func() { s.Used(c.ID) }, func() (convert.Outcome, error) {
 		select {
 		case o := <-settled:
 			return o, o.Err()
@@ -51,17 +51,26 @@ func (a asker) Post(ctx context.Context, c convert.Call) adapter.Asking {
 		default:
 			return ended(ctx)
 		}
-	})
+	}}
 }
 
 // waiting is how a question is waited for whose outcome is nobody else's.
-type waiting func() (convert.Outcome, error)
+type waiting struct {
+	used func()
+	wait func() (convert.Outcome, error)
+}
 
 // Wait implements [adapter.Asking].
-func (w waiting) Wait() (convert.Outcome, error) { return w() }
+func (w waiting) Wait() (convert.Outcome, error) { return w.wait() }
 
 // Deliver implements [adapter.Asking].
-func (waiting) Deliver(use func() error) error { return use() }
+func (w waiting) Deliver(use func() error) error {
+	err := use()
+	if err == nil {
+		w.used()
+	}
+	return err
+}
 
 func ended(ctx context.Context) (convert.Outcome, error) {
 	o := adapter.Withdrawn(ctx)

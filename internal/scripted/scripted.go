@@ -121,5 +121,6 @@ func (c *conversation) Prompt(id string, _ any) error {
 func Ask(out *editor.Session, call convert.Call) convert.Outcome {
 	outcome := make(chan convert.Outcome, 1)
 	out.AskQuestion(call.ID, false, call, func(o convert.Outcome) { outcome <- o })
+	defer out.Used(call.ID)
 	return <-outcome
 }

@@ -90,7 +90,6 @@ type asking struct {
 func Start(o hublink.Options) *Watch {
 	w := &Watch{open: map[name]*asking{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	o.Receipts = true
 	w.unwatch = w.desk.Watch(w.changed)
 	w.link = hublink.Start(&w.desk, o)
 	return w

@@ -182,9 +182,6 @@ type Options struct {
 	// asked it; nil knows of none. Its outcome is there without waiting, and is
 	// delivered to Claude Code. It is called before a question is asked again.
 	Meanwhile func(ctx context.Context, c convert.Call) Settled
-	// Used, if not nil, is told of a session whose Claude Code has got what it
-	// asked for. It must not block.
-	Used func(session string)
 	// Announce is that of [editor.Options].
 	Announce func(tell func(warn bool, title string))
 	// Login is how a user logs in in a terminal of the editor; nil leaves it to

@@ -35,7 +35,7 @@ func (p *pump) form(m claude.Message) {
 		if outcome.Status == convert.Failed {
 			p.s.agent.log.Warn("a form of an MCP server got no answer", "session", p.s.id, "server", call.Server, "why", outcome.Reason)
 		}
-		p.reply(id, reply)
+		p.answer(id, call.ID, reply)
 	})
 }
 

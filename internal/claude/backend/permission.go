@@ -65,7 +65,7 @@ func (p *pump) ask(t claude.ToolRequest) {
 			p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
 			p.painter.decided(t, who.Session, d)
 		})
-		p.reply(t.RequestID, d.reply)
+		p.answer(t.RequestID, t.ToolUseID, d.reply)
 	})
 }
 
@@ -97,7 +97,7 @@ func (p *pump) question(t claude.ToolRequest) {
 			p.reply(t.RequestID, dialect.ClaudeResult(call, o))
 			return
 		}
-		sent := p.reply(t.RequestID, dialect.ClaudeResult(call, o))
+		sent := p.answer(t.RequestID, call.ID, dialect.ClaudeResult(call, o))
 		ends(o.Status == convert.Answered && !sent)
 	})
 }

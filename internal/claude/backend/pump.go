@@ -115,10 +115,15 @@ func (p *pump) reply(id string, result any) (sent bool) {
 		p.s.agent.log.Debug("reply not sent", "session", p.s.id, "err", err)
 		return false
 	}
-	if used := p.s.agent.opts.Used; used != nil {
-		used(p.s.id)
-	}
 	return true
+}
+
+// answer is reply to what a person was asked as call.
+func (p *pump) answer(id, call string, result any) (sent bool) {
+	if sent = p.reply(id, result); sent {
+		p.s.out.Used(call)
+	}
+	return sent
 }
 
 // drain waits for the end of the process and ends what it leaves behind.

@@ -11,6 +11,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
@@ -55,6 +57,28 @@ func TestTwoQuestionCallsInOneMessage(t *testing.T) {
 	turn.ends(acp.StopReasonEndTurn)
 	require.JSONEq(t, `{"Which database?":"SQLite"}`, answers(cli, "toolu_1"))
 	require.JSONEq(t, `{"Which features?":"none"}`, answers(cli, "toolu_2"))
+}
+
+// Whoever watches is told of each call that Claude Code has its answer, and of no other.
+func TestUsedIsToldOfOneCall(t *testing.T) {
+	d := new(desk.Desk)
+	used := make(chan desk.Ref, 10)
+	d.WatchUsed(func(r desk.Ref) { used <- r })
+	script := turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Question("toolu_2", many)), ct.Message(ct.AskTool("toolu_3", "Bash", map[string]any{"command": "ls"}, "a.go", nil))})
+	e := serve(t, backend.Options{Claude: ct.New(t, script).Path, Desk: d})
+	s := e.ready()
+	turn := e.prompt(s, "hi")
+	e.asked("Which database?")
+	require.NoError(t, d.Answer(desk.Ref{Session: s, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}}, "phone"))
+	require.Equal(t, desk.Ref{Session: s, ID: "toolu_1"}, <-used)
+	second := e.asked("Which features?")
+	require.Empty(t, used, "the second is open")
+	second.types("none")
+	require.Equal(t, desk.Ref{Session: s, ID: "toolu_2"}, <-used)
+	e.next().selects("allow")
+	require.Equal(t, desk.Ref{Session: s, ID: "toolu_3"}, <-used)
+	turn.ends(acp.StopReasonEndTurn)
+	require.Empty(t, used)
 }
 
 func TestDismissedQuestionWithdrawsItsSiblings(t *testing.T) {

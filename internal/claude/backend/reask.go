@@ -190,9 +190,7 @@ func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome
 	if err == nil {
 		for _, id := range answered {
 			notes.remove(s.id, id)
-		}
-		if used := s.agent.opts.Used; used != nil {
-			used(s.id)
+			s.out.Used(id)
 		}
 	}
 	if turn == nil {

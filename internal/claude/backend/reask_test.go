@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude/apitest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
@@ -251,7 +252,8 @@ func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
 				return byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}
 			}
 			var used atomic.Bool
-			o.Used = func(string) { used.Store(true) }
+			o.Desk = new(desk.Desk)
+			o.Desk.WatchUsed(func(desk.Ref) { used.Store(true) })
 			e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
 			if len(lines) > 2 {
 				e.asked("Which cloud?")
@@ -265,6 +267,33 @@ func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
 			e.asked("Which database?")
 		})
 	}
+}
+
+// Of two questions that were left open the first is answered elsewhere. The model does
+// not have that before the second is answered, whatever else it is told meanwhile.
+func TestUsedOnceTheModelHasIt(t *testing.T) {
+	second := strings.NewReplacer("toolu_1", "toolu_2", "Which database?", "Which cloud?", `"u1"`, `"a1"`, `"a1"`, `"a2"`).Replace(askLine)
+	s := save(t, turns(steps{ct.Text("Then so.")}), promptLine, askLine, second)
+	o := s.options()
+	o.Desk = new(desk.Desk)
+	used, settled := make(chan string, 10), make(chan string, 10)
+	o.Desk.WatchUsed(func(r desk.Ref) { used <- r.Session + " " + r.ID })
+	o.Desk.Watch(func(e desk.Entry) {
+		if e.State == desk.Settled {
+			settled <- e.Call.ID
+		}
+	})
+	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	e.asked("Which database?")
+	require.NoError(t, o.Desk.Answer(desk.Ref{Session: reopened, ID: "toolu_1"}, []convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, "phone"))
+	require.Equal(t, "toolu_1", <-settled)
+	cloud := e.asked("Which cloud?")
+	require.Empty(t, used)
+	cloud.selects("SQLite")
+	e.asked("Which parts?").types("all")
+	require.Equal(t, "end_turn", e.waits())
+	require.ElementsMatch(t, []string{reopened + " toolu_1", reopened + " toolu_2"}, []string{<-used, <-used})
+	require.Empty(t, used)
 }
 
 // byPhone is a question that was answered elsewhere, and says when it was taken.

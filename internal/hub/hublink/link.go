@@ -57,9 +57,6 @@ type Options struct {
 	// has it, or why not: [ErrRefused] if it does not take the credential. It
 	// must not block.
 	Heard func(e desk.Entry, err error)
-	// Receipts says that whoever asks tells of each of the hub's answers what became of
-	// it, see [Link.Received]: that the agent asks on says nothing of others.
-	Receipts bool
 }
 
 // ErrRefused means that a hub does not let the credential ask.
@@ -83,11 +80,9 @@ type Link struct {
 
 	mu   sync.Mutex
 	open map[uint64]*question // by the desk's revision
-	// delivered are, by session, the questions whose outcome came from the hub
-	// and was not used for sure yet.
-	delivered map[string][]*question
-	// early is what became of answers that are about to be delivered.
-	early map[callName]error
+	// delivered are the questions whose outcome came from the hub and was not used
+	// for sure yet, or is about to come.
+	delivered map[callName]*question
 	// spent counts, by the id at the hub, the questions that had their outcome:
 	// the same id once more is another question.
 	spent map[callName]int
@@ -114,7 +109,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[string][]*question{}, spent: map[callName]int{}, early: map[callName]error{}, last: map[string]*question{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[callName]*question{}, spent: map[callName]int{}, last: map[string]*question{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -138,7 +133,7 @@ func Start(d *desk.Desk, o Options) *Link {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.unwatch = []func(){d.Watch(l.changed), d.WatchTurns(l.turned)}
+	l.unwatch = []func(){d.Watch(l.changed), d.WatchTurns(l.turned), d.WatchUsed(l.used)}
 	return l
 }
 
@@ -190,9 +185,6 @@ func (l *Link) changed(e desk.Entry) {
 		l.answered(q, e.Outcome)
 		q.settle(e.Settlement)
 	case e.State != desk.Settled && q == nil && !l.closed:
-		if !l.opts.Receipts {
-			l.used(e.Call.Session)
-		}
 		l.begin(e)
 	}
 }
@@ -331,25 +323,6 @@ func (l *Link) conversationOf(session string) string {
 		return session + "-" + l.nonce
 	}
 	return l.idOf(session)
-}
-
-// Used tells the hub that the agent of a session has what it was told so far.
-// Without it that is known when the agent asks the next question.
-func (l *Link) Used(session string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closed {
-		l.used(session)
-	}
-}
-
-// used notes that the agent of a session went on: what it was told it has used.
-// mu is held.
-func (l *Link) used(session string) {
-	for _, q := range l.delivered[session] {
-		l.running.Go(q.consumed)
-	}
-	delete(l.delivered, session)
 }
 
 // is says whether the hub works. It warns when that has changed.

@@ -177,8 +177,7 @@ func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
 	ticket.Leave()
-	// The agent goes on: it has used the answer.
-	ask(t, d, "toolu_def")
+	d.Used(desk.Ref{Session: session, ID: "toolu_abc"})
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 }
 
@@ -477,14 +476,40 @@ func TestRule6AnsweredMeanwhile(t *testing.T) {
 func TestUsed(t *testing.T) {
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
-	l := h.link(d, io.Discard, token)
+	h.link(d, io.Discard, token)
 	ticket := ask(t, d, "toolu_abc")
 	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
 	<-ticket.Context().Done()
 	await(t, board, func(r *hub.Record) bool {
-		l.Used(session)
+		d.Used(desk.Ref{Session: session, ID: "toolu_abc"})
 		return !r.Open() && r.End.Receipt() == "consumed"
 	})
+}
+
+// That the agent has one answer says nothing of another one of the same session, nor
+// does it that the agent asks on.
+func TestUsedIsOfOneCall(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	l := h.link(d, io.Discard, token)
+	for _, id := range []string{"toolu_1a", "toolu_2b"} {
+		ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Unqueued: true, Call: convert.Call{
+			Session: session, ID: id, Questions: []convert.Question{{Text: "Is it " + id + "?"}}}})
+		require.NoError(t, err)
+		t.Cleanup(ticket.Leave)
+		r := await(t, board, func(r *hub.Record) bool { return r.Open() && r.ID == id })
+		_, err = board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+			return []convert.Answer{{Text: "yes"}}, nil
+		}, "phone")
+		require.NoError(t, err)
+		<-ticket.Context().Done()
+		await(t, board, func(r *hub.Record) bool { return r.ID == id && !r.Open() && r.End.Receipt() == "delivered" })
+	}
+	ask(t, d, "toolu_3c")
+	d.Used(desk.Ref{Session: session, ID: "toolu_2b"})
+	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_2b" && !r.Open() && r.End.Receipt() == "consumed" })
+	l.Close() // what is to be told is told by then
+	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_1a" && r.End.Receipt() == "delivered" })
 }
 
 // A process that ends says so: nobody works on with what was answered last, at the hub

@@ -30,6 +30,10 @@ type question struct {
 	settled chan desk.Settlement
 	heard   bool // that it is there, or not
 	there   bool // at the hub, for sure
+
+	// Guarded by the link's mu.
+	stands bool     // the desk has taken the hub's outcome
+	early  *receipt // what became of it, told before that was known
 }
 
 // settle tells the question that the desk has its outcome. It does not block.
@@ -174,18 +178,15 @@ func (q *question) take(data []byte) (done bool) {
 	case by == "":
 		return true // nobody's outcome: it stays open here
 	case o.Status == convert.Answered:
+		q.link.delivers(q)
 		err = q.link.desk.Answer(ref, o.Answers, by)
 	case o.Status == convert.Cancelled:
+		q.link.delivers(q)
 		err = q.link.desk.Cancel(ref, by)
 	default:
 		return true
 	}
-	if err == nil {
-		q.link.mu.Lock()
-		defer q.link.mu.Unlock()
-		delete(q.link.open, q.entry.Revision)
-		q.link.answered(q, o)
-		q.link.deliver(q)
+	if q.link.deliver(q, o, err); err == nil {
 		return true
 	}
 	var late *desk.SettledError

@@ -1,47 +1,61 @@
 package hublink
 
 import (
-	"slices"
-
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 // Received tells the hub what became of its answer to a question: nil says that the
-// agent has it, and an error why it never will. Whoever asks may know it before the
-// desk's watchers have been told that the answer stands.
+// agent has it, and an error why it never will. Of an answer that is not the hub's it
+// says nothing. Whoever asks may know it before the desk has said whose answer stands.
 func (l *Link) Received(session, id string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
-		return
+	q := l.delivered[callName{session, id}]
+	switch {
+	case q == nil:
+	case !q.stands:
+		q.early = &receipt{err}
+	default:
+		l.receive(q, err)
 	}
-	name := callName{session, id}
-	list := l.delivered[session]
-	i := slices.IndexFunc(list, func(q *question) bool { return q.entry.Call.ID == id })
-	if i < 0 {
-		l.early[name] = err
-		return
-	}
-	q := list[i]
-	if l.delivered[session] = slices.Delete(list, i, i+1); len(l.delivered[session]) == 0 {
-		delete(l.delivered, session)
-	}
-	l.receive(q, err)
 }
 
-// deliver notes that the desk has the hub's answer. mu is held.
-func (l *Link) deliver(q *question) {
-	name := callName{q.entry.Call.Session, q.entry.Call.ID}
-	if err, ok := l.early[name]; ok {
-		delete(l.early, name)
-		l.receive(q, err)
+// used tells the hub that an agent has the answer to one call.
+func (l *Link) used(ref desk.Ref) { l.Received(ref.Session, ref.ID, nil) }
+
+// receipt is what became of an answer.
+type receipt struct{ err error }
+
+// delivers notes that the hub's answer goes to the desk.
+func (l *Link) delivers(q *question) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delivered[q.name()] = q
+}
+
+// deliver notes what the desk said to that: nil if the hub's answer stands there.
+func (l *Link) deliver(q *question, o convert.Outcome, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		delete(l.delivered, q.name())
 		return
 	}
-	l.delivered[name.session] = append(l.delivered[name.session], q)
+	delete(l.open, q.entry.Revision)
+	l.answered(q, o)
+	q.stands = true
+	if q.early != nil {
+		l.receive(q, q.early.err)
+	}
 }
+
+func (q *question) name() callName { return callName{q.entry.Call.Session, q.entry.Call.ID} }
 
 // receive tells the hub what became of an answer. mu is held.
 func (l *Link) receive(q *question, err error) {
+	delete(l.delivered, q.name())
 	if l.closed {
 		return
 	}

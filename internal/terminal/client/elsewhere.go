@@ -55,6 +55,7 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 			a.there = stands
 			a.cancel(errElsewhere)
 			l.box.put(withdrawn{a})
+			l.desk.Used(desk.Ref{Session: d.Call.Session, ID: d.Call.ID})
 			return there, false, nil
 		}
 	}

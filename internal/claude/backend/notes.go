@@ -3,11 +3,14 @@ package backend
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/filelock"
 )
 
 // notes are what the CLI's transcript does not tell: of a question that nobody
@@ -23,8 +26,12 @@ const (
 	// leftOpen is of a question that is open, or was when the editor left or this
 	// program was killed. The CLI writes it down as one that was dismissed or refused.
 	leftOpen = "open"
+	// given is of a question that was asked again, whose answer the agent has.
+	given = "given"
 	// dismissed is of a question that was asked again and dismissed.
 	dismissed = "dismissed"
+	// lockNote is before the id of a call whose answer a process gives to the agent.
+	lockNote = "lock:"
 	// optionNote is before the name of an option, in the place of a call.
 	optionNote = "option:"
 )
@@ -86,6 +93,37 @@ func (n notes) keep(session, call, what string) {
 			_ = os.Remove(filepath.Join(n.dir, f.Name()))
 		}
 	}
+}
+
+// lock has this process alone give the answer to a call, until release is called or the
+// process ends. It returns false if another one does.
+func (n notes) lock(session, call string) (release func(), ok bool) {
+	if n.dir == "" || os.MkdirAll(n.dir, 0o700) != nil {
+		return func() {}, true
+	}
+	f, err := os.OpenFile(n.path(session, lockNote+call), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		n.log.Warn("a session that is open twice is not noticed", "err", err)
+		return func() {}, true
+	}
+	if errors.Is(filelock.Try(f), filelock.ErrLocked) {
+		_ = f.Close()
+		return nil, false
+	}
+	return func() { _ = f.Close() }, true
+}
+
+// flushTime is how long the CLI may take to write down what it was told.
+const flushTime = 2 * time.Second
+
+// givenSince reports whether the agent was given the answer to a call by somebody, in a
+// prompt that a transcript may not have that was read at began.
+func (n notes) givenSince(began time.Time, session, call string) bool {
+	if n.of(session, call) != given {
+		return false
+	}
+	info, err := os.Stat(n.path(session, call))
+	return err == nil && info.ModTime().After(began.Add(-flushTime))
 }
 
 func (n notes) remove(session, call string) {

@@ -31,6 +31,7 @@ type Settled interface {
 // reasking is what was open when the session ended, and is asked again.
 type reasking struct {
 	calls []convert.Call
+	began time.Time     // before the transcript was read
 	ended chan struct{} // closed when the agent is done with the answers
 	// reason and err say how, then.
 	reason acp.StopReason
@@ -40,7 +41,7 @@ type reasking struct {
 // unanswered finds the questions that a conversation ends with. One that the user
 // has dismissed is none of them.
 func (a *backend) unanswered(ctx context.Context, path, session string, env []string) *reasking {
-	r := &reasking{ended: make(chan struct{}), reason: acp.StopReasonEndTurn}
+	r := &reasking{began: time.Now(), ended: make(chan struct{}), reason: acp.StopReasonEndTurn}
 	t, err := transcript.Open(ctx, path)
 	if err != nil {
 		return r
@@ -85,7 +86,14 @@ func (s *conversation) reask(r *reasking) {
 		var open sync.WaitGroup
 		told := false
 		for i, c := range r.calls {
-			if found := s.meanwhile(c); found != nil {
+			found, release, another := s.meanwhile(c, r.began)
+			defer release()
+			if another {
+				s.out.Notice(false, "A question was answered, and another acp-bridge gives the answer to the agent",
+					"\n\nThis question was answered. Another acp-bridge that has this session open gives it to the agent: "+clean.Line(c.Questions[0].Text)+"\n\n")
+				continue
+			}
+			if found != nil {
 				settled = append(settled, found)
 				outcomes[i], _ = found.Wait()
 				s.out.Notice(false, "A question was "+outcomes[i].Status.String()+" while the session was closed",
@@ -143,12 +151,26 @@ func (s *conversation) notesOpen(call string) (ends func(leftOpen bool)) {
 	}
 }
 
-// meanwhile is a question that was settled elsewhere while nobody was here.
-func (s *conversation) meanwhile(c convert.Call) Settled {
-	if s.agent.opts.Meanwhile == nil {
-		return nil
+// meanwhile is a question that was settled elsewhere while nobody was here. It is this
+// process's alone until release is called; another says that it is that of another one,
+// or was.
+func (s *conversation) meanwhile(c convert.Call, began time.Time) (found Settled, release func(), another bool) {
+	release = func() {}
+	notes := s.agent.notes(s.env)
+	if s.agent.opts.Meanwhile != nil {
+		found = s.agent.opts.Meanwhile(s.ctx, c)
 	}
-	return s.agent.opts.Meanwhile(s.ctx, c)
+	if found != nil {
+		free, ok := notes.lock(s.id, c.ID)
+		if !ok {
+			return nil, release, true
+		}
+		release = free
+	}
+	if notes.givenSince(began, s.id, c.ID) { // looked at last: whoever gives it notes that and then lets go
+		return nil, release, true
+	}
+	return found, release, false
 }
 
 // deliver hands over what was settled elsewhere, all of it with one use.
@@ -189,7 +211,7 @@ func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome
 	})
 	if err == nil {
 		for _, id := range answered {
-			notes.remove(s.id, id)
+			notes.keep(s.id, id, given)
 			s.out.Used(id)
 		}
 	}

@@ -147,11 +147,15 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	turn := e.prompt(reopened, "go")
 	r := e.asked("Which database?")
 	notes := filepath.Join(s.home, "acp-bridge", "reask")
-	var open []os.DirEntry
-	require.Eventually(t, func() bool { open, _ = os.ReadDir(notes); return len(open) == 1 }, patience, 10*time.Millisecond)
-	path := filepath.Join(notes, open[0].Name())
-	note, err := os.ReadFile(path)
-	require.NoError(t, err)
+	var path string
+	var note []byte
+	require.Eventually(t, func() bool {
+		if open, _ := os.ReadDir(notes); len(open) == 1 {
+			path = filepath.Join(notes, open[0].Name())
+			note, _ = os.ReadFile(path)
+		}
+		return len(note) > 0
+	}, patience, 10*time.Millisecond)
 	r.selects("SQLite")
 	turn.ends(acp.StopReasonEndTurn)
 	require.NoFileExists(t, path, "it has its answer")
@@ -169,7 +173,9 @@ func TestQuestionOfAKilledBridgeIsAskedAgain(t *testing.T) {
 	e.next().reply(map[string]any{"outcome": "selected", "optionId": "Auth", "_meta": map[string]any{"selectedOptionIds": []string{"Auth"}}})
 	require.Equal(t, "end_turn", e.waits())
 	require.Contains(t, killed.cli.Prompts()[0], "Which database?\n  SQLite")
-	require.NoFileExists(t, path)
+	now, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotEqual(t, note, now, "it is open no more")
 }
 
 // One that nobody answers this time either is asked again the next time.
@@ -267,6 +273,64 @@ func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
 			e.asked("Which database?")
 		})
 	}
+}
+
+// Two processes load a session at once, of which a question was answered meanwhile. One
+// of them gives the answer to the agent. The other, and one that has read the transcript
+// before that is in there, learns that, and does not ask again.
+func TestAnsweredMeanwhileForOne(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+	o := s.options()
+	taken, hold := make(chan error, 2), make(chan struct{})
+	o.Meanwhile = func(context.Context, convert.Call) backend.Settled {
+		return heldBack{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}, hold}
+	}
+	one, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	one.await(reopened, "the answer", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "My answers") })
+	const learns = "Another acp-bridge that has this session open gives it to the agent"
+	two, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	require.Equal(t, "end_turn", two.waits())
+	require.Contains(t, two.said(reopened), learns)
+	require.Empty(t, s.cli.Prompts())
+	close(hold)
+	require.Equal(t, "end_turn", one.waits())
+	s.noted(time.Now().Add(time.Hour))
+	for _, stillThere := range []bool{true, false} { // the hub may not know yet
+		if !stillThere {
+			o.Meanwhile = nil
+		}
+		three, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+		require.Equal(t, "end_turn", three.waits())
+		require.Contains(t, three.said(reopened), learns)
+		require.Empty(t, three.requests)
+	}
+	require.Len(t, s.cli.Prompts(), 1)
+	require.NoError(t, <-taken)
+	require.Empty(t, taken)
+	s.noted(time.Now().Add(-time.Hour))
+	four, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	four.asked("Which database?") // the transcript would have it by now
+}
+
+// noted says when all that is noted was noted.
+func (s *saved) noted(at time.Time) {
+	notes, err := filepath.Glob(filepath.Join(s.home, "acp-bridge", "reask", "*"))
+	require.NoError(s.t, err)
+	require.NotEmpty(s.t, notes)
+	for _, path := range notes {
+		require.NoError(s.t, os.Chtimes(path, at, at))
+	}
+}
+
+// heldBack is handed over when it is let go.
+type heldBack struct {
+	byPhone
+	hold <-chan struct{}
+}
+
+func (h heldBack) Deliver(use func() error) error {
+	<-h.hold
+	return h.byPhone.Deliver(use)
 }
 
 // Of two questions that were left open the first is answered elsewhere. The model does

@@ -15,7 +15,8 @@ import (
 // waits for open questions, and they wait for it. At the desk it is a question
 // whose options have the names of the request's. The reply is the client's as it
 // came; if the desk settled it, one that selects the option picked there, or is
-// cancelled.
+// cancelled. One that was never shown, because the user dismissed a question before it,
+// is an error that matches [convert.ErrCancelled].
 func (a *Adapter) RequestPermission(ctx context.Context, r acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	return a.PostPermission(ctx, convert.SubAgent{}, r)()
 }
@@ -122,8 +123,10 @@ func (p *permission) response(o convert.Outcome) (r acp.RequestPermissionRespons
 		}
 		return r, nil
 	case convert.Cancelled:
-		r.Outcome = acp.NewRequestPermissionOutcomeCancelled()
-		return r, nil
+		if o.Reason == convert.CancelMessage { // a person did that
+			r.Outcome = acp.NewRequestPermissionOutcomeCancelled()
+			return r, nil
+		}
 	}
 	return r, o.Err()
 }

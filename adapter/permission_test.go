@@ -75,6 +75,28 @@ func TestPermissionAtTheDesk(t *testing.T) {
 }
 
 // What somebody wrote beside the choice goes the way of the client's own words.
+// A permission that stands behind a question which the user dismisses is never shown. It
+// is withdrawn, and not told as dismissed.
+func TestPermissionBehindADismissedQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := adapter.New(never{}, nil)
+		asked := make(chan error, 1)
+		wait := a.Post(t.Context(), convert.Call{Session: "s1", ID: "q", Questions: []convert.Question{{Text: "Delete it?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}})
+		go func() {
+			_, err := wait()
+			asked <- err
+		}()
+		behind := permit(t.Context(), a, mayRun("bash"))
+		synctest.Wait()
+		require.NoError(t, a.Desk().Cancel(desk.Ref{Session: "s1", ID: "q"}, "phone"))
+		require.ErrorIs(t, <-asked, convert.ErrCancelled)
+		got := <-behind
+		require.ErrorIs(t, got.err, convert.ErrCancelled)
+		require.ErrorContains(t, got.err, "another question was cancelled")
+		require.Zero(t, got.response.Outcome)
+	})
+}
+
 func TestNoteOnAPermissionAtTheDesk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := adapter.New(never{}, nil)

@@ -136,6 +136,8 @@ func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissi
 		return deny("The user cancelled the turn", true)
 	case errors.Is(err, editor.ErrTakenBack): // nobody has said anything to it
 		return deny("Permission was not given: "+clean.Line(adapter.Words(err)), errors.Is(err, convert.ErrDisconnected))
+	case errors.Is(err, convert.ErrCancelled): // of a question before it
+		return deny("The user was not asked for permission: the turn was interrupted, because another question was dismissed", true)
 	case err != nil:
 		return deny("The user could not be asked for permission: "+clean.Line(adapter.Words(err)), false)
 	case outcome.Cancelled != nil:

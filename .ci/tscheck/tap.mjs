@@ -13,6 +13,8 @@ export class Tap {
   kinds = {};
   violations = [];
   offScript = false;
+  updates = 0; // that the agent has sent
+  complained = false; // the SDK: it may have dropped one
   #judge;
   #rest = Buffer.alloc(0);
   #utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -41,7 +43,9 @@ export class Tap {
 
   sdkComplains(text) {
     // A line that cannot be read has no id to answer to, which the SDK notes.
-    if (text !== "Got response to unknown request null") this.report("sdk", "console", text);
+    if (text === "Got response to unknown request null") return;
+    this.complained = true;
+    this.report("sdk", "console", text);
   }
 
   // nextNullID waits for the next answer without an id.
@@ -134,7 +138,9 @@ export class Tap {
         return this.#inSession(m.params, m.params?.toolCall?.toolCallId ?? m.params?.toolCallId, wrong);
       case "notification":
         if (m.method === "$/cancel_request" && !this.#asking.has(m.params?.requestId)) wrong("withdraws what was never asked");
-        if (m.method === "session/update") this.#update(m.params, wrong);
+        if (m.method !== "session/update") return;
+        this.updates++;
+        this.#update(m.params, wrong);
     }
   }
 

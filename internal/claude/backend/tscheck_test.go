@@ -184,12 +184,6 @@ func (c *tsTalk) run() {
 
 func (c *tsTalk) judge(r gjson.Result, took time.Duration, log string) {
 	t := c.t
-	for _, v := range r.Get("violations").Array() {
-		t.Errorf("VIOLATION (%s, %d times) %s: %s\n\t%s", v.Get("judge").Str, v.Get("times").Int(), v.Get("where").Str, v.Get("text").Str, v.Get("line").Str)
-	}
-	if f := r.Get("failure").Str; f != "" {
-		t.Errorf("the conversation broke off: %s", f)
-	}
 	require.Empty(t, r.Get("selfTest.mistakes").Array(), "the check itself is wrong")
 	require.NotZero(t, r.Get("selfTest.cases").Int())
 	require.Empty(t, r.Get("spoilt.missed").Array(), "the check misses what was spoilt on purpose")
@@ -208,6 +202,12 @@ func (c *tsTalk) judge(r gjson.Result, took time.Duration, log string) {
 	}
 	if log != "" {
 		t.Log("log of acp-bridge:\n" + log)
+	}
+	for _, v := range r.Get("violations").Array() {
+		t.Errorf("VIOLATION (%s, %d times) %s: %s\n\t%s", v.Get("judge").Str, v.Get("times").Int(), v.Get("where").Str, v.Get("text").Str, v.Get("line").Str)
+	}
+	if f := r.Get("failure").Str; f != "" {
+		t.Errorf("the conversation broke off: %s", f)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestNothingIsWrittenIntoAFrame(t *testing.T) {
 }
 
 // The README's demo with a hub, answered there: the terminal says what the answer
-// was.
+// was, and the hub that the agent has used it.
 func TestDemoAnsweredAtHub(t *testing.T) {
 	h := startTestHub(t)
 	c := startConsole(t, 80, 40, nil, "demo", "--hub", h.url)
@@ -62,4 +62,5 @@ func TestDemoAnsweredAtHub(t *testing.T) {
 	end := c.Sees("Claude Code would get")
 	require.Contains(t, end, "Answered elsewhere: SQLite; Auth; shop")
 	require.NotContains(t, end, "withdrew")
+	h.await(isConsumed)
 }

@@ -234,6 +234,7 @@ func TestChatAtHub(t *testing.T) {
 	b.out.until(t, "- Service name: shop")
 	in.Close()
 	require.Contains(t, b.ends(t, 0), "Answered elsewhere: SQLite; Auth; shop")
+	h.await(func(o *hub.Record) bool { return o.Key() == r.Key() && isConsumed(o) })
 }
 
 func TestProxyAtHub(t *testing.T) {

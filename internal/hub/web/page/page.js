@@ -74,7 +74,7 @@ const placed = new WeakMap(); // card: when it came to its place
 let pointed = -Infinity; // when the pointer was moved last
 const top = (card) => card.getBoundingClientRect().top;
 function inUse(list) {
-  return list.find((c) => performance.now() - pointed < resting && c.matches(":hover")) ??
+  return list.find((c) => performance.now() - pointed < resting && c.matches(":hover") && touchesView(c)) ?? // a browser notices late that it was scrolled away
     list.find((c) => c.contains(document.activeElement) && touchesView(c)) ??
     list.find((c) => scrollY > 0 && c.getBoundingClientRect().bottom > 60);
 }

@@ -92,7 +92,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 	}
 	if !o.asSettings { // before anything is changed
 		if _, err := claude.Find(o.claude, os.Getenv); err != nil {
-			return err
+			return fmt.Errorf("%w. Its plugins are installed by Claude Code itself; acp-bridge hook install --settings writes its settings.json without it", err)
 		}
 	}
 	if _, err := readHookState(); err == nil {
@@ -270,7 +270,9 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := o.takeOut(ctx); err != nil {
+	if err := o.takeOut(ctx); errors.Is(err, claude.ErrNotFound) { // nobody else can take its plugin out
+		fmt.Fprintf(s.err, "Claude Code is not found, so its plugin stays, and does nothing. claude plugin uninstall %s removes it.\n", pluginID)
+	} else if err != nil {
 		return err
 	}
 	err = o.forgetDevice(ctx, state)

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -20,6 +24,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/child"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/before"
@@ -291,18 +296,81 @@ func runPlugin(ctx context.Context, s streams, a hookAgent, state watchState) er
 	return opencode.Run(ctx, s.in, s.out, w, a.title)
 }
 
+// behindEnv is set for the process that runBefore leaves behind.
+const behindEnv = "ACP_BRIDGE_BEHIND"
+
 // runBefore answers a hook that comes before its agent's dialog. Unless somebody is away,
-// it says nothing, at once.
+// it says nothing, at once. The agent goes on when the hook has ended: what becomes of an
+// answer is seen by another process, which outlives it.
 func runBefore(ctx context.Context, s streams, a hookAgent, state watchState) error {
 	signal.Ignore(syscall.SIGPIPE)
+	if os.Getenv(behindEnv) != "" {
+		return runBehind(ctx, s, a, state)
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	data, err := io.ReadAll(io.LimitReader(s.in, maxHookEvent))
 	if err != nil {
 		return err
 	}
-	asking, err := before.Read(a.name, data)
-	if err != nil || !state.away(ctx) {
+	if _, err := before.Read(a.name, data); err != nil || !state.away(ctx) {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go endWithParent(ctx, cancel)
+	return askBehind(ctx, a.name, data, s.out)
+}
+
+// askBehind starts the process that asks, and prints the line that it says. That process
+// takes the question back when its input ends before that: this one may be killed.
+func askBehind(ctx context.Context, name string, event []byte, out io.Writer) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, event); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, "hook", name)
+	cmd.Env = append(child.Environ(nil), behindEnv+"=1")
+	ownSession(cmd)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	reply := make(chan []byte, 1)
+	go func() {
+		_, _ = in.Write(append(line.Bytes(), '\n'))
+		data, _ := bufio.NewReader(said).ReadBytes('\n')
+		reply <- data
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case data := <-reply:
+		_, err := out.Write(data)
+		return err
+	}
+}
+
+// runBehind asks at the hub, says what the hook prints, and sees what becomes of it.
+func runBehind(ctx context.Context, s streams, a hookAgent, state watchState) error {
+	in := bufio.NewReader(io.LimitReader(s.in, maxHookEvent+1))
+	event, err := in.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	asking, err := before.Read(a.name, event)
+	if err != nil {
 		return err
 	}
 	o, err := state.options()
@@ -311,7 +379,10 @@ func runBefore(ctx context.Context, s streams, a hookAgent, state watchState) er
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go endWithParent(ctx, cancel)
+	go func() {
+		_, _ = in.ReadByte() // the hook has ended
+		cancel()
+	}()
 	w := watch.Start(o)
 	defer w.Close()
 	before.Hold(ctx, w, asking, state.away, s.out)

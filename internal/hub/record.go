@@ -85,6 +85,9 @@ type End struct {
 	// Ended is when the asker's process ended, or the agent's session, if it said so:
 	// nobody works on with the outcome.
 	Ended time.Time `json:"ended,omitzero"`
+	// Unsure says why it is not known whether the agent took what its asker has: until it
+	// is, it does not count as delivered.
+	Unsure string `json:"unsure,omitempty"`
 	// Undelivered says why the asker can never have it.
 	Undelivered string `json:"undelivered,omitempty"`
 	// Askers are the processes that asked it after the first one.
@@ -98,7 +101,7 @@ type End struct {
 	rest rest
 }
 
-// Receipt says how far an outcome has got: accepted, delivered, consumed or
+// Receipt says how far an outcome has got: accepted, delivered, consumed, unknown or
 // undeliverable.
 func (e *End) Receipt() string {
 	switch {
@@ -106,6 +109,8 @@ func (e *End) Receipt() string {
 		return "undeliverable"
 	case !e.Consumed.IsZero():
 		return "consumed"
+	case e.Unsure != "":
+		return "unknown"
 	case !e.Delivered.IsZero():
 		return "delivered"
 	}

@@ -193,6 +193,15 @@ func (b *Board) Ended(ctx context.Context, ref Ref) (*Record, error) {
 	return b.receive(ctx, ref, func(e *End, now time.Time) { e.Ended = now })
 }
 
+// Unsure notes why nobody knows whether the agent took an outcome, until that is known.
+func (b *Board) Unsure(ctx context.Context, ref Ref, why string) (*Record, error) {
+	return b.receive(ctx, ref, func(e *End, now time.Time) {
+		if e.Unsure = clean.Truncate(why, maxWhy); e.Delivered.IsZero() {
+			e.Delivered = now
+		}
+	}, life.TakeOver, life.Take)
+}
+
 // Refuse is described at [Board.Delivered].
 func (b *Board) Refuse(ctx context.Context, ref Ref, why string) (*Record, error) {
 	return b.receive(ctx, ref, func(e *End, _ time.Time) { e.Undelivered = clean.Truncate(why, maxWhy) },

@@ -30,11 +30,12 @@
 //	Gemini CLI   0.61.0   acp-bridge hook install gemini   questions; its hooks can allow nothing
 //
 // Their models get an answer as a refusal with the answer in words. Esc in the terminal takes
-// back what Qwen asks, and neither of the others: they wait on until somebody is back.
+// back what Qwen and Gemini ask. Copilot says only later that it was stopped: an answer that
+// nobody took is told as that.
 //
 // Codex does not say whose answer to a question or a form it took, nor who granted more
-// permissions: the card says delivered, and not used. It takes no words with a permission. What is possible with others says
-// acp-bridge doctor --agents.
+// permissions: the card says that it is not known. It takes no words with a permission. What
+// is possible with others says acp-bridge doctor --agents.
 package watch
 
 import (
@@ -55,14 +56,21 @@ type Asking struct {
 	// Item is what is asked. Call.Session and Call.ID name it, as the agent does.
 	Item desk.Item
 	// Answer tells the agent what a person said elsewhere: an answer, or that the
-	// question was dismissed. It returns nil when the agent goes on with that,
-	// [ErrUnsure] if that cannot be known, and otherwise why the agent did not take it.
+	// question was dismissed. It returns nil when the agent goes on with that, a
+	// [Unsure] such as [ErrUnsure] if that cannot be known, and otherwise why the
+	// agent did not take it.
 	Answer func(context.Context, convert.Outcome) error
 }
 
+// Unsure says why it is not known whether an agent took an answer.
+type Unsure = hublink.Unsure
+
 // ErrUnsure means that an agent was told something, and that nothing says whether it
 // was the first to do so.
-var ErrUnsure = errors.New("the agent does not say whose answer it took")
+const ErrUnsure = Unsure("the agent does not say whose answer it took")
+
+// Unsure tells the hub why it is not known yet whether the agent takes an answer.
+func (w *Watch) Unsure(session, id string, why Unsure) { w.link.Received(session, id, why) }
 
 // Watch is what agents ask in their terminals. Its methods may be called from any
 // goroutine.
@@ -200,9 +208,8 @@ func (w *Watch) changed(e desk.Entry) {
 func (w *Watch) answer(it *asking, o convert.Outcome) {
 	err := it.Answer(w.ctx, o)
 	switch {
-	case errors.Is(err, ErrUnsure): // it was told, also if nobody watches any more
-		return
-	case w.ctx.Err() != nil && err != nil:
+	case errors.As(err, new(Unsure)): // it was told, also if nobody watches any more
+	case w.ctx.Err() != nil && errors.Is(err, context.Canceled):
 		err = errors.New("the agent has ended before it was told")
 	}
 	w.link.Received(it.Item.Call.Session, it.Item.Call.ID, err)

@@ -1,14 +1,21 @@
 package hublink
 
 import (
+	"errors"
+
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
+// Unsure says why it is not known, until now, whether the agent has taken an answer.
+type Unsure string
+
+func (u Unsure) Error() string { return string(u) }
+
 // Received tells the hub what became of its answer to a question: nil says that the
-// agent has it, and an error why it never will. Of an answer that is not the hub's it
-// says nothing. Whoever asks may know it before the desk has said whose answer stands.
+// agent has it, an error why it never will, and [Unsure] that either may still be told.
+// Of an answer that is not the hub's it says nothing. Whoever asks may know it before the desk has said whose answer stands.
 func (l *Link) Received(session, id string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +62,12 @@ func (q *question) name() callName { return callName{q.entry.Call.Session, q.ent
 
 // receive tells the hub what became of an answer. mu is held.
 func (l *Link) receive(q *question, err error) {
-	delete(l.delivered, q.name())
+	told := Received{Asker: q.link.nonce}
+	if errors.As(err, new(Unsure)) {
+		told.Unsure = clean.Line(err.Error())
+	} else {
+		delete(l.delivered, q.name())
+	}
 	if l.closed {
 		return
 	}
@@ -63,6 +75,8 @@ func (l *Link) receive(q *question, err error) {
 		l.running.Go(q.consumed)
 		return
 	}
-	why := clean.Line(err.Error())
-	l.running.Go(func() { q.tell(q.at("/received"), Received{Refused: why, Asker: q.link.nonce}) })
+	if told.Unsure == "" {
+		told.Refused = clean.Line(err.Error())
+	}
+	l.running.Go(func() { q.tell(q.at("/received"), told) })
 }

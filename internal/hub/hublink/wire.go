@@ -47,6 +47,8 @@ type Settling struct {
 type Received struct {
 	Consumed bool   `json:"consumed,omitempty"`
 	Refused  string `json:"refused,omitempty"`
+	// Unsure says why it is not known whether the agent took it.
+	Unsure string `json:"unsure,omitempty"`
 	// Ended says that the asker's process ends, or the agent's session.
 	Ended bool `json:"ended,omitempty"`
 	// Asker is that of [Asking].

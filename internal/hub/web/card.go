@@ -415,6 +415,8 @@ func endingText(r *hub.Record) string {
 		return text + ". The answer, and who gave it, were removed."
 	case e.Undelivered != "":
 		return text + ". It could not be delivered: " + clean.Line(e.Undelivered) + "."
+	case e.Receipt() == "unknown":
+		return text + ". It is not known whether the agent took it: " + clean.Line(e.Unsure) + "."
 	case e.By != "" && e.Receipt() == "accepted" && r.Gone:
 		return text + ". The agent is gone. It is kept until the agent comes back."
 	case e.By != "" && e.Receipt() == "accepted":
@@ -429,5 +431,5 @@ func stepsOf(e *hub.End) []step {
 	if e.By == "" || e.Undelivered != "" {
 		return nil
 	}
-	return []step{{"sent", true}, {"delivered", !e.Delivered.IsZero()}, {"used", !e.Consumed.IsZero()}}
+	return []step{{"sent", true}, {"delivered", !e.Delivered.IsZero() && e.Receipt() != "unknown"}, {"used", !e.Consumed.IsZero()}}
 }

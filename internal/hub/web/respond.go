@@ -134,6 +134,8 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 	switch {
 	case given.Refused != "":
 		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
+	case given.Unsure != "":
+		_, err = s.board.Unsure(r.Context(), ref, given.Unsure)
 	case given.Ended:
 		_, err = s.board.Ended(r.Context(), ref)
 	case given.Consumed:

@@ -33,6 +33,7 @@
 //	| POST …/received {} | delivered |
 //	| POST …/received {"consumed":true} | consumed: the agent went on with it |
 //	| POST …/received {"refused":"why"} | undeliverable |
+//	| POST …/received {"unsure":"why"} | unknown: nobody knows whether the agent took it |
 //	| POST …/received {"ended":true} | as it was; the conversation's agent has ended |
 //
 //	access, err := web.OpenAccess(filepath.Join(dir, "access.json"), token)

@@ -51,7 +51,9 @@ const maxDetail = 64 << 10
 type Asking struct {
 	Item desk.Item
 	// reply is what the hook prints when a person has ended it.
-	reply func(convert.Outcome) (json.RawMessage, error)
+	reply func(convert.Outcome) (said, error)
+	// record is what the agent writes down of it.
+	record *record
 }
 
 // agent is how one agent's hooks say things.
@@ -66,7 +68,18 @@ type agent struct {
 	// allow and refuse are what a hook prints; asked says whether it is for a question.
 	allow  func() json.RawMessage
 	refuse func(words string, asked bool) json.RawMessage
+	// record is the file in which a session is written down, if there is one, and fate what
+	// a line of it says of a call.
+	record func(session string) string
+	fate   func(tool string, input gjson.Result) func(gjson.Result, *said) fate
 }
+
+// refused and allowed are what is printed, with what it says.
+func (g agent) refused(words string, asked bool) said {
+	return said{words: words, prints: g.refuse(words, asked)}
+}
+
+func (g agent) allowed() said { return said{allows: true, prints: g.allow()} }
 
 var agents = map[string]agent{
 	"qwen": {
@@ -76,6 +89,7 @@ var agents = map[string]agent{
 		refuse: func(words string, _ bool) json.RawMessage {
 			return qwenDecision(map[string]string{"behavior": "deny", "message": words})
 		},
+		record: qwenRecord, fate: qwenFate,
 	},
 	"gemini": {
 		title: "Gemini CLI", question: "ask_user",
@@ -83,6 +97,7 @@ var agents = map[string]agent{
 		refuse: func(words string, _ bool) json.RawMessage {
 			return clean.JSON(map[string]string{"decision": "deny", "reason": words})
 		},
+		record: geminiRecord, fate: geminiFate,
 	},
 	"copilot": {
 		title: "Copilot CLI", question: "ask_user", permits: "permissionRequest",
@@ -94,6 +109,7 @@ var agents = map[string]agent{
 			}
 			return clean.JSON(map[string]string{"behavior": "deny", "message": words})
 		},
+		record: copilotRecord, fate: copilotFate,
 	},
 }
 
@@ -122,6 +138,9 @@ func Read(name string, event []byte) (Asking, error) {
 		err = ErrNothing
 	}
 	a.Item.Call.Name, a.Item.Call.Session, a.Item.Call.ID = tool, e.Get(g.session).Str, life.Mint()
+	if err == nil {
+		a.record = begin(g.record(a.Item.Call.Session), g.fate(tool, input))
+	}
 	return a, err
 }
 
@@ -145,12 +164,12 @@ func (a *Asking) ofQuestion(name string, g agent, input gjson.Result) error {
 		return fmt.Errorf("%w: %w", ErrNothing, err)
 	}
 	a.Item.Kind, a.Item.Call = desk.Question, req.Call
-	a.reply = func(o convert.Outcome) (json.RawMessage, error) {
+	a.reply = func(o convert.Outcome) (said, error) {
 		if o.Status != convert.Answered {
-			return g.refuse(convert.CancelledText, true), nil
+			return g.refused(convert.CancelledText, true), nil
 		}
 		text, _ := convert.TextResult(req.Call, o)
-		return g.refuse(answered+text, true), nil
+		return g.refused(answered+text, true), nil
 	}
 	return nil
 }
@@ -177,21 +196,21 @@ func (a *Asking) ofTool(g agent, tool string, input gjson.Result) error {
 		Options: []convert.Option{{Label: allowOnce}, {Label: reject, Description: "a note says why"}},
 	}}}
 	a.Item.Check = func(answers []convert.Answer) error { _, _, err := picked(answers); return err }
-	a.reply = func(o convert.Outcome) (json.RawMessage, error) {
+	a.reply = func(o convert.Outcome) (said, error) {
 		if o.Status != convert.Answered {
-			return g.refuse("The user dismissed the permission request", false), nil
+			return g.refused("The user dismissed the permission request", false), nil
 		}
 		allows, note, err := picked(o.Answers)
 		switch {
 		case err != nil:
-			return nil, err
+			return said{}, err
 		case allows:
-			return g.allow(), nil
+			return g.allowed(), nil
 		}
 		if note == "" {
 			note = "The user rejected this tool use"
 		}
-		return g.refuse(note, false), nil
+		return g.refused(note, false), nil
 	}
 	return nil
 }
@@ -241,39 +260,50 @@ func Names() []string {
 	return names
 }
 
-// lookTime is how often Hold looks whether somebody is back.
-const lookTime = time.Second
+// lookTime is how often Hold looks whether somebody is back, and knownTime how long it
+// looks for what became of an answer: a command that was allowed may run that long.
+const (
+	lookTime  = time.Second
+	knownTime = 10 * time.Minute
+)
+
+// unknown is told of an answer until the agent's record says more.
+const unknown = watch.Unsure("the hook has it, and the agent has not said that it went on with it")
 
 // Hold asks at the hub, and prints what a person said there. It prints nothing when
-// somebody is back, when the agent takes it back (ctx ends), or when nobody can say
-// whether anybody is away: then the agent shows its dialog. The caller has seen that
-// somebody is away.
+// somebody is back, when the agent takes it back (ctx ends, or its record says so), or when
+// nobody can say whether anybody is away: then the agent shows its dialog. The caller has
+// seen that somebody is away. It returns when it is known what became of an answer, or will
+// not be; ctx may end before that.
 func Hold(ctx context.Context, w *watch.Watch, a Asking, away func(context.Context) bool, out io.Writer) {
-	over := make(chan struct{})
+	answers, over := make(chan answer), make(chan struct{})
+	defer close(over)
 	w.Ask(watch.Asking{Item: a.Item, Answer: func(_ context.Context, o convert.Outcome) error {
-		defer close(over)
-		reply, err := a.reply(o)
-		if err == nil && ctx.Err() != nil {
-			err = errors.New("the agent had taken it back")
+		given := answer{o, make(chan error, 1)}
+		select {
+		case answers <- given:
+			return <-given.became
+		case <-over:
+			return errTakenBack
 		}
-		if err == nil {
-			_, err = out.Write(append(reply, '\n'))
-		}
-		if err != nil {
-			return err
-		}
-		return watch.ErrUnsure // no hook is told what the agent made of it
 	}})
 	end := func(why string) { w.End(a.Item.Call.Session, a.Item.Call.ID, watch.Over(why), "") }
-	tick := time.NewTicker(lookTime)
+	tick, lines := time.NewTicker(lookTime), time.NewTicker(lineTime)
 	defer tick.Stop()
+	defer lines.Stop()
 	for {
 		select {
-		case <-over:
+		case given := <-answers:
+			given.became <- a.give(ctx, w, given.outcome, out)
 			return
 		case <-ctx.Done():
 			end("the agent has taken it back: it was dismissed in the terminal, or the agent has ended")
 			return
+		case <-lines.C:
+			if a.record.look(nil) == stopped {
+				end(errStopped.Error())
+				return
+			}
 		case <-tick.C:
 			if !away(ctx) && ctx.Err() == nil {
 				end("it is asked in the terminal now; acp-bridge away says that nobody is there")
@@ -281,4 +311,38 @@ func Hold(ctx context.Context, w *watch.Watch, a Asking, away func(context.Conte
 			}
 		}
 	}
+}
+
+// answer is what a person said, and what became of it.
+type answer struct {
+	outcome convert.Outcome
+	became  chan error
+}
+
+var errTakenBack = errors.New("the agent had taken it back")
+
+// give prints what a person said, and waits for what the agent makes of it.
+func (a Asking) give(ctx context.Context, w *watch.Watch, o convert.Outcome, out io.Writer) error {
+	s, err := a.reply(o)
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return errTakenBack
+	case a.record.look(nil) == stopped:
+		return errStopped
+	}
+	w.Unsure(a.Item.Call.Session, a.Item.Call.ID, unknown) // whatever happens from here on
+	if _, err := out.Write(append(s.prints, '\n')); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), knownTime)
+	defer cancel()
+	switch a.record.await(ctx, s) {
+	case used:
+		return nil
+	case stopped:
+		return errStopped
+	}
+	return unknown
 }

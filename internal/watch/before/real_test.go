@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/modeltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
@@ -27,9 +28,10 @@ type play struct {
 	// one.
 	asks func(id, option string) modeltest.Reply
 	runs func(id, command string) modeltest.Reply
-	// deaf says that its hooks wait on when its user stops the turn, and rough that it
-	// kills them when it ends: they tell nobody.
-	deaf, rough bool
+	// stop are the keys that stop a turn. Late says of an agent that it keeps its hook then,
+	// and says only after that has ended whether it was stopped.
+	stop []string
+	late bool
 	// prepare writes more of its settings.
 	prepare func(t *testing.T, c *watchtest.Terminal)
 }
@@ -53,7 +55,7 @@ func shell(tool string) func(id, command string) modeltest.Reply {
 // The real Qwen Code: while somebody is away, a question and permissions are answered at
 // the hub; when they are back, the terminal asks.
 func TestRealQwen(t *testing.T) {
-	play{agent: "qwen", args: []string{"--approval-mode", "default"}, ready: "Type your message", rough: true,
+	play{agent: "qwen", args: []string{"--approval-mode", "default"}, ready: "Type your message", stop: []string{"Escape"},
 		asks: func(id, option string) modeltest.Reply {
 			return modeltest.Use(id, "ask_user_question", object{"questions": []object{{"question": "Which database?", "header": "Database", "multiSelect": false, "options": databases(option)}}})
 		},
@@ -66,7 +68,7 @@ func TestRealQwen(t *testing.T) {
 
 // The real Copilot CLI, likewise.
 func TestRealCopilot(t *testing.T) {
-	play{agent: "copilot", ready: "/ commands", deaf: true,
+	play{agent: "copilot", ready: "/ commands", stop: []string{"Escape", "Escape"}, late: true,
 		asks: func(id, option string) modeltest.Reply {
 			return modeltest.Use(id, "ask_user", object{"message": "Which database?", "requestedSchema": object{"type": "object", "required": []string{"database"},
 				"properties": object{"database": object{"type": "string", "title": "Database", "enum": []string{"PostgreSQL", option}}}}})
@@ -81,7 +83,7 @@ func TestRealCopilot(t *testing.T) {
 // The real Gemini CLI: its hooks can only refuse, so its questions are asked and its
 // permissions are not.
 func TestRealGemini(t *testing.T) {
-	play{agent: "gemini", args: []string{"-m", "gemini-2.5-pro"}, ready: "Type your message", deaf: true,
+	play{agent: "gemini", args: []string{"-m", "gemini-2.5-pro"}, ready: "Type your message", stop: []string{"Escape"},
 		asks: func(id, option string) modeltest.Reply {
 			return modeltest.Use(id, "ask_user", object{"questions": []object{{"question": "Which database?", "header": "Database", "type": "choice", "multiSelect": false, "options": databases(option)}}})
 		},
@@ -94,11 +96,11 @@ func (p play) run(t *testing.T) {
 	s := watchtest.New(t, web.CanAsk)
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte(s.Owner), 0o600))
-	hub := []string{"--hub", s.URL, "--hub-token-file", token}
+	at := []string{"--hub", s.URL, "--hub-token-file", token}
 	if p.prepare != nil {
 		p.prepare(t, c)
 	}
-	c.Run(append([]string{"hook", "install", p.agent}, hub...)...)
+	c.Run(append([]string{"hook", "install", p.agent}, at...)...)
 	c.Open(p.args...)
 	c.See(p.ready)
 
@@ -110,7 +112,7 @@ func (p play) run(t *testing.T) {
 	c.See("Noted one.")
 	require.Empty(t, s.Board.Conversations())
 
-	c.Run(append([]string{"away"}, hub...)...)
+	c.Run(append([]string{"away"}, at...)...)
 	c.Model.Script(p.asks("call_2", "DuckDB"), modeltest.Say("Noted two."))
 	c.Prompt("second")
 	r := s.Next()
@@ -119,7 +121,7 @@ func (p play) run(t *testing.T) {
 	told := c.Told("call_2")
 	require.Contains(t, told, "the user has answered from another device")
 	require.Contains(t, told, "DuckDB")
-	s.Receipt(r, "delivered")
+	s.Receipt(r, "consumed")
 	c.See("Noted two.")
 
 	if p.runs != nil {
@@ -130,32 +132,43 @@ func (p play) run(t *testing.T) {
 	c.Model.Script(p.asks("call_5", "Oracle"), modeltest.Say("Noted five."))
 	c.Prompt("fifth")
 	r = s.Next()
-	c.Run(append([]string{"back"}, hub...)...)
+	c.Run(append([]string{"back"}, at...)...)
 	require.Contains(t, s.Settled(r).End.Reason, "asked in the terminal now")
 	c.See("Oracle")
 	chosen(t, c, "call_5")
 	c.See("Noted five.")
 
-	// What its user stops is taken back, and what is open when the terminal is closed.
-	c.Run(append([]string{"away"}, hub...)...)
-	if !p.deaf {
-		c.Model.Script(p.asks("call_6", "SQLite"))
-		c.Prompt("sixth")
-		r = s.Next()
-		until(t, c, "the question is taken back", []string{"Escape"}, func() bool {
+	// What its user stops is taken back, or its answer is told as one that nobody took; and
+	// what is open when the terminal is closed is taken back.
+	c.Run(append([]string{"away"}, at...)...)
+	c.Model.Script(p.asks("call_6", "SQLite"))
+	c.Prompt("sixth")
+	r = s.Next()
+	if p.late {
+		press(c, p.stop)
+		s.Answer(r, watchtest.Picks("SQLite"))
+		r = s.Becomes(r, "known", func(r *hub.Record) bool {
+			return !r.Open() && (r.End.Receipt() == "consumed" || r.End.Receipt() == "undeliverable")
+		})
+	} else {
+		until(t, c, "the question is taken back", p.stop, func() bool {
 			now, err := s.Board.FindKey(t.Context(), r.Key())
 			return err == nil && !now.Open()
 		})
-		require.NotEqual(t, "answered", s.Settled(r).End.Outcome)
-		c.See(p.ready)
+		r = s.Settled(r)
+		require.NotEqual(t, "answered", r.End.Outcome)
 	}
-	if !p.rough {
-		c.Model.Script(p.asks("call_7", "SQLite"))
-		c.Prompt("seventh")
-		r = s.Next()
-		c.Close() // as one closes a terminal
-		require.NotEqual(t, "answered", s.Settled(r).End.Outcome)
+	c.See(p.ready)
+	c.Model.Script(p.asks("call_7", "SQLite"))
+	c.Prompt("seventh")
+	next := s.Next()
+	if p.late { // the card has said what the model was told
+		took := strings.Contains(c.Told("call_6"), "the user has answered from another device")
+		require.Equal(t, r.End.Receipt() == "consumed", took, "%+v", r.End)
 	}
+	r = next
+	c.Close() // as one closes a terminal
+	require.NotEqual(t, "answered", s.Settled(r).End.Outcome)
 }
 
 // until presses keys until it is so: a dialog takes none in its first moment.
@@ -164,9 +177,18 @@ func until(t *testing.T, c *watchtest.Terminal, what string, keys []string, ok f
 	for end, next := time.Now().Add(watchtest.Patience), time.Now(); !ok(); time.Sleep(50 * time.Millisecond) {
 		require.True(t, time.Now().Before(end), "expected that %s\n%s", what, c.Screen())
 		if time.Now().After(next) {
-			c.Press(keys...)
+			press(c, keys)
 			next = time.Now().Add(3 * time.Second)
 		}
+	}
+}
+
+func press(c *watchtest.Terminal, keys []string) {
+	for i, key := range keys {
+		if i > 0 {
+			time.Sleep(150 * time.Millisecond) // two keys at once are another one
+		}
+		c.Press(key)
 	}
 }
 
@@ -191,13 +213,16 @@ func (p play) permissions(t *testing.T, c *watchtest.Terminal, s *watchtest.Site
 	r := s.Next()
 	require.Contains(t, r.Detail, "echo three")
 	s.Answer(r, watchtest.Picks("Allow once"))
+	s.Receipt(r, "consumed")
 	c.See("Ran three.")
 	require.FileExists(t, filepath.Join(c.Start.Dir, "three.txt"))
 
 	c.Model.Script(p.runs("call_4", "echo four > four.txt"), modeltest.Say("Four was rejected."))
 	c.Prompt("fourth")
-	s.Answer(s.Next(), watchtest.Noted("Reject", "use printf"))
+	r = s.Next()
+	s.Answer(r, watchtest.Noted("Reject", "use printf"))
 	require.Contains(t, c.Told("call_4"), "use printf")
+	s.Receipt(r, "consumed")
 	c.See("Four was rejected.")
 	require.NoFileExists(t, filepath.Join(c.Start.Dir, "four.txt"))
 }

@@ -84,8 +84,8 @@ func TestToolCallsThatAreAlike(t *testing.T) {
 	s.say(fmt.Sprintf(toolEnds, "call_two", "completed", "shoes", noError))
 	s.say(fmt.Sprintf(toolEnds, "call_one", "failed", "shoes", saidNo))
 	s.say(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":"turn-1","status":"completed"}}}`, thread))
-	s.Receipt(first, "delivered")
-	s.Receipt(second, "delivered")
+	s.Receipt(first, "unknown")
+	s.Receipt(second, "unknown")
 }
 
 // Two tools are called with the same arguments: the card has the one that is asked for.
@@ -146,7 +146,7 @@ func TestFormOfAnMCPServer(t *testing.T) {
 			require.EqualValues(t, 4, m.Get("id").Int())
 			require.JSONEq(t, c.result, m.Get("result").Raw)
 			s.resolved(4)
-			s.Receipt(r, "delivered")
+			s.Receipt(r, "unknown")
 		})
 	}
 }
@@ -178,7 +178,7 @@ func TestMorePermissions(t *testing.T) {
 			require.EqualValues(t, 7, m.Get("id").Int())
 			require.JSONEq(t, result, m.Get("result").Raw)
 			s.resolved(7)
-			s.Receipt(r, "delivered") // nothing says whose answer it was
+			s.Receipt(r, "unknown") // nothing says whose answer it was
 		})
 	}
 }

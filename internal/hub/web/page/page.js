@@ -171,7 +171,7 @@ function rest(card) { card.focus({ preventScroll: true }); }
 
 const sayings = { answered: "answered", declined: "declined", cancelled: "dismissed", failed: "withdrawn", disconnected: "withdrawn" };
 const ended = (c) => (c.by || c.outcome === "answered" ? sayings[c.outcome] ?? "ended" : "withdrawn") + (c.by ? " by " + c.by : "") + (c.by && c.elsewhere ? ", according to the agent's machine" : "");
-const receipts = { accepted: 1, delivered: 2, consumed: 3 };
+const receipts = { accepted: 1, unknown: 1, delivered: 2, consumed: 3 };
 const stepsOf = (c) => c.by && receipts[c.receipt] ? ["sent", "delivered", "used"].map((s, i) => [s, i < receipts[c.receipt]]) : [];
 
 // One tap is an answer: it can be taken back for as long as it is not sent.

@@ -22,9 +22,11 @@ func TestAWriteThatAFenceHasOvertaken(t *testing.T) {
 			direct, s := openAt(t, url), openAt(t, "nats://"+proxy.Addr())
 			beside, err := direct.Beside(t.Context(), "-access", "")
 			require.NoError(t, err)
-			first, err := s.Create(t.Context(), "a", []byte("open"))
+			made, err := s.Create(t.Context(), "a", []byte("new"))
 			require.NoError(t, err)
-			_, err = s.UpdateWhile(t.Context(), "a", []byte("open"), first+1, nil)
+			first, err := s.Update(t.Context(), "a", []byte("open"), made)
+			require.NoError(t, err)
+			_, err = s.UpdateWhile(t.Context(), "a", []byte("late"), made, nil)
 			require.ErrorIs(t, err, hubstore.ErrConflict)
 			checks, release := 0, func() {}
 			something, held := make(<-chan struct{}), make(chan struct{})

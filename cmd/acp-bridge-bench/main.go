@@ -21,8 +21,8 @@ import (
 
 // limit bounds the whole run, stepLimit one measurement of one agent.
 const (
-	limit     = 10 * time.Minute
-	stepLimit = time.Minute
+	limit     = time.Hour
+	stepLimit = 5 * time.Minute
 )
 
 func main() {

@@ -137,7 +137,7 @@ func (l *life) begin(rng *rand.Rand) {
 
 // soakGrace is short, because some CLIs have to be killed, and long enough for the others
 // on a busy machine: of one that was only slow it is not known in which turn it asks.
-const soakGrace = 2 * time.Second
+const soakGrace = 10 * time.Second
 
 // trace counts what the CLI asks, and notes the ids of requests to the editor.
 func (l *life) trace(wire string, dir ndjson.Direction, text []byte) {

@@ -38,6 +38,7 @@ var rooms = []struct {
 	{"internal/seen", nil},
 	{"internal/lane", nil},
 	{"internal/grace", nil},
+	{"internal/leaktest", nil},
 	{"internal/child", []string{"internal/grace"}},
 	{"internal/filelock", nil},
 	{"internal/uuid", nil},

@@ -11,16 +11,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	auq "github.com/acp-bridge/acp-bridge/adapter/askuserquestion"
 	"github.com/acp-bridge/acp-bridge/convert"
 	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // The schema of the document, as a model fills it in.
 const authInput = `{"questions":[{"question":"Which auth method?","header":"Auth","multiSelect":false,"options":[

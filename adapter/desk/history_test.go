@@ -10,12 +10,12 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // linear is the model for porcupine: whatever goroutines do at once has an order
 // in which the model does the same.

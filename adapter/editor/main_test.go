@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
-	"go.uber.org/goleak"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

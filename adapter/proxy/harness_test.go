@@ -11,15 +11,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 func TestMain(m *testing.M) {
 	paralleltest.Main(8)
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // patience is how long anything may take.

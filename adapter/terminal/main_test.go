@@ -17,6 +17,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 	if text, ok := os.LookupEnv("TERMINAL_TEST_JOB"); ok {
 		os.Exit(child(text))
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func child(text string) int {
@@ -72,7 +73,7 @@ func child(text string) int {
 	after, _ := term.GetState(os.Stdin.Fd())
 	r.Restored = reflect.DeepEqual(before, after)
 	// The runtime keeps a goroutine for signals once one was asked for.
-	if err := goleak.Find(goleak.IgnoreAnyFunction("os/signal.loop")); err != nil {
+	if err := leaktest.Find(goleak.IgnoreAnyFunction("os/signal.loop")); err != nil {
 		r.Leak = err.Error()
 	}
 	out := os.NewFile(3, "report")

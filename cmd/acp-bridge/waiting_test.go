@@ -13,10 +13,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
 
@@ -39,7 +41,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 func startHeadless(t *testing.T) *headlessRPC {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("os/signal.loop")) })
+	t.Cleanup(func() { assert.NoError(t, leaktest.Find(before, goleak.IgnoreAnyFunction("os/signal.loop"))) })
 	t.Chdir(t.TempDir())
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

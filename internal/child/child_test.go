@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/child"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		parent(script)
 	}
 	paralleltest.Main(8)
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // parent is a process that starts a shell, passes on what that says, and waits to

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	claudetest.Main()
 	bridgeMain()
 	paralleltest.Main(8)
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 const bridgeVariable = "CLAUDE_TEST_BRIDGE"

@@ -14,14 +14,14 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/clientcheck"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const patience = 5 * time.Minute
 

@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // peer is the other end of a Conn, line by line. Tests run it inside synctest,
 // where whatever hangs fails at once.

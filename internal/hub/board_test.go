@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
@@ -21,7 +22,7 @@ const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	paralleltest.Main(8)
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
+	leaktest.Main(m, goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).Start.func1"))
 }
 
 // open opens a board over a folder.

@@ -5,9 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
 )
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	paralleltest.Main(8)
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // perPoster is how many calls each program posts.

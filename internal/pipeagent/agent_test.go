@@ -16,13 +16,13 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/pipe"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
 	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/pipeagent"
 )
 
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if dialect := os.Getenv("PIPE_AGENT"); dialect != "" {
 		os.Exit(play(dialect, os.Args[len(os.Args)-1]))
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 var questions = []convert.Question{

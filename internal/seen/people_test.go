@@ -15,17 +15,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
-	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/scripted"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // desk is an editor with a person in front of it. Lines are read ahead into its
 // buffer; it looks at them one after the other, when it is not busy. The person

@@ -10,6 +10,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) {
 		_ = os.RemoveAll(state)
 		removeStandIn()
 		os.Exit(code)

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 )
 
 var (
@@ -109,7 +110,7 @@ func testSoak(t *testing.T, serve serving) {
 		if t.Failed() {
 			return
 		}
-		require.NoError(t, goleak.Find(before), "round %d", rounds)
+		require.NoError(t, leaktest.Find(before), "round %d", rounds)
 		heaps = append(heaps, heap())
 		if time.Since(told) > time.Minute {
 			told = time.Now()

@@ -20,6 +20,7 @@ import (
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	_ "github.com/acp-bridge/acp-bridge/internal/conn/wiretest"
 	"github.com/acp-bridge/acp-bridge/internal/demo"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/client"
 )
@@ -27,7 +28,7 @@ import (
 func TestMain(m *testing.M) {
 	ct.Main()
 	paralleltest.Main(8)
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
+	leaktest.Main(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 
 const patience = 5 * time.Minute

@@ -14,12 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/ttytest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/signal.loop"))
+	leaktest.Main(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 
 // open is a terminal in this process, and its other end.

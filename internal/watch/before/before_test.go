@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	watchtest.Clean()
-	if err := goleak.Find(); code == 0 && err != nil {
+	if err := leaktest.Find(); code == 0 && err != nil {
 		println(err.Error())
 		code = 1
 	}

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/codex"
@@ -28,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	paralleltest.Main(8)
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
+	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
 }
 
 // server plays Codex's control socket, with messages as the real one wrote them

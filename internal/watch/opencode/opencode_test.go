@@ -13,13 +13,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/leaktest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
+	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
 }
 
 // plugin plays OpenCode's plugin, with lines as the real one wrote them (1.18.33).

@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 )
 
 const ticketDescription = `
@@ -33,6 +36,10 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 		if t == nil {
 			return failure("There is no such ticket: the question was answered already, or is no longer open. Ask again without a ticket if you still need to know."), nil
 		}
+		if why := otherQuestions(t.call, input); why != "" {
+			s.leave(t, later)
+			return failure(why), nil
+		}
 		return s.wait(ctx, r, t), nil
 	}
 	call, err := convert.Parse(input, convert.Limits{})
@@ -47,6 +54,30 @@ func (s *Server) call(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 		return failure("The user cannot be asked: this client has no elicitation."), nil
 	}
 	return s.wait(ctx, r, s.ask(r.Session, call)), nil
+}
+
+// otherQuestions says what is wrong with questions that come with the ticket of a call, if
+// it is not these that they ask. Descriptions may be said in other words.
+func otherQuestions(c convert.Call, input json.RawMessage) string {
+	if len(gjson.GetBytes(input, "questions").Array()) == 0 {
+		return ""
+	}
+	again, err := convert.Parse(input, convert.Limits{})
+	if err != nil {
+		return err.Error()
+	}
+	asks := func(a, b convert.Question) bool {
+		return a.Text == b.Text && slices.EqualFunc(a.Options, b.Options, func(a, b convert.Option) bool { return a.Label == b.Label })
+	}
+	if slices.EqualFunc(c.Questions, again.Questions, asks) {
+		return ""
+	}
+	texts := make([]string, len(c.Questions))
+	for i, q := range c.Questions {
+		texts[i] = clean.Line(q.Text)
+	}
+	return "The ticket came with other questions than those it is for, and nothing was asked. To wait on, send it with these, as they were: " +
+		strings.Join(texts, " / ") + ". To ask something else, send no ticket."
 }
 
 // callID is the agent's id of the tool call, as far as it says so.

@@ -59,6 +59,36 @@ func TestTicket(t *testing.T) {
 	})
 }
 
+// A ticket that comes with other questions is neither waited for nor are they asked: the
+// model is told, and the ticket stays.
+func TestTicketWithOtherQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsks()
+		c := connect(t, mcp.New(mcp.Options{Resolver: a}), nil)
+		text, _, err := call(t.Context(), c, questions)
+		require.NoError(t, err)
+		ticket := `"ticket":"` + ticketIn(t, text) + `"`
+		asked := <-a.calls
+		q, label := asked.Questions[0].Text, asked.Questions[0].Options[0].Label
+		for _, other := range []string{
+			strings.Replace(questions, q, "Delete the database?", 1),
+			strings.Replace(questions, `"`+label+`"`, `"Something else"`, 1),
+		} {
+			require.NotEqual(t, questions, other)
+			text, isError, err := call(t.Context(), c, strings.TrimSuffix(other, "}")+","+ticket+"}")
+			require.NoError(t, err)
+			require.True(t, isError)
+			require.Contains(t, text, "other questions")
+			require.Contains(t, text, q)
+		}
+		require.Empty(t, a.calls)
+		go func() { a.answer <- convert.Answer{Text: "DuckDB"} }()
+		text, _, err = call(t.Context(), c, `{"questions":[],`+ticket+`}`) // it says nothing else
+		require.NoError(t, err)
+		require.Contains(t, text, "DuckDB")
+	})
+}
+
 // Rule 6: an answer that is gone when it is handed over is not the model's.
 func TestRule6NothingToHandOver(t *testing.T) {
 	a := newAsks()

@@ -193,7 +193,7 @@ func (s *sim) serve(n nature) {
 		agentOut.Close()
 	}()
 	_ = proxy.Relay(ctx, proxy.Stream{In: s.toFront, Out: s.toEditor}, proxy.Stream{In: fromAgent, Out: toAgent},
-		proxy.Options{Desk: s.desk, First: n.first, Guard: n.guard, CancelGrace: 5 * time.Second})
+		proxy.Options{Desk: s.desk, First: n.first, Guard: n.guard, TrustPrompts: true, CancelGrace: 5 * time.Second})
 	toAgent.Close()
 	_, _ = io.Copy(io.Discard, fromAgent)
 	<-gone

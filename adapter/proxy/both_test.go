@@ -314,7 +314,7 @@ type lineAgent struct {
 
 func driveProxy(t *testing.T, first adapter.Rung, guard bool) *driven {
 	d := &desk.Desk{}
-	p := start(t, Options{First: first, Desk: d, GuardPrompts: guard})
+	p := startGuarding(t, Options{First: first, Desk: d, TrustPrompts: !guard})
 	p.initialize(noForms)
 	return &driven{t, p.editor, d, &lineAgent{end: p.agent, replies: map[string]string{}}}
 }

@@ -121,7 +121,7 @@ func (p *proxy) meet(r acp.InitializeRequest, prompt []acp.ContentBlock) {
 		p.calls.peer.Mute()
 	}
 	o.Guard = o.Guard || p.opts.Guard
-	o.GuardPrompts = p.opts.GuardPrompts
+	o.GuardPrompts = !p.opts.TrustPrompts
 	o.Desk, o.Logger, o.Now = p.opts.Desk, p.log, p.opts.Now
 	o.Describe = p.told.describe
 	if p.opts.First != 0 {

@@ -125,7 +125,13 @@ type proxied struct {
 	cancel        context.CancelCauseFunc
 }
 
+// start trusts prompts: the guards have their own tests.
 func start(t *testing.T, o Options) *proxied {
+	o.TrustPrompts = true
+	return startGuarding(t, o)
+}
+
+func startGuarding(t *testing.T, o Options) *proxied {
 	return startWith(t, func(ctx context.Context, editor, agent Stream) error { return Relay(ctx, editor, agent, o) })
 }
 

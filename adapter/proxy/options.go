@@ -16,9 +16,10 @@ type Options struct {
 	First adapter.Rung
 	// Guard distrusts answers that come faster than a person can read.
 	Guard bool
-	// GuardPrompts does so for questions in the conversation alone, where the
-	// prompt may have been on its way before the question was there.
-	GuardPrompts bool
+	// TrustPrompts takes any prompt for the answer to a question in the
+	// conversation: a test knows when it sends one. Otherwise it does not count if
+	// it may have been on its way before the question was there.
+	TrustPrompts bool
 	// Now is the guard's clock; nil is [time.Now].
 	Now func() time.Time
 	// Agent is what is known of the agent before it says its name; the zero value

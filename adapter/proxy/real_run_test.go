@@ -67,7 +67,7 @@ func newRealRun(t *testing.T, name string, start realtest.Start, model *modeltes
 	}
 	go func() {
 		err := proxy.Serve(context.Background(), toProxy, fromProxy,
-			proxy.Command{Args: start.Args, Env: start.Env, Dir: start.Dir, Stderr: testWriter{t}}, proxy.Options{Agent: profile, Desk: r.desk})
+			proxy.Command{Args: start.Args, Env: start.Env, Dir: start.Dir, Stderr: testWriter{t}}, proxy.Options{Agent: profile, Desk: r.desk, TrustPrompts: true})
 		fromProxy.Close()
 		r.ended <- err
 	}()

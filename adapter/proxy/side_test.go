@@ -158,6 +158,7 @@ func TestAsideRejectsWithWords(t *testing.T) {
 
 // startAside is start for an agent with a side channel.
 func startAside(t *testing.T, o Options, s *side) *proxied {
+	o.TrustPrompts = true
 	return startWith(t, func(ctx context.Context, editor, agent Stream) error {
 		return relay(ctx, editor, agent, o, launched{profile: o.Agent, side: s})
 	})

@@ -110,7 +110,7 @@ func serveProxy(ctx context.Context, c proxy.Command, o proxy.Options, log logOp
 		return err
 	}
 	defer closeLog()
-	o.Logger, o.Trace, o.Version, o.GuardPrompts = logger, trace, version(), true
+	o.Logger, o.Trace, o.Version = logger, trace, version()
 	c.Stderr = s.err
 	if program, err := os.Executable(); err == nil {
 		o.Relay = []string{program, "mcp", "--relay"}

@@ -168,7 +168,7 @@ func relays(ctx context.Context, r io.Reader, w io.Writer, n nature, told func(s
 		}
 	}()
 	_ = proxy.Relay(ctx, proxy.Stream{In: r, Out: w}, proxy.Stream{In: fromAgent, Out: toAgent},
-		proxy.Options{Guard: n.guard, GuardPrompts: true, First: n.rung})
+		proxy.Options{Guard: n.guard, First: n.rung})
 	_ = agentOut.Close()
 	_ = agentIn.Close()
 	_ = toAgent.Close()

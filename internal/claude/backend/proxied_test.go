@@ -14,7 +14,7 @@ import (
 // proxied is the agent behind the proxy: what asks the editor is the proxy. The
 // agent sees an editor that has forms.
 func proxied(ctx context.Context, in io.Reader, out io.Writer, o backend.Options) error {
-	outer := proxy.Options{First: o.First, Guard: o.Guard, Now: o.Now, CancelGrace: o.CancelGrace, Logger: o.Logger}
+	outer := proxy.Options{First: o.First, Guard: o.Guard, TrustPrompts: o.TrustPrompts, Now: o.Now, CancelGrace: o.CancelGrace, Logger: o.Logger}
 	if trace := o.Trace; trace != nil { // the editor's wire is the proxy's, that of the CLI the agent's
 		wires := func(editor bool) func(string, ndjson.Direction, []byte) {
 			return func(wire string, d ndjson.Direction, text []byte) {

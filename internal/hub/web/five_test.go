@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -124,7 +125,11 @@ func TestOnePersonFiveAgents(t *testing.T) {
 			return !r.Open() && r.End.Receipt() != "accepted"
 		}).End
 		require.Equal(t, web.Owner, end.By)
-		require.Contains(t, []string{"delivered", "consumed"}, end.Receipt(), r.Agent)
+		told := []string{"delivered", "consumed"}
+		if strings.HasPrefix(r.Agent, "Codex") { // it does not say whose answer it took
+			told = []string{"delivered", "unknown"}
+		}
+		require.Contains(t, told, end.Receipt(), r.Agent)
 	}
 }
 

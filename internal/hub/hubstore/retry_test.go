@@ -3,6 +3,8 @@ package hubstore_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +38,30 @@ func openAt(t *testing.T, url string) *hubstore.Store {
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// A server asks a client that is slow to connect whether it is there, in the middle of
+// the greeting: it is tried again.
+func TestAServerThatAsksTooEarly(t *testing.T) {
+	t.Parallel()
+	url, proxy := elsewhere(t)
+	early, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer early.Close()
+	proxy.Point(early.Addr().String())
+	go func() {
+		c, err := early.Accept()
+		if err != nil {
+			return
+		}
+		proxy.Point(strings.TrimPrefix(url, "nats://"))
+		fmt.Fprint(c, "INFO {\"headers\":true,\"max_payload\":1048576}\r\nPING\r\n")
+		_, _ = io.Copy(io.Discard, c)
+		c.Close()
+	}()
+	s := openAt(t, "nats://"+proxy.Addr())
+	_, err = s.Create(t.Context(), "a", []byte("open"))
+	require.NoError(t, err)
 }
 
 // A server that says nothing for longer than one try to connect takes is tried again.

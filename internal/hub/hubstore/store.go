@@ -277,7 +277,7 @@ func (s *Store) connect(o Options) (err error) {
 		if err := s.embed(o.Dir, o.Report); err != nil {
 			return err
 		}
-		s.conn, err = nats.Connect("", nats.InProcessServer(s.server), nats.Timeout(readyTime))
+		s.conn, err = dial("", nats.InProcessServer(s.server), nats.Timeout(readyTime))
 		return err
 	}
 	opts := []nats.Option{
@@ -302,15 +302,7 @@ func (s *Store) connect(o Options) (err error) {
 		}
 		opts = append(opts, who)
 	}
-	for begin := time.Now(); ; {
-		var late net.Error
-		s.conn, err = nats.Connect(o.URL, opts...)
-		// One that is slow to speak is given as long as one that comes up; each try is
-		// short, because another server may be faster.
-		if !errors.As(err, &late) || !late.Timeout() || time.Since(begin) > readyTime {
-			break
-		}
-	}
+	s.conn, err = dial(o.URL, opts...)
 	if err != nil {
 		if bad := new(url.Error); errors.As(err, &bad) && bad.Op == "parse" { // it has all of the address in it
 			return errors.New("NATS: an address cannot be read: expected nats://USER:PASSWORD@HOST:PORT, with escapes such as %40 and %2C in a password")
@@ -318,6 +310,21 @@ func (s *Store) connect(o Options) (err error) {
 		return fmt.Errorf("NATS at %s: %w", hostsOf(o.URL), err)
 	}
 	return nil
+}
+
+// dial connects. A server that is slow to speak is given as long as one that comes up;
+// each try is short, because another server may be faster. So is one that took this side
+// for slow and asked whether it is there, which the client does not understand while it
+// connects.
+func dial(url string, opts ...nats.Option) (conn *nats.Conn, err error) {
+	for begin := time.Now(); ; {
+		conn, err = nats.Connect(url, opts...)
+		var late net.Error
+		again := errors.As(err, &late) && late.Timeout() || err != nil && strings.HasSuffix(err.Error(), "got 'PING'")
+		if !again || time.Since(begin) > readyTime {
+			return conn, err
+		}
+	}
 }
 
 // hostsOf names servers without the passwords that their addresses may have. Where

@@ -20,7 +20,7 @@ import (
 func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 	t.Parallel()
 	url := natsServer(t)
-	conn, err := nats.Connect(url, nats.Timeout(patience))
+	conn, err := nats.Connect(url, nats.Timeout(patience), nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	js, err := conn.JetStream(nats.MaxWait(patience))

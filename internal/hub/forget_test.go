@@ -108,7 +108,7 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 	n.Start()
 	defer func() { n.Shutdown(); n.WaitForShutdown() }()
 	require.True(t, n.ReadyForConnections(time.Minute))
-	operator, err := nats.Connect(n.ClientURL(), nats.Timeout(patience))
+	operator, err := nats.Connect(n.ClientURL(), nats.Timeout(patience), nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
 	defer operator.Close()
 	js, err := natsjs.New(operator, natsjs.WithDefaultTimeout(patience))

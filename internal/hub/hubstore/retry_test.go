@@ -134,7 +134,7 @@ func TestTheSameWordsOfAnother(t *testing.T) {
 // A bucket that an operator made stays as it is.
 func TestABucketOfAnOperator(t *testing.T) {
 	url, _ := elsewhere(t)
-	conn, err := nats.Connect(url, nats.Timeout(time.Minute))
+	conn, err := nats.Connect(url, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	js, err := conn.JetStream(nats.MaxWait(time.Minute))
@@ -225,7 +225,7 @@ func TestWatchGoesOn(t *testing.T) {
 func TestWatchWithoutAConsumer(t *testing.T) {
 	t.Parallel()
 	url, _ := elsewhere(t)
-	conn, err := nats.Connect(url, nats.Timeout(time.Minute))
+	conn, err := nats.Connect(url, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	js, err := conn.JetStream(nats.MaxWait(time.Minute))
@@ -275,7 +275,7 @@ func TestBeside(t *testing.T) {
 func TestGetOfANewBucket(t *testing.T) {
 	at, _ := elsewhere(t)
 	s := openAt(t, at)
-	conn, err := nats.Connect(at, nats.Timeout(time.Minute))
+	conn, err := nats.Connect(at, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	js, err := conn.JetStream(nats.MaxWait(time.Minute))

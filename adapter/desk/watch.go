@@ -43,41 +43,37 @@ type Turn struct {
 
 // EndTurn tells those who watch that a turn has ended. It does not block, and may be
 // called with a lock held: watchers are told by a goroutine of their own.
-func (d *Desk) EndTurn(t Turn) {
-	watched := false
-	d.step(false, func(on *table) {
-		if watched = len(on.news.ofTurns) > 0; watched {
-			on.news.untold = append(on.news.untold, change{turn: &t, to: on.news.ofTurns})
-		}
-	})
-	if watched {
-		go d.step(true, func(*table) {})
-	}
-}
+func (d *Desk) EndTurn(t Turn) { d.tell(change{turn: &t}, ofTurns) }
 
 // WatchTurns calls f for every turn that ends, as Watch does for items.
 func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
-	return d.watch(&watcher{turned: f}, func(n *news) *[]*watcher { return &n.ofTurns })
+	return d.watch(&watcher{turned: f}, ofTurns)
 }
 
 // Used tells those who watch that the agent has what an item was settled with: its
 // result went back. It may be called with a lock held, as EndTurn.
-func (d *Desk) Used(ref Ref) {
-	watched := false
-	d.step(false, func(on *table) {
-		if watched = len(on.news.ofUse) > 0; watched {
-			on.news.untold = append(on.news.untold, change{used: &ref, to: on.news.ofUse})
-		}
-	})
-	if watched {
-		go d.step(true, func(*table) {})
-	}
-}
+func (d *Desk) Used(ref Ref) { d.tell(change{used: &ref}, ofUse) }
 
 // WatchUsed calls f for every item that was used, as Watch does for changes: behind the
 // one that settled it.
 func (d *Desk) WatchUsed(f func(Ref)) (stop func()) {
-	return d.watch(&watcher{used: f}, func(n *news) *[]*watcher { return &n.ofUse })
+	return d.watch(&watcher{used: f}, ofUse)
+}
+
+// Those who watch turns, and what was used.
+func ofTurns(n *news) *[]*watcher { return &n.ofTurns }
+func ofUse(n *news) *[]*watcher   { return &n.ofUse }
+
+// tell tells a change to those of a list, if there are any, by a goroutine of its own.
+func (d *Desk) tell(c change, list func(*news) *[]*watcher) {
+	d.step(false, func(on *table) {
+		if c.to = *list(&on.news); len(c.to) > 0 {
+			on.news.untold = append(on.news.untold, c)
+		}
+	})
+	if len(c.to) > 0 {
+		go d.step(true, func(*table) {})
+	}
 }
 
 // watch adds a watcher to a list, until stop is called.

@@ -117,6 +117,7 @@ type ending struct {
 	At          *time.Time `json:"at,omitempty"`
 	Receipt     string     `json:"receipt,omitempty"`
 	Undelivered string     `json:"undelivered,omitempty"`
+	Unsure      string     `json:"unsure,omitempty"` // with the receipt unknown: why
 }
 
 func endingOf(r *hub.Record) *ending {
@@ -124,7 +125,11 @@ func endingOf(r *hub.Record) *ending {
 		return nil
 	}
 	at := r.End.At.UTC()
-	return &ending{r.End.Outcome, r.End.By, r.End.Elsewhere, &at, r.End.Receipt(), r.End.Undelivered}
+	e := &ending{r.End.Outcome, r.End.By, r.End.Elsewhere, &at, r.End.Receipt(), r.End.Undelivered, ""}
+	if e.Receipt == "unknown" {
+		e.Unsure = r.End.Unsure
+	}
+	return e
 }
 
 func changeOf(r *hub.Record) change {

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,9 @@ func TestAnAnswerThatMayHaveBeenTaken(t *testing.T) {
 			s.expect(200, "POST", at+"/received", c.then)
 			s.expect(200, "POST", at+"/received", unsure) // it is late
 		}
-		require.Contains(t, s.expect(200, "GET", at, ""), `"receipt":"`+c.receipt+`"`)
+		told := s.expect(200, "GET", at, "")
+		require.Contains(t, told, `"receipt":"`+c.receipt+`"`)
+		require.Equal(t, c.receipt == "unknown", strings.Contains(told, `"unsure":"the agent has said nothing"`))
 		page := s.expect(200, "GET", "/conversations/c1", "", "Accept", "text/html")
 		require.Contains(t, page, c.says)
 		if c.receipt == "unknown" {

@@ -178,6 +178,31 @@ func (b *Board) Delivered(ctx context.Context, ref Ref) (*Record, error) {
 	return b.receive(ctx, ref, func(e *End, now time.Time) { e.Delivered = now }, life.Take)
 }
 
+// DeliveredSoon is Delivered for an asker that will say at once what it made of the
+// outcome, as most do: a moment later, in which that makes it unnecessary. It must be
+// known by its name and by the id of what it asked: until this is noted, whoever asks
+// the same without them asks nothing new. A board that closes notes it before.
+func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.own.Err() != nil {
+		return
+	}
+	b.done.Go(func() {
+		select {
+		case <-time.After(soonTime):
+		case <-b.own.Done():
+		}
+		if _, err := b.Delivered(context.WithoutCancel(ctx), ref); err != nil && !errors.Is(err, errClosing) {
+			b.log.Warn("a delivery could not be noted", "err", err)
+		}
+	})
+}
+
+// soonTime is how long an asker has to say what it made of an outcome. It is less than
+// it takes until an asker counts as gone, see [goneTime].
+const soonTime = 50 * time.Millisecond
+
 // Consumed is described at [Board.Delivered].
 func (b *Board) Consumed(ctx context.Context, ref Ref) (*Record, error) {
 	return b.receive(ctx, ref, func(e *End, now time.Time) {

@@ -169,14 +169,20 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 	if r.Context().Err() != nil {
 		return // nobody is there to get it
 	}
+	ref := rec.Ref()
+	ref.Asker, ref.May = a.Asker, s.may(d)
 	if a.Asker == "" {
-		if err := s.delivered(r, rec, d, ""); err != nil {
+		if err := s.delivered(r, ref); err != nil {
 			s.failed(w, err)
 			return
 		}
 	}
-	if replyResult(w, rec, a.Asker) == nil && a.Asker != "" {
-		_ = s.delivered(r, rec, d, a.Asker) // it asks again, and is known
+	switch {
+	case replyResult(w, rec, a.Asker) != nil, a.Asker == "":
+	case a.Call.ID == rec.ID:
+		s.board.DeliveredSoon(r.Context(), ref)
+	default:
+		_ = s.delivered(r, ref) // it asks again, and is known
 	}
 }
 
@@ -353,9 +359,7 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 // after that is another question. An asker with a name is known by that, and this is
 // noted once it has the outcome. One without could ask the next question before it
 // is noted, and would get this outcome for it: there it is noted first.
-func (s *Server) delivered(r *http.Request, rec *hub.Record, d Device, asker string) error {
-	ref := rec.Ref()
-	ref.Asker, ref.May = asker, s.may(d)
+func (s *Server) delivered(r *http.Request, ref hub.Ref) error {
 	_, err := s.board.Delivered(context.WithoutCancel(r.Context()), ref) // it may be gone as soon as it has it
 	if err != nil {
 		s.log.Warn("a delivery could not be noted", "err", err)

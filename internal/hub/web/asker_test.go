@@ -148,5 +148,7 @@ func TestDeliveredToAnAskerThatLeaves(t *testing.T) {
 	s.server.ServeHTTP(w, r)
 	require.Equal(t, 200, w.Code, "%s", w.Body)
 	require.Error(t, ctx.Err())
-	require.Equal(t, "delivered", gjson.Get(s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), "receipt").Str)
+	require.Eventually(t, func() bool {
+		return gjson.Get(s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), "receipt").Str == "delivered"
+	}, patience, 5*time.Millisecond, "a moment later")
 }

@@ -9,8 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
 )
@@ -170,31 +171,25 @@ func (b body) kind(r *http.Request) (string, error) {
 }
 
 // checkMembers refuses an object with a member that is not known, or there twice:
-// of two, one would be passed over.
-func checkMembers(data []byte, names string) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+// of two, one would be passed over. data is JSON.
+func checkMembers(data []byte, names string) (err error) {
+	object := gjson.ParseBytes(data)
+	if !object.IsObject() {
 		return badf("expected an object")
 	}
 	seen := map[string]bool{}
-	for d.More() {
-		t, err := d.Token()
-		name, _ := t.(string)
-		switch {
-		case err != nil:
-			return badf("%w", err)
+	object.ForEach(func(key, _ gjson.Result) bool {
+		switch name := key.String(); {
 		case names != anyName && !known(names, name):
-			return unknownName("member", name, names)
+			err = unknownName("member", name, names)
 		case seen[name]:
-			return badf("%s: expected one value, got two", clean.Truncate(clean.Line(name), 80))
+			err = badf("%s: expected one value, got two", clean.Truncate(clean.Line(name), 80))
+		default:
+			seen[name] = true
 		}
-		seen[name] = true
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return badf("%w", err)
-		}
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 // anyName is in the place of names where all are known.
@@ -204,8 +199,15 @@ const anyName = "*"
 var numbered = regexp.MustCompile(`^[atn][0-9]{1,4}$`)
 
 func known(names, name string) bool {
-	list := strings.Fields(names)
-	return slices.Contains(list, name) && !strings.HasSuffix(name, "*") || numbered.MatchString(name) && slices.Contains(list, name[:1]+"*")
+	has := func(name string) bool {
+		for n := range strings.FieldsSeq(names) {
+			if n == name {
+				return true
+			}
+		}
+		return false
+	}
+	return has(name) && !strings.HasSuffix(name, "*") || numbered.MatchString(name) && has(name[:1]+"*")
 }
 
 func unknownName(what, name, names string) error {

@@ -98,7 +98,7 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 	if b.opts.Lease == 0 {
 		b.opts.Lease = LeaseTime
 	}
-	b.news.wake, b.mark = make(chan struct{}), store.Mark
+	b.news.wakes, b.mark = map[wake]chan struct{}{}, store.Mark
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.own, b.stop = own, stop
 	ready, failed := make(chan struct{}), make(chan error, 1)

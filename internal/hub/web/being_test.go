@@ -121,35 +121,54 @@ func TestManyBrowsers(t *testing.T) {
 // A stream that rests goes on after it.
 func TestAStreamGoesOnAfterItsRest(t *testing.T) {
 	t.Parallel()
+	for _, now := range []tempo{calm, busy, behind} {
+		followed(t, now, func(board *hub.Board, next func() *hub.Record) {
+			for _, id := range []string{"a", "b", "c"} {
+				asked, err := board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go " + id + "?"}}}})
+				require.NoError(t, err)
+				require.Equal(t, id, next().ID)
+				_, err = board.Cancel(t.Context(), asked.Ref(), "you")
+				require.NoError(t, err)
+				require.Equal(t, "accepted", next().End.Receipt())
+				_, err = board.Delivered(t.Context(), asked.Ref())
+				require.NoError(t, err)
+				require.Equal(t, "delivered", next().End.Receipt(), "it is not what somebody waits for, and comes, too")
+			}
+		})
+	}
+}
+
+// followed runs a stream at a tempo that stays, and calls f with what it tells.
+func followed(t *testing.T, now tempo, f func(board *hub.Board, next func() *hub.Record)) {
+	t.Helper()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
-	t.Cleanup(store.Close)
+	defer store.Close()
 	board, err := hub.Open(t.Context(), store, hub.Options{})
 	require.NoError(t, err)
-	t.Cleanup(board.Close)
+	defer board.Close()
 	s := New(board, openInside(t), Options{})
-	t.Cleanup(s.Close)
-	s.pace = pace{since: time.Now().Add(time.Hour), count: most} // busy, for a long time
+	defer s.Close()
+	s.pace = pace{since: time.Now().Add(time.Hour), now: now}
 	ctx, stop := context.WithCancel(t.Context())
-	seen, ended := make(chan string, 10), make(chan struct{})
+	seen, ended := make(chan *hub.Record, 10), make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.follow(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", nil), Device{Name: Owner}, feed{
 			reader: board.Read(0), beat: time.Hour,
-			begin: func(*stream) {}, change: func(_ *stream, r *hub.Record) { seen <- r.ID },
+			begin: func(*stream) {}, change: func(_ *stream, r *hub.Record) { seen <- r },
 			still: func(*stream) {}, end: func(*stream) {},
 		})
 	}()
-	for _, id := range []string{"a", "b", "c"} {
-		_, err := board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go " + id + "?"}}}})
-		require.NoError(t, err)
+	f(board, func() *hub.Record {
 		select {
-		case got := <-seen:
-			require.Equal(t, id, got)
+		case r := <-seen:
+			return r
 		case <-time.After(time.Minute):
 			t.Fatal("nothing was told")
+			return nil
 		}
-	}
+	})
 	stop()
 	<-ended
 }

@@ -30,7 +30,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 	}
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.Form.Get("after"))
 	s.follow(w, r, d, feed{
-		reader: s.board.Read(s.revisionIn(after)),
+		reader: s.reader(r, d, s.revisionIn(after)),
 		beat:   beatTime,
 		begin:  func(out *stream) { fmt.Fprintf(&out.buf, "retry: %d\n\n", retryTime) },
 		change: func(out *stream, c *hub.Record) {
@@ -83,6 +83,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 	f.begin(&out)
 	beat := time.NewTicker(f.beat)
 	defer beat.Stop()
+	var due time.Time // when a rest from everything was to end
 	for {
 		var ended <-chan struct{}
 		if f.turns != nil {
@@ -97,20 +98,24 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		if out.flush() != nil {
 			return
 		}
-		var rest <-chan time.Time
-		if s.pace.busy(time.Now()) {
-			rest = time.After(restTime)
+		look, rest := more, (<-chan time.Time)(nil)
+		late := f.reader.Late()
+		if !due.IsZero() {
+			late = time.Since(due) // it has rested before
+		}
+		due = time.Time{}
+		switch now := time.Now(); s.pace.look(now, late) {
+		case busy:
+			look, rest = f.reader.First(), time.After(restTime)
+		case behind:
+			look, rest, due = nil, time.After(restTime), now.Add(restTime)
 		}
 		for waiting := true; waiting; {
-			look := more
-			if rest != nil {
-				look = nil
-			}
 			select {
 			case <-look:
 				waiting = false
 			case <-rest:
-				rest = nil
+				look, rest = more, nil
 			case <-ended:
 				waiting = false
 			case <-beat.C:
@@ -131,16 +136,33 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 	}
 }
 
-// pace counts how often streams look for changes. To wake each of them for each
-// change is most of the work when there are many of both: then a stream rests
-// after it has looked, and tells what has come meanwhile at once. The zero value
-// works.
+// pace says how streams tell of changes when there are many of both: to wake each of them
+// for each change is most of the work then. The zero value works.
+//
+//	| streams                          | a stream                                               |
+//	|----------------------------------|--------------------------------------------------------|
+//	| look seldom                      | looks with each change                                 |
+//	| look often                       | rests after it has looked, but not from what somebody waits for |
+//	| look often, and come to it late  | rests after it has looked                              |
+//
+// What has come while it rested is told at once.
 type pace struct {
 	mu    sync.Mutex
 	since time.Time
 	count int
-	rests bool
+	late  time.Duration // of all that were counted
+	now   tempo
+	until time.Time // so long it is not less, even if it seems so
 }
+
+// tempo is how much there is to tell.
+type tempo int
+
+const (
+	calm   tempo = iota
+	busy         // streams look often
+	behind       // and they come to it late
+)
 
 const (
 	restTime = 50 * time.Millisecond
@@ -148,18 +170,35 @@ const (
 	// to fifty streams.
 	paceTime = 100 * time.Millisecond
 	most     = 500
+	// lateTime is how late is late: nobody notices less. behindTime is how long streams
+	// rest for that: while they do, they look seldom.
+	lateTime, behindTime = 10 * time.Millisecond, time.Second
 )
 
-// busy counts one time, and reports whether there were many of late.
-func (p *pace) busy(now time.Time) bool {
+// look counts that a stream has looked, and how late it was, and returns how much there
+// was of late.
+func (p *pace) look(now time.Time, late time.Duration) tempo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now.Sub(p.since) > paceTime {
-		p.rests = p.count > most && now.Sub(p.since) < 2*paceTime
-		p.since, p.count = now, 0
+		often := p.count > most && now.Sub(p.since) < 2*paceTime
+		switch {
+		case often && p.late > lateTime*time.Duration(p.count):
+			p.now, p.until = behind, now.Add(behindTime)
+		case now.Before(p.until):
+		case often:
+			p.now = busy
+		default:
+			p.now = calm
+		}
+		p.since, p.count, p.late = now, 0, 0
 	}
 	p.count++
-	return p.rests || p.count > most
+	p.late += late
+	if p.now == calm && p.count > most {
+		return busy
+	}
+	return p.now
 }
 
 // streamed says what a stream tells: of one conversation, or of all that the

@@ -132,6 +132,20 @@ func seen(r *http.Request, d Device) (func(*hub.Record) bool, error) {
 	return func(rec *hub.Record) bool { return d.sees(rec) && (!given || rec.Group == group) }, nil
 }
 
+// reader reads what changes after a revision, of the one group that a request is about
+// or its device is in, or of all. It knows nothing of rights.
+func (s *Server) reader(r *http.Request, d Device, after uint64) *hub.Reader {
+	group, given, err := named(r, d)
+	if !given && d.Can != CanAdmin && len(d.Groups) <= 1 {
+		group, given = d.first(), true
+	}
+	if reader := s.board.Read(after); !given || err != nil {
+		return reader
+	} else {
+		return reader.In(group)
+	}
+}
+
 // only keeps the records that may be seen.
 func only(list []*hub.Record, sees func(*hub.Record) bool) []*hub.Record {
 	return slices.DeleteFunc(list, func(r *hub.Record) bool { return !sees(r) })

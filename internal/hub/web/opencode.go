@@ -250,7 +250,7 @@ func (s *Server) openCodeEvents(style openCodeStyle) func(http.ResponseWriter, *
 		}
 		o := &openCodeStream{sees: sees, style: style, told: map[string]bool{}}
 		s.follow(w, r, d, feed{
-			reader: s.board.Read(0),
+			reader: s.reader(r, d, 0),
 			beat:   openCodeBeat,
 			begin:  func(out *stream) { o.write(out, "", "server.connected", struct{}{}) },
 			change: o.change,

@@ -7,24 +7,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Streams rest while they look often, and no longer when they do not.
+// Streams rest while they look often, and no longer when they do not. They rest from
+// everything only while they come late to what somebody waits for.
 func TestPace(t *testing.T) {
 	var p pace
 	now := time.Unix(1000, 0)
-	tell := func(times int, every time.Duration) (rests int) {
+	looks := func(times int, every, late time.Duration) (how [3]int) {
 		for range times {
-			if now = now.Add(every); p.busy(now) {
-				rests++
-			}
+			now = now.Add(every)
+			how[p.look(now, late)]++
 		}
-		return rests
+		return how
 	}
-	require.Zero(t, tell(1000, time.Millisecond), "one stream with many changes")
-	require.NotZero(t, tell(3000, 100*time.Microsecond), "many of both")
-	require.Equal(t, 1000, tell(1000, 100*time.Microsecond), "it goes on")
+	require.Equal(t, [3]int{calm: 1000}, looks(1000, time.Millisecond, time.Second), "one stream with many changes, however late")
+	how := looks(3000, 100*time.Microsecond, lateTime/2)
+	require.Positive(t, how[busy], "many of both")
+	require.Zero(t, how[behind])
+	require.Equal(t, [3]int{busy: 1000}, looks(1000, 100*time.Microsecond, lateTime/2), "it goes on")
+	looks(2000, 100*time.Microsecond, 2*lateTime)
+	require.Equal(t, [3]int{behind: 1000}, looks(1000, 100*time.Microsecond, 2*lateTime), "and late")
+	require.Equal(t, [3]int{behind: 100}, looks(100, time.Millisecond, 0), "while all rest, they look seldom")
+	looks(1000, 100*time.Microsecond, 0)
+	looks(1, behindTime, 0)
+	looks(2000, 100*time.Microsecond, 0)
+	require.Equal(t, [3]int{busy: 1000}, looks(1000, 100*time.Microsecond, 0), "no longer late")
 	now = now.Add(time.Minute)
-	require.Zero(t, tell(1000, time.Millisecond), "later")
+	require.Equal(t, [3]int{calm: 1000}, looks(1000, time.Millisecond, 0), "later")
 	now = now.Add(time.Minute)
-	require.Zero(t, tell(most, 0), "not yet")
-	require.Equal(t, 1, tell(1, 0), "many at one moment")
+	require.Equal(t, [3]int{calm: most, busy: 1}, looks(most+1, 0, 0), "many at one moment")
 }

@@ -1,0 +1,84 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// rang reports whether something is closed by now.
+func rang(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// A reader of one group has the changes of that group alone, and nothing else wakes it.
+// What somebody waits for wakes those who wait for that; how far an outcome has got wakes
+// only those who want everything.
+func TestReadersOfAGroup(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	inGroup := func(group, conversation string) *hub.Record {
+		t.Helper()
+		a := asking(conversation, "id", "Go?")
+		a.Group = group
+		r, err := b.Ask(t.Context(), a)
+		require.NoError(t, err)
+		return r
+	}
+	before := inGroup("red", "c0")
+	inGroup("blue", "c0")
+	red, own, all := b.Read(0).In("red"), b.Read(0).In(""), b.Read(0)
+	changes, more := red.Next()
+	first := red.First()
+	require.Equal(t, []string{before.Key()}, keys(changes), "what is open begins")
+	changes, mine := own.Next()
+	require.Empty(t, changes, "the owner's group is one as any other")
+	changes, any := all.Next()
+	require.Len(t, changes, 2)
+
+	inGroup("blue", "c1")
+	require.False(t, rang(more))
+	require.False(t, rang(first))
+	require.False(t, rang(mine))
+	require.True(t, rang(any))
+
+	asked := inGroup("red", "c1")
+	require.True(t, rang(more))
+	require.True(t, rang(first))
+	require.False(t, rang(mine))
+	changes, more = red.Next()
+	first = red.First()
+	require.Equal(t, []string{asked.Key()}, keys(changes), "and not what came of the other group")
+	require.Positive(t, red.Late())
+
+	_, err := b.Answer(t.Context(), asked.Ref(), says("Yes"), "you")
+	require.NoError(t, err)
+	require.True(t, rang(first), "somebody waits for an answer")
+	changes, more = red.Next()
+	first = red.First()
+	require.Len(t, changes, 1)
+
+	_, err = b.Consumed(t.Context(), asked.Ref())
+	require.NoError(t, err)
+	require.True(t, rang(more))
+	require.False(t, rang(first), "a receipt can wait a moment")
+	changes, _ = red.Next()
+	require.Len(t, changes, 1)
+	require.Zero(t, red.Late())
+
+	since, _ := b.Read(before.Revision).In("red").Next()
+	require.Equal(t, []string{asked.Key()}, keys(since))
+}
+
+func keys(list []*hub.Record) (all []string) {
+	for _, r := range list {
+		all = append(all, r.Key())
+	}
+	return all
+}

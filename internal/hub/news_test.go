@@ -52,7 +52,7 @@ func TestReadersOfAGroup(t *testing.T) {
 	require.True(t, rang(more))
 	require.True(t, rang(first))
 	require.False(t, rang(mine))
-	changes, more = red.Next()
+	changes, _ = red.Next()
 	first = red.First()
 	require.Equal(t, []string{asked.Key()}, keys(changes), "and not what came of the other group")
 	require.Positive(t, red.Late())

@@ -56,7 +56,8 @@ func TestRealPermission(t *testing.T) {
 				require.Equal(t, label == a.allow, err == nil, "%s: %v", label, err)
 			}
 			if a.tool == "bash" {
-				realSubAgentPermission(t, r, entries)
+				t.Run("of a sub-agent", func(t *testing.T) { realSubAgentPermission(t, r, entries) })
+				t.Run("rejected with a reason", func(t *testing.T) { realReason(t, r, entries) })
 			}
 		})
 	}
@@ -87,34 +88,54 @@ func awaitPermit(t *testing.T, r *realRun) gjson.Result {
 	}
 }
 
-// realSubAgentPermission has a sub-agent, and the agent itself, wait for permissions. Both
-// are at the desk, in the conversation, and a reason for a rejection reaches the model: at
-// the agent's API, because ACP has no place for it.
-func realSubAgentPermission(t *testing.T, r *realRun, entries <-chan desk.Entry) {
-	answer := func(e desk.Entry, a convert.Answer) {
-		require.NoError(t, r.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{a}, "phone"))
-	}
-	bash := func(id, command string) modeltest.Reply {
-		return modeltest.Use(id, "bash", object{"command": command, "description": "does it"})
-	}
-	r.openWith(t, []any{}, modeltest.Use("call_task0001", "task", object{"description": "Look around", "prompt": "look around", "subagent_type": "general"}),
-		bash("call_sub0001", "touch delegated"), modeltest.Say("Looked."), modeltest.Say("Thank you."))
-	done := r.promptSoon(r.task)
+// allowed and rejected are answers to a permission of OpenCode or Kilo.
+var (
+	allowed  = convert.Answer{Selected: []string{"Allow once"}}
+	rejected = convert.Answer{Selected: []string{"Reject"}, Note: "use printf"}
+)
+
+// atTheDesk answers the next permission, which is for a command, at the desk.
+func atTheDesk(t *testing.T, r *realRun, entries <-chan desk.Entry, command string, a convert.Answer) {
+	t.Helper()
 	e := awaitState(t, entries, desk.Asking)
 	require.Equal(t, desk.Permission, e.Kind)
-	require.Equal(t, r.session, e.Call.Session)
-	require.Equal(t, "touch delegated", gjson.GetBytes(e.Call.Input, "command").Str)
-	answer(e, convert.Answer{Selected: []string{"Allow once"}})
+	require.Equal(t, r.session, e.Call.Session, "in the conversation")
+	require.Equal(t, command, gjson.GetBytes(e.Call.Input, "command").Str)
+	require.NoError(t, r.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{a}, "phone"))
 	require.True(t, awaitPermit(t, r).Exists(), "the editor was asked")
 	require.False(t, awaitPermit(t, r).Exists(), "and it was taken back there")
-	r.await(t, done)
-	require.FileExists(t, filepath.Join(r.dir, "delegated"))
+}
 
-	r.openWith(t, []any{}, bash("call_own0001", "touch never"), modeltest.Say("Thank you."))
-	done = r.promptSoon(r.task)
-	e = awaitState(t, entries, desk.Asking)
-	answer(e, convert.Answer{Selected: []string{"Reject"}, Note: "use printf"})
+func bashCall(id, command string) modeltest.Reply {
+	return modeltest.Use(id, "bash", object{"command": command, "description": "does it"})
+}
+
+// realSubAgentPermission has a sub-agent wait for permission. It is at the desk, in the
+// conversation, and the sub-agent's model gets the reason of a rejection.
+func realSubAgentPermission(t *testing.T, r *realRun, entries <-chan desk.Entry) {
+	for _, answer := range []convert.Answer{allowed, rejected} {
+		r.openWith(t, []any{}, modeltest.Use("call_task0001", "task", object{"description": "Look around", "prompt": "look around", "subagent_type": "general"}),
+			bashCall("call_sub0001", "touch delegated"), modeltest.Say("Looked."), modeltest.Say("Thank you."))
+		os.Remove(filepath.Join(r.dir, "delegated"))
+		done := r.promptSoon(r.task)
+		atTheDesk(t, r, entries, "touch delegated", answer)
+		r.await(t, done)
+		if answer.Note == "" {
+			require.FileExists(t, filepath.Join(r.dir, "delegated"))
+			continue
+		}
+		require.NoFileExists(t, filepath.Join(r.dir, "delegated"))
+		require.Contains(t, r.resultIn(t, 2), answer.Note)
+	}
+}
+
+// realReason rejects a permission with a reason. It reaches the model at the agent's API,
+// because ACP has no place for it.
+func realReason(t *testing.T, r *realRun, entries <-chan desk.Entry) {
+	r.openWith(t, []any{}, bashCall("call_own0001", "touch never"), modeltest.Say("Thank you."))
+	done := r.promptSoon(r.task)
+	atTheDesk(t, r, entries, "touch never", rejected)
 	r.await(t, done)
 	require.NoFileExists(t, filepath.Join(r.dir, "never"))
-	require.Contains(t, r.result(t), "use printf")
+	require.Contains(t, r.result(t), rejected.Note)
 }

@@ -289,11 +289,17 @@ func removeSoon(dir string) {
 // result is what the model was told about its question.
 func (r *realRun) result(t *testing.T) string {
 	t.Helper()
+	return r.resultIn(t, 1)
+}
+
+// resultIn is what the n-th request to the model says of the tool that it called last.
+func (r *realRun) resultIn(t *testing.T, n int) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), realPatience)
 	defer cancel()
-	requests, err := r.model.Await(ctx, 2)
+	requests, err := r.model.Await(ctx, n+1)
 	require.NoError(t, err, "%v", r.model.Other())
-	text, ok := requests[1].Result("")
-	require.True(t, ok, "the model got no result: %s", fmt.Sprint(requests[1].Users))
+	text, ok := requests[n].Result("")
+	require.True(t, ok, "the model got no result: %s", fmt.Sprint(requests[n].Users))
 	return text
 }

@@ -127,9 +127,18 @@ func TestAsideCancelled(t *testing.T) {
 }
 
 // A reason for a rejection, for which ACP has no place, is told at the API; one that
-// cannot be told there is not lost without a word.
+// cannot be told there is not lost without a word. A sub-agent's permission is in a
+// session of its own there, and in the conversation over ACP.
 func TestAsideRejectsWithWords(t *testing.T) {
-	for _, broken := range []bool{false, true} {
+	for _, test := range []struct {
+		tool, permission string
+		broken           bool
+	}{
+		{"c8", "per_2", false},
+		{"c8", "per_2", true},
+		{"c9", "per_1", false}, // of a sub-agent
+	} {
+		broken := test.broken
 		d, a := new(desk.Desk), &aside{told: make(chan string, 10), broken: broken}
 		entries := make(chan desk.Entry, 100)
 		defer d.Watch(func(e desk.Entry) { entries <- e })()
@@ -140,7 +149,7 @@ func TestAsideRejectsWithWords(t *testing.T) {
 		p.editor.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/work","mcpServers":[]}}`)
 		p.agent.result(p.agent.next(), `{"sessionId":"s1"}`)
 		p.editor.reply()
-		p.agent.send(`{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c8","title":"touch y","rawInput":{"command":"touch y"}},"options":[{"optionId":"once","name":"Allow once","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}`)
+		p.agent.send(`{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"` + test.tool + `","title":"touch y","rawInput":{"command":"touch y"}},"options":[{"optionId":"once","name":"Allow once","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}`)
 		e := <-entries
 		for e.State != desk.Asking {
 			e = <-entries
@@ -151,7 +160,7 @@ func TestAsideRejectsWithWords(t *testing.T) {
 		if broken {
 			require.Contains(t, p.editor.said(), "did not reach it: not now")
 		} else {
-			require.Equal(t, `/permission/per_2/reply {"message":"not now","reply":"reject"}`, <-a.told)
+			require.Equal(t, `/permission/`+test.permission+`/reply {"message":"not now","reply":"reject"}`, <-a.told)
 		}
 	}
 }

@@ -115,8 +115,12 @@ func ownPath() string {
 	return "acp-bridge"
 }
 
+// claudeTime is how long Claude Code may take to say something of itself, or to change
+// its settings.
+var claudeTime = time.Minute
+
 func examine(ctx context.Context, explicit string) []finding {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, claudeTime)
 	defer cancel()
 	findings := []finding{{What: "acp-bridge", OK: true, Found: version() + " at " + ownPath()}}
 	path, err := claude.Find(explicit, os.Getenv)

@@ -63,3 +63,39 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 	require.Empty(t, hooked(t, `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","agent_id":"a1","tool_name":"Bash","tool_input":{"command":"make"}}`))
 	require.Greater(t, calls.Load(), int32(1), "what asks is asked")
 }
+
+// Settings that switch the hooks off, and who can change them.
+func TestHooksSwitchedOff(t *testing.T) {
+	const off, managedOnly = `{"disableAllHooks":true}`, `{"allowManagedHooksOnly":true}`
+	for name, test := range map[string]struct {
+		file, settings string
+		wrong, do      string
+	}{
+		"nothing":               {"managed/managed-settings.json", `{"model":"opus"}`, "", ""},
+		"managed":               {"managed/managed-settings.json", off, "disableAllHooks", "administers"},
+		"managed, a part":       {"managed/managed-settings.d/10-hooks.json", off, "disableAllHooks", "administers"},
+		"managed hooks alone":   {"managed/managed-settings.json", managedOnly, "allowManagedHooksOnly", "administers"},
+		"that of a user":        {"user/settings.json", managedOnly, "", ""},
+		"the user":              {"user/settings.json", off, "disableAllHooks", "remove"},
+		"the project":           {"project/.claude/settings.json", off, "disableAllHooks", "remove"},
+		"the project, for you":  {"project/.claude/settings.local.json", off, "disableAllHooks", "remove"},
+		"that is not for hooks": {"managed/managed-settings.d/notes.txt", off, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, filepath.FromSlash(test.file))
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, "project"), 0o700))
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+			require.NoError(t, os.WriteFile(file, []byte(test.settings), 0o600))
+			t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(dir, "user"))
+			t.Chdir(filepath.Join(dir, "project"))
+			f := switchedOn(filepath.Join(dir, "managed"))
+			require.Equal(t, test.wrong == "", f.OK, f.Found)
+			require.Contains(t, f.Found, test.wrong)
+			require.Contains(t, f.Do, test.do)
+			if !f.OK {
+				require.Contains(t, f.Found, filepath.Base(file))
+			}
+		})
+	}
+}

@@ -28,7 +28,7 @@ func examineHooks(ctx context.Context, version string) []finding {
 	case err != nil:
 		return []finding{{what, false, oneLine(err), "run acp-bridge hook install again"}}
 	}
-	findings := []finding{installedAt(state), switchedOn()}
+	findings := []finding{installedAt(state), switchedOn(managedFolder())}
 	client, err := state.client()
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
@@ -69,37 +69,43 @@ func installedAt(state hookState) finding {
 }
 
 // switchedOn looks for settings that switch hooks off, without a word on the screen.
-func switchedOn() finding {
+// managed is the folder of whoever administers the machine.
+func switchedOn(managed string) finding {
 	dir, _ := os.Getwd()
-	files := []string{
-		managedSettings(),
+	theirs, _ := filepath.Glob(filepath.Join(managed, "managed-settings.d", "*.json"))
+	theirs = append(theirs, filepath.Join(managed, "managed-settings.json"))
+	files := append(theirs,
 		filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json"),
 		filepath.Join(dir, ".claude", "settings.json"),
-		filepath.Join(dir, ".claude", "settings.local.json"),
-	}
+		filepath.Join(dir, ".claude", "settings.local.json"))
 	for i, name := range files {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			continue
 		}
-		for _, key := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
-			if gjson.GetBytes(data, key).Bool() && (key == "disableAllHooks" || i == 0) {
-				return finding{"hooks", false, key + " in " + name + " switches them off", "remove that setting, or answer in the terminal there"}
+		keys, do := []string{"disableAllHooks"}, "remove that setting, or answer in the terminal there"
+		if i < len(theirs) {
+			keys, do = append(keys, "allowManagedHooksOnly"), "ask whoever administers this machine, or answer in the terminal"
+		}
+		for _, key := range keys {
+			if gjson.GetBytes(data, key).Bool() {
+				return finding{"hooks", false, key + " in " + name + " switches them off", do}
 			}
 		}
 	}
 	return finding{What: "hooks", OK: true, Found: "no setting switches them off in this folder"}
 }
 
-// managedSettings is the file of whoever administers the machine.
-func managedSettings() string {
+// managedFolder is where Claude Code looks for the settings of whoever administers the
+// machine.
+func managedFolder() string {
 	switch runtime.GOOS {
 	case "darwin":
-		return "/Library/Application Support/ClaudeCode/managed-settings.json"
+		return "/Library/Application Support/ClaudeCode"
 	case "windows":
-		return `C:\Program Files\ClaudeCode\managed-settings.json`
+		return `C:\Program Files\ClaudeCode`
 	}
-	return "/etc/claude-code/managed-settings.json"
+	return "/etc/claude-code"
 }
 
 // examineTerminals says whether what other agents ask in their terminals reaches the hub.

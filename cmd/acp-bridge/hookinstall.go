@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -92,7 +91,7 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 	}
 	if !o.asSettings { // before anything is changed
 		if _, err := claude.Find(o.claude, os.Getenv); err != nil {
-			return fmt.Errorf("%w. Its plugins are installed by Claude Code itself; acp-bridge hook install --settings writes its settings.json without it", err)
+			return fmt.Errorf("%w.\nIts plugins are installed by Claude Code itself; acp-bridge hook install --settings writes its settings.json without it", err)
 		}
 	}
 	if _, err := readHookState(); err == nil {
@@ -251,7 +250,7 @@ func pluginVersion(v string) string {
 
 // runClaude runs a command of Claude Code that changes its settings.
 func runClaude(ctx context.Context, path string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, claudeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = child.Environ(nil)

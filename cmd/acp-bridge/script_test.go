@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		if os.Getenv(noRoom) != "" {
 			limitFiles()
 		}
-		hookTime = patience // the hub is in a test that may be busy
+		hookTime, claudeTime = patience, patience // the hub is in a test that may be busy
 		if os.Getenv(rests) == "" {
 			seen.Hands = -time.Hour // a test types at once
 		}
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(withState{m}, map[string]func(){
 		"acp-bridge": func() {
 			leaveTerminal()
-			hookTime, seen.Hands = patience, -time.Hour
+			hookTime, claudeTime, seen.Hands = patience, patience, -time.Hour
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})

@@ -12,6 +12,14 @@ import (
 // ErrNotFound means that there is no Claude Code CLI where Find looked.
 var ErrNotFound = errors.New("Claude Code not found")
 
+// notFound is ErrNotFound with the places where it was looked for, a line each.
+type notFound struct{ error }
+
+func (e notFound) Unwrap() error { return e.error }
+
+// InLines says so to whoever prints it.
+func (notFound) InLines() {}
+
 // Find returns the absolute path of the CLI: explicit (a flag of the user's)
 // if it is not empty, else what ACP_BRIDGE_CLAUDE or CLAUDE_CODE_EXECUTABLE
 // name, else the first on PATH, else the places where its installers put it.
@@ -43,8 +51,8 @@ func Find(explicit string, getenv func(string) string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%w. Looked at:\n  %s\nInstall it with\n  npm install -g @anthropic-ai/claude-code\nor say where it is: --claude PATH, or ACP_BRIDGE_CLAUDE in the environment",
-		ErrNotFound, strings.Join(looked, "\n  "))
+	return "", notFound{fmt.Errorf("%w. Looked at:\n  %s\nInstall it with\n  npm install -g @anthropic-ai/claude-code\nor say where it is: --claude PATH, or ACP_BRIDGE_CLAUDE in the environment",
+		ErrNotFound, strings.Join(looked, "\n  "))}
 }
 
 func findNamed(source, value string, getenv func(string) string) (string, error) {
@@ -56,7 +64,7 @@ func findNamed(source, value string, getenv func(string) string) (string, error)
 	if !strings.ContainsRune(value, '/') && !strings.ContainsRune(value, filepath.Separator) {
 		looked, path := findOnPath(value, getenv)
 		if path == "" {
-			return "", fmt.Errorf("%w: %s names %q, which is not on PATH. Looked at:\n  %s", ErrNotFound, source, value, strings.Join(looked, "\n  "))
+			return "", notFound{fmt.Errorf("%w: %s names %q, which is not on PATH. Looked at:\n  %s", ErrNotFound, source, value, strings.Join(looked, "\n  "))}
 		}
 		return path, nil
 	}

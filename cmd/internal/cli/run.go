@@ -93,7 +93,7 @@ func (p *Program) Finish(name string, err error, errOut io.Writer) int {
 		}
 		more = " (see " + p.Name + " help " + shown + ")"
 	}
-	fmt.Fprintf(errOut, "%s: %s%s\n", strings.TrimSpace(p.Name+" "+name), OneLine(err), more)
+	fmt.Fprintf(errOut, "%s: %s%s\n", strings.TrimSpace(p.Name+" "+name), inLines(err), more)
 	if errors.As(err, new(UsageError)) {
 		return ExitUsage
 	}
@@ -104,6 +104,20 @@ func (p *Program) Finish(name string, err error, errOut io.Writer) int {
 // others.
 func OneLine(err error) string {
 	return clean.Line(strings.ReplaceAll(err.Error(), "\n", " "))
+}
+
+// inLines is an error in the lines in which it was written, if it says that it has some.
+func inLines(err error) string {
+	var lined interface{ InLines() }
+	if !errors.As(err, &lined) {
+		return OneLine(err)
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, l := range lines {
+		text := strings.TrimLeft(l, " ")
+		lines[i] = l[:len(l)-len(text)] + clean.Line(text)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func isHelp(arg string) bool {

@@ -3,30 +3,22 @@ package hub
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // news are the last changes, in the order in which they were seen. Readers take
 // them at their own pace: none holds up another, and a slow one costs nothing.
 type news struct {
-	list  []change
+	list  []*Record
 	first uint64 // number of list[0]
 	// wakes are closed with the next change that they are for, and made when somebody
 	// waits.
 	wakes map[wake]chan struct{}
 }
 
-// change is a record as it is from then on.
-type change struct {
-	*Record
-	at time.Time
-}
-
 // wake says for which changes a reader is woken.
 type wake struct {
 	group string
 	all   bool // whatever the group is
-	first bool // that somebody waits for: not how far an outcome has got
 }
 
 // keepNews is how many changes are kept. Whoever is further behind gets the
@@ -35,20 +27,12 @@ const keepNews = 4096
 
 func (n *news) add(r *Record) {
 	if len(n.list) == 2*keepNews {
-		n.list = append([]change(nil), n.list[keepNews:]...)
+		n.list = append([]*Record(nil), n.list[keepNews:]...)
 		n.first += keepNews
 	}
-	n.list = append(n.list, change{r, time.Now()})
-	for _, all := range []bool{false, true} {
-		w := wake{group: r.Group, all: all}
-		if all {
-			w.group = ""
-		}
-		n.ring(w)
-		if w.first = r.awaited(); w.first {
-			n.ring(w)
-		}
-	}
+	n.list = append(n.list, r)
+	n.ring(wake{group: r.Group})
+	n.ring(wake{all: true})
 }
 
 func (n *news) ring(w wake) {
@@ -68,10 +52,6 @@ func (n *news) waits(w wake) <-chan struct{} {
 	return c
 }
 
-// awaited reports whether somebody waits to know this: that a question is open, or that
-// it was settled. How far the outcome has got may be told a moment later.
-func (r *Record) awaited() bool { return r.Open() || r.End.Receipt() == "accepted" }
-
 // Reader reads the changes of a board. It is used by one goroutine.
 type Reader struct {
 	board    *Board
@@ -79,8 +59,6 @@ type Reader struct {
 	next     uint64 // number of the change to read
 	revision uint64
 	begun    bool
-	first    <-chan struct{}
-	late     time.Duration
 }
 
 // Name tells the store of this board from all others: a revision means something
@@ -98,13 +76,6 @@ func (r *Reader) In(group string) *Reader {
 	r.wake = wake{group: group}
 	return r
 }
-
-// First is closed when there is a change that somebody waits for: a question is open, or
-// was settled.
-func (r *Reader) First() <-chan struct{} { return r.first }
-
-// Late is how long the first of those changes that Next returned had been there.
-func (r *Reader) Late() time.Duration { return r.late }
 
 // Revision is that of the last change that this board has seen.
 func (b *Board) Revision() uint64 {
@@ -132,7 +103,6 @@ func (r *Reader) read() (changes []*Record, over []*past, more <-chan struct{}) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	end := b.news.first + uint64(len(b.news.list))
-	r.late = 0
 	switch {
 	case !r.begun:
 		r.begun = true
@@ -150,22 +120,14 @@ func (r *Reader) read() (changes []*Record, over []*past, more <-chan struct{}) 
 		changes, over = r.since(r.revision)
 		slices.SortFunc(changes, byRevision)
 	default:
-		for _, c := range b.news.list[r.next-b.news.first:] {
-			if !r.of(c.Group) {
-				continue
+		for _, o := range b.news.list[r.next-b.news.first:] {
+			if r.of(o.Group) {
+				changes = append(changes, o)
 			}
-			if r.late == 0 && c.awaited() {
-				r.late = time.Since(c.at)
-			}
-			changes = append(changes, c.Record)
 		}
 	}
 	r.next, r.revision = end, b.last
-	w := r.wake
-	more = b.news.waits(w)
-	w.first = true
-	r.first = b.news.waits(w)
-	return changes, over, more
+	return changes, over, b.news.waits(r.wake)
 }
 
 func (r *Reader) of(group string) bool { return r.wake.all || r.wake.group == group }

@@ -121,7 +121,7 @@ func TestManyBrowsers(t *testing.T) {
 // A stream that rests goes on after it.
 func TestAStreamGoesOnAfterItsRest(t *testing.T) {
 	t.Parallel()
-	for _, now := range []tempo{calm, busy, behind} {
+	for _, now := range []time.Duration{0, shortRest, longRest} {
 		followed(t, now, func(board *hub.Board, next func() *hub.Record) {
 			for _, id := range []string{"a", "b", "c"} {
 				asked, err := board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go " + id + "?"}}}})
@@ -132,14 +132,14 @@ func TestAStreamGoesOnAfterItsRest(t *testing.T) {
 				require.Equal(t, "accepted", next().End.Receipt())
 				_, err = board.Delivered(t.Context(), asked.Ref())
 				require.NoError(t, err)
-				require.Equal(t, "delivered", next().End.Receipt(), "it is not what somebody waits for, and comes, too")
+				require.Equal(t, "delivered", next().End.Receipt())
 			}
 		})
 	}
 }
 
-// followed runs a stream at a tempo that stays, and calls f with what it tells.
-func followed(t *testing.T, now tempo, f func(board *hub.Board, next func() *hub.Record)) {
+// followed runs a stream that rests for so long, and calls f with what it tells.
+func followed(t *testing.T, now time.Duration, f func(board *hub.Board, next func() *hub.Record)) {
 	t.Helper()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)

@@ -83,7 +83,6 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 	f.begin(&out)
 	beat := time.NewTicker(f.beat)
 	defer beat.Stop()
-	var due time.Time // when a rest from everything was to end
 	for {
 		var ended <-chan struct{}
 		if f.turns != nil {
@@ -98,24 +97,20 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		if out.flush() != nil {
 			return
 		}
-		look, rest := more, (<-chan time.Time)(nil)
-		late := f.reader.Late()
-		if !due.IsZero() {
-			late = time.Since(due) // it has rested before
-		}
-		due = time.Time{}
-		switch now := time.Now(); s.pace.look(now, late) {
-		case busy:
-			look, rest = f.reader.First(), time.After(restTime)
-		case behind:
-			look, rest, due = nil, time.After(restTime), now.Add(restTime)
+		var rest <-chan time.Time
+		if d := s.pace.rest(time.Now(), len(changes)); d > 0 {
+			rest = time.After(d)
 		}
 		for waiting := true; waiting; {
+			look := more
+			if rest != nil {
+				look = nil
+			}
 			select {
 			case <-look:
 				waiting = false
 			case <-rest:
-				look, rest = more, nil
+				rest = nil
 			case <-ended:
 				waiting = false
 			case <-beat.C:
@@ -136,69 +131,48 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 	}
 }
 
-// pace says how streams tell of changes when there are many of both: to wake each of them
-// for each change is most of the work then. The zero value works.
-//
-//	| streams                          | a stream                                               |
-//	|----------------------------------|--------------------------------------------------------|
-//	| look seldom                      | looks with each change                                 |
-//	| look often                       | rests after it has looked, but not from what somebody waits for |
-//	| look often, and come to it late  | rests after it has looked                              |
-//
-// What has come while it rested is told at once.
+// pace counts what all streams tell. To wake each of them for each change is most of the
+// work when there are many of both: then a stream rests after it has told something, and
+// tells what has come meanwhile at once. The zero value works.
 type pace struct {
 	mu    sync.Mutex
 	since time.Time
 	count int
-	late  time.Duration // of all that were counted
-	now   tempo
-	until time.Time // so long it is not less, even if it seems so
+	now   time.Duration
 }
 
-// tempo is how much there is to tell.
-type tempo int
-
 const (
-	calm   tempo = iota
-	busy         // streams look often
-	behind       // and they come to it late
+	// paceTime and often say how much is much: a hundred changes a second told to fifty
+	// streams. Then a stream rests for so long that nobody notices, and at twice that for
+	// as long as hardly anybody does.
+	paceTime            = 100 * time.Millisecond
+	often               = 500
+	shortRest, longRest = 15 * time.Millisecond, 50 * time.Millisecond
 )
 
-const (
-	restTime = 50 * time.Millisecond
-	// paceTime and most say how often is often: a hundred changes a second told
-	// to fifty streams.
-	paceTime = 100 * time.Millisecond
-	most     = 500
-	// lateTime is how late is late: nobody notices less. behindTime is how long streams
-	// rest for that: while they do, they look seldom.
-	lateTime, behindTime = 10 * time.Millisecond, time.Second
-)
-
-// look counts that a stream has looked, and how late it was, and returns how much there
-// was of late.
-func (p *pace) look(now time.Time, late time.Duration) tempo {
+// rest counts what a stream has told, and returns for how long it rests.
+func (p *pace) rest(now time.Time, told int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now.Sub(p.since) > paceTime {
-		often := p.count > most && now.Sub(p.since) < 2*paceTime
-		switch {
-		case often && p.late > lateTime*time.Duration(p.count):
-			p.now, p.until = behind, now.Add(behindTime)
-		case now.Before(p.until):
-		case often:
-			p.now = busy
-		default:
-			p.now = calm
+	if past := now.Sub(p.since); past > paceTime {
+		p.now = 0
+		if past < 2*paceTime {
+			p.now = restFor(p.count)
 		}
-		p.since, p.count, p.late = now, 0, 0
+		p.since, p.count = now, 0
 	}
-	p.count++
-	p.late += late
-	if p.now == calm && p.count > most {
-		return busy
+	p.count += told
+	return max(p.now, restFor(p.count))
+}
+
+func restFor(told int) time.Duration {
+	switch {
+	case told > 2*often:
+		return longRest
+	case told > often:
+		return shortRest
 	}
-	return p.now
+	return 0
 }
 
 // streamed says what a stream tells: of one conversation, or of all that the

@@ -7,32 +7,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Streams rest while they look often, and no longer when they do not. They rest from
-// everything only while they come late to what somebody waits for.
+// Streams rest while they tell much, for as long as it is worth, and no longer when they do
+// not. What they tell at once after a rest counts as what it would have been.
 func TestPace(t *testing.T) {
 	var p pace
 	now := time.Unix(1000, 0)
-	looks := func(times int, every, late time.Duration) (how [3]int) {
+	tell := func(times int, every time.Duration, changes int) map[time.Duration]int {
+		rests := map[time.Duration]int{}
 		for range times {
 			now = now.Add(every)
-			how[p.look(now, late)]++
+			rests[p.rest(now, changes)]++
 		}
-		return how
+		return rests
 	}
-	require.Equal(t, [3]int{calm: 1000}, looks(1000, time.Millisecond, time.Second), "one stream with many changes, however late")
-	how := looks(3000, 100*time.Microsecond, lateTime/2)
-	require.Positive(t, how[busy], "many of both")
-	require.Zero(t, how[behind])
-	require.Equal(t, [3]int{busy: 1000}, looks(1000, 100*time.Microsecond, lateTime/2), "it goes on")
-	looks(2000, 100*time.Microsecond, 2*lateTime)
-	require.Equal(t, [3]int{behind: 1000}, looks(1000, 100*time.Microsecond, 2*lateTime), "and late")
-	require.Equal(t, [3]int{behind: 100}, looks(100, time.Millisecond, 0), "while all rest, they look seldom")
-	looks(1000, 100*time.Microsecond, 0)
-	looks(1, behindTime, 0)
-	looks(2000, 100*time.Microsecond, 0)
-	require.Equal(t, [3]int{busy: 1000}, looks(1000, 100*time.Microsecond, 0), "no longer late")
+	type rests = map[time.Duration]int
+	require.Equal(t, rests{0: 1000}, tell(1000, time.Millisecond, 1), "one stream with many changes")
+	tell(2000, 150*time.Microsecond, 1)
+	require.Equal(t, rests{shortRest: 1000}, tell(1000, 150*time.Microsecond, 1), "many of both")
+	tell(2000, 90*time.Microsecond, 1)
+	require.Equal(t, rests{longRest: 1000}, tell(1000, 90*time.Microsecond, 1), "very many")
+	require.Equal(t, rests{longRest: 200}, tell(200, 450*time.Microsecond, 5), "as many, told after a rest")
 	now = now.Add(time.Minute)
-	require.Equal(t, [3]int{calm: 1000}, looks(1000, time.Millisecond, 0), "later")
+	require.Equal(t, rests{0: 1000}, tell(1000, time.Millisecond, 1), "later")
 	now = now.Add(time.Minute)
-	require.Equal(t, [3]int{calm: most, busy: 1}, looks(most+1, 0, 0), "many at one moment")
+	require.Equal(t, rests{0: often, shortRest: often, longRest: 1}, tell(2*often+1, 0, 1), "many at one moment")
 }

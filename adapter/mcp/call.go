@@ -103,6 +103,10 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest, t *ticket) *s
 	for n := 1; ; n++ {
 		select {
 		case <-t.done:
+			if ctx.Err() != nil { // nobody reads it: it is not used
+				s.leave(t, giveUp)
+				return failure("The call was cancelled.")
+			}
 			return result(s.fetch(t))
 		case <-limit:
 			s.leave(t, later)

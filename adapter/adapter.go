@@ -30,6 +30,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Resolver gets the answers to a call. It returns nil as the error exactly if
@@ -68,11 +69,11 @@ type (
 	Talker interface {
 		AskInConversation(ctx context.Context, m Message) (string, error)
 	}
-	// Settler hears how a request ended that is c at the desk, before the next one of
+	// Settler hears how a request ended that is ref at the desk, before the next one of
 	// its session has its turn. It must not block. See [Adapter.With] for which request
 	// it was.
 	Settler interface {
-		Settled(c convert.Call, o convert.Outcome)
+		Settled(ref desk.Ref, o convert.Outcome)
 	}
 	// Declarer says what the client declared of itself; ok is false while that
 	// is not known. It is used if no [Options] were given.
@@ -213,6 +214,8 @@ func Withdrawn(ctx context.Context) convert.Outcome {
 		return convert.Outcome{}
 	case disconnected(cause):
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
+	case errors.Is(cause, life.ErrWithAnother):
+		return life.WithAnother
 	case errors.Is(cause, convert.ErrCancelled):
 		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
 	case cause == context.Canceled:

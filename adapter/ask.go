@@ -151,13 +151,13 @@ func (a *Adapter) wait(e *entry) (o convert.Outcome, first bool) {
 	} else {
 		o, first = a.ask(e)
 	}
-	a.tellSettled(e.call, o)
+	a.tellSettled(e.ticket.Ref(), o)
 	return o, first
 }
 
-func (a *Adapter) tellSettled(c convert.Call, o convert.Outcome) {
+func (a *Adapter) tellSettled(ref desk.Ref, o convert.Outcome) {
 	if s, ok := a.client.(Settler); ok {
-		s.Settled(c, o)
+		s.Settled(ref, o)
 	}
 }
 

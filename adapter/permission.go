@@ -55,7 +55,7 @@ func (p *permission) wait(a *Adapter, t *desk.Ticket) (acp.RequestPermissionResp
 	}
 	o := p.outcome(a, t.Context(), response, err)
 	stands, first := t.Settle(o, settledBy(t.Context(), o))
-	a.tellSettled(t.Item().Call, stands)
+	a.tellSettled(t.Ref(), stands)
 	if first {
 		return response, err
 	}

@@ -33,7 +33,7 @@ var rooms = []struct {
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
 	{"internal/about", nil},
-	{"internal/session", []string{"adapter/desk", "internal/conn/rpccode", "internal/typed"}},
+	{"internal/session", []string{"adapter/desk", "internal/conn/rpccode", "internal/life", "internal/typed"}},
 	{"internal/typed", nil},
 	{"internal/seen", nil},
 	{"internal/lane", nil},
@@ -66,7 +66,7 @@ var rooms = []struct {
 	{"internal/pipeagent", []string{"adapter", "adapter/desk", "adapter/editor", "adapter/pipe", "internal/child", "internal/conn/...", "internal/seen", "internal/typed"}},
 	{"adapter/proxy", []string{"internal/about", "adapter", "adapter/desk", "adapter/editor", "adapter/mcp", "internal/child", "internal/conn", "internal/conn/...", "internal/grace", "internal/lane", "internal/life", "internal/seen", "internal/session", "internal/typed", "internal/uuid"}},
 	{"internal/claude", []string{"internal/child", "internal/conn/...", "internal/grace", "internal/uuid"}},
-	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/grant", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/filelock", "internal/grace", "internal/lane", "internal/typed", "internal/uuid"}},
+	{"internal/claude/backend", []string{"adapter", "adapter/desk", "adapter/editor", "internal/claude", "internal/claude/grant", "internal/claude/transcript", "internal/conn", "internal/conn/...", "internal/filelock", "internal/grace", "internal/lane", "internal/life", "internal/typed", "internal/uuid"}},
 	{"internal/claude/grant", nil},
 	{"internal/claude/hook", []string{"internal/claude/grant"}},
 	{"internal/claude/claudetest/standin", []string{"internal/claude/claudetest"}},

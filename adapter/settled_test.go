@@ -26,7 +26,7 @@ func (h hears) RequestPermission(_ context.Context, r acp.RequestPermissionReque
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
-func (h hears) Settled(_ convert.Call, o convert.Outcome) {
+func (h hears) Settled(_ desk.Ref, o convert.Outcome) {
 	*h.log = append(*h.log, "hears of "+h.id)
 	time.Sleep(time.Second)
 	*h.log = append(*h.log, "knows of "+h.id+": "+o.Status.String())

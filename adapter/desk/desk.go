@@ -365,14 +365,19 @@ func (on *table) others(t *Ticket, o convert.Outcome) []*Ticket {
 // givenUp is how an item ends whose asker has gone, and why.
 func givenUp(why error) Settlement {
 	o := convert.Outcome{Status: convert.Failed, Reason: "The question was given up: " + why.Error()}
-	if errors.Is(why, context.Canceled) || errors.Is(why, convert.ErrCancelled) {
+	switch {
+	case errors.Is(why, life.ErrWithAnother):
+		o = life.WithAnother
+	case errors.Is(why, convert.ErrCancelled): // as the user wanted it
 		o = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
+	case errors.Is(why, context.Canceled):
+		o = convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
 	}
 	return Settlement{o, "", time.Now()}
 }
 
 func withdrawal() Settlement {
-	return Settlement{convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}, "", time.Now()}
+	return Settlement{life.WithAnother, "", time.Now()}
 }
 
 // settleOne ends an open item: a person's act settles it, and anything else

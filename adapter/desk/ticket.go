@@ -58,6 +58,9 @@ func (t *Ticket) Context() context.Context { return t.ctx }
 // Item returns what was posted.
 func (t *Ticket) Item() Item { return t.item }
 
+// Ref names the item, and no other.
+func (t *Ticket) Ref() Ref { return Ref{t.item.Call.Session, t.item.Call.ID, t.revision} }
+
 // Asking tells watchers which question is in front of the user, and how.
 func (t *Ticket) Asking(question int, rung string) {
 	t.desk.step(true, func(on *table) {

@@ -50,19 +50,26 @@ func (d *Desk) WatchTurns(f func(Turn)) (stop func()) {
 	return d.watch(&watcher{turned: f}, ofTurns)
 }
 
-// Used tells those who watch that the agent has what an item was settled with: its
-// result went back. It may be called with a lock held, as EndTurn.
-func (d *Desk) Used(ref Ref) { d.tell(change{used: &ref}, ofUse) }
+// Receipt tells those who watch what became of what an item was settled with: nil says
+// that the agent has it, its result went back, and an error why it never will. It may be
+// called with a lock held, as EndTurn. Ref need not have a revision where no two items
+// have a name.
+func (d *Desk) Receipt(ref Ref, err error) { d.tell(change{receipt: &receipt{ref, err}}, ofReceipts) }
 
-// WatchUsed calls f for every item that was used, as Watch does for changes: behind the
-// one that settled it.
-func (d *Desk) WatchUsed(f func(Ref)) (stop func()) {
-	return d.watch(&watcher{used: f}, ofUse)
+// WatchReceipts calls f for every receipt, as Watch does for changes: behind the one
+// that settled its item.
+func (d *Desk) WatchReceipts(f func(Ref, error)) (stop func()) {
+	return d.watch(&watcher{received: f}, ofReceipts)
 }
 
-// Those who watch turns, and what was used.
-func ofTurns(n *news) *[]*watcher { return &n.ofTurns }
-func ofUse(n *news) *[]*watcher   { return &n.ofUse }
+type receipt struct {
+	ref Ref
+	err error
+}
+
+// Those who watch turns and receipts.
+func ofTurns(n *news) *[]*watcher    { return &n.ofTurns }
+func ofReceipts(n *news) *[]*watcher { return &n.ofReceipts }
 
 // tell tells a change to those of a list, if there are any, by a goroutine of its own.
 func (d *Desk) tell(c change, list func(*news) *[]*watcher) {
@@ -93,34 +100,34 @@ func (d *Desk) watch(w *watcher, list func(*news) *[]*watcher) (stop func()) {
 
 // news is what watchers have not been told yet.
 type news struct {
-	watchers []*watcher // a new slice with each change: a change that is untold keeps its own
-	ofTurns  []*watcher // the same for those of turns
-	ofUse    []*watcher // and of what was used
-	untold   []change
-	told     int  // of untold
-	telling  bool // somebody tells them
+	watchers   []*watcher // a new slice with each change: a change that is untold keeps its own
+	ofTurns    []*watcher // the same for those of turns
+	ofReceipts []*watcher // and of receipts
+	untold     []change
+	told       int  // of untold
+	telling    bool // somebody tells them
 }
 
 type watcher struct {
-	f       func(Entry)
-	turned  func(Turn)
-	used    func(Ref)
-	stopped atomic.Bool
+	f        func(Entry)
+	turned   func(Turn)
+	received func(Ref, error)
+	stopped  atomic.Bool
 }
 
 type change struct {
-	entry Entry
-	turn  *Turn // instead of an entry
-	used  *Ref  // instead of both
-	to    []*watcher
+	entry   Entry
+	turn    *Turn    // instead of an entry
+	receipt *receipt // instead of both
+	to      []*watcher
 }
 
 func (c change) tell() {
 	for _, w := range c.to {
 		switch {
 		case w.stopped.Load():
-		case c.used != nil:
-			w.used(*c.used)
+		case c.receipt != nil:
+			w.received(c.receipt.ref, c.receipt.err)
 		case c.turn != nil:
 			w.turned(*c.turn)
 		default:

@@ -29,6 +29,8 @@ type asked struct {
 	post   func() // takes its place on the desk
 	// within is the session that the editor shows it in, if that is a sub-agent's.
 	within string
+	kind   session.Kind
+	ref    desk.Ref // at the desk, once it is settled
 
 	admitted chan bool       // holds one
 	heard    chan heardWords // holds one
@@ -52,7 +54,7 @@ type answer func() (reply func())
 // is asked in a goroutine of its own, so that the agent is read on meanwhile.
 // Fault tells the agent of a panic.
 func (s *Session) ask(id string, kind session.Kind, apart bool, within string, post func(*asked) answer, fault func()) {
-	a := &asked{s: s, within: within, admitted: make(chan bool, 1), heard: make(chan heardWords, 1), told: make(chan struct{})}
+	a := &asked{s: s, within: within, kind: kind, admitted: make(chan bool, 1), heard: make(chan heardWords, 1), told: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	var wait answer
 	a.post = func() { wait = post(a) }
@@ -73,8 +75,10 @@ func (a *asked) run(id string, wait answer, fault func()) {
 	if errors.Is(why, session.ErrNotAsked) {
 		a.s.awaitEnding()
 	}
-	if !errors.Is(why, session.ErrWithdrawn) { // else nobody waits for it
+	if !errors.Is(why, session.ErrWithdrawn) {
 		reply()
+	} else if a.kind == session.Permission { // nobody waits for it; a question may be asked again
+		a.receipt(why)
 	}
 	a.cancel(nil)
 	a.s.happens(func() session.Event {
@@ -109,11 +113,18 @@ func growStack() {
 //go:noinline
 func touch(room *[12 << 10]byte) { room[0] = 1 }
 
+// receipt says what became of what was said to the request, see [desk.Desk.Receipt].
+func (a *asked) receipt(err error) {
+	if a.ref.Revision != 0 { // it was at the desk
+		a.s.front.opts.Desk.Receipt(a.ref, err)
+	}
+}
+
 // AskQuestion asks a question call. The id is that of the agent's request, for
 // [Session.Withdraw]; apart says that a sub-agent asks, which may work on after
-// the turn. Reply tells the agent, once, unless it withdraws the request; it must
-// not end the turn, which waits for it.
-func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome)) {
+// the turn. Reply tells the agent, once, unless it withdraws the request, and returns
+// whether the agent has it; it must not end the turn, which waits for it.
+func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(convert.Outcome) (sent bool)) {
 	c.Session = s.id
 	s.ask(id, session.Question, apart, c.SubAgent.Session, func(a *asked) answer {
 		wait := a.asker().Post(a.ctx, c)
@@ -122,7 +133,11 @@ func (s *Session) AskQuestion(id string, apart bool, c convert.Call, reply func(
 			if o.Status == convert.Cancelled && errors.Is(context.Cause(a.ctx), session.ErrPartStopped) {
 				o = adapter.Withdrawn(a.ctx)
 			}
-			return func() { reply(o) }
+			return func() {
+				if reply(o) {
+					a.receipt(nil)
+				}
+			}
 		}
 	}, func() { reply(faulty) })
 }
@@ -137,13 +152,17 @@ var faulty = convert.Outcome{Status: convert.Failed, Reason: "The user could not
 
 // AskForm asks for the fields of a form. Reply gets the reply for whoever sent
 // the form. It is [ask.CancelForm] unless the user accepted or declined.
-func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome)) {
+func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage, convert.Outcome) (sent bool)) {
 	f.Session = s.id
 	s.ask(id, session.Form, false, "", func(a *asked) answer {
 		wait := a.asker().PostForm(a.ctx, f)
 		return func() func() {
 			raw, o := wait()
-			return func() { reply(raw, o) }
+			return func() {
+				if reply(raw, o) {
+					a.receipt(nil)
+				}
+			}
 		}
 	}, func() { reply(json.RawMessage(ask.CancelForm), faulty) })
 }
@@ -152,7 +171,7 @@ func (s *Session) AskForm(id string, f ask.FormCall, reply func(json.RawMessage,
 // sub-agent. Reply gets the editor's
 // response, or an error, which is [ErrTakenBack] if the request was taken back:
 // then no permission was given, whatever the editor said.
-func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error)) {
+func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r acp.RequestPermissionRequest, reply func(acp.RequestPermissionResponse, error) (sent bool)) {
 	r.SessionId = acp.SessionId(s.id)
 	s.ask(id, session.Permission, apart, who.Session, func(a *asked) answer {
 		wait := a.asker().PostPermission(a.ctx, who, r)
@@ -160,9 +179,12 @@ func (s *Session) AskPermission(id string, apart bool, who convert.SubAgent, r a
 			response, err := wait()
 			return func() {
 				if a.ctx.Err() != nil { // taken back at the same moment
-					response, err = acp.RequestPermissionResponse{}, fmt.Errorf("%w: %w", ErrTakenBack, context.Cause(a.ctx))
+					err = fmt.Errorf("%w: %w", ErrTakenBack, context.Cause(a.ctx))
+					reply(acp.RequestPermissionResponse{}, err)
+					a.receipt(err)
+				} else if reply(response, err) {
+					a.receipt(nil)
 				}
-				reply(response, err)
 			}
 		}
 	}, func() { reply(acp.RequestPermissionResponse{}, faulty.Err()) })
@@ -176,9 +198,11 @@ func (s *Session) Errand(id string, do func(context.Context) (reply func()), fau
 	}, fault)
 }
 
-// Used says that the agent has what the user said to a call: its result went back. See
-// [desk.Desk.WatchUsed].
-func (s *Session) Used(call string) { s.front.opts.Desk.Used(desk.Ref{Session: s.id, ID: call}) }
+// Used says that the agent has what the user said to a call, where that was not sent in
+// reply to it. See [desk.Desk.Receipt].
+func (s *Session) Used(call string) {
+	s.front.opts.Desk.Receipt(desk.Ref{Session: s.id, ID: call}, nil)
+}
 
 // Withdraw takes back a request because the agent no longer waits for it.
 func (s *Session) Withdraw(id string) {
@@ -313,7 +337,8 @@ var _ interface {
 
 // Settled implements [adapter.Settler]: the session knows of a no before anything
 // else is shown.
-func (c client) Settled(_ convert.Call, o convert.Outcome) {
+func (c client) Settled(ref desk.Ref, o convert.Outcome) {
+	c.ref = ref
 	c.s.apply(session.RequestSettled{Key: c.key, Dismissed: dismisses(o)})
 }
 

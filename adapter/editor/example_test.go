@@ -47,7 +47,7 @@ func (a *asking) Prompt(id string, _ any) error {
 	go func() { // Prompt must not block, nor call the session
 		a.session.Began(false)
 		outcome := make(chan convert.Outcome, 1)
-		a.session.AskQuestion(call.ID, false, call, func(o convert.Outcome) { outcome <- o })
+		a.session.AskQuestion(call.ID, false, call, func(o convert.Outcome) bool { outcome <- o; return true })
 		fmt.Println("the agent gets", (<-outcome).Answers[0].Selected)
 		a.session.EndTurn(editor.TurnEnd{Prompts: []string{id}, Reason: acp.StopReasonEndTurn}, func(bool) {})
 	}()

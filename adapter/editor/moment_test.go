@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // scene is a simulated editor whose agent works on a prompt. Nothing happens by
@@ -49,7 +50,7 @@ func TestPermissionAtTheMomentOfACancel(t *testing.T) {
 		o.agent.out.AskPermission("p", false, convert.SubAgent{}, acp.RequestPermissionRequest{
 			ToolCall: acp.ToolCallUpdate{ToolCallId: "p", Title: acp.Ptr("permission r1")},
 			Options:  []acp.PermissionOption{{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce}},
-		}, func(_ acp.RequestPermissionResponse, err error) { got = err })
+		}, func(_ acp.RequestPermissionResponse, err error) bool { got = err; return true })
 		s.carryAll()
 		s.at(desk.Settled, func() {
 			o.cancels()
@@ -64,6 +65,90 @@ func TestPermissionAtTheMomentOfACancel(t *testing.T) {
 	})
 }
 
+// Of a permission that was given elsewhere at the moment of a cancel nobody is told that
+// the agent has it.
+func TestReceiptAtTheMomentOfACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := scene(t)
+		var receipts []error
+		s.desk.WatchReceipts(func(_ desk.Ref, err error) { receipts = append(receipts, err) })
+		o.agent.out.AskPermission("p", false, convert.SubAgent{}, mayRun("t1"), func(_ acp.RequestPermissionResponse, err error) bool { return true })
+		s.carryAll()
+		s.at(desk.Settled, func() {
+			o.cancels()
+			s.toFront.carry()
+		})
+		go func() {
+			_ = s.desk.Answer(desk.Ref{Session: o.id, ID: "t1"}, []convert.Answer{{Selected: []string{"Allow"}}}, "phone")
+		}()
+		s.pass(2 * time.Second)
+		s.carryAll()
+		s.pass(time.Second)
+		require.Len(t, receipts, 1)
+		require.ErrorIs(t, receipts[0], editor.ErrTakenBack)
+		s.finish()
+	})
+}
+
+// Two permissions of one tool call that is open are two at the desk, and so are their
+// receipts.
+func TestReceiptsOfOneToolCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := scene(t)
+		var receipts []desk.Ref
+		s.desk.WatchReceipts(func(r desk.Ref, err error) { require.NoError(t, err); receipts = append(receipts, r) })
+		for _, id := range []string{"p1", "p2"} {
+			o.agent.out.AskPermission(id, false, convert.SubAgent{}, mayRun("t1"), func(acp.RequestPermissionResponse, error) bool { return true })
+			s.carryAll()
+		}
+		var want []desk.Ref
+		for range 2 {
+			open := s.desk.List()[0]
+			want = append(want, desk.Ref{Session: o.id, ID: open.Call.ID, Revision: open.Revision})
+			require.NoError(t, s.desk.Answer(want[len(want)-1], []convert.Answer{{Selected: []string{"Allow"}}}, "phone"))
+			s.carryAll()
+		}
+		s.pass(time.Second)
+		require.Equal(t, want, receipts)
+		s.finish()
+	})
+}
+
+// What goes because the user dismissed something else is not told as the user's no, and
+// the turn is not said to be cancelled by them.
+func TestDismissedWithAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, o := scene(t)
+		errs := map[string]error{}
+		for _, id := range []string{"p1", "p2"} {
+			o.agent.out.AskPermission(id, false, convert.SubAgent{}, mayRun(acp.ToolCallId(id)), func(_ acp.RequestPermissionResponse, err error) bool {
+				errs[id] = err
+				return true
+			})
+			s.carryAll()
+		}
+		var got convert.Outcome
+		o.agent.out.AskQuestion("q", false, convert.Call{ID: "q", Questions: []convert.Question{{Text: "question r1.0?"}}},
+			func(o convert.Outcome) bool { got = o; return true })
+		s.carryAll()
+		s.requests[0].send(`{"outcome":{"outcome":"cancelled"}}`)
+		s.carryAll()
+		s.pass(time.Second)
+		s.carryAll()
+		require.NoError(t, errs["p1"])
+		require.ErrorIs(t, errs["p2"], life.ErrWithAnother)
+		require.Equal(t, life.WithAnother, got)
+		s.finish()
+	})
+}
+
+func mayRun(tool acp.ToolCallId) acp.RequestPermissionRequest {
+	return acp.RequestPermissionRequest{
+		ToolCall: acp.ToolCallUpdate{ToolCallId: tool, Title: acp.Ptr("permission r1")},
+		Options:  []acp.PermissionOption{{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce}},
+	}
+}
+
 // An answer that arrived counts, also if a cancel comes at the same moment: it
 // was given before.
 func TestAnswerAtTheMomentOfACancel(t *testing.T) {
@@ -72,7 +157,7 @@ func TestAnswerAtTheMomentOfACancel(t *testing.T) {
 		var got convert.Outcome
 		o.agent.out.AskQuestion("q", false, convert.Call{ID: "q", Questions: []convert.Question{{
 			Text: "question r1.0?", Options: []convert.Option{{Label: "r1.0-A"}, {Label: "r1.0-B"}},
-		}}}, func(o convert.Outcome) { got = o })
+		}}}, func(o convert.Outcome) bool { got = o; return true })
 		s.carryAll()
 		s.at(desk.Settled, func() {
 			o.cancels()
@@ -102,7 +187,7 @@ func TestNotAskedIsNoAnswer(t *testing.T) {
 		ask := func(id string) {
 			o.agent.out.AskQuestion(id, false, convert.Call{ID: id, Questions: []convert.Question{{
 				Text: "question " + id + ".0?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}},
-			}}}, func(o convert.Outcome) { got[id] = o })
+			}}}, func(o convert.Outcome) bool { got[id] = o; return true })
 			s.carryAll()
 		}
 		ask("r1")

@@ -293,7 +293,7 @@ func (c *simConversation) ask() {
 			},
 		}
 		a.questions = []string{"permission " + a.id}
-		c.out.AskPermission(a.id, apart, convert.SubAgent{}, r, func(resp acp.RequestPermissionResponse, err error) { c.leaveGiven(a, resp, err) })
+		c.out.AskPermission(a.id, apart, convert.SubAgent{}, r, func(resp acp.RequestPermissionResponse, err error) bool { c.leaveGiven(a, resp, err); return true })
 	case 1:
 		c.note("asks with the form %s", a.id)
 		f, err := ask.ServerForm{Server: "srv", Message: "form " + a.id, Schema: json.RawMessage(
@@ -304,7 +304,7 @@ func (c *simConversation) ask() {
 		}
 		f.ID = a.id
 		a.questions = []string{"field " + a.id}
-		c.out.AskForm(a.id, f, func(raw json.RawMessage, o convert.Outcome) { c.formAnswered(a, raw, o) })
+		c.out.AskForm(a.id, f, func(raw json.RawMessage, o convert.Outcome) bool { c.formAnswered(a, raw, o); return true })
 	default:
 		c.askQuestions(a, apart)
 	}
@@ -328,7 +328,7 @@ func (c *simConversation) askQuestions(a *simAsked, apart bool) {
 		call.Questions = append(call.Questions, q)
 	}
 	c.note("asks %v, apart %v", a.questions, apart)
-	c.out.AskQuestion(a.id, apart, call, func(o convert.Outcome) { c.answered(a, call, o) })
+	c.out.AskQuestion(a.id, apart, call, func(o convert.Outcome) bool { c.answered(a, call, o); return true })
 }
 
 // answered holds an outcome against what people said.

@@ -50,9 +50,10 @@ func (a *askingAgent) Close(context.Context) error {
 func (a *askingAgent) Prompt(id string, _ any) error {
 	go func() {
 		a.out.Began(false)
-		a.out.AskQuestion("q-"+id, false, convert.Call{ID: "q-" + id, Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, func(o convert.Outcome) {
+		a.out.AskQuestion("q-"+id, false, convert.Call{ID: "q-" + id, Questions: []convert.Question{{Text: "Which?", Options: []convert.Option{{Label: "A"}, {Label: "B"}}}}}, func(o convert.Outcome) bool {
 			a.outcomes <- o
 			go a.out.EndTurn(editor.TurnEnd{Prompts: []string{id}, Reason: acp.StopReasonEndTurn}, func(bool) {})
+			return true
 		})
 	}()
 	return nil

@@ -41,8 +41,8 @@ type asked struct {
 	again bool   // it was shown in a view that is gone
 	// announced is the tool call that was shown for it.
 	announced []byte
-	// call is what it was at the desk, once it is settled.
-	call convert.Call
+	// ref is what it was at the desk, once it is settled.
+	ref desk.Ref
 
 	admitted chan bool  // holds one
 	heard    chan heard // holds one
@@ -116,14 +116,14 @@ func (q *asked) leave(line []byte) {
 		delete(q.in.asked, q.key)
 	})
 	if tells {
-		p.used(q.call)
+		p.used(q.ref)
 	}
 }
 
-// used says that the agent has the answer to a call, once it is written.
-func (p *proxy) used(c convert.Call) {
+// used says that the agent has the answer to what was asked, once it is written.
+func (p *proxy) used(ref desk.Ref) {
 	if p.agent.settle(); p.opts.Desk != nil && p.agent.err.Load() == nil {
-		p.opts.Desk.Used(desk.Ref{Session: c.Session, ID: c.ID})
+		p.opts.Desk.Receipt(ref, nil)
 	}
 }
 

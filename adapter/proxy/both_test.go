@@ -420,7 +420,7 @@ func (a *frontAgent) prompted(text string) { require.Equal(a.t, text, (<-a.promp
 
 func (a *frontAgent) asks(id string) {
 	call := convert.Call{ID: id, Name: "AskUserQuestion", Questions: []convert.Question{{Text: "Which " + id + "?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
-	a.out.AskQuestion(id, false, call, func(o convert.Outcome) {
+	a.out.AskQuestion(id, false, call, func(o convert.Outcome) bool {
 		switch o.Status {
 		case convert.Answered:
 			a.replies[id] <- o.Answers[0].Selected[0]
@@ -429,6 +429,7 @@ func (a *frontAgent) asks(id string) {
 		default:
 			a.replies[id] <- o.Reason
 		}
+		return true
 	})
 }
 
@@ -482,7 +483,7 @@ func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, q.park(q.ctx, "c1", "Which?"))
 	require.True(t, q.in.state.Parked())
-	(&editor{p, q}).Settled(convert.Call{}, convert.Outcome{Status: convert.Answered})
+	(&editor{p, q}).Settled(desk.Ref{}, convert.Outcome{Status: convert.Answered})
 	require.False(t, q.in.state.Parked())
 	q.leave(nil)
 }

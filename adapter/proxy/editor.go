@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	front "github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/ask"
@@ -141,8 +142,8 @@ type editor struct {
 
 // Settled implements [adapter.Settler]: the session knows before the next question
 // has its turn. A no is for the agent to hear, and ends no turn here.
-func (e *editor) Settled(c convert.Call, _ convert.Outcome) {
-	e.q.call = c
+func (e *editor) Settled(ref desk.Ref, _ convert.Outcome) {
+	e.q.ref = ref
 	e.p.happens(e.q.in, machine.RequestSettled{Key: e.q.key})
 }
 

@@ -46,6 +46,7 @@ type permit struct {
 	over    bool
 	recall  bool // the editor has to be told that it is asked no more
 	told    bool // the agent is told what was said at the desk
+	lost    bool // it did not want to know any more
 }
 
 // asksPermission puts a request for permission that passes to the desk.
@@ -143,18 +144,23 @@ func (w *permit) wait() {
 		w.ticket.Asking(0, adapter.Permission.String())
 	}
 	<-w.ticket.Context().Done()
-	recall, told := false, false
+	recall, told, lost := false, false, false
 	p.step(func() {
 		w.end(takenBack("It was given up"), "")
-		recall, told = w.recall, w.told
+		recall, told, lost = w.recall, w.told, w.lost
 	})
 	if recall {
 		w.takeBack()
 	}
 	if told {
-		p.used(w.ticket.Item().Call)
+		p.used(w.ticket.Ref())
+	}
+	if lost {
+		p.opts.Desk.Receipt(w.ticket.Ref(), errNotWanted)
 	}
 }
+
+var errNotWanted = errors.New("the agent had taken it back, or the turn was cancelled")
 
 // takeBack tells the editor that the request needs no answer, behind the request itself.
 func (w *permit) takeBack() {
@@ -189,6 +195,7 @@ func (w *permit) deliver(o convert.Outcome) {
 	p, key := w.p, idKey(w.id)
 	result, ok := w.result(o)
 	if !ok || !p.passed.take(w.id) {
+		w.lost = true
 		return
 	}
 	w.tell(o, result)
@@ -221,7 +228,7 @@ func (w *permit) tell(o convert.Outcome, result []byte) {
 					lost()
 				}
 			})
-			p.used(w.ticket.Item().Call)
+			p.used(w.ticket.Ref())
 		}()
 		return
 	}

@@ -2,11 +2,13 @@ package proxy
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
@@ -394,7 +396,7 @@ func TestUnseenPlan(t *testing.T) {
 func TestPermitUsed(t *testing.T) {
 	p := withDesk(t, Options{})
 	used := make(chan desk.Ref, 10)
-	t.Cleanup(p.desk.WatchUsed(func(r desk.Ref) { used <- r }))
+	t.Cleanup(p.desk.WatchReceipts(func(r desk.Ref, err error) { require.NoError(t, err); r.Revision = 0; used <- r }))
 	one := p.asks(mayRun)
 	two := p.asks(strings.NewReplacer(`"id":7`, `"id":8`, `"t1"`, `"t2"`).Replace(mayRun))
 	require.NoError(t, p.desk.Answer(refOf(two), pick("Allow"), "phone"))
@@ -404,4 +406,17 @@ func TestPermitUsed(t *testing.T) {
 	require.NoError(t, p.desk.Answer(refOf(one), pick("Reject"), "phone"))
 	require.Equal(t, "7", p.agent.reply().Get("id").Raw)
 	require.Equal(t, desk.Ref{Session: "s1", ID: "t1"}, <-used)
+}
+
+// An answer from elsewhere to a permission that the agent has taken back at that moment
+// reaches nobody, and that is what is said of it.
+func TestPermitThatTheAgentTookBack(t *testing.T) {
+	d := new(desk.Desk)
+	receipts := make(chan error, 1)
+	defer d.WatchReceipts(func(_ desk.Ref, err error) { receipts <- err })()
+	p := newProxy(t.Context(), io.Discard, io.Discard, Options{Desk: d})
+	params := gjson.Get(mayRun, "params")
+	p.step(func() { p.permits([]byte("7"), params, p.session("s1").shapes.Ask(params)) }) // it waits for no reply
+	require.NoError(t, d.Answer(refOf(d.List()[0]), pick("Allow"), "phone"))
+	require.ErrorIs(t, <-receipts, errNotWanted)
 }

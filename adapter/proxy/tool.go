@@ -272,14 +272,15 @@ func (t *tool) Post(ctx context.Context, c convert.Call) adapter.Asking {
 type toolCall struct {
 	*tool
 	ctx  context.Context
-	call convert.Call // as it is at the desk, after Wait
+	call convert.Call
+	ref  desk.Ref // at the desk, after Wait
 }
 
 // Deliver implements [adapter.Asking].
 func (t *toolCall) Deliver(use func() error) error {
 	err := use()
 	if err == nil && t.p.opts.Desk != nil {
-		t.p.opts.Desk.Used(desk.Ref{Session: t.call.Session, ID: t.call.ID})
+		t.p.opts.Desk.Receipt(t.ref, nil)
 	}
 	return err
 }
@@ -302,7 +303,7 @@ func (t *toolCall) Wait() (convert.Outcome, error) {
 	o, err := q.asker.Ask(q.ctx, c)
 	stopped := errors.Is(context.Cause(q.ctx), errTurnCancelled)
 	q.leave(nil)
-	t.call = q.call
+	t.ref = q.ref
 	if stopped {
 		// The agent takes its call back, or ends its turn: with a result that came
 		// before that it would go on. Some do neither.

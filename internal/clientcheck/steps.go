@@ -147,7 +147,7 @@ func serverForm(c *check, id string) (string, bool) {
 		o   convert.Outcome
 	}
 	replies := make(chan reply, 1)
-	c.out.AskForm(id, call, func(raw json.RawMessage, o convert.Outcome) { replies <- reply{raw, o} })
+	c.out.AskForm(id, call, func(raw json.RawMessage, o convert.Outcome) bool { replies <- reply{raw, o}; return true })
 	r := <-replies
 	if r.o.Status == convert.Disconnected {
 		return gone, false
@@ -182,7 +182,7 @@ func permission(c *check, id string) (string, bool) {
 			{OptionId: "allow", Name: "Allow", Kind: acp.PermissionOptionKindAllowOnce},
 			{OptionId: "reject", Name: "Reject", Kind: acp.PermissionOptionKindRejectOnce},
 		},
-	}, func(r acp.RequestPermissionResponse, err error) { replies <- reply{r, err} })
+	}, func(r acp.RequestPermissionResponse, err error) bool { replies <- reply{r, err}; return true })
 	r := <-replies
 	c.out.Update(acp.UpdateToolCall(call, acp.WithUpdateStatus(acp.ToolCallStatusFailed)))
 	switch {

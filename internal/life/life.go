@@ -159,6 +159,13 @@ func (s State) refuses(e Event) error {
 // something only inside the connection that said them.
 func Mint() string { return rand.Text() }
 
+// ErrWithAnother is why an asking goes when a person dismisses another one: the agent is
+// interrupted. WithAnother is that outcome, which is nobody's choice.
+var (
+	ErrWithAnother = fmt.Errorf("another request was dismissed: %w", convert.ErrCancelled)
+	WithAnother    = convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}
+)
+
 // Ends says what an outcome is to an asking. A person's act, whoever that is,
 // settles it; anything else withdraws it, and is never told as a person's choice.
 func Ends(o convert.Outcome, by string) Event {

@@ -282,7 +282,7 @@ func (a *Asking) Deliver(use func() error) error {
 func (a *Asking) used(err error) error {
 	if err == nil && a.settled && a.By == hubName && a.chain.link != nil {
 		c := a.callAtHub()
-		a.chain.link.Received(c.Session, c.ID, nil)
+		a.chain.link.Received(desk.Ref{Session: c.Session, ID: c.ID}, nil)
 	}
 	return err
 }

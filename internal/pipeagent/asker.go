@@ -37,7 +37,7 @@ func (a asker) Post(ctx context.Context, c convert.Call) adapter.Asking {
 	}
 	c.ID = a.backend.name("ask")
 	settled := make(chan convert.Outcome, 1)
-	s.AskQuestion(c.ID, apart, c, func(o convert.Outcome) { settled <- o })
+	s.AskQuestion(c.ID, apart, c, func(o convert.Outcome) bool { settled <- o; return false })
 	return waiting{func() { s.Used(c.ID) }, func() (convert.Outcome, error) {
 		select {
 		case o := <-settled:

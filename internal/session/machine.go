@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -143,8 +142,6 @@ var (
 	// the agent takes it back.
 	ErrTurnOver  = errors.New("the agent's turn ended")
 	ErrWithdrawn = errors.New("the agent withdrew the request")
-	// errWithAnother is why a request goes when the user dismisses another one.
-	ErrWithAnother = fmt.Errorf("another request was dismissed: %w", convert.ErrCancelled)
 )
 
 // maxStarts bounds how often the agent is started for one prompt.

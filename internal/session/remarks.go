@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
 
@@ -16,7 +17,7 @@ func GoneRemark(why error) string {
 	}{
 		{ErrWithdrawn, "The agent has withdrawn this question. It needs no answer."},
 		{ErrTurnOver, "The agent has gone on without an answer to this question. It needs no answer."},
-		{ErrWithAnother, "This question was cancelled with another one. It needs no answer."},
+		{life.ErrWithAnother, "This question was cancelled with another one. It needs no answer."},
 		{ErrNotAsked, "Your earlier message comes first. This question needs no answer."},
 		{desk.ErrSettled, "This question was answered elsewhere. It needs no answer here."},
 	} {

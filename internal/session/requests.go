@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // stepRequest takes what happens to the agent's requests.
@@ -209,7 +210,7 @@ func (s *State) requestSettled(ev RequestSettled) {
 	was := r.state
 	r.state = settled
 	if ev.Dismissed && was != withdrawn && r.kind != Form && (was != queued || r.kind == Question) {
-		s.withdrawAll(func(*request) error { return ErrWithAnother })
+		s.withdrawAll(func(*request) error { return life.ErrWithAnother })
 		s.cancelTurn(false, cancelledByUser)
 	}
 }

@@ -70,7 +70,9 @@ type Unsure = hublink.Unsure
 const ErrUnsure = Unsure("the agent does not say whose answer it took")
 
 // Unsure tells the hub why it is not known yet whether the agent takes an answer.
-func (w *Watch) Unsure(session, id string, why Unsure) { w.link.Received(session, id, why) }
+func (w *Watch) Unsure(session, id string, why Unsure) {
+	w.link.Received(desk.Ref{Session: session, ID: id}, why)
+}
 
 // Watch is what agents ask in their terminals. Its methods may be called from any
 // goroutine.
@@ -179,7 +181,7 @@ func Over(why string) convert.Outcome { return convert.Outcome{Status: convert.F
 func (w *Watch) end(it *asking, o convert.Outcome, by string) {
 	if _, first := it.ticket.Settle(o, by); !first {
 		// The hub was first at the desk, and not at the agent.
-		w.link.Received(it.Item.Call.Session, it.Item.Call.ID, errTooLate)
+		w.link.Received(it.ticket.Ref(), errTooLate)
 	}
 }
 
@@ -202,15 +204,15 @@ func (w *Watch) changed(e desk.Entry) {
 	if e.By == "" || w.closed { // nobody said anything
 		return
 	}
-	w.answers.Go(func() { w.answer(it, e.Outcome) })
+	w.answers.Go(func() { w.answer(it, e) })
 }
 
-func (w *Watch) answer(it *asking, o convert.Outcome) {
-	err := it.Answer(w.ctx, o)
+func (w *Watch) answer(it *asking, e desk.Entry) {
+	err := it.Answer(w.ctx, e.Outcome)
 	switch {
 	case errors.As(err, new(Unsure)): // it was told, also if nobody watches any more
 	case w.ctx.Err() != nil && errors.Is(err, context.Canceled):
 		err = errors.New("the agent has ended before it was told")
 	}
-	w.link.Received(it.Item.Call.Session, it.Item.Call.ID, err)
+	w.link.Received(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, err)
 }

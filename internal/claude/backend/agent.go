@@ -134,6 +134,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -221,6 +222,7 @@ type backend struct {
 	authTold atomic.Pointer[string]          // what the editor knows of the login
 	notify   func(method string, params any) // to the editor; set before anything else is called
 	swept    atomic.Bool                     // old notes were removed
+	reasks   sync.Map                        // by session, the *reasking that runs
 }
 
 // client is what Claude Code needs to know of the editor.

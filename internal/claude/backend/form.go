@@ -31,11 +31,11 @@ func (p *pump) form(m claude.Message) {
 		return
 	}
 	call.ID = formPrefix + id
-	p.s.out.AskForm(id, call, func(reply json.RawMessage, outcome convert.Outcome) {
+	p.s.out.AskForm(id, call, func(reply json.RawMessage, outcome convert.Outcome) bool {
 		if outcome.Status == convert.Failed {
 			p.s.agent.log.Warn("a form of an MCP server got no answer", "session", p.s.id, "server", call.Server, "why", outcome.Reason)
 		}
-		p.answer(id, call.ID, reply)
+		return p.reply(id, reply)
 	})
 }
 

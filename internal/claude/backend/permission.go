@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/claude/grant"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // questionTool is the tool by which Claude Code asks questions.
@@ -58,14 +59,14 @@ func (p *pump) ask(t claude.ToolRequest) {
 	p.painter.showPlan(tool, who.Session)
 	p.painter.partAsks(who.Session, t.RequestID)
 	p.s.asking.Store(t.ToolUseID, t.ToolName)
-	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) {
+	p.s.out.AskPermission(t.RequestID, t.AgentID != "", who, request, func(response acp.RequestPermissionResponse, err error) bool {
 		p.s.asking.Delete(t.ToolUseID)
 		d := decide(t, choices, response, err)
 		p.post(func() {
 			p.painter.partHears(who.Session, t.RequestID, err == nil && response.Outcome.Cancelled == nil)
 			p.painter.decided(t, who.Session, d)
 		})
-		p.answer(t.RequestID, t.ToolUseID, d.reply)
+		return p.reply(t.RequestID, d.reply)
 	})
 }
 
@@ -88,17 +89,18 @@ func (p *pump) question(t claude.ToolRequest) {
 	if t.AgentID == "" {
 		ends = p.s.notesOpen(t.ToolUseID)
 	}
-	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) {
+	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) bool {
 		p.post(func() {
 			p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
 		})
 		if o.Status == convert.Disconnected {
 			ends(true)
 			p.reply(t.RequestID, dialect.ClaudeResult(call, o))
-			return
+			return false
 		}
-		sent := p.answer(t.RequestID, call.ID, dialect.ClaudeResult(call, o))
+		sent := p.reply(t.RequestID, dialect.ClaudeResult(call, o))
 		ends(o.Status == convert.Answered && !sent)
+		return sent
 	})
 }
 
@@ -132,6 +134,8 @@ func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissi
 	switch {
 	case errors.Is(err, editor.ErrPartStopped):
 		return deny("The user stopped this sub-agent", false)
+	case errors.Is(err, life.ErrWithAnother):
+		return deny("Permission was not given: the turn was interrupted, because the user dismissed another request", true)
 	case errors.Is(err, editor.ErrTakenBack) && errors.Is(err, convert.ErrCancelled):
 		return deny("The user cancelled the turn", true)
 	case errors.Is(err, editor.ErrTakenBack): // nobody has said anything to it

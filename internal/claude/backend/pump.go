@@ -118,14 +118,6 @@ func (p *pump) reply(id string, result any) (sent bool) {
 	return true
 }
 
-// answer is reply to what a person was asked as call.
-func (p *pump) answer(id, call string, result any) (sent bool) {
-	if sent = p.reply(id, result); sent {
-		p.s.out.Used(call)
-	}
-	return sent
-}
-
 // drain waits for the end of the process and ends what it leaves behind.
 func (p *pump) drain(drained chan struct{}) {
 	defer close(drained)

@@ -63,7 +63,7 @@ func TestTwoQuestionCallsInOneMessage(t *testing.T) {
 func TestUsedIsToldOfOneCall(t *testing.T) {
 	d := new(desk.Desk)
 	used := make(chan desk.Ref, 10)
-	d.WatchUsed(func(r desk.Ref) { used <- r })
+	d.WatchReceipts(func(r desk.Ref, err error) { r.Revision = 0; used <- r })
 	script := turns(steps{ct.Message(ct.Question("toolu_1", which), ct.Question("toolu_2", many)), ct.Message(ct.AskTool("toolu_3", "Bash", map[string]any{"command": "ls"}, "a.go", nil))})
 	e := serve(t, backend.Options{Claude: ct.New(t, script).Path, Desk: d})
 	s := e.ready()

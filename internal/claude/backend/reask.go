@@ -81,6 +81,10 @@ func (s *conversation) reask(r *reasking) {
 	}
 	go func() {
 		defer close(r.ended)
+		if before, ok := s.agent.reasks.Swap(s.id, r); ok { // the editor has opened the session anew
+			<-before.(*reasking).ended // it lets go of what it could not give to the agent
+		}
+		defer s.agent.reasks.CompareAndDelete(s.id, r)
 		outcomes := make([]convert.Outcome, len(r.calls))
 		var settled []Settled
 		var open sync.WaitGroup
@@ -105,9 +109,10 @@ func (s *conversation) reask(r *reasking) {
 				s.out.Notice(false, "A question was still open when the session ended, and is asked again", "\n\nThis was still open when the session ended, and is asked again.\n\n")
 			}
 			open.Add(1)
-			s.out.AskQuestion("reask:"+c.ID, false, c, func(o convert.Outcome) {
+			s.out.AskQuestion("reask:"+c.ID, false, c, func(o convert.Outcome) bool {
 				outcomes[i] = o
 				open.Done()
+				return false // not yet
 			})
 		}
 		open.Wait()

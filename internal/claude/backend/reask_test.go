@@ -259,7 +259,7 @@ func TestAnsweredMeanwhileAndNotHeard(t *testing.T) {
 			}
 			var used atomic.Bool
 			o.Desk = new(desk.Desk)
-			o.Desk.WatchUsed(func(desk.Ref) { used.Store(true) })
+			o.Desk.WatchReceipts(func(desk.Ref, error) { used.Store(true) })
 			e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
 			if len(lines) > 2 {
 				e.asked("Which cloud?")
@@ -312,6 +312,26 @@ func TestAnsweredMeanwhileForOne(t *testing.T) {
 	four.asked("Which database?") // the transcript would have it by now
 }
 
+// An editor opens a session anew while an answer that was given meanwhile is on its way
+// to the agent. It is not lost, nor told as that of another process.
+func TestAnsweredMeanwhileAndLoadedAgain(t *testing.T) {
+	s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, askLine)
+	o := s.options()
+	taken, hold := make(chan error, 2), make(chan struct{})
+	o.Meanwhile = func(context.Context, convert.Call) backend.Settled {
+		return heldBack{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}, hold}
+	}
+	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+	e.await(reopened, "the answer", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "My answers") })
+	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
+	close(hold)
+	require.Equal(t, "end_turn", e.waits())
+	require.Error(t, <-taken)
+	require.NoError(t, <-taken)
+	require.NotContains(t, e.said(reopened), "Another acp-bridge")
+	require.Len(t, s.cli.Prompts(), 1)
+}
+
 // noted says when all that is noted was noted.
 func (s *saved) noted(at time.Time) {
 	notes, err := filepath.Glob(filepath.Join(s.home, "acp-bridge", "reask", "*"))
@@ -341,7 +361,7 @@ func TestUsedOnceTheModelHasIt(t *testing.T) {
 	o := s.options()
 	o.Desk = new(desk.Desk)
 	used, settled := make(chan string, 10), make(chan string, 10)
-	o.Desk.WatchUsed(func(r desk.Ref) { used <- r.Session + " " + r.ID })
+	o.Desk.WatchReceipts(func(r desk.Ref, _ error) { used <- r.Session + " " + r.ID })
 	o.Desk.Watch(func(e desk.Entry) {
 		if e.State == desk.Settled {
 			settled <- e.Call.ID

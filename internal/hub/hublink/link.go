@@ -80,9 +80,9 @@ type Link struct {
 
 	mu   sync.Mutex
 	open map[uint64]*question // by the desk's revision
-	// delivered are the questions whose outcome came from the hub and was not used
-	// for sure yet, or is about to come.
-	delivered map[callName]*question
+	// delivered are, by the desk's revision, the questions whose outcome came from the
+	// hub and was not used for sure yet, or is about to come.
+	delivered map[uint64]*question
 	// spent counts, by the id at the hub, the questions that had their outcome:
 	// the same id once more is another question.
 	spent map[callName]int
@@ -109,7 +109,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[callName]*question{}, spent: map[callName]int{}, last: map[string]*question{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[uint64]*question{}, spent: map[callName]int{}, last: map[string]*question{}}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -133,7 +133,7 @@ func Start(d *desk.Desk, o Options) *Link {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token goes nowhere else
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.unwatch = []func(){d.Watch(l.changed), d.WatchTurns(l.turned), d.WatchUsed(l.used)}
+	l.unwatch = []func(){d.Watch(l.changed), d.WatchTurns(l.turned), d.WatchReceipts(l.Received)}
 	return l
 }
 

@@ -177,7 +177,7 @@ func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
 	require.Equal(t, []convert.Answer{{Selected: []string{"SQLite"}}}, o.Answers)
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
 	ticket.Leave()
-	d.Used(desk.Ref{Session: session, ID: "toolu_abc"})
+	d.Receipt(desk.Ref{Session: session, ID: "toolu_abc"}, nil)
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 }
 
@@ -481,7 +481,7 @@ func TestUsed(t *testing.T) {
 	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
 	<-ticket.Context().Done()
 	await(t, board, func(r *hub.Record) bool {
-		d.Used(desk.Ref{Session: session, ID: "toolu_abc"})
+		d.Receipt(desk.Ref{Session: session, ID: "toolu_abc"}, nil)
 		return !r.Open() && r.End.Receipt() == "consumed"
 	})
 }
@@ -506,10 +506,35 @@ func TestUsedIsOfOneCall(t *testing.T) {
 		await(t, board, func(r *hub.Record) bool { return r.ID == id && !r.Open() && r.End.Receipt() == "delivered" })
 	}
 	ask(t, d, "toolu_3c")
-	d.Used(desk.Ref{Session: session, ID: "toolu_2b"})
+	d.Receipt(desk.Ref{Session: session, ID: "toolu_2b"}, nil)
 	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_2b" && !r.Open() && r.End.Receipt() == "consumed" })
 	l.Close() // what is to be told is told by then
 	await(t, board, func(r *hub.Record) bool { return r.ID == "toolu_1a" && r.End.Receipt() == "delivered" })
+}
+
+// Two that have a name one after the other are two: what the agent has of the second is
+// no receipt for the first, which may still come.
+func TestUsedIsOfOneItem(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	l := h.link(d, io.Discard, token)
+	one := ask(t, d, "toolu_1a")
+	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
+	<-one.Context().Done()
+	one.Leave()
+	is := func(id, receipt string) func(*hub.Record) bool {
+		return func(r *hub.Record) bool { return r.ID == id && !r.Open() && r.End.Receipt() == receipt }
+	}
+	await(t, board, is("toolu_1a", "delivered"))
+	two := ask(t, d, "toolu_1a")
+	await(t, board, isOpen)
+	two.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"PostgreSQL"}}}}, "editor")
+	d.Receipt(two.Ref(), nil)
+	await(t, board, func(r *hub.Record) bool { return r.ID != "toolu_1a" && !r.Open() })
+	await(t, board, is("toolu_1a", "delivered"))
+	d.Receipt(one.Ref(), errors.New("the agent had taken it back"))
+	await(t, board, is("toolu_1a", "undeliverable"))
+	l.Close()
 }
 
 // A process that ends says so: nobody works on with what was answered last, at the hub

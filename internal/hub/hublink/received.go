@@ -15,11 +15,15 @@ func (u Unsure) Error() string { return string(u) }
 
 // Received tells the hub what became of its answer to a question: nil says that the
 // agent has it, an error why it never will, and [Unsure] that either may still be told.
-// Of an answer that is not the hub's it says nothing. Whoever asks may know it before the desk has said whose answer stands.
-func (l *Link) Received(session, id string, err error) {
+// Of an answer that is not the hub's it says nothing. Whoever asks may know it before the
+// desk has said whose answer stands.
+func (l *Link) Received(ref desk.Ref, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q := l.delivered[callName{session, id}]
+	if ref.Revision == 0 {
+		ref.Revision = l.newest(ref)
+	}
+	q := l.delivered[ref.Revision]
 	switch {
 	case q == nil:
 	case !q.stands:
@@ -29,8 +33,16 @@ func (l *Link) Received(session, id string, err error) {
 	}
 }
 
-// used tells the hub that an agent has the answer to one call.
-func (l *Link) used(ref desk.Ref) { l.Received(ref.Session, ref.ID, nil) }
+// newest is the revision of the last question with a name that has an answer of the hub.
+// mu is held.
+func (l *Link) newest(ref desk.Ref) (last uint64) {
+	for revision, q := range l.delivered {
+		if q.entry.Call.Session == ref.Session && q.entry.Call.ID == ref.ID {
+			last = max(last, revision)
+		}
+	}
+	return last
+}
 
 // receipt is what became of an answer.
 type receipt struct{ err error }
@@ -39,7 +51,7 @@ type receipt struct{ err error }
 func (l *Link) delivers(q *question) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.delivered[q.name()] = q
+	l.delivered[q.entry.Revision] = q
 }
 
 // deliver notes what the desk said to that: nil if the hub's answer stands there.
@@ -47,7 +59,7 @@ func (l *Link) deliver(q *question, o convert.Outcome, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		delete(l.delivered, q.name())
+		delete(l.delivered, q.entry.Revision)
 		return
 	}
 	delete(l.open, q.entry.Revision)
@@ -58,15 +70,13 @@ func (l *Link) deliver(q *question, o convert.Outcome, err error) {
 	}
 }
 
-func (q *question) name() callName { return callName{q.entry.Call.Session, q.entry.Call.ID} }
-
 // receive tells the hub what became of an answer. mu is held.
 func (l *Link) receive(q *question, err error) {
 	told := Received{Asker: q.link.nonce}
 	if errors.As(err, new(Unsure)) {
 		told.Unsure = clean.Line(err.Error())
 	} else {
-		delete(l.delivered, q.name())
+		delete(l.delivered, q.entry.Revision)
 	}
 	if l.closed {
 		return

@@ -51,12 +51,18 @@ func (l *link) decideOnce(a *waiting) (reply any, again bool, err error) {
 			by = "the terminal"
 		}
 		stands, first := ticket.Settle(here.outcome, by)
-		if there, err := a.reply(stands, picked(a.request, stands)); !first && err == nil {
-			a.there = stands
+		there, err := a.reply(stands, picked(a.request, stands))
+		switch {
+		case first || err != nil:
+		case a.ctx.Err() == nil:
+			a.there, a.ref = stands, ticket.Ref()
 			a.cancel(errElsewhere)
 			l.box.put(withdrawn{a})
-			l.desk.Used(desk.Ref{Session: d.Call.Session, ID: d.Call.ID})
 			return there, false, nil
+		default: // the agent has given it up before
+			if spoke = false; a.permission { // a question may be asked again
+				l.desk.Receipt(ticket.Ref(), errGivenUp)
+			}
 		}
 	}
 	if !spoke && a.ctx.Err() != nil {
@@ -89,6 +95,9 @@ func (a *waiting) givenUp() convert.Outcome {
 	}
 	return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
 }
+
+// errGivenUp is why an answer from elsewhere reaches nobody.
+var errGivenUp = errors.New("the agent had taken it back, or has ended")
 
 // errAnother is why a request is put to people anew.
 var errAnother = fmt.Errorf("the agent shows something else by now: %w", adapter.ErrWithdrawn)

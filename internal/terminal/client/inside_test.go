@@ -261,6 +261,29 @@ func TestFirstAtTheDesk(t *testing.T) {
 	}
 }
 
+// What is answered elsewhere as the agent takes its request back reaches nobody: the user
+// is told that the agent withdrew it, and whoever answered that it was not used.
+func TestAnsweredElsewhereAndTakenBack(t *testing.T) {
+	l := &link{told: newTold(""), desk: new(desk.Desk), box: newBox()}
+	a := asksFor(t, l)
+	var receipts []error
+	received := make(chan struct{})
+	l.desk.WatchReceipts(func(_ desk.Ref, err error) { receipts = append(receipts, err); close(received) })
+	l.desk.Watch(func(e desk.Entry) {
+		if e.State != desk.Settled {
+			a.cancel(nil)
+			_ = l.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, allows.Answers, "Bob")
+		}
+	})
+	reply, err := l.decide(a)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Nil(t, reply)
+	require.Zero(t, a.ref)
+	require.Contains(t, l.gone(a), "withdrew")
+	<-received
+	require.Equal(t, []error{errGivenUp}, receipts)
+}
+
 // A permission that is open when its tool call has ended stays what it was, here, and is
 // no card for others, whatever the agent shows under that id then.
 func TestAPermissionThatOutlivesItsToolCall(t *testing.T) {

@@ -76,6 +76,7 @@ type waiting struct {
 	said    chan answered   // holds one: what the user says here
 	spoken  bool            // the user has: of the goroutine that asks them
 	there   convert.Outcome // what was answered elsewhere, once ctx says so
+	ref     desk.Ref        // of that, at the desk
 
 	// Of told.
 	description description
@@ -219,7 +220,12 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 	return func() (any, error) {
 		defer a.cancel(nil)
 		defer h.told.ended(a)
-		return (*link)(h).decide(a)
+		reply, err := (*link)(h).decide(a)
+		return conn.Then(reply, func() {
+			if a.ref.Revision != 0 && h.conn.Err() == nil {
+				h.desk.Receipt(a.ref, nil)
+			}
+		}), err
 	}
 }
 

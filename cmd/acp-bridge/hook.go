@@ -120,7 +120,12 @@ func runHook(ctx context.Context, s streams) error {
 		h.note(ctx, data)
 		return nil
 	}
+	answers := make(chan bool, 1)
+	go func() { answers <- !e.Blocks() || h.alive(ctx) }()
 	h.about = aboutSession(e)
+	if !<-answers {
+		return nil
+	}
 	reply, err := h.hold(ctx, hook.Name(data, h.name))
 	if err == nil && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
 		_, _ = s.out.Write(reply)
@@ -249,7 +254,8 @@ func (h *hookRun) post(ctx context.Context, body []byte) ([]byte, error) {
 }
 
 // hold waits for an answer at the hub. The hub has to be there within a moment, and
-// where the terminal shows nothing meanwhile, it has to stay there.
+// where the terminal shows nothing meanwhile, it has answered just now and has to stay
+// there.
 func (h *hookRun) hold(ctx context.Context, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -274,7 +280,7 @@ func (h *hookRun) look(ctx context.Context, cancel func()) {
 		switch {
 		case os.Getppid() != parent:
 			cancel() // it was killed, and told nobody
-		case h.event.Blocks() && n%20 == 0 && !h.alive(ctx):
+		case h.event.Blocks() && n%10 == 0 && !h.alive(ctx):
 			cancel()
 		case !told && !h.event.Blocks() && (!dialog.seen || n%5 == 0) && dialog.gone():
 			note, done := context.WithTimeout(ctx, hookTime)

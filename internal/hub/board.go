@@ -273,7 +273,7 @@ func (b *Board) tidy(ctx context.Context) {
 			b.endGone()
 			b.probe(ctx)
 			if b.store.Shared() {
-				b.tellAskers()
+				b.tellAskers(now)
 			}
 		case now := <-old.C:
 			b.forget(ctx, now)

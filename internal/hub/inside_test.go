@@ -26,35 +26,44 @@ func TestToldOfAnAsker(t *testing.T) {
 	require.Equal(t, "p", b.leases["a"].asker)
 }
 
-// Other hubs are told of all askers, however many.
+// Other hubs are told of all askers, however many, and again before they count as gone.
 func TestAllAskersAreTold(t *testing.T) {
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	var mu sync.Mutex
-	heard := map[string]bool{}
+	heard := map[string]int{}
 	stop, err := store.Hear(func(data []byte) {
 		var list []asking
 		_ = json.Unmarshal(data, &list) // or the test hears nothing
 		mu.Lock()
 		defer mu.Unlock()
 		for _, a := range list {
-			heard[a.Key] = true
+			heard[a.Key]++
 		}
 	})
 	require.NoError(t, err)
 	defer stop()
 	const many = 2*maxTold + 1
-	b := &Board{store: store, leases: map[string]*lease{"left": {}}}
+	b := &Board{store: store, opts: Options{Lease: time.Minute}, leases: map[string]*lease{"left": {}}}
 	for i := range many {
 		b.leases[fmt.Sprint(i)] = &lease{listening: 1}
 	}
-	b.tellAskers()
+	now := time.Now()
+	for tick := range 7 { // of two seconds
+		b.tellAskers(now.Add(time.Duration(tick) * 2 * time.Second))
+	}
+	b.leases = map[string]*lease{"last": {listening: 1}}
+	b.tellAskers(now)
 	require.Eventually(t, func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return len(heard) == many && !heard["left"]
+		return heard["last"] > 0
 	}, time.Minute, time.Millisecond)
+	require.Len(t, heard, many+1)
+	for key, times := range heard {
+		require.Equal(t, map[bool]int{true: 1, false: 2}[key == "last"], times, "at once, and after a fifth of a lease")
+	}
 }
 
 // A record that cannot be read is told in a log, without a word of it.

@@ -188,6 +188,7 @@ type lease struct {
 	listening int // requests that wait for the answer
 	gone      bool
 	heard     time.Time // when its asker was last here, if it ever was
+	told      time.Time // when the other hubs were told last that it is
 	// asker is the process that asked last, if it was asked again, askers are all
 	// that did, and also are the ids under which they did.
 	asker  string

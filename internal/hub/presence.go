@@ -19,12 +19,14 @@ type asking struct {
 // maxTold is how many askers are in one message, which has a limit of its own.
 const maxTold = 500
 
-// tellAskers tells the other hubs which askers are here.
-func (b *Board) tellAskers() {
+// tellAskers tells the other hubs which askers are here: of each often enough that some
+// messages may get lost before it counts as gone there.
+func (b *Board) tellAskers(now time.Time) {
 	b.mu.Lock()
 	var here []asking
 	for key, l := range b.leases {
-		if l.listening > 0 {
+		if l.listening > 0 && now.Sub(l.told) >= b.opts.Lease/5 {
+			l.told = now
 			here = append(here, l.asking(key))
 		}
 	}

@@ -1,9 +1,6 @@
 package web
 
 import (
-	"bytes"
-	"compress/gzip"
-	"embed"
 	"errors"
 	"fmt"
 	"html/template"
@@ -20,73 +17,10 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
-//go:embed page
-var files embed.FS
-
-var templates = template.Must(template.ParseFS(files, "page/page.html"))
-
-// modules are the scripts of the page, and scripts those and its worker.
-var (
-	modules = []string{"page.js", "keep.js", "seen.js", "notify.js", "keys.js", "phone.js", "away.js"}
-	scripts = append(slices.Clone(modules), "worker.js")
-)
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"asset": addressOf}).ParseFS(files, "page/page.html"))
 
 // maxCards is how many questions the page shows at a time.
 const maxCards = 50
-
-func asset(name, kind string) http.HandlerFunc {
-	data, err := files.ReadFile("page/" + name)
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	data = squeezed(name, data)
-	var small bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
-	_, _ = z.Write(data)
-	_ = z.Close() // a buffer takes all
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write(small.Bytes())
-			return
-		}
-		_, _ = w.Write(data)
-	}
-}
-
-// Spaces that a script or a style can do without. In a script these are where no text has
-// them, see TestSqueezedAsWritten.
-var (
-	scriptRoom = []string{" => ", "=>", " === ", "===", " !== ", "!==", " && ", "&&", " || ", "||", " ?? ", "??", " = ", "=", "if (", "if(", ") {", "){"}
-	styleRoom  = []string{" { ", "{", " {", "{", "; }", "}", " }", "}", "; ", ";", ": ", ":", ", ", ",", " > ", ">", "\n", ""}
-)
-
-// squeezed is a script or a style without its indentation, its comments and the spaces
-// that it needs not. What is served so has no text that goes over several lines.
-func squeezed(name string, data []byte) []byte {
-	lines := string(withoutComments(data))
-	if strings.HasSuffix(name, ".css") {
-		return []byte(strings.NewReplacer(styleRoom...).Replace(lines))
-	}
-	return []byte(strings.NewReplacer(scriptRoom...).Replace(lines))
-}
-
-func withoutComments(data []byte) []byte {
-	var b bytes.Buffer
-	for line := range bytes.Lines(data) {
-		line = bytes.TrimSpace(line)
-		if i := bytes.LastIndex(line, []byte(" // ")); i > 0 && bytes.Count(line[:i], []byte{'"'})%2 == 0 && bytes.Count(line[:i], []byte{'`'})%2 == 0 {
-			line = line[:i]
-		}
-		if len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) && !(bytes.HasPrefix(line, []byte("/*")) && bytes.HasSuffix(line, []byte("*/"))) {
-			b.Write(append(line, '\n'))
-		}
-	}
-	return b.Bytes()
-}
 
 // render writes a page, a part at a time: all of it may be more than there is room
 // for, for each of many slow readers.

@@ -174,13 +174,11 @@ func (s *Server) routes() {
 	})
 	s.mux.HandleFunc("GET /login", s.showLogin)
 	s.mux.HandleFunc("POST /login", s.login)
-	s.mux.HandleFunc("GET /style.css", asset("style.css", "text/css; charset=utf-8"))
-	s.mux.HandleFunc("GET /manifest.webmanifest", asset("manifest.webmanifest", "application/manifest+json"))
 	for name, draw := range icons {
 		s.mux.HandleFunc("GET /"+name, showIcon(draw))
 	}
-	for _, name := range scripts {
-		s.mux.HandleFunc("GET /"+name, asset(name, "text/javascript; charset=utf-8"))
+	for name, a := range assets {
+		s.mux.Handle("GET /"+name, a)
 	}
 
 	for pattern, r := range s.table() {

@@ -28,7 +28,7 @@ func TestScriptsMoveNoCard(t *testing.T) {
 	p.call("Network.enable", nil)
 	p.call("Network.setCacheDisabled", map[string]any{"cacheDisabled": true})
 	for i, query := range []string{"", "q=database", "agent=Claude+Code"} {
-		p.call("Network.setBlockedURLs", map[string]any{"urls": []string{"*.js"}})
+		p.call("Network.setBlockedURLs", map[string]any{"urls": []string{"*.js*"}})
 		p.open(fmt.Sprint(s.url, "/?before=", i, "&", query))
 		require.Equal(t, "false", p.eval(`document.documentElement.matches(".live")`))
 		before := p.at(".card")

@@ -76,7 +76,7 @@ func (s *Server) waiting(d Device, v view) map[string]any {
 		return c
 	})
 	return map[string]any{
-		"Title": titleFor(total), "Modules": modules, "Lanes": lanes, "Total": total, "At": at, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
+		"Title": titleFor(total), "Lanes": lanes, "Total": total, "At": at, "Count": countOf(total), "Page": v.secret, "Facets": facets, "View": v.values(),
 		"Fragment": v.fragment, "Filtered": v.filtered(), "Admin": d.Can == CanAdmin, "Pages": pagesOf(v, len(open), total),
 	}
 }

@@ -1,11 +1,11 @@
 // Whether this browser is told of questions: its user has allowed it, and has not
 // stopped it here.
 import { get, headers, set } from "./keep.js";
-import { rearrange, say } from "./page.js";
 
 const told = "acp-bridge told";
 const wanted = () => "Notification" in window && Notification.permission === "granted" && get(told) !== "no";
 
+let say, rearrange; // the page's
 // What else this device is told of.
 const kindsName = "acp-bridge kinds";
 const boxes = [...document.querySelectorAll("#notify-kinds input")];
@@ -101,5 +101,10 @@ asker.onclick = async () => {
   toggling = false;
   rearrange(() => { showAsking(); say(said); });
 };
-showAsking();
-if (wanted()) subscribe();
+export function notifications(page) {
+  ({ say, rearrange } = page);
+  addEventListener("load", () => setTimeout(() => { // what is permitted is asked of another process
+    showAsking();
+    if (wanted()) subscribe();
+  }));
+}

@@ -3,10 +3,10 @@
 // answer does not leave the page.
 import { begun, forget, forgetAll, headers, isLater, keep, putAside, restore, secret } from "./keep.js";
 import { below, inView, onSeen, seen, touchesView, waits, watch } from "./seen.js";
-import { notify, turned } from "./notify.js";
+import { notifications, notify, turned } from "./notify.js";
 import { keys } from "./keys.js";
 import { phone } from "./phone.js";
-import "./away.js";
+import { away } from "./away.js";
 
 const cards = document.getElementById("cards");
 const link = document.getElementById("link");
@@ -18,7 +18,7 @@ document.documentElement.classList.add("live");
 document.getElementById("login").hidden = Boolean(secret());
 
 let hush = 0;
-export function say(text, quiet = false) {
+function say(text, quiet = false) {
   news.textContent = text;
   news.classList.toggle("hidden", quiet);
   clearTimeout(hush);
@@ -92,7 +92,7 @@ function moving(change) {
 }
 // A card that ends keeps its foot where it is: the receipt takes the place of its
 // buttons, and what is below stays there.
-export function rearrange(change, ending) {
+function rearrange(change, ending) {
   moving((before) => {
     const used = ending?.mine ? ending : inUse([...before.keys()]);
     const edge = () => used && used.getBoundingClientRect()[used === ending ? "bottom" : "top"], was = edge();
@@ -439,7 +439,7 @@ async function dismissAll(form) {
 }
 
 let busy = false, again = false, timer = 0;
-export async function refresh() {
+async function refresh() {
   if (busy) { again = true; return; }
   busy = true;
   try {
@@ -460,7 +460,7 @@ export async function refresh() {
   busy = false;
   if (again) { again = false; refreshSoon(); }
 }
-export function refreshSoon() {
+function refreshSoon() {
   clearTimeout(timer);
   timer = setTimeout(refresh, 50);
 }
@@ -534,7 +534,8 @@ addEventListener("scroll", () => { if (unseen.size) point(); }, { passive: true 
 function times() {
   for (const t of document.querySelectorAll(".who time")) {
     const s = (Date.now() - Date.parse(t.dateTime)) / 1000;
-    t.textContent = s < 5 ? "now" : s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " days";
+    const ago = s < 5 ? "now" : s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " days";
+    if (t.textContent !== ago) t.textContent = ago; // else it is laid out again
   }
 }
 setInterval(times, 10000);
@@ -611,9 +612,14 @@ function visit(card) {
   rest(card);
 }
 phone();
+away(say);
+notifications({ say, rearrange });
 keys({ open, after, unfold, tap, stop, say, waits, rest, moving, settled });
 open().forEach(begin);
 count();
 times();
+// Cards further down are laid out once the page can be used.
+function whole() { rearrange(() => document.documentElement.classList.add("whole")); }
+if (location.hash) whole(); else addEventListener("load", () => setTimeout(whole));
 goTo();
 listen();

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"image/png"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,25 +47,4 @@ func TestInstallable(t *testing.T) {
 	require.NoError(t, err)
 	login.Body.Close()
 	require.Contains(t, login.Header.Get("Content-Security-Policy"), "manifest-src 'self'")
-}
-
-// Scripts and styles together are small, as a phone gets them.
-func TestThePageIsSmall(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, hub.Options{})
-	list, err := os.ReadDir("page")
-	require.NoError(t, err)
-	all, sent := 0, 0
-	for _, e := range list {
-		if ext := filepath.Ext(e.Name()); ext != ".js" && ext != ".css" {
-			continue
-		}
-		all += len(s.expect(200, "GET", "/"+e.Name(), ""))
-		reply, data := s.request("GET", "/"+e.Name(), "", "Accept-Encoding", "gzip")
-		require.Equal(t, "gzip", reply.Header.Get("Content-Encoding"))
-		sent += len(data)
-	}
-	t.Logf("%d bytes, %d as they are sent", all, sent)
-	require.Less(t, sent, 30_000)
-	require.Less(t, all, 70_000)
 }

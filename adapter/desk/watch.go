@@ -39,6 +39,9 @@ type Turn struct {
 	About      about.About
 	// Err is why it failed, nil if it did not.
 	Err error
+	// Working says that something of the agent goes on in the background: it comes back
+	// with a turn of its own.
+	Working bool
 }
 
 // EndTurn tells those who watch that a turn has ended. It does not block, and may be

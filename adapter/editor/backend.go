@@ -107,6 +107,9 @@ type TurnEnd struct {
 	// Reason and Err say how the prompts end that were not cancelled.
 	Reason acp.StopReason
 	Err    error
+	// Working says that something goes on in the background, and the agent comes back to
+	// it with a turn of its own: it is not done.
+	Working bool
 	// Usage is what the turn took, for an editor that reads it; nil says nothing.
 	Usage *acp.Usage
 	// Meta is the _meta of the prompts' response, as JSON; empty has none.

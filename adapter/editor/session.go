@@ -167,7 +167,7 @@ func (s *Session) perform(e session.Effect) session.Event {
 	case session.WrapUp, session.PassOver:
 		s.wrapping <- e
 	case session.Rest:
-		s.rests(e.How.Err)
+		s.rests(e.How)
 	}
 	return nil
 }
@@ -247,13 +247,13 @@ func (s *Session) finish(e session.Finish) {
 }
 
 // rests tells people elsewhere that the agent is through.
-func (s *Session) rests(err error) {
+func (s *Session) rests(how session.Ending) {
 	if s.front.opts.Desk == nil {
 		return
 	}
 	it := desk.Item{Call: convert.Call{Session: s.id}}
 	s.describe(&it)
-	s.front.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: err})
+	s.front.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: how.Err, Working: how.Working})
 }
 
 // nextKey names a prompt or a request.
@@ -365,7 +365,7 @@ func (s *Session) PromptBack(id string, refused error) {
 //
 // EndTurn, Idle and Exited are called one at a time.
 func (s *Session) EndTurn(t TurnEnd, wrapUp func(cancelled bool)) bool {
-	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err, Usage: t.Usage, Meta: t.Meta}}
+	ev := session.TurnEnded{All: t.All, Own: t.Own, Perhaps: t.Perhaps, How: session.Ending{Reason: t.Reason, Err: t.Err, Working: t.Working, Usage: t.Usage, Meta: t.Meta}}
 	return s.wrap(func() session.Event {
 		for _, id := range t.Prompts {
 			key, ok := s.byID[id]

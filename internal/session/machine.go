@@ -111,6 +111,8 @@ type request struct {
 type Ending struct {
 	Reason acp.StopReason
 	Err    error
+	// Working says that something of the agent goes on in the background.
+	Working bool
 	// waitingFor is the tool call of a question that waits for the next prompt.
 	WaitingFor string
 	// Usage is what the turn took, if anybody wants to know.

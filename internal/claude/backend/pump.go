@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/acp-bridge/acp-bridge/adapter/editor"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/lane"
@@ -24,6 +26,7 @@ type pump struct {
 	// Of the lane.
 	painter *painter
 	steers  bool // the CLI says what becomes of prompts that it gets while it works
+	working bool // something goes on in the background
 	opened  bool
 	// early is what the CLI says before its session is open, whatever it is: until
 	// then the editor does not know the session, launch has not noted what the CLI
@@ -210,6 +213,8 @@ func (p *pump) system(m claude.Message) {
 	case "task_notification":
 		p.painter.agentEnded(m)
 		p.painter.taskEnded(field(m, "task_id").Str, field(m, "status").String())
+	case "background_tasks_changed": // all that there are now
+		p.working = slices.ContainsFunc(field(m, "tasks").Array(), func(t gjson.Result) bool { return !t.Get("ambient").Bool() })
 	case "session_state_changed":
 		if field(m, "state").Str == "idle" {
 			p.s.out.Idle(p.wrapUp)
@@ -221,7 +226,7 @@ func (p *pump) system(m claude.Message) {
 func (p *pump) result(m claude.Message) {
 	end := p.s.resultEnd(m)
 	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)
-	end.Own = field(m, "origin").IsObject()
+	end.Own, end.Working = field(m, "origin").IsObject(), p.working
 	failed := end.Err != nil
 	p.s.forFailure(&end, cmp.Or(p.s.apiError, m.Subtype))
 	// A CLI that does not say which prompts it answers may have taken the one

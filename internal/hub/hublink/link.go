@@ -194,15 +194,16 @@ func (l *Link) changed(e desk.Entry) {
 func (l *Link) turned(t desk.Turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	event := TurnEvent(t.Err != nil, t.Working)
+	if l.closed || event == "" {
 		return
 	}
 	at := &question{link: l, path: l.pathOf(t.Session), heard: true}
 	l.running.Go(func() {
 		said := t.About.Told() // here, where it may take its time
-		told := Turn{Event: TurnDone, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said}
+		told := Turn{Event: event, Agent: cmp.Or(t.Agent, l.opts.Agent), Dir: t.Dir, Text: said.Said}
 		if t.Err != nil {
-			told.Event, told.Text = TurnFailed, about.Redact(t.Err.Error())
+			told.Text = about.Redact(t.Err.Error())
 		}
 		at.tell("/turn", told)
 	})

@@ -32,9 +32,10 @@ func TestTurnsAreTold(t *testing.T) {
 			var d desk.Desk
 			h := &hubs{t: t, url: u}
 			l := h.link(&d, &log, token)
+			d.EndTurn(desk.Turn{Session: session, Dir: "/src", Working: true}) // it is not done
 			d.EndTurn(desk.Turn{Session: session, Dir: "/src"})
 			require.Equal(t, "/conversations/"+session+`/turn {"event":"done","agent":"tester","dir":"/src"}`, <-got)
-			d.EndTurn(desk.Turn{Session: session, Agent: "goose", Err: errors.New("no API_TOKEN=abcdefgh1234")})
+			d.EndTurn(desk.Turn{Session: session, Agent: "goose", Working: true, Err: errors.New("no API_TOKEN=abcdefgh1234")})
 			require.Equal(t, "/conversations/"+session+`/turn {"event":"`+hublink.TurnFailed+`","agent":"goose","text":"no API_TOKEN=•••"}`, <-got)
 			l.Close()
 			require.Empty(t, got)

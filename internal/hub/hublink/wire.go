@@ -66,6 +66,18 @@ type Turn struct {
 
 const TurnDone, TurnFailed = "done", "failed"
 
+// TurnEvent is what there is to tell of the end of a turn: nothing, which is "", of an agent
+// that goes on in the background and did not fail.
+func TurnEvent(failed, working bool) string {
+	switch {
+	case failed:
+		return TurnFailed
+	case working:
+		return ""
+	}
+	return TurnDone
+}
+
 type outcome struct {
 	Question string `json:"question"`
 	Settling

@@ -31,21 +31,18 @@ type turn struct {
 // maxWords is how much is told of what an agent said last, maxAgent of its name.
 const maxWords, maxAgent = 500, 100
 
-// turnOf is what an event tells of a turn. A turn whose sub-agents work on has not
-// ended.
+// turnOf is what an event tells of a turn.
 func turnOf(d Device, e hook.Event) (t turn, ok bool) {
 	told := hublink.Turn{Agent: "Claude Code", Dir: e.Dir, Text: e.Words}
 	switch {
-	case e.Name == hook.Stop && !e.Background:
-		told.Event = hublink.TurnDone
+	case e.Name == hook.Stop:
+		told.Event = hublink.TurnEvent(false, e.Background)
 	case e.Name == hook.StopFailure:
-		told.Event, told.Text = hublink.TurnFailed, cmp.Or(e.Words, e.Kind)
+		told.Event, told.Text = hublink.TurnEvent(true, e.Background), cmp.Or(e.Words, e.Kind)
 	case e.Name == hook.Notification && e.Kind == "idle_prompt":
 		told.Event, told.Text = "idle", e.Message
-	default:
-		return t, false
 	}
-	return newTurn(d, d.first(), e.Session, told), true
+	return newTurn(d, d.first(), e.Session, told), told.Event != ""
 }
 
 func newTurn(d Device, group, conversation string, told hublink.Turn) turn {

@@ -53,7 +53,7 @@ func newAsset(kind string, data []byte) asset {
 // what changes has another one.
 func addressOf(name string) string { return "/" + name + "?v=" + assets[name].version }
 
-func (a asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", a.kind)
 	w.Header().Set("Cache-Control", "no-cache")
 	if r.URL.RawQuery == "v="+a.version {

@@ -178,7 +178,7 @@ func (s *Server) routes() {
 		s.mux.HandleFunc("GET /"+name, showIcon(draw))
 	}
 	for name, a := range assets {
-		s.mux.Handle("GET /"+name, a)
+		s.mux.HandleFunc("GET /"+name, a.serve)
 	}
 
 	for pattern, r := range s.table() {

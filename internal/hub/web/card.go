@@ -59,8 +59,9 @@ type card struct {
 
 	Problem   string
 	Questions []cardQuestion
-	// Tap is set where one tap on an option is the answer.
-	Tap bool
+	// Tap is set where one tap on an option is the answer, and Decline where one button
+	// declines all of a form.
+	Tap, Decline bool
 	// Of a settled one.
 	At, AtFull, Ending, Outcome string
 	Steps                       []step
@@ -85,8 +86,9 @@ type step struct {
 type cardQuestion struct {
 	N             int
 	Header, Input string
-	Text          template.HTML
-	Count         string // "1 of 2", "pick any"
+	Intro, Text   template.HTML // Intro is what a server says before the fields of its form
+	Count         string        // "1 of 2", "pick any"
+	Own           string        // what own words are called
 	Closed, Other bool
 	Options       []cardOption
 	Words, Note   string
@@ -287,10 +289,11 @@ func seenMark(r *hub.Record) string {
 func (c *card) questions(r *hub.Record) {
 	list := r.Call.Questions
 	for i, q := range list {
-		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text)}
+		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text), Own: "Something else…"}
 		if c.Permission {
 			v.Text = look.Text(q.Text)
 		}
+		c.field(r, &v)
 		if len(list) > 1 {
 			v.Count = fmt.Sprintf("%d of %d", i+1, len(list))
 		}
@@ -302,7 +305,13 @@ func (c *card) questions(r *hub.Record) {
 		if c.Permission {
 			describe = look.Text
 		}
+		if !slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Effect == 0 }) {
+			v.Own = "Your answer"
+		}
 		for j, o := range q.Options {
+			if c.Decline && o.Effect == convert.EffectDecline {
+				continue // there is one button for all
+			}
 			v.Options = append(v.Options, cardOption{N: j, Label: look.Text(o.Label), Description: describe(o.Description), Preview: look.Text(strings.TrimRight(o.Preview, "\n")), Plain: short(o.Label, 80)})
 		}
 		if !r.Open() && i < len(r.End.Answers) {
@@ -311,6 +320,36 @@ func (c *card) questions(r *hub.Record) {
 		c.Questions = append(c.Questions, v)
 	}
 	c.Tap = !c.Permission && len(list) == 1 && !list[0].MultiSelect && len(list[0].Options) > 0
+}
+
+// field draws a question as a field of a server's form. Asked one by one, each says who asks
+// and which of them it is; a card says that once.
+func (c *card) field(r *hub.Record, v *cardQuestion) {
+	q, n := r.Call.Questions[v.N], len(r.Call.Questions)
+	server := clean.Line(r.Call.Server)
+	name, ok := strings.CutPrefix(q.Header, "MCP server "+server+": ")
+	at := strings.Index(q.Text, "\n\n"+name)
+	if server == "" || !ok || at < 0 || n < 2 || c.Permission {
+		return
+	}
+	if said := q.Text[:at]; said != fmt.Sprintf("The MCP server %q asks (%d of %d).", server, v.N+1, n) {
+		v.Intro = look.Markdown(said)
+	}
+	v.Header, v.Text = "", look.Markdown(q.Text[at+2:])
+	c.Decline = declining(r.Call) != nil
+}
+
+// declining are the answers that decline a form of several fields as a whole; nil if it
+// cannot be.
+func declining(c convert.Call) (answers []convert.Answer) {
+	for _, q := range c.Questions {
+		i := slices.IndexFunc(q.Options, func(o convert.Option) bool { return o.Effect == convert.EffectDecline })
+		if i < 0 {
+			return nil
+		}
+		answers = append(answers, convert.Answer{Selected: []string{q.Options[i].Label}})
+	}
+	return answers
 }
 
 // answerText is an answer for people: as it was given, not as it is encoded.

@@ -80,8 +80,8 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 		fail(w, http.StatusBadRequest, "the form does not say which question it answers")
 		return
 	}
-	if do := form.Get("do"); do != "" && do != "answer" && do != "cancel" {
-		fail(w, http.StatusBadRequest, "do: expected answer or cancel")
+	if do := form.Get("do"); do != "" && do != "answer" && do != "cancel" && do != "decline" {
+		fail(w, http.StatusBadRequest, "do: expected answer, decline or cancel")
 		return
 	}
 	rec, err := s.find(d, ref)
@@ -98,7 +98,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	case form.Get("do") == "cancel":
 		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	default:
-		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return formAnswers(rec.Call, form) })
+		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return answersOf(rec.Call, form) })
 	}
 	asJSON := strings.Contains(r.Header.Get("Accept"), "application/json")
 	switch {
@@ -180,6 +180,19 @@ func (c *card) fill(form url.Values) {
 		q.Other = slices.Contains(picks, "other")
 		q.Words, q.Note = form.Get("t"+strconv.Itoa(i)), form.Get("n"+strconv.Itoa(i))
 	}
+}
+
+// answersOf are the answers that a form gives: those in its fields, or that it is declined
+// as a whole.
+func answersOf(c convert.Call, form url.Values) ([]convert.Answer, error) {
+	if form.Get("do") != "decline" {
+		return formAnswers(c, form)
+	}
+	answers := declining(c)
+	if answers == nil {
+		return nil, badf("this cannot be declined")
+	}
+	return answers, nil
 }
 
 // formAnswers reads the fields of the page's form. Own words beside a pick are not

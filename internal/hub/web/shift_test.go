@@ -74,3 +74,23 @@ func TestANewCardOutOfView(t *testing.T) {
 	p.until(seesAll(`.card[data-talk="/conversations/c7"] .who`))
 	p.until(`document.getElementById("unseen").hidden`)
 }
+
+// One that comes where the list does not reach, because it is on another page or the filter
+// wants others, is one step away, too.
+func TestANewCardOnAnotherPage(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	for i := range 51 {
+		s.ask(fmt.Sprint("c", i), db)
+	}
+	p := s.phone(b)
+	p.until(`document.querySelectorAll(".card").length === 50`)
+	require.Equal(t, "true", p.eval(`document.getElementById("unseen").hidden`))
+	s.askIn("Kimi", "/src/kimi", "new", "toolu_1", "Is it seen?")
+	p.until(`document.getElementById("unseen").textContent === "1 new, not in this list →"`)
+	p.until(`document.querySelector(".count").textContent === "52 waiting"`)
+	p.click("#unseen")
+	p.until(seesAll(`.card[data-talk="/conversations/new"] .who`))
+	p.until(`document.activeElement.dataset.talk === "/conversations/new" && document.getElementById("unseen").hidden`)
+	require.Equal(t, "51", p.eval(`document.querySelectorAll(".card").length`))
+}

@@ -139,7 +139,7 @@ function end(card, what, said, steps) {
 }
 function tell(card, what, said, steps) {
   const thing = [...card.querySelectorAll(".thing :is(.l, .path, .address, .tool, .md)")].map((e) => e.textContent.trim()).find((t) => !/^(#|set [-+]|$)/.test(t)); // of a script, what it does
-  const asked = card.querySelector(".text")?.textContent.trim() ?? thing ?? card.querySelector("h3").textContent;
+  const asked = card.querySelector(".intro, .text")?.textContent.trim() ?? thing ?? card.querySelector("h3").textContent;
   const head = card.querySelector(".receipt b"), tail = card.querySelector(".receipt .what");
   if (what) head.textContent = what;
   tail.textContent = (head.textContent ? "· " : "") + short(asked, 70) + " · " + said;
@@ -238,7 +238,7 @@ async function send(card, button) {
     if (reply.ok) {
       const next = open().find((c) => !c.hidden && c.dataset.talk === card.dataset.talk && card.compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING);
       const told = card.querySelector(".steps *"); // by the stream, which may be ahead of the reply
-      end(card, doing === "cancel" ? "Dismissed" : words, card.mine, told ? null : stepsOf({ by: card.mine, receipt: "accepted" }));
+      end(card, { cancel: "Dismissed", decline: "Declined" }[doing] ?? words, card.mine, told ? null : stepsOf({ by: card.mine, receipt: "accepted" }));
       if (next) advance(next);
     } else if (delete card.mine, reply.status === 409) {
       end(card, "Not accepted", said.error ?? "it was already answered", []);
@@ -291,17 +291,17 @@ function submit(event) {
     setTimeout(() => { delete button.dataset.sure; button.textContent = "Dismiss and stop the agent"; }, 5000);
     return;
   }
-  if (dismisses) {
+  if (dismisses || button?.matches(".decline")) {
     stop(card);
     moved(card); // its buttons have
-    soon(card, button, "Dismissing…", "Dismiss");
+    if (dismisses) soon(card, button, "Dismissing…", "Dismiss"); else soon(card, button, "Declining…", "Decline");
     return;
   }
   if (button?.hasAttribute("data-gated") && button.name === "a0" && card.querySelector("textarea[name=n0]")?.value.trim()) {
     problem(card, "A reason goes with a rejection. Clear it to allow this.");
     return;
   }
-  if (button?.name !== "a0" && lacking(card)) return;
+  if (button?.name !== "a0" && !/cancel|decline/.test(button?.value) && lacking(card)) return;
   send(card, button);
 }
 // Whoever submits with gaps is taken to the first one.
@@ -523,11 +523,12 @@ function point() {
   const list = open().filter((c) => !c.hidden && unseen.has(c.id)), head = (c) => c.querySelector(".who");
   for (const c of list) if (inView(head(c))) unseen.delete(c.id);
   const left = list.filter((c) => unseen.has(c.id)), below = left.filter((c) => top(head(c)) > 99);
-  pill.to = below[0] ?? left.at(-1);
-  pill.hidden = !left.length;
-  pill.textContent = below.length ? below.length + " new below ↓" : left.length + " new above ↑";
+  const away = [...unseen].filter((id) => !find(id)); // on another page, or not what the filter wants
+  pill.to = below[0] ?? left.at(-1) ?? away[0];
+  pill.hidden = !pill.to;
+  pill.textContent = below.length ? below.length + " new below ↓" : left.length ? left.length + " new above ↑" : away.length + " new, not in this list →";
 }
-pill.onclick = () => { visit(pill.to); point(); };
+pill.onclick = () => { if (pill.to.id) visit(pill.to); else location.hash = pill.to; point(); };
 addEventListener("scroll", () => { if (unseen.size) point(); }, { passive: true });
 
 // Times are told as how long ago they were.

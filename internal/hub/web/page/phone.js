@@ -23,7 +23,7 @@ function tell(said) {
   }
   const list = [make("p", "Scan this with the phone's camera. It works once, within 15 minutes, and lets the phone answer."), draw(said),
     make("p", said.link, { className: "address" })];
-  if (said.others?.length) list.push(make("p", "If that does not work, try " + said.others.join(", ") + ".", { className: "soft" }));
+  if (said.others?.length) list.push(make("p", "If that does not work, begin it with " + said.others.join(" or ") + " instead.", { className: "soft" }));
   if (said.fingerprint) {
     list.push(make("p", "The phone's browser will warn about an unknown certificate. Continue if it has this fingerprint (SHA-256):"), make("p", said.fingerprint, { className: "address" }));
   } else if (said.plain) {

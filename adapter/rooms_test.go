@@ -33,7 +33,7 @@ var rooms = []struct {
 	// Rules that everybody shares, and nobody's wires.
 	{"internal/life", nil},
 	{"internal/about", nil},
-	{"internal/session", []string{"adapter/desk", "internal/conn/rpccode", "internal/life", "internal/typed"}},
+	{"internal/session", []string{"internal/conn/rpccode", "internal/life", "internal/typed"}},
 	{"internal/typed", nil},
 	{"internal/seen", nil},
 	{"internal/lane", nil},
@@ -42,7 +42,7 @@ var rooms = []struct {
 	{"internal/child", []string{"internal/grace"}},
 	{"internal/filelock", nil},
 	{"internal/uuid", nil},
-	{"internal/conn", []string{"internal/conn/...", "internal/grace", "internal/seen"}},
+	{"internal/conn", []string{"internal/conn/...", "internal/grace", "internal/life", "internal/seen"}},
 	{"internal/conn/wiretest", []string{"internal/conn/ndjson"}},
 	{"internal/conn/...", nil},
 
@@ -79,7 +79,7 @@ var rooms = []struct {
 
 	// Towards a terminal.
 	{"adapter/terminal", []string{"adapter", "internal/seen", "internal/terminal/..."}},
-	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/about", "internal/child", "internal/conn", "internal/conn/...", "internal/seen", "internal/terminal/..."}},
+	{"internal/terminal/client", []string{"adapter", "adapter/desk", "adapter/terminal", "internal/about", "internal/child", "internal/conn", "internal/conn/...", "internal/life", "internal/seen", "internal/terminal/..."}},
 	{"internal/terminal/...", []string{"internal/grace", "internal/seen", "internal/terminal/..."}},
 
 	// Many processes, many people.

@@ -391,7 +391,11 @@ func (on *table) settleOne(t *Ticket, s Settlement) {
 	delete(on.open, t.key())
 	on.recent.add(t)
 	on.changed(t)
-	t.cancel(ErrSettled)
+	if why := error(life.Elsewhere{Outcome: s.Outcome.Status.String(), By: s.By}); s.By != "" {
+		t.cancel(why)
+	} else {
+		t.cancel(ErrSettled)
+	}
 	if !t.shown { // nobody has to take it off a screen first
 		on.leave(t)
 	}

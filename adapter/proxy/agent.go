@@ -3,6 +3,8 @@ package proxy
 import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
+
+	"github.com/acp-bridge/acp-bridge/internal/conn"
 )
 
 // fromAgent looks at a line of the agent.
@@ -15,7 +17,8 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		return p.passUpdate(line, p.update(line))
 	case method == cancelMethod:
 		id := []byte(gjson.GetBytes(m.params, "requestId").Raw)
-		if !p.noPermit(p.permit[idKey(id)], "The agent took it back") || p.withdraw(id) {
+		why := conn.CancelCause(m.params)
+		if !p.noPermit(p.permit[idKey(id)], tookBack(why)) || p.withdraw(id, why) {
 			return drop
 		}
 		return nil
@@ -39,6 +42,14 @@ func (p *proxy) fromAgent(line []byte, m *message) act {
 		return drop
 	}
 	return nil
+}
+
+// tookBack says why the agent does not wait any more.
+func tookBack(why error) string {
+	if why != nil {
+		return "The agent took it back: it was " + why.Error()
+	}
+	return "The agent took it back"
 }
 
 // passUpdate passes an update on that was drawn anew, unless it is kept back.

@@ -218,6 +218,18 @@ var both = []struct {
 		d.ended("p1")
 		d.agent.prompted("something else")
 	}},
+	{"who has answered elsewhere is said with the end of a dialog", dialogs, func(d *driven) {
+		d.prompt("p1", "go")
+		d.agent.works()
+		d.agent.asks("a")
+		d.editor.until("session/request_permission")
+		open := d.desk.List()[0]
+		require.NoError(d, d.desk.Answer(desk.Ref{Session: "s1", ID: open.Call.ID}, pick("Yes"), "Ann"))
+		require.JSONEq(d, `{"outcome":"answered","by":"Ann"}`, d.editor.until("$/cancel_request").Get("params._meta.acp-bridge.settled").Raw)
+		require.Equal(d, "Yes", d.agent.gets("a"))
+		d.agent.ends(nil)
+		d.ended("p1")
+	}},
 	{"a reply to a dialog that is gone answers nothing", dialogs, func(d *driven) {
 		d.prompt("p1", "go")
 		d.agent.works()

@@ -77,7 +77,7 @@ func (c *calls) giveUp() {
 	for id, p := range c.pending {
 		if p.ctx.Err() != nil {
 			delete(c.pending, id)
-			c.to.post(cancelLine(id))
+			c.to.post(cancelLine(p.ctx, id))
 			p.answer <- reply{err: p.ended()}
 		}
 	}
@@ -86,8 +86,8 @@ func (c *calls) giveUp() {
 // ended is the error of a call whose context has.
 func (p *pending) ended() error { return fmt.Errorf("%s: %w", p.method, p.ctx.Err()) }
 
-func cancelLine(id string) []byte {
-	return notificationLine(cancelMethod, []byte(`{"requestId":"`+id+`"}`))
+func cancelLine(ctx context.Context, id string) []byte {
+	return notificationLine(cancelMethod, conn.CancelParams(ctx, quote(id)))
 }
 
 // send posts a request.

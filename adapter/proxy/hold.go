@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/tidwall/gjson"
 
@@ -59,10 +60,13 @@ const cancelMethod = "$/cancel_request"
 // withdraw ends a request that the agent takes back, and reports whether it is
 // one that the editor knows nothing of: a question that is answered here, or a
 // request that is held. The agent gets an answer all the same.
-func (p *proxy) withdraw(id []byte) bool {
+func (p *proxy) withdraw(id []byte, why error) bool {
 	key := idKey(id)
 	if q := p.open[key]; q != nil {
-		p.apply(q.in, machine.RequestWithdrawn{Key: q.key}, nil)
+		if why != nil {
+			why = fmt.Errorf("%w: %w", machine.ErrWithdrawn, why)
+		}
+		p.apply(q.in, machine.RequestWithdrawn{Key: q.key, Why: why}, nil)
 		return true
 	}
 	for _, s := range p.sessions {

@@ -169,7 +169,7 @@ func (w *permit) takeBack() {
 	defer p.passing.Leave()
 	p.step(func() {
 		if p.late[idKey(w.id)] > 0 {
-			p.editor.post(notificationLine(cancelMethod, []byte(`{"requestId":`+string(w.id)+`}`)))
+			p.editor.post(notificationLine(cancelMethod, conn.CancelParams(w.ticket.Context(), w.id)))
 		}
 	})
 }

@@ -112,7 +112,11 @@ func TestPermitDeskFirst(t *testing.T) {
 			require.NoError(t, p.desk.Answer(refOf(e), pick(label), "phone"))
 		}
 		require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":`+result+`}`, p.agent.next().Raw)
-		require.Equal(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`, p.editor.next().Raw)
+		outcome := "answered"
+		if label == "" {
+			outcome = "cancelled"
+		}
+		require.JSONEq(t, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7,"_meta":{"acp-bridge":{"settled":{"outcome":"`+outcome+`","by":"phone"}}}}}`, p.editor.next().Raw)
 		p.editor.send(editorAllows)
 		p.editor.send(mark)
 		require.Equal(t, mark, p.agent.next().Raw, "the editor's answer came too late")

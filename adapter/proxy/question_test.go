@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
+	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 )
@@ -214,6 +215,19 @@ func TestAnswerBehindCancel(t *testing.T) {
 		require.Equal(t, "s1", p.agent.next().Get("params.sessionId").Str)
 		require.JSONEq(t, `{"jsonrpc":"2.0","id":0,"result":{"outcome":"cancelled"}}`, p.agent.next().Raw)
 	}
+}
+
+// An agent that is a bridge itself says who has answered what it takes back: the editor
+// is told.
+func TestAgentWithdrawsWhatWasAnsweredElsewhere(t *testing.T) {
+	p := start(t, Options{Desk: new(desk.Desk)})
+	p.initialize(noForms)
+	p.agent.send(oneLine(grokAsks))
+	p.editor.until("session/request_permission")
+	const settled = `{"acp-bridge":{"settled":{"by":"Ann","outcome":"answered"}}}`
+	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0,"_meta":` + settled + `}}`)
+	require.JSONEq(t, settled, p.editor.until("$/cancel_request").Get("params._meta").Raw)
+	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
 }
 
 func TestAgentWithdraws(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,7 +170,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 		r := <-p.done
 		return r.result, r.err
 	}
-	c.out.force(appendNotification(nil, methodCancelRequest, fmt.Appendf(nil, `{"requestId":%d}`, id)))
+	c.out.force(appendNotification(nil, methodCancelRequest, CancelParams(ctx, strconv.AppendUint(nil, id, 10))))
 	return nil, cancelledError(ctx, method)
 }
 

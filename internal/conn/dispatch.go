@@ -25,7 +25,8 @@ const maxRunning = 10_000
 type Handler interface {
 	// Request returns the result of a request, which is encoded as JSON. It runs
 	// in its own goroutine and may block and use the Conn. ctx ends when the peer
-	// withdraws the request ($/cancel_request) and when the connection ends; the
+	// withdraws the request ($/cancel_request), with its cause, see [CancelCause], and
+	// when the connection ends; the
 	// request is answered all the same, and ctx ends with that, too. An error that is (or wraps) a
 	// *acp.RequestError is the answer as it is. Others become -32603, and
 	// context.Canceled after ctx ended becomes -32800.
@@ -59,7 +60,7 @@ type inbound struct {
 	key    string
 	method string
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 }
 
 func (c *Conn) handleRequest(m message) {
@@ -97,7 +98,7 @@ func (c *Conn) begin(m message) (*inbound, bool) {
 		return nil, false
 	}
 	c.running++
-	req.ctx, req.cancel = context.WithCancel(c.ctx)
+	req.ctx, req.cancel = context.WithCancelCause(c.ctx)
 	c.inflight[req.key] = req
 	return req, true
 }
@@ -139,7 +140,7 @@ func (c *Conn) serve(req *inbound, answer Answer) {
 }
 
 func (c *Conn) end(req *inbound) {
-	req.cancel()
+	req.cancel(nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inflight[req.key] == req {
@@ -153,7 +154,7 @@ func (c *Conn) end(req *inbound) {
 
 func (c *Conn) handleNotification(m message) {
 	if m.method.Str == methodCancelRequest {
-		c.cancelRequest(gjson.Get(m.params.Raw, "requestId"))
+		c.cancelRequest(gjson.Get(m.params.Raw, "requestId"), CancelCause([]byte(m.params.Raw)))
 		return
 	}
 	if c.handler != nil {
@@ -161,7 +162,7 @@ func (c *Conn) handleNotification(m message) {
 	}
 }
 
-func (c *Conn) cancelRequest(id gjson.Result) {
+func (c *Conn) cancelRequest(id gjson.Result, why error) {
 	if !answerable(id) {
 		c.log.Warn("cancel of no request ignored", "method", methodCancelRequest)
 		return
@@ -170,7 +171,7 @@ func (c *Conn) cancelRequest(id gjson.Result) {
 	req := c.inflight[requestKey(id)]
 	c.mu.Unlock()
 	if req != nil {
-		req.cancel()
+		req.cancel(why)
 	}
 }
 

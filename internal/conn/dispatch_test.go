@@ -16,6 +16,8 @@ import (
 
 	"github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 func TestRequestAnswers(t *testing.T) {
@@ -82,6 +84,38 @@ func TestCancelRequest(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A peer that takes a request back because somebody has answered it elsewhere says who.
+func TestCancelSaysWhoAnswered(t *testing.T) {
+	const who = `{"requestId":1,"_meta":{"acp-bridge":{"settled":{"outcome":%q,"by":%q}}}}`
+	for name, c := range map[string]struct {
+		params string
+		cause  error
+	}{
+		"answered":        {fmt.Sprintf(who, "answered", "Ann"), life.Elsewhere{Outcome: "answered", By: "Ann"}},
+		"dismissed":       {fmt.Sprintf(who, "cancelled", "Ann\nand Bob"), life.Elsewhere{Outcome: "cancelled", By: "Ann and Bob"}},
+		"nobody":          {fmt.Sprintf(who, "answered", ""), context.Canceled},
+		"no such outcome": {fmt.Sprintf(who, "failed", "Ann"), context.Canceled},
+		"nothing":         {`{"requestId":1}`, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				causes := make(chan error, 1)
+				p := newPeer(t, funcs{request: func(ctx context.Context, _ string, _ json.RawMessage) (any, error) {
+					<-ctx.Done()
+					causes <- context.Cause(ctx)
+					return nil, ctx.Err()
+				}}, nil)
+				p.write(`{"id":1,"method":"m"}`, `{"method":"$/cancel_request","params":`+c.params+`}`)
+				require.Contains(t, p.read(), "-32800")
+				require.Equal(t, c.cause, <-causes)
+			})
+		})
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(fmt.Errorf("settled: %w", life.Elsewhere{Outcome: "answered", By: "Ann"}))
+	require.JSONEq(t, fmt.Sprintf(who, "answered", "Ann"), string(CancelParams(ctx, []byte("1"))))
 }
 
 // session/cancel reaches the handler while a prompt is running, and the prompt

@@ -159,6 +159,15 @@ func (s State) refuses(e Event) error {
 // something only inside the connection that said them.
 func Mint() string { return rand.Text() }
 
+// Elsewhere is [ErrSettled] with how it was settled and by whom, for others who were asked
+// the same.
+type Elsewhere struct{ Outcome, By string }
+
+func (e Elsewhere) Error() string { return e.Outcome + " elsewhere by " + e.By }
+
+// Unwrap returns [ErrSettled].
+func (Elsewhere) Unwrap() error { return ErrSettled }
+
 // ErrWithAnother is why an asking goes when a person dismisses another one: the agent is
 // interrupted. WithAnother is that outcome, which is nobody's choice.
 var (

@@ -105,8 +105,12 @@ type (
 		Key      int
 		ToolCall string
 	}
-	// RequestWithdrawn: the agent does not wait for it any more.
-	RequestWithdrawn struct{ Key int }
+	// RequestWithdrawn: the agent does not wait for it any more. Why, if it says so,
+	// wraps [ErrWithdrawn].
+	RequestWithdrawn struct {
+		Key int
+		Why error
+	}
 	// PartStopped: the user has stopped the sub-agent that makes these requests,
 	// why is [ErrPartStopped] if it is nil.
 	PartStopped struct {

@@ -3,7 +3,8 @@ package session
 import (
 	"errors"
 
-	"github.com/acp-bridge/acp-bridge/adapter/desk"
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
 )
@@ -11,6 +12,14 @@ import (
 // GoneRemark tells the user why a question in the conversation needs no answer
 // any more, whoever put it there. One that the user cancelled needs no remark.
 func GoneRemark(why error) string {
+	var there life.Elsewhere
+	if errors.As(why, &there) {
+		how := "answered"
+		if there.Outcome == convert.Cancelled.String() {
+			how = "dismissed"
+		}
+		return "\n\nThis question was " + how + " elsewhere by " + clean.Line(there.By) + ". It needs no answer here.\n\n"
+	}
 	for _, r := range []struct {
 		why    error
 		remark string
@@ -19,7 +28,6 @@ func GoneRemark(why error) string {
 		{ErrTurnOver, "The agent has gone on without an answer to this question. It needs no answer."},
 		{life.ErrWithAnother, "This question was cancelled with another one. It needs no answer."},
 		{ErrNotAsked, "Your earlier message comes first. This question needs no answer."},
-		{desk.ErrSettled, "This question was answered elsewhere. It needs no answer here."},
 	} {
 		if errors.Is(why, r.why) {
 			return "\n\n" + r.remark + "\n\n"

@@ -20,7 +20,7 @@ func (s *State) stepRequest(ev Event) {
 	case RequestParked:
 		s.requestParked(ev)
 	case RequestWithdrawn:
-		s.withdraw(ErrWithdrawn, func(r *request) bool { return r.key == ev.Key })
+		s.withdraw(cmp.Or(ev.Why, ErrWithdrawn), func(r *request) bool { return r.key == ev.Key })
 	case PartStopped:
 		s.withdraw(cmp.Or(ev.Why, ErrPartStopped), func(r *request) bool { return slices.Contains(ev.Keys, r.key) })
 	case RequestSettled:

@@ -16,10 +16,10 @@ func TestStepRequest(t *testing.T) {
 		{"it is asked once more: the prompt ends", happened(works, inTalk, prompts(2), RequestParks{11}), RequestParked{11, "q"}, "admit 11, finish 2 waits for q", running},
 		{"while no turn runs the prompt ends when the agent knows", happened(inTalk, prompts(1), RequestSettled{Key: 11}), RequestReplied{11}, "finish 1 end_turn", idle},
 		{"it is not there any more", nil, RequestShown{11}, "refuse 11", idle},
-		{"it was withdrawn", happened(works, asks, RequestWithdrawn{11}), RequestShown{11}, "refuse 11", running},
-		{"the agent withdraws it", happened(works, onEditor), RequestWithdrawn{11}, "withdraw 11: " + ErrWithdrawn.Error(), running},
-		{"it cannot be withdrawn twice", happened(works, onEditor, RequestWithdrawn{11}), RequestWithdrawn{11}, "", running},
-		{"nor when it has its outcome", happened(works, onEditor, RequestSettled{Key: 11}), RequestWithdrawn{11}, "", running},
+		{"it was withdrawn", happened(works, asks, RequestWithdrawn{Key: 11}), RequestShown{11}, "refuse 11", running},
+		{"the agent withdraws it", happened(works, onEditor), RequestWithdrawn{Key: 11}, "withdraw 11: " + ErrWithdrawn.Error(), running},
+		{"it cannot be withdrawn twice", happened(works, onEditor, RequestWithdrawn{Key: 11}), RequestWithdrawn{Key: 11}, "", running},
+		{"nor when it has its outcome", happened(works, onEditor, RequestSettled{Key: 11}), RequestWithdrawn{Key: 11}, "", running},
 	})
 }
 
@@ -67,9 +67,9 @@ func TestStepPromptAndRequest(t *testing.T) {
 		{"what is asked after the user's cancel is cancelled", happened(works, CancelCame{}), RequestCame{Key: 12, Apart: true}, "post 12, withdraw 12: cancelled", cancelling},
 		{"a form: the same", happened(works, prompts(2), RequestCame{Key: 11, Kind: Form}), RequestParks{11}, "withdraw 11: not asked, interrupt, startGrace, refuse 11", cancelling},
 		{"a prompt that the agent has not begun with, too", happened(asksApart, prompts(1)), RequestParks{11}, "withdraw 11: not asked, refuse 11", sent},
-		{"the question is gone: the next prompt is an ordinary one", happened(inTalk, RequestWithdrawn{11}, RequestSettled{Key: 11}, RequestReplied{11}), prompts(1), "send 1", sent},
-		{"and answers no other question", happened(works, inTalk, RequestWithdrawn{11}, q2), prompts(2), "hear 12 from 2 stale", running},
-		{"the one behind it does", happened(works, inTalk, RequestWithdrawn{11}, q2, prompts(2), RequestParks{12}, RequestParked{12, "q2"}), prompts(3), "hear 12 from 3", running},
+		{"the question is gone: the next prompt is an ordinary one", happened(inTalk, RequestWithdrawn{Key: 11}, RequestSettled{Key: 11}, RequestReplied{11}), prompts(1), "send 1", sent},
+		{"and answers no other question", happened(works, inTalk, RequestWithdrawn{Key: 11}, q2), prompts(2), "hear 12 from 2 stale", running},
+		{"the one behind it does", happened(works, inTalk, RequestWithdrawn{Key: 11}, q2, prompts(2), RequestParks{12}, RequestParked{12, "q2"}), prompts(3), "hear 12 from 3", running},
 		{"it was answered elsewhere: the same", happened(works, inTalk, RequestSettled{Key: 11}, RequestReplied{11}, q2), prompts(2), "hear 12 from 2 stale", running},
 		{"the words of another question are not in the way of the next", happened(inTalk, RequestCame{Key: 12}, prompts(1), RequestSettled{Key: 11}), RequestParks{12}, "admit 12", idle},
 		{"so has one that the agent gave back", happened(takesMore, prompts(2), PromptBack{Key: 2}, asks), RequestParks{11}, "withdraw 11: not asked, interrupt all, startGrace, refuse 11", cancelling},

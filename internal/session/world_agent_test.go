@@ -135,7 +135,7 @@ func (w *world) askingMoves(list []move) []move {
 		if r.at < left && !r.withdrawn {
 			list = append(list, move{"the agent withdraws #", firstAsk + i, false, func(w *world) {
 				w.withdrawals--
-				w.step(RequestWithdrawn{firstAsk + i})
+				w.step(RequestWithdrawn{Key: firstAsk + i})
 				if !w.asks[i].withdrawn {
 					w.breaks("a request that the agent withdraws is taken back")
 				}

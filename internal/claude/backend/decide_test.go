@@ -2,7 +2,11 @@ package backend
 
 import (
 	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -24,5 +28,20 @@ func TestPermissionThatWasNeverShown(t *testing.T) {
 	} {
 		d := decide(claude.ToolRequest{}, nil, acp.RequestPermissionResponse{}, err)
 		require.Equal(t, claude.Deny(want, true), d.reply)
+	}
+}
+
+// The CLI may not have written down yet what it was given a moment before its transcript
+// was read.
+func TestGivenSince(t *testing.T) {
+	n := notes{dir: t.TempDir(), log: slog.New(slog.DiscardHandler), swept: new(atomic.Bool)}
+	began := time.Now()
+	for before, want := range map[time.Duration]bool{-time.Minute: true, flushTime / 2: true, 2 * flushTime: false} {
+		n.keep("s", "c", given)
+		at := began.Add(-before)
+		require.NoError(t, os.Chtimes(n.path("s", "c"), at, at))
+		require.Equal(t, want, n.givenSince(began, "s", "c"), before)
+		n.keep("s", "c", leftOpen)
+		require.False(t, n.givenSince(began, "s", "c"))
 	}
 }

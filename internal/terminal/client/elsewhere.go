@@ -11,6 +11,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // decide waits until a request has its reply: from the user, or from somebody at the
@@ -87,7 +88,10 @@ func (l *link) post(a *waiting, d description) *desk.Ticket {
 // givenUp is the end of a request that nobody has answered. A question whose agent is
 // gone is left: it is asked again when the session goes on.
 func (a *waiting) givenUp() convert.Outcome {
+	var there life.Elsewhere
 	switch gone := errors.Is(context.Cause(a.ctx), conn.ErrClosed); {
+	case errors.As(context.Cause(a.ctx), &there):
+		return convert.Outcome{Status: convert.Failed, Reason: "It was " + there.Error()}
 	case !gone:
 		return convert.Outcome{Status: convert.Failed, Reason: "The agent took it back"}
 	case a.permission:
@@ -108,7 +112,12 @@ var errElsewhere = errors.New("answered elsewhere")
 // gone says why a question needs no answer any more, in a sentence.
 func (l *link) gone(a *waiting) string {
 	text := clean.Truncate(clean.Line(l.told.described(a).here.Questions[0].Text), 100)
+	var there life.Elsewhere // behind the agent
 	switch {
+	case errors.As(context.Cause(a.ctx), &there) && there.Outcome == convert.Answered.String():
+		return "Answered elsewhere by " + there.By + ": " + text
+	case errors.As(context.Cause(a.ctx), &there):
+		return "Dismissed elsewhere by " + there.By + ": " + text
 	case !errors.Is(context.Cause(a.ctx), errElsewhere):
 		return "The agent withdrew its question: " + text
 	case a.there.Status != convert.Answered:
@@ -124,7 +133,7 @@ func (l *link) gone(a *waiting) string {
 // overruled says that somebody else was first, to a user who has answered; else it is
 // empty.
 func (l *link) overruled(a *waiting) string {
-	if !a.spoken || !errors.Is(context.Cause(a.ctx), errElsewhere) {
+	if why := context.Cause(a.ctx); !a.spoken || !errors.Is(why, errElsewhere) && !errors.As(why, new(life.Elsewhere)) {
 		return ""
 	}
 	return l.gone(a) + " (that was first)"

@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/picker"
 	"github.com/acp-bridge/acp-bridge/internal/terminal/tty"
@@ -282,6 +283,23 @@ func TestAnsweredElsewhereAndTakenBack(t *testing.T) {
 	require.Contains(t, l.gone(a), "withdrew")
 	<-received
 	require.Equal(t, []error{errGivenUp}, receipts)
+}
+
+// A question that the agent takes back because somebody has answered it behind the agent
+// is not told as withdrawn.
+func TestAnsweredBehindTheAgent(t *testing.T) {
+	for outcome, words := range map[string]string{"answered": "Answered elsewhere by Ann: List files command: ls", "cancelled": "Dismissed elsewhere by Ann: List files command: ls"} {
+		l := &link{told: newTold(""), box: newBox()}
+		a := asksFor(t, l)
+		a.cancel(life.Elsewhere{Outcome: outcome, By: "Ann"})
+		_, err := l.decide(a)
+		require.Error(t, err)
+		require.Equal(t, words, l.gone(a))
+		require.Empty(t, l.overruled(a))
+		a.spoken = true
+		require.Equal(t, words+" (that was first)", l.overruled(a))
+		require.Equal(t, "It was "+outcome+" elsewhere by Ann", a.givenUp().Reason)
+	}
 }
 
 // A permission that is open when its tool call has ended stays what it was, here, and is

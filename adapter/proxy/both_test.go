@@ -20,6 +20,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // What a person in front of an editor sees of a question is the same whether the
@@ -499,3 +500,38 @@ func TestSettledBeforeTheNextQuestion(t *testing.T) {
 	require.False(t, q.in.state.Parked())
 	q.leave(nil)
 }
+
+// An answer is told as used once it is written: not of a question that the agent has taken
+// back, nor to an agent that is gone.
+func TestUsedOnceItIsWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		agent io.Writer
+		why   error
+		used  bool
+	}{
+		"it is":                  {io.Discard, nil, true},
+		"the agent took it back": {io.Discard, machine.ErrWithdrawn, false},
+		"the agent is gone":      {goneAgent{}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := new(desk.Desk)
+			told := make(chan string, 10)
+			defer d.WatchReceipts(func(r desk.Ref, _ error) { told <- r.ID })()
+			p := newProxy(t.Context(), io.Discard, c.agent, Options{Desk: d})
+			p.asker = adapter.New(&editor{p: p}, nil)
+			q, err := p.enter("1", "s1", false, nil)
+			require.NoError(t, err)
+			q.ref = desk.Ref{Session: "s1", ID: "a", Revision: 1}
+			if c.why != nil {
+				q.cancel(c.why)
+			}
+			q.leave([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+			d.Receipt(desk.Ref{ID: "the last"}, nil)
+			require.Equal(t, c.used, <-told == "a")
+		})
+	}
+}
+
+type goneAgent struct{}
+
+func (goneAgent) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

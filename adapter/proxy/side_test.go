@@ -142,6 +142,8 @@ func TestAsideRejectsWithWords(t *testing.T) {
 		d, a := new(desk.Desk), &aside{told: make(chan string, 10), broken: broken}
 		entries := make(chan desk.Entry, 100)
 		defer d.Watch(func(e desk.Entry) { entries <- e })()
+		used := make(chan desk.Ref, 10)
+		defer d.WatchReceipts(func(r desk.Ref, _ error) { used <- r })()
 		server := httptest.NewServer(a)
 		defer server.Close()
 		p := startAside(t, Options{Agent: profileNamed("opencode"), Desk: d}, newSide(server.URL, "opencode", "secret"))
@@ -157,6 +159,7 @@ func TestAsideRejectsWithWords(t *testing.T) {
 		require.False(t, e.About.NoReason)
 		require.NoError(t, d.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{{Selected: []string{"Reject"}, Note: "not now"}}, "phone"))
 		require.Equal(t, "reject", p.agent.next().Get("result.outcome.optionId").Str)
+		require.Equal(t, desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, <-used)
 		if broken {
 			require.Contains(t, p.editor.said(), "did not reach it: not now")
 		} else {

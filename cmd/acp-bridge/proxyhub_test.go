@@ -89,7 +89,7 @@ func TestProxyPermissionAtHub(t *testing.T) {
 		m := next("$/cancel_request", "got")
 		said[m.Get("method").Str] = m.Get("params").Raw
 	}
-	require.JSONEq(t, `{"requestId":11}`, said["$/cancel_request"])
+	require.JSONEq(t, `{"requestId":11,"_meta":{"acp-bridge":{"settled":{"outcome":"answered","by":"phone"}}}}`, said["$/cancel_request"])
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":11,"result":{"outcome":{"outcome":"selected","optionId":"no"}}}`, said["got"])
 	allow(first) // too late
 

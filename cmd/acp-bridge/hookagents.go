@@ -39,6 +39,8 @@ type hookAgent struct {
 	// away says that its dialog is shown only after the hook: it waits for the hub only
 	// while somebody is away.
 	away bool
+	// notice says that a hook can tell that it waits, and nothing more.
+	notice bool
 	// run is what the agent starts.
 	run func(ctx context.Context, s streams, a hookAgent, state watchState) error
 }
@@ -51,6 +53,7 @@ func hookAgents() []hookAgent {
 		{name: "qwen", title: "Qwen Code", part: inSettings{homeFile("QWEN_HOME", ".qwen", "settings.json"), qwenHooks, "hook qwen"}, away: true, run: runBefore},
 		{name: "gemini", title: "Gemini CLI", part: inSettings{homeFile("", ".gemini", "settings.json"), geminiHooks, "hook gemini"}, away: true, run: runBefore},
 		{name: "copilot", title: "Copilot CLI", part: ownFile{"hooks", homeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"}, away: true, run: runBefore},
+		{name: "kimi", title: "Kimi Code", part: inTOML{homeFile("KIMI_CODE_HOME", ".kimi-code", "config.toml"), kimiHooks, "hook kimi"}, notice: true, run: runNotice},
 	}
 }
 
@@ -155,6 +158,9 @@ func (o *hookOptions) installAgent(ctx context.Context, a hookAgent, s streams) 
 	if a.away {
 		when = "Its terminal shows no dialog while a hook waits: what it asks is at " + clean.Line(o.hub.address) + " only while you are away (acp-bridge away, acp-bridge back)."
 	}
+	if a.notice {
+		when = "Whoever is notified by " + clean.Line(o.hub.address) + " learns that it waits. It takes answers in its terminal alone."
+	}
 	_, err = fmt.Fprintf(s.out, "%s tells acp-bridge what it asks: %s\n%s It holds for sessions that are started from now on.\n"+
 		"acp-bridge hook remove %s takes it away, acp-bridge doctor says whether it works.\n", a.title, name, when, a.name)
 	return err
@@ -197,6 +203,10 @@ func (st hookState) away(ctx context.Context) bool {
 
 // get asks the hub for something, within a moment.
 func (st hookState) get(ctx context.Context, path string) (*http.Response, []byte, error) {
+	return st.do(ctx, http.MethodGet, path, nil)
+}
+
+func (st hookState) do(ctx context.Context, method, path string, body []byte) (*http.Response, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
 	client, err := st.client()
@@ -207,9 +217,12 @@ func (st hookState) get(ctx context.Context, path string) (*http.Response, []byt
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, urls[0].String()+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, urls[0].String()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Authorization", "Bearer "+st.Token)
 	reply, err := client.Do(req)

@@ -143,5 +143,8 @@ func (a hookAgent) examine() finding {
 	if a.away {
 		found += "; its terminal waits for the hub only while you are away"
 	}
+	if a.notice {
+		found += "; the hub tells that it waits, and it is answered in its terminal alone"
+	}
 	return finding{What: a.title, OK: true, Found: found}
 }

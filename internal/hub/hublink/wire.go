@@ -55,16 +55,17 @@ type Received struct {
 	Asker string `json:"asker,omitempty"`
 }
 
-// Turn says how a turn of an agent ended.
+// Turn says how a turn of an agent ended, or that it waits where it can only be answered
+// in its terminal.
 type Turn struct {
-	Event string `json:"event"` // [TurnDone] or [TurnFailed]
+	Event string `json:"event"` // [TurnDone], [TurnFailed] or [TurnWaits]
 	Agent string `json:"agent,omitempty"`
 	Dir   string `json:"dir,omitempty"`
-	// Text is what the agent said last, or why it failed.
+	// Text is what the agent said last, why it failed, or what it waits for.
 	Text string `json:"text,omitempty"`
 }
 
-const TurnDone, TurnFailed = "done", "failed"
+const TurnDone, TurnFailed, TurnWaits = "done", "failed", "waits"
 
 // TurnEvent is what there is to tell of the end of a turn: nothing, which is "", of an agent
 // that goes on in the background and did not fail.

@@ -16,6 +16,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/look"
 )
 
@@ -214,7 +215,9 @@ func (s *Server) PushTurns(ctx context.Context, stop <-chan struct{}, text bool)
 
 func (s *Server) pushTurn(ctx context.Context, t turn, text bool) {
 	kind := PushKind(t.Event)
-	if kind != pushDone && kind != pushFailed {
+	if t.Event == hublink.TurnWaits {
+		kind = PushQuestion
+	} else if kind != pushDone && kind != pushFailed {
 		return
 	}
 	to, key := s.access.pushes(&hub.Record{Group: t.Group, Conversation: t.Conversation, Device: t.device}, kind)
@@ -227,6 +230,8 @@ func (t turn) pushed(id string, text bool) pushed {
 	m := pushed{ID: id, Turn: true, Text: short(t.Agent, 60) + " is done."}
 	if t.Event == string(pushFailed) {
 		m.Text = short(t.Agent, 60) + " has failed."
+	} else if t.Event == hublink.TurnWaits {
+		m.Text = short(t.Agent, 60) + " waits in its terminal."
 	}
 	if text {
 		m.Title = strings.TrimSuffix(m.Text, ".")

@@ -225,4 +225,12 @@ func TestKindsOfPushes(t *testing.T) {
 	said = browsers[p.path].open(p.body)
 	require.Equal(t, "goose is done · web", said["title"])
 	require.Equal(t, "All tests pass.", said["text"])
+
+	// One that can only be answered in its terminal waits there: that is a question's kind.
+	s.expect(200, "POST", "/conversations/c2/turn", `{"event":"waits","agent":"Kimi Code","dir":"/src/web","text":"Running: make"}`)
+	for range 2 {
+		p = <-service.got
+		require.Contains(t, []string{"/plain", "/both"}, p.path)
+		require.Contains(t, browsers[p.path].open(p.body)["text"], "Kimi Code waits in its terminal")
+	}
 }

@@ -21,7 +21,7 @@ type turn struct {
 	Conversation string    `json:"conversation"`
 	Agent        string    `json:"agent"`
 	Cwd          string    `json:"cwd,omitempty"`
-	Event        string    `json:"event"` // done, failed or idle
+	Event        string    `json:"event"` // done, failed, waits or idle
 	Text         string    `json:"text,omitempty"`
 	At           time.Time `json:"at"`
 
@@ -52,7 +52,7 @@ func newTurn(d Device, group, conversation string, told hublink.Turn) turn {
 	}
 }
 
-// turned takes the end of a turn from a bridge.
+// turned takes the end of a turn from a bridge, or that an agent waits in its terminal.
 func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g given) {
 	var told hublink.Turn
 	err := g.into(&told)
@@ -64,8 +64,8 @@ func (s *Server) turned(w http.ResponseWriter, r *http.Request, d Device, g give
 		err = bad
 	case id == "" || len(id) > maxID:
 		err = badf("conversation: expected 1 to %d bytes", maxID)
-	case told.Event != hublink.TurnDone && told.Event != hublink.TurnFailed:
-		err = badf("event: expected done or failed, got %q", clean.Truncate(clean.Line(told.Event), 80))
+	case told.Event != hublink.TurnDone && told.Event != hublink.TurnFailed && told.Event != hublink.TurnWaits:
+		err = badf("event: expected done, failed or waits, got %q", clean.Truncate(clean.Line(told.Event), 80))
 	default:
 		err = s.tellsOf(d, group, id)
 	}
@@ -130,7 +130,7 @@ func (t *turns) ended(group, conversation string, after time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.list, func(n turn) bool {
-		return n.Group == group && n.Conversation == conversation && n.At.After(after)
+		return n.Group == group && n.Conversation == conversation && n.At.After(after) && n.Event != hublink.TurnWaits
 	})
 }
 

@@ -64,10 +64,11 @@ export function notify() {
 
 // A turn has ended: pages that are looked at say it themselves.
 export function turned(t) {
-  const text = t.agent + (t.event === "failed" ? " has failed" : t.event === "done" ? " is done" : "");
-  if (t.event !== "failed" && t.event !== "done") return;
+  const said = { failed: " has failed", done: " is done", waits: " waits in its terminal" }[t.event];
+  if (!said) return;
+  const text = t.agent + said;
   if (!document.hidden) say(text + (t.cwd ? " in " + t.cwd.split(/[/\\]/).pop() : ""));
-  else if (!pushed && wanted() && kinds().includes(t.event)) {
+  else if (!pushed && wanted() && kinds().includes(t.event === "waits" ? "question" : t.event)) {
     try { new Notification(text, { tag: "acp-bridge turn" }); } catch { /* not on this device */ }
   }
 }

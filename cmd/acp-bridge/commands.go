@@ -36,6 +36,7 @@ var variables = []cli.Example{
 	{Line: "XDG_CONFIG_HOME", What: "where OpenCode and Kilo keep their settings (default: ~/.config)"},
 	{Line: "QWEN_HOME", What: "where Qwen Code keeps its settings (default: ~/.qwen)"},
 	{Line: "COPILOT_HOME", What: "where Copilot CLI keeps its settings (default: ~/.copilot)"},
+	{Line: "KIMI_CODE_HOME", What: "where Kimi Code keeps its settings (default: ~/.kimi-code)"},
 	{Line: "USER", What: "your name, shown to others as the one who answered"},
 	{Line: "TERM", What: "if it is dumb, questions are asked line by line"},
 	{Line: "NO_COLOR", What: "turns colours off if set"},

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,5 +113,39 @@ func TestHooksSwitchedOff(t *testing.T) {
 				require.Contains(t, f.Found, filepath.Base(file))
 			}
 		})
+	}
+}
+
+// Kimi's hooks tell the hub that it waits for a person, and what for; nothing else of them
+// is told, and they never say anything to Kimi.
+func TestKimiTellsThatItWaits(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(hookedEnv, "")
+	told := make(chan string, 9)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told <- r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
+	}))
+	defer server.Close()
+	require.NoError(t, watchState{hookState: hookState{Hub: server.URL, Token: "x"}}.write())
+	kimi, _ := findHookAgent("kimi")
+	const in = `"session_id":"session_1","cwd":"/w"`
+	for event, want := range map[string]string{
+		`{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash","action":"Running: make"}`:                                        "Running: make",
+		`{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash"}`:                                                                 "Bash",
+		`{"hook_event_name":"PreToolUse",` + in + `,"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which database?"}]}}`: "Which database?",
+		`{"hook_event_name":"PreToolUse",` + in + `,"tool_name":"Bash","tool_input":{"command":"make"}}`:                                        "",
+		`{"hook_event_name":"PermissionResult",` + in + `,"tool_name":"Bash"}`:                                                                  "",
+		`{"hook_event_name":"PermissionRequest","tool_name":"Bash"}`:                                                                            "",
+		`{`: "",
+	} {
+		var out strings.Builder
+		require.NoError(t, runAgentHook(t.Context(), kimi, streams{in: strings.NewReader(event), out: &out, err: &out}))
+		require.Empty(t, out.String())
+		if want == "" {
+			require.Empty(t, told, event)
+			continue
+		}
+		require.Equal(t, `POST /conversations/session_1/turn Bearer x {"event":"waits","agent":"Kimi Code","dir":"/w","text":"`+want+`"}`, <-told)
 	}
 }

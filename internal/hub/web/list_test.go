@@ -121,6 +121,7 @@ func TestAnAgentThatIsDoneWorksNoMore(t *testing.T) {
 	state := func() string { return gjson.Get(s.expect(200, "GET", "/conversations/c1", ""), "state.type").Str }
 	require.Equal(t, "working", state())
 	s.expect(200, "POST", "/conversations/c2/turn", `{"event":"done"}`)
+	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"waits"}`) // goes on after that
 	require.Equal(t, "working", state())
 	s.expect(200, "POST", "/conversations/c1/turn", `{"event":"done"}`)
 	require.Equal(t, "idle", state())

@@ -192,6 +192,9 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 		select {
 		case <-time.After(soonTime):
 		case <-b.own.Done():
+			if !b.store.Connected() {
+				return // nobody waits for a cluster that is not there
+			}
 		}
 		if _, err := b.Delivered(context.WithoutCancel(ctx), ref); err != nil && !errors.Is(err, errClosing) {
 			b.log.Warn("a delivery could not be noted", "err", err)

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -151,4 +152,18 @@ func TestDeliveredToAnAskerThatLeaves(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return gjson.Get(s.expect(200, "GET", "/conversations/c1/questions/toolu_1", ""), "receipt").Str == "delivered"
 	}, patience, 5*time.Millisecond, "a moment later")
+}
+
+// Who asks without an id, has its answer, and asks the same once more at once, asks
+// something new. That answer is not for it.
+func TestAskedOnceMoreAtOnce(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	const asks = `{"asker":"p1","call":{"Questions":[{"Text":"Go on?"}]}}`
+	for i := range 10 {
+		at := fmt.Sprintf("/conversations/c%d", i)
+		s.expect(202, "POST", at+"/ask?dialect=bridge", asks)
+		s.expect(200, "POST", at+"/respond", `{"answers":["Yes"]}`)
+		s.expect(200, "POST", at+"/ask?dialect=bridge", asks)
+		s.expect(202, "POST", at+"/ask?dialect=bridge", asks)
+	}
 }

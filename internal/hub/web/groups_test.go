@@ -163,6 +163,27 @@ func TestStreamsOfGroups(t *testing.T) {
 	}
 }
 
+// Who is in several groups, or in all, is told of each of them, in one stream.
+func TestStreamsOfSeveralGroups(t *testing.T) {
+	t.Parallel()
+	s, as := groupsSite(t)
+	for _, who := range []string{"both-phone", "owner"} {
+		next, stop := s.stream("/events", "Authorization", as[who], "Last-Event-ID", s.board.Name()+"-4")
+		for i, bot := range []string{"blue-bot", "red-bot", "blue-bot"} {
+			conversation := fmt.Sprint(who, i)
+			s.expect(202, "POST", "/conversations/"+conversation+"/ask", blueCall, "Authorization", as[bot])
+			told := ""
+			for ok := true; ok && told != conversation; {
+				var e event
+				e, ok = next()
+				told, _ = e.data["conversation"].(string)
+			}
+			require.Equal(t, conversation, told, who)
+		}
+		stop()
+	}
+}
+
 // Where several groups have a conversation of one name, nothing is guessed.
 func TestGroupsWithOneNameForTwo(t *testing.T) {
 	t.Parallel()

@@ -532,6 +532,18 @@ func TestUsedOnceItIsWritten(t *testing.T) {
 	}
 }
 
+// What a model asked with our own tool is told as used when it has fetched the answer.
+func TestToolCallUsed(t *testing.T) {
+	d := new(desk.Desk)
+	told := make(chan string, 10)
+	defer d.WatchReceipts(func(r desk.Ref, _ error) { told <- r.ID })()
+	c := &toolCall{tool: &tool{p: newProxy(t.Context(), io.Discard, io.Discard, Options{Desk: d})}, ref: desk.Ref{ID: "a"}}
+	require.Error(t, c.Deliver(func() error { return io.ErrClosedPipe }))
+	c.ref.ID = "b"
+	require.NoError(t, c.Deliver(func() error { return nil }))
+	require.Equal(t, "b", <-told)
+}
+
 type goneAgent struct{}
 
 func (goneAgent) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

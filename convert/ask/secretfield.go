@@ -29,6 +29,24 @@ func (f FormCall) Shown(answers []convert.Answer) []convert.Answer {
 	return shown
 }
 
+// Kept are answers to a call as they may be kept by others than whoever asked: without
+// what was typed where a question asks for something that nobody else may see. A form says
+// so by its fields, see [FormCall.Shown].
+func Kept(c convert.Call, answers []convert.Answer) []convert.Answer {
+	kept := slices.Clone(answers)
+	for i := range min(len(kept), len(c.Questions)) {
+		if a := &kept[i]; (a.Text != "" || a.Note != "") && secrets().asked(c.Questions[i].Text, true) {
+			if a.Text != "" {
+				a.Text = hidden
+			}
+			if a.Note != "" {
+				a.Note = hidden
+			}
+		}
+	}
+	return kept
+}
+
 // SecretFields are the keys of the fields of a form, by its message and schema,
 // that are for something that nobody else may see.
 func SecretFields(message string, schema json.RawMessage) (keys []string) {

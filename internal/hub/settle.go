@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/life"
@@ -52,7 +53,7 @@ func (b *Board) TakeBack(ctx context.Context, ref Ref, o convert.Outcome, by str
 	asker, may := ref.Asker, ref.May
 	ref = r.Ref()
 	ref.May = may
-	end := &End{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}, Taker: asker}
+	end := &End{Outcome: o.Status.String(), Answers: ask.Kept(r.Call, o.Answers), Reason: o.Reason, By: by, Elsewhere: true, Delivered: now, Consumed: now, Askers: []string{asker}, Taker: asker}
 	settled, err := b.settle(ctx, r, end, ref.May)
 	var late *SettledError
 	if errors.As(err, &late) {

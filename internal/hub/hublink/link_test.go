@@ -537,6 +537,21 @@ func TestUsedIsOfOneItem(t *testing.T) {
 	l.Close()
 }
 
+// What is typed in the editor to a question that asks for a secret is the agent's alone.
+func TestATypedSecretIsNotKept(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
+	require.NoError(t, err)
+	defer ticket.Leave()
+	await(t, board, isOpen)
+	stands, _ := ticket.Settle(convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "sk-live-123"}}}, "editor")
+	require.Equal(t, "sk-live-123", stands.Answers[0].Text)
+	r := await(t, board, func(r *hub.Record) bool { return !r.Open() })
+	require.Equal(t, []convert.Answer{{Text: "(not shown)"}}, r.End.Answers)
+}
+
 // A process that ends says so: nobody works on with what was answered last, at the hub
 // or here.
 func TestAProcessThatEndsSaysSo(t *testing.T) {

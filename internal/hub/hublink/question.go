@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/convert/ask"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 )
@@ -201,7 +202,7 @@ func (q *question) take(data []byte) (done bool) {
 // takeBack tells the hub what the desk knows.
 func (q *question) takeBack(s desk.Settlement) {
 	o := s.Outcome
-	settling := Settling{Outcome: o.Status.String(), Answers: o.Answers, Reason: o.Reason, By: s.By, Asker: q.link.nonce}
+	settling := Settling{Outcome: o.Status.String(), Answers: ask.Kept(q.entry.Call, o.Answers), Reason: o.Reason, By: s.By, Asker: q.link.nonce}
 	if q.tell(q.at("/settle"), settling) == http.StatusRequestEntityTooLarge {
 		// That it is settled must be known there, if not how.
 		settling.Answers, settling.Reason = nil, "What was answered is too large for the hub"

@@ -76,6 +76,16 @@ func TestRecord(t *testing.T) {
 	require.Empty(t, copilotRecord("../session-state/12345678-9"))
 	require.Empty(t, copilotRecord("*"))
 
+	for _, project := range []string{"one", "two"} {
+		chat := filepath.Join(home, ".gemini", "tmp", project, "chats", "session-2026-12345678.jsonl")
+		require.NoError(t, os.MkdirAll(filepath.Dir(chat), 0o700))
+		require.NoError(t, os.WriteFile(chat, nil, 0o600))
+		if project == "one" {
+			require.Equal(t, chat, geminiRecord("12345678-9"))
+		}
+	}
+	require.Empty(t, geminiRecord("12345678-9"), "of two it is not known which")
+
 	r := begin(name, copilotFate("", gjson.Result{}))
 	require.Equal(t, pending, r.look(nil))
 	add(t, name, copilotStops[:20])

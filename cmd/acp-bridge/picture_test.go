@@ -25,6 +25,13 @@ func picture(t *testing.T, name, screen string) {
 	require.Equal(t, drawn, string(data), "go test ./cmd/acp-bridge -run %s -update draws it anew", t.Name())
 }
 
+// Five agents and one person, as internal/hub/web has recorded it.
+func TestPictureOfFiveAgents(t *testing.T) {
+	recording, err := os.ReadFile("../../.github/pictures/five.txt")
+	require.NoError(t, err)
+	picture(t, "five.svg", string(recording))
+}
+
 // svg draws a screen, in the colours that its reader likes.
 func svg(screen string) string {
 	const line, char, margin = 20, 8.43, 16

@@ -41,7 +41,7 @@ func fiveQuestion(more object) object {
 // terminal, Kimi behind the proxy, and an MCP client. All of them wait at one page, and
 // each gets what was clicked on its card.
 //
-// With ACP_BRIDGE_SCREENSHOTS it makes the README's pictures of that.
+// With ACP_BRIDGE_SCREENSHOTS it keeps the recording of which the README has a picture.
 func TestOnePersonFiveAgents(t *testing.T) {
 	realClaude := watchtest.ClaudePath(t)
 	b := newChromium(t)
@@ -95,7 +95,8 @@ func TestOnePersonFiveAgents(t *testing.T) {
 	p := (&site{t: t, url: s.URL, board: s.Board, access: s.Access}).visit(b, 390, false)
 	p.patience = watchtest.Patience // agents start slowly
 	p.until(`document.querySelectorAll(".card").length === 5`)
-	p.five("five")
+	record := newFiveRecording(t, s, root)
+	record.run("questions")
 	all, _ := s.Board.Read(0).Next()
 	require.Len(t, all, 5)
 
@@ -131,13 +132,44 @@ func TestOnePersonFiveAgents(t *testing.T) {
 		}
 		require.Contains(t, told, end.Receipt(), r.Agent)
 	}
+	record.run("questions", "history")
+	record.keep()
 }
 
-// five keeps pictures of the page with five cards.
-func (p *tab) five(name string) {
-	p.t.Helper()
-	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 1000, "height": 1000, "deviceScaleFactor": 1, "mobile": false})
-	p.shot(name)
+// fiveRecording is what a person sees of them in a terminal.
+type fiveRecording struct {
+	t           *testing.T
+	s           *watchtest.Site
+	root, token string
+	text        string
+}
+
+func newFiveRecording(t *testing.T, s *watchtest.Site, root string) *fiveRecording {
+	r := &fiveRecording{t: t, s: s, root: root, token: filepath.Join(t.TempDir(), "token")}
+	require.NoError(t, os.WriteFile(r.token, []byte(s.Owner), 0o600))
+	return r
+}
+
+// run records a command, with short names for what is long here.
+func (r *fiveRecording) run(args ...string) {
+	r.t.Helper()
+	path, err := watchtest.Program()
+	require.NoError(r.t, err)
+	cmd := exec.Command(path, append(args, "--hub", r.s.URL, "--hub-token-file", r.token)...)
+	cmd.Env = []string{"HOME=" + r.root, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	require.NoError(r.t, err, "%s", out)
+	machine, _ := os.Hostname()
+	r.text += "$ acp-bridge " + strings.Join(args, " ") + "\n" + strings.NewReplacer(r.root, "~", " on "+machine, "").Replace(string(out))
+}
+
+// keep writes what was recorded to where pictures go; go test ./cmd/acp-bridge -run
+// TestPictureOfFiveAgents -update draws it.
+func (r *fiveRecording) keep() {
+	r.t.Helper()
+	if dir := os.Getenv("ACP_BRIDGE_SCREENSHOTS"); dir != "" {
+		require.NoError(r.t, os.WriteFile(filepath.Join(dir, "five.txt"), []byte(r.text), 0o644))
+	}
 }
 
 // What a person does in a card.

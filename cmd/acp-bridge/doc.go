@@ -41,6 +41,10 @@
 //   - A form of an MCP server says who asks, and what the server gets fits its
 //     schema: `internal/claude/backend TestFormSaysWhoAsks`, `convert/ask
 //     TestServerFormAccepts`, `adapter TestAnyClientAnyForm`.
+//   - What is typed in an editor or a terminal to a question that asks for a
+//     password or a key is not kept at a hub: `convert/ask TestKept`,
+//     `internal/hub/hublink TestATypedSecretIsNotKept`. What is typed at the
+//     hub itself is kept there.
 //   - An answer belongs to the question that the user saw. Words meant for a
 //     question that the agent withdrew, or that was answered elsewhere, answer no
 //     other question: `internal/session TestWalk` (every order of a few events),

@@ -90,6 +90,7 @@ type cardQuestion struct {
 	Count         string        // "1 of 2", "pick any"
 	Own           string        // what own words are called
 	Closed, Other bool
+	NoNote        bool // nobody could read one
 	Options       []cardOption
 	Words, Note   string
 	Answer        string
@@ -289,7 +290,7 @@ func seenMark(r *hub.Record) string {
 func (c *card) questions(r *hub.Record) {
 	list := r.Call.Questions
 	for i, q := range list {
-		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text), Own: "Something else…"}
+		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text), Own: "Something else…", NoNote: r.Call.Server != ""}
 		if c.Permission {
 			v.Text = look.Text(q.Text)
 		}

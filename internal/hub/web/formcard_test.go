@@ -42,6 +42,7 @@ func TestFormCard(t *testing.T) {
 	require.JSONEq(t, `["1 of 5", "2 of 5", "3 of 5", "4 of 5", "5 of 5 · pick any"]`, p.eval(`[...document.querySelectorAll(".kind")].map((e) => e.textContent.trim())`))
 	require.JSONEq(t, `["Staging", "Production", "3", "Yes", "No", "Skip"]`, p.eval(`[...document.querySelectorAll(".ask .label")].map((e) => e.textContent).slice(0, 6)`))
 	require.Equal(t, "0", p.eval(`[...document.querySelectorAll(".ask .label")].filter((e) => e.textContent === "Decline").length`))
+	require.Equal(t, "0", p.eval(`document.querySelectorAll(".note").length`), "the server has no place for a note")
 	p.whole("form-card", 390)
 }
 
@@ -77,6 +78,19 @@ func TestDismissAtOnce(t *testing.T) {
 	p.click(".dismiss")
 	p.click(".now")
 	p.until(`document.querySelector(".card.over .receipt b")?.textContent === "Dismissed"`)
+}
+
+// A note that the server could not be given is refused, not lost.
+func TestFormTakesNoNote(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	rec := s.deployForm("c1")
+	form := url.Values{"conversation": {inForm("c1")}, "question": {inForm(rec.ID)}, "revision": {strconv.FormatUint(rec.Revision, 10)}, "asked": {rec.Fingerprint()},
+		"t0": {"shop"}, "a1": {"0"}, "n1": {"but only after six"}, "a2": {"0"}, "a3": {"0"}, "a4": {"0"}}
+	reply := s.expect(400, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+	require.Contains(t, reply, "has no place for a note")
+	form.Del("n1")
+	s.expect(200, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
 }
 
 // What is no form of fields is declined with its own option only.

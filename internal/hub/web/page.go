@@ -233,6 +233,9 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 		if err := checkAnswer(q, a); err != nil {
 			return nil, err
 		}
+		if c.Server != "" && a.Note != "" { // it would be lost
+			return nil, badf("the form of %s has no place for a note", clean.Truncate(clean.Line(c.Server), 80))
+		}
 		answers[i] = a
 	}
 	return answers, nil

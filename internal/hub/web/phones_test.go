@@ -93,3 +93,18 @@ func TestPageAddsAPhone(t *testing.T) {
 	p.click(`#phone > button`)
 	p.until(`!document.getElementById("phone")`)
 }
+
+// On a small phone the dialog is within the screen, and its button apart from the text.
+func TestAddAPhoneOnASmallPhone(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{}).reached("http://192.168.1.5:7717", "http://10.0.0.3:7717")
+	p := s.visit(b, 360, true)
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": true})
+	p.shot("lan-bar")
+	p.eval(`document.getElementById("menu").open = true; document.getElementById("phone-button").click(); 0`)
+	p.until(`document.querySelector("dialog .qr")`)
+	p.shot("lan-small")
+	require.Equal(t, "true", p.eval(`(() => { const d = document.querySelector("dialog").getBoundingClientRect(); return d.left >= 8 && d.right <= 352 && document.documentElement.scrollWidth <= 360; })()`))
+	require.Equal(t, "true", p.eval(`document.querySelector("dialog > button").getBoundingClientRect().top - document.querySelector("dialog > div").getBoundingClientRect().bottom >= 8`))
+	require.Equal(t, "true", p.eval(`document.querySelector("dialog").textContent.includes("begin it with http://10.0.0.3:7717 instead")`))
+}

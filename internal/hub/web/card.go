@@ -290,7 +290,7 @@ func seenMark(r *hub.Record) string {
 func (c *card) questions(r *hub.Record) {
 	list := r.Call.Questions
 	for i, q := range list {
-		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text), Own: "Something else…", NoNote: r.Call.Server != ""}
+		v := cardQuestion{N: i, Header: clean.Line(q.Header), Input: "radio", Closed: q.Closed, Text: look.Markdown(q.Text), Own: "Something else…", NoNote: !takesNotes(r)}
 		if c.Permission {
 			v.Text = look.Text(q.Text)
 		}

@@ -179,7 +179,7 @@ func (b *chromium) newTab(width int, dark bool) *tab {
 	p.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 	// What is said stays, so that a test that is slow can read it.
 	p.call("Page.enable", nil)
-	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `{ const set = setTimeout.bind(window); window.setTimeout = (f, ms) => ms === 8000 ? 0 : set(f, ms); }`})
+	p.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `{ const set = setTimeout.bind(window); window.setTimeout = (f, ms) => ms === 5000 ? 0 : set(f, ms); }`})
 	return p
 }
 

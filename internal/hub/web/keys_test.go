@@ -23,7 +23,7 @@ func (s *site) commands(b *chromium, n int) (p *tab, list []*hub.Record) {
 	// News stay, and cards that are over go when the test says so.
 	p.eval(`window.ids = [...document.querySelectorAll(".card")].map((c) => c.id); window.nth = (n) => document.getElementById(ids[n]);
 		window.news = document.getElementById("news"); window.going = []; const real = setTimeout;
-		window.setTimeout = (f, ms) => ms === 8000 ? 0 : ms === 6000 ? (going.push(f), 0) : real(f, ms); 0`)
+		window.setTimeout = (f, ms) => ms === 6000 ? (going.push(f), 0) : real(f, ms); 0`)
 	return p, list
 }
 

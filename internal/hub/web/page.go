@@ -98,7 +98,7 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 	case form.Get("do") == "cancel":
 		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	default:
-		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return answersOf(rec.Call, form) })
+		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return answersOf(rec, form) })
 	}
 	asJSON := strings.Contains(r.Header.Get("Accept"), "application/json")
 	switch {
@@ -184,16 +184,23 @@ func (c *card) fill(form url.Values) {
 
 // answersOf are the answers that a form gives: those in its fields, or that it is declined
 // as a whole.
-func answersOf(c convert.Call, form url.Values) ([]convert.Answer, error) {
-	if form.Get("do") != "decline" {
-		return formAnswers(c, form)
+func answersOf(r *hub.Record, form url.Values) ([]convert.Answer, error) {
+	if form.Get("do") == "decline" {
+		answers := declining(r.Call)
+		if answers == nil {
+			return nil, badf("this cannot be declined")
+		}
+		return answers, nil
 	}
-	answers := declining(c)
-	if answers == nil {
-		return nil, badf("this cannot be declined")
+	answers, err := formAnswers(r.Call, form)
+	if err == nil && !takesNotes(r) && slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" }) { // it would be lost
+		return nil, badf("the form of %s has no place for a note", clean.Truncate(clean.Line(r.Call.Server), 80))
 	}
-	return answers, nil
+	return answers, err
 }
+
+// takesNotes reports whether a note reaches who asks: a server's form has no place for one.
+func takesNotes(r *hub.Record) bool { return r.Kind != "form" || r.Call.Server == "" }
 
 // formAnswers reads the fields of the page's form. Own words beside a pick are not
 // thrown away and not taken for a note: they are asked about.
@@ -232,9 +239,6 @@ func formAnswers(c convert.Call, form url.Values) ([]convert.Answer, error) {
 		}
 		if err := checkAnswer(q, a); err != nil {
 			return nil, err
-		}
-		if c.Server != "" && a.Note != "" { // it would be lost
-			return nil, badf("the form of %s has no place for a note", clean.Truncate(clean.Line(c.Server), 80))
 		}
 		answers[i] = a
 	}

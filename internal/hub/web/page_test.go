@@ -216,6 +216,10 @@ func TestPageSaysWhatIsMissing(t *testing.T) {
 	p.until(`document.querySelector(".card")`)
 	p.click(`button[value=answer]`)
 	p.until(`document.querySelector(".card .problem").textContent === "Nothing is answered yet."`)
+	p.click(".own")
+	p.words("DuckDB")
+	p.until(`document.querySelector(".card .problem").hidden && !document.querySelector(".missing")`) // it is not true any more
+	p.eval(`(() => { const own = document.querySelector(".own"); own.value = ""; own.dispatchEvent(new Event("input", { bubbles: true })); })()`)
 	p.click(`button[value=cancel]`)
 	p.until(`document.querySelector(".receipt b")?.textContent === "Dismissed"`)
 }

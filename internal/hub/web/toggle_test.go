@@ -82,3 +82,19 @@ func TestPageStopsPushes(t *testing.T) {
 	hubTells(false)
 	subscribed(false)
 }
+
+// A browser that blocks notifications is told where to allow them, and the button stays.
+func TestBlockedNotifications(t *testing.T) {
+	t.Parallel()
+	b, s := newChromium(t), newSite(t, hub.Options{})
+	for _, setting := range []string{"denied", "granted"} {
+		b.call("", "Browser.setPermission", map[string]any{"browserContextId": b.context, "origin": s.url, "permission": map[string]any{"name": "notifications"}, "setting": setting}, nil)
+		p := s.visit(b, 390, false)
+		p.eval(`document.getElementById("menu").open = true; 0`)
+		p.until(seesAll("#ask-notify button"))
+		p.until(fmt.Sprintf(`document.querySelector("#ask-notify .hint").checkVisibility() === %t`, setting == "denied"))
+		if setting == "denied" {
+			p.until(`document.querySelector("#ask-notify .hint").textContent.includes("Allow them in its settings")`)
+		}
+	}
+}

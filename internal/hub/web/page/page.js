@@ -589,7 +589,10 @@ document.addEventListener("input", (event) => {
   if (!card?.querySelector("form.answer")) return;
   if (event.target.matches("textarea")) stop(card); // whoever types is not done
   const ask = event.target.closest(".missing");
-  if (ask && answers(ask)) ask.classList.remove("missing");
+  if (ask && answers(ask)) {
+    ask.classList.remove("missing");
+    if (!card.querySelector(".missing")) problem(card, "");
+  }
   if (event.target.matches(".own") && event.target.value) {
     for (const i of event.target.closest(".ask").querySelectorAll("input[type=radio]:checked")) i.checked = false;
   }

@@ -391,8 +391,8 @@ func (on *table) settleOne(t *Ticket, s Settlement) {
 	delete(on.open, t.key())
 	on.recent.add(t)
 	on.changed(t)
-	if why := error(life.Elsewhere{Outcome: s.Outcome.Status.String(), By: s.By}); s.By != "" {
-		t.cancel(why)
+	if s.By != "" || s.Outcome.Status == convert.Answered {
+		t.cancel(life.Elsewhere{Outcome: s.Outcome.Status.String(), By: s.By})
 	} else {
 		t.cancel(ErrSettled)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 var features = convert.Question{Text: "Which?", MultiSelect: true, Options: []convert.Option{{Label: "Auth"}, {Label: "Logs"}}}
@@ -40,6 +41,7 @@ func TestAnswer(t *testing.T) {
 	require.NoError(t, d.Answer(ref, picks("Logs", "Auth"), "phone"))
 	require.Empty(t, d.List())
 	require.ErrorIs(t, context.Cause(ticket.Context()), desk.ErrSettled)
+	require.Equal(t, life.Elsewhere{Outcome: "answered", By: "phone"}, context.Cause(ticket.Context()))
 	stands, first := ticket.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
 	require.False(t, first)
 	require.Equal(t, convert.Outcome{Status: convert.Answered, Answers: picks("Auth", "Logs")}, stands)
@@ -366,4 +368,15 @@ func TestStress(t *testing.T) {
 	for revision, state := range last {
 		require.Equal(t, desk.Settled, state, revision)
 	}
+}
+
+// Whoever was asked the same learns that it was answered elsewhere, also if nobody says by
+// whom; of what nobody answered, that it is settled.
+func TestSettledByNobodyWithAName(t *testing.T) {
+	d := new(desk.Desk)
+	answered, dismissed := post(t, d, "s1", "q"), post(t, d, "s2", "q")
+	require.NoError(t, d.Answer(desk.Ref{Session: "s1", ID: "q"}, picks("Auth"), ""))
+	require.Equal(t, life.Elsewhere{Outcome: "answered"}, context.Cause(answered.Context()))
+	require.NoError(t, d.Cancel(desk.Ref{Session: "s2", ID: "q"}, ""))
+	require.Equal(t, desk.ErrSettled, context.Cause(dismissed.Context()))
 }

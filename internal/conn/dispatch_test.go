@@ -95,7 +95,8 @@ func TestCancelSaysWhoAnswered(t *testing.T) {
 	}{
 		"answered":        {fmt.Sprintf(who, "answered", "Ann"), life.Elsewhere{Outcome: "answered", By: "Ann"}},
 		"dismissed":       {fmt.Sprintf(who, "cancelled", "Ann\nand Bob"), life.Elsewhere{Outcome: "cancelled", By: "Ann and Bob"}},
-		"nobody":          {fmt.Sprintf(who, "answered", ""), context.Canceled},
+		"without a name":  {fmt.Sprintf(who, "answered", ""), life.Elsewhere{Outcome: "answered"}},
+		"nobody":          {fmt.Sprintf(who, "cancelled", ""), context.Canceled},
 		"no such outcome": {fmt.Sprintf(who, "failed", "Ann"), context.Canceled},
 		"nothing":         {`{"requestId":1}`, context.Canceled},
 	} {

@@ -37,7 +37,9 @@ func CancelCause(params []byte) error {
 	said := gjson.GetBytes(params, `_meta.acp-bridge.settled`)
 	there := life.Elsewhere{Outcome: said.Get("outcome").Str, By: clean.Truncate(clean.Line(said.Get("by").Str), maxBy)}
 	switch there.Outcome {
-	case convert.Answered.String(), convert.Declined.String(), convert.Cancelled.String():
+	case convert.Answered.String():
+		return there
+	case convert.Declined.String(), convert.Cancelled.String():
 		if there.By != "" {
 			return there
 		}

@@ -159,11 +159,19 @@ func (s State) refuses(e Event) error {
 // something only inside the connection that said them.
 func Mint() string { return rand.Text() }
 
-// Elsewhere is [ErrSettled] with how it was settled and by whom, for others who were asked
-// the same.
+// Elsewhere is [ErrSettled] with how it was settled and by whom, if that is known, for
+// others who were asked the same.
 type Elsewhere struct{ Outcome, By string }
 
-func (e Elsewhere) Error() string { return e.Outcome + " elsewhere by " + e.By }
+func (e Elsewhere) Error() string { return e.Outcome + " " + e.Place() }
+
+// Place says where it was settled, and by whom.
+func (e Elsewhere) Place() string {
+	if e.By == "" {
+		return "elsewhere"
+	}
+	return "elsewhere by " + e.By
+}
 
 // Unwrap returns [ErrSettled].
 func (Elsewhere) Unwrap() error { return ErrSettled }

@@ -18,7 +18,7 @@ func GoneRemark(why error) string {
 		if there.Outcome == convert.Cancelled.String() {
 			how = "dismissed"
 		}
-		return "\n\nThis question was " + how + " elsewhere by " + clean.Line(there.By) + ". It needs no answer here.\n\n"
+		return "\n\nThis question was " + how + " " + clean.Line(there.Place()) + ". It needs no answer here.\n\n"
 	}
 	for _, r := range []struct {
 		why    error

@@ -97,6 +97,8 @@ func TestFormTakesNoNote(t *testing.T) {
 		"t0": {"shop"}, "a1": {"0"}, "n1": {"but only after six"}, "a2": {"0"}, "a3": {"0"}, "a4": {"0"}}
 	reply := s.expect(400, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
 	require.Contains(t, reply, "has no place for a note")
+	reply = s.expect(400, "POST", "/conversations/c1/respond", `{"answers":["shop",{"selected":["Staging"],"note":"but only after six"},"3","Yes",null]}`)
+	require.Contains(t, reply, "has no place for a note")
 	form.Del("n1")
 	s.expect(200, "POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
 }

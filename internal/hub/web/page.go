@@ -192,11 +192,7 @@ func answersOf(r *hub.Record, form url.Values) ([]convert.Answer, error) {
 		}
 		return answers, nil
 	}
-	answers, err := formAnswers(r.Call, form)
-	if err == nil && !takesNotes(r) && slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" }) { // it would be lost
-		return nil, badf("the form of %s has no place for a note", clean.Truncate(clean.Line(r.Call.Server), 80))
-	}
-	return answers, err
+	return formAnswers(r.Call, form)
 }
 
 // takesNotes reports whether a note reaches who asks: a server's form has no place for one.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/convert/dialect"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
@@ -54,8 +55,12 @@ func (s *Server) answer(r *http.Request, ref hub.Ref, d Device, read func(*hub.R
 
 // fits reports answers that cannot be written for their asker, in its dialect.
 func fits(rec *hub.Record, answers []convert.Answer) error {
-	if rec.About.NoReason && slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" }) {
+	noted := slices.ContainsFunc(answers, func(a convert.Answer) bool { return a.Note != "" })
+	switch {
+	case noted && rec.About.NoReason:
 		return fmt.Errorf("%w: this agent takes no words with a permission: leave them out, and write them as its next prompt", convert.ErrBadAnswer)
+	case noted && !takesNotes(rec): // it would be lost
+		return fmt.Errorf("%w: the form of %s has no place for a note", convert.ErrBadAnswer, clean.Truncate(clean.Line(rec.Call.Server), 80))
 	}
 	if rec.Kind == "permission" && rec.Dialect != hook.Dialect && len(answers) == 1 && len(rec.Call.Questions) == 1 {
 		if err := rec.About.TakesNote(rec.Call.Questions[0].Options, answers[0]); err != nil {

@@ -115,9 +115,9 @@ func (l *link) gone(a *waiting) string {
 	var there life.Elsewhere // behind the agent
 	switch {
 	case errors.As(context.Cause(a.ctx), &there) && there.Outcome == convert.Answered.String():
-		return "Answered elsewhere by " + there.By + ": " + text
+		return "Answered " + there.Place() + ": " + text
 	case errors.As(context.Cause(a.ctx), &there):
-		return "Dismissed elsewhere by " + there.By + ": " + text
+		return "Dismissed " + there.Place() + ": " + text
 	case !errors.Is(context.Cause(a.ctx), errElsewhere):
 		return "The agent withdrew its question: " + text
 	case a.there.Status != convert.Answered:

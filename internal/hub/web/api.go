@@ -153,7 +153,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		return
 	}
 	a.Device, a.May = d.Name, s.may(d)
-	rec, ok, err := s.askAndWait(r, a, wait, d)
+	rec, mine, ok, err := s.askAndWait(r, a, wait, d)
 	if err != nil {
 		s.failed(w, err)
 		return
@@ -162,7 +162,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 		s.unknown(w, r)
 		return
 	}
-	if rec.Open() {
+	if rec.Open() || !mine {
 		reply(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
 		return
 	}
@@ -186,26 +186,25 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) 
 	}
 }
 
-// askAndWait asks, and waits for an outcome that is for this asker. ok is that of
-// wait.
-func (s *Server) askAndWait(r *http.Request, a hub.Asking, wait time.Duration, d Device) (rec *hub.Record, ok bool, err error) {
-	for until := time.Now().Add(wait); ; wait = max(time.Until(until), 0) {
-		if rec, err = s.board.Ask(r.Context(), a); err != nil {
-			return nil, true, err
-		}
-		waited := rec.Open()
-		if rec, ok = s.wait(r.Context(), rec, wait, d); !ok || rec.Open() || a.Asker == "" {
-			return rec, ok, nil
-		}
-		ref := rec.Ref()
-		ref.Asker, ref.May = a.Asker, a.May
-		if !waited {
-			return rec, true, s.board.TakeOver(r.Context(), rec, ref)
-		}
-		if mine, err := s.board.Take(r.Context(), rec, ref); mine || err != nil {
-			return rec, true, err
-		}
+// askAndWait asks, and waits for an outcome that is for this asker, or until there is one
+// for another: mine says which. Whether this one still wants to ask is then its own to say:
+// a request of a process that is gone may wait here for long, and would open the question
+// once more, for nobody. ok is that of wait.
+func (s *Server) askAndWait(r *http.Request, a hub.Asking, wait time.Duration, d Device) (rec *hub.Record, mine, ok bool, err error) {
+	if rec, err = s.board.Ask(r.Context(), a); err != nil {
+		return nil, false, true, err
 	}
+	waited := rec.Open()
+	if rec, ok = s.wait(r.Context(), rec, wait, d); !ok || rec.Open() || a.Asker == "" {
+		return rec, true, ok, nil
+	}
+	ref := rec.Ref()
+	ref.Asker, ref.May = a.Asker, a.May
+	if !waited {
+		return rec, true, true, s.board.TakeOver(r.Context(), rec, ref)
+	}
+	mine, err = s.board.Take(r.Context(), rec, ref)
+	return rec, mine, true, err
 }
 
 // replyResult writes the result of a call in its dialect, and returns when the

@@ -155,3 +155,28 @@ func TestSharedHubsUndoNothing(t *testing.T) {
 		require.Eventually(t, func() bool { return len(s.access.List()) == 11 }, time.Minute, time.Millisecond)
 	}
 }
+
+// A request that waits for what another process has asked since ends when that one has the
+// outcome. It does not ask once more by itself: the process behind it may be gone.
+func TestARequestDoesNotAskAgain(t *testing.T) {
+	s, _ := twoSites(t)
+	ask := func(asker string) <-chan int {
+		replied := make(chan int, 1)
+		go func() {
+			reply, _ := s.request("POST", "/conversations/c1/ask?dialect=bridge&wait=5m", `{"asker":"`+asker+`","call":{"ID":"toolu_1","Questions":[{"Text":"Go on?"}]}}`)
+			replied <- reply.StatusCode
+		}()
+		require.Eventually(t, func() bool {
+			rec, err := s.board.Find("c1", "toolu_1")
+			return err == nil && s.board.AskedBy(rec, asker)
+		}, patience, 5*time.Millisecond)
+		return replied
+	}
+	first, second := ask("p1"), ask("p2")
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":["Yes"]}`)
+	require.Equal(t, 200, <-second)
+	require.Equal(t, 202, <-first)
+	s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true,"asker":"p2"}`)
+	open, _ := s.board.Waiting(10)
+	require.Empty(t, open)
+}

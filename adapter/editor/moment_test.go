@@ -119,6 +119,7 @@ func TestReceiptsOfOneToolCall(t *testing.T) {
 			s.carryAll()
 		}
 		s.pass(time.Second)
+		synctest.Wait()
 		require.Equal(t, want, receipts)
 		s.finish()
 	})
@@ -129,10 +130,10 @@ func TestReceiptsOfOneToolCall(t *testing.T) {
 func TestDismissedWithAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := scene(t)
-		errs := map[string]error{}
-		for _, id := range []string{"p1", "p2"} {
+		var errs [2]error // each is set by a goroutine of its own
+		for i, id := range []string{"p1", "p2"} {
 			o.agent.out.AskPermission(id, false, convert.SubAgent{}, mayRun(acp.ToolCallId(id)), func(_ acp.RequestPermissionResponse, err error) bool {
-				errs[id] = err
+				errs[i] = err
 				return true
 			})
 			s.carryAll()
@@ -145,8 +146,9 @@ func TestDismissedWithAnother(t *testing.T) {
 		s.carryAll()
 		s.pass(time.Second)
 		s.carryAll()
-		require.NoError(t, errs["p1"])
-		require.ErrorIs(t, errs["p2"], life.ErrWithAnother)
+		synctest.Wait()
+		require.NoError(t, errs[0])
+		require.ErrorIs(t, errs[1], life.ErrWithAnother)
 		require.Equal(t, life.WithAnother, got)
 		s.finish()
 	})

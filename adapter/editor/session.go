@@ -248,9 +248,6 @@ func (s *Session) finish(e session.Finish) {
 
 // rests tells people elsewhere that the agent is through.
 func (s *Session) rests(how session.Ending) {
-	if s.front.opts.Desk == nil {
-		return
-	}
 	it := desk.Item{Call: convert.Call{Session: s.id}}
 	s.describe(&it)
 	s.front.opts.Desk.EndTurn(desk.Turn{Session: s.id, Agent: it.Agent, Dir: it.Dir, About: it.About, Err: how.Err, Working: how.Working})

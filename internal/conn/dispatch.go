@@ -25,11 +25,10 @@ const maxRunning = 10_000
 type Handler interface {
 	// Request returns the result of a request, which is encoded as JSON. It runs
 	// in its own goroutine and may block and use the Conn. ctx ends when the peer
-	// withdraws the request ($/cancel_request), with its cause, see [CancelCause], and
-	// when the connection ends; the
-	// request is answered all the same, and ctx ends with that, too. An error that is (or wraps) a
-	// *acp.RequestError is the answer as it is. Others become -32603, and
-	// context.Canceled after ctx ended becomes -32800.
+	// withdraws the request ($/cancel_request), with [CancelCause] as its cause, and
+	// when the connection ends; the request is answered all the same, and ctx ends
+	// with that, too. An error that is (or wraps) a *acp.RequestError is the answer as
+	// it is. Others become -32603, and context.Canceled after ctx ended becomes -32800.
 	Request(ctx context.Context, method string, params json.RawMessage) (any, error)
 
 	// Notify takes a notification. Nothing that arrived later is looked at until

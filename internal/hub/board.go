@@ -67,6 +67,7 @@ type Board struct {
 	asking  map[sameAsking]chan struct{} // closed when it was asked
 	news    news
 	loaded  bool // all that there was has been read; what comes now is news
+	soon    time.Duration
 }
 
 // writing is a value on its way to the store. When the store tells of it, it need
@@ -98,6 +99,7 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 	if b.opts.Lease == 0 {
 		b.opts.Lease = LeaseTime
 	}
+	b.soon = soonTime
 	b.news.wakes, b.mark = map[wake]chan struct{}{}, store.Mark
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.own, b.stop = own, stop

@@ -83,7 +83,6 @@
 //
 // Presence could go without names. A record would say at which hub its asker is, and a
 // hub would say only that it is there: one message every 2 s from each. That costs one
-// more write when an asker comes back at another hub, with every hub that ends all its
-// askers at once, and a record that an older hub does not know how to read. With cells
-// nobody needs it.
+// more write when an asker comes back at another hub; all askers of a hub that dies are
+// gone at once; and older hubs could not read such a record. With cells nobody needs it.
 package hub

@@ -33,5 +33,8 @@ func (b *Board) SettleDown(now time.Time) int {
 	return len(b.past)
 }
 
+// DeliverAfter has the board wait so long for what an asker makes of an outcome.
+func (b *Board) DeliverAfter(d time.Duration) { b.soon = d }
+
 // Encode is a record as it is kept.
 func (r *Record) Encode() string { return string(r.encode()) }

@@ -191,7 +191,7 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 	}
 	b.done.Go(func() {
 		select {
-		case <-time.After(soonTime):
+		case <-time.After(b.soon):
 		case <-b.own.Done():
 			if !b.store.Connected() {
 				return // nobody waits for a cluster that is not there

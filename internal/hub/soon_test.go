@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,42 +13,42 @@ import (
 // An outcome that is consumed at once is one write, and one that is not is noted as
 // delivered: a moment later, or when the board closes.
 func TestDeliveredSoon(t *testing.T) {
-	dir := t.TempDir()
-	b, store := openWithStore(t, dir, hub.Options{})
-	given := func(id string) (*hub.Record, hub.Ref) {
+	b, store := openWithStore(t, t.TempDir(), hub.Options{})
+	given := func(id string) (answered *hub.Record, ref hub.Ref) {
 		t.Helper()
 		a := asking("c", id, "Go?")
 		a.Asker = "bridge"
 		r, err := b.Ask(t.Context(), a)
 		require.NoError(t, err)
-		ref := answer(t, b, r, "Yes", "phone").Ref()
+		answered = answer(t, b, r, "Yes", "phone")
+		ref = answered.Ref()
 		ref.Asker = "bridge"
 		b.DeliveredSoon(t.Context(), ref)
-		return r, ref
+		return answered, ref
 	}
-	receipt := func(id, want string) *hub.Record {
+	find := func(id string) *hub.Record {
 		t.Helper()
-		var r *hub.Record
-		require.Eventually(t, func() (ok bool) {
-			r, _ = b.Find("c", id)
-			return r.End.Receipt() == want
-		}, time.Minute, time.Millisecond)
+		r, err := b.Find("c", id)
+		require.NoError(t, err)
 		return r
 	}
-	_, _ = given("left")
-	require.Equal(t, "bridge", receipt("left", "delivered").End.Taker)
+	given("left")
+	require.Eventually(t, func() bool { return find("left").End.Receipt() == "delivered" }, time.Minute, time.Millisecond)
+	require.Equal(t, "bridge", find("left").End.Taker)
 
-	_, ref := given("used")
+	b.DeliverAfter(time.Hour)
+	answered, ref := given("used")
+	for i := range 5 { // meanwhile others write
+		answer(t, b, ask(t, b, "others", fmt.Sprint(i), "Stop?"), "Yes", "phone")
+	}
+	require.Equal(t, answered.Revision, find("used").Revision)
 	used, err := b.Consumed(t.Context(), ref)
 	require.NoError(t, err)
-	_, _ = given("later")
-	receipt("later", "delivered") // and so the moment of the one before is over
-	require.Equal(t, used.Revision, receipt("used", "consumed").Revision, "it was written once")
-
-	_, _ = given("closing")
+	given("closing")
 	b.Close()
 	b, err = hub.Open(t.Context(), store, hub.Options{})
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
-	receipt("closing", "delivered")
+	require.Equal(t, "delivered", find("closing").End.Receipt(), "before the hour was over")
+	require.Equal(t, used.Revision, find("used").Revision, "there was nothing to note")
 }

@@ -139,11 +139,11 @@ func (s *Server) reader(r *http.Request, d Device, after uint64) *hub.Reader {
 	if !given && d.Can != CanAdmin && len(d.Groups) <= 1 {
 		group, given = d.first(), true
 	}
-	if reader := s.board.Read(after); !given || err != nil {
-		return reader
-	} else {
-		return reader.In(group)
+	reader := s.board.Read(after)
+	if given && err == nil {
+		reader.In(group)
 	}
+	return reader
 }
 
 // only keeps the records that may be seen.

@@ -421,7 +421,6 @@ func tooMany(w http.ResponseWriter) {
 	fail(w, http.StatusTooManyRequests, "too many wrong tokens or codes; try again in a minute")
 }
 
-// fail writes an error as one clear sentence.
 // failFor is fail, and a page for whoever asks for one. It has no style: that would
 // be fetched by a name that is not known.
 func failFor(w http.ResponseWriter, r *http.Request, code int, format string, args ...any) {
@@ -432,6 +431,7 @@ func failFor(w http.ResponseWriter, r *http.Request, code int, format string, ar
 	render(w, code, "wrong", map[string]any{"Title": http.StatusText(code), "Text": upper(fmt.Sprintf(format, args...)), "Here": code != http.StatusMisdirectedRequest})
 }
 
+// fail writes an error as one clear sentence.
 func fail(w http.ResponseWriter, code int, format string, args ...any) {
 	reply(w, code, map[string]string{"error": fmt.Sprintf(format, args...)})
 }

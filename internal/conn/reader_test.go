@@ -225,6 +225,7 @@ func TestUnusableLinesAreNotLogged(t *testing.T) {
 			p.write(line)
 			synctest.Wait()
 			p.close()
+			synctest.Wait() // for what is logged at the end
 			require.NotContains(t, log.String(), "hunter2", line)
 			require.Contains(t, log.String(), fmt.Sprintf("bytes=%d", len(line)), line)
 			if method == "" {

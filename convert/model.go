@@ -166,15 +166,16 @@ const (
 	UserFailed   = "User input request failed: "
 )
 
-// Message is what to tell the agent about a call that was not answered.
+// Message is what to tell the agent about a call that was not answered. A call that
+// was cancelled for another reason than the user's no says which.
 func (o Outcome) Message() string {
 	switch {
-	case o.Status == Cancelled:
-		return CancelMessage
 	case o.Status == Declined:
 		return DeclineMessage
 	case o.Reason != "":
 		return o.Reason
+	case o.Status == Cancelled:
+		return CancelMessage
 	case o.Status == Disconnected:
 		return GoneMessage
 	}

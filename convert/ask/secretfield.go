@@ -18,6 +18,16 @@ func (f FormCall) Secret() bool {
 	return slices.ContainsFunc(f.fields, func(t formField) bool { return t.secret })
 }
 
+// ForAsker is the form for whoever asked, and not for a record: its answers are read as they
+// were given, also those that nobody else may see.
+func (f FormCall) ForAsker() FormCall {
+	f.fields = slices.Clone(f.fields)
+	for i := range f.fields {
+		f.fields[i].secret = false
+	}
+	return f
+}
+
 // Shown are answers to the form as they may be shown.
 func (f FormCall) Shown(answers []convert.Answer) []convert.Answer {
 	shown := slices.Clone(answers)

@@ -212,7 +212,7 @@ func (i interrupt) read(payload gjson.Result, into []convert.Answer) error {
 		into[0] = said(i.form.Questions[0], payload.Str)
 		return nil
 	}
-	o, _, err := i.form.Read(clean.JSON(map[string]any{"action": "accept", "content": raw(payload)}))
+	o, _, err := i.form.ForAsker().Read(clean.JSON(map[string]any{"action": "accept", "content": raw(payload)}))
 	copy(into, o.Answers)
 	return err
 }

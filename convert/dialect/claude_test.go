@@ -59,15 +59,20 @@ func TestPreviewOfTheOnlyPick(t *testing.T) {
 	}
 }
 
-// Only the user's cancel and an editor that is gone end the agent's turn.
+// Only a cancel and an editor that is gone end the agent's turn. A cancel that was
+// not the user's no to this question says what it was.
 func TestWhatInterruptsClaude(t *testing.T) {
 	for status, want := range map[convert.Status]string{
-		convert.Cancelled:    `{"behavior":"deny","message":"User cancelled the question","interrupt":true}`,
+		convert.Cancelled:    `{"behavior":"deny","message":"why","interrupt":true}`,
 		convert.Disconnected: `{"behavior":"deny","message":"why","interrupt":true}`,
 		convert.Declined:     `{"behavior":"deny","message":"User declined to answer"}`,
 		convert.Failed:       `{"behavior":"deny","message":"why"}`,
 	} {
 		require.JSONEq(t, want, string(dialect.ClaudeResult(convert.Call{}, convert.Outcome{Status: status, Reason: "why"})), status)
+	}
+	for _, reason := range []string{"", convert.CancelMessage} {
+		o := convert.Outcome{Status: convert.Cancelled, Reason: reason}
+		require.JSONEq(t, `{"behavior":"deny","message":"User cancelled the question","interrupt":true}`, string(dialect.ClaudeResult(convert.Call{}, o)))
 	}
 }
 

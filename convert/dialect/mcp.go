@@ -80,7 +80,7 @@ func (mcp) read(d document, _ convert.Call, g given) (convert.Outcome, error) {
 	if err != nil {
 		return convert.Outcome{}, err
 	}
-	o, _, err := form.Read(json.RawMessage(g.json.Raw))
+	o, _, err := form.ForAsker().Read(json.RawMessage(g.json.Raw))
 	if err == nil && o.Status == convert.Answered && !slices.ContainsFunc(o.Answers, func(a convert.Answer) bool { return !a.Empty() }) {
 		o = notAnswered(convert.Declined)
 	}

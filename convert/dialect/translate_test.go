@@ -223,6 +223,28 @@ func checkPair(t *rapid.T, from, to string) {
 	}
 }
 
+// What is asked for may be a secret. Whoever asked gets it as it was given, by every way.
+func TestSecretsReachWhoAsked(t *testing.T) {
+	for _, to := range anyQuestion() {
+		for _, options := range [][]convert.Option{nil, {{Label: "A"}, {Label: "B"}}} {
+			made := convert.Call{ID: "c1", Questions: []convert.Question{{Text: "Password", Header: "Password", Options: options}}}
+			document, _, err := dialect.WriteCall(to, made)
+			if err != nil {
+				continue // it cannot be asked so
+			}
+			there, err := dialect.Decode(document, to)
+			require.NoError(t, err, to)
+			if there.Call.Questions[0].Closed {
+				continue
+			}
+			o := convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Text: "aaa"}}}
+			read, err := dialect.ReadResult(there, dialect.Encode(there, dialect.Reply{Outcome: o}).Body)
+			require.NoError(t, err, to)
+			require.Equal(t, o.Answers, read.Answers, to)
+		}
+	}
+}
+
 // A plan goes to every dialect and back, and from every dialect into a plan. What
 // its agent has one word for, a plan to be worked on and the user's no, may
 // become the other.

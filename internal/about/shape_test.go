@@ -112,3 +112,28 @@ func TestShapesAreForgotten(t *testing.T) {
 	require.Zero(t, all.size)
 	require.Empty(t, all.of)
 }
+
+// What a request says in words stands beside its input. A file that it names is told
+// unless it is named there, or in the title, already.
+func TestTextOf(t *testing.T) {
+	const said = `"content":[{"type":"content","content":{"type":"text","text":"See /c.go"}},{"type":"diff","path":"/d.go","newText":"x"}]`
+	for name, c := range map[string]struct{ call, text string }{
+		"nothing":                {`"title":"ls"`, ""},
+		"words":                  {`"title":"ls",` + said, "See /c.go"},
+		"a file":                 {`"title":"Edit","locations":[{"path":"/a.go"}]`, "/a.go"},
+		"one of the title":       {`"title":"Edit /a.go","locations":[{"path":"/a.go"}]`, ""},
+		"one of the input":       {`"rawInput":{"path":"/a.go"},"locations":[{"path":"/a.go"}]`, ""},
+		"one that is quoted":     {`"rawInput":{"path":"C:\\a.go"},"locations":[{"path":"C:\\a.go"}]`, ""},
+		"one of the words":       {`"locations":[{"path":"/c.go"},{"path":"/b.go"}],` + said, "See /c.go\n\n/b.go"},
+		"one of a change":        {`"locations":[{"path":"/d.go"}],` + said, "See /c.go"},
+		"one that a link names":  {`"locations":[{"path":"/l.go"}],"content":[{"type":"content","content":{"type":"resource_link","name":"l","uri":"/l.go"}}]`, "l /l.go"},
+		"one beside a resource":  {`"locations":[{"path":"/r"}],"content":[{"type":"content","content":{"type":"resource","resource":{"uri":"u","text":"all"}}}]`, "u\nall\n\n/r"},
+		"two that nothing names": {`"title":"Edit","locations":[{"path":"/a.go"},{"path":"/b.go"}]`, "/a.go\n\n/b.go"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, ok := NewShapes().Ask(gjson.Parse(`{"options":[{"optionId":"y","name":"Yes"}],"toolCall":{"toolCallId":"t",` + c.call + `}}`)).Request()
+			require.True(t, ok)
+			require.Equal(t, c.text, TextOf(r))
+		})
+	}
+}

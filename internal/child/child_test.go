@@ -62,8 +62,9 @@ func parent(script string) {
 }
 
 const (
-	// sleeper is a command that holds on whatever happens, and says its id.
-	sleeper = `sh -c 'trap "" TERM HUP; echo $$; while :; do sleep 1000; done'`
+	// sleeper is a command that holds on whatever happens, and says its id. It is one
+	// process: a test that ends it leaves nothing of it behind.
+	sleeper = `sh -c 'trap "" TERM HUP; echo $$; exec sleep 1000'`
 	waits   = `while :; do read line || sleep 1000; done`
 )
 
@@ -132,6 +133,7 @@ var detached = map[string]string{
 
 // A parent that is killed leaves nobody behind.
 func TestParentIsKilled(t *testing.T) {
+	t.Parallel()
 	scripts := map[string]string{
 		"a child that waits":             waits,
 		"one that ignores signals":       `trap '' TERM HUP INT; ` + waits,
@@ -289,13 +291,14 @@ func TestStages(t *testing.T) {
 // What a child has put into sessions of their own ends with one that is ended by
 // force, and with no other: one that ends by itself knows what is to outlive it.
 func TestDetachedCommands(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells who started a process")
 	}
 	for what, script := range detached {
 		t.Run("with "+what, func(t *testing.T) {
 			t.Parallel()
-			bystander := ids(t, startShell(t, script+waits).Stdout, 1)
+			bystander := ids(t, startShell(t, script+waits, hurry).Stdout, 1)
 			killed := startShell(t, "trap '' TERM; "+script+waits, hurry)
 			pids := ids(t, killed.Stdout, 1)
 			require.NoError(t, killed.End(t.Context()))

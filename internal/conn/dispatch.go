@@ -3,6 +3,7 @@ package conn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -104,28 +105,33 @@ func (c *Conn) begin(m message) (*inbound, bool) {
 
 // Then is a result of a request with something to do once it is on its way:
 // what f sends comes behind the answer. f runs in the request's goroutine.
-func Then(result any, f func()) any { return then{result, f} }
+func Then(result any, f func()) any { return then{result, f, false} }
+
+// Sent is Then for something to do only if the peer was there to get the result.
+func Sent(result any, f func()) any { return then{result, f, true} }
 
 type then struct {
 	result any
 	f      func()
+	sent   bool
 }
 
 func (c *Conn) serve(req *inbound, answer Answer) {
 	// What stands unless answer returns: a panic or runtime.Goexit.
 	line := errorLine(req.id, notReturned(req.method))
-	var after func()
+	var after then
 	defer func() {
-		_ = c.out.send(context.Background(), nil, line, true) // fails if nobody is there to read it
-		if after != nil {
-			c.guard(req.method, after)
+		err := c.out.send(context.Background(), nil, line, true) // fails if nobody is there to read it
+		ended := c.Err()
+		if there := err == nil && (ended == nil || errors.Is(ended, errClosedHere)); after.f != nil && (there || !after.sent) {
+			c.guard(req.method, after.f)
 		}
 		c.end(req)
 	}()
 	c.guard(req.method, func() {
 		result, err := answer()
 		if t, ok := result.(then); ok {
-			result, after = t.result, t.f
+			result, after = t.result, t
 		}
 		if err == nil {
 			var body []byte

@@ -73,6 +73,25 @@ func TestEvidenceWithoutAFile(t *testing.T) {
 	})
 }
 
+// What is looked for is found when the peer has read what was sent before, and sending
+// goes on meanwhile.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, nil, nil)
+		p.conn.Peer().Mute()
+		require.NoError(t, p.conn.Notify(t.Context(), "shown", nil))
+		showing := seen.New(nil, false)
+		p.conn.Watch(t.Context(), showing.Look())
+		synctest.Wait()
+		require.Equal(t, seen.None, showing.Evidence())
+		require.Contains(t, p.read(), `"shown"`)
+		synctest.Wait()
+		require.Equal(t, seen.Taken, showing.Evidence())
+		require.NoError(t, p.conn.Notify(t.Context(), "after", nil))
+		require.Contains(t, p.read(), `"after"`)
+	})
+}
+
 // A peer that works in order answers what is behind a request when it has come to
 // that. Whatever it answers is evidence, and no call's answer.
 func TestAskBehind(t *testing.T) {

@@ -31,10 +31,11 @@
 //	| 4: what belongs to a turn ends with it          | State.Step, Withdraw |
 //	| 5: a successor claims what is left              | Claim               |
 //	| 6: to look is not to take                       | Deliver             |
-//	| 7: only a person's act is a person's choice     | Ends                |
+//	| 7: only a person's act is a person's choice     | Ends, Cancelled     |
 package life
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -182,6 +183,36 @@ var (
 	ErrWithAnother = fmt.Errorf("another request was dismissed: %w", convert.ErrCancelled)
 	WithAnother    = convert.Outcome{Status: convert.Cancelled, Reason: "Withdrawn: another question was cancelled"}
 )
+
+// Along is why an asking goes that no person was shown, along with what a person
+// ended: a turn, a session. It matches what that was, and is nobody's choice.
+type Along struct{ With error }
+
+func (a Along) Error() string { return a.With.Error() }
+
+// Unwrap returns what it goes along with.
+func (a Along) Unwrap() error { return a.With }
+
+// Cancelled is the outcome of an asking that goes for a reason which has a person's
+// cancel in it, or for none; false for any other reason. Only what a person saw has
+// the words of a person's choice.
+func Cancelled(why error) (o convert.Outcome, ok bool) {
+	var along Along
+	o = convert.Outcome{Status: convert.Cancelled}
+	switch {
+	case errors.Is(why, ErrWithAnother):
+		return WithAnother, true
+	case errors.As(why, &along):
+		o.Reason = "Withdrawn: " + along.Error()
+	case errors.Is(why, convert.ErrCancelled):
+		o.Reason = convert.CancelMessage
+	case why == context.Canceled:
+		o.Reason = "The question was withdrawn"
+	default:
+		return convert.Outcome{}, false
+	}
+	return o, true
+}
 
 // Ends says what an outcome is to an asking. A person's act, whoever that is,
 // settles it; anything else withdraws it, and is never told as a person's choice.

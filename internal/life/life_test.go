@@ -1,7 +1,9 @@
 package life_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"strings"
@@ -254,5 +256,25 @@ func TestRule1NamesThatLast(t *testing.T) {
 	}
 	for _, name := range []string{"0b9c7a3e-6d1f-4f50-9a51-2a9d5c1b7e10", "20261116-1312", "session-1234567", "ses_4f9aB2c", "s1 of build", "aaaaaaaaaaaaaaaa"} {
 		require.True(t, life.Lasting(name), name)
+	}
+}
+
+// Only what a person was shown is told as what they cancelled.
+func TestRule7OnlyWhatWasShownIsCancelled(t *testing.T) {
+	cancelled := fmt.Errorf("the turn was cancelled: %w", convert.ErrCancelled)
+	for want, why := range map[string]error{
+		convert.CancelMessage:             cancelled,
+		"Withdrawn: " + cancelled.Error(): life.Along{With: cancelled},
+		life.WithAnother.Reason:           life.Along{With: life.ErrWithAnother},
+		"The question was withdrawn":      context.Canceled,
+	} {
+		o, ok := life.Cancelled(why)
+		require.True(t, ok)
+		require.Equal(t, convert.Outcome{Status: convert.Cancelled, Reason: want}, o)
+		require.Equal(t, want == convert.CancelMessage, o.Reason == convert.CancelMessage)
+	}
+	for _, why := range []error{nil, life.ErrGone, convert.ErrDisconnected, fmt.Errorf("writing: %w", context.Canceled)} {
+		_, ok := life.Cancelled(why)
+		require.False(t, ok, why)
 	}
 }

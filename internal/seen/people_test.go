@@ -53,6 +53,8 @@ type nature struct {
 	mute bool
 	// busy is how long it does not look at what it has read.
 	busy time.Duration
+	// slow people take up to so much more than a second.
+	slow time.Duration
 	// ahead is how many prompts the person has typed before the question.
 	ahead int
 	// dies after the first question.
@@ -64,6 +66,10 @@ func (d *desk) send(line string) {
 	d.sent.Lock()
 	defer d.sent.Unlock()
 	_, _ = io.WriteString(d.w, line+"\n")
+}
+
+func (d *desk) thinks() time.Duration {
+	return time.Second + time.Duration(d.rng.Int64N(int64(d.slow)+1))
 }
 
 func (d *desk) prompt(text string) {
@@ -100,7 +106,7 @@ func (d *desk) looks() {
 		case method == "session/request_permission" && d.lies:
 			d.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":{"outcome":"selected","optionId":"first"}}}`)
 		case method == "session/request_permission":
-			time.AfterFunc(time.Second+time.Duration(d.rng.IntN(2000))*time.Millisecond, func() {
+			time.AfterFunc(d.thinks(), func() {
 				d.send(`{"jsonrpc":"2.0","id":` + id + `,"result":{"outcome":{"outcome":"selected","optionId":"second"}}}`)
 			})
 		case m.Get("result.stopReason").Exists() && m.Get(`result._meta.acp-bridge.waitingFor`).Exists():
@@ -112,7 +118,7 @@ func (d *desk) looks() {
 				d.prompt("first")
 				continue
 			}
-			time.AfterFunc(time.Second+time.Duration(d.rng.IntN(2000))*time.Millisecond, func() { d.prompt("second") })
+			time.AfterFunc(d.thinks(), func() { d.prompt("second") })
 		case m.Get("result.stopReason").Exists(), m.Get("error").Exists() && strings.HasPrefix(m.Get("id").Str, "p"):
 			return
 		}
@@ -216,7 +222,7 @@ func sits(t *testing.T, seed uint64, n nature, on surface, pipe func() (io.ReadC
 func TestUndoubted(t *testing.T) {
 	for _, on := range []surface{serves, relays} {
 		synctest.Test(t, func(t *testing.T) {
-			require.Equal(t, "second", sits(t, 1, nature{rung: adapter.Permission}, on, inMemory))
+			require.Equal(t, "second", sits(t, 1, nature{rung: adapter.Permission, slow: 2 * time.Second}, on, inMemory))
 			require.Equal(t, "first", sits(t, 1, nature{rung: adapter.Permission, lies: true}, on, inMemory), "it may answer by itself")
 			time.Sleep(10 * time.Second)
 		})
@@ -233,7 +239,7 @@ func TestRule3ReadsAhead(t *testing.T) {
 		require.NoError(t, err)
 		return r, w
 	}
-	n := nature{guard: true, lies: true, busy: 350 * time.Millisecond, rung: adapter.Permission}
+	n := nature{guard: true, lies: true, busy: 350 * time.Millisecond, slow: 300 * time.Millisecond, rung: adapter.Permission}
 	told := make(chan string)
 	for _, on := range []surface{serves, relays} {
 		for seed := range uint64(20) {
@@ -254,7 +260,7 @@ func TestRule3NobodyIsTakenAtTheirWordTooEarly(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				n := nature{
 					guard: true, lies: rng.IntN(2) == 0, mute: rng.IntN(3) == 0, ahead: rng.IntN(4), dies: rng.IntN(8) == 0,
-					busy: time.Duration(rng.IntN(3000)) * time.Millisecond,
+					busy: time.Duration(rng.IntN(3000)) * time.Millisecond, slow: 2 * time.Second,
 					rung: []adapter.Rung{adapter.Permission, adapter.Conversation}[rng.IntN(2)],
 				}
 				if n.mute { // more than that cannot be known of it

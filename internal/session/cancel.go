@@ -1,15 +1,13 @@
 package session
 
-import "github.com/acp-bridge/acp-bridge/convert"
+import "cmp"
 
 // cancelAll cancels the turn, what is asked, and every prompt whose response is
 // not out.
-func (s *State) cancelAll() {
+func (s *State) cancelAll(why error) {
 	s.cancelPrompts()
-	s.cancelTurn(true, cancelledByUser)
+	s.cancelTurn(true, why)
 }
-
-func cancelledByUser(*request) error { return convert.ErrCancelled }
 
 // cancelPrompts cancels every prompt whose response is not out.
 func (s *State) cancelPrompts() {
@@ -26,19 +24,21 @@ func (s *State) cancelPrompts() {
 	case finishing:
 		if s.turn != nil { // it has ended, its prompts have not
 			s.turn.cancelled = true
+			s.turn.why = cmp.Or(s.turn.why, ErrTurnCancelled)
 		}
 	}
 }
 
 // cancelTurn cancels the turn, if there is one, and takes back all that is
-// asked, sub-agents' requests too. Without tell a reply tells the agent.
-func (s *State) cancelTurn(tell bool, why func(*request) error) {
+// asked, sub-agents' requests too, and what it asks from now on, for that reason.
+// Without tell a reply tells the agent.
+func (s *State) cancelTurn(tell bool, why error) {
 	cancels := s.phase == sent || s.phase == running
 	if cancels {
 		s.phase = cancelling
-		s.turn.cancelled, s.turn.repeat = true, tell
+		s.turn.cancelled, s.turn.repeat, s.turn.why = true, tell, why
 	}
-	s.withdrawAll(why)
+	s.withdrawAll(func(*request) error { return why })
 	if cancels && tell && s.interrupting == 0 { // else that one is repeated
 		s.interrupt()
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // State is all that a session knows of its prompts, its agent's turn and what
@@ -81,9 +83,8 @@ type turn struct {
 	repeat  bool  // interrupts are repeated until it ends
 	// cancelled says how its prompts end, whatever the agent says.
 	cancelled bool
-	// madeWay is set if it was cancelled for a prompt: what it asks after that, no
-	// user has dismissed.
-	madeWay bool
+	// why it was cancelled is why what it asks after that is not asked.
+	why error
 	// perhaps is the end of a turn of the agent's own that may have been this one.
 	perhaps *TurnEnded
 }
@@ -92,6 +93,7 @@ type turn struct {
 type turnEnd struct {
 	TurnEnded
 	exit     bool  // the process has ended
+	why      error // if it has
 	wrapping bool  // it is being drawn
 	then     phase // what follows
 }
@@ -142,9 +144,32 @@ var (
 	ErrNotAsked = errors.New("it was not asked, because the user had already sent another message")
 	// ErrTurnOver is why a request goes with its turn, ErrWithdrawn why it goes when
 	// the agent takes it back.
-	ErrTurnOver  = errors.New("the agent's turn ended")
-	ErrWithdrawn = errors.New("the agent withdrew the request")
+	ErrTurnOver        = errors.New("the agent's turn ended")
+	ErrWithdrawn error = Ended{"the agent withdrew the request", life.ErrGone}
 )
+
+// ErrOtherMessage is why what the user was shown goes when they say something else.
+var ErrOtherMessage error = Ended{"the user sent another message instead", convert.ErrCancelled}
+
+// Why all that is asked goes. The kind of an error says how: so that the agent does
+// not work on. Whoever closes a session has not said no to what it asks: the session
+// may be opened again, and then that is found.
+var (
+	ErrTurnCancelled  error = Ended{"the user cancelled the turn", convert.ErrCancelled}
+	ErrSessionClosed  error = Ended{"the session was closed", convert.ErrDisconnected}
+	ErrSessionDeleted error = Ended{"the session was deleted", convert.ErrCancelled}
+)
+
+// Ended is an end in words, and its kind.
+type Ended struct {
+	Text string
+	Kind error
+}
+
+func (e Ended) Error() string { return e.Text }
+
+// Unwrap returns the kind.
+func (e Ended) Unwrap() error { return e.Kind }
 
 // maxStarts bounds how often the agent is started for one prompt.
 const maxStarts = 3
@@ -161,10 +186,7 @@ func (s *State) Step(ev Event) []Effect {
 		s.promptCame(ev)
 	case CancelCame:
 		s.lost = nil // what was lost is not waited for any more
-		if ev.Why != nil {
-			s.withdrawAll(func(*request) error { return ev.Why })
-		}
-		s.cancelAll()
+		s.cancelAll(cmp.Or(ev.Why, ErrTurnCancelled))
 		s.letGo()
 	case LeaveCame:
 		s.leave(ev.Why)
@@ -258,15 +280,13 @@ func (s *State) superseded(r *request) bool {
 // makeWay cancels the turn for a prompt, and takes back what is asked. Only what
 // the user has seen can have been dismissed with that prompt.
 func (s *State) makeWay() {
-	if s.phase == sent || s.phase == running {
-		s.turn.madeWay = true
-	}
-	s.cancelTurn(true, func(r *request) error {
+	s.withdrawAll(func(r *request) error {
 		if r.state == shown || r.state == heard {
-			return convert.ErrCancelled
+			return ErrOtherMessage
 		}
 		return ErrNotAsked
 	})
+	s.cancelTurn(true, ErrNotAsked)
 }
 
 // inState finds the request that is in a state.

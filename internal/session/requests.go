@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -58,12 +59,24 @@ func (s *State) requestCame(ev RequestCame) {
 	case closed:
 		s.withdraw(s.why, func(o *request) bool { return o == r })
 	case cancelling, finishing, leaving:
-		why := error(convert.ErrCancelled)
-		if s.turn != nil && s.turn.madeWay {
-			why = ErrNotAsked
-		}
-		s.withdraw(why, func(o *request) bool { return o == r })
+		s.withdraw(s.notAsked(), func(o *request) bool { return o == r })
 	}
+}
+
+// notAsked is why nothing more is asked: the turn was cancelled, also one that a
+// relayed agent has still to end, or it is over, or its process is.
+func (s *State) notAsked() error {
+	t := s.turn
+	if t == nil && len(s.past) > 0 {
+		t = s.past[len(s.past)-1]
+	}
+	switch {
+	case t != nil && t.why != nil:
+		return t.why
+	case s.phase != finishing:
+		return ErrGone
+	}
+	return cmp.Or(s.end.why, ErrTurnOver)
 }
 
 // withdraw takes back those of some requests that are still asked.
@@ -78,7 +91,8 @@ func (s *State) withdraw(why error, which func(*request) bool) {
 
 // withdrawAll takes back the requests that are still asked, each for its reason;
 // those without one stay. What waits goes first: at the desk it would go along
-// with what is shown, and not for its own reason.
+// with what is shown, and not for its own reason. Only what a person was shown can
+// be what they cancelled.
 func (s *State) withdrawAll(reason func(*request) error) {
 	for _, waiting := range []bool{true, false} {
 		for _, r := range s.requests {
@@ -86,6 +100,9 @@ func (s *State) withdrawAll(reason func(*request) error) {
 				continue
 			}
 			if why := reason(r); why != nil {
+				if errors.Is(why, convert.ErrCancelled) && (r.state == queued || r.state == parking) {
+					why = life.Along{With: why}
+				}
 				s.leaveConversation(r)
 				r.state = withdrawn
 				s.do(Withdraw{r.key, why})
@@ -210,8 +227,7 @@ func (s *State) requestSettled(ev RequestSettled) {
 	was := r.state
 	r.state = settled
 	if ev.Dismissed && was != withdrawn && r.kind != Form && (was != queued || r.kind == Question) {
-		s.withdrawAll(func(*request) error { return life.ErrWithAnother })
-		s.cancelTurn(false, cancelledByUser)
+		s.cancelTurn(false, life.ErrWithAnother)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Tables for step: what has happened, what happens now, what is to be done and
@@ -71,6 +72,10 @@ func reasonWords(why error) string {
 	switch {
 	case why == ErrNotAsked:
 		return "not asked"
+	case errors.Is(why, life.ErrWithAnother):
+		return "with another"
+	case errors.As(why, new(life.Along)):
+		return "along, " + why.Error()
 	case errors.Is(why, convert.ErrCancelled):
 		return "cancelled"
 	}

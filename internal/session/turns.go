@@ -149,7 +149,7 @@ func (s *State) turnEnded(ev TurnEnded) {
 // agentExited ends what the process leaves behind.
 func (s *State) agentExited(ev AgentExited) {
 	s.exit = ev.How
-	s.end = &turnEnd{TurnEnded: TurnEnded{All: true, How: ev.How}, exit: true, then: down}
+	s.end = &turnEnd{TurnEnded: TurnEnded{All: true, How: ev.How}, exit: true, why: ev.Why, then: down}
 	s.phase, s.interrupting, s.steers = finishing, 0, false
 	s.leaveUnanswered(ev.How, ev.Why)
 }
@@ -268,7 +268,7 @@ func (s *State) goOn(rest []int, then phase) {
 	}
 	s.phase = sent
 	if s.prompt(kept[0]).cancelled {
-		s.cancelTurn(true, cancelledByUser)
+		s.cancelTurn(true, ErrTurnCancelled)
 	}
 }
 

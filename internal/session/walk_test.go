@@ -247,9 +247,10 @@ type fingerprint struct {
 }
 
 type turnPrint struct {
-	is, own, begun, queued, repeat, perhaps, cancelled, madeWay bool
-	owner                                                       int
-	steered, sent                                               keys
+	is, own, begun, queued, repeat, perhaps, cancelled bool
+	why                                                error
+	owner                                              int
+	steered, sent                                      keys
 }
 
 type endPrint struct {
@@ -260,7 +261,7 @@ type endPrint struct {
 }
 
 func printOf(t *turn) turnPrint {
-	return turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.madeWay, t.owner, keysOf(t.steered), keysOf(t.sent)}
+	return turnPrint{true, t.own, t.begun, t.queued, t.repeat, t.perhaps != nil, t.cancelled, t.why, t.owner, keysOf(t.steered), keysOf(t.sent)}
 }
 
 func keysOf(list []int) (k keys) {

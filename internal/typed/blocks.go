@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	acp "github.com/coder/acp-go-sdk"
 )
@@ -89,10 +90,12 @@ func newest(before, now []string) (typed string, among []string) {
 }
 
 // tagged is a text in one tag, as an editor puts it beside what was typed.
-var tagged = regexp.MustCompile(`(?s)^<([a-z]+[-_][a-z_-]*)>.*</([a-z]+[-_][a-z_-]*)>$`)
+var tagged = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^<([a-z]+[-_][a-z_-]*)>.*</([a-z]+[-_][a-z_-]*)>$`)
+})
 
 func inTag(text string) bool {
-	m := tagged.FindStringSubmatch(text)
+	m := tagged().FindStringSubmatch(text)
 	return m != nil && m[1] == m[2]
 }
 

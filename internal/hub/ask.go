@@ -48,12 +48,15 @@ type Asking struct {
 //	| its id, and asks the same | is open, or was not consumed yet | yes, unless it is another's |
 //	| its id, and asks the same | is another's: see [Board.anothers] | no: it is open in two places |
 //	| its id, and asks the same | was consumed by the same asker | yes: the request is late |
-//	| its id, and asks the same | was consumed, and the asker is another or has no name | no |
+//	| its id, and asks the same | was consumed, and the asker is another or has no name | no, see below |
 //	| its id, and asks something else | is open | no: that one failed |
 //	| no id, and asks the same | had none, is of the same asker, and is open or nobody has its outcome | yes: the request was made again |
 //	| another id, or none, and asks the same | its asker is gone, and see [life.Claim] | yes: it is taken over |
 //	| another id, or none, and asks the same | was taken over so by the same asker | yes: the request was made again |
 //	| anything else | | no |
+//
+// A process that asked a question which is another's since may have died, with a request
+// under way that would open the question once more for nobody. It has a moment to be gone.
 func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	r := &Record{
 		Group: a.Group, Conversation: a.Conversation, ID: a.Call.ID, Kind: a.Kind, Title: a.Title,
@@ -73,7 +76,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 		return nil, err
 	}
 	defer done()
-	began := time.Now()
+	began, mayBeGone := time.Now(), true
 	for caughtUp := !b.store.Shared(); ; {
 		found := b.match(r, caughtUp, began)
 		if found.unsure {
@@ -82,6 +85,9 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			}
 			caughtUp = true
 			continue
+		}
+		if found.late && mayBeGone {
+			mayBeGone, found.wait = false, max(found.wait, b.moment())
 		}
 		if found.wait > 0 {
 			if err := pause(ctx, found.wait); err != nil {
@@ -116,6 +122,8 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			return written, nil
 		case !errors.Is(err, hubstore.ErrConflict):
 			return nil, err
+		case ctx.Err() != nil: // whoever was first has asked it, and nobody is here
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -172,6 +180,7 @@ type matched struct {
 	generation int
 	asked      time.Time
 	unsure     bool // another hub may know better, see [Board.mayDiffer]
+	late       bool // the process has asked it before, and it is another's since
 	// wait is how long it takes until it is known whether an asker is gone.
 	wait time.Duration
 }
@@ -212,6 +221,7 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 			another, wait := b.anothers(o, r, began)
 			switch {
 			case another:
+				m.late = m.late || b.askedIt(o, r.Asker)
 			case r.Asker != "" && r.Asker == b.holder(o):
 				own = o
 			default:
@@ -219,6 +229,8 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 			}
 		case o.Open():
 			m.replaced = o
+		case o.hash == r.hash && b.askedIt(o, r.Asker):
+			m.late = true
 		}
 	}
 	switch {
@@ -231,6 +243,7 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 	default:
 		m.known, m.wait = b.claims(r, others)
 	}
+	m.late = m.late && m.known == nil
 	m.unsure = !caughtUp && b.mayDiffer(m.known, r)
 	if m.known != nil && !m.unsure && m.wait == 0 {
 		b.join(m.known, r)
@@ -250,8 +263,12 @@ func (b *Board) matchPast(r *Record, place string, m *matched) (known *Record) {
 			m.generation = max(m.generation, generationOf(p.key)+1)
 		}
 		if sameID && r.Hold == nil {
-			if o := p.whole(); o.Of(r.Device) && o.Hold == nil && o.hash == r.hash && o.had(r.Asker) {
+			switch o := p.whole(); {
+			case !o.Of(r.Device) || o.Hold != nil || o.hash != r.hash:
+			case o.had(r.Asker):
 				return o
+			case b.askedIt(o, r.Asker):
+				m.late = true
 			}
 		}
 	}
@@ -266,6 +283,7 @@ func (b *Board) matchPast(r *Record, place string, m *matched) (known *Record) {
 //
 //	| the process that asks now             | the question is another's             |
 //	|---------------------------------------|---------------------------------------|
+//	| is new, and that one hands the outcome to the agent now | yes, wherever hubs are |
 //	| has it, or has no name                | no                                    |
 //	| asked it before the one that has it   | yes                                   |
 //	| is new, and the one that has it waits | yes, if it still does in a moment     |
@@ -276,35 +294,42 @@ func (b *Board) matchPast(r *Record, place string, m *matched) (known *Record) {
 // mu is held.
 func (b *Board) anothers(o, r *Record, began time.Time) (another bool, soon time.Duration) {
 	l, holder := b.leases[o.key], b.holder(o)
+	if b.claimed(o, r.Asker) {
+		return true, 0
+	}
 	if r.Asker == "" || holder == "" || holder == r.Asker || b.store.Shared() {
 		return false, 0
 	}
-	known := o.End != nil && o.End.Taker != "" || l != nil && l.asker != ""
+	known := o.End != nil && o.End.Taker != "" || l != nil && l.asker != "" || holder != o.Asker
 	if known && b.askedIt(o, r.Asker) {
 		return true, 0
 	}
 	if l == nil || l.gone {
 		return false, 0
 	}
-	moment := min(goneTime, b.opts.Lease/4)
 	if !o.Open() && !o.unheard() && !l.heard.After(began) {
 		return false, 0
 	}
 	if l.listening > 0 { // one that was killed may not be noticed yet
-		soon = time.Until(began.Add(moment))
+		soon = time.Until(began.Add(b.moment()))
 		return soon <= 0, max(soon, 0)
 	}
 	if l.heard.IsZero() {
 		return false, 0
 	}
-	return false, max(time.Until(l.heard.Add(moment)), 0)
+	return false, max(time.Until(l.heard.Add(b.moment())), 0)
 }
 
 // holder is the process whose question it is: the one that has the outcome, or asked
-// last. mu is held.
+// last. Who that was is in what is kept, too: a hub that was started anew, or has not heard
+// of anybody for long, gives one outcome to one process all the same. Where hubs share a
+// store, the order there is not that of asking. mu is held.
 func (b *Board) holder(r *Record) string {
 	if r.End != nil && r.End.Taker != "" {
 		return r.End.Taker
+	}
+	if l := b.leases[r.key]; r.End != nil && len(r.End.Askers) > 0 && (l == nil || l.asker == "") && !b.store.Shared() {
+		return r.End.Askers[len(r.End.Askers)-1]
 	}
 	return b.asker(r)
 }
@@ -312,7 +337,7 @@ func (b *Board) holder(r *Record) string {
 // askedIt reports whether a process has asked a question, as far as known. mu is held.
 func (b *Board) askedIt(r *Record, asker string) bool {
 	l := b.leases[r.key]
-	return asker == r.Asker || l != nil && slices.Contains(l.askers, asker) || r.End != nil && slices.Contains(r.End.Askers, asker)
+	return asker != "" && asker == r.Asker || l != nil && slices.Contains(l.askers, asker) || r.End != nil && slices.Contains(r.End.Askers, asker)
 }
 
 // mayDiffer reports whether another hub may know better that a record is the same
@@ -371,17 +396,22 @@ func (b *Board) gone(o, r *Record) (gone bool, soon time.Duration) {
 	switch {
 	case asker != "" && asker == r.Asker, !o.Open() && !o.unheard():
 		return false, 0
+	case l != nil && l.handed: // that it has the outcome is about to be noted
+		return false, 0
 	case l == nil || l.gone:
 		return true, 0
 	case l.listening > 0 || asker == "" || l.heard.IsZero():
 		return false, 0
 	}
-	soon = time.Until(l.heard.Add(min(goneTime, b.opts.Lease/4)))
+	soon = time.Until(l.heard.Add(b.moment()))
 	return soon <= 0, max(soon, 0)
 }
 
 // goneTime is how long an asker that is there lets pass between two requests.
 const goneTime = 500 * time.Millisecond
+
+// moment is goneTime, for leases that are as short.
+func (b *Board) moment() time.Duration { return min(goneTime, b.opts.Lease/4) }
 
 // heard notes that the asker of a record is here now.
 func (b *Board) heard(r *Record) {
@@ -397,10 +427,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // unheard reports whether a person has ended the question and no asker knows.

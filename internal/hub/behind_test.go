@@ -14,11 +14,8 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
-// A hub that is told late what others wrote denies nothing either: also not what
-// was asked before it looked and answered after that, of which the store has only
-// the answer. Here nobody tells hubs anything; they ask from time to time.
-func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
-	t.Parallel()
+// untold are two hubs that nobody tells anything: they ask from time to time.
+func untold(t *testing.T) []*hub.Board {
 	url := natsServer(t)
 	conn, err := nats.Connect(url, nats.Timeout(patience), nats.RetryOnFailedConnect(true))
 	require.NoError(t, err)
@@ -41,10 +38,19 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 			taken++
 		}
 	}
+	return boards
+}
+
+// A hub that is told late what others wrote denies nothing either: also not what
+// was asked before it looked and answered after that, of which the store has only
+// the answer.
+func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
+	t.Parallel()
+	boards := untold(t)
 	for i := range 8 {
 		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
 		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }
-		_, err = boards[0].Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
+		_, err := boards[0].Ask(t.Context(), asking(ref.Conversation, ref.ID, "Go?"))
 		require.NoError(t, err)
 		var both sync.WaitGroup
 		for by, b := range boards {
@@ -55,6 +61,22 @@ func TestNoHubDeniesWhatItWasNotTold(t *testing.T) {
 		}
 		both.Wait()
 	}
+}
+
+// What is asked at one hub is found by its key at another one, at once. One that nobody has
+// asked is found nowhere.
+func TestAKeyIsFoundAtEveryHub(t *testing.T) {
+	t.Parallel()
+	boards := untold(t)
+	for i := range 3 {
+		r, err := boards[0].Ask(t.Context(), asking(fmt.Sprint("c", i), "q", "Go?"))
+		require.NoError(t, err)
+		found, err := boards[1].FindKey(t.Context(), r.Key())
+		require.NoError(t, err)
+		require.Equal(t, r.Conversation, found.Conversation)
+	}
+	_, err := boards[1].FindKey(t.Context(), "none")
+	require.ErrorIs(t, err, hub.ErrNotFound)
 }
 
 // What one hub has told, another one knows: the answer may come in there, and so

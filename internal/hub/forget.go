@@ -88,7 +88,7 @@ func (b *Board) forgetOne(ctx context.Context, key, by string, may func(context.
 		next, end := *r, *r.End
 		end.Undelivered = strings.TrimSuffix(strings.TrimSuffix(end.Undelivered, refusedBy(by)), ",")
 		if end.By == by {
-			end.Answers, end.Reason, end.By, end.Forgotten = nil, "", "", true
+			end.Answers, end.Typed, end.Reason, end.By, end.Forgotten = nil, nil, "", "", true
 			end.rest = nil // what a newer hub noted may be words, too
 			next.Version = max(next.Version, forgottenVersion)
 		}

@@ -103,3 +103,20 @@ func TestNotReadyWithoutNATS(t *testing.T) {
 	require.Eventually(t, func() bool { return b.Ready() != nil }, time.Minute, time.Millisecond)
 	require.ErrorContains(t, b.Ready(), "no connection to NATS")
 }
+
+// To find what was asked last, what was over before it stays packed: streams look for it
+// with every change.
+func TestTheLastQuestionIsFoundWithoutThosePast(t *testing.T) {
+	in, at := talk{"", "c"}, time.Now()
+	b := &Board{talks: map[talk][]*Record{in: {{Conversation: "c", key: "b", Asked: at, End: &End{}}}}, pasts: map[talk]*pasts{}, past: map[string]*past{}}
+	b.putPast(in, &past{key: "a", asked: at.Add(-time.Hour), value: []byte("cannot be unpacked")})
+	for _, device := range []string{"", "bot"} {
+		r, err := b.find(Ref{Conversation: "c", Device: device})
+		require.NoError(t, err)
+		require.Equal(t, "b", r.key)
+	}
+	b.putPast(in, pastOf(&Record{Conversation: "c", ID: "q", key: "z", Asked: at, End: &End{}}, clean.JSON(&Record{Conversation: "c", ID: "q", Asked: at, End: &End{}})))
+	r, err := b.find(Ref{Conversation: "c"})
+	require.NoError(t, err)
+	require.Equal(t, "z", r.key, "of two of one moment")
+}

@@ -1,7 +1,10 @@
 package hub_test
 
 import (
+	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -46,6 +49,79 @@ func TestALateRequestAsksNothingNew(t *testing.T) {
 			require.False(t, ask("first").Open(), "also when another process asks anew")
 		})
 	}
+}
+
+// A request of a process that died, whose successor has the outcome since, opens the
+// question for nobody: it ends with its connection. One that is there has its own.
+func TestALateRequestOfTheDead(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []string{"taken", "used", "past"} {
+		t.Run(stage, func(t *testing.T) {
+			t.Parallel()
+			board := open(t, t.TempDir(), hub.Options{})
+			a, resumed := asking("c", "q", "Go?"), asking("c", "q", "Go?")
+			a.Asker, resumed.Asker = "first", "resumed"
+			r, err := board.Ask(t.Context(), a)
+			require.NoError(t, err)
+			same, err := board.Ask(t.Context(), resumed)
+			require.NoError(t, err)
+			require.Equal(t, r.Revision, same.Revision)
+			ref := r.Ref()
+			_, err = board.Answer(t.Context(), ref, says("Yes"), "me")
+			require.NoError(t, err)
+			ref.Asker = "resumed"
+			_, err = board.Delivered(t.Context(), ref)
+			require.NoError(t, err)
+			if stage != "taken" {
+				_, err = board.Consumed(t.Context(), ref)
+				require.NoError(t, err)
+			}
+			if stage == "past" {
+				board.Expire(later())
+			}
+			dies, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			_, err = board.Ask(dies, a)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			open, _ := board.Waiting(10)
+			require.Empty(t, open)
+			r, err = board.Ask(t.Context(), a)
+			require.NoError(t, err)
+			require.True(t, r.Open())
+		})
+	}
+}
+
+// A request that stood still while it was written, at a hub that could not reach the
+// others, opens nothing when it is gone by then: not even where others have asked,
+// answered and used the question meanwhile.
+func TestARequestThatHungUpMeanwhile(t *testing.T) {
+	t.Parallel()
+	url := natsServer(t)
+	elsewhere, here := boardAt(t, url, hub.Options{}), boardAt(t, url, hub.Options{Lease: 4 * time.Millisecond}) // it stands still for longer than a moment
+	ctx, hangUp := context.WithCancel(t.Context())
+	a, resumed := asking("c", "q", "Go?"), asking("c", "q", "Go?")
+	a.Asker, resumed.Asker = "first", "resumed"
+	late := a
+	var once sync.Once
+	late.May = func(context.Context) error {
+		once.Do(func() {
+			defer hangUp()
+			r, err := elsewhere.Ask(t.Context(), a)
+			require.NoError(t, err)
+			_, err = elsewhere.Ask(t.Context(), resumed)
+			require.NoError(t, err)
+			answer(t, elsewhere, r, "Yes", "me")
+			_, err = elsewhere.Consumed(t.Context(), as(r, "resumed"))
+			require.NoError(t, err)
+		})
+		return nil
+	}
+	_, err := here.Ask(ctx, late)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, here.CatchUp(t.Context()))
+	open, _ := here.Waiting(10)
+	require.Empty(t, open)
 }
 
 // An answer that was accepted here, and had its end elsewhere before, says why it came

@@ -69,7 +69,7 @@ func (b *Board) findFirst(in talk, ref Ref) (last *Record, err error) {
 		}
 		last = r
 	}
-	if p := b.lastPast(in, ref.Device); p != nil && (last == nil || byAsked(p, last) > 0) {
+	if p := b.lastPast(in, ref.Device, last); p != nil {
 		last = p
 	}
 	if last == nil {
@@ -189,6 +189,7 @@ type lease struct {
 	gone      bool
 	heard     time.Time // when its asker was last here, if it ever was
 	told      time.Time // when the other hubs were told last that it is
+	handed    bool      // its asker has the outcome, see [Board.DeliveredSoon]
 	// asker is the process that asked last, if it was asked again, askers are all
 	// that did, and also are the ids under which they did.
 	asker  string

@@ -19,6 +19,7 @@ type news struct {
 type wake struct {
 	group string
 	all   bool // whatever the group is
+	asked bool // questions that are open, and no other changes
 }
 
 // keepNews is how many changes are kept. Whoever is further behind gets the
@@ -33,6 +34,10 @@ func (n *news) add(r *Record) {
 	n.list = append(n.list, r)
 	n.ring(wake{group: r.Group})
 	n.ring(wake{all: true})
+	if r.Open() {
+		n.ring(wake{group: r.Group, asked: true})
+		n.ring(wake{all: true, asked: true})
+	}
 }
 
 func (n *news) ring(w wake) {
@@ -59,6 +64,7 @@ type Reader struct {
 	next     uint64 // number of the change to read
 	revision uint64
 	begun    bool
+	asked    <-chan struct{}
 }
 
 // Name tells the store of this board from all others: a revision means something
@@ -76,6 +82,10 @@ func (r *Reader) In(group string) *Reader {
 	r.wake = wake{group: group}
 	return r
 }
+
+// Asked is closed when there is a question that is open behind what [Reader.Next] has
+// returned.
+func (r *Reader) Asked() <-chan struct{} { return r.asked }
 
 // Revision is that of the last change that this board has seen.
 func (b *Board) Revision() uint64 {
@@ -127,6 +137,9 @@ func (r *Reader) read() (changes []*Record, over []*past, more <-chan struct{}) 
 		}
 	}
 	r.next, r.revision = end, b.last
+	asked := r.wake
+	asked.asked = true
+	r.asked = b.news.waits(asked)
 	return changes, over, b.news.waits(r.wake)
 }
 

@@ -54,6 +54,26 @@ func TestReadersOfAGroup(t *testing.T) {
 	require.Equal(t, []string{asked.Key()}, keys(since))
 }
 
+// Who waits for questions alone is woken by those that are open, of its group.
+func TestReadersOfWhatIsAsked(t *testing.T) {
+	b := open(t, t.TempDir(), hub.Options{})
+	all, red := b.Read(0), b.Read(0).In("red")
+	first, err := b.Ask(t.Context(), asking("c", "id", "Go?"))
+	require.NoError(t, err)
+	all.Next()
+	red.Next()
+	_, err = b.Cancel(t.Context(), first.Ref(), "you")
+	require.NoError(t, err)
+	require.False(t, rang(all.Asked()))
+	_, err = b.Ask(t.Context(), asking("c", "other", "Stop?"))
+	require.NoError(t, err)
+	require.True(t, rang(all.Asked()))
+	require.False(t, rang(red.Asked()))
+	changes, _ := all.Next()
+	require.Len(t, changes, 2)
+	require.False(t, rang(all.Asked()))
+}
+
 func keys(list []*hub.Record) (all []string) {
 	for _, r := range list {
 		all = append(all, r.Key())

@@ -187,10 +187,14 @@ func (b *Board) withPast(t talk, id string) []*Record {
 }
 
 // lastPast is the past question of a conversation that was asked last, by a device if it
-// is not empty, or nil. mu is held.
-func (b *Board) lastPast(t talk, device string) *Record {
+// is not empty, or nil. Of those before another one, if that is not nil, it knows none: to
+// unpack them takes its time. mu is held.
+func (b *Board) lastPast(t talk, device string, after *Record) *Record {
 	for _, p := range slices.Backward(b.pasts[t].all()) {
-		if r := p.whole(); device == "" || r.Of(device) {
+		if after != nil && p.asked.Before(after.Asked) {
+			return nil
+		}
+		if r := p.whole(); (device == "" || r.Of(device)) && (after == nil || byAsked(r, after) > 0) {
 			return r
 		}
 	}

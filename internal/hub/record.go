@@ -95,8 +95,15 @@ type End struct {
 	// Taker is the process that has it, if that has a name: nobody else gets it
 	// while that one is there.
 	Taker string `json:"taker,omitempty"`
+	// Claimed is when the taker last said that it hands the outcome to the agent now,
+	// see [Board.Claim].
+	Claimed time.Time `json:"claimed,omitzero"`
 	// Forgotten says that what was answered, and by whom, was removed.
 	Forgotten bool `json:"forgotten,omitempty"`
+	// Redacted says that Answers are without a secret that was typed. Typed are all,
+	// until the agent has them or never can.
+	Redacted bool             `json:"redacted,omitempty"`
+	Typed    []convert.Answer `json:"typed,omitempty"`
 
 	rest rest
 }
@@ -127,8 +134,20 @@ func (e *End) Status() convert.Status {
 	return convert.Failed
 }
 
-// Result is the outcome of the call. One that was forgotten is nobody's answer.
+// Result is the outcome of the call, for whoever asked. What was forgotten, or is no
+// longer there as it was typed, is nobody's answer.
 func (e *End) Result() convert.Outcome {
+	switch {
+	case e.Redacted && e.Typed != nil:
+		return convert.Outcome{Status: e.Status(), Answers: e.Typed}
+	case e.Redacted && !e.Forgotten:
+		return convert.Outcome{Status: convert.Failed, Reason: "The hub does not keep a secret that the agent has had"}
+	}
+	return e.Shown()
+}
+
+// Shown is the outcome of the call for anybody else.
+func (e *End) Shown() convert.Outcome {
 	if e.Forgotten {
 		return convert.Outcome{Status: convert.Failed, Reason: "The answer was removed from the hub"}
 	}
@@ -272,7 +291,8 @@ func (e *SettledError) Unwrap() error { return ErrSettled }
 // same reports whether an outcome is this one, given again by the same person. Whom an
 // asker names is nobody whom the hub knows.
 func (e *End) same(o *End) bool {
-	return !e.Elsewhere && !o.Elsewhere && e.Outcome == o.Outcome && e.By == o.By && e.By != "" && reflect.DeepEqual(e.Answers, o.Answers)
+	return !e.Elsewhere && !o.Elsewhere && e.Outcome == o.Outcome && e.By == o.By && e.By != "" &&
+		reflect.DeepEqual(e.Answers, o.Answers) && reflect.DeepEqual(e.Typed, o.Typed)
 }
 
 // fingerprint covers all that is asked. Permission for one thing is none for

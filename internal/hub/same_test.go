@@ -322,15 +322,93 @@ func TestASuccessorHasTheOutcome(t *testing.T) {
 	for range 2 { // requests are made again
 		got := askBy(t, b, "q", "id", "Go on?")
 		require.Equal(t, first.Key(), got.Key())
-		require.NoError(t, b.TakeOver(t.Context(), got, as("q")))
+		mine, err := b.TakeOver(t.Context(), got, as("q"))
+		require.NoError(t, err)
+		require.True(t, mine)
 		got, err = b.FindKey(t.Context(), got.Key())
 		require.NoError(t, err)
 		require.Equal(t, "q", got.End.Taker)
 	}
 	require.True(t, askBy(t, b, "p", "id", "Go on?").Open(), "p is there after all, and has one of its own")
+	before, err := b.FindKey(t.Context(), first.Key())
+	require.NoError(t, err)
 	_, err = b.Consumed(t.Context(), as("q"))
 	require.NoError(t, err)
+	mine, err := b.TakeOver(t.Context(), before, as("r"))
+	require.NoError(t, err)
+	require.False(t, mine, "q was faster")
+	_, err = b.Ended(t.Context(), as("p"))
+	require.NoError(t, err)
 	require.True(t, askBy(t, b, "r", "id", "Go on?").Open(), "q's agent has it")
+	require.Equal(t, first.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "a late request, whatever p has said")
+}
+
+// One outcome goes to one process, also at a hub that was started anew or has not heard of
+// anybody for long: to the one that asked last. One that asked before has its own.
+func TestOneOutcomeOfTwoThatWereAway(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"a hub started anew", "asleep"} {
+		for _, order := range []string{"qp", "pq"} {
+			for _, p := range []string{"asks", "is away"} {
+				t.Run(how+" "+order+" "+p, func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					b, store := openWithStore(t, dir, hub.Options{})
+					first := askBy(t, b, "p", "id", "Go on?")
+					require.Equal(t, first.Key(), askBy(t, b, "q", "id", "Go on?").Key())
+					var second *hub.Record
+					if p == "asks" {
+						second = askBy(t, b, "p", "id", "Go on?")
+					}
+					b.Expire(later())
+					answer(t, b, first, "Yes", "phone")
+					if how == "asleep" {
+						b.Expire(later())
+					} else {
+						b.Close()
+						store.Close()
+						b = open(t, dir, hub.Options{})
+					}
+					for _, process := range order {
+						got := askBy(t, b, string(process), "id", "Go on?")
+						switch {
+						case process == 'q':
+							require.Equal(t, first.Key(), got.Key())
+							mine, err := b.TakeOver(t.Context(), got, as(got, "q"))
+							require.NoError(t, err)
+							require.True(t, mine)
+						case second != nil:
+							require.Equal(t, second.Key(), got.Key())
+						default:
+							require.True(t, got.Open())
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// Of several processes that have found an outcome at once, one takes it over.
+func TestTwoTakeOver(t *testing.T) {
+	t.Parallel()
+	for _, had := range []bool{true, false} {
+		b := open(t, t.TempDir(), hub.Options{})
+		first := askBy(t, b, "dead", "id", "Go on?")
+		answer(t, b, first, "Yes", "phone")
+		if had {
+			_, err := b.Delivered(t.Context(), as(first, "dead"))
+			require.NoError(t, err)
+		}
+		b.Expire(later())
+		one, other := askBy(t, b, "p", "id", "Go on?"), askBy(t, b, "q", "id", "Go on?")
+		require.Equal(t, one.Key(), other.Key())
+		for _, process := range []string{"p", "q"} {
+			mine, err := b.TakeOver(t.Context(), one, as(one, process))
+			require.NoError(t, err)
+			require.Equal(t, process == "p", mine, process)
+		}
+	}
 }
 
 // A reply that comes once more is none to what was asked anew under the id: whoever

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -27,8 +28,17 @@ func (b *Board) Answer(ctx context.Context, ref Ref, read func(*Record) ([]conve
 		if err := o.Check(r.Call); err != nil {
 			return nil, fmt.Errorf("%w: %w", convert.ErrBadAnswer, err)
 		}
-		return &End{Outcome: o.Status.String(), Answers: o.InOrder(r.Call).Answers, By: by}, nil
+		end := &End{Outcome: o.Status.String(), Answers: o.InOrder(r.Call).Answers, By: by}
+		end.redact(r.Call)
+		return end, nil
 	})
+}
+
+// redact keeps a secret that was typed apart from what everybody may see.
+func (e *End) redact(c convert.Call) {
+	if shown := ask.Kept(c, e.Answers); !reflect.DeepEqual(shown, e.Answers) {
+		e.Answers, e.Typed, e.Redacted = shown, e.Answers, true
+	}
 }
 
 // Cancel settles an open question as if the user had dismissed it.
@@ -83,7 +93,7 @@ func (b *Board) AskedBy(r *Record, asker string) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return asker != "" && b.askedIt(r, asker)
+	return b.askedIt(r, asker)
 }
 
 // SucceededBy reports whether a process may have what another one asked: that one does
@@ -163,13 +173,21 @@ func (b *Board) Take(ctx context.Context, r *Record, ref Ref) (bool, error) {
 }
 
 // TakeOver notes that a process has the outcome of a question that another one had
-// before: [Board.Ask] has found that it is this one's now.
-func (b *Board) TakeOver(ctx context.Context, r *Record, ref Ref) error {
-	if r.End.Taker == "" || r.End.Taker == ref.Asker {
-		return nil
+// before, or would have had: [Board.Ask] has found that it is this one's now. It reports
+// false if that one has used it meanwhile, or a third one was faster.
+func (b *Board) TakeOver(ctx context.Context, r *Record, ref Ref) (bool, error) {
+	b.mu.Lock()
+	holder := b.holder(r)
+	b.mu.Unlock()
+	if holder == "" || holder == ref.Asker {
+		return true, nil
 	}
-	_, err := b.receive(ctx, ref, func(e *End, _ time.Time) { e.Taker = ref.Asker })
-	return err
+	taken, err := b.receive(ctx, ref, func(e *End, _ time.Time) {
+		if e.Consumed.IsZero() && e.Taker == r.End.Taker {
+			e.Taker = ref.Asker
+		}
+	})
+	return err == nil && taken.End.Taker == ref.Asker, err
 }
 
 // Delivered notes that the asker's process has the outcome, Consumed that its
@@ -189,6 +207,9 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 	if b.own.Err() != nil {
 		return
 	}
+	if l := b.leases[ref.key]; l != nil {
+		l.handed = true
+	}
 	b.done.Go(func() {
 		select {
 		case <-time.After(b.soon):
@@ -197,15 +218,59 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 				return // nobody waits for a cluster that is not there
 			}
 		}
+		if b.saidMore(ref.key) {
+			return
+		}
 		if _, err := b.Delivered(context.WithoutCancel(ctx), ref); err != nil && !errors.Is(err, errClosing) {
 			b.log.Warn("a delivery could not be noted", "err", err)
 		}
 	})
 }
 
-// soonTime is how long an asker has to say what it made of an outcome. It is less than
-// it takes until an asker counts as gone, see [goneTime].
-const soonTime = 50 * time.Millisecond
+// saidMore reports whether an asker has said what it made of an outcome.
+func (b *Board) saidMore(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.records[key]
+	return r != nil && r.over()
+}
+
+// soonTime is how long an asker has to say what it made of an outcome, also where the hub
+// has much to do: each that is noted before is one more write. It is less than it takes
+// until an asker counts as gone, see [goneTime].
+const soonTime = 250 * time.Millisecond
+
+// Claim lets one process hand an outcome to the agent, of several that have taken a
+// session up again: nobody else may meanwhile, which is [ErrNotAsker]. A claim lasts as
+// long as a lease, by this board's clock, and is renewed by the next one. What was used is
+// a [SettledError].
+func (b *Board) Claim(ctx context.Context, ref Ref) (*Record, error) {
+	for {
+		r, err := b.current(ctx, ref, func(r *Record) bool { return !r.Open() })
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Open():
+			return nil, fmt.Errorf("%w: the question is open", ErrNotFound)
+		case r.over():
+			return nil, &SettledError{r.End}
+		case b.claimed(r, ref.Asker):
+			return nil, ErrNotAsker
+		}
+		end, next := *r.End, *r
+		end.Claimed, end.Taker, end.Askers = time.Now(), ref.Asker, b.askers(r, ref.Asker)
+		next.End = &end
+		written, err := b.write(ctx, &next, r, ref.May)
+		if !errors.Is(err, hubstore.ErrConflict) {
+			return written, err
+		}
+	}
+}
+
+// claimed reports whether another process may be handing the outcome to the agent now.
+func (b *Board) claimed(r *Record, asker string) bool {
+	return r.End != nil && !r.End.Claimed.IsZero() && r.End.Taker != asker && time.Since(r.known) < b.opts.Lease
+}
 
 // Consumed is described at [Board.Delivered].
 func (b *Board) Consumed(ctx context.Context, ref Ref) (*Record, error) {
@@ -262,12 +327,22 @@ func (b *Board) receive(ctx context.Context, ref Ref, note func(*End, time.Time)
 			}
 		}
 		end, next := *r.End, *r
-		if note(&end, time.Now()); ref.Asker != "" && !end.Delivered.IsZero() && (end.Taker == "" || !end.Consumed.IsZero()) {
+		note(&end, time.Now())
+		uses := r.End.Consumed.IsZero() && !end.Consumed.IsZero()
+		if ref.Asker != "" && !end.Delivered.IsZero() && (end.Taker == "" || uses) {
 			end.Taker = ref.Asker
 		}
 		end.Askers = b.askers(r, ref.Asker)
 		next.End = &end
+		if next.over() {
+			end.Typed = nil
+		}
 		written, err := b.write(ctx, &next, r, ref.May)
+		if err == nil && end.Typed == nil && r.End.Typed != nil {
+			if err := b.store.Trim(ctx, r.key); err != nil {
+				b.log.Warn("an earlier value of a question was not removed; it has a secret in it", "conversation", r.Conversation, "question", r.ID, "err", err)
+			}
+		}
 		if !errors.Is(err, hubstore.ErrConflict) {
 			return written, err
 		}
@@ -285,6 +360,9 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 	}
 	if r.Open() && !seen(r) {
 		return nil, ErrRevision
+	}
+	if ref.Fingerprint != "" && ref.Fingerprint != r.hash {
+		return nil, ErrRevision // what has ended here is something else
 	}
 	if r.Open() && ref.ID != "" && ref.Revision == 0 && ref.key == "" && b.several(r) {
 		return nil, ErrSeveral
@@ -311,6 +389,9 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(contex
 		next := *r
 		end.At, end.Askers = time.Now(), b.askers(r, end.Askers...)
 		next.End, next.About = end, r.About.Kept()
+		if end.Redacted {
+			next.Version = max(next.Version, redactedVersion)
+		}
 		written, err := b.write(ctx, &next, r, may)
 		if err == nil {
 			b.count.ended(&next)

@@ -15,11 +15,15 @@ import (
 // version is that of the records that are written. A field more needs no new one:
 // hubs that do not know it keep it as it is. One that must not be passed over
 // does, and older hubs leave such records alone.
-const version = 2
+const version = 3
 
 // forgottenVersion is that of records whose answer was removed: a hub that knows
 // nothing of that would hand out an empty answer as the person's.
 const forgottenVersion = 2
+
+// redactedVersion is that of records whose answers are not all that was typed: such a
+// hub would hand out what stands there instead as the person's.
+const redactedVersion = 3
 
 // rest is what a record has beyond what this hub knows of, in the words of the
 // hub that wrote it.

@@ -25,14 +25,14 @@ func TestOlderAndNewerHub(t *testing.T) {
 	const newer = `{"conversation":"c","id":"q1","kind":"question","mood":"calm","call":{"ID":"q1","Tone":"soft","Questions":[{"Text":"Go?","Options":[{"Label":"Yes","Icon":"y"}],"Shape":"round"}]},"asked":"2026-11-15T20:00:00Z"}`
 	_, err = store.Create(t.Context(), "a.b.0", []byte(newer))
 	require.NoError(t, err)
-	const newest = `{"version":3,"conversation":"c","id":"q2","kind":"question","call":{"ID":"q2","Questions":[{"Text":"Stop?"}]},"asked":"2026-11-15T20:00:00Z"}`
+	const newest = `{"version":4,"conversation":"c","id":"q2","kind":"question","call":{"ID":"q2","Questions":[{"Text":"Stop?"}]},"asked":"2026-11-15T20:00:00Z"}`
 	left, err := store.Create(t.Context(), "a.c.0", []byte(newest))
 	require.NoError(t, err)
 	var log logged
 	b, err := hub.Open(t.Context(), store, hub.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
-	require.Contains(t, log.String(), "expected version 2 at most, got 3")
+	require.Contains(t, log.String(), "expected version 3 at most, got 4")
 	require.NotContains(t, log.String(), "Stop?", "a log has no text of a question")
 	_, err = b.Find("c", "q2")
 	require.ErrorIs(t, err, hub.ErrNotFound)
@@ -138,7 +138,7 @@ func TestAskWhereANewerHubWrote(t *testing.T) {
 		}
 		e, err := store.Get(t.Context(), r.Key())
 		require.NoError(t, err)
-		newer, err := store.Update(t.Context(), r.Key(), []byte(`{"version":3,`+string(e.Value[1:])), e.Revision)
+		newer, err := store.Update(t.Context(), r.Key(), []byte(`{"version":4,`+string(e.Value[1:])), e.Revision)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { _, err := b.Find(c, "q"); return err != nil }, time.Minute, time.Millisecond)
 		_, err = b.Ask(t.Context(), asking(c, "q", "Stop?"))

@@ -93,6 +93,8 @@ type Link struct {
 	last   map[string]*question
 	state  state
 	closed bool
+	// told gets one when what happened on the desk before Close is known.
+	told chan struct{}
 }
 
 type callName struct{ session, id string }
@@ -109,7 +111,7 @@ const (
 
 // Start begins to put what is on the desk to the hub.
 func Start(d *desk.Desk, o Options) *Link {
-	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[uint64]*question{}, spent: map[callName]int{}, last: map[string]*question{}}
+	l := &Link{opts: o, log: o.Logger, desk: d, nonce: life.Mint()[:10], open: map[uint64]*question{}, delivered: map[uint64]*question{}, spent: map[callName]int{}, last: map[string]*question{}, told: make(chan struct{}, 1)}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -144,6 +146,9 @@ const closeTime = 2 * time.Second
 // that nobody works on with it, if that takes no longer than a moment; what is open
 // there stays open.
 func (l *Link) Close() {
+	limit, stop := grace.Context(context.Background(), closeTime)
+	defer stop()
+	l.catchUp(limit)
 	for _, stop := range l.unwatch {
 		stop()
 	}
@@ -155,8 +160,6 @@ func (l *Link) Close() {
 	last := slices.Collect(maps.Values(l.last))
 	l.last = nil
 	l.mu.Unlock()
-	limit, stop := grace.Context(context.Background(), closeTime)
-	defer stop()
 	context.AfterFunc(limit, l.cancel)
 	l.running.Wait()
 	for _, q := range last {
@@ -167,6 +170,22 @@ func (l *Link) Close() {
 	l.cancel()
 	l.client.CloseIdleConnections()
 }
+
+// catchUp returns when the link was told what has happened on the desk: a change may be
+// told after the call that made it has returned, and a receipt is.
+func (l *Link) catchUp(ctx context.Context) {
+	if l.isClosed() {
+		return
+	}
+	l.desk.Receipt(l.mark(), nil)
+	select {
+	case <-l.told:
+	case <-ctx.Done():
+	}
+}
+
+// mark is a receipt that is nobody's.
+func (l *Link) mark() desk.Ref { return desk.Ref{Session: l.nonce, ID: "closing"} }
 
 // changed is told of every change on the desk.
 func (l *Link) changed(e desk.Entry) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -181,6 +183,32 @@ func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 }
 
+// What became of an answer is told also if the process ends as soon as it is known, while
+// the desk is still at telling who was first.
+func TestAReceiptBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	l := h.link(d, io.Discard, token)
+	release := make(chan struct{})
+	d.Watch(func(e desk.Entry) {
+		if e.State == desk.Settled {
+			<-release
+		}
+	})
+	ticket := ask(t, d, "toolu_abc")
+	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
+	<-ticket.Context().Done()
+	ticket.Settle(convert.Outcome{}, "")
+	ticket.Leave()
+	d.Receipt(desk.Ref{Session: session, ID: "toolu_abc"}, nil)
+	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // the end has begun, most likely
+	l.Close()
+	r, err := board.Find(session, "toolu_abc")
+	require.NoError(t, err)
+	require.Equal(t, "consumed", r.End.Receipt())
+}
+
 func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
@@ -279,6 +307,36 @@ func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
 	require.Empty(t, first(board))
 }
 
+// A hub that takes no word of an answer is told as one that cannot be used, until it does:
+// then it knows of the answer.
+func TestAHubThatCannotBeTold(t *testing.T) {
+	t.Parallel()
+	h, d, out := newHubs(t), new(desk.Desk), new(logs)
+	board := h.start(t.TempDir())
+	var works atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/settle") && !works.Load() {
+			http.Error(w, `{"error":"the disk is full"}`, http.StatusServiceUnavailable)
+			return
+		}
+		h.current.Load().server.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	at, err := url.Parse(front.URL)
+	require.NoError(t, err)
+	l := hublink.Start(d, hublink.Options{
+		URL: at, Token: func() (string, error) { return token, nil }, Logger: slog.New(slog.NewTextHandler(out, nil)), Wait: 2 * time.Second,
+	})
+	t.Cleanup(l.Close)
+	ticket := ask(t, d, "toolu_1")
+	await(t, board, (*hub.Record).Open)
+	ticket.Settle(yes, "editor")
+	require.Eventually(t, func() bool { return out.count("cannot be used now") > 0 && out.count("the disk is full") > 0 }, patience, time.Millisecond)
+	works.Store(true)
+	require.Equal(t, "editor", await(t, board, func(r *hub.Record) bool { return !r.Open() }).End.By)
+	require.Eventually(t, func() bool { return out.count("works again") > 0 }, patience, time.Millisecond)
+}
+
 // A credential that may not ask is told as that, once, and not as a hub that is
 // down. The editor goes on.
 func TestACredentialThatMayNotAsk(t *testing.T) {
@@ -340,6 +398,7 @@ func TestAClosedSessionFindsItsAnswer(t *testing.T) {
 }
 
 func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
+	t.Parallel()
 	h := newHubs(t)
 	board := h.start(t.TempDir())
 	one := new(desk.Desk)
@@ -472,6 +531,51 @@ func TestRule6AnsweredMeanwhile(t *testing.T) {
 	require.Nil(t, l.Meanwhile(t.Context(), call))
 }
 
+// Two machines take a session up again, and both find what was answered meanwhile. One
+// hands it to the agent; the other learns that.
+func TestRule6HandedOverByOneMachine(t *testing.T) {
+	t.Parallel()
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	first := h.link(d, io.Discard, token)
+	call := ask(t, d, "toolu_abc").Item().Call
+	r := await(t, board, isOpen)
+	first.Close() // the process is gone
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	one := h.link(new(desk.Desk), io.Discard, token).Meanwhile(t.Context(), call)
+	two := h.link(new(desk.Desk), io.Discard, token).Meanwhile(t.Context(), call)
+	late := make(chan error, 1)
+	require.NoError(t, one.Deliver(func() error {
+		begun := make(chan struct{})
+		go func() {
+			close(begun)
+			late <- two.Deliver(func() error { return errors.New("the agent was told twice") })
+		}()
+		<-begun
+		return nil
+	}))
+	require.ErrorIs(t, <-late, life.ErrTaken)
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
+}
+
+// An agent may take a question back after the hub's answer has come. The answer stays at
+// the hub for when it is asked again, and the link has done with it.
+func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	l := h.link(d, io.Discard, token)
+	ticket := ask(t, d, "toolu_abc")
+	defer ticket.Leave()
+	require.NoError(t, answer(board, await(t, board, isOpen), "SQLite", "phone"))
+	<-ticket.Context().Done()
+	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "delivered" })
+	require.Equal(t, 1, l.Remembered())
+	l.Received(ticket.Ref(), fmt.Errorf("the agent withdrew it: %w", life.ErrGone))
+	require.Zero(t, l.Remembered())
+	l.Close() // all that was to be told is told
+	require.Equal(t, "delivered", await(t, board, func(r *hub.Record) bool { return !r.Open() }).End.Receipt())
+}
+
 // The agent has what it was told: nobody has to ask first.
 func TestUsed(t *testing.T) {
 	h, d := newHubs(t), new(desk.Desk)
@@ -550,6 +654,28 @@ func TestATypedSecretIsNotKept(t *testing.T) {
 	require.Equal(t, "sk-live-123", stands.Answers[0].Text)
 	r := await(t, board, func(r *hub.Record) bool { return !r.Open() })
 	require.Equal(t, []convert.Answer{{Text: "(not shown)"}}, r.End.Answers)
+}
+
+// What is typed at the hub to such a question reaches the agent, and is then kept nowhere.
+func TestASecretTypedAtTheHub(t *testing.T) {
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	h.link(d, io.Discard, token)
+	ticket, err := d.Post(t.Context(), desk.Item{Kind: desk.Question, Call: convert.Call{Session: session, ID: "toolu_1a", Questions: []convert.Question{{Text: "What is your API key?"}}}})
+	require.NoError(t, err)
+	defer ticket.Leave()
+	r := await(t, board, isOpen)
+	_, err = board.Answer(t.Context(), r.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+		return []convert.Answer{{Text: "sk-live-123"}}, nil
+	}, "phone")
+	require.NoError(t, err)
+	<-ticket.Context().Done()
+	stands, _ := ticket.Settle(convert.Outcome{}, "")
+	require.Equal(t, []convert.Answer{{Text: "sk-live-123"}}, stands.Answers)
+	d.Receipt(ticket.Ref(), nil)
+	r = await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
+	require.Equal(t, []convert.Answer{{Text: "(not shown)"}}, r.End.Answers)
+	require.Empty(t, r.End.Typed)
 }
 
 // A process that ends says so: nobody works on with what was answered last, at the hub

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/grace"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // meanwhileTime is how long a hub is asked for an answer that it may have: a
@@ -30,11 +33,64 @@ func (l *Left) Wait() (convert.Outcome, error) { return l.outcome, l.outcome.Err
 func (l *Left) By() string { return l.by }
 
 // Deliver hands the outcome over: the hub is told that it is used when use has
-// returned nil. Until then it is there for whoever comes next.
-func (l *Left) Deliver(use func() error) error {
-	if err := use(); err != nil {
-		return err
+// returned nil. Until then it is there for whoever comes next, also on another machine,
+// but for nobody else while use runs: the error is then [life.ErrTaken].
+func (l *Left) Deliver(use func() error) error { return life.Deliver(l, use) }
+
+// renewTime is how often the hub is told that an outcome is being handed over. It is less
+// than a lease of the hub, which is how long it believes that.
+const renewTime = 5 * time.Second
+
+// Hold implements [life.Kept]. It waits for another process that is at it: that may be
+// dead.
+func (l *Left) Hold() (release func(), err error) {
+	q := l.question
+	ctx, cancel := context.WithCancel(q.link.ctx)
+	if err := l.claim(ctx); err != nil {
+		cancel()
+		return nil, err
 	}
+	var renews sync.WaitGroup
+	renews.Go(func() {
+		for sleep(ctx, renewTime); ctx.Err() == nil; sleep(ctx, renewTime) {
+			_, _, _ = q.post(ctx, q.at("/received"), clean.JSON(Received{Claim: true, Asker: q.link.nonce}))
+		}
+	})
+	return func() { cancel(); renews.Wait() }, nil
+}
+
+// claim makes the outcome that of this process, as soon as no other one is at it. A hub
+// that says nothing is not waited for: the outcome is here, and the agent waits for it.
+func (l *Left) claim(ctx context.Context) error {
+	q := l.question
+	for heard := time.Now(); ; sleep(ctx, time.Second) {
+		one, cancel := grace.Context(ctx, meanwhileTime)
+		status, _, err := q.post(one, q.at("/received"), clean.JSON(Received{Claim: true, Asker: q.link.nonce}))
+		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil || status >= http.StatusInternalServerError {
+			if time.Since(heard) > meanwhileTime {
+				return nil
+			}
+			continue
+		}
+		heard = time.Now()
+		if status == http.StatusOK || status == http.StatusBadRequest { // an older hub knows of no claims
+			return nil
+		}
+		switch reply, there := q.look(ctx); {
+		case there && !reply.waits():
+			return life.ErrTaken
+		case status != http.StatusConflict: // nobody is at it
+			return nil
+		}
+	}
+}
+
+// Keep implements [life.Kept].
+func (l *Left) Keep(life.Event) error {
 	link := l.question.link
 	link.mu.Lock()
 	defer link.mu.Unlock()
@@ -42,6 +98,23 @@ func (l *Left) Deliver(use func() error) error {
 		link.running.Go(l.question.consumed)
 	}
 	return nil
+}
+
+// looked is what the hub says of a question.
+type looked struct {
+	By, Receipt string
+	Result      json.RawMessage
+}
+
+// waits reports whether a person's outcome is there and was not used.
+func (r looked) waits() bool {
+	return r.By != "" && (r.Receipt == "accepted" || r.Receipt == "delivered")
+}
+
+// look reads a question, and reports whether the hub said anything.
+func (q *question) look(ctx context.Context) (r looked, ok bool) {
+	status, data, err := q.send(ctx, http.MethodGet, "/questions/"+url.PathEscape(q.id), nil)
+	return r, err == nil && status == http.StatusOK && json.Unmarshal(data, &r) == nil
 }
 
 // Meanwhile finds what is [Left] of a question. It returns nil if there is nothing,
@@ -53,15 +126,8 @@ func (l *Link) Meanwhile(ctx context.Context, c convert.Call) *Left {
 	if l.idOf(c.ID) != c.ID || l.conversationOf(c.Session) != c.Session {
 		return nil // a name that means nothing to another process
 	}
-	status, data, err := q.send(ctx, http.MethodGet, "/questions/"+url.PathEscape(c.ID), nil)
-	if err != nil || status != http.StatusOK {
-		return nil
-	}
-	var reply struct {
-		By, Receipt string
-		Result      json.RawMessage
-	}
-	if json.Unmarshal(data, &reply) != nil || reply.By == "" || reply.Receipt != "accepted" && reply.Receipt != "delivered" {
+	reply, ok := q.look(ctx)
+	if !ok || !reply.waits() {
 		return nil
 	}
 	o, _, by, err := DecodeOutcome(reply.Result)

@@ -6,6 +6,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // Unsure says why it is not known, until now, whether the agent has taken an answer.
@@ -15,17 +16,27 @@ func (u Unsure) Error() string { return string(u) }
 
 // Received tells the hub what became of its answer to a question: nil says that the
 // agent has it, an error why it never will, and [Unsure] that either may still be told.
+// Of a question that was withdrawn, which is [life.ErrGone], the hub keeps the answer: the
+// agent may ask again.
 // Of an answer that is not the hub's it says nothing. Whoever asks may know it before the
 // desk has said whose answer stands.
 func (l *Link) Received(ref desk.Ref, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if ref == l.mark() {
+		select {
+		case l.told <- struct{}{}:
+		default:
+		}
+		return
+	}
 	if ref.Revision == 0 {
 		ref.Revision = l.newest(ref)
 	}
 	q := l.delivered[ref.Revision]
 	switch {
 	case q == nil:
+	case l.closed && q.stands: // nobody waits for it to be told
 	case !q.stands:
 		q.early = &receipt{err}
 	default:
@@ -78,7 +89,7 @@ func (l *Link) receive(q *question, err error) {
 	} else {
 		delete(l.delivered, q.entry.Revision)
 	}
-	if l.closed {
+	if errors.Is(err, life.ErrGone) && q.entry.Kind != desk.Permission {
 		return
 	}
 	if err == nil {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,6 +131,28 @@ func TestTokenOfSeveral(t *testing.T) {
 	require.ErrorContains(t, err, "start a hub with acp-bridge-hub, or set ACP_BRIDGE_HUB_TOKEN")
 	_, err = hublink.ParseURLs("http://127.0.0.1:7717,")
 	require.Error(t, err)
+}
+
+// A file with something else than a token is damaged, and is told as that: it is sent to
+// nobody.
+func TestADamagedToken(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "token")
+	at, err := url.Parse("http://127.0.0.1:7717")
+	require.NoError(t, err)
+	for text, whole := range map[string]bool{
+		"Abc-123_~!": true, " abc\n": true,
+		"ab\x00c": false, "ab c": false, "a\nb": false, "pässword": false, "ab\x7f": false,
+	} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		got, err := hublink.Token(at, name)
+		if whole {
+			require.NoError(t, err, "%q", text)
+			require.Equal(t, strings.TrimSpace(text), got)
+		} else {
+			require.ErrorContains(t, err, name+" is damaged", "%q", text)
+			require.NotContains(t, err.Error(), text)
+		}
+	}
 }
 
 // Questions are those of the group that the link names, all the way.

@@ -49,6 +49,8 @@ type Received struct {
 	Refused  string `json:"refused,omitempty"`
 	// Unsure says why it is not known whether the agent took it.
 	Unsure string `json:"unsure,omitempty"`
+	// Claim says that the asker hands it to the agent now, for others that would.
+	Claim bool `json:"claim,omitempty"`
 	// Ended says that the asker's process ends, or the agent's session.
 	Ended bool `json:"ended,omitempty"`
 	// Asker is that of [Asking].

@@ -82,7 +82,7 @@ func (s *Store) writeFenced(ctx context.Context, w write, alone func(context.Con
 	switch {
 	case !errors.As(err, &why):
 		return revision, err
-	case why.ErrorCode != wrongLast && why.ErrorCode != wrongLastUnknown:
+	case !isWrongLast(why):
 		return 0, why
 	}
 	s.fence.known.Store(false)
@@ -95,3 +95,8 @@ func (s *Store) writeFenced(ctx context.Context, w write, alone func(context.Con
 // wrongLast is the server's code for a subject that has another revision, and
 // wrongLastUnknown for one that is being written.
 const wrongLast, wrongLastUnknown = jetstream.JSErrCodeStreamWrongLastSequence, 10164
+
+func isWrongLast(err error) bool {
+	var why *jetstream.APIError
+	return errors.As(err, &why) && (why.ErrorCode == wrongLast || why.ErrorCode == wrongLastUnknown)
+}

@@ -226,3 +226,24 @@ func TestABatchIsBounded(t *testing.T) {
 	g.queue = nil
 	require.Zero(t, g.next())
 }
+
+// Who was told of a change is told of the next one, and of none twice.
+func TestWatchGoesOnBehindTheLastChange(t *testing.T) {
+	s := openEmbedded(t)
+	var revisions []uint64
+	for _, key := range []string{"a", "b", "c"} {
+		r, err := s.Create(t.Context(), key, []byte("1"))
+		require.NoError(t, err)
+		revisions = append(revisions, r)
+	}
+	s.shared = true // others write, too
+	ctx, stop := context.WithCancel(t.Context())
+	var told []uint64
+	w := watch{Store: s, last: revisions[0], f: func(e Entry) {
+		if told = append(told, e.Revision); e.Key == "c" {
+			stop()
+		}
+	}}
+	require.ErrorIs(t, w.follow(ctx), context.Canceled)
+	require.Equal(t, revisions[1:], told)
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -62,7 +63,15 @@ type write struct {
 // Delete removes the value that has this revision, or fails with
 // [ErrConflict].
 func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
-	return s.wrap("delete", key, s.kv.Purge(ctx, key, jetstream.LastRevision(old)))
+	m := s.noteAt(key)
+	m.Header.Set("KV-Operation", "PURGE")
+	m.Header.Set("Nats-Rollup", "sub")
+	m.Header.Set("Nats-Expected-Last-Subject-Sequence", strconv.FormatUint(old, 10))
+	ack, err := s.js.PublishMsg(ctx, m)
+	if err == nil {
+		s.wrote(Entry{Key: key, Revision: ack.Sequence})
+	}
+	return s.wrap("delete", key, err)
 }
 
 // DropMarker removes what a deleted value has left behind, for whoever had not seen
@@ -138,8 +147,12 @@ func (s *Store) put(ctx context.Context, what string, w write, alone func(contex
 		if errors.Is(err, context.DeadlineExceeded) {
 			most = attemptTime
 		}
-		if err = s.wrap(what, w.key, err); err == nil || !s.shared {
-			return revision, err
+		if err == nil {
+			s.wrote(Entry{w.key, there(w.value), revision})
+			return revision, nil
+		}
+		if err = s.wrap(what, w.key, err); !s.shared {
+			return 0, err
 		}
 		if unsure && errors.Is(err, ErrConflict) {
 			// An attempt without a reply may be the one that was first.
@@ -157,6 +170,14 @@ func (s *Store) put(ctx context.Context, what string, w write, alone func(contex
 			return 0, err
 		}
 	}
+}
+
+// there is a value that was not removed, also if it is empty.
+func there(value []byte) []byte {
+	if value == nil {
+		return []byte{}
+	}
+	return value
 }
 
 // refusal is why something may not be written.
@@ -240,6 +261,7 @@ func (s *Store) note(ctx context.Context, key string) (uint64, error) {
 		ack, err := s.direct.PublishMsg(s.noteAt(key), nats.Context(one))
 		cancel()
 		if err == nil {
+			s.wrote(Entry{Key: key, Revision: ack.Sequence})
 			return ack.Sequence, nil
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -265,7 +287,7 @@ func (s *Store) wrap(what, key string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch), isWrongLast(err):
 		err = ErrConflict
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		err = ErrNotFound

@@ -18,10 +18,13 @@ const beatTime = time.Second
 // every change, in the order of their revisions. It returns when ctx ends or the
 // store is closed. Neither function may block for long.
 func (s *Store) Watch(ctx context.Context, f func(Entry), ready func()) error {
-	w := watch{Store: s, f: f, ready: ready}
+	w := &watch{Store: s, f: f, ready: ready, ahead: map[uint64]Entry{}}
 	ctx, stop := context.WithCancel(ctx)
 	defer w.asking.Wait()
 	defer stop()
+	if !s.shared {
+		defer s.watches.add(w)()
+	}
 	for {
 		err := w.follow(ctx)
 		switch {
@@ -43,10 +46,21 @@ type watch struct {
 	mu   sync.Mutex // held while f runs
 	f    func(Entry)
 	last uint64 // revision that was told last
+	own  bool   // what is written is told, see [watches]
+	// ahead are writes that come after one that was not told yet, by revision.
+	ahead map[uint64]Entry
 }
 
 // follow tells of changes until the server drops it.
 func (w *watch) follow(ctx context.Context) error {
+	before := uint64(0)
+	if !w.shared {
+		info, err := w.direct.StreamInfo(w.stream())
+		if err != nil {
+			return err
+		}
+		before = info.State.LastSeq
+	}
 	from := nats.DeliverLastPerSubject()
 	if last := w.told(); last > 0 {
 		from = nats.StartSequence(last + 1)
@@ -63,7 +77,7 @@ func (w *watch) follow(ctx context.Context) error {
 	if first == 0 {
 		w.isReady(ctx)
 	}
-	for count := uint64(1); ; count++ {
+	for count := uint64(1); w.shared || w.ready != nil; count++ {
 		m, err := sub.NextMsgWithContext(ctx)
 		if errors.Is(err, nats.ErrSlowConsumer) {
 			continue // what was dropped is sent again
@@ -80,19 +94,26 @@ func (w *watch) follow(ctx context.Context) error {
 			w.isReady(ctx)
 		}
 	}
+	_ = sub.Unsubscribe()
+	return w.followOwn(ctx, before)
 }
 
 // tell calls f unless a later change was told: two tell of the same ones, and
 // each in order.
 func (w *watch) tell(subject string, header nats.Header, value []byte, revision uint64) {
-	e := Entry{Key: subject[len(w.subjectOf("")):], Value: value, Revision: revision}
+	e := Entry{Key: subject[len(w.subjectOf("")):], Value: there(value), Revision: revision}
 	if header.Get("KV-Operation") != "" || header.Get("Nats-Marker-Reason") != "" {
 		e.Value = nil // it was removed
-	} else if e.Value == nil {
-		e.Value = []byte{}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.take(e)
+	w.skip(w.last)
+	w.goOn()
+}
+
+// take calls f unless a later change was told. mu is held.
+func (w *watch) take(e Entry) {
 	if e.Revision > w.last {
 		w.last = e.Revision
 		w.f(e)
@@ -136,22 +157,21 @@ func (w *watch) ask(ctx context.Context) {
 			return
 		}
 		if before := last; before == w.told() {
-			for w.askOnce(ctx) {
+			for w.askOnce(ctx) == nil {
 			}
 		}
 		last = w.told()
 	}
 }
 
-// askOnce tells of the change after the last one, from any server that has it. It
-// returns false if there is none.
-func (w *watch) askOnce(ctx context.Context) bool {
+// askOnce tells of the change after the last one, from any server that has it.
+func (w *watch) askOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	m, err := w.direct.GetMsg(w.stream(), w.told()+1, nats.DirectGetNext(w.subjectOf(">")), nats.Context(ctx))
 	if err != nil {
-		return false
+		return err
 	}
 	w.tell(m.Subject, m.Header, m.Data, m.Sequence)
-	return true
+	return nil
 }

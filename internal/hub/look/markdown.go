@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Markdown draws what a model or a person wrote: headings, lists, quotes, tables,
@@ -239,7 +240,9 @@ func cells(text string) []string {
 }
 
 var (
-	mdLink = regexp.MustCompile(`^!?\[([^\[\]\n]{0,500})\]\(<?([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:[ \t]+["']([^"'\n]*)["'])?\)`)
+	mdLink = sync.OnceValue(func() *regexp.Regexp { // 500 of a class take a while to compile
+		return regexp.MustCompile(`^!?\[([^\[\]\n]{0,500})\]\(<?([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)>?(?:[ \t]+["']([^"'\n]*)["'])?\)`)
+	})
 	mdAuto = regexp.MustCompile(`^https?://[^\s<>"'` + "`" + `]+`)
 )
 
@@ -270,7 +273,7 @@ func (m *md) inline(s string) {
 				continue
 			}
 		case c == '!' || c == '[':
-			if l := mdLink.FindStringSubmatch(s[i:]); l != nil {
+			if l := mdLink().FindStringSubmatch(s[i:]); l != nil {
 				flush(i)
 				m.link(l[1], l[2], c == '!')
 				if l[3] != "" {

@@ -89,6 +89,8 @@ type Access struct {
 // hash.
 type login struct{ device, session string }
 
+func (d *Device) login() login { return login{d.Name, d.session} }
+
 type kept struct {
 	// Version is that of the hub which must be able to read this, see
 	// [accessVersion].
@@ -464,10 +466,9 @@ type being struct {
 }
 
 // being returns a context that ends when a device is removed, or its login ends.
-func (a *Access) being(d Device) context.Context {
+func (a *Access) being(l login) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	l := login{d.Name, d.session}
 	b, ok := a.there[l]
 	if !ok {
 		b.Context, b.end = context.WithCancel(context.Background())

@@ -173,6 +173,20 @@ func hasLabel(q convert.Question, s string) bool {
 	return slices.ContainsFunc(q.Options, func(o convert.Option) bool { return o.Label == s })
 }
 
+// checkAnswers reports answers of which one is none that its question takes. The
+// question is the asker's own: what another dialect makes of it knows less.
+func checkAnswers(c convert.Call, answers []convert.Answer) error {
+	if len(answers) != len(c.Questions) {
+		return badf("expected %d answers, got %d", len(c.Questions), len(answers))
+	}
+	for i, q := range c.Questions {
+		if err := checkAnswer(q, answers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func checkAnswer(q convert.Question, a convert.Answer) error {
 	for _, s := range a.Selected {
 		if !hasLabel(q, s) {

@@ -136,75 +136,107 @@ func stateText(st state) string {
 // which question is meant.
 var limits = convert.NoLimits
 
+// ask asks, waits and replies. What it waits with is little: thousands do.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, d Device, g given) {
+	if a := s.beginAsk(w, r, &d, &g); a != nil {
+		rec, ok := s.wait(r.Context(), a.rec, a.wait, d.login())
+		s.endAsk(w, r, a, rec, ok)
+	}
+}
+
+// asks is a request that asks.
+type asks struct {
+	rec   *hub.Record   // as it was when it asked
+	wait  time.Duration // for an outcome
+	id    string        // of the call
+	asker string
+	may   func(context.Context) error
+}
+
+// beginAsk asks. It returns nil if that failed, and has said so.
+func (s *Server) beginAsk(w http.ResponseWriter, r *http.Request, d *Device, g *given) *asks {
 	wait, err := waitOf(r)
 	if err != nil {
 		s.failed(w, err)
-		return
+		return nil
 	}
 	name := r.Form.Get("dialect")
-	a, err := readAsking(r.PathValue("id"), name, g)
+	a, err := readAsking(r.PathValue("id"), name, *g)
 	if err != nil {
 		s.refused(w, name, g.json, err)
-		return
+		return nil
 	}
-	if a.Group, err = asksIn(r, d); err != nil {
-		s.failed(w, err)
-		return
+	a.Device, a.May = d.Name, s.may(*d)
+	var rec *hub.Record
+	if a.Group, err = asksIn(r, *d); err == nil {
+		rec, err = s.board.Ask(r.Context(), a)
 	}
-	a.Device, a.May = d.Name, s.may(d)
-	rec, mine, ok, err := s.askAndWait(r, a, wait, d)
 	if err != nil {
 		s.failed(w, err)
-		return
+		return nil
 	}
+	return &asks{rec, wait, a.Call.ID, a.Asker, a.May}
+}
+
+// endAsk replies with what came of it. ok is that of wait.
+func (s *Server) endAsk(w http.ResponseWriter, r *http.Request, a *asks, rec *hub.Record, ok bool) {
 	if !ok {
 		s.unknown(w, r)
 		return
 	}
-	if rec.Open() || !mine {
+	mine, err := s.takes(r, a, rec)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	if !mine {
 		reply(w, http.StatusAccepted, map[string]any{"conversation": rec.Conversation, "question": rec.ID, "state": stateOf(rec)})
 		return
 	}
 	if r.Context().Err() != nil {
 		return // nobody is there to get it
 	}
-	ref := rec.Ref()
-	ref.Asker, ref.May = a.Asker, s.may(d)
-	if a.Asker == "" {
+	ref := a.ref(rec)
+	if a.asker == "" || a.id == "" {
 		if err := s.delivered(r, ref); err != nil {
 			s.failed(w, err)
 			return
 		}
 	}
 	switch {
-	case replyResult(w, rec, a.Asker) != nil, a.Asker == "":
-	case a.Call.ID == rec.ID:
+	case replyResult(w, rec, a.asker) != nil, a.asker == "" && !rec.End.Redacted:
+	case a.asker == "": // it says nothing more, and a secret is not kept
+		if _, err := s.board.Consumed(context.WithoutCancel(r.Context()), ref); err != nil {
+			s.log.Warn("a delivery could not be noted", "err", err)
+		}
+	case a.id == "": // that is noted
+	case a.id == rec.ID:
 		s.board.DeliveredSoon(r.Context(), ref)
 	default:
 		_ = s.delivered(r, ref) // it asks again, and is known
 	}
 }
 
-// askAndWait asks, and waits for an outcome that is for this asker, or until there is one
-// for another: mine says which. Whether this one still wants to ask is then its own to say:
-// a request of a process that is gone may wait here for long, and would open the question
-// once more, for nobody. ok is that of wait.
-func (s *Server) askAndWait(r *http.Request, a hub.Asking, wait time.Duration, d Device) (rec *hub.Record, mine, ok bool, err error) {
-	if rec, err = s.board.Ask(r.Context(), a); err != nil {
-		return nil, false, true, err
-	}
-	waited := rec.Open()
-	if rec, ok = s.wait(r.Context(), rec, wait, d); !ok || rec.Open() || a.Asker == "" {
-		return rec, true, ok, nil
-	}
+// ref is the record for this asker.
+func (a *asks) ref(rec *hub.Record) hub.Ref {
 	ref := rec.Ref()
-	ref.Asker, ref.May = a.Asker, a.May
-	if !waited {
-		return rec, true, true, s.board.TakeOver(r.Context(), rec, ref)
+	ref.Asker, ref.May = a.asker, a.may
+	return ref
+}
+
+// takes reports whether there is an outcome that is for this asker. If it is for another,
+// whether this one still wants to ask is its own to say: a request of a process that is
+// gone may wait here for long, and would open the question once more, for nobody.
+func (s *Server) takes(r *http.Request, a *asks, rec *hub.Record) (mine bool, err error) {
+	switch {
+	case rec.Open():
+		return false, nil
+	case a.asker == "":
+		return true, nil
+	case !a.rec.Open():
+		return s.board.TakeOver(r.Context(), rec, a.ref(rec))
 	}
-	mine, err = s.board.Take(r.Context(), rec, ref)
-	return rec, mine, true, err
+	return s.board.Take(r.Context(), rec, a.ref(rec))
 }
 
 // replyResult writes the result of a call in its dialect, and returns when the
@@ -284,10 +316,12 @@ type questionReply struct {
 	IsError bool            `json:"isError,omitempty"`
 }
 
-func questionOf(r *hub.Record, asker string) questionReply {
+// questionOf is what a device is told of a question. Others than the one that asked get
+// no result with a secret in it.
+func questionOf(r *hub.Record, asks bool) questionReply {
 	q := questionReply{Conversation: r.Conversation, Question: r.ID, State: stateOf(r), ending: endingOf(r)}
-	if !r.Open() {
-		result := resultOf(r, asker)
+	if !r.Open() && (asks || !r.End.Redacted) {
+		result := resultOf(r, "")
 		q.Result, q.IsError = asJSON(result), result.IsError
 	}
 	return q
@@ -307,7 +341,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
-	rec, ok := s.wait(r.Context(), rec, wait, d)
+	rec, ok := s.wait(r.Context(), rec, wait, d.login())
 	if !ok {
 		s.unknown(w, r)
 		return
@@ -318,7 +352,7 @@ func (s *Server) getQuestion(w http.ResponseWriter, r *http.Request, d Device) {
 			return
 		}
 	}
-	reply(w, http.StatusOK, questionOf(rec, ""))
+	reply(w, http.StatusOK, questionOf(rec, rec.Of(d.Name)))
 }
 
 // askedLast returns what was asked last under the id of a record. If that is
@@ -337,16 +371,16 @@ func (s *Server) askedLast(r *http.Request, d Device, rec *hub.Record) (*hub.Rec
 // wait waits for a question to be settled. The asker counts as there, if it is its
 // device that waits: others only look. It returns
 // false if the device was removed meanwhile: then it gets nothing.
-func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, d Device) (*hub.Record, bool) {
+func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, by login) (*hub.Record, bool) {
 	if wait == 0 || !rec.Open() {
 		return rec, true
 	}
-	device := s.access.being(d)
+	device := s.access.being(by)
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	defer context.AfterFunc(device, cancel)()
 	defer context.AfterFunc(s.serving, cancel)()
-	if rec.Of(d.Name) {
+	if rec.Of(by.device) {
 		rec = s.board.Wait(ctx, rec)
 	} else {
 		rec = s.board.Watch(ctx, rec)
@@ -355,9 +389,10 @@ func (s *Server) wait(ctx context.Context, rec *hub.Record, wait time.Duration, 
 }
 
 // delivered notes that whoever asks has the outcome: what is asked in the same words
-// after that is another question. An asker with a name is known by that, and this is
-// noted once it has the outcome. One without could ask the next question before it
-// is noted, and would get this outcome for it: there it is noted first.
+// after that is another question. An asker with a name is known by that and by the id of
+// what it asks, and this is noted once it has the outcome. One that has only words could ask
+// the next question before it is noted, over another connection, and would get this
+// outcome for it: there it is noted first.
 func (s *Server) delivered(r *http.Request, ref hub.Ref) error {
 	_, err := s.board.Delivered(context.WithoutCancel(r.Context()), ref) // it may be gone as soon as it has it
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed page
@@ -24,13 +25,16 @@ type asset struct {
 	version     string
 }
 
-// assets are all of them, by name.
-var assets = map[string]asset{
-	"style.css":            newAsset("text/css; charset=utf-8", squeezed("style.css", source("style.css"))),
-	"page.js":              newAsset("text/javascript; charset=utf-8", bundled()),
-	"worker.js":            newAsset("text/javascript; charset=utf-8", squeezed("worker.js", source("worker.js"))),
-	"manifest.webmanifest": newAsset("application/manifest+json", source("manifest.webmanifest")),
-}
+// assets are all of them, by name. To make them takes ten times as long as a program takes
+// to start: only one that serves pages does.
+var assets = sync.OnceValue(func() map[string]asset {
+	return map[string]asset{
+		"style.css":            newAsset("text/css; charset=utf-8", squeezed("style.css", source("style.css"))),
+		"page.js":              newAsset("text/javascript; charset=utf-8", bundled()),
+		"worker.js":            newAsset("text/javascript; charset=utf-8", squeezed("worker.js", source("worker.js"))),
+		"manifest.webmanifest": newAsset("application/manifest+json", source("manifest.webmanifest")),
+	}
+})
 
 func source(name string) []byte {
 	data, err := files.ReadFile("page/" + name)
@@ -51,7 +55,7 @@ func newAsset(kind string, data []byte) asset {
 
 // addressOf is where an asset is. A browser that has seen the address needs not ask again:
 // what changes has another one.
-func addressOf(name string) string { return "/" + name + "?v=" + assets[name].version }
+func addressOf(name string) string { return "/" + name + "?v=" + assets()[name].version }
 
 func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", a.kind)

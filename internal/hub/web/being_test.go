@@ -28,10 +28,10 @@ func openInside(t *testing.T) *Access {
 // is told late undoes nothing.
 func TestBeing(t *testing.T) {
 	a := openInside(t)
-	require.Error(t, a.being(Device{Name: "phone"}).Err(), "there is none")
+	require.Error(t, a.being(login{device: "phone"}).Err(), "there is none")
 	_, err := a.Add("phone", CanAnswer)
 	require.NoError(t, err)
-	phone := a.being(Device{Name: "phone"})
+	phone := a.being(login{device: "phone"})
 	require.NoError(t, phone.Err())
 	require.NoError(t, a.change(nil, func(k *kept) error { k.Devices[0].Added = time.Now(); return nil }))
 	require.NoError(t, phone.Err(), "it is the same one")
@@ -136,6 +136,23 @@ func TestAStreamGoesOnAfterItsRest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream that rests for long tells of a question all the same, with what came before it.
+func TestAQuestionEndsALongRest(t *testing.T) {
+	t.Parallel()
+	followed(t, time.Hour, func(board *hub.Board, next func() *hub.Record) {
+		for i, id := range []string{"a", "b", "c"} {
+			asked, err := board.Ask(t.Context(), hub.Asking{Conversation: "c", Call: convert.Call{ID: id, Questions: []convert.Question{{Text: "Go " + id + "?"}}}})
+			require.NoError(t, err)
+			if i > 0 {
+				require.False(t, next().Open())
+			}
+			require.Equal(t, id, next().ID)
+			_, err = board.Cancel(t.Context(), asked.Ref(), "you")
+			require.NoError(t, err)
+		}
+	})
 }
 
 // followed runs a stream that rests for so long, and calls f with what it tells.

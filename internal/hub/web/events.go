@@ -77,7 +77,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		return
 	}
 	defer s.leave(d)
-	device := s.access.being(d)
+	device := s.access.being(d.login())
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := stream{w: w, control: http.NewResponseController(w)}
 	f.begin(&out)
@@ -97,20 +97,21 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		if out.flush() != nil {
 			return
 		}
-		var rest <-chan time.Time
-		if d := s.pace.rest(time.Now(), len(changes)); d > 0 {
-			rest = time.After(d)
+		rest := s.pace.rest(time.Now(), len(changes))
+		look, rested := more, (<-chan time.Time)(nil)
+		if rest > 0 {
+			look, rested = nil, time.After(min(rest, shortRest))
 		}
 		for waiting := true; waiting; {
-			look := more
-			if rest != nil {
-				look = nil
-			}
 			select {
 			case <-look:
 				waiting = false
-			case <-rest:
-				rest = nil
+			case <-rested:
+				look, rested = more, nil
+				if rest > shortRest { // nobody waits for the other changes
+					look, rested = f.reader.Asked(), time.After(rest-shortRest)
+					rest = shortRest
+				}
 			case <-ended:
 				waiting = false
 			case <-beat.C:
@@ -133,7 +134,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 
 // pace counts what all streams tell. To wake each of them for each change is most of the
 // work when there are many of both: then a stream rests after it has told something, and
-// tells what has come meanwhile at once. The zero value works.
+// tells what has come meanwhile at once. A question ends a rest that is long. The zero
+// value works.
 type pace struct {
 	mu    sync.Mutex
 	since time.Time

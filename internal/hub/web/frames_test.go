@@ -28,6 +28,10 @@ func TestFrames(t *testing.T) {
 	long := asked("long", strings.Repeat("x", 1<<20))
 	require.Equal(t, f.event(long, nil), f.event(long, nil))
 	require.Contains(t, string(f.event(over, long)), `"tool_use_id":"long"`)
+	for range 2 * keepFrames >> 20 {
+		f.event(asked("long", strings.Repeat("x", 1<<20)), nil)
+	}
+	require.Same(t, &first[0], &f.event(over, nil)[0], "what is long takes the place of nothing")
 	for range keepFrames / 256 {
 		f.event(asked("more", "What?"), nil)
 	}

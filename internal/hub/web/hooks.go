@@ -95,9 +95,9 @@ func (s *Server) holdHook(w http.ResponseWriter, r *http.Request, d Device, rec 
 	if blocks {
 		wait = cmp.Or(s.opts.Block, BlockTime)
 	}
-	rec, ok := s.wait(r.Context(), rec, wait, d)
+	rec, ok := s.wait(r.Context(), rec, wait, d.login())
 	for ok && blocks && rec.Open() && s.access.Away(rec.Group) && r.Context().Err() == nil && s.serving.Err() == nil {
-		rec, ok = s.wait(r.Context(), rec, lookTime, d)
+		rec, ok = s.wait(r.Context(), rec, lookTime, d.login())
 	}
 	if ok && !rec.Open() && !rec.End.Elsewhere && rec.End.By != "" {
 		s.answerHook(w, r, d, rec, a)

@@ -163,6 +163,7 @@ func TestHookAnswersAtTheSameMoment(t *testing.T) {
 
 // Whatever ends it in the terminal withdraws the card, and a late answer is refused.
 func TestHookWithdrawn(t *testing.T) {
+	t.Parallel()
 	answered := strings.TrimSuffix(askInput, "}") + `,"answers":{"Which database?":"SQLite"}}`
 	for _, c := range []struct {
 		name, event   string
@@ -275,6 +276,30 @@ func TestHookCallsAreForgotten(t *testing.T) {
 	require.Empty(t, s.newest().Hold.Call, "words tell nothing")
 }
 
+// A request is for the call with its own input, and what is called elsewhere has no part in
+// it: not by another device, and not by the end of another session.
+func TestHookCallOfARequest(t *testing.T) {
+	s := newHooked(t)
+	s.tell(saysOf("PreToolUse", "Bash", `{"command":"ls"}`, "tool_use_id", "toolu_1"))
+	s.tell(saysOf("PreToolUse", "Bash", bashInput, "tool_use_id", "toolu_2"))
+	s.tell(says("SessionEnd", "session_id", "11111111-5a0f-4b1e-9d51-0c6a3a2f9f10"))
+	_, _ = s.hold(saysOf("PermissionRequest", "Bash", `{"command":"pwd"}`))
+	require.Empty(t, s.newest().Hold.Call)
+	_, _ = s.hold(saysOf("PermissionRequest", "Bash", bashInput))
+	r := s.newest()
+	require.Equal(t, "toolu_2", r.Hold.Call)
+	_, _ = s.hold(saysOf("PermissionRequest", "Bash", `{"command":"ls"}`))
+	require.Equal(t, "toolu_1", s.newest().Hold.Call)
+	token, err := s.access.Add("another", web.CanHook)
+	require.NoError(t, err)
+	other := &hooked{s.site, token}
+	other.tell(says("Stop"))
+	other.tell(saysOf("PostToolUse", "Bash", bashInput, "tool_use_id", "toolu_2"))
+	now, err := s.board.FindKey(t.Context(), r.Key())
+	require.NoError(t, err)
+	require.True(t, now.Open())
+}
+
 func TestHookPermission(t *testing.T) {
 	s := newHooked(t)
 	told, _ := s.hold(saysOf("PermissionRequest", "Bash", bashInput))
@@ -288,6 +313,7 @@ func TestHookPermission(t *testing.T) {
 
 // What a hook sends is bound to its token, and its credential can do nothing else.
 func TestHookCredential(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	auth := "Bearer " + s.token
 	for _, c := range []struct{ method, path string }{
@@ -323,6 +349,7 @@ func TestHookCredential(t *testing.T) {
 
 // The hub stops: the hook is told at once, and the dialog in the terminal goes on.
 func TestHookHubStops(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	told, _ := s.hold(saysOf("PermissionRequest", "AskUserQuestion", askInput))
 	r := s.newest()
@@ -345,6 +372,7 @@ func read(reply *http.Response) string {
 // Where the terminal shows nothing while a hook waits, it waits for seconds only, unless
 // nobody is there.
 func TestHookBlocks(t *testing.T) {
+	t.Parallel()
 	for _, e := range []string{
 		saysOf("PermissionRequest", "Bash", bashInput, "agent_id", "a1"),
 		says("Elicitation", "mcp_server_name", "srv", "message", "Who?", "mode", "form", "requested_schema", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)),
@@ -399,6 +427,7 @@ func TestHookTurns(t *testing.T) {
 
 // One session is open in two terminals: what happens in one ends nothing in the other.
 func TestHookSessionInTwoTerminals(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	in := func(process string, more ...any) []any { return append(more, "acp_bridge_process", process) }
 	ask := func(process, id string) (chan string, *hub.Record) {
@@ -421,6 +450,7 @@ func TestHookSessionInTwoTerminals(t *testing.T) {
 // An agent that takes no reason for a rejection is not given one that would be lost, and
 // whoever writes one is told.
 func TestNoReason(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, hub.Options{})
 	takes := s.permit("c1", "Bash", "execute", "make", map[string]any{"command": "make"})
 	none := s.permit("c2", "Bash", "execute", "make", map[string]any{"command": "make"}, func(a *hub.Asking) { a.About.NoReason = true })

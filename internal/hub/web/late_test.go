@@ -261,3 +261,31 @@ func TestARemovalWaitsForWhatWasAllowed(t *testing.T) {
 		})
 	}
 }
+
+// Under an id that is used again, an answer to what stood there before is late: it is not
+// judged by what stands there now, nor taken for what the same person said to that.
+func TestALateAnswerToAnIDThatIsUsedAgain(t *testing.T) {
+	s := newSite(t, hub.Options{})
+	ask := func(kind, text string) *hub.Record {
+		r, err := s.board.Ask(t.Context(), hub.Asking{Conversation: "c", Kind: kind, Dialect: "bridge", Asker: text, Detail: text,
+			Call: convert.Call{ID: "toolu_1", Questions: []convert.Question{{Text: text, Closed: true, Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}})
+		require.NoError(t, err)
+		return r
+	}
+	mark := ""
+	answer := func(r *hub.Record) int {
+		form := url.Values{"conversation": {inForm("c")}, "question": {inForm("toolu_1")}, "revision": {fmt.Sprint(r.Revision)}, "asked": {r.Fingerprint()}, "a0": {"0"}}
+		if r.Kind == "permission" {
+			form.Set("seen", mark)
+		}
+		reply, _ := s.request("POST", "/answer", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+		return reply.StatusCode
+	}
+	before := ask("question", "Is it red?")
+	after := ask("permission", "May I paint it?")
+	mark = theEnd.FindStringSubmatch(s.expect(200, "GET", "/", ""))[1]
+	require.Equal(t, http.StatusPreconditionFailed, answer(before), "what it says of an end that was not seen is about another one")
+	require.Equal(t, http.StatusOK, answer(after))
+	require.Equal(t, http.StatusOK, answer(after), "said twice")
+	require.Equal(t, http.StatusPreconditionFailed, answer(before), "nobody has accepted this")
+}

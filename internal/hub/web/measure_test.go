@@ -34,8 +34,7 @@ func TestPageMeasured(t *testing.T) {
 	// counts what else the machine does, is the time that the page's own thread has used.
 	open := func(what string, s *site) *tab {
 		p := s.visit(b, 390, false)
-		p.call("Performance.setTimeDomain", map[string]any{"timeDomain": "threadTicks"})
-		p.call("Performance.enable", nil)
+		p.call("Performance.enable", map[string]any{"timeDomain": "threadTicks"})
 		p.open(s.url + "/?again")
 		p.until(`document.querySelector(".card") && performance.getEntriesByType("navigation")[0].loadEventEnd`)
 		used := p.metrics()
@@ -80,6 +79,7 @@ func TestPageMeasured(t *testing.T) {
 func (s *site) compared(b *chromium) {
 	nothing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin") // which has each page begin in a process of its own
 		_, _ = io.WriteString(w, `<!DOCTYPE html><title>Nothing</title><p class="card"><button>Nothing</button>`)
 	}))
 	defer nothing.Close()
@@ -90,8 +90,7 @@ func (s *site) compared(b *chromium) {
 			tab.call("Emulation.setCPUThrottlingRate", map[string]any{"rate": 1})
 			tab.open("about:blank") // what the page before does is not counted
 			tab.call("Performance.disable", nil)
-			tab.call("Performance.setTimeDomain", map[string]any{"timeDomain": "threadTicks"})
-			tab.call("Performance.enable", nil)
+			tab.call("Performance.enable", map[string]any{"timeDomain": "threadTicks"})
 			tab.drawn(fmt.Sprint(url, "/?", i))
 			tab.eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`)
 			used := tab.metrics()

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,19 @@ func TestReady(t *testing.T) {
 	s.server.Close()
 	s.expect(503, "GET", "/readyz", "", "Authorization", "")
 	s.expect(200, "GET", "/healthz", "", "Authorization", "")
+}
+
+// The status says since when the oldest of the open questions waits.
+func TestStatusOfTheOldest(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	for _, c := range []string{"c1", "c2", "c3"} {
+		s.expect(202, "POST", "/conversations/"+c+"/ask", database)
+	}
+	first, err := s.board.FindIn("", "c1", "")
+	require.NoError(t, err)
+	var st web.Status
+	require.NoError(t, json.Unmarshal([]byte(s.expect(200, "GET", "/status", "")), &st))
+	require.Equal(t, 3, st.Open)
+	require.True(t, first.Asked.Equal(st.Oldest), st.Oldest)
 }

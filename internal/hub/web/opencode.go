@@ -141,7 +141,7 @@ func (s *Server) openCodeReply(w http.ResponseWriter, r *http.Request, d Device,
 	}
 	answers, err := readOpenCode(call, g)
 	if err == nil {
-		err = s.answer(r, rec.Ref(), d, func(*hub.Record) ([]convert.Answer, error) { return answers, nil })
+		err = s.answer(r, rec.Ref(), d, func(rec *hub.Record) ([]convert.Answer, error) { return answers, checkAnswers(rec.Call, answers) })
 	}
 	s.openCodeDone(w, r, err)
 }
@@ -158,11 +158,6 @@ func readOpenCode(call dialect.Request, g given) ([]convert.Answer, error) {
 		return nil, badf("%w", err)
 	case o.Status != convert.Answered:
 		return nil, convert.ErrNoAnswer
-	}
-	for i, q := range call.Call.Questions {
-		if err := checkAnswer(q, o.Answers[i]); err != nil {
-			return nil, err
-		}
 	}
 	return o.Answers, nil
 }
@@ -281,7 +276,7 @@ func (o *openCodeStream) change(out *stream, r *hub.Record) {
 	default:
 		delete(o.told, r.Key())
 		end := openCodeEnd{SessionID: request.SessionID, RequestID: request.ID}
-		if result := r.End.Result(); result.Status == convert.Answered {
+		if result := r.End.Shown(); result.Status == convert.Answered {
 			var given struct{ Answers json.RawMessage }
 			_ = json.Unmarshal(dialect.Encode(call, dialect.Reply{Outcome: result}).Body, &given) // none is a rejection
 			end.Answers = given.Answers

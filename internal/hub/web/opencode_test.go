@@ -222,3 +222,60 @@ func TestOpenCodeEventsOfGroups(t *testing.T) {
 	}
 	require.EqualValues(t, 0, gjson.Get(s.expect(200, "GET", "/question", "", "Authorization", as["red-phone"]), "#").Int())
 }
+
+// An answer that a question does not take is refused, also for askers whose own process
+// looks at answers, and the question stays.
+func TestOpenCodeAnswersThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask?dialect=bridge", `{"kind":"question","call":{"ID":"q","Questions":[{"Text":"Which?","Closed":true,"Options":[{"Label":"A"},{"Label":"B"}]}]}}`)
+	id := gjson.Get(s.expect(200, "GET", "/question", ""), "0.id").Str
+	for _, answers := range []string{`[["C"]]`, `[["A","C"]]`, `[["A","B"]]`} {
+		reply, body := s.request("POST", "/question/"+id+"/reply", `{"answers":`+answers+`}`)
+		require.Equal(t, 400, reply.StatusCode, "%s: %s", answers, body)
+	}
+	s.expect(200, "POST", "/question/"+id+"/reply", `{"answers":[["B"]]}`)
+	s.expect(202, "POST", "/conversations/c2/ask?dialect=bridge", `{"kind":"question","call":{"ID":"q","Questions":[{"Text":"Which?","MultiSelect":true,"Options":[{"Label":"A"},{"Label":"None","Effect":1}]}]}}`)
+	id = gjson.Get(s.expect(200, "GET", "/question", ""), "0.id").Str
+	for _, answers := range []string{`[["A","None"]]`, `[["None","own words"]]`} {
+		reply, body := s.request("POST", "/question/"+id+"/reply", `{"answers":`+answers+`}`)
+		require.Equal(t, 400, reply.StatusCode, "%s: %s", answers, body)
+	}
+	s.expect(200, "POST", "/question/"+id+"/reply", `{"answers":[["None"]]}`)
+}
+
+// What has no answers in it is no answer, and the question stays.
+func TestRespondWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	for _, body := range []string{`{}`, `{"answers":null}`, `{"answers":{}}`, `{"answers":[]}`, `[]`, `"SQLite"`} {
+		reply, said := s.request("POST", "/conversations/c1/respond", body)
+		require.Equal(t, 400, reply.StatusCode, "%s: %s", body, said)
+	}
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":["SQLite"]}`)
+}
+
+// A client is told once that a question waits and once that it does not, whatever else
+// becomes of it.
+func TestOpenCodeTellsEachOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	next := s.openCodeStream("/event", "Bearer "+token)
+	tells := func(kind string) {
+		t.Helper()
+		e := next()
+		require.Equal(t, kind, gjson.Get(e, "type").Str, e)
+	}
+	tells("server.connected")
+	s.expect(202, "POST", "/conversations/c1/ask", database)
+	tells("question.asked")
+	s.expect(200, "POST", "/conversations/c1/respond", `{"answers":{"Which database?":"SQLite"}}`)
+	tells("question.replied")
+	rec, err := s.board.FindIn("", "c1", "")
+	require.NoError(t, err)
+	_, err = s.board.Consumed(t.Context(), rec.Ref()) // it changes once more
+	require.NoError(t, err)
+	s.expect(202, "POST", "/conversations/c2/ask", database)
+	tells("question.asked")
+}

@@ -125,7 +125,7 @@ func readOpenCodePermit(r *hub.Record, g given) ([]convert.Answer, error) {
 
 // openCodePermitEnd is how a permission ended, in OpenCode's words.
 func openCodePermitEnd(r *hub.Record) string {
-	if result := r.End.Result(); result.Status == convert.Answered && len(result.Answers) == 1 && len(result.Answers[0].Selected) == 1 {
+	if result := r.End.Shown(); result.Status == convert.Answered && len(result.Answers) == 1 && len(result.Answers[0].Selected) == 1 {
 		for i, o := range r.Call.Questions[0].Options {
 			for reply, kind := range openCodeReplies {
 				if o.Label == result.Answers[0].Selected[0] && r.About.Picks[i] == kind {

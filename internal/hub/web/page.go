@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/convert"
@@ -17,7 +18,9 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 )
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"asset": addressOf}).ParseFS(files, "page/page.html"))
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"asset": addressOf}).ParseFS(files, "page/page.html"))
+})
 
 // maxCards is how many questions the page shows at a time.
 const maxCards = 50
@@ -26,7 +29,7 @@ const maxCards = 50
 // for, for each of many slow readers.
 func render(w http.ResponseWriter, status int, name string, data any) {
 	p := &part{stream: stream{w: w, control: http.NewResponseController(w)}, status: status}
-	err := templates.ExecuteTemplate(p, name, data)
+	err := templates().ExecuteTemplate(p, name, data)
 	switch {
 	case err != nil && !p.begun:
 		fail(w, http.StatusInternalServerError, "the page cannot be shown")
@@ -84,21 +87,23 @@ func (s *Server) answerForm(w http.ResponseWriter, r *http.Request, d Device, g 
 		fail(w, http.StatusBadRequest, "do: expected answer, decline or cancel")
 		return
 	}
-	rec, err := s.find(d, ref)
+	_, err = s.find(d, ref)
 	if errors.Is(err, hub.ErrNotFound) { // another hub may have shown it
 		if err = s.board.CatchUp(r.Context()); err == nil {
-			rec, err = s.find(d, ref)
+			_, err = s.find(d, ref)
 		}
-	}
-	if err == nil && form.Get("do") != "cancel" {
-		err = permitted(rec, form)
 	}
 	switch {
 	case err != nil:
 	case form.Get("do") == "cancel":
 		_, err = s.board.Cancel(r.Context(), ref, d.Name)
 	default:
-		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) { return answersOf(rec, form) })
+		err = s.answer(r, ref, d, func(rec *hub.Record) ([]convert.Answer, error) {
+			if err := permitted(rec, form); err != nil {
+				return nil, err
+			}
+			return answersOf(rec, form)
+		})
 	}
 	asJSON := strings.Contains(r.Header.Get("Accept"), "application/json")
 	switch {

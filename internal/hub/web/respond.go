@@ -24,7 +24,7 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Device, g giv
 		return
 	}
 	var given struct{ Answers json.RawMessage }
-	if g.into(&given) != nil || given.Answers == nil {
+	if g.into(&given) != nil {
 		fail(w, http.StatusBadRequest, `expected {"answers":{"<question text>":"<answer>"}}`)
 		return
 	}
@@ -141,6 +141,8 @@ func (s *Server) received(w http.ResponseWriter, r *http.Request, d Device, g gi
 		_, err = s.board.Refuse(r.Context(), ref, given.Refused)
 	case given.Unsure != "":
 		_, err = s.board.Unsure(r.Context(), ref, given.Unsure)
+	case given.Claim:
+		_, err = s.board.Claim(r.Context(), ref)
 	case given.Ended:
 		_, err = s.board.Ended(r.Context(), ref)
 	case given.Consumed:

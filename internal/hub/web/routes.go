@@ -95,7 +95,7 @@ func (s *Server) table() map[string]route {
 		"POST /conversations/{id}/questions/{question}/settle": {can: ask, change: s.takeBack,
 			takes: takes{query: "group", body: object, names: "outcome answers reason by asker"}},
 		"POST /conversations/{id}/questions/{question}/received": {can: ask, change: s.received,
-			takes: takes{query: "group", body: object, names: "consumed refused unsure ended asker"}},
+			takes: takes{query: "group", body: object, names: "consumed refused unsure claim ended asker"}},
 		"POST /conversations/{id}/turn": {can: ask, change: s.turned, takes: takes{query: "group", body: object, names: "event agent dir text"}},
 		"POST /hooks/claude":            {can: []Can{CanHook}, change: s.claudeHook, takes: takes{body: document, most: maxHook}},
 		"POST /away":                    {can: read, change: s.away, takes: takes{body: object, names: "away"}},

@@ -42,7 +42,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +176,7 @@ func (s *Server) routes() {
 	for name, draw := range icons {
 		s.mux.HandleFunc("GET /"+name, showIcon(draw))
 	}
-	for name, a := range assets {
+	for name, a := range assets() {
 		s.mux.HandleFunc("GET /"+name, a.serve)
 	}
 
@@ -220,21 +219,29 @@ var headers = http.Header{
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), headers)
 	s.bound(w, r)
+	if s.meant(w, r) {
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// meant reports whether a request is for this hub and its pages, and answers one that is
+// not.
+func (s *Server) meant(w http.ResponseWriter, r *http.Request) bool {
 	if !s.knownHost(r) {
 		failFor(w, r, http.StatusMisdirectedRequest, "this hub is not called %q; --allow-host NAME allows a name", clean.Truncate(clean.Line(r.Host), 100))
-		return
+		return false
 	}
 	if !reads(r) && !sameOrigin(r) {
 		fail(w, http.StatusForbidden, "this request comes from another site")
-		return
+		return false
 	}
 	if p := r.URL.EscapedPath(); p != path.Clean(p) { // an id is matched as it is written
 		s.guard(route{can: []Can{CanAnswer, CanAsk}, look: func(w http.ResponseWriter, _ *http.Request, _ Device) {
 			fail(w, http.StatusNotFound, "there is nothing at this address")
 		}})(w, r)
-		return
+		return false
 	}
-	s.mux.ServeHTTP(w, r)
+	return true
 }
 
 // knownHost reports whether the client meant this hub: a page whose name was
@@ -276,149 +283,6 @@ func sameOrigin(r *http.Request) bool {
 	}
 	u, err := url.Parse(origin)
 	return err == nil && strings.EqualFold(u.Host, r.Host)
-}
-
-// guard lets those through who may do this. Nobody but an admin may where can is
-// empty. A body is read when it is known whose it is.
-func (s *Server) guard(to route) http.HandlerFunc {
-	failed := to.failed
-	if failed == nil {
-		failed = func(w http.ResponseWriter, _ *http.Request, err error) { s.failed(w, err) }
-	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		d, cookie, ok := s.who(r)
-		if !ok {
-			s.unknown(w, r)
-			return
-		}
-		if cookie && !reads(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
-			fail(w, http.StatusForbidden, "this request does not say where it comes from")
-			return
-		}
-		if !d.may(to.can) {
-			fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
-			return
-		}
-		var err error
-		if r.Form, err = readQuery(r.URL.RawQuery); err != nil {
-			failed(w, r, err)
-			return
-		}
-		var g given
-		if to.change != nil {
-			if g, err = s.give(w, r, to.takes); err != nil {
-				failed(w, r, err)
-				return
-			}
-			if cookie && !(to.proof == nil && ofPage(r, d, g) || to.proof != nil && to.proof(d, g)) {
-				failed(w, r, errPage)
-				return
-			}
-			if err := s.access.here(d); err != nil { // a body may take long
-				failed(w, r, err)
-				return
-			}
-		}
-		if err := s.catchUp(r, d); err != nil {
-			failed(w, r, err)
-			return
-		}
-		switch {
-		case to.change != nil:
-			to.change(w, r, d, g)
-		case !to.large:
-			to.look(w, r, d)
-		case s.take(s.lists, d, maxListsOf):
-			defer s.release(s.lists, d)
-			to.look(w, r, d)
-		default:
-			failed(w, r, statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf))
-		}
-	}
-}
-
-// catchUp waits for what other hubs have seen already, if a request is about
-// something that this one has not. Who asks may be the first to name it.
-func (s *Server) catchUp(r *http.Request, d Device) error {
-	id, question := r.PathValue("id"), cmp.Or(r.PathValue("question"), r.Form.Get("question"))
-	if id == "" || strings.HasSuffix(r.URL.Path, "/ask") || s.knows(r, d, id, question) {
-		return nil
-	}
-	return s.board.CatchUp(r.Context())
-}
-
-// who returns whose request it is. A token that is given counts alone, right or
-// wrong. OpenCode's clients give it as a password.
-func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
-	if auth := r.Header.Get("Authorization"); auth != "" {
-		scheme, token, _ := strings.Cut(auth, " ")
-		if user, password, ok := r.BasicAuth(); ok && user == openCode {
-			token = password
-		} else if !strings.EqualFold(scheme, "Bearer") {
-			return Device{}, false, false
-		}
-		d, ok = s.access.byToken(strings.TrimSpace(token))
-		return d, false, ok
-	}
-	c, err := r.Cookie(s.access.cookie())
-	if err != nil {
-		return Device{}, false, false
-	}
-	d, ok = s.access.bySession(c.Value)
-	return d, true, ok
-}
-
-// unknown answers a request without a credential, or with a wrong one.
-func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Authorization") != "" && s.throttled(r) {
-		tooMany(w)
-		return
-	}
-	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
-		s.loginPage(w, http.StatusUnauthorized, "", "")
-		return
-	}
-	w.Header().Set("WWW-Authenticate", `Bearer realm="acp-bridge-hub"`)
-	if r.Header.Get("Authorization") != "" {
-		fail(w, http.StatusUnauthorized, "this hub does not know the token; acp-bridge-hub device add NAME makes one")
-		return
-	}
-	fail(w, http.StatusUnauthorized, "a token is needed, as Authorization: Bearer TOKEN; acp-bridge-hub device add NAME makes one")
-}
-
-// failure counts wrong tokens and codes of an address.
-type failure struct {
-	count int
-	since time.Time
-}
-
-const (
-	failureTime = time.Minute
-	maxFailures = 20
-)
-
-// throttled counts a wrong token or code and reports whether there were too many
-// from this address. Right ones always work: they cannot be guessed in any
-// number of tries.
-func (s *Server) throttled(r *http.Request) bool {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.failures[host]
-	if f == nil || time.Since(f.since) > failureTime {
-		if len(s.failures) > 10_000 {
-			clear(s.failures)
-		}
-		f = &failure{since: time.Now()}
-		s.failures[host] = f
-	}
-	f.count++
-	return f.count > maxFailures
-}
-
-func tooMany(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "60")
-	fail(w, http.StatusTooManyRequests, "too many wrong tokens or codes; try again in a minute")
 }
 
 // failFor is fail, and a page for whoever asks for one. It has no style: that would

@@ -1,0 +1,127 @@
+package hubstore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// watched follows an embedded store, and returns what it is told.
+func watched(t *testing.T, s *Store) <-chan Entry {
+	t.Helper()
+	told, ready := make(chan Entry, 100), make(chan struct{})
+	go func() { _ = s.Watch(t.Context(), func(e Entry) { told <- e }, func() { close(ready) }) }()
+	<-ready
+	return told
+}
+
+// What this process writes is told without being read back.
+func TestOwnWritesAreToldByWhoMadeThem(t *testing.T) {
+	t.Parallel()
+	s := openEmbedded(t)
+	told := watched(t, s)
+	require.Eventually(t, func() bool {
+		info, err := s.direct.StreamInfo(s.stream())
+		return err == nil && info.State.Consumers == 0
+	}, time.Minute, time.Millisecond)
+	first, err := s.Create(t.Context(), "a", nil)
+	require.NoError(t, err)
+	second, err := s.Update(t.Context(), "a", []byte("2"), first)
+	require.NoError(t, err)
+	mark, err := s.Mark(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(t.Context(), "a", second))
+	require.ErrorIs(t, s.Delete(t.Context(), "a", second), ErrConflict)
+	for _, e := range []Entry{{"a", []byte{}, first}, {"a", []byte("2"), second}, {s.mark, nil, mark}, {"a", nil, mark + 1}} {
+		require.Equal(t, e, <-told)
+	}
+	require.Empty(t, told)
+}
+
+// Replies overtake each other, and what they tell of does not. What was told while the
+// watch began is not told again.
+func TestOwnWritesAreToldInOrder(t *testing.T) {
+	t.Parallel()
+	var told []uint64
+	w := watch{own: true, last: 3, ahead: map[uint64]Entry{}, f: func(e Entry) { told = append(told, e.Revision) }}
+	for _, revision := range []uint64{5, 7, 3, 4, 6, 8} {
+		w.wrote(Entry{Revision: revision})
+	}
+	require.Equal(t, []uint64{4, 5, 6, 7, 8}, told)
+	require.Empty(t, w.ahead)
+}
+
+func TestOwnWritesWhileAWatchBegins(t *testing.T) {
+	t.Parallel()
+	s := openEmbedded(t)
+	_, err := s.Create(t.Context(), "a", []byte("1"))
+	require.NoError(t, err)
+	told, begun := make(chan Entry, 10), make(chan struct{})
+	go func() {
+		_ = s.Watch(t.Context(), func(e Entry) {
+			if told <- e; e.Key == "a" {
+				go func() {
+					_, err := s.Create(t.Context(), "b", []byte("2"))
+					if err == nil {
+						close(begun)
+					}
+				}()
+			}
+		}, func() {})
+	}()
+	<-begun
+	_, err = s.Create(t.Context(), "c", []byte("3"))
+	require.NoError(t, err)
+	for _, key := range []string{"a", "b", "c"} {
+		require.Equal(t, key, (<-told).Key)
+	}
+	require.Empty(t, told)
+}
+
+// A write whose reply is lost is told before the next one, also if there is none, and a
+// revision that is not there holds up nothing.
+func TestOwnWritesBehindOneThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	s := openEmbedded(t)
+	told := watched(t, s)
+	write := func(key string) uint64 {
+		revision, err := s.Create(t.Context(), key, []byte("1"))
+		require.NoError(t, err)
+		return revision
+	}
+	next := func() string { return (<-told).Key }
+	write("a")
+	_, err := s.kv.Put(t.Context(), "lost", []byte("1"))
+	require.NoError(t, err)
+	write("b")
+	require.Equal(t, []string{"a", "lost", "b"}, []string{next(), next(), next()})
+	for _, key := range []string{"c", "d"} {
+		gone, err := s.kv.Put(t.Context(), "gone", []byte("1"))
+		require.NoError(t, err)
+		require.NoError(t, s.DropMarker(t.Context(), "gone", gone))
+		if last := write(key); key == "d" { // what is known was removed since, too
+			require.NoError(t, s.DropMarker(t.Context(), key, last))
+		}
+	}
+	require.Equal(t, []string{"c", "d"}, []string{next(), next()})
+	write("e")
+	require.Equal(t, "e", next())
+	_, err = s.kv.Put(t.Context(), "last", []byte("1"))
+	require.NoError(t, err)
+	require.Equal(t, "last", next(), "and nothing comes behind it")
+	require.Empty(t, told)
+}
+
+// A watch ends with its store.
+func TestOwnWritesEndWithTheStore(t *testing.T) {
+	t.Parallel()
+	s := openEmbedded(t)
+	ready, ended := make(chan struct{}), make(chan error)
+	go func() { ended <- s.Watch(context.Background(), func(Entry) {}, func() { close(ready) }) }()
+	<-ready
+	s.Close()
+	require.Error(t, <-ended)
+	require.Empty(t, s.watches.list)
+}

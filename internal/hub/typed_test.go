@@ -1,0 +1,81 @@
+package hub_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/convert"
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+const typedSecret = "sk-live-4242"
+
+// types is an answer in own words, with a note.
+func types(text, note string) func(*hub.Record) ([]convert.Answer, error) {
+	return func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: text, Note: note}}, nil }
+}
+
+// A secret that is typed at a hub is there for its asker, also after a restart, and for
+// nobody else. When the agent has it, or never can, it is gone.
+func TestATypedSecretIsKeptUntilItIsUsed(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]func(*hub.Board, hub.Ref) (*hub.Record, error){
+		"consumed": func(b *hub.Board, r hub.Ref) (*hub.Record, error) { return b.Consumed(t.Context(), r) },
+		"refused":  func(b *hub.Board, r hub.Ref) (*hub.Record, error) { return b.Refuse(t.Context(), r, "too late") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			b, store := openWithStore(t, dir, hub.Options{})
+			asked := ask(t, b, "c", "q", "What is your API key?")
+			given, err := b.Answer(t.Context(), ref(asked), types(typedSecret, "do not tell"), "phone")
+			require.NoError(t, err)
+			_, err = b.Answer(t.Context(), ref(asked), types(typedSecret, "do not tell"), "phone")
+			require.NoError(t, err, "the same once more")
+			_, err = b.Answer(t.Context(), ref(asked), types("sk-other", "do not tell"), "phone")
+			require.ErrorIs(t, err, hub.ErrSettled, "another one is not the first")
+			_, err = b.Delivered(t.Context(), given.Ref())
+			require.NoError(t, err)
+			b.Close()
+			store.Close()
+
+			b, store = openWithStore(t, dir, hub.Options{})
+			r, err := b.Find("c", "q")
+			require.NoError(t, err)
+			require.Equal(t, []convert.Answer{{Text: typedSecret, Note: "do not tell"}}, r.End.Result().Answers, "its process may have died with it")
+			hidden := []convert.Answer{{Text: "(not shown)", Note: "(not shown)"}}
+			require.Equal(t, hidden, r.End.Answers)
+			require.Equal(t, hidden, r.End.Shown().Answers)
+			found, _ := b.Search(hub.Search{Text: typedSecret})
+			require.Empty(t, found)
+
+			_, err = ends(b, r.Ref())
+			require.NoError(t, err)
+			r, err = b.Find("c", "q")
+			require.NoError(t, err)
+			require.Equal(t, hidden, r.End.Answers, "that something was answered is known")
+			require.Equal(t, convert.Failed, r.End.Result().Status, "what stands there is nobody's answer")
+			kept, err := store.Get(t.Context(), r.Key())
+			require.NoError(t, err)
+			require.NotContains(t, string(kept.Value), typedSecret)
+			require.NotContains(t, r.Encode(), typedSecret)
+			_, err = b.Answer(t.Context(), ref(asked), types("sk-other", "do not tell"), "phone")
+			require.ErrorIs(t, err, hub.ErrSettled, "nobody knows whether it is the same")
+		})
+	}
+}
+
+// Only what is typed to a question for a secret is one.
+func TestWhatIsNoSecretIsKept(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	r, err := b.Answer(t.Context(), ref(ask(t, b, "c", "q", "Which colour?")), types("green", ""), "phone")
+	require.NoError(t, err)
+	_, err = b.Consumed(t.Context(), r.Ref())
+	require.NoError(t, err)
+	r, err = b.Find("c", "q")
+	require.NoError(t, err)
+	require.Equal(t, "green", r.End.Result().Answers[0].Text)
+	require.Zero(t, r.Version)
+}

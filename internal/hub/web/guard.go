@@ -1,0 +1,172 @@
+package web
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// guard lets those through who may do this. While a request waits it keeps its stack, so
+// that what comes before is done elsewhere.
+func (s *Server) guard(to route) http.HandlerFunc {
+	if to.failed == nil {
+		to.failed = func(w http.ResponseWriter, _ *http.Request, err error) { s.failed(w, err) }
+	}
+	if to.large {
+		to.look = s.few(to)
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch a := s.admit(w, r, &to); {
+		case a == nil:
+		case to.change != nil:
+			to.change(w, r, a.Device, a.given)
+		default:
+			to.look(w, r, a.Device)
+		}
+	}
+}
+
+// few lets a device have some large replies at a time.
+func (s *Server) few(to route) func(http.ResponseWriter, *http.Request, Device) {
+	return func(w http.ResponseWriter, r *http.Request, d Device) {
+		if !s.take(s.lists, d, maxListsOf) {
+			to.failed(w, r, statusf(http.StatusTooManyRequests, "too many lists at a time: expected at most %d of a device", maxListsOf))
+			return
+		}
+		defer s.release(s.lists, d)
+		to.look(w, r, d)
+	}
+}
+
+// admitted is whose a request is, and its body.
+type admitted struct {
+	Device
+	given
+}
+
+// admit reads a request of somebody who may make it, or refuses it and returns nil. Nobody
+// but an admin may where can is empty. A body is read when it is known whose it is.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, to *route) *admitted {
+	d, cookie, ok := s.who(r)
+	if !ok {
+		s.unknown(w, r)
+		return nil
+	}
+	if cookie && !reads(r) && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+		fail(w, http.StatusForbidden, "this request does not say where it comes from")
+		return nil
+	}
+	if !d.may(to.can) {
+		fail(w, http.StatusForbidden, "device %q may not do this: it can %s", d.Name, d.Can)
+		return nil
+	}
+	g, err := s.given(w, r, d, cookie, to)
+	if err == nil {
+		err = s.catchUp(r, d)
+	}
+	if err != nil {
+		to.failed(w, r, err)
+		return nil
+	}
+	return &admitted{d, g}
+}
+
+// given reads the parameters of a request, and the body of a change.
+func (s *Server) given(w http.ResponseWriter, r *http.Request, d Device, cookie bool, to *route) (g given, err error) {
+	if r.Form, err = readQuery(r.URL.RawQuery); err != nil || to.change == nil {
+		return g, err
+	}
+	if g, err = s.give(w, r, to.takes); err != nil {
+		return g, err
+	}
+	if cookie && !(to.proof == nil && ofPage(r, d, g) || to.proof != nil && to.proof(d, g)) {
+		return g, errPage
+	}
+	return g, s.access.here(d) // a body may take long
+}
+
+// catchUp waits for what other hubs have seen already, if a request is about
+// something that this one has not. Who asks may be the first to name it.
+func (s *Server) catchUp(r *http.Request, d Device) error {
+	id, question := r.PathValue("id"), cmp.Or(r.PathValue("question"), r.Form.Get("question"))
+	if id == "" || strings.HasSuffix(r.URL.Path, "/ask") || s.knows(r, d, id, question) {
+		return nil
+	}
+	return s.board.CatchUp(r.Context())
+}
+
+// who returns whose request it is. A token that is given counts alone, right or
+// wrong. OpenCode's clients give it as a password.
+func (s *Server) who(r *http.Request) (d Device, cookie, ok bool) {
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		scheme, token, _ := strings.Cut(auth, " ")
+		if user, password, ok := r.BasicAuth(); ok && user == openCode {
+			token = password
+		} else if !strings.EqualFold(scheme, "Bearer") {
+			return Device{}, false, false
+		}
+		d, ok = s.access.byToken(strings.TrimSpace(token))
+		return d, false, ok
+	}
+	c, err := r.Cookie(s.access.cookie())
+	if err != nil {
+		return Device{}, false, false
+	}
+	d, ok = s.access.bySession(c.Value)
+	return d, true, ok
+}
+
+// unknown answers a request without a credential, or with a wrong one.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "" && s.throttled(r) {
+		tooMany(w)
+		return
+	}
+	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.loginPage(w, http.StatusUnauthorized, "", "")
+		return
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="acp-bridge-hub"`)
+	if r.Header.Get("Authorization") != "" {
+		fail(w, http.StatusUnauthorized, "this hub does not know the token; acp-bridge-hub device add NAME makes one")
+		return
+	}
+	fail(w, http.StatusUnauthorized, "a token is needed, as Authorization: Bearer TOKEN; acp-bridge-hub device add NAME makes one")
+}
+
+// failure counts wrong tokens and codes of an address.
+type failure struct {
+	count int
+	since time.Time
+}
+
+const (
+	failureTime = time.Minute
+	maxFailures = 20
+)
+
+// throttled counts a wrong token or code and reports whether there were too many
+// from this address. Right ones always work: they cannot be guessed in any
+// number of tries.
+func (s *Server) throttled(r *http.Request) bool {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.failures[host]
+	if f == nil || time.Since(f.since) > failureTime {
+		if len(s.failures) > 10_000 {
+			clear(s.failures)
+		}
+		f = &failure{since: time.Now()}
+		s.failures[host] = f
+	}
+	f.count++
+	return f.count > maxFailures
+}
+
+func tooMany(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "60")
+	fail(w, http.StatusTooManyRequests, "too many wrong tokens or codes; try again in a minute")
+}

@@ -207,19 +207,17 @@ func (a *Adapter) ended(ctx context.Context, err error) convert.Outcome {
 }
 
 // Withdrawn is how a call ends whose context has ended. The cause says who did
-// it: a plain cancel stands for the user.
+// it, see [life.Cancelled].
 func Withdrawn(ctx context.Context) convert.Outcome {
-	switch cause := context.Cause(ctx); {
+	cause := context.Cause(ctx)
+	cancelled, ok := life.Cancelled(cause)
+	switch {
 	case cause == nil:
 		return convert.Outcome{}
 	case disconnected(cause):
 		return convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}
-	case errors.Is(cause, life.ErrWithAnother):
-		return life.WithAnother
-	case errors.Is(cause, convert.ErrCancelled):
-		return convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
-	case cause == context.Canceled:
-		return convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+	case ok:
+		return cancelled
 	default:
 		return convert.Outcome{Status: convert.Failed, Reason: "The question was withdrawn: " + Words(cause)}
 	}

@@ -364,14 +364,9 @@ func (on *table) others(t *Ticket, o convert.Outcome) []*Ticket {
 
 // givenUp is how an item ends whose asker has gone, and why.
 func givenUp(why error) Settlement {
-	o := convert.Outcome{Status: convert.Failed, Reason: "The question was given up: " + why.Error()}
-	switch {
-	case errors.Is(why, life.ErrWithAnother):
-		o = life.WithAnother
-	case errors.Is(why, convert.ErrCancelled): // as the user wanted it
-		o = convert.Outcome{Status: convert.Cancelled, Reason: convert.CancelMessage}
-	case errors.Is(why, context.Canceled):
-		o = convert.Outcome{Status: convert.Cancelled, Reason: "The question was withdrawn"}
+	o, ok := life.Cancelled(why)
+	if !ok {
+		o = convert.Outcome{Status: convert.Failed, Reason: "The question was given up: " + why.Error()}
 	}
 	return Settlement{o, "", time.Now()}
 }

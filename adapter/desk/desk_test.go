@@ -99,7 +99,13 @@ func TestRevision(t *testing.T) {
 // An item that its asker has given up does not stand in the way of one with the
 // same name, whoever comes first.
 func TestGivenUpAndPostedAgain(t *testing.T) {
-	for cause, want := range map[error]convert.Status{context.Canceled: convert.Cancelled, errors.New("taken back"): convert.Failed} {
+	for cause, want := range map[error]convert.Outcome{
+		context.Canceled:         {Status: convert.Cancelled, Reason: "The question was withdrawn"}, // nobody's choice
+		convert.ErrCancelled:     {Status: convert.Cancelled, Reason: convert.CancelMessage},
+		errors.New("taken back"): {Status: convert.Failed, Reason: "The question was given up: taken back"},
+		context.DeadlineExceeded: {Status: convert.Failed, Reason: "The question was given up: context deadline exceeded"},
+		life.ErrWithAnother:      life.WithAnother,
+	} {
 		d := new(desk.Desk)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		item := desk.Item{Kind: desk.Question, Call: convert.Call{Session: "s", ID: "a", Questions: []convert.Question{features}}}
@@ -112,7 +118,7 @@ func TestGivenUpAndPostedAgain(t *testing.T) {
 		next := post(t, d, "s", "a")
 		stands, first := old.Settle(convert.Outcome{Status: convert.Answered, Answers: picks("Auth")}, "editor")
 		require.False(t, first)
-		require.Equal(t, want, stands.Status)
+		require.Equal(t, want, stands)
 		old.Leave()
 		require.NoError(t, next.Turn(), "the old one is off the screen")
 		require.Len(t, d.List(), 1)
@@ -269,6 +275,43 @@ func TestWatch(t *testing.T) {
 	stop()
 	one.Settle(convert.Outcome{Status: convert.Cancelled}, "editor")
 	require.Len(t, seen, 5)
+}
+
+// Turns that end and receipts are told in order to those who watch them, also if whoever
+// tells them holds a lock that a watcher takes, and no longer to those who stopped.
+func TestWatchTurnsAndReceipts(t *testing.T) {
+	d := new(desk.Desk)
+	var mu sync.Mutex
+	told, other := make(chan string, 10), make(chan string, 10)
+	say := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told <- what
+	}
+	lost := errors.New("lost")
+	stops := []func(){
+		d.WatchTurns(func(turn desk.Turn) { say(fmt.Sprint(turn.Session, " ", turn.Err)) }),
+		d.WatchReceipts(func(r desk.Ref, err error) { say(fmt.Sprint(r.Session, "/", r.ID, " ", err)) }),
+	}
+	defer d.WatchTurns(func(turn desk.Turn) { other <- turn.Session })()
+	mu.Lock()
+	d.EndTurn(desk.Turn{Session: "s"})
+	d.Receipt(desk.Ref{Session: "s", ID: "one"}, nil)
+	d.Receipt(desk.Ref{Session: "s", ID: "two"}, lost)
+	d.EndTurn(desk.Turn{Session: "t", Err: lost})
+	mu.Unlock()
+	for _, want := range []string{"s <nil>", "s/one <nil>", "s/two lost", "t lost"} {
+		require.Equal(t, want, <-told)
+	}
+	for _, stop := range stops {
+		stop()
+	}
+	d.Receipt(desk.Ref{Session: "s", ID: "three"}, nil)
+	d.EndTurn(desk.Turn{Session: "u"})
+	for _, want := range []string{"s", "t", "u"} {
+		require.Equal(t, want, <-other)
+	}
+	require.Empty(t, told)
 }
 
 // Whoever places an item may hold a lock that a watcher takes: nobody is told before

@@ -77,7 +77,7 @@ func (a *asked) run(id string, wait answer, fault func()) {
 	}
 	if !errors.Is(why, session.ErrWithdrawn) {
 		reply()
-	} else if a.kind == session.Permission { // nobody waits for it; a question may be asked again
+	} else { // nobody waits for it
 		a.receipt(why)
 	}
 	a.cancel(nil)

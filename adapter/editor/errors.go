@@ -99,14 +99,11 @@ var ErrPartStopped = session.ErrPartStopped
 // the session or the agent ended.
 var ErrTakenBack = errors.New("the request was taken back")
 
-// Why a session is over. The kind of an error says how open questions end: so
-// that the agent does not work on. Whoever closes a session has not said no to
-// what it asks: the session may be opened again, and then that is found.
+// Why a session is over.
 var (
-	ErrSessionClosed  error = ended{"the session was closed", convert.ErrDisconnected}
-	ErrEditorGone     error = ended{"the editor closed the connection", convert.ErrDisconnected}
-	errStopped        error = ended{"acp-bridge was stopped", convert.ErrDisconnected}
-	errSessionDeleted error = ended{"the session was deleted", convert.ErrCancelled}
+	ErrSessionClosed       = session.ErrSessionClosed
+	ErrEditorGone    error = session.Ended{Text: "the editor closed the connection", Kind: convert.ErrDisconnected}
+	errStopped       error = session.Ended{Text: "acp-bridge was stopped", Kind: convert.ErrDisconnected}
 )
 
 // unattended reports whether all sessions are over with this one: nobody is told.
@@ -115,15 +112,7 @@ func unattended(why error) bool { return why == ErrEditorGone || why == errStopp
 // endOf is why a session is over after a request.
 func endOf(method string) error {
 	if method == acp.AgentMethodSessionDelete {
-		return errSessionDeleted
+		return session.ErrSessionDeleted
 	}
 	return ErrSessionClosed
 }
-
-type ended struct {
-	text string
-	kind error
-}
-
-func (e ended) Error() string { return e.text }
-func (e ended) Unwrap() error { return e.kind }

@@ -51,6 +51,7 @@ func (b *body) Read(p []byte) (int, error) {
 // An answer that was given while the connection of the call was broken is there for
 // the client that comes back to its stream.
 func TestHTTPBrokenConnection(t *testing.T) {
+	t.Parallel()
 	a := newAsks()
 	s := mcp.New(mcp.Options{Resolver: a, Limit: -1})
 	defer s.Close()

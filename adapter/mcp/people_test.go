@@ -27,6 +27,7 @@ import (
 // this call asked; a person's no is told of what they said no to, and of nothing else; and
 // what is said to be used has reached a model.
 func TestWhatEachModelGets(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { play(t, rand.New(rand.NewPCG(seed, 23))) })

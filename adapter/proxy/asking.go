@@ -57,9 +57,6 @@ type heard struct {
 	stale bool
 }
 
-// errTurnCancelled is why questions end with a session/cancel.
-var errTurnCancelled = fmt.Errorf("the turn was cancelled: %w", convert.ErrCancelled)
-
 // maxOpen is how many questions may be open at a time; further ones are refused.
 const maxOpen = 1000
 
@@ -101,11 +98,12 @@ func (q *asked) asks(ask asking) {
 // to tell.
 func (q *asked) leave(line []byte) {
 	p, tells := q.p, line != nil
+	var gone error
 	defer p.asking.Done()
 	p.step(func() {
 		p.apply(q.in, machine.RequestSettled{Key: q.key}, nil)
-		if line != nil && errors.Is(context.Cause(q.ctx), machine.ErrWithdrawn) {
-			line, tells = errorLine(q.id, rpccode.Cancelled, "Cancelled"), false
+		if why := context.Cause(q.ctx); line != nil && errors.Is(why, machine.ErrWithdrawn) {
+			line, tells, gone = errorLine(q.id, rpccode.Cancelled, "Cancelled"), false, why
 		}
 		q.cancel(nil)
 		delete(p.open, idKey([]byte(q.id)))
@@ -115,8 +113,11 @@ func (q *asked) leave(line []byte) {
 		p.apply(q.in, machine.RequestReplied{Key: q.key}, nil)
 		delete(q.in.asked, q.key)
 	})
-	if tells {
+	switch {
+	case tells:
 		p.used(q.ref)
+	case gone != nil && p.opts.Desk != nil:
+		p.opts.Desk.Receipt(q.ref, gone)
 	}
 }
 

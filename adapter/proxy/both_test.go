@@ -247,6 +247,7 @@ var both = []struct {
 }
 
 func TestFrontAndProxy(t *testing.T) {
+	t.Parallel()
 	starts := map[string]func(*testing.T, adapter.Rung, bool) *driven{"front": driveFront, "proxy": driveProxy}
 	for name, start := range starts {
 		for _, c := range both {
@@ -504,19 +505,24 @@ func TestSettledBeforeTheNextQuestion(t *testing.T) {
 // An answer is told as used once it is written: not of a question that the agent has taken
 // back, nor to an agent that is gone.
 func TestUsedOnceItIsWritten(t *testing.T) {
+	type receipt struct {
+		id  string
+		err error
+	}
+	last := receipt{id: "the last"}
 	for name, c := range map[string]struct {
 		agent io.Writer
 		why   error
-		used  bool
+		told  receipt
 	}{
-		"it is":                  {io.Discard, nil, true},
-		"the agent took it back": {io.Discard, machine.ErrWithdrawn, false},
-		"the agent is gone":      {goneAgent{}, nil, false},
+		"it is":                  {io.Discard, nil, receipt{id: "a"}},
+		"the agent took it back": {io.Discard, machine.ErrWithdrawn, receipt{"a", machine.ErrWithdrawn}},
+		"the agent is gone":      {goneAgent{}, nil, last},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := new(desk.Desk)
-			told := make(chan string, 10)
-			defer d.WatchReceipts(func(r desk.Ref, _ error) { told <- r.ID })()
+			told := make(chan receipt, 10)
+			defer d.WatchReceipts(func(r desk.Ref, err error) { told <- receipt{r.ID, err} })()
 			p := newProxy(t.Context(), io.Discard, c.agent, Options{Desk: d})
 			p.asker = adapter.New(&editor{p: p}, nil)
 			q, err := p.enter("1", "s1", false, nil)
@@ -526,8 +532,8 @@ func TestUsedOnceItIsWritten(t *testing.T) {
 				q.cancel(c.why)
 			}
 			q.leave([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
-			d.Receipt(desk.Ref{ID: "the last"}, nil)
-			require.Equal(t, c.used, <-told == "a")
+			d.Receipt(desk.Ref{ID: last.id}, nil)
+			require.Equal(t, c.told, <-told)
 		})
 	}
 }

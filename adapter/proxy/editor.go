@@ -54,9 +54,9 @@ func (p *proxy) fromEditor(line []byte, m *message) act {
 	case cancelMethod:
 		return p.cancelRequest(line, m)
 	case acp.AgentMethodSessionClose:
-		p.leaves(m, errSessionClosed)
+		p.leaves(m, machine.ErrSessionClosed)
 	case acp.AgentMethodSessionDelete:
-		p.leaves(m, errSessionDeleted)
+		p.leaves(m, machine.ErrSessionDeleted)
 	}
 	return nil
 }

@@ -112,9 +112,9 @@ func (p *proxy) cancel(line []byte, m *message) act {
 	id := gjson.GetBytes(m.params, "sessionId").String()
 	return p.acting(func() []byte {
 		s := p.session(id)
-		p.noPermits(adapter.Words(errTurnCancelled), ofSession(id))
-		p.stopPart(s, errTurnCancelled)
-		p.apply(s, machine.CancelCame{Why: errTurnCancelled}, nil)
+		p.noPermits(adapter.Words(machine.ErrTurnCancelled), ofSession(id))
+		p.stopPart(s, machine.ErrTurnCancelled)
+		p.apply(s, machine.CancelCame{}, nil)
 		p.agent.postLines(line)
 		return nil
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 	"github.com/acp-bridge/acp-bridge/internal/conn/rpccode"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 func TestInitialize(t *testing.T) {
@@ -231,13 +232,16 @@ func TestAgentWithdrawsWhatWasAnsweredElsewhere(t *testing.T) {
 }
 
 func TestAgentWithdraws(t *testing.T) {
-	p := start(t, Options{})
+	d, told := new(desk.Desk), make(chan error, 1)
+	defer d.WatchReceipts(func(_ desk.Ref, err error) { told <- err })()
+	p := start(t, Options{Desk: d})
 	p.initialize(noForms)
 	p.agent.send(oneLine(grokAsks))
 	request := p.editor.until("session/request_permission")
 	p.agent.send(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}`)
 	require.Equal(t, request.Get("id").Str, p.editor.until("$/cancel_request").Get("params.requestId").Str)
 	require.EqualValues(t, rpccode.Cancelled, p.agent.next().Get("error.code").Int())
+	require.ErrorIs(t, <-told, life.ErrGone, "whoever keeps an answer for it is told")
 
 	unknown := `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":77}}`
 	p.agent.send(unknown)

@@ -3,12 +3,10 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/adapter"
-	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	machine "github.com/acp-bridge/acp-bridge/internal/session"
 	"github.com/acp-bridge/acp-bridge/internal/typed"
@@ -187,14 +185,6 @@ func (p *proxy) subAgentIn(session, tool string) bool {
 	s := p.sessions[session]
 	return s != nil && s.subAgents[tool]
 }
-
-// Why the questions of a session end that the editor closes or deletes. Nobody has
-// dismissed those of a closed one: elsewhere they stay open, for when the session
-// is resumed.
-var (
-	errSessionClosed  = fmt.Errorf("the session was closed: %w", convert.ErrDisconnected)
-	errSessionDeleted = fmt.Errorf("the session was deleted: %w", convert.ErrCancelled)
-)
 
 // opensAnew takes note of an opening of a session that is there: what the editor
 // shows in it may be shown no more, and what comes behind answers none of that.

@@ -301,7 +301,7 @@ func (t *toolCall) Wait() (convert.Outcome, error) {
 	}
 	defer context.AfterFunc(ctx, func() { t.p.happens(q.in, machine.RequestWithdrawn{Key: q.key}) })()
 	o, err := q.asker.Ask(q.ctx, c)
-	stopped := errors.Is(context.Cause(q.ctx), errTurnCancelled)
+	stopped := errors.Is(context.Cause(q.ctx), machine.ErrTurnCancelled)
 	q.leave(nil)
 	t.ref = q.ref
 	if stopped {

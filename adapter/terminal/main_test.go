@@ -18,6 +18,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/seen"
 )
 
@@ -44,6 +45,7 @@ func TestMain(m *testing.M) {
 	if text, ok := os.LookupEnv("TERMINAL_TEST_JOB"); ok {
 		os.Exit(child(text))
 	}
+	paralleltest.Main(8)
 	leaktest.Main(m)
 }
 

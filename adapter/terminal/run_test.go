@@ -272,6 +272,7 @@ func insists(t *testing.T, w io.Writer, keys string, done <-chan convert.Outcome
 // yet, does not answer it: with keys and with lines, the beginning of a line
 // included. If the machine is slower than hands that rest, this is tried again.
 func TestRule3TypedBefore(t *testing.T) {
+	t.Parallel()
 	for plain, answer := range map[bool]string{false: "2", true: "2\n"} {
 		for kept := false; !kept; {
 			ptmx, ask := pair(t)
@@ -296,6 +297,7 @@ func TestRule3TypedBefore(t *testing.T) {
 // key pressed twice does not answer both. If the machine is slower than hands
 // that rest, this is tried again.
 func TestOneAtATime(t *testing.T) {
+	t.Parallel()
 	for kept := false; !kept; {
 		ptmx, ask := pair(t)
 		first := answering(t.Context(), ask, one(database).Call)

@@ -97,6 +97,29 @@ func TestRepliesAreMatchedInAnyOrder(t *testing.T) {
 	})
 }
 
+// A level of effort counts as set when the settings name one, for all models or for one.
+func TestSettingsOfTheCLI(t *testing.T) {
+	for reply, want := range map[string]Settings{
+		`{"applied":{"model":"m","effort":"high"},"effective":{}}`:                                 {Model: "m", Effort: "high"},
+		`{"applied":{"model":"m","effort":"low"},"effective":{"effortLevel":"low"}}`:               {Model: "m", Effort: "low", EffortSet: true},
+		`{"applied":{"model":"m","effort":"low"},"effective":{"modelSettings":{"m":{}}}}`:          {Model: "m", Effort: "low", EffortSet: true},
+		`{"applied":{"ultracodeRequested":true,"ultracodeAvailable":true},"effective":{}}`:         {Ultracode: true, UltracodeOffered: true},
+		`{"applied":{"model":"m","effort":null},"effective":{"agent":"reviewer","effort":"high"}}`: {Model: "m", Agent: "reviewer"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &Process{conn: newConn(newOutbox(nopCloser{io.Discard}, outboxBytes, nil, inGoroutine), nil, discard(), nil)}
+			defer p.conn.out.close()
+			go func() {
+				synctest.Wait()
+				p.conn.handle([]byte(`{"type":"control_response","response":{"subtype":"success","request_id":"acp-bridge-1","response":` + reply + `}}`))
+			}()
+			got, err := p.Settings(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
 func TestOutboxNeverBlocksTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

@@ -144,16 +144,21 @@ func (ch *Chain) Begin(ctx context.Context, c convert.Call) *Asking {
 
 // Approver asks for permissions: at the hub and in the terminal, and in no file,
 // where an agent could write. Its error is [ErrNobody] where nobody is there.
-func (ch *Chain) Approver() adapter.Resolver { return approver{ch} }
+func (ch *Chain) Approver() adapter.Poster { return approver{ch} }
 
-type approver struct{ *Chain }
+type approver struct{ chain *Chain }
 
-// Ask implements [adapter.Resolver].
-func (ch approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	a := ch.begin(ctx, desk.Permission, c)
+// Ask implements [adapter.Resolver]. Who calls it has taken the outcome.
+func (ap approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
+	a := ap.Post(ctx, c)
 	o, err := a.Wait()
-	_ = a.used(nil)
+	_ = a.Deliver(func() error { return nil })
 	return o, err
+}
+
+// Post implements [adapter.Poster].
+func (ap approver) Post(ctx context.Context, c convert.Call) adapter.Asking {
+	return ap.chain.begin(ctx, desk.Permission, c)
 }
 
 func (ch *Chain) begin(ctx context.Context, kind desk.Kind, c convert.Call) *Asking {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
 	"github.com/acp-bridge/acp-bridge/internal/pending"
@@ -61,7 +62,11 @@ func TestWhereAPersonCanAnswer(t *testing.T) {
 // failed.
 func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 	t.Parallel()
-	for name, broken := range map[string]error{"used": nil, "not used": errors.New("the pipe is broken")} {
+	broken := errors.New("the pipe is broken")
+	for name, test := range map[string]struct {
+		permission bool
+		broken     error
+	}{"used": {}, "not used": {broken: broken}, "a permission": {permission: true}, "a permission, not used": {true, broken}} {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan struct{}, 9)
 			mux := http.NewServeMux()
@@ -78,13 +83,20 @@ func TestUsedIsToldWhenItIsUsed(t *testing.T) {
 			t.Cleanup(server.Close)
 			u, err := url.Parse(server.URL)
 			require.NoError(t, err)
-			ch := newChain(t, newStore(t), pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
-			a := ch.Begin(t.Context(), other)
+			s := newStore(t)
+			ch := newChain(t, s, pending.Options{Hub: &hublink.Options{URL: u, Token: func() (string, error) { return "token", nil }}})
+			a := adapter.Asking(nil)
+			if test.permission {
+				a = adapter.Post(t.Context(), ch.Approver(), other)
+				require.Empty(t, list(t, s), "no permission in a file: an agent could write it")
+			} else {
+				a = ch.Post(t.Context(), other)
+			}
 			o, err := a.Wait()
 			require.NoError(t, err)
 			require.Equal(t, []string{"Yes"}, o.Answers[0].Selected)
-			require.Equal(t, broken, a.Deliver(func() error { return broken }))
-			if broken == nil {
+			require.Equal(t, test.broken, a.Deliver(func() error { return test.broken }))
+			if test.broken == nil {
 				<-told
 			}
 			ch.Close() // what is to be told is told by then

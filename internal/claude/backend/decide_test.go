@@ -15,6 +15,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 	"github.com/acp-bridge/acp-bridge/internal/life"
+	machine "github.com/acp-bridge/acp-bridge/internal/session"
 )
 
 // What nobody was shown is not told as what the user chose.
@@ -23,8 +24,10 @@ func TestPermissionThatWasNeverShown(t *testing.T) {
 	for want, err := range map[string]error{
 		"The user was not asked for permission: the turn was interrupted, because another question was dismissed": withdrawn,
 		"Permission was not given: the turn was interrupted, because the user dismissed another request":          fmt.Errorf("%w: %w", editor.ErrTakenBack, life.ErrWithAnother),
-		"The user cancelled the turn": fmt.Errorf("%w: %w", editor.ErrTakenBack, convert.ErrCancelled),
-		"Permission was not given: " + fmt.Sprintf("%v: %v", editor.ErrTakenBack, convert.ErrDisconnected): fmt.Errorf("%w: %w", editor.ErrTakenBack, convert.ErrDisconnected),
+		"Permission was not given: the request was taken back: the user cancelled the turn":                       fmt.Errorf("%w: %w", editor.ErrTakenBack, life.Along{With: machine.ErrTurnCancelled}),
+		"Permission was not given: the request was taken back: the session was deleted":                           fmt.Errorf("%w: %w", editor.ErrTakenBack, machine.ErrSessionDeleted),
+		"Permission was not given: the request was taken back: the user sent another message instead":             fmt.Errorf("%w: %w", editor.ErrTakenBack, machine.ErrOtherMessage),
+		"Permission was not given: " + fmt.Sprintf("%v: %v", editor.ErrTakenBack, convert.ErrDisconnected):        fmt.Errorf("%w: %w", editor.ErrTakenBack, convert.ErrDisconnected),
 	} {
 		d := decide(claude.ToolRequest{}, nil, acp.RequestPermissionResponse{}, err)
 		require.Equal(t, claude.Deny(want, true), d.reply)

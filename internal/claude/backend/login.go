@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/acp-bridge/acp-bridge/internal/claude"
 )
@@ -12,7 +13,7 @@ import (
 // loginWords are how the CLI sends its user to log in, in a terminal of its own.
 // The kind of the error that it gives differs: a login that has expired comes as
 // invalid_request.
-var loginWords = regexp.MustCompile(`(?i)\brun /login\b`)
+var loginWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\brun /login\b`) })
 
 // limits are kinds of errors whose texts may name another login as a way out: the
 // login that there is works.
@@ -54,5 +55,5 @@ func wantsLogin(m claude.Message) bool {
 		return false
 	}
 	return (field(m, "is_api_error_message").Bool() || field(m, "message.model").Str == "<synthetic>") &&
-		loginWords.MatchString(text)
+		loginWords().MatchString(text)
 }

@@ -90,9 +90,11 @@ func (p *pump) question(t claude.ToolRequest) {
 		ends = p.s.notesOpen(t.ToolUseID)
 	}
 	p.s.out.AskQuestion(t.RequestID, t.AgentID != "", call, func(o convert.Outcome) bool {
-		p.post(func() {
-			p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
-		})
+		if call.SubAgent.Session != "" {
+			p.post(func() {
+				p.painter.partHears(call.SubAgent.Session, t.RequestID, o.Status == convert.Answered || o.Status == convert.Declined)
+			})
+		}
 		if o.Status == convert.Disconnected {
 			ends(true)
 			p.reply(t.RequestID, dialect.ClaudeResult(call, o))
@@ -136,10 +138,9 @@ func decide(t claude.ToolRequest, choices []choice, response acp.RequestPermissi
 		return deny("The user stopped this sub-agent", false)
 	case errors.Is(err, life.ErrWithAnother):
 		return deny("Permission was not given: the turn was interrupted, because the user dismissed another request", true)
-	case errors.Is(err, editor.ErrTakenBack) && errors.Is(err, convert.ErrCancelled):
-		return deny("The user cancelled the turn", true)
-	case errors.Is(err, editor.ErrTakenBack): // nobody has said anything to it
-		return deny("Permission was not given: "+clean.Line(adapter.Words(err)), errors.Is(err, convert.ErrDisconnected))
+	case errors.Is(err, editor.ErrTakenBack): // nobody has said anything to it, and perhaps nobody was asked
+		stops := errors.Is(err, convert.ErrDisconnected) || errors.Is(err, convert.ErrCancelled)
+		return deny("Permission was not given: "+clean.Line(adapter.Words(err)), stops)
 	case errors.Is(err, convert.ErrCancelled): // of a question before it
 		return deny("The user was not asked for permission: the turn was interrupted, because another question was dismissed", true)
 	case err != nil:

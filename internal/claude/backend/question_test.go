@@ -222,6 +222,20 @@ func TestCLIWithdrawsAQuestion(t *testing.T) {
 	e.prompt(s, "again").ends(acp.StopReasonEndTurn)
 }
 
+// Whoever keeps an answer for a question that was withdrawn is told.
+func TestReceiptOfAWithdrawnQuestion(t *testing.T) {
+	cli := ct.New(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}))
+	d, told := new(desk.Desk), make(chan error, 1)
+	defer d.WatchReceipts(func(_ desk.Ref, err error) { told <- err })()
+	e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
+	turn := e.prompt(e.ready(), "hi")
+	r := e.asked("Which database?")
+	interrupt(t, cli.Starts()[0].Pid)
+	<-r.withdrawn
+	turn.ends(acp.StopReasonCancelled)
+	require.ErrorContains(t, <-told, "the agent withdrew the request")
+}
+
 func TestCLIDiesWhileAsking(t *testing.T) {
 	e, cli := scripted(t, turns(steps{ct.Message(ct.Question("toolu_1", which))}, steps{ct.Text("next")}))
 	s := e.ready()

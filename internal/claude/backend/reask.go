@@ -13,6 +13,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 	"github.com/acp-bridge/acp-bridge/internal/uuid"
 )
 
@@ -86,19 +87,18 @@ func (s *conversation) reask(r *reasking) {
 		}
 		defer s.agent.reasks.CompareAndDelete(s.id, r)
 		outcomes := make([]convert.Outcome, len(r.calls))
-		var settled []Settled
+		settled := make([]Settled, len(r.calls))
 		var open sync.WaitGroup
 		told := false
 		for i, c := range r.calls {
 			found, release, another := s.meanwhile(c, r.began)
 			defer release()
 			if another {
-				s.out.Notice(false, "A question was answered, and another acp-bridge gives the answer to the agent",
-					"\n\nThis question was answered. Another acp-bridge that has this session open gives it to the agent: "+clean.Line(c.Questions[0].Text)+"\n\n")
+				s.givenByAnother(c)
 				continue
 			}
 			if found != nil {
-				settled = append(settled, found)
+				settled[i] = found
 				outcomes[i], _ = found.Wait()
 				s.out.Notice(false, "A question was "+outcomes[i].Status.String()+" while the session was closed",
 					"\n\nThis question was "+outcomes[i].Status.String()+" by "+clean.Line(found.By())+" while the session was closed: "+clean.Line(c.Questions[0].Text)+"\n\n")
@@ -120,6 +120,11 @@ func (s *conversation) reask(r *reasking) {
 	}()
 }
 
+func (s *conversation) givenByAnother(c convert.Call) {
+	s.out.Notice(false, "A question was answered, and another acp-bridge gives the answer to the agent",
+		"\n\nThis question was answered. Another acp-bridge that has this session open gives it to the agent: "+clean.Line(c.Questions[0].Text)+"\n\n")
+}
+
 // openFor is how long a question is open before that is noted: nobody has read it, and the
 // CLI has not written it down before.
 const openFor = time.Second
@@ -129,11 +134,11 @@ const openFor = time.Second
 func (s *conversation) notesOpen(call string) (ends func(leftOpen bool)) {
 	var mu sync.Mutex
 	noted, ended := false, false
-	session, notes := s.cliID(), s.agent.notes(s.env)
+	session := s.cliID()
 	note := func() {
 		if !noted {
 			noted = true
-			notes.keep(session, call, leftOpen)
+			s.agent.notes(s.env).keep(session, call, leftOpen)
 		}
 	}
 	timer := time.AfterFunc(openFor, func() {
@@ -151,7 +156,7 @@ func (s *conversation) notesOpen(call string) (ends func(leftOpen bool)) {
 		if left {
 			note()
 		} else if noted {
-			notes.remove(session, call)
+			s.agent.notes(s.env).remove(session, call)
 		}
 	}
 }
@@ -181,15 +186,32 @@ func (s *conversation) meanwhile(c convert.Call, began time.Time) (found Settled
 // deliver hands over what was settled elsewhere, all of it with one use.
 func deliver(settled []Settled, use func() error) error {
 	for _, one := range settled {
-		next := use
-		use = func() error { return one.Deliver(next) }
+		if next := use; one != nil {
+			use = func() error { return one.Deliver(next) }
+		}
 	}
 	return use()
 }
 
-// conclude gives the CLI what was answered, and waits for its turn. Until the model
-// has the answers nothing says so: whoever loads the session next asks again.
+// conclude gives the CLI what was answered, and waits for its turn. What another process
+// gives it, on another machine, is left out.
 func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome, settled []Settled) (acp.StopReason, error) {
+	reason, err := s.give(calls, outcomes, settled)
+	if !errors.Is(err, life.ErrTaken) {
+		return reason, err
+	}
+	for i, one := range settled {
+		if one != nil {
+			s.givenByAnother(calls[i])
+			outcomes[i], settled[i] = convert.Outcome{}, nil
+		}
+	}
+	return s.give(calls, outcomes, settled)
+}
+
+// give is conclude with all that was answered. Until the model has the answers nothing
+// says so: whoever loads the session next asks again.
+func (s *conversation) give(calls []convert.Call, outcomes []convert.Outcome, settled []Settled) (acp.StopReason, error) {
 	notes := s.agent.notes(s.env)
 	var said strings.Builder
 	var answered []string
@@ -208,9 +230,9 @@ func (s *conversation) conclude(calls []convert.Call, outcomes []convert.Outcome
 		return reason, deliver(settled, func() error { return nil })
 	}
 	words := "You asked me this before the session was interrupted. My answers:\n\n" + said.String() + "\nGo on with them."
-	s.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: acp.TextBlock(words), MessageId: acp.Ptr(uuid.New())}})
 	var turn *saidTurn
 	err := deliver(settled, func() error {
+		s.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: acp.TextBlock(words), MessageId: acp.Ptr(uuid.New())}})
 		turn = s.say(words)
 		return turn.heard()
 	})

@@ -22,6 +22,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	ct "github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
+	asklife "github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 const reopened = "01234567-89ab-4def-8123-456789abcdef"
@@ -286,7 +287,9 @@ func TestAnsweredMeanwhileForOne(t *testing.T) {
 		return heldBack{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}, hold}
 	}
 	one, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-	one.await(reopened, "the answer", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "My answers") })
+	one.await(reopened, "the answer", func(u gjson.Result) bool {
+		return strings.Contains(u.Get("content.text").Str, "while the session was closed")
+	})
 	const learns = "Another acp-bridge that has this session open gives it to the agent"
 	two, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
 	require.Equal(t, "end_turn", two.waits())
@@ -312,6 +315,41 @@ func TestAnsweredMeanwhileForOne(t *testing.T) {
 	four.asked("Which database?") // the transcript would have it by now
 }
 
+// The same on two machines: the hub says that another one gives the answer to the agent.
+// What was asked again here is given all the same.
+func TestAnsweredMeanwhileForAnotherMachine(t *testing.T) {
+	const second = `,{"type":"tool_use","id":"toolu_2","name":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"C","options":[{"label":"Red"},{"label":"Blue"}]}]}}`
+	for _, both := range []bool{false, true} {
+		line := askLine
+		if both {
+			line = strings.Replace(line, `]},"uuid":"a1"`, second+`]},"uuid":"a1"`, 1)
+		}
+		s := save(t, turns(steps{ct.Text("Thanks.")}), promptLine, line)
+		o := s.options()
+		o.Meanwhile = func(_ context.Context, c convert.Call) backend.Settled {
+			if c.ID == "toolu_2" {
+				return nil
+			}
+			return takenThere{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, nil}}
+		}
+		e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
+		if both {
+			e.asked("Which colour?").selects("Blue")
+		}
+		require.Equal(t, "end_turn", e.waits())
+		require.Contains(t, e.said(reopened), "Another acp-bridge that has this session open gives it to the agent: Which database?")
+		prompts := strings.Join(s.cli.Prompts(), "\n")
+		require.Equal(t, both, strings.Contains(prompts, "Blue"))
+		require.NotContains(t, prompts, "SQLite")
+		require.Empty(t, e.requests)
+	}
+}
+
+// takenThere is handed over by another process.
+type takenThere struct{ byPhone }
+
+func (takenThere) Deliver(func() error) error { return asklife.ErrTaken }
+
 // An editor opens a session anew while an answer that was given meanwhile is on its way
 // to the agent. It is not lost, nor told as that of another process.
 func TestAnsweredMeanwhileAndLoadedAgain(t *testing.T) {
@@ -322,7 +360,9 @@ func TestAnsweredMeanwhileAndLoadedAgain(t *testing.T) {
 		return heldBack{byPhone{[]convert.Answer{{Selected: []string{"SQLite"}}, {Text: "all"}}, taken}, hold}
 	}
 	e, _ := s.reopen(o, acp.AgentMethodSessionLoad, `{}`)
-	e.await(reopened, "the answer", func(u gjson.Result) bool { return strings.Contains(u.Get("content.text").Str, "My answers") })
+	e.await(reopened, "the answer", func(u gjson.Result) bool {
+		return strings.Contains(u.Get("content.text").Str, "while the session was closed")
+	})
 	e.call(acp.AgentMethodSessionLoad, fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, reopened, s.dir))
 	close(hold)
 	require.Equal(t, "end_turn", e.waits())

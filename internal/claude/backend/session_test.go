@@ -23,7 +23,7 @@ import (
 func TestCloseMidTurn(t *testing.T) {
 	t.Parallel()
 	for range 10 {
-		e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Burst(5000)}))
+		e, _ := scripted(t, turns(steps{ct.Message(ct.AskTool("toolu_1", "Bash", object{"command": "ls"}, "", nil)), ct.Burst(5000), ct.Hang()}))
 		s := e.ready()
 		turn := e.prompt(s, "go")
 		e.next().selects("allow")

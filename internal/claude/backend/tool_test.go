@@ -234,7 +234,7 @@ func TestPermissionTakenBack(t *testing.T) {
 		interrupt bool
 	}{
 		"the turn ends":    {ct.Wait("end"), false, "Permission was not given: the request was taken back: the agent's turn ended", false},
-		"the user cancels": {ct.Hang(), true, "The user cancelled the turn", true},
+		"the user cancels": {ct.Hang(), true, "Permission was not given: the request was taken back: the user cancelled the turn", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, cli := scripted(t, turns(steps{request, c.then}))
@@ -253,6 +253,30 @@ func TestPermissionTakenBack(t *testing.T) {
 			require.Equal(t, c.told, reply.Get("message").Str)
 			require.Equal(t, c.interrupt, reply.Get("interrupt").Bool())
 		})
+	}
+}
+
+// Who cancels a turn has seen one question. The one behind it goes along, and that is
+// what the agent is told.
+func TestCancelOfAnotherQuestion(t *testing.T) {
+	t.Parallel()
+	ask := func(id string) ct.Step {
+		return ct.Raw(string(jsonOf(t, object{"type": "control_request", "request_id": "req-1-" + id, "request": object{
+			"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": id,
+			"input": object{"questions": []object{{"question": id + "?", "header": "H", "options": []object{{"label": "A"}, {"label": "B"}}}}}}})))
+	}
+	e, cli := scripted(t, turns(steps{ask("toolu_1"), ask("toolu_2"), ct.Hang()}))
+	s := e.ready()
+	turn := e.prompt(s, "go")
+	r := e.asked("toolu_1?")
+	e.cancel(s)
+	<-r.withdrawn
+	<-turn.done
+	for id, told := range map[string]string{"toolu_1": "User cancelled the question", "toolu_2": "Withdrawn: the user cancelled the turn"} {
+		reply := gjson.ParseBytes(cli.AwaitReply(id))
+		require.Equal(t, "deny", reply.Get("behavior").Str)
+		require.Equal(t, told, reply.Get("message").Str, id)
+		require.True(t, reply.Get("interrupt").Bool())
 	}
 }
 

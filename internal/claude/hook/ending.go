@@ -117,8 +117,27 @@ func (e Event) ran(h Held) Ending {
 		return Ending{What: Late, Why: "it was allowed in the terminal before"}
 	case e.Tool == questionTool && e.Name == PostToolUse && !sameAnswers(gjson.GetBytes(h.Reply, answers), gjson.GetBytes(e.Input, "answers")):
 		return Ending{What: Late, Answers: given, Why: "it was answered in the terminal before"}
+	case e.Tool == planTool && e.Name == PostToolUse && !e.asReplied(h):
+		return Ending{What: Late, Why: "the plan was approved in the terminal before, in another way"}
 	}
 	return Ending{What: Arrived}
+}
+
+// asReplied reports whether a plan was approved as the hook said, as far as the event tells:
+// it has the plan if that was changed, and the mode in which Claude Code goes on. A yes
+// that sets no mode may lead to any.
+func (e Event) asReplied(h Held) bool {
+	decision := gjson.GetBytes(h.Reply, "hookSpecificOutput.decision")
+	asked, _ := Parse(h.Document) // it was read before
+	plan := gjson.GetBytes(e.Input, "plan")
+	if !plan.Exists() {
+		plan = gjson.GetBytes(asked.Input, "plan")
+	}
+	if strings.TrimSpace(decision.Get("updatedInput.plan").Str) != strings.TrimSpace(plan.Str) {
+		return false
+	}
+	accepts := decision.Get("updatedPermissions.0.mode").Str == "acceptEdits"
+	return !accepts || e.Permits != "default" && e.Permits != "auto"
 }
 
 // refused takes it that the batch of an asking is over, and its tool has not run.

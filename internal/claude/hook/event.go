@@ -45,6 +45,8 @@ type Event struct {
 	Input         json.RawMessage
 	// Suggestions are the rules that Claude Code offers to add.
 	Suggestions json.RawMessage
+	// Permits is the mode of the session: what is allowed without a question.
+	Permits string
 	// Calls are the ids of a batch.
 	Calls []string
 	// Server, Message, Mode, URL and Schema are those of a form.
@@ -133,6 +135,8 @@ func (e *Event) text(name string) *string {
 		return &e.ToolUse
 	case "mcp_server_name":
 		return &e.Server
+	case "permission_mode":
+		return &e.Permits
 	case "mode":
 		return &e.Mode
 	case "url":

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -204,10 +205,10 @@ func (c *clues) blocks(content gjson.Result) {
 		switch b.Get("type").Str {
 		case "text":
 			said := b.Get("text").String()
-			if i+1 < len(list) && link.MatchString(said) { // the open file, which some editors send along
+			if i+1 < len(list) && link().MatchString(said) { // the open file, which some editors send along
 				continue
 			}
-			if m := message.FindStringSubmatch(said); m != nil { // as avante writes what was typed
+			if m := message().FindStringSubmatch(said); m != nil { // as avante writes what was typed
 				said = m[1]
 			}
 			text, what := words(said)
@@ -224,8 +225,10 @@ func (c *clues) blocks(content gjson.Result) {
 }
 
 var (
-	link    = regexp.MustCompile(`^\s*@\S+\s*$`)
-	message = regexp.MustCompile(`(?s)^\s*<previous_user_message>(.*)</previous_user_message>\s*$`)
+	link    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*@\S+\s*$`) })
+	message = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^\s*<previous_user_message>(.*)</previous_user_message>\s*$`)
+	})
 )
 
 // mend ends the JSON of a line that was cut off, so that what came before the

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) {
 	ct.Main()
-	paralleltest.Main(8)
+	paralleltest.Main(16)
 	leaktest.Main(m, goleak.IgnoreAnyFunction("os/signal.loop"))
 }
 

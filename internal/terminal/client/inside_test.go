@@ -151,6 +151,50 @@ type resolver func(context.Context, convert.Call) (convert.Outcome, error)
 
 func (r resolver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) { return r(ctx, c) }
 
+// poster is a permission that was allowed; taken counts how often that was handed over.
+type poster struct {
+	resolver
+	meanwhile func()
+	taken     *int
+}
+
+func (p poster) Post(context.Context, convert.Call) adapter.Asking { return p }
+
+func (p poster) Wait() (convert.Outcome, error) { p.meanwhile(); return allows, nil }
+
+func (p poster) Deliver(use func() error) error {
+	err := use()
+	if err == nil {
+		*p.taken++
+	}
+	return err
+}
+
+// What somebody elsewhere allowed is taken when the agent is told, not when the agent has
+// taken its request back.
+func TestAllowedIsTakenWhenTheAgentIsTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(*link, *waiting)
+		taken     int
+	}{
+		"told":       {func(*link, *waiting) {}, 1},
+		"taken back": {func(_ *link, a *waiting) { a.cancel(nil) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &link{told: newTold(""), box: newBox()}
+			a, taken := asksFor(t, l), 0
+			approver := poster{resolver(func(context.Context, convert.Call) (convert.Outcome, error) {
+				test.meanwhile(l, a)
+				return allows, nil
+			}), func() { test.meanwhile(l, a) }, &taken}
+			p := &plain{ctx: t.Context(), l: l, o: &Options{Out: io.Discard, Resolver: approver.resolver, Approver: approver}}
+			p.ask(a)
+			require.Equal(t, test.taken, taken)
+			require.Len(t, a.said, test.taken)
+		})
+	}
+}
+
 var allows = convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{pick("Allow")}}
 
 // What is said to something that the agent has changed since is no answer, whether or not
@@ -283,6 +327,35 @@ func TestAnsweredElsewhereAndTakenBack(t *testing.T) {
 	require.Contains(t, l.gone(a), "withdrew")
 	<-received
 	require.Equal(t, []error{errGivenUp}, receipts)
+}
+
+// What the user has said before the agent takes its request back is their answer, however
+// the two are noticed: it is not told as withdrawn, at the desk neither.
+func TestAnsweredHereAndTakenBack(t *testing.T) {
+	for i := range 100 { // either may be noticed first
+		l := &link{told: newTold(""), box: newBox()}
+		var ends []desk.Settlement
+		if i%2 == 1 { // there is a desk
+			l.desk = new(desk.Desk)
+			l.desk.Watch(func(e desk.Entry) {
+				if e.State == desk.Settled {
+					ends = append(ends, e.Settlement)
+				}
+			})
+		}
+		a := asksFor(t, l)
+		require.NoError(t, a.answer(allows, 0))
+		a.cancel(nil)
+		reply, err := l.decide(a)
+		require.NoError(t, err)
+		require.Contains(t, string(marshal(t, reply)), `"yes"`)
+		require.Empty(t, l.box.take(), "nothing is told as withdrawn")
+		if l.desk != nil {
+			require.Len(t, ends, 1)
+			require.Equal(t, convert.Answered, ends[0].Outcome.Status)
+			require.Equal(t, "the terminal", ends[0].By)
+		}
+	}
 }
 
 // A question that the agent takes back because somebody has answered it behind the agent

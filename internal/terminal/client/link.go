@@ -221,8 +221,8 @@ func (h *handler) Accept(ctx context.Context, method string, params json.RawMess
 		defer a.cancel(nil)
 		defer h.told.ended(a)
 		reply, err := (*link)(h).decide(a)
-		return conn.Then(reply, func() {
-			if a.ref.Revision != 0 && h.conn.Err() == nil {
+		return conn.Sent(reply, func() {
+			if a.ref.Revision != 0 {
 				h.desk.Receipt(a.ref, nil)
 			}
 		}), err

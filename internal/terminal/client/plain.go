@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/acp-bridge/acp-bridge/adapter"
 	"github.com/acp-bridge/acp-bridge/adapter/terminal"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -271,7 +272,7 @@ func (p *plain) ask(a *waiting) {
 	for a.ctx.Err() == nil {
 		d := p.l.told.described(a)
 		asked, end := d.describing(ctx)
-		outcome, index, err := p.resolve(asked, a, d)
+		outcome, index, deliver, err := p.resolve(asked, a, d)
 		end()
 		switch {
 		case a.ctx.Err() != nil:
@@ -299,7 +300,7 @@ func (p *plain) ask(a *waiting) {
 			p.leave(leftError{err})
 			return
 		}
-		if err = a.answer(outcome, index); err == nil {
+		if err = deliver(func() error { return a.answer(outcome, index) }); err == nil {
 			return
 		}
 		if p.o.Resolver != nil { // what was given does not fit, and nobody is there to give another
@@ -311,7 +312,10 @@ func (p *plain) ask(a *waiting) {
 	p.screen.Note(p.l.gone(a)) // also if that came before it could be asked
 }
 
-func (p *plain) resolve(ctx context.Context, a *waiting, d description) (convert.Outcome, int, error) {
+// resolve asks wherever somebody may answer. What it got is taken when deliver has handed
+// it over.
+func (p *plain) resolve(ctx context.Context, a *waiting, d description) (o convert.Outcome, index int, deliver func(use func() error) error, err error) {
+	deliver = func(use func() error) error { return use() }
 	resolver := p.o.Resolver
 	if a.permission && p.o.Approver != nil {
 		resolver = p.o.Approver
@@ -319,8 +323,9 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (convert
 	if resolver != nil {
 		call := d.here
 		call.Session = a.session
-		o, err := resolver.Ask(ctx, call)
-		return o, picked(a.request, o), err
+		asking := adapter.Post(ctx, resolver, call)
+		o, err = asking.Wait()
+		return o, picked(a.request, o), asking.Deliver, err
 	}
 	p.reader.ask(ctx)
 	if p.typed && seen.Hands > 0 {
@@ -332,11 +337,11 @@ func (p *plain) resolve(ctx context.Context, a *waiting, d description) (convert
 		if !d.verbatim {
 			q.Text = strings.Join(markdown.Lines(markdown.Bare{}, strings.Split(q.Text, "\n")), "\n")
 		}
-		index, o, err := r.Choose(ctx, q)
-		return o, index, err
+		index, o, err = r.Choose(ctx, q)
+		return o, index, deliver, err
 	}
-	o, err := r.Ask(ctx, d.here)
-	return o, -1, err
+	o, err = r.Ask(ctx, d.here)
+	return o, -1, deliver, err
 }
 
 // answers is the input for questions.

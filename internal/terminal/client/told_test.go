@@ -77,6 +77,34 @@ func TestPeopleElsewhereSeeWhatIsAsked(t *testing.T) {
 	}
 }
 
+// Who answers elsewhere is told when the agent has the answer, and nobody of one that was
+// given here.
+func TestAnAnswerFromElsewhereHasAReceipt(t *testing.T) {
+	t.Parallel()
+	w, d, entries := atADesk(t, "bot")
+	receipts := make(chan desk.Ref, 10)
+	d.WatchReceipts(func(r desk.Ref, err error) {
+		require.NoError(t, err)
+		receipts <- r
+	})
+	w.updates(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","rawInput":{"command":"ls"}}`)
+	reply := w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
+	w.sees("3. Reject")
+	w.rests()
+	here := await(t, entries)
+	w.types("3")
+	require.JSONEq(t, `{"outcome":{"outcome":"selected","optionId":"no"}}`, await(t, reply))
+	w.settled(entries)
+	reply = w.asks(t.Context(), acp.ClientMethodSessionRequestPermission, barePermission)
+	there := await(t, entries)
+	require.NoError(t, d.Answer(ref(there), []convert.Answer{{Selected: []string{"Reject"}}}, "Bob"))
+	await(t, reply)
+	got := await(t, receipts)
+	require.Equal(t, ref(there), got)
+	require.NotEqual(t, ref(here), got)
+	w.quits()
+}
+
 // A permission for something that the agent has changed since is another one.
 func TestAnotherPermissionElsewhere(t *testing.T) {
 	t.Parallel()

@@ -385,6 +385,7 @@ func TestWindowCtrlC(t *testing.T) {
 // type at that moment, rest above an unfinished line, or have not typed at all. If
 // the machine is slower than hands that rest, this is tried again.
 func TestRule3WindowKeyAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]func(*window){
 		"typing":             func(w *window) { w.types("1"); w.sees("> 1") },
 		"an unfinished line": func(w *window) { w.types("1"); w.sees("> 1"); w.rests() },

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/about"
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
@@ -103,6 +104,9 @@ func runHook(ctx context.Context, s streams) error {
 	if err != nil {
 		return nil
 	}
+	if gjson.GetBytes(data, "hookEventName").Exists() { // Grok runs the hooks in Claude Code's settings, too
+		return nil
+	}
 	data = hook.From(data, os.Getenv("CLAUDE_PID"))
 	e, err := hook.Parse(data)
 	if err != nil {
@@ -127,24 +131,27 @@ func runHook(ctx context.Context, s streams) error {
 		return nil
 	}
 	reply, err := h.hold(ctx, hook.Name(data, h.name))
-	if err == nil && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
+	if err == nil && clean.ValidJSON(reply) && gjson.GetBytes(reply, "hookSpecificOutput").Exists() {
 		_, _ = s.out.Write(reply)
 	}
 	return nil
 }
 
-// silentName is a file with a byte for each time in a row that a hub did not answer in time.
-// After maxSilent of them it is told nothing for silentTime: Claude Code waits for each event,
-// and there are several to a tool call.
+// silence is a file with a byte for each time in a row that a hub did not answer in time.
+// After maxSilent of them it is left alone for silentTime: agents wait for each event, and
+// there are several to a tool call.
+type silence string
+
 const (
-	silentName = "hook.silent"
-	maxSilent  = 3
-	silentTime = 30 * time.Second
+	hookSilence  silence = "hook.silent"
+	watchSilence silence = "watch.silent"
+	maxSilent            = 3
+	silentTime           = 30 * time.Second
 )
 
-// note tells the hub of an event that nobody has to answer.
-func (h *hookRun) note(ctx context.Context, data []byte) {
-	file, err := stateFile(silentName)
+// tell talks to the hub, unless it is left alone.
+func (s silence) tell(talk func() error) {
+	file, err := stateFile(string(s))
 	if err != nil {
 		return
 	}
@@ -153,11 +160,8 @@ func (h *hookRun) note(ctx context.Context, data []byte) {
 	if silent && info.Size() >= maxSilent && time.Since(info.ModTime()) < silentTime {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, hookTime)
-	defer cancel()
-	_, _ = h.post(ctx, data)
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	switch err := talk(); {
+	case errors.Is(err, context.DeadlineExceeded):
 		if f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
 			_, _ = f.Write([]byte{'.'})
 			_ = f.Close()
@@ -165,6 +169,16 @@ func (h *hookRun) note(ctx context.Context, data []byte) {
 	case silent:
 		_ = os.Remove(file)
 	}
+}
+
+// note tells the hub of an event that nobody has to answer.
+func (h *hookRun) note(ctx context.Context, data []byte) {
+	hookSilence.tell(func() error {
+		ctx, cancel := context.WithTimeout(ctx, hookTime)
+		defer cancel()
+		_, _ = h.post(ctx, data)
+		return ctx.Err()
+	})
 }
 
 // hookRun is one event on its way.

@@ -64,7 +64,7 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 	url, calls := hanging(t)
 	require.NoError(t, hookState{Hub: url, Token: "x"}.write())
 	const note = `{"hook_event_name":"PostToolUse","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_use_id":"toolu_1"}`
-	file, err := stateFile(silentName)
+	file, err := stateFile(string(hookSilence))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
 	for range 3 {
@@ -77,6 +77,177 @@ func TestHookAtAHubThatHangs(t *testing.T) {
 	} {
 		require.Empty(t, hooked(t, blocks))
 		called(t, calls, 2+n, "it is asked whether it is there, and nothing else")
+	}
+}
+
+// Agents whose hooks come before their dialog leave such a hub alone, too.
+func TestBeforeAtAHubThatHangs(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(hookedEnv, "")
+	url, calls := hanging(t)
+	require.NoError(t, watchState{hookState: hookState{Hub: url, Token: "x"}}.write())
+	file, err := stateFile("watch.silent")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600)) // it did not answer before
+	copilot, _ := findHookAgent("copilot")
+	for range 3 {
+		var out strings.Builder
+		event := `{"hookName":"permissionRequest","sessionId":"14151a5a","cwd":"/w","toolName":"bash","toolInput":{"command":"make"}}`
+		require.NoError(t, runAgentHook(t.Context(), copilot, streams{in: strings.NewReader(event), out: &out, err: &out}))
+		require.Empty(t, out.String())
+	}
+	called(t, calls, 1, "then it is left alone")
+}
+
+// A hub that answers again is told everything again.
+func TestHookAtAHubThatIsBack(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
+	t.Setenv(hookedEnv, "")
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
+	file, err := stateFile(string(hookSilence))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat(".", maxSilent-1)), 0o600))
+	require.Empty(t, hooked(t, `{"hook_event_name":"Stop","session_id":"0b5c7a3e-5a0f"}`))
+	require.NoFileExists(t, file)
+}
+
+// A dialog is gone when Claude Code has said twice that none waits, after one did: one may make
+// way for the next.
+func TestDialogWatch(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions"), 0o700))
+	d := dialogWatch{pid: "77"}
+	for i, c := range []struct {
+		file string
+		gone bool
+	}{
+		{`{"status":"busy"}`, false}, {`{"status":"busy"}`, false},
+		{`{"status":"waiting"}`, false}, {`{"status":"busy"}`, false},
+		{`{"status":"waiting"}`, false}, {`{"status":"busy"}`, false}, {`{"sta`, false}, {`{}`, false},
+		{`{"status":"idle"}`, true},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "sessions", "77.json"), []byte(c.file), 0o600))
+		require.Equal(t, c.gone, d.gone(), "%d: %s", i, c.file)
+	}
+	for _, pid := range []string{"", "../sessions/77", "78"} {
+		require.False(t, (&dialogWatch{pid: pid, seen: true, not: 1}).gone(), pid)
+	}
+}
+
+// What is no reply of a hub is none, whatever it says, and nobody else is given the token.
+func TestHookAtAHubThatLies(t *testing.T) {
+	const allow = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Error("called with " + r.Header.Get("Authorization"))
+		_, _ = io.WriteString(w, allow)
+	}))
+	defer elsewhere.Close()
+	for name, test := range map[string]struct {
+		status  int
+		body    string
+		asks    string // the environment of one that acp-bridge runs
+		printed string
+	}{
+		"a reply":              {200, allow, "", allow},
+		"nothing":              {200, `{}`, "", ""},
+		"of an agent of ours":  {200, allow, "1", ""},
+		"something else":       {200, `no ` + allow, "", ""},
+		"something behind it":  {200, allow + "}", "", ""},
+		"half of it":           {200, allow[:len(allow)-1], "", ""},
+		"no success":           {500, allow, "", ""},
+		"not allowed":          {403, allow, "", ""},
+		"another success":      {201, allow, "", ""},
+		"somewhere else":       {307, allow, "", ""},
+		"somewhere else, look": {302, allow, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
+			t.Setenv(hookedEnv, test.asks)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Location", elsewhere.URL+r.URL.Path)
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			}))
+			defer server.Close()
+			require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
+			require.Equal(t, test.printed, hooked(t, `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`))
+		})
+	}
+}
+
+// Whoever listens where a hub of this machine did, and does not know its token, is told nothing
+// and allows nothing.
+func TestHookAtWhoeverListens(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
+	t.Setenv(hookedEnv, "")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get("Authorization") != "" || strings.Contains(string(body), "make") {
+			t.Errorf("told %s %s", r.Header, body)
+		}
+		_, _ = io.WriteString(w, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`)
+	}))
+	defer server.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte("the owner's"), 0o600))
+	require.NoError(t, hookState{Hub: server.URL, Token: "x", Prove: token}.write())
+	require.Empty(t, hooked(t, `{"hook_event_name":"PermissionRequest","session_id":"0b5c7a3e-5a0f","tool_name":"Bash","tool_input":{"command":"make"}}`))
+}
+
+// Grok reads the settings of Claude Code, and starts the hooks that it finds there. What happens
+// in Grok is not told as Claude Code's.
+func TestHookOfGrok(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"))
+	t.Setenv(hookedEnv, "")
+	told := make(chan string, 9)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told <- string(body)
+	}))
+	defer server.Close()
+	require.NoError(t, hookState{Hub: server.URL, Token: "x"}.write())
+	const grok = `{"hookEventName":"stop","sessionId":"01a1e96b-8ede","cwd":"/w","reason":"end_turn","hook_event_name":"Stop","session_id":"01a1e96b-8ede","permission_mode":"default"}`
+	require.Empty(t, hooked(t, grok))
+	require.Empty(t, told)
+	require.Empty(t, hooked(t, `{"hook_event_name":"Stop","session_id":"01a1e96b-8ede"}`))
+	require.Contains(t, <-told, `"Stop"`)
+}
+
+// Grok's hooks tell the hub that it waits, as Kimi's do.
+func TestGrokTellsThatItWaits(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv(hookedEnv, "")
+	told := make(chan string, 9)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told <- string(body)
+	}))
+	defer server.Close()
+	require.NoError(t, watchState{hookState: hookState{Hub: server.URL, Token: "x"}}.write())
+	grok, _ := findHookAgent("grok")
+	const in = `"session_id":"01a1e96b-8ede","cwd":"/w",`
+	for event, want := range map[string]string{
+		`{"hookEventName":"notification",` + in + `"notificationType":"permission_prompt","message":"Tool permission requested","hook_event_name":"Notification"}`:              "Tool permission requested",
+		`{"hookEventName":"notification",` + in + `"notificationType":"permission_prompt","hook_event_name":"Notification"}`:                                                    "A permission",
+		`{"hookEventName":"notification",` + in + `"notificationType":"idle_prompt","message":"m","hook_event_name":"Notification"}`:                                            "",
+		`{"hookEventName":"pre_tool_use",` + in + `"tool_name":"ask_user_question","tool_input":{"questions":[{"question":"Which database?"}]},"hook_event_name":"PreToolUse"}`: "Which database?",
+		`{"hookEventName":"pre_tool_use",` + in + `"tool_name":"run_terminal_command","tool_input":{"command":"make"},"hook_event_name":"PreToolUse"}`:                          "",
+	} {
+		var out strings.Builder
+		require.NoError(t, runAgentHook(t.Context(), grok, streams{in: strings.NewReader(event), out: &out, err: &out}))
+		require.Empty(t, out.String())
+		if want == "" {
+			require.Empty(t, told, event)
+			continue
+		}
+		require.Equal(t, `{"event":"waits","agent":"Grok Build","dir":"/w","text":"`+want+`"}`, <-told)
 	}
 }
 
@@ -130,8 +301,11 @@ func TestKimiTellsThatItWaits(t *testing.T) {
 	require.NoError(t, watchState{hookState: hookState{Hub: server.URL, Token: "x"}}.write())
 	kimi, _ := findHookAgent("kimi")
 	const in = `"session_id":"session_1","cwd":"/w"`
+	const runs = `{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash","action":"`
 	for event, want := range map[string]string{
 		`{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash","action":"Running: make"}`:                                        "Running: make",
+		runs + strings.Repeat("x", 2<<20) + `"}`:                                                                                                strings.Repeat("x", maxNotice-1) + "…",
+		runs + `curl -H Bearer abcdefghijklmnopqrstuvwxyz0123"}`:                                                                                "curl -H Bearer •••",
 		`{"hook_event_name":"PermissionRequest",` + in + `,"tool_name":"Bash"}`:                                                                 "Bash",
 		`{"hook_event_name":"PreToolUse",` + in + `,"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which database?"}]}}`: "Which database?",
 		`{"hook_event_name":"PreToolUse",` + in + `,"tool_name":"Bash","tool_input":{"command":"make"}}`:                                        "",
@@ -148,4 +322,7 @@ func TestKimiTellsThatItWaits(t *testing.T) {
 		}
 		require.Equal(t, `POST /conversations/session_1/turn Bearer x {"event":"waits","agent":"Kimi Code","dir":"/w","text":"`+want+`"}`, <-told)
 	}
+	t.Setenv(hookedEnv, "1") // an acp-bridge that runs it asks already
+	require.NoError(t, runAgentHook(t.Context(), kimi, streams{in: strings.NewReader(runs + `make"}`)}))
+	require.Empty(t, told)
 }

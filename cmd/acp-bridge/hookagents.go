@@ -54,6 +54,7 @@ func hookAgents() []hookAgent {
 		{name: "gemini", title: "Gemini CLI", part: inSettings{homeFile("", ".gemini", "settings.json"), geminiHooks, "hook gemini"}, away: true, run: runBefore},
 		{name: "copilot", title: "Copilot CLI", part: ownFile{"hooks", homeFile("COPILOT_HOME", ".copilot", "hooks", "acp-bridge.json"), copilotHooks, "hook copilot"}, away: true, run: runBefore},
 		{name: "kimi", title: "Kimi Code", part: inTOML{homeFile("KIMI_CODE_HOME", ".kimi-code", "config.toml"), kimiHooks, "hook kimi"}, notice: true, run: runNotice},
+		{name: "grok", title: "Grok Build", part: ownFile{"hooks", homeFile("GROK_HOME", ".grok", "hooks", "acp-bridge.json"), grokHooks, "hook grok"}, notice: true, run: runNotice},
 	}
 }
 
@@ -173,7 +174,7 @@ func (o *hookOptions) enrolWatch(ctx context.Context) (watchState, error) {
 	if err == nil && old.Hub == o.hub.address && old.works(ctx) == nil {
 		return old, nil
 	}
-	st, err := o.enrol(ctx, deviceOf("terminals"), "ask", func() error {
+	st, err := o.enrol(ctx, old.hookState, deviceOf("terminals"), "ask", func() error {
 		var said hubError
 		err := o.hub.call(ctx, http.MethodGet, "/conversations/acp-bridge-doctor", nil, nil)
 		if errors.As(err, &said) && said.status == http.StatusNotFound {
@@ -197,8 +198,13 @@ func (st watchState) works(ctx context.Context) error {
 // away reports whether the hub says that nobody is at the terminal. One that does not
 // answer within a moment says nothing.
 func (st hookState) away(ctx context.Context) bool {
+	away, _ := st.isAway(ctx)
+	return away
+}
+
+func (st hookState) isAway(ctx context.Context) (bool, error) {
 	reply, data, err := st.get(ctx, "/away")
-	return err == nil && reply.StatusCode == http.StatusOK && gjson.GetBytes(data, "away").Bool()
+	return err == nil && reply.StatusCode == http.StatusOK && gjson.GetBytes(data, "away").Bool(), err
 }
 
 // get asks the hub for something, within a moment.
@@ -326,8 +332,13 @@ func runBefore(ctx context.Context, s streams, a hookAgent, state watchState) er
 	if err != nil {
 		return err
 	}
-	if _, err := before.Read(a.name, data); err != nil || !state.away(ctx) {
+	if _, err := before.Read(a.name, data); err != nil {
 		return err
+	}
+	away := false
+	watchSilence.tell(func() (err error) { away, err = state.isAway(ctx); return err })
+	if !away {
+		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

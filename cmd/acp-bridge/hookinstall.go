@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/acp-bridge/acp-bridge/cmd/internal/cli"
 	"github.com/acp-bridge/acp-bridge/display/clean"
 	"github.com/acp-bridge/acp-bridge/internal/child"
@@ -22,6 +24,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/hook"
 	"github.com/acp-bridge/acp-bridge/internal/claude/transcript"
 	"github.com/acp-bridge/acp-bridge/internal/hub/hublink"
+	"github.com/acp-bridge/acp-bridge/internal/life"
 )
 
 // hookActions are what can be done with hooks; without one it is what Claude Code starts.
@@ -94,22 +97,30 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 			return fmt.Errorf("%w.\nIts plugins are installed by Claude Code itself; acp-bridge hook install --settings writes its settings.json without it", err)
 		}
 	}
-	if _, err := readHookState(); err == nil {
-		if err := o.takeOut(ctx); err != nil {
+	settings := ""
+	if o.asSettings {
+		settings = filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
+		if _, err := merged(settings, o.hooks(), ours); err != nil {
 			return err
 		}
 	}
-	state, err := o.enrol(ctx, deviceOf("claude"), "hook", func() error {
+	old, none := readHookState()
+	state, err := o.enrol(ctx, old, deviceOf("claude"), "hook", func() error {
 		probe := map[string]string{"hook_event_name": "AcpBridgeProbe", "session_id": "00000000-0000"}
 		return o.hub.call(ctx, http.MethodPost, "/hooks/claude", probe, nil)
 	})
 	if err != nil {
 		return err
 	}
+	if none == nil {
+		if err := o.takeOut(ctx, old); err != nil {
+			state.Settings = old.Settings // where they are
+			return errors.Join(err, state.write())
+		}
+	}
 	where := "as the plugin " + pluginID
-	if o.asSettings {
-		state.Settings = filepath.Join(transcript.ConfigDir(os.Getenv), "settings.json")
-		where = "in " + state.Settings
+	if state.Settings = settings; settings != "" {
+		where = "in " + settings
 	}
 	if err := state.write(); err != nil {
 		return err
@@ -128,16 +139,26 @@ func (o *hookOptions) install(ctx context.Context, s streams) error {
 
 // enrol makes a device of the hub that may do this and nothing else. A token that may do
 // no more than that is taken as it is, if the probe says so.
-func (o *hookOptions) enrol(ctx context.Context, device, can string, probe func() error) (hookState, error) {
-	st := hookState{Hub: o.hub.address, Device: device}
+// One that was made here before makes way; one of the same name may be somebody else's.
+func (o *hookOptions) enrol(ctx context.Context, old hookState, device, can string, probe func() error) (hookState, error) {
+	st := hookState{Hub: o.hub.address}
+	if old.Device != "" && old.Hub == st.Hub {
+		_ = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(old.Device), nil, nil)
+	}
 	var made struct{ Token string }
-	_ = o.hub.call(ctx, http.MethodDelete, "/devices/"+url.PathEscape(st.Device), nil, nil) // one of before
-	err := o.hub.call(ctx, http.MethodPost, "/devices", map[string]any{"name": st.Device, "can": can}, &made)
-	if err == nil {
-		st.Token = made.Token
-	} else {
+	var err error
+	for _, st.Device = range []string{device, device + "-" + strings.ToLower(life.Mint()[:6])} {
+		if err = o.hub.call(ctx, http.MethodPost, "/devices", map[string]any{"name": st.Device, "can": can}, &made); err == nil {
+			break
+		}
+	}
+	st.Token = made.Token
+	if err != nil {
 		token, noToken := o.hub.token()
-		if noToken != nil || probe() != nil {
+		switch {
+		case !errors.As(err, new(hubError)): // it is not there
+			return st, err
+		case noToken != nil || probe() != nil:
 			return st, fmt.Errorf("%w; expected the token of the hub's owner, or of a device with --can %s", err, can)
 		}
 		st.Token, st.Device = token, ""
@@ -185,25 +206,60 @@ func writePrivate(name string, data []byte) error {
 	return err
 }
 
-// mergeSettings puts our hooks into a file of settings, or takes them out.
-func mergeSettings(name string, hooks json.RawMessage, own func(command string, args []string) bool) error {
+// readThere reads a file of settings; nil is one that is not there.
+func readThere(name string) ([]byte, error) {
 	data, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(name); err == nil {
+			return nil, fmt.Errorf("%s is a link to a file that is not there; nothing was changed", name)
+		}
+		return nil, nil
+	}
+	return data, err
+}
+
+// merged is a file of settings with our hooks, or without them if these are nil. It is nil
+// if nothing changes.
+func merged(name string, hooks json.RawMessage, own func(command string, args []string) bool) ([]byte, error) {
+	data, err := readThere(name)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && hooks == nil:
-		return nil
-	case errors.Is(err, os.ErrNotExist):
-		data = []byte("{}")
 	case err != nil:
-		return err
+		return nil, err
+	case hooks == nil && !bytes.Contains(data, []byte("acp-bridge")): // it may be anything
+		return nil, nil
+	case data == nil:
+		data = []byte("{}")
 	}
 	if !json.Valid(data) || !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		return fmt.Errorf("%s: expected JSON; nothing was changed", name)
+		return nil, fmt.Errorf("%s: expected JSON; nothing was changed", name)
+	}
+	members := 0
+	gjson.ParseBytes(data).ForEach(func(k, v gjson.Result) bool {
+		if k.String() == "hooks" {
+			members++
+			if !v.IsObject() {
+				members++
+			}
+		}
+		return true
+	})
+	if members > 1 {
+		return nil, fmt.Errorf("%s: expected one object named hooks; nothing was changed", name)
 	}
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, hook.Merge(data, hooks, own), "", "  "); err != nil {
+		return nil, err
+	}
+	return append(pretty.Bytes(), '\n'), nil
+}
+
+// mergeSettings puts our hooks into a file of settings, or takes them out.
+func mergeSettings(name string, hooks json.RawMessage, own func(command string, args []string) bool) error {
+	data, err := merged(name, hooks, own)
+	if err != nil || data == nil {
 		return err
 	}
-	return writePrivate(name, append(pretty.Bytes(), '\n'))
+	return writePrivate(name, data)
 }
 
 // A plugin has a name, and a marketplace that offers it.
@@ -269,7 +325,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if err := o.takeOut(ctx); errors.Is(err, claude.ErrNotFound) { // nobody else can take its plugin out
+	if err := o.takeOut(ctx, state); errors.Is(err, claude.ErrNotFound) { // nobody else can take its plugin out
 		fmt.Fprintf(s.err, "Claude Code is not found, so its plugin stays, and does nothing. claude plugin uninstall %s removes it.\n", pluginID)
 	} else if err != nil {
 		return err
@@ -287,11 +343,7 @@ func (o *hookOptions) remove(ctx context.Context, s streams) error {
 }
 
 // takeOut takes the hooks out of Claude Code, where they are.
-func (o *hookOptions) takeOut(ctx context.Context) error {
-	state, err := readHookState()
-	if err != nil {
-		return err
-	}
+func (o *hookOptions) takeOut(ctx context.Context, state hookState) error {
 	if state.Settings != "" {
 		return mergeSettings(state.Settings, nil, ours)
 	}

@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -29,26 +30,49 @@ func runNotice(ctx context.Context, s streams, a hookAgent, state watchState) er
 	if session == "" || text == "" {
 		return nil
 	}
-	told := hublink.Turn{Event: hublink.TurnWaits, Agent: a.title, Dir: e.Get("cwd").Str, Text: about.Redact(text)}
+	told := hublink.Turn{Event: hublink.TurnWaits, Agent: a.title, Dir: e.Get("cwd").Str, Text: clean.Truncate(about.Redact(clean.Truncate(text, maxSearched)), maxNotice)}
 	_, _, err = state.do(ctx, http.MethodPost, "/conversations/"+url.PathEscape(session)+"/turn", clean.JSON(told))
 	return err
 }
 
-// waitsFor is what an event of Kimi says that a person has to decide; empty if nothing.
+const (
+	// maxNotice is how much of what an agent waits for is told.
+	maxNotice = 1000
+	// maxSearched is how much of it is searched for secrets: megabytes take seconds.
+	maxSearched = 64 * maxNotice
+)
+
+// waitsFor is what an event says that a person has to decide; empty if nothing.
 func waitsFor(e gjson.Result) string {
 	switch e.Get("hook_event_name").Str {
 	case "PermissionRequest":
 		return firstOf(e.Get("action").Str, e.Get("tool_name").Str)
+	case "Notification":
+		if e.Get("notificationType").Str == grokWaits {
+			return firstOf(e.Get("message").Str, "A permission")
+		}
 	case "PreToolUse":
-		if e.Get("tool_name").Str == kimiAsks {
+		if name := e.Get("tool_name").Str; name == kimiAsks || name == grokAsks {
 			return firstOf(e.Get("tool_input.questions.0.question").Str, "A question")
 		}
 	}
 	return ""
 }
 
-// kimiAsks is the tool of Kimi that asks its user.
-const kimiAsks = "AskUserQuestion"
+// kimiAsks and grokAsks are the tools that ask their user, and grokWaits is what Grok says of
+// itself when it asks for a permission.
+const kimiAsks, grokAsks, grokWaits = "AskUserQuestion", "ask_user_question", "permission_prompt"
+
+// grokHooks are a file of hooks for Grok.
+func grokHooks(program string) string {
+	entry := func(matcher string) []any {
+		return []any{map[string]any{"matcher": "^" + matcher + "$", "hooks": []any{
+			map[string]any{"type": "command", "command": shellQuote(program) + " hook grok", "timeout": 5},
+		}}}
+	}
+	data, _ := json.MarshalIndent(map[string]any{"hooks": map[string]any{"Notification": entry(grokWaits), "PreToolUse": entry(grokAsks)}}, "", "  ")
+	return string(data) + "\n"
+}
 
 // kimiEvents are the events that tell that Kimi waits, with what they are limited to.
 var kimiEvents = [][2]string{{"PermissionRequest", ""}, {"PreToolUse", kimiAsks}}
@@ -67,8 +91,8 @@ func kimiHooks(program string) string {
 	return b.String()
 }
 
-// inTOML are tables [[hooks]] in a file of settings, beside the user's own. Ours run a
-// command with the mark: comments are lost when the agent writes the file anew.
+// inTOML are tables [[hooks]] in a file of settings, beside the user's own. Ours run
+// acp-bridge with the mark: comments are lost when the agent writes the file anew.
 type inTOML struct {
 	file func() (string, error)
 	make func(program string) string
@@ -77,25 +101,38 @@ type inTOML struct {
 
 func (p inTOML) text(program string) string { return strings.TrimPrefix(p.make(program), "\n") }
 
-var tables, listed = regexp.MustCompile(`(?m)^[ \t]*\[`), regexp.MustCompile(`(?m)^[ \t]*hooks[ \t]*=`)
+var (
+	tables  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\[`) })
+	listed  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*["']?hooks["']?[ \t]*=`) })
+	started = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^[ \t]*command[ \t]*=(.*acp-bridge.*)["'][ \t\r]*$`)
+	})
+	behind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(^[ \t]*(#.*)?\r?\n?)+\z`) }) // a table: blank lines and comments
+)
+
+// own reports whether a table is ours.
+func (p inTOML) own(table string) bool {
+	found := started().FindStringSubmatch(table)
+	return strings.HasPrefix(strings.TrimSpace(table), "[[hooks]]") && found != nil && strings.HasSuffix(found[1], " "+p.mark)
+}
 
 // split is the file, our tables in it, and the rest.
 func (p inTOML) split() (name string, own []string, rest string, err error) {
 	if name, err = p.file(); err != nil {
 		return name, nil, "", err
 	}
-	data, err := os.ReadFile(name)
-	if os.IsNotExist(err) {
-		return name, nil, "", nil
-	}
+	data, err := readThere(name)
 	text, begin := string(data), 0
-	for _, at := range append(tables.FindAllStringIndex(text, -1), []int{len(text)}) {
+	for _, at := range append(tables().FindAllStringIndex(text, -1), []int{len(text)}) {
 		table := text[begin:at[0]]
 		begin = at[0]
-		if strings.HasPrefix(strings.TrimSpace(table), "[[hooks]]") && strings.Contains(table, p.mark) {
-			own = append(own, table)
-		} else {
+		if !p.own(table) {
 			rest += table
+			continue
+		}
+		own = append(own, table)
+		if said := behind().FindString(table); strings.TrimSpace(said) != "" { // of what follows
+			rest += said
 		}
 	}
 	return name, own, rest, err
@@ -103,7 +140,7 @@ func (p inTOML) split() (name string, own []string, rest string, err error) {
 
 func (p inTOML) put(program string) (func() error, string, error) {
 	name, _, rest, err := p.split()
-	if err == nil && listed.MatchString(rest) {
+	if err == nil && listed().MatchString(rest) {
 		err = fmt.Errorf("%s: expected tables [[hooks]], got a list; nothing was changed", name)
 	}
 	return func() error {

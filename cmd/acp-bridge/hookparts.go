@@ -47,7 +47,11 @@ func (p ownFile) put(program string) (func() error, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if there, err := os.ReadFile(name); err == nil && !strings.Contains(string(there), p.mark) {
+	there, err := readThere(name)
+	if err != nil {
+		return nil, "", err
+	}
+	if there != nil && !strings.Contains(string(there), p.mark) {
 		return nil, "", fmt.Errorf("%s is there, and was not made by acp-bridge; nothing was changed", name)
 	}
 	return func() error { return writePrivate(name, []byte(p.make(program))) }, name, nil
@@ -102,6 +106,9 @@ func (p inSettings) own(command string, _ []string) bool {
 
 func (p inSettings) put(program string) (func() error, string, error) {
 	name, err := p.file()
+	if err == nil {
+		_, err = merged(name, p.hooks(program), p.own)
+	}
 	return func() error { return mergeSettings(name, p.hooks(program), p.own) }, name, err
 }
 

@@ -33,10 +33,11 @@
 // back what Qwen and Gemini ask. Copilot says only later that it was stopped: an answer that
 // nobody took is told as that.
 //
-// Those of Kimi Code can answer nothing. It says that it waits, and whoever is notified by the
-// hub learns it:
+// Those of these can allow nothing, and show their dialog beside it. They say that they wait, and
+// whoever is notified by the hub learns it:
 //
 //	Kimi Code    2.1.0    acp-bridge hook install kimi     a notice
+//	Grok Build   1.0.41   acp-bridge hook install grok     a notice
 //
 // Codex does not say whose answer to a question or a form it took, nor who granted more
 // permissions: the card says that it is not known. It takes no words with a permission. What

@@ -100,7 +100,7 @@ var agents = map[string]agent{
 		record: geminiRecord, fate: geminiFate,
 	},
 	"copilot": {
-		title: "Copilot CLI", question: "ask_user", permits: "permissionRequest",
+		title: "Copilot CLI", question: copilotQuestion, permits: "permissionRequest",
 		tool: "toolName", input: "toolInput", session: "sessionId", name: "hookName",
 		allow: func() json.RawMessage { return clean.JSON(map[string]string{"behavior": "allow"}) },
 		refuse: func(words string, asked bool) json.RawMessage {

@@ -101,6 +101,40 @@ func TestReplyRefused(t *testing.T) {
 	require.NoError(t, a.Item.Check([]convert.Answer{watchtest.Picks("Allow once")}))
 }
 
+// One option is what a permission takes: none, two, or two answers are no decision.
+func TestOnePickDecides(t *testing.T) {
+	a, err := Read("qwen", []byte(qwenRuns))
+	require.NoError(t, err)
+	allow := watchtest.Picks("Allow once")
+	for name, answers := range map[string][]convert.Answer{
+		"none":        nil,
+		"no option":   {{}},
+		"two options": {watchtest.Picks("Allow once", "Reject")},
+		"two answers": {allow, allow},
+		"and words":   {{Selected: []string{"Allow once"}, Text: "but not today"}},
+	} {
+		require.ErrorContains(t, a.Item.Check(answers), "one of its options", name)
+	}
+	require.NoError(t, a.Item.Check([]convert.Answer{allow}))
+}
+
+// An event that came in part, or that lacks what it is about, asks nothing, however much
+// of it can be read.
+func TestReadHalfAnEvent(t *testing.T) {
+	const from = `{"session_id":"4a271050","hook_event_name":"PermissionRequest",`
+	for name, event := range map[string]string{
+		"cut off":             strings.TrimSuffix(qwenRuns, "}"),
+		"something behind it": qwenRuns + "}",
+		"no input":            from + `"tool_name":"run_shell_command"}`,
+		"no object as input":  from + `"tool_name":"run_shell_command","tool_input":["make"]}`,
+		"a text as input":     from + `"tool_name":"run_shell_command","tool_input":"make"}`,
+		"no tool":             from + `"tool_input":{"command":"make"}}`,
+	} {
+		_, err := Read("qwen", []byte(event))
+		require.ErrorIs(t, err, ErrNothing, name)
+	}
+}
+
 // What a hook cannot answer, or is not asked, is left to the terminal.
 func TestReadNothing(t *testing.T) {
 	for name, c := range map[string]struct{ agent, event string }{
@@ -179,4 +213,16 @@ func TestToldAndClosed(t *testing.T) {
 	s.Answer(r, watchtest.Picks("SQLite"))
 	<-closed
 	require.NotEqual(t, "undeliverable", s.Becomes(r, "known", func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() != "accepted" }).End.Receipt())
+}
+
+// An answer that comes as the agent takes its question back is not printed.
+func TestTakenBackIsNotPrinted(t *testing.T) {
+	a, err := Read("copilot", []byte(copilotRuns))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out strings.Builder
+	o := convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{allowOnce}}}}
+	require.ErrorIs(t, a.give(ctx, nil, o, &out), errTakenBack)
+	require.Empty(t, out.String())
 }

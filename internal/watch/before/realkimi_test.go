@@ -27,7 +27,7 @@ func TestRealKimi(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte(s.Owner), 0o600))
 	c.Run("hook", "install", "kimi", "--hub", s.URL, "--hub-token-file", token)
-	waits := turns(t, s)
+	waits := turns(t, s, "Kimi Code")
 	c.Open()
 	c.See("Trust this folder?")
 	c.Press("Enter")
@@ -48,8 +48,35 @@ func TestRealKimi(t *testing.T) {
 	require.Empty(t, s.Board.Conversations(), "there is nothing to answer")
 }
 
+// The real Grok Build, likewise.
+func TestRealGrok(t *testing.T) {
+	watchtest.NeedsLonger(t)
+	c, s := watchtest.NewTerminal(t, "grok"), watchtest.New(t, web.CanAsk)
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte(s.Owner), 0o600))
+	c.Run("hook", "install", "grok", "--hub", s.URL, "--hub-token-file", token)
+	waits := turns(t, s, "Grok Build")
+	c.Start.Env = append(c.Start.Env, "GROK_XAI_API_BASE_URL="+c.Model.URL+"/v1", "GROK_CLI_CHAT_PROXY_BASE_URL="+c.Model.URL+"/v1")
+	c.Open("--no-leader")
+	c.See("Logged in with API key")
+
+	c.Model.Script(modeltest.Use("call_1", "run_terminal_command", object{"command": "curl -s http://127.0.0.1:9/x; touch made", "description": "does it"}), modeltest.Say("Noted one."))
+	c.Prompt("first")
+	require.Equal(t, "Tool permission requested", waits())
+	c.See("Yes, proceed")
+	c.Press("2")
+	c.See("Noted one.")
+	require.FileExists(t, filepath.Join(c.Start.Dir, "made"))
+
+	c.Model.Script(modeltest.Use("call_2", "ask_user_question", object{"questions": []object{{"question": "Which database?", "header": "Database", "multi_select": false, "options": databases("SQLite")}}}), modeltest.Say("Noted two."))
+	c.Prompt("second")
+	require.Equal(t, "Which database?", waits())
+	c.See("SQLite")
+	require.Empty(t, s.Board.Conversations(), "there is nothing to answer")
+}
+
 // turns are what the hub says of agents that wait in their terminals.
-func turns(t *testing.T, s *watchtest.Site) (next func() string) {
+func turns(t *testing.T, s *watchtest.Site, agent string) (next func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), watchtest.Patience)
 	t.Cleanup(cancel)
@@ -66,7 +93,7 @@ func turns(t *testing.T, s *watchtest.Site) (next func() string) {
 		for lines.Scan() {
 			data, ok := strings.CutPrefix(lines.Text(), "data: ")
 			if e := gjson.Parse(data); ok && e.Get("event").Str == "waits" {
-				require.Equal(t, "Kimi Code", e.Get("agent").Str)
+				require.Equal(t, agent, e.Get("agent").Str)
 				return e.Get("text").Str
 			}
 		}

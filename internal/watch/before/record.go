@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -22,7 +23,7 @@ import (
 //	| agent   | its user stopped it          | it took what the hook printed                    |
 //	|---------|------------------------------|--------------------------------------------------|
 //	| Gemini  | info "Request cancelled.", at once; the call is "cancelled" | the call's result has our words |
-//	| Copilot | abort, once the hook has ended | permission.completed, or the call's result has our words |
+//	| Copilot | abort, once the hook has ended | permission.completed of this permission, or the call's result has our words |
 //	| Qwen    | it kills the hook            | the call's result: our words, or what was allowed |
 
 // fate is what became of a call.
@@ -113,12 +114,12 @@ func (r *record) await(ctx context.Context, s said) fate {
 	return pending
 }
 
-var sessionName = regexp.MustCompile(`^[A-Za-z0-9_-]{8,}$`)
+var sessionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{8,}$`) })
 
 // recorded is the one file in the folder of an agent that has a name of this form, in which
 // %s is the session's. No file is read because an event names it.
 func recorded(variable, dir, form, session string) string {
-	if !sessionName.MatchString(session) {
+	if !sessionName().MatchString(session) {
 		return ""
 	}
 	home, err := os.UserHomeDir()
@@ -182,24 +183,49 @@ func geminiFate(tool string, input gjson.Result) func(gjson.Result, *said) fate 
 	}
 }
 
-// copilotFate reads a line of Copilot's record.
-func copilotFate(string, gjson.Result) func(gjson.Result, *said) fate {
+// copilotQuestion is the tool of Copilot that asks its user.
+const copilotQuestion = "ask_user"
+
+// copilotFate reads a line of Copilot's record. A permission is written down when its hook
+// has ended: what it is for, and then how it ended.
+func copilotFate(tool string, input gjson.Result) func(gjson.Result, *said) fate {
+	ours := map[string]bool{} // requests for this permission, and their calls
 	return func(line gjson.Result, s *said) fate {
 		data := line.Get("data")
 		switch line.Get("type").Str {
 		case "abort":
 			return stopped
+		case "permission.requested":
+			if p := data.Get("permissionRequest"); hasAll(p, input) {
+				ours[data.Get("requestId").Str], ours[p.Get("toolCallId").Str] = true, true
+			}
 		case "permission.completed":
-			if result := data.Get("result"); s != nil && (s.allows && result.Get("kind").Str == "approved" || !s.allows && result.Get("message").Str == s.words) {
+			result := data.Get("result")
+			if s != nil && ours[data.Get("requestId").Str] && (s.allows && result.Get("kind").Str == "approved" || !s.allows && result.Get("message").Str == s.words) {
 				return used
 			}
 		case "tool.execution_complete":
-			if s != nil && !s.allows && strings.Contains(data.Get("error.message").Str, s.words) {
+			mine := tool == copilotQuestion || ours[data.Get("toolCallId").Str]
+			if s != nil && !s.allows && mine && strings.Contains(data.Get("error.message").Str, s.words) {
 				return used
 			}
 		}
 		return pending
 	}
+}
+
+// hasAll reports whether a value has all that another one has, by whatever names.
+func hasAll(v, all gjson.Result) bool {
+	missing := false
+	all.ForEach(func(_, want gjson.Result) bool {
+		missing = true
+		v.ForEach(func(_, has gjson.Result) bool {
+			missing = !sameJSON(has, want)
+			return missing
+		})
+		return !missing
+	})
+	return !missing
 }
 
 // sameJSON reports whether two values are the same, in whatever order their members are.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,9 @@ const (
 
 	copilotStops  = `{"type":"abort","data":{"reason":"user_abort"},"id":"7b76080f"}`
 	copilotTakes  = `{"type":"tool.execution_complete","data":{"toolCallId":"call_1","success":false,"error":{"message":"Denied by preToolUse hook: our words","code":"denied"}}}`
+	copilotWants  = `{"type":"permission.requested","data":{"requestId":"2b8ba324","permissionRequest":{"kind":"shell","toolCallId":"call_3","fullCommandText":"echo three > three.txt","intention":"does it"}}}`
+	copilotEdits  = `{"type":"permission.requested","data":{"requestId":"f6911ce4","permissionRequest":{"kind":"write","toolCallId":"call_c","intention":"Create file","fileName":"/w/a.txt","diff":"+one\n","newFileContents":"one"}}}`
+	copilotWrites = `{"type":"permission.completed","data":{"requestId":"f6911ce4","result":{"kind":"approved"}}}`
 	copilotAllows = `{"type":"permission.completed","data":{"requestId":"2b8ba324","result":{"kind":"approved"}}}`
 	copilotDenies = `{"type":"permission.completed","data":{"requestId":"9625fe8e","result":{"kind":"denied-by-permission-request-hook","message":"our words"}}}`
 	copilotHooked = `{"type":"hook.end","data":{"hookInvocationId":"da58a130","hookType":"preToolUse","success":true,"output":{"call_2":"Denied by preToolUse hook: our words"}}}`
@@ -45,8 +49,8 @@ func TestFate(t *testing.T) {
 		{"gemini", geminiOther, pending, pending, pending},
 		{"copilot", copilotStops, stopped, stopped, stopped},
 		{"copilot", copilotTakes, pending, used, pending},
-		{"copilot", copilotAllows, pending, pending, used},
-		{"copilot", copilotDenies, pending, used, pending},
+		{"copilot", copilotAllows, pending, pending, pending}, // of what, is not known
+		{"copilot", copilotDenies, pending, pending, pending},
 		{"copilot", copilotHooked, pending, pending, pending}, // also of a turn that was stopped
 		{"qwen", qwenTakes, pending, used, used},
 		{"qwen", qwenDrops, pending, stopped, stopped},
@@ -59,6 +63,54 @@ func TestFate(t *testing.T) {
 		require.Equal(t, c.before, read(line, nil), "%s, before: %s", c.agent, c.line)
 		require.Equal(t, c.after, read(line, words), "%s, after: %s", c.agent, c.line)
 		require.Equal(t, c.then, read(line, allows), "%s, allowed: %s", c.agent, c.line)
+	}
+}
+
+// What a model says is not what its program says: a turn is stopped when Gemini says so.
+func TestGeminiSpeaksOfStopping(t *testing.T) {
+	for _, line := range []string{
+		`{"type":"gemini","content":"Request cancelled. Shall I go on?","toolCalls":[]}`,
+		`{"type":"user","content":"Request cancelled"}`,
+		`{"type":"info","content":"Update available"}`,
+	} {
+		read := agents["gemini"].fate("ask_user", gjson.Parse(`{}`))
+		require.Equal(t, pending, read(gjson.Parse(line), nil), line)
+	}
+}
+
+// Copilot says for what a permission is, and then how it ended. That of another call says
+// nothing of this one.
+func TestFateOfAPermission(t *testing.T) {
+	const shell, file = `{"command":"echo three > three.txt"}`, `{"file_path":"/w/a.txt","diff":"+one\n"}`
+	denied := strings.Replace(copilotDenies, "9625fe8e", "2b8ba324", 1)
+	result := strings.NewReplacer("call_1", "call_3", "preToolUse", "PermissionRequest").Replace(copilotTakes)
+	words, allows := &said{words: "our words"}, &said{allows: true}
+	for _, c := range []struct {
+		tool, input string
+		said        *said
+		lines       []string
+		want        fate
+	}{
+		{"bash", shell, allows, []string{copilotWants, copilotAllows}, used},
+		{"bash", shell, allows, []string{copilotEdits, copilotWants, copilotWrites}, pending},
+		{"bash", shell, allows, []string{copilotAllows}, pending},
+		{"bash", shell, allows, []string{copilotWants, denied}, pending},
+		{"bash", `{"command":"echo"}`, allows, []string{copilotWants, copilotAllows}, pending},
+		{"bash", shell, words, []string{copilotWants, denied}, used},
+		{"bash", shell, words, []string{copilotEdits, copilotWants, copilotDenies}, pending},
+		{"bash", shell, words, []string{copilotWants, copilotAllows}, pending},
+		{"bash", shell, words, []string{copilotWants, result}, used},
+		{"bash", shell, words, []string{result}, pending},
+		{"edit", file, allows, []string{copilotEdits, copilotWrites}, used},
+		{"edit", file, allows, []string{copilotEdits, copilotWants, copilotAllows}, pending},
+		{"ask_user", `{"question":"?"}`, words, []string{copilotTakes}, used},
+	} {
+		read, last := copilotFate(c.tool, gjson.Parse(c.input)), pending
+		for _, line := range c.lines {
+			require.Equal(t, pending, last)
+			last = read(gjson.Parse(line), c.said)
+		}
+		require.Equal(t, c.want, last, "%s: %s", c.input, c.lines)
 	}
 }
 
@@ -136,7 +188,7 @@ func TestWhatBecameOfAnAnswer(t *testing.T) {
 		return done
 	}
 	t.Run("used", func(t *testing.T) {
-		done := hold(t, func([]byte) { add(t, name, copilotAllows+"\n") })
+		done := hold(t, func([]byte) { add(t, name, copilotEdits+"\n"+copilotWrites+"\n"+copilotWants+"\n"+copilotAllows+"\n") })
 		r := s.Next()
 		s.Answer(r, watchtest.Picks("Allow once"))
 		s.Receipt(r, "consumed")
@@ -161,7 +213,7 @@ func TestWhatBecameOfAnAnswer(t *testing.T) {
 		r := s.Next()
 		s.Answer(r, watchtest.Picks("Allow once"))
 		require.Equal(t, string(unknown), s.Receipt(r, "unknown").End.Unsure)
-		add(t, name, copilotAllows+"\n")
+		add(t, name, copilotEdits+"\n"+copilotWrites+"\n"+copilotWants+"\n"+copilotAllows+"\n")
 		s.Receipt(r, "consumed")
 		<-done
 	})

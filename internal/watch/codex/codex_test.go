@@ -283,6 +283,35 @@ func TestSubAgent(t *testing.T) {
 	require.Equal(t, "explorer", r.Call.SubAgent.Task)
 }
 
+// What Codex does for itself, such as a title, is not followed.
+func TestForItselfAlone(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "0.166.0")
+	s.works()
+	for _, begins := range []string{`"id":"01a1e512-title","ephemeral":true`, `"id":"01a1e513-next","ephemeral":false`} {
+		s.say(`{"method":"thread/started","params":{"thread":{` + begins + `,"status":{"type":"active","activeFlags":[]}}}}`)
+	}
+	m := <-s.got
+	require.Equal(t, "thread/resume", m.Get("method").Str)
+	require.Equal(t, "01a1e513-next", m.Get("params.threadId").Str)
+}
+
+// The end of one thread's turn ends nothing that another one asks.
+func TestTheTurnOfAnotherThread(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "0.166.0")
+	s.works()
+	s.say(asked)
+	r := s.Next()
+	s.say(`{"method":"turn/completed","params":{"threadId":"01a1e511-7df5-75f1-8bbf-d89096450e09","turn":{"id":"turn-7","status":"completed"}}}`)
+	s.say(approval)
+	s.Next()
+	s.Answer(r, watchtest.Picks("SQLite"))
+	m := <-s.got
+	require.Equal(t, "0", m.Get("id").Raw)
+	require.Contains(t, m.Raw, "SQLite")
+}
+
 // A Codex that has ended takes its questions along, and is found again.
 func TestCodexEnds(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -121,12 +122,12 @@ func mcpCall(server, arguments string) string {
 	return "mcp " + server + " " + string(clean.JSON(gjson.Parse(arguments).Value()))
 }
 
-var toolInMessage = regexp.MustCompile(` tool "([^"]+)"\?$`)
+var toolInMessage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` tool "([^"]+)"\?$`) })
 
 // toolName is the tool's, as the message says: of two calls with the same arguments that
 // were seen nobody knows which is asked for.
 func (r *run) toolName(p gjson.Result, input string) string {
-	if found := toolInMessage.FindStringSubmatch(p.Get("message").Str); found != nil {
+	if found := toolInMessage().FindStringSubmatch(p.Get("message").Str); found != nil {
 		return found[1]
 	}
 	call, name := mcpCall(p.Get("serverName").Str, input), ""

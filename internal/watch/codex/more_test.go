@@ -109,6 +109,31 @@ func TestToolsWithTheSameArguments(t *testing.T) {
 	}
 }
 
+// A message without the tool's name: one tool was called with these arguments, and it is
+// that one, however often.
+func TestToolThatWasSeen(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "0.166.0")
+	s.works()
+	for i, what := range []string{"boots", "shoes", "shoes"} {
+		tool := map[string]string{"boots": "look", "shoes": "buy"}[what]
+		s.say(fmt.Sprintf(`{"method":"item/started","params":{"item":{"type":"mcpToolCall","id":"call_%d","server":"shop","tool":%q,"arguments":{"what":%q}},"threadId":%q}}`, i, tool, what, thread))
+	}
+	s.say(fmt.Sprintf(strings.ReplaceAll(toolAsks, `run tool \"buy\"?`, `run it?`), 1, "shoes"))
+	require.Equal(t, "buy", s.Next().Call.Name)
+}
+
+// What a thread has asked is over when it is closed.
+func TestAThreadIsClosed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "0.166.0")
+	s.works()
+	s.say(asked)
+	r := s.Next()
+	s.say(fmt.Sprintf(`{"method":"thread/closed","params":{"threadId":%q}}`, thread))
+	require.Contains(t, s.Settled(r).End.Reason, "ended in the terminal")
+}
+
 func TestToolAnsweredInTheTerminal(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "0.166.0")

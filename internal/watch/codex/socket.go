@@ -75,11 +75,11 @@ func dial(ctx context.Context, path string) (*client, error) {
 	return &client{socket: socket, pending: map[int]func(gjson.Result, bool){}}, nil
 }
 
-var versionIn = regexp.MustCompile(`/([0-9]+\.[0-9]+)(\.[0-9][^ ]*)?`)
+var versionIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/([0-9]+\.[0-9]+)(\.[0-9][^ ]*)?`) })
 
 // knows reports whether we know the protocol of who calls itself so.
 func knows(userAgent string) error {
-	found := versionIn.FindStringSubmatch(userAgent)
+	found := versionIn().FindStringSubmatch(userAgent)
 	if found == nil {
 		return VersionError{clean.Truncate(clean.Line(userAgent), 80)}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -133,7 +134,7 @@ func (r *run) handle(ctx context.Context) {
 // look finds what was asked before we were there.
 func (r *run) look(ctx context.Context) {
 	for path, ask := range map[string]func(context.Context, gjson.Result){"/question": r.question, "/permission": r.permission} {
-		if list, err := r.do(ctx, http.MethodGet, path, nil); err == nil {
+		if list, err := r.get(ctx, path); err == nil {
 			for _, one := range list.Array() {
 				ask(ctx, one)
 			}
@@ -214,7 +215,7 @@ func (r *run) session(ctx context.Context, id string) session {
 		return s
 	}
 	if isName(id) {
-		if info, err := r.do(ctx, http.MethodGet, "/session/"+id, nil); err == nil && info.Get("id").Str == id {
+		if info, err := r.get(ctx, "/session/"+id); err == nil && info.Get("id").Str == id {
 			return r.know(info)
 		}
 	}
@@ -255,14 +256,31 @@ func (r *run) over(session string) {
 // errLate is for whoever answered too late.
 var errLate = errors.New("it was answered in the terminal before")
 
+// errEnded is for an answer on which OpenCode has said nothing: it may have taken it.
+const errEnded = watch.Unsure("the agent has ended, and did not say whether it took the answer")
+
 // tell gives OpenCode an answer.
 func (r *run) tell(ctx context.Context, path string, body any) error {
 	_, err := r.do(ctx, http.MethodPost, path, body)
 	var said statusError
-	if errors.As(err, &said) && said.status == http.StatusNotFound {
+	switch {
+	case errors.As(err, &said) && said.status == http.StatusNotFound:
 		return errLate
+	case errors.Is(err, context.Canceled): // it was sent
+		return errEnded
 	}
 	return err
+}
+
+// getTime is how long OpenCode may take to say something: what it asks and how that ends
+// waits behind it.
+const getTime = 2 * time.Second
+
+// get has the plugin look for something.
+func (r *run) get(ctx context.Context, path string) (gjson.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, getTime)
+	defer cancel()
+	return r.do(ctx, http.MethodGet, path, nil)
 }
 
 type statusError struct {
@@ -304,6 +322,9 @@ func (r *run) do(ctx context.Context, method, path string, body any) (gjson.Resu
 		}
 		return got.data, nil
 	case <-ctx.Done():
+		r.mu.Lock()
+		delete(r.pending, n)
+		r.mu.Unlock()
 		return gjson.Result{}, ctx.Err()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,9 +100,9 @@ func (p *plugin) expect(method, path, body string) {
 	p.last = r.Request
 }
 
-// reply is said twice, which is once.
+// reply is said three times, which is once.
 func (p *plugin) reply(status int, data string) {
-	for range 2 {
+	for range 3 {
 		p.say(fmt.Sprintf(`{"reply":%d,"status":%d,"data":%s}`, p.last, status, data))
 	}
 }
@@ -292,6 +293,54 @@ func TestAskedBefore(t *testing.T) {
 	p.say(`{"reply":999,"status":200}`)
 	p.event("permission.replied", `{"requestID":"per_1","reply":"once"}`)
 	p.Settled(r)
+}
+
+// OpenCode takes no words with a permission: whoever gave some is told, and nothing is allowed.
+func TestWordsWithAPermission(t *testing.T) {
+	p := newPlugin(t)
+	p.event("permission.asked", askedBash)
+	r := p.Next()
+	p.Answer(r, watchtest.Noted("Allow once", "quickly"))
+	require.Contains(t, p.Receipt(r, "undeliverable").End.Undelivered, "takes no words")
+}
+
+// An OpenCode that does not say of which conversation something is keeps nothing else from
+// being asked, or from its end.
+func TestOpenCodeSaysNothing(t *testing.T) {
+	p := newPlugin(t)
+	p.event("question.asked", strings.Replace(askedQuestion, "ses_1main", "ses_3new", 1))
+	p.expect("GET", "/session/ses_3new", "")
+	p.event("permission.asked", askedBash)
+	first, second := p.Next(), p.Next()
+	require.ElementsMatch(t, []string{"ses_3new", "ses_1main"}, []string{first.Conversation, second.Conversation})
+	p.event("permission.replied", `{"requestID":"per_1","reply":"once"}`)
+	p.event("question.rejected", `{"requestID":"que_1"}`)
+	p.Settled(first)
+	p.Settled(second)
+}
+
+// Whether an OpenCode that ends has taken an answer that it was given is not known.
+func TestOpenCodeEndsWithAnAnswer(t *testing.T) {
+	p := newPlugin(t)
+	p.event("permission.asked", askedBash)
+	r := p.Next()
+	p.Answer(r, watchtest.Picks("Allow once"))
+	p.expect("POST", "/permission/per_1/reply", `{"reply":"once"}`)
+	p.end()
+	require.Contains(t, p.Receipt(r, "unknown").End.Unsure, "did not say whether it took the answer")
+}
+
+// No request of OpenCode's API is made with a name that could lead elsewhere.
+func TestNamesThatLeadElsewhere(t *testing.T) {
+	p := newPlugin(t)
+	for _, id := range []string{"../que_1", "que_1/reject", "", "que 1"} {
+		p.event("question.asked", strings.Replace(askedQuestion, `"que_1"`, fmt.Sprintf("%q", id), 1))
+	}
+	p.event("question.asked", strings.Replace(askedQuestion, "ses_1main", "../ses_1main", 1))
+	p.event("permission.asked", askedBash)
+	require.Contains(t, p.Next().ID, "per_1")
+	open, _ := p.Board.Waiting(10)
+	require.Len(t, open, 1)
 }
 
 func TestPluginIsItsOwn(t *testing.T) {

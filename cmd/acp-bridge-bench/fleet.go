@@ -26,6 +26,7 @@ import (
 type fleetOptions struct {
 	agents, groups, watchers, rate int
 	period                         time.Duration
+	nats                           string
 }
 
 // fleetResult is what was measured of one hub.
@@ -53,6 +54,7 @@ func parseFleet(args []string, errOut io.Writer) (o fleetOptions, sizes []int, f
 	fs.IntVar(&o.groups, "groups", 20, "of how many groups agents and people are")
 	fs.IntVar(&o.rate, "rate", 2000, "how many questions a second are answered")
 	fs.DurationVar(&o.period, "time", 5*time.Minute, "for how long")
+	fs.StringVar(&o.nats, "nats", "", "the NATS `SERVERS` that keep the questions, three copies each; without it the hub has its own")
 	fs.BoolVar(&floor, "floor", true, "measure a hub that does as little as one can, too, for a tenth of the time")
 	if err := fs.Parse(args); err != nil {
 		return o, nil, false, err
@@ -171,7 +173,7 @@ func measureFleet(ctx context.Context, data, program, name string, o fleetOption
 	if r.disk, err = diskTimes(filepath.Dir(data)); err != nil {
 		return r, err
 	}
-	hub, err := startHub(ctx, data, program, name)
+	hub, err := startHub(ctx, data, program, name, o)
 	if err != nil {
 		return r, err
 	}
@@ -269,7 +271,7 @@ type fleetHub struct {
 	ended  chan struct{}
 }
 
-func startHub(ctx context.Context, data, program, name string) (*fleetHub, error) {
+func startHub(ctx context.Context, data, program, name string, o fleetOptions) (*fleetHub, error) {
 	h := &fleetHub{ended: make(chan struct{})}
 	var out io.ReadCloser
 	var err error
@@ -287,6 +289,9 @@ func startHub(ctx context.Context, data, program, name string) (*fleetHub, error
 		}
 	} else {
 		h.cmd = exec.CommandContext(ctx, program, "--data", data, "--listen", "127.0.0.1:0")
+		if o.nats != "" { // each size has a bucket of its own
+			h.cmd.Args = append(h.cmd.Args, "--nats", o.nats, "--replicas", "3", "--bucket", fmt.Sprint("fleet", o.agents))
+		}
 		if out, err = h.cmd.StderrPipe(); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,9 @@ import (
 // settle is how long an agent is left alone before its memory is read.
 const settle = 300 * time.Millisecond
 
+// idling is how long an agent is left alone until it has given back what it does not need.
+const idling = 2500 * time.Millisecond
+
 // memory measures the memory of an agent with one idle session, and
 // with many that each wait on an open question, of CLIs that say as much of
 // themselves as the real one.
@@ -33,6 +36,9 @@ func (b *bench) memory() error {
 		return err
 	}
 	idle.rows(b.table, "1 idle session, the hub's link not used", atMost(11), atMost(10))
+	if err := b.afterIdling(); err != nil {
+		return err
+	}
 	path, err = b.script(claudetest.Script{Init: claudetest.FullInit(), Turns: []claudetest.Turn{{Match: "go", Steps: steps}}})
 	if err != nil {
 		return err
@@ -87,6 +93,70 @@ func (b *bench) idleMemory(ctx context.Context, s subject, path string) (f footp
 	}
 	time.Sleep(settle)
 	return footprintOf(c.pid())
+}
+
+// afterIdling measures what it costs that memory was given back: the first question of
+// a session that was idle, beside the next one.
+func (b *bench) afterIdling() error {
+	turn := claudetest.Turn{Match: "go", Steps: []claudetest.Step{claudetest.Message(question(1))}}
+	took, faults := [2]samples{{}, {}}, [2]samples{{}, {}}
+	err := b.each(func(ctx context.Context, s subject) (err error) {
+		path, err := b.script(claudetest.Script{Turns: []claudetest.Turn{turn, turn}})
+		if err != nil {
+			return err
+		}
+		c, err := connect(ctx, s, b.env(path))
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if e := c.end(); err == nil {
+				err = e
+			}
+		}()
+		session, err := c.newSession(ctx, b.dir)
+		if err != nil {
+			return err
+		}
+		shown := make(chan ask, 1)
+		c.handle(func(a ask) { shown <- a }, nil)
+		time.Sleep(idling)
+		for i := range took {
+			before, err := faultsOf(c.pid())
+			if err != nil {
+				return err
+			}
+			began := time.Now()
+			done, err := c.prompt(session)
+			if err != nil {
+				return err
+			}
+			var a ask
+			select {
+			case a = <-shown:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			took[i].add(s.name, us(time.Since(began)))
+			after, err := faultsOf(c.pid())
+			if err != nil {
+				return err
+			}
+			faults[i].add(s.name, float64(after-before))
+			if err := c.answer(a); err != nil {
+				return err
+			}
+			if _, err := await(ctx, "session/prompt", done); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for i, name := range [][2]string{{"first question after idling", "… page faults at the first"}, {"question right behind it", "… page faults at that one"}} {
+		b.table.add(name[0], "µs", minimal, took[i])
+		b.table.add(name[1], "pages", minimal, faults[i])
+	}
+	return err
 }
 
 func (b *bench) waitingMemory(ctx context.Context, s subject, path string, n int) (f footprint, err error) {

@@ -106,6 +106,20 @@ func footprintOf(pid int) (f footprint, err error) {
 	return f, nil
 }
 
+// faultsOf is how often a process has had to wait for a page of memory that was not there,
+// none of them read from a disk.
+func faultsOf(pid int) (n int64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(data), ") ") // the name may have anything in it
+	if fields := strings.Fields(after); len(fields) > 7 {
+		return strconv.ParseInt(fields[7], 10, 64)
+	}
+	return 0, fmt.Errorf("/proc/%d/stat: expected more fields, got %q", pid, data)
+}
+
 // footprints are samples of them, in MB.
 type footprints struct{ resident, private, highest samples }
 

@@ -15,6 +15,7 @@ import (
 // What help api shows is what runs: each example asks, follows, answers, gets the
 // result and cancels, at a hub of its own conversation.
 func TestAPIExamples(t *testing.T) {
+	t.Parallel()
 	text := apiTopic().Text
 	require.Contains(t, text, "  POST /conversations/{id}/ask\n      ask: the outcome, or 202 while it is open\n")
 	clitest.Fits(t, text)

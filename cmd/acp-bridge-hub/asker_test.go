@@ -78,6 +78,7 @@ func (a *asker) kill() {
 // hub, too. A bridge that asks the same again gets the answer that was accepted,
 // and no other.
 func TestBridgeKilled(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := startHub(t, dir, "127.0.0.1:0")
 	listen := strings.TrimPrefix(p.address, "http://")

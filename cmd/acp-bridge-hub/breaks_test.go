@@ -3,13 +3,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
@@ -50,12 +54,33 @@ func (f *fleet) round(rnd *rand.Rand) (list []fault) {
 // another one.
 func (f *fleet) killOfLeader() fault {
 	var n *node
+	var elected chan time.Duration
 	begin := func() {
 		f.isWhole()
-		n = f.leader()
+		n, elected = f.leader(), make(chan time.Duration, 1)
+		killed := time.Now()
 		n.end(os.Kill)
+		go func() {
+			for !f.writes() {
+				time.Sleep(10 * time.Millisecond) // nobody tells
+			}
+			elected <- time.Since(killed)
+		}()
 	}
-	return fault{"kill of the leading server", begin, func() { n.start() }}
+	return fault{"kill of the leading server", begin, func() {
+		f.t.Logf("%8s of it until the servers took a write from anybody", (<-elected).Round(time.Millisecond))
+		n.start()
+	}}
+}
+
+// writes reports whether the servers take a write now: a note, which is no question.
+func (f *fleet) writes() bool {
+	ctx, cancel := context.WithTimeout(f.t.Context(), requestTime/4)
+	defer cancel()
+	m := nats.NewMsg("$KV.questions.mark-observer")
+	m.Header.Set("KV-Operation", "DEL")
+	_, err := f.observer.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	return err == nil || f.t.Context().Err() != nil
 }
 
 func (n *node) faults() []fault {

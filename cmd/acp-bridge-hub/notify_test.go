@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
@@ -110,11 +109,7 @@ func TestNotifyByGroup(t *testing.T) {
 // Of several hubs one tells, and one takes back. What a hub that is told to stop
 // knows of is told before it ends.
 func TestNotifyOnceByTwoHubs(t *testing.T) {
-	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
-	require.NoError(t, err)
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	require.True(t, n.ReadyForConnections(time.Minute))
+	n := natsAlone(t)
 	url, got := addressee(t, true)
 	one := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL(), "--notify", url)
 	two := startHub(t, t.TempDir(), "127.0.0.1:0", "--nats", n.ClientURL(), "--notify", url)

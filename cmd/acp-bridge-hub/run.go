@@ -45,11 +45,16 @@ Usage: acp-bridge-hub [FLAGS]                   start the hub
        acp-bridge-hub COMMAND [FLAGS]
 `,
 		Default: "serve", DefaultFlags: "Flags of the hub",
-		Commands: commands(), Topics: []cli.Topic{{Name: "operate", Text: operate}, apiTopic(), {Name: "load", Text: load}},
+		Commands: commands(), Topics: topics,
 		Variables: []cli.Example{{Line: "XDG_STATE_HOME", What: "where the hub keeps its data if --data is not given (default: ~/.local/state)"}},
 		Exits:     "0 done, 1 failed, 2 bad input or bad usage.",
 		Version:   version, Facts: facts, VersionEnv: []string{"XDG_STATE_HOME"},
 	}
+}
+
+// topics are what acp-bridge-hub help takes besides commands.
+func topics() []cli.Topic {
+	return []cli.Topic{{Name: "operate", Text: operate}, apiTopic(), {Name: "load", Text: load}}
 }
 
 // facts are what the version says besides the version.

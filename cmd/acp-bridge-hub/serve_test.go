@@ -46,6 +46,7 @@ func TestLoginWithoutAHub(t *testing.T) {
 
 // The end of the hub is prompt, whatever hangs on it.
 func TestEndsPromptly(t *testing.T) {
+	t.Parallel()
 	p := startHub(t, t.TempDir(), "127.0.0.1:0")
 	require.Equal(t, http.StatusAccepted, p.post("/conversations/c1/ask", askBody("toolu_abc")))
 	for range 10 { // streams, requests that wait, connections without a request

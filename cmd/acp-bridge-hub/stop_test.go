@@ -59,6 +59,7 @@ func (p *process) begin(t *testing.T, path, body string) (status chan int) {
 // A hub that is told to stop replies to what it has begun, also if its
 // store is slow just then.
 func TestStopCutsNothing(t *testing.T) {
+	t.Parallel()
 	p, proxy := slowly(t)
 	proxy.Set(netfault.LoseReplies)
 	asked := p.begin(t, "/conversations/c1/ask", askBody("toolu_1_x"))
@@ -71,6 +72,7 @@ func TestStopCutsNothing(t *testing.T) {
 // A stream is told to come back, who waits for an answer is told that it still
 // waits, and an answer that is on its way is taken.
 func TestStopTellsEverybody(t *testing.T) {
+	t.Parallel()
 	p, proxy := slowly(t)
 	require.Equal(t, http.StatusAccepted, p.post("/conversations/c1/ask", askBody("toolu_1_x")))
 	require.Equal(t, http.StatusAccepted, p.post("/conversations/c2/ask", askBody("toolu_2_x")))

@@ -31,7 +31,7 @@ var inTerminals = map[string]string{
 	"copilot":  "questions and permissions while you are away, with acp-bridge hook install copilot: a question comes back as a refusal with your answer in words (1.0.102)",
 	"gemini":   "questions while you are away, with acp-bridge hook install gemini: they come back as a refusal with your answer in words; a hook cannot allow anything, so permissions stay in the terminal (0.61.0)",
 	"kimi":     "a notice that it waits for you, with acp-bridge hook install kimi; its hooks cannot answer, so questions and permissions stay in the terminal (2.1.0)",
-	"grok":     "nothing: by its documentation its hooks can only refuse (1.0.41, not run)",
+	"grok":     "a notice that it waits for you, with acp-bridge hook install grok; its hooks can only refuse, so questions and permissions stay in the terminal (1.0.41)",
 	"droid":    "nothing: its hooks come before the dialog, as its program says (0.215.0, not run)",
 }
 

@@ -230,14 +230,24 @@ func (t *printedTurn) end(err error, s streams) error {
 }
 
 // approver answers permission requests.
-type approver struct{ adapter.Resolver }
+type approver struct{ adapter.Poster }
 
-// Ask implements [adapter.Resolver].
-func (a approver) Ask(ctx context.Context, c convert.Call) (convert.Outcome, error) {
-	what := clean.Truncate(clean.Line(c.Questions[0].Text), 100)
-	o, err := a.Resolver.Ask(ctx, c)
+// Post implements [adapter.Poster].
+func (a approver) Post(ctx context.Context, c convert.Call) adapter.Asking {
+	return approving{a.Poster.Post(ctx, c), clean.Truncate(clean.Line(c.Questions[0].Text), 100)}
+}
+
+// approving is a permission that somebody is asked for.
+type approving struct {
+	adapter.Asking
+	what string
+}
+
+// Wait implements [adapter.Asking].
+func (a approving) Wait() (convert.Outcome, error) {
+	o, err := a.Asking.Wait()
 	if errors.Is(err, pending.ErrNobody) {
-		return left(fmt.Errorf("the agent needs permission, and nobody can be asked for it: %s (use --hub or a terminal, or allow it in the agent's settings)", what))
+		return left(fmt.Errorf("the agent needs permission, and nobody can be asked for it: %s (use --hub or a terminal, or allow it in the agent's settings)", a.what))
 	}
 	return finished(o, err)
 }

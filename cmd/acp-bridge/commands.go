@@ -37,6 +37,7 @@ var variables = []cli.Example{
 	{Line: "QWEN_HOME", What: "where Qwen Code keeps its settings (default: ~/.qwen)"},
 	{Line: "COPILOT_HOME", What: "where Copilot CLI keeps its settings (default: ~/.copilot)"},
 	{Line: "KIMI_CODE_HOME", What: "where Kimi Code keeps its settings (default: ~/.kimi-code)"},
+	{Line: "GROK_HOME", What: "where Grok Build keeps its settings (default: ~/.grok)"},
 	{Line: "USER", What: "your name, shown to others as the one who answered"},
 	{Line: "TERM", What: "if it is dumb, questions are asked line by line"},
 	{Line: "NO_COLOR", What: "turns colours off if set"},
@@ -170,10 +171,10 @@ func talking() []cli.Command {
 		About: "Use Claude Code's hooks to send everything that a claude in any terminal asks (questions, plans, permissions, forms) to a hub as well. The dialog in the terminal stays, " +
 			"and the first answer counts. install creates a device at the hub that can do nothing else, and a Claude Code plugin (claude plugin list shows it); your own hooks are not touched. " +
 			"remove takes both away. While the hub is down, Claude Code behaves as if there were no hook. Without an argument, this is what Claude Code runs for each event. " +
-			"AGENT is claude (the default), opencode, kilo, qwen, gemini, copilot or kimi. OpenCode and Kilo get a plugin of one file for their questions and permissions, including those of sub-agents; it runs acp-bridge hook AGENT. " +
+			"AGENT is claude (the default), opencode, kilo, qwen, gemini, copilot, kimi or grok. OpenCode and Kilo get a plugin of one file for their questions and permissions, including those of sub-agents; it runs acp-bridge hook AGENT. " +
 			"Qwen Code, Gemini CLI and Copilot CLI get a hook. It runs before their dialog, and the terminal shows nothing while it waits, so it asks at the hub only between acp-bridge away and acp-bridge back. " +
 			"A question comes back to their models as a refusal with your answer in words; a hook of Gemini can allow nothing, so its permissions stay in the terminal. " +
-			"Kimi Code's hooks cannot answer anything: whoever is notified by the hub learns that it waits in its terminal.",
+			"The hooks of Kimi Code and Grok Build cannot answer anything: whoever is notified by the hub learns that the agent waits in its terminal.",
 		Examples: []cli.Example{
 			{Line: "acp-bridge hook install", What: "with the hub on this machine"},
 			{Line: "acp-bridge hook install --hub https://hub.example --hub-token-file token", What: "with a hub elsewhere"},
@@ -183,7 +184,7 @@ func talking() []cli.Command {
 			{Line: "acp-bridge hook install qwen", What: "for Qwen Code, while you are away"},
 			{Line: "acp-bridge hook remove"},
 		},
-		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "QWEN_HOME", "COPILOT_HOME", "KIMI_CODE_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
+		Env: []string{claudeEnv, "CLAUDE_CODE_EXECUTABLE", "CLAUDE_CONFIG_DIR", hubEnv, tokenEnv, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "QWEN_HOME", "COPILOT_HOME", "KIMI_CODE_HOME", "GROK_HOME", "ACP_BRIDGE_ASKS", "CLAUDE_PID"}, Words: hookActions, Make: does(hookCommand),
 	}, {
 		Name: "watch", Beside: "hook", Args: "codex", Summary: "answer every codex in a plain terminal at a hub, too",
 		About: "Send what Codex asks in any of your terminals, approvals and questions, to a hub as well, until Ctrl+C. The dialog in the terminal stays, and the first answer counts. " +

@@ -44,7 +44,12 @@
 //   - What is typed in an editor or a terminal to a question that asks for a
 //     password or a key is not kept at a hub: `convert/ask TestKept`,
 //     `internal/hub/hublink TestATypedSecretIsNotKept`. What is typed at the
-//     hub itself is kept there.
+//     hub itself is kept until the agent has it, or never can, and no page, list,
+//     event, search or export shows it: `internal/hub
+//     TestATypedSecretIsKeptUntilItIsUsed`, `internal/hub/web
+//     TestATypedSecretIsShownNowhere`. Its bytes stay in the store's files until
+//     JetStream writes them anew, which may be long after: whoever can read the
+//     hub's data folder can read them.
 //   - An answer belongs to the question that the user saw. Words meant for a
 //     question that the agent withdrew, or that was answered elsewhere, answer no
 //     other question: `internal/session TestWalk` (every order of a few events),

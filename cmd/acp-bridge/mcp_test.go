@@ -115,9 +115,7 @@ func TestMCPInFiles(t *testing.T) {
 	require.Equal(t, "t", f.Agent)
 	require.NoError(t, store.Answer(f, []convert.Answer{{Selected: []string{"SQLite"}}}, "me"))
 	require.Eventually(t, func() bool { return strings.Contains(c.again(text), "SQLite") }, patience, time.Millisecond)
-	files, err := store.List()
-	require.NoError(t, err)
-	require.Empty(t, files, "the answer was delivered")
+	noFiles(t, store)
 	require.NoError(t, c.in.Close())
 	require.Equal(t, exitOK, <-c.code)
 }

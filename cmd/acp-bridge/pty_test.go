@@ -40,6 +40,11 @@ type shell struct {
 
 func startOnTerminal(t *testing.T, dir string, args ...string) *shell {
 	t.Helper()
+	return startOnTerminalWith(t, nil, dir, args...)
+}
+
+func startOnTerminalWith(t *testing.T, env []string, dir string, args ...string) *shell {
+	t.Helper()
 	ptmx, tty, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(ptmx, &pty.Winsize{Cols: 80, Rows: 24}))
@@ -47,7 +52,7 @@ func startOnTerminal(t *testing.T, dir string, args ...string) *shell {
 	c := &shell{t: t, dir: dir, ptmx: ptmx, changed: make(chan struct{})}
 	c.cmd = exec.Command(os.Args[0], args...)
 	c.cmd.Dir = dir
-	c.cmd.Env = append(os.Environ(), asBridge+"=1", "TERM=xterm", "NO_COLOR=1", "GORACE=atexit_sleep_ms=0")
+	c.cmd.Env = append(append(os.Environ(), asBridge+"=1", "TERM=xterm", "NO_COLOR=1", "GORACE=atexit_sleep_ms=0"), env...)
 	c.cmd.ExtraFiles = []*os.File{tty}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 3}
 	c.cmd.Stderr = os.Stderr
@@ -324,9 +329,8 @@ const handsOff = 400 * time.Millisecond
 // pressedTwice answers the first of several requests with a key that is pressed
 // twice. If the machine is slower than hands that rest, this is tried again.
 func pressedTwice(t *testing.T) *shell {
-	t.Setenv(rests, "1")
 	for {
-		c := startOnTerminal(t, t.TempDir(), "rpc")
+		c := startOnTerminalWith(t, []string{rests + "=1"}, t.TempDir(), "rpc")
 		c.send(firstRequest, secondRequest, thirdRequest)
 		c.see("First?")
 		c.mu.Lock()
@@ -348,6 +352,7 @@ func pressedTwice(t *testing.T) *shell {
 // Requests are asked one at a time, and the end of the input takes the open
 // one off the terminal.
 func TestRPCPicker(t *testing.T) {
+	t.Parallel()
 	c := pressedTwice(t)
 	time.Sleep(3 * handsOff) // a person reads it first
 	c.press("because\r")

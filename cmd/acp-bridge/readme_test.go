@@ -69,7 +69,7 @@ func TestReadmeNumbers(t *testing.T) {
 	require.GreaterOrEqual(t, compared, 4)
 	_, highest, _ := strings.Cut(strings.TrimSpace(measured["… at its highest"][3]), " to ")
 	require.Regexp(t, `\(`+highest+` at its\s+highest\)`, readme(t))
-	load := regexp.MustCompile(`(\d+) answers a second`).FindStringSubmatch(strings.ReplaceAll(readme(t), "\n", " "))
+	load := regexp.MustCompile(`([\d,]+) answers a second`).FindStringSubmatch(strings.ReplaceAll(readme(t), "\n", " "))
 	require.NotNil(t, load)
 	found := false
 	for _, file := range glob(t, "../../internal/hub/*.go") {

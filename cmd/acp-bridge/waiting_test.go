@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,11 +104,18 @@ func TestRPCWaits(t *testing.T) {
 	require.Contains(t, c.line(), `"requestId":"a","answered":true`)
 	require.NoError(t, (&pending.Store{}).Remove(c.file("Two?")))
 	require.Contains(t, c.line(), `"requestId":"c","answered":false,"answers":[],"cancelled":true`, "cleared by a person")
-	all, err := (&pending.Store{}).List()
-	require.NoError(t, err)
-	require.Empty(t, all)
+	noFiles(t, pending.Store{})
 	require.NoError(t, c.in.Close())
 	require.Equal(t, 0, <-c.code)
+}
+
+// noFiles waits until what was answered is used: that is noted behind the reply.
+func noFiles(t *testing.T, store pending.Store) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		files, err := store.List()
+		return err == nil && len(files) == 0
+	}, patience, time.Millisecond)
 }
 
 // At the end of the input the files go, except where somebody has begun to

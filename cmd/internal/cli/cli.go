@@ -68,7 +68,8 @@ type Program struct {
 	Default, DefaultFlags string
 	// Commands are all but completion, man and version, in the order of the help.
 	Commands []Command
-	Topics   []Topic
+	// Topics are read when somebody asks for one.
+	Topics func() []Topic
 	// Variables are all that the environment can say, Exits what exit codes mean.
 	Variables []Example
 	Exits     string
@@ -117,7 +118,7 @@ func (p *Program) versionCommand() Command {
 }
 
 func (p *Program) topic(name string) (text string, ok bool) {
-	for _, t := range p.Topics {
+	for _, t := range p.Topics() {
 		if t.Name == name {
 			return t.Text, true
 		}
@@ -126,7 +127,7 @@ func (p *Program) topic(name string) (text string, ok bool) {
 }
 
 func (p *Program) topicNames() (names []string) {
-	for _, t := range p.Topics {
+	for _, t := range p.Topics() {
 		names = append(names, t.Name)
 	}
 	return names

@@ -156,7 +156,7 @@ func (p *Program) zshCompletion() string {
 		fmt.Fprintf(&b, "    %s\n", shellWord(zshText(c.Name)+":"+c.Summary))
 	}
 	b.WriteString("    'help:all commands, or one'\n  )\n  local -a topics\n  topics=(\n")
-	for _, t := range p.Topics {
+	for _, t := range p.Topics() {
 		fmt.Fprintf(&b, "    %s\n", shellWord(t.Name+":"+zshText(t.title())))
 	}
 	b.WriteString("  )\n  local command=$words[2]\n" +
@@ -206,7 +206,7 @@ func (p *Program) fishCompletion() string {
 	}
 	fmt.Fprintf(&b, "complete -c %s -n '%s' -a help -d 'all commands, or one'\n", p.Name, first)
 	fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from help' -a %s\n", p.Name, shellWord(strings.Join(p.Names(), " ")))
-	for _, t := range p.Topics {
+	for _, t := range p.Topics() {
 		fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from help' -a %s -d %s\n", p.Name, t.Name, fishText(t.title()))
 	}
 	for _, c := range p.completions() {

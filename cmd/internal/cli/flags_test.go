@@ -24,7 +24,7 @@ func testProgram(ran *[]string) *Program {
 		Name: "prog", Default: "start", Version: func() string { return "v1" },
 		Facts:    func() []Example { return []Example{{Line: "data", What: "/x\x1b[2J"}} },
 		Commands: []Command{{Name: "start", Make: make, Examples: example}, {Name: "stop", Make: make, Examples: example}},
-		Topics:   []Topic{{Name: "more", Text: "More of it\n\ntext\n"}},
+		Topics:   func() []Topic { return []Topic{{Name: "more", Text: "More of it\n\ntext\n"}} },
 	}
 }
 

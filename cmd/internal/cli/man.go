@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 func (p *Program) manCommand() Command {
@@ -44,7 +45,7 @@ func (p *Program) Manual() string {
 .SH DESCRIPTION
 %s
 .SH COMMANDS
-`, strings.ToUpper(p.Name), p.Name, roff(p.Version()), p.Name, roff(p.Title), p.Name, placeholder.ReplaceAllString(roff(p.synopsis(c, c.Args, p.FlagsOf(c))), `\fI$0\fR`), p.Name, roff(p.Description))
+`, strings.ToUpper(p.Name), p.Name, roff(p.Version()), p.Name, roff(p.Title), p.Name, placeholder().ReplaceAllString(roff(p.synopsis(c, c.Args, p.FlagsOf(c))), `\fI$0\fR`), p.Name, roff(p.Description))
 	for _, c := range p.All() {
 		fs := p.FlagsOf(c)
 		for i, args := range append([]string{c.Args}, c.Other...) {
@@ -59,7 +60,7 @@ func (p *Program) Manual() string {
 			fmt.Fprintf(&b, ".RS\n.TP\n\\fB%s\\fR\n%s\n.RE\n", roff(f.Line), roff(f.What))
 		}
 	}
-	for _, t := range p.Topics {
+	for _, t := range p.Topics() {
 		title, text, _ := strings.Cut(t.Text, "\n\n")
 		fmt.Fprintf(&b, ".SH %s\n.nf\n", strings.ToUpper(roff(title)))
 		for line := range strings.Lines(text) {
@@ -85,7 +86,7 @@ func (p *Program) Manual() string {
 }
 
 // placeholder is a word of a synopsis that stands for another.
-var placeholder = regexp.MustCompile(`[A-Z][A-Z\\-]+`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Z][A-Z\\-]+`) })
 
 // roff is a text as troff takes it literally.
 func roff(s string) string {

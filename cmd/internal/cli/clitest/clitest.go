@@ -94,7 +94,7 @@ func checkExamples(t *testing.T, p *cli.Program) {
 
 // A topic is no command, and is named in the general help.
 func checkTopics(t *testing.T, p *cli.Program) {
-	for _, topic := range p.Topics {
+	for _, topic := range p.Topics() {
 		require.Equal(t, topic.Text, Run(t, p, "help", topic.Name))
 		require.Contains(t, p.Help(), topic.Name)
 		_, ok := p.Find(topic.Name)
@@ -126,7 +126,7 @@ func checkManual(t *testing.T, p *cli.Program) {
 	for _, v := range p.Variables {
 		require.Contains(t, plain, v.Line)
 	}
-	for _, topic := range p.Topics {
+	for _, topic := range p.Topics() {
 		title, _, _ := strings.Cut(topic.Text, "\n")
 		require.Contains(t, plain, ".SH "+strings.ToUpper(title))
 	}

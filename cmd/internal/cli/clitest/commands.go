@@ -13,7 +13,7 @@ func Texts(p *cli.Program) (all []string) {
 	for _, c := range p.All() {
 		all = append(all, c.About)
 	}
-	for _, t := range p.Topics {
+	for _, t := range p.Topics() {
 		all = append(all, t.Text)
 	}
 	return all
@@ -50,7 +50,7 @@ func Commands(p *cli.Program, texts ...string) (lines []string) {
 func typedWords(p *cli.Program, words []string) (typed []string) {
 	c, _ := p.Find(p.Default)
 	names := p.Names()
-	for _, t := range p.Topics {
+	for _, t := range p.Topics() {
 		names = append(names, t.Name)
 	}
 	value := false // of the flag before

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/tidwall/gjson"
@@ -298,14 +300,14 @@ func distinct(options gjson.Result) bool {
 func TextOf(r acp.RequestPermissionRequest) string {
 	var parts []string
 	input, _ := r.ToolCall.RawInput.(json.RawMessage)
-	named := string(input)
+	named := []string{string(input)}
 	if r.ToolCall.Title != nil {
-		named += *r.ToolCall.Title
+		named = append(named, *r.ToolCall.Title)
 	}
 	for _, c := range r.ToolCall.Content {
 		switch {
 		case c.Diff != nil:
-			named += c.Diff.Path
+			named = append(named, c.Diff.Path)
 		case c.Content == nil:
 		case c.Content.Content.Text != nil:
 			parts = append(parts, c.Content.Content.Text.Text)
@@ -317,11 +319,28 @@ func TextOf(r acp.RequestPermissionRequest) string {
 			parts = append(parts, t.Uri+"\n"+t.Text)
 		}
 	}
-	named += strings.Join(parts, "\n")
+	all := strings.Join(append(named, parts...), "\n")
 	for _, l := range r.ToolCall.Locations {
-		if quoted := clean.JSON(l.Path); !strings.Contains(named, l.Path) && !strings.Contains(named, string(quoted[1:len(quoted)-1])) {
+		if quoted := clean.JSON(l.Path); !namesPath(all, l.Path) && !namesPath(all, string(quoted[1:len(quoted)-1])) {
 			parts = append(parts, l.Path)
 		}
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// namesPath reports whether a path stands in a text, and not only as the beginning of
+// another one.
+func namesPath(text, path string) bool {
+	_, rest, found := strings.Cut(text, path)
+	for found && path != "" {
+		next, _ := utf8.DecodeRuneInString(rest)
+		if dot, ok := strings.CutPrefix(rest, "."); ok {
+			next, _ = utf8.DecodeRuneInString(dot) // the end of a sentence, or of another name
+		}
+		if !unicode.IsLetter(next) && !unicode.IsDigit(next) && !strings.ContainsRune("_-/", next) {
+			return true
+		}
+		_, rest, found = strings.Cut(rest, path)
+	}
+	return path == ""
 }

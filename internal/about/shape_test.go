@@ -128,6 +128,10 @@ func TestTextOf(t *testing.T) {
 		"one of a change":        {`"locations":[{"path":"/d.go"}],` + said, "See /c.go"},
 		"one that a link names":  {`"locations":[{"path":"/l.go"}],"content":[{"type":"content","content":{"type":"resource_link","name":"l","uri":"/l.go"}}]`, "l /l.go"},
 		"one beside a resource":  {`"locations":[{"path":"/r"}],"content":[{"type":"content","content":{"type":"resource","resource":{"uri":"u","text":"all"}}}]`, "u\nall\n\n/r"},
+		"part of another":        {`"title":"Copy /a.go.bak to /a.go_/b, /a.go-2 and /a.golang","locations":[{"path":"/a.go"}]`, "/a.go"},
+		"at the end":             {`"title":"See /a.go.bak and /a.go.","locations":[{"path":"/a.go"}]`, ""},
+		"title and change":       {`"title":"Edit /a.go","locations":[{"path":"/a.go"}],` + said, "See /c.go"},
+		"no path":                {`"title":"Edit","locations":[{"path":""}]`, ""},
 		"two that nothing names": {`"title":"Edit","locations":[{"path":"/a.go"},{"path":"/b.go"}]`, "/a.go\n\n/b.go"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -171,6 +171,19 @@ func TestParentIsKilled(t *testing.T) {
 	}
 }
 
+// A parent may be killed as soon as there is a child: the watcher is there before.
+func TestTheWatcherIsFirst(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // what is started beside the child comes behind it
+	for range 5 {
+		p, err := child.Start(child.Options{Args: []string{"cat"}})
+		require.NoError(t, err)
+		behind := p.Pid() - child.WatcherPid()
+		require.NoError(t, p.End(t.Context()))
+		p.Stdout.Close()
+		require.True(t, behind > 0 || behind < -1000, "%d", behind) // ids begin again after the highest
+	}
+}
+
 // A parent may be killed while it starts a child: the watcher knows of it before.
 // One that has ended by itself is left alone.
 func TestParentIsKilledWhileItStarts(t *testing.T) {

@@ -48,13 +48,12 @@ func start(cmd *exec.Cmd) (*tie, error) {
 	t := &tie{mark: ownMark*perProcess + ties.count%perProcess}
 	cmd.Env = append(cmd.Env, markVariable+"="+inherited(cmd.Env)+strconv.FormatUint(t.mark, 10))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Both before there is anything that could be left behind: we may be killed at once.
 	if ties.users++; ties.users == 1 {
-		ties.watcher = newWatcher()
+		ties.watcher = startWatcher()
 	}
-	ties.watcher.tell("start", t.mark) // before there is anything that could be left behind
-	watched := ties.watcher.run()
-	err := ties.starter.start(cmd, t)
-	if watched(); err != nil {
+	ties.watcher.tell("start", t.mark)
+	if err := ties.starter.start(cmd, t); err != nil {
 		t.leave()
 		return nil, err
 	}
@@ -111,8 +110,8 @@ func exitSignal(state *os.ProcessState) string {
 // can be ignored, and exists on Linux only. There is one while there are
 // children. Where there is no shell, there is none.
 type watcher struct {
-	cmd         *exec.Cmd
-	input, pipe *os.File // of what it is told; the input until it runs
+	cmd  *exec.Cmd
+	pipe *os.File
 }
 
 //go:embed watch.sh
@@ -121,39 +120,22 @@ var watchScript string
 // watchGrace is how many tenths of a second it lets them end by themselves.
 var watchGrace = 30
 
-func newWatcher() *watcher {
+func startWatcher() *watcher {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil
 	}
-	return &watcher{input: r, pipe: w}
-}
-
-// run starts the shell unless it runs, beside the child, which need not wait for
-// it: what is said until then is in the pipe. The returned func waits for it.
-func (w *watcher) run() (started func()) {
-	if w == nil || w.input == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.start()
-	}()
-	return func() { <-done }
-}
-
-func (w *watcher) start() {
+	defer r.Close()
 	cmd := exec.Command("/bin/sh", "-c", watchScript, "acp-bridge-watch", markVariable, strconv.Itoa(watchGrace))
-	cmd.Dir, cmd.Stdin = "/", w.input
+	cmd.Dir, cmd.Stdin = "/", r
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH") + ":/usr/bin:/bin"} // without a mark
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if cmd.Start() == nil {
-		unbrand(cmd.Process.Pid)
-		w.cmd = cmd
+	if cmd.Start() != nil {
+		_ = w.Close()
+		return nil
 	}
-	_ = w.input.Close()
-	w.input = nil
+	unbrand(cmd.Process.Pid)
+	return &watcher{cmd, w}
 }
 
 func (w *watcher) tell(words ...any) {
@@ -164,11 +146,8 @@ func (w *watcher) tell(words ...any) {
 
 // stop ends a watcher that has no children to watch.
 func (w *watcher) stop() {
-	if w == nil {
-		return
-	}
-	_ = w.pipe.Close()
-	if w.cmd != nil {
+	if w != nil {
+		_ = w.pipe.Close()
 		go func() { _ = w.cmd.Wait() }()
 	}
 }

@@ -30,11 +30,11 @@ const (
 
 func TestMain(m *testing.M) {
 	claudetest.Main()
+	hookTime, claudeTime = patience, patience // the hub is in a test that may be busy
 	if os.Getenv(asBridge) != "" {
 		if os.Getenv(noRoom) != "" {
 			limitFiles()
 		}
-		hookTime, claudeTime = patience, patience // the hub is in a test that may be busy
 		if os.Getenv(rests) == "" {
 			seen.Hands = -time.Hour // a test types at once
 		}
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(withState{m}, map[string]func(){
 		"acp-bridge": func() {
 			leaveTerminal()
-			hookTime, claudeTime, seen.Hands = patience, patience, -time.Hour
+			seen.Hands = -time.Hour
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})

@@ -199,6 +199,7 @@ func TestGarbageFloodWithoutReading(t *testing.T) {
 		for range 1000 {
 			p.write("garbage", "[]")
 		}
+		synctest.Wait()
 		require.Less(t, len(p.conn.out.queue), 2<<10)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := p.call(ctx, "m", nil)

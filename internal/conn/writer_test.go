@@ -127,6 +127,7 @@ func TestBackpressure(t *testing.T) {
 			for i := range 1000 {
 				p.write(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
 			}
+			synctest.Wait()
 			require.Less(t, len(p.conn.out.queue), high+1000)
 			for range sent + 1000 {
 				p.read()

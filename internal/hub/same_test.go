@@ -411,6 +411,22 @@ func TestTwoTakeOver(t *testing.T) {
 	}
 }
 
+// That a process had an outcome may be noted when it is gone, and its successor has found it.
+func TestTakenOverWhileTheDeliveryIsNoted(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	first := askBy(t, b, "dead", "id", "Go on?")
+	answer(t, b, first, "Yes", "phone")
+	b.Expire(later())
+	b.Expire(later())
+	found := askBy(t, b, "p", "id", "Go on?")
+	_, err := b.Delivered(t.Context(), as(first, "dead"))
+	require.NoError(t, err)
+	mine, err := b.TakeOver(t.Context(), found, as(first, "p"))
+	require.NoError(t, err)
+	require.True(t, mine)
+}
+
 // A reply that comes once more is none to what was asked anew under the id: whoever
 // means that says which revision they have seen.
 func TestAReplySentTwice(t *testing.T) {

@@ -183,7 +183,7 @@ func (b *Board) TakeOver(ctx context.Context, r *Record, ref Ref) (bool, error) 
 		return true, nil
 	}
 	taken, err := b.receive(ctx, ref, func(e *End, _ time.Time) {
-		if e.Consumed.IsZero() && e.Taker == r.End.Taker {
+		if e.Consumed.IsZero() && (e.Taker == "" || e.Taker == holder) { // that it had it may be noted meanwhile
 			e.Taker = ref.Asker
 		}
 	})

@@ -3,6 +3,7 @@ package backend_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
@@ -265,10 +266,12 @@ func TestCancelOfAnotherQuestion(t *testing.T) {
 			"subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": id,
 			"input": object{"questions": []object{{"question": id + "?", "header": "H", "options": []object{{"label": "A"}, {"label": "B"}}}}}}})))
 	}
-	e, cli := scripted(t, turns(steps{ask("toolu_1"), ask("toolu_2"), ct.Hang()}))
+	cli, d := ct.New(t, turns(steps{ask("toolu_1"), ask("toolu_2"), ct.Hang()})), new(desk.Desk)
+	e := serve(t, backend.Options{Claude: cli.Path, Desk: d})
 	s := e.ready()
 	turn := e.prompt(s, "go")
 	r := e.asked("toolu_1?")
+	require.Eventually(t, func() bool { return len(d.List()) == 2 }, patience, time.Millisecond)
 	e.cancel(s)
 	<-r.withdrawn
 	<-turn.done

@@ -56,26 +56,27 @@ func TestDeliveredSoon(t *testing.T) {
 // An outcome that its asker has is nobody else's, also while that is not noted yet and the asker
 // is gone: what is asked in the same words is another question.
 func TestWhatWasHandedOverIsNotTakenOver(t *testing.T) {
-	b := open(t, t.TempDir(), hub.Options{Lease: 4 * time.Millisecond})
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{Lease: time.Hour})
 	b.DeliverAfter(time.Hour)
-	asks := func(id, asker string) *hub.Record {
+	asks := func(conversation, id, asker string) *hub.Record {
 		t.Helper()
-		a := asking("c", id, "Go?")
+		a := asking(conversation, id, "Go?")
 		a.Asker = asker
 		r, err := b.Ask(t.Context(), a)
 		require.NoError(t, err)
 		return r
 	}
-	first := asks("one", "before")
+	first := asks("c", "one", "before")
 	answered := answer(t, b, first, "Yes", "phone")
-	require.Equal(t, answered.Key(), asks("two", "after").Key(), "nobody has it")
+	require.Equal(t, answered.Key(), asks("c", "two", "after").Key(), "nobody has it")
 
-	first = asks("three", "before")
+	first = asks("d", "one", "before")
 	answered = answer(t, b, first, "Yes", "phone")
 	ref := answered.Ref()
 	ref.Asker = "before"
 	b.DeliveredSoon(t.Context(), ref)
 	require.Equal(t, "accepted", answered.End.Receipt())
-	require.True(t, asks("four", "after").Open())
-	require.Equal(t, answered.Key(), asks("three", "before").Key(), "who asked it may ask again")
+	require.True(t, asks("d", "two", "after").Open())
+	require.Equal(t, answered.Key(), asks("d", "one", "before").Key(), "who asked it may ask again")
 }

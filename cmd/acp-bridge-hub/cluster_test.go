@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -31,11 +32,17 @@ func cluster(t *testing.T) (servers []*server.Server, addresses string) {
 	needsFleet(t)
 	var routes []*url.URL
 	var ports []int
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-		routes = append(routes, &url.URL{Scheme: "nats-route", Host: l.Addr().String()})
+	var free []net.Listener
+	for len(ports) < 3 {
+		// Those that the system gives, to others too, are higher.
+		port := 20_000 + rand.IntN(12_000)
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err == nil {
+			free, ports = append(free, l), append(ports, port)
+			routes = append(routes, &url.URL{Scheme: "nats-route", Host: l.Addr().String()})
+		}
+	}
+	for _, l := range free {
 		require.NoError(t, l.Close())
 	}
 	var urls []string

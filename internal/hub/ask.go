@@ -41,7 +41,8 @@ type Asking struct {
 }
 
 // Ask keeps a question, or returns the record that is the same question. Only
-// records of the same device in the same conversation can be:
+// records of the same device in the same conversation can be, and for one with a name
+// only what was asked by others with one:
 //
 //	| the call has | the record | it is the same |
 //	|---|---|---|
@@ -90,7 +91,7 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 			mayBeGone, found.wait = false, max(found.wait, b.moment())
 		}
 		if found.wait > 0 {
-			if err := pause(ctx, found.wait); err != nil {
+			if err := pause(ctx, found.wait, found.changed); err != nil {
 				return nil, err
 			}
 			continue
@@ -181,8 +182,10 @@ type matched struct {
 	asked      time.Time
 	unsure     bool // another hub may know better, see [Board.mayDiffer]
 	late       bool // the process has asked it before, and it is another's since
-	// wait is how long it takes until it is known whether an asker is gone.
-	wait time.Duration
+	// wait is how long it takes until it is known whether an asker is gone, unless it is
+	// known when changed is closed.
+	wait    time.Duration
+	changed <-chan struct{}
 }
 
 // match finds the record that is the same question. Whoever asks is its asker
@@ -208,6 +211,7 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 		}
 		switch {
 		case !o.Of(r.Device): // two devices have two questions
+		case (o.Asker == "") != (r.Asker == ""): // and so have one with a name and one without
 		case r.Hold != nil || o.Hold != nil: // nobody takes up what ends with its connection
 		case !sameID && (b.tookOver(o, r) || r.ID == "" && strings.HasPrefix(o.key, place) && r.Asker == b.asker(o)):
 			if o.Open() || o.unheard() {
@@ -245,6 +249,9 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 	}
 	m.late = m.late && m.known == nil
 	m.unsure = !caughtUp && b.mayDiffer(m.known, r)
+	if m.known != nil && m.wait > 0 {
+		m.changed = b.changed(m.known.key)
+	}
 	if m.known != nil && !m.unsure && m.wait == 0 {
 		b.join(m.known, r)
 	}
@@ -288,7 +295,7 @@ func (b *Board) matchPast(r *Record, place string, m *matched) (known *Record) {
 //	| asked it before the one that has it   | yes                                   |
 //	| is new, and the one that has it waits | yes, if it still does in a moment     |
 //	| is new, and that one was here just now| no, unless it is back in a moment     |
-//	| is new, and that one has the outcome  | no, unless it says that it used it: it may have died with it |
+//	| is new, and that one has the outcome  | no, unless it says within usingTime that it used it, wherever hubs are: it may have died with it |
 //	| is new, and nobody knows of that one  | no                                    |
 //
 // mu is held.
@@ -297,17 +304,17 @@ func (b *Board) anothers(o, r *Record, began time.Time) (another bool, soon time
 	if b.claimed(o, r.Asker) {
 		return true, 0
 	}
-	if r.Asker == "" || holder == "" || holder == r.Asker || b.store.Shared() {
+	if r.Asker == "" || holder == "" || holder == r.Asker {
 		return false, 0
 	}
 	known := o.End != nil && o.End.Taker != "" || l != nil && l.asker != "" || holder != o.Asker
-	if known && b.askedIt(o, r.Asker) {
+	if known && b.askedIt(o, r.Asker) && !b.store.Shared() {
 		return true, 0
 	}
-	if l == nil || l.gone {
-		return false, 0
+	if b.isTaken(o) {
+		return false, b.uses(o)
 	}
-	if !o.Open() && !o.unheard() && !l.heard.After(began) {
+	if l == nil || l.gone || b.store.Shared() {
 		return false, 0
 	}
 	if l.listening > 0 { // one that was killed may not be noticed yet
@@ -325,8 +332,8 @@ func (b *Board) anothers(o, r *Record, began time.Time) (another bool, soon time
 // of anybody for long, gives one outcome to one process all the same. Where hubs share a
 // store, the order there is not that of asking. mu is held.
 func (b *Board) holder(r *Record) string {
-	if r.End != nil && r.End.Taker != "" {
-		return r.End.Taker
+	if has := b.hasIt(r); has != "" {
+		return has
 	}
 	if l := b.leases[r.key]; r.End != nil && len(r.End.Askers) > 0 && (l == nil || l.asker == "") && !b.store.Shared() {
 		return r.End.Askers[len(r.End.Askers)-1]
@@ -394,10 +401,11 @@ func (b *Board) claims(r *Record, others []*Record) (found *Record, wait time.Du
 func (b *Board) gone(o, r *Record) (gone bool, soon time.Duration) {
 	l, asker := b.leases[o.key], b.asker(o)
 	switch {
-	case asker != "" && asker == r.Asker, !o.Open() && !o.unheard():
+	case asker != "" && asker == r.Asker, !o.Open() && !o.unheard(), b.hasIt(o) != "":
 		return false, 0
-	case l != nil && l.handed: // that it has the outcome is about to be noted
-		return false, 0
+	case b.isTaken(o):
+		soon = b.uses(o)
+		return soon <= 0, soon
 	case l == nil || l.gone:
 		return true, 0
 	case l.listening > 0 || asker == "" || l.heard.IsZero():
@@ -422,11 +430,12 @@ func (b *Board) heard(r *Record) {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+func pause(ctx context.Context, d time.Duration, changed <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-changed:
 	case <-ctx.Done():
 	}
 	return ctx.Err()

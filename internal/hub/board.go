@@ -68,6 +68,7 @@ type Board struct {
 	news    news
 	loaded  bool // all that there was has been read; what comes now is news
 	soon    time.Duration
+	using   time.Duration // see usingTime
 }
 
 // writing is a value on its way to the store. When the store tells of it, it need
@@ -99,7 +100,7 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 	if b.opts.Lease == 0 {
 		b.opts.Lease = LeaseTime
 	}
-	b.soon = soonTime
+	b.soon, b.using = soonTime, min(usingTime, b.opts.Lease/4)
 	b.news.wakes, b.mark = map[wake]chan struct{}{}, store.Mark
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.own, b.stop = own, stop
@@ -168,6 +169,9 @@ func (b *Board) apply(e hubstore.Entry) {
 	}
 	b.last = e.Revision
 	if old := b.records[e.Key]; old != nil {
+		if l := b.leases[e.Key]; l != nil && r != nil && r.taker() != old.taker() {
+			l.taker = ""
+		}
 		b.drop(old)
 	}
 	b.dropPast(e.Key)

@@ -41,7 +41,8 @@
 //
 // With three NATS servers in place of its own store (fleet -nats), all on the same two cores,
 // and 1,000 agents, 556 are answered a second for 20 s: seen after 10 ms (p99 25), delivered
-// after 115 ms (p99 341), for 1.41 ms of CPU at the hub. When the leading server is killed, the
+// after 115 ms (p99 341), for 1.41 ms of CPU at the hub. That was before who gets an outcome
+// was written first, see [Board.Take], which is one more write for each. When the leading server is killed, the
 // questions stand still for 4.4 to 8.3 s (median 5.8 of 11). That is the servers' election:
 // until it is over they take no write from anybody, and the hub goes on 0 to 0.3 s later,
 // once 1.4 s.
@@ -81,8 +82,9 @@
 //     every record, including the settled ones that --keep keeps.
 //  5. Starting. A hub first reads the whole bucket: up to a second for 10,000 open
 //     questions, minutes for a million.
-//  6. The bucket is one stream with one leader, and a question is three writes, or four
-//     if its asker does not say at once what it made of the outcome.
+//  6. The bucket is one stream with one leader, and a question is four writes, or five
+//     if its asker does not say at once what it made of the outcome. Where one hub has
+//     the bucket to itself it is one less: who gets the outcome is not written first.
 //
 // So an operator adds cells, not just hubs: two or three hubs with their own bucket
 // (--bucket, and later their own NATS cluster) for some of the groups. A question

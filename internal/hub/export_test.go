@@ -36,5 +36,11 @@ func (b *Board) SettleDown(now time.Time) int {
 // DeliverAfter has the board wait so long for what an asker makes of an outcome.
 func (b *Board) DeliverAfter(d time.Duration) { b.soon = d }
 
+// UsedWithin has the board wait so long until an asker has used an outcome.
+func (b *Board) UsedWithin(d time.Duration) { b.using = d }
+
+// Deaf has the board hear of no askers at other hubs: what is told may get lost.
+func (b *Board) Deaf() { b.unhear() }
+
 // Encode is a record as it is kept.
 func (r *Record) Encode() string { return string(r.encode()) }

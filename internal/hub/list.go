@@ -189,7 +189,10 @@ type lease struct {
 	gone      bool
 	heard     time.Time // when its asker was last here, if it ever was
 	told      time.Time // when the other hubs were told last that it is
-	handed    bool      // its asker has the outcome, see [Board.DeliveredSoon]
+	// taker is the process that gets the outcome, until the store has one, and taken when
+	// that was decided.
+	taker string
+	taken time.Time
 	// asker is the process that asked last, if it was asked again, askers are all
 	// that did, and also are the ids under which they did.
 	asker  string
@@ -202,7 +205,8 @@ type lease struct {
 func (b *Board) join(known, call *Record) {
 	l := b.leases[known.key]
 	if l == nil {
-		return
+		l = &lease{gone: known.Gone}
+		b.leases[known.key] = l
 	}
 	l.askedBy(call.Asker)
 	if call.ID != known.ID {
@@ -272,7 +276,7 @@ func (b *Board) expire(now time.Time) {
 	defer b.mu.Unlock()
 	for key, l := range b.leases {
 		r := b.records[key]
-		if r == nil || !r.Open() && (!r.End.Consumed.IsZero() || r.Gone) {
+		if r == nil || !r.Open() && (!r.End.Consumed.IsZero() || r.Gone && (l.taker == "" || l.taker == r.End.Taker)) {
 			delete(b.leases, key)
 			continue
 		}

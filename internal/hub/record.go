@@ -166,6 +166,14 @@ func (e *End) ResultFor(asker string) convert.Outcome {
 // Open reports whether the question waits for an answer.
 func (r *Record) Open() bool { return r.End == nil }
 
+// taker is the process that has the outcome, as it is kept.
+func (r *Record) taker() string {
+	if r.Open() {
+		return ""
+	}
+	return r.End.Taker
+}
+
 // life is where the question is in its life.
 func (r *Record) life() life.State {
 	switch {

@@ -310,6 +310,7 @@ func TestOneSessionInTwoWindows(t *testing.T) {
 func TestASuccessorHasTheOutcome(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
+	b.UsedWithin(0)
 	first := askBy(t, b, "p", "id", "Go on?")
 	answer(t, b, first, "Yes", "phone")
 	as := func(process string) hub.Ref {

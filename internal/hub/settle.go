@@ -157,38 +157,100 @@ func (r *Record) had(asker string) bool {
 // that one, which ref names. It is not where another one has asked it since: that one
 // gets it.
 func (b *Board) Take(ctx context.Context, r *Record, ref Ref) (bool, error) {
-	b.mu.Lock()
-	l, holder := b.leases[r.key], b.holder(r)
-	alone := l == nil || len(l.askers) == 0 || len(l.askers) == 1 && l.askers[0] == r.Asker
-	b.mu.Unlock()
-	if alone || holder != ref.Asker {
-		return holder == ref.Asker || holder == "", nil
-	}
-	taken, err := b.receive(ctx, ref, func(e *End, _ time.Time) {
-		if e.Taker == "" {
-			e.Taker = ref.Asker
-		}
-	})
-	return err == nil && taken.End.Taker == ref.Asker, err
+	return b.take(ctx, r, ref, func(*Record) bool { return false })
 }
 
-// TakeOver notes that a process has the outcome of a question that another one had
-// before, or would have had: [Board.Ask] has found that it is this one's now. It reports
-// false if that one has used it meanwhile, or a third one was faster.
+// TakeOver is Take for a process of which [Board.Ask] has found that the outcome is its
+// own now, whoever had it before, or would have had it. It reports false if that one has
+// used it meanwhile, or a third one was faster.
 func (b *Board) TakeOver(ctx context.Context, r *Record, ref Ref) (bool, error) {
+	return b.take(ctx, r, ref, func(now *Record) bool {
+		l := b.leases[r.key]
+		faster := l != nil && time.Since(l.taken) < b.using || b.store.Shared() && now.End.Taker != r.End.Taker
+		return now.End.Consumed.IsZero() && !faster
+	})
+}
+
+// take gives an outcome to the process that has it or asked it last, or to one that may
+// take it over. Nobody else gets it from then on: at this board, and where others may ask
+// at another one, or it is not known who has asked, as the store has it.
+func (b *Board) take(ctx context.Context, r *Record, ref Ref, over func(now *Record) bool) (bool, error) {
 	b.mu.Lock()
-	holder := b.holder(r)
+	now, l := b.get(r.key), b.leases[r.key]
+	if now == nil || now.Open() {
+		b.mu.Unlock()
+		return false, ErrNotFound
+	}
+	holder := b.holder(now)
+	if holder != "" && holder != ref.Asker && !over(now) {
+		b.mu.Unlock()
+		return false, nil
+	}
+	alone := l != nil && holder == ref.Asker && (len(l.askers) == 0 || len(l.askers) == 1 && l.askers[0] == now.Asker)
+	undo := l.gives(ref.Asker)
 	b.mu.Unlock()
-	if holder == "" || holder == ref.Asker {
+	if now.End.Taker == ref.Asker && holder == ref.Asker || alone && !b.store.Shared() {
 		return true, nil
 	}
 	taken, err := b.receive(ctx, ref, func(e *End, _ time.Time) {
-		if e.Consumed.IsZero() && (e.Taker == "" || e.Taker == holder) { // that it had it may be noted meanwhile
+		if e.Consumed.IsZero() && e.Taker == now.End.Taker {
 			e.Taker = ref.Asker
 		}
 	})
-	return err == nil && taken.End.Taker == ref.Asker, err
+	if err == nil && taken.End.Taker == ref.Asker {
+		return true, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	undo()
+	return false, err
 }
+
+// gives notes who gets the outcome. mu is held, also by undo.
+func (l *lease) gives(taker string) (undo func()) {
+	if l == nil {
+		return func() {}
+	}
+	before, then, now := l.taker, l.taken, time.Now()
+	l.taker, l.taken = taker, now
+	return func() {
+		if l.taker == taker && l.taken == now {
+			l.taker, l.taken = before, then
+		}
+	}
+}
+
+// hasIt is the process that has the outcome of a question, or gets it now, as far as this
+// board knows. mu is held.
+func (b *Board) hasIt(r *Record) string {
+	l := b.leases[r.key]
+	if !r.Open() && l != nil && l.taker != "" {
+		return l.taker
+	}
+	return r.taker()
+}
+
+// isTaken reports whether a process has the outcome, or may have it: the hub that was here
+// before this one may have given it to its asker, and not noted it. mu is held.
+func (b *Board) isTaken(r *Record) bool {
+	return b.hasIt(r) != "" || b.leases[r.key] == nil && r.unheard() && !r.Gone && !b.store.Shared()
+}
+
+// uses is how long the process that has an outcome still has to say that it used it:
+// until then nobody else gets it. mu is held.
+func (b *Board) uses(r *Record) time.Duration {
+	if r.Gone {
+		return 0
+	}
+	since := r.known
+	if l := b.leases[r.key]; l != nil && l.taken.After(since) {
+		since = l.taken
+	}
+	return max(0, time.Until(since.Add(b.using)))
+}
+
+// usingTime is more than it takes a process that is there to hand an outcome to its agent.
+const usingTime = 5 * time.Second
 
 // Delivered notes that the asker's process has the outcome, Consumed that its
 // result went back to the agent, and Refuse that it never will. Each is noted
@@ -206,9 +268,6 @@ func (b *Board) DeliveredSoon(ctx context.Context, ref Ref) {
 	defer b.mu.Unlock()
 	if b.own.Err() != nil {
 		return
-	}
-	if l := b.leases[ref.key]; l != nil {
-		l.handed = true
 	}
 	b.done.Go(func() {
 		select {
@@ -254,15 +313,26 @@ func (b *Board) Claim(ctx context.Context, ref Ref) (*Record, error) {
 			return nil, fmt.Errorf("%w: the question is open", ErrNotFound)
 		case r.over():
 			return nil, &SettledError{r.End}
-		case b.claimed(r, ref.Asker):
+		}
+		b.mu.Lock()
+		if b.claimed(r, ref.Asker) || b.isTaken(r) && b.holder(r) != ref.Asker && b.uses(r) > 0 {
+			b.mu.Unlock()
 			return nil, ErrNotAsker
 		}
+		undo := b.leases[r.key].gives(ref.Asker)
+		b.mu.Unlock()
 		end, next := *r.End, *r
 		end.Claimed, end.Taker, end.Askers = time.Now(), ref.Asker, b.askers(r, ref.Asker)
 		next.End = &end
 		written, err := b.write(ctx, &next, r, ref.May)
+		if err == nil {
+			return written, nil
+		}
+		b.mu.Lock()
+		undo()
+		b.mu.Unlock()
 		if !errors.Is(err, hubstore.ErrConflict) {
-			return written, err
+			return nil, err
 		}
 	}
 }

@@ -75,6 +75,9 @@ func TestWhatWasHandedOverIsNotTakenOver(t *testing.T) {
 	answered = answer(t, b, first, "Yes", "phone")
 	ref := answered.Ref()
 	ref.Asker = "before"
+	mine, err := b.Take(t.Context(), answered, ref)
+	require.NoError(t, err)
+	require.True(t, mine)
 	b.DeliveredSoon(t.Context(), ref)
 	require.Equal(t, "accepted", answered.End.Receipt())
 	require.True(t, asks("d", "two", "after").Open())

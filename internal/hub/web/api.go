@@ -229,7 +229,7 @@ func (a *asks) ref(rec *hub.Record) hub.Ref {
 // gone may wait here for long, and would open the question once more, for nobody.
 func (s *Server) takes(r *http.Request, a *asks, rec *hub.Record) (mine bool, err error) {
 	switch {
-	case rec.Open():
+	case rec.Open(), r.Context().Err() != nil:
 		return false, nil
 	case a.asker == "":
 		return true, nil

@@ -1,0 +1,116 @@
+package hub_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub"
+)
+
+// takes has a process take an outcome that it has waited for.
+func takes(t *testing.T, b *hub.Board, r *hub.Record, process string) bool {
+	t.Helper()
+	mine, err := b.Take(t.Context(), r, as(r, process))
+	require.NoError(t, err)
+	return mine
+}
+
+// waits has a process ask what another one has the outcome of: it gets nothing yet.
+func waits(t *testing.T, b *hub.Board, process string) {
+	t.Helper()
+	a := asking("c", "id", "Go on?")
+	a.Asker = process
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := b.Ask(ctx, a)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// A process that has an outcome, and has not said yet that it used it, is the only one that
+// has it: whoever asks the same waits for that, at any hub, and after a crash of the hub.
+func TestOnlyOneHasTheOutcome(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"here", "at another hub", "here, and noted", "at a hub started anew"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			dir, o := t.TempDir(), hub.Options{Lease: time.Hour}
+			b, store := openWithStore(t, dir, o)
+			there := b
+			if where == "at another hub" {
+				b, there = elsewhere(t, o)
+			}
+			first := askBy(t, b, "p", "id", "Go on?")
+			answered := answer(t, b, first, "Yes", "phone")
+			require.True(t, takes(t, b, answered, "p"))
+			switch where {
+			case "here, and noted":
+				_, err := b.Delivered(t.Context(), as(answered, "p"))
+				require.NoError(t, err)
+			case "at a hub started anew":
+				b.Close()
+				store.Close()
+				b = open(t, dir, o)
+				there = b
+			}
+			there.UsedWithin(time.Hour)
+			waits(t, there, "q")
+			_, err := there.Claim(t.Context(), as(answered, "q"))
+			require.ErrorIs(t, err, hub.ErrNotAsker)
+			require.Equal(t, first.Key(), askBy(t, there, "p", "id", "Go on?").Key(), "a request made again")
+			asked := make(chan *hub.Record)
+			go func() { asked <- askBy(t, there, "q", "id", "Go on?") }()
+			_, err = b.Consumed(t.Context(), as(answered, "p"))
+			require.NoError(t, err)
+			require.True(t, (<-asked).Open(), "as soon as p has used it")
+		})
+	}
+}
+
+// One that died with it has a successor.
+func TestWhoDiedWithTheOutcome(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	answered := answer(t, b, askBy(t, b, "p", "id", "Go on?"), "Yes", "phone")
+	require.True(t, takes(t, b, answered, "p"))
+	waits(t, b, "q")
+	b.UsedWithin(time.Millisecond)
+	got := askBy(t, b, "q", "id", "Go on?")
+	require.Equal(t, answered.Key(), got.Key())
+	mine, err := b.TakeOver(t.Context(), got, as(got, "q"))
+	require.NoError(t, err)
+	require.True(t, mine)
+	require.False(t, takes(t, b, answered, "p"))
+}
+
+// Two processes wait at two hubs, of which one has not heard of the other: one of them
+// has the outcome.
+func TestTwoWaitAtTwoHubs(t *testing.T) {
+	t.Parallel()
+	for _, order := range []string{"pq", "qp"} {
+		one, two := elsewhere(t, hub.Options{})
+		one.Deaf()
+		first := askBy(t, one, "p", "id", "Go on?")
+		require.NoError(t, two.CatchUp(t.Context()))
+		require.Equal(t, first.Key(), askBy(t, two, "q", "id", "Go on?").Key())
+		answer(t, two, first, "Yes", "phone")
+		at := map[rune]*hub.Board{'p': one, 'q': two}
+		seen := map[rune]*hub.Record{'p': one.Wait(t.Context(), first), 'q': two.Wait(t.Context(), first)}
+		for i, process := range order {
+			require.Equal(t, i == 0, takes(t, at[process], seen[process], string(process)), "%c of %s", process, order)
+		}
+	}
+}
+
+// Whoever has no name is not one that has: each has its own question.
+func TestOneWithANameAndOneWithout(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	named := askBy(t, b, "p", "id", "Go on?")
+	unnamed := ask(t, b, "c", "id", "Go on?")
+	require.NotEqual(t, named.Key(), unnamed.Key())
+	require.Equal(t, unnamed.Key(), ask(t, b, "c", "id", "Go on?").Key())
+	require.Equal(t, named.Key(), askBy(t, b, "p", "id", "Go on?").Key())
+}

@@ -558,6 +558,34 @@ func TestRule6HandedOverByOneMachine(t *testing.T) {
 	await(t, board, func(r *hub.Record) bool { return !r.Open() && r.End.Receipt() == "consumed" })
 }
 
+// What was found may be used by another machine meanwhile, and the same be asked and answered
+// anew: that is another outcome, of whoever asked it.
+func TestRule6AnsweredAnewMeanwhile(t *testing.T) {
+	t.Parallel()
+	h, d := newHubs(t), new(desk.Desk)
+	board := h.start(t.TempDir())
+	first := h.link(d, io.Discard, token)
+	call := ask(t, d, "toolu_abc").Item().Call
+	r := await(t, board, isOpen)
+	first.Close() // the process is gone
+	require.NoError(t, answer(board, r, "SQLite", "phone"))
+	left := h.link(new(desk.Desk), io.Discard, token).Meanwhile(t.Context(), call)
+	by := r.Ref()
+	by.Asker = "another"
+	_, err := board.Consumed(t.Context(), by)
+	require.NoError(t, err)
+	anew, err := board.Ask(t.Context(), hub.Asking{Conversation: r.Conversation, Device: r.Device, Kind: r.Kind, Dialect: r.Dialect, About: r.About, Asker: "third", Call: r.Call})
+	require.NoError(t, err)
+	_, err = board.Answer(t.Context(), anew.Ref(), func(*hub.Record) ([]convert.Answer, error) {
+		return []convert.Answer{{Selected: []string{"SQLite"}}}, nil
+	}, "phone")
+	require.NoError(t, err)
+	require.ErrorIs(t, left.Deliver(func() error { return errors.New("the agent was told twice") }), life.ErrTaken)
+	anew, err = board.FindKey(t.Context(), anew.Key())
+	require.NoError(t, err)
+	require.Empty(t, anew.End.Taker)
+}
+
 // An agent may take a question back after the hub's answer has come. The answer stays at
 // the hub for when it is asked again, and the link has done with it.
 func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {

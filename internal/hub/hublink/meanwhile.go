@@ -24,6 +24,7 @@ type Left struct {
 	question *question
 	outcome  convert.Outcome
 	by       string
+	at       time.Time // when it was given
 }
 
 // Wait returns the outcome, with the error that it matches.
@@ -65,6 +66,10 @@ func (l *Left) claim(ctx context.Context) error {
 	q := l.question
 	for heard := time.Now(); ; sleep(ctx, time.Second) {
 		one, cancel := grace.Context(ctx, meanwhileTime)
+		if reply, there := q.look(one); there && !l.is(reply) {
+			cancel()
+			return life.ErrTaken
+		}
 		status, _, err := q.post(one, q.at("/received"), clean.JSON(Received{Claim: true, Asker: q.link.nonce}))
 		cancel()
 		if ctx.Err() != nil {
@@ -81,7 +86,7 @@ func (l *Left) claim(ctx context.Context) error {
 			return nil
 		}
 		switch reply, there := q.look(ctx); {
-		case there && !reply.waits():
+		case there && !l.is(reply):
 			return life.ErrTaken
 		case status != http.StatusConflict: // nobody is at it
 			return nil
@@ -103,6 +108,7 @@ func (l *Left) Keep(life.Event) error {
 // looked is what the hub says of a question.
 type looked struct {
 	By, Receipt string
+	At          time.Time
 	Result      json.RawMessage
 }
 
@@ -110,6 +116,9 @@ type looked struct {
 func (r looked) waits() bool {
 	return r.By != "" && (r.Receipt == "accepted" || r.Receipt == "delivered")
 }
+
+// is reports whether it is this outcome that waits: another may have been asked for since.
+func (l *Left) is(r looked) bool { return r.waits() && r.At.Equal(l.at) }
 
 // look reads a question, and reports whether the hub said anything.
 func (q *question) look(ctx context.Context) (r looked, ok bool) {
@@ -134,5 +143,5 @@ func (l *Link) Meanwhile(ctx context.Context, c convert.Call) *Left {
 	if err != nil || by == "" || o.Status != convert.Answered && o.Status != convert.Cancelled || o.Status == convert.Answered && o.Check(c) != nil {
 		return nil
 	}
-	return &Left{q, o, by}
+	return &Left{q, o, by, reply.At}
 }

@@ -322,6 +322,7 @@ func TestOneAtATime(t *testing.T) {
 // TestWithdrawn takes no key for the second question that may have been meant
 // for the first.
 func TestWithdrawn(t *testing.T) {
+	t.Parallel()
 	for _, plain := range []bool{false, true} {
 		ptmx, ask := pair(t)
 		ask.Plain = plain

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 // untold are two hubs that nobody tells anything: they ask from time to time.
@@ -85,7 +86,7 @@ func TestNoHubDeniesWhatAnotherHasTold(t *testing.T) {
 	t.Parallel()
 	left, right := elsewhere(t, hub.Options{})
 	boards := []*hub.Board{left, right}
-	for i := range 200 {
+	for i := range paralleltest.Often(200) {
 		one, two := boards[i%2], boards[(i+1)%2]
 		ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: "q"}
 		words := func(*hub.Record) ([]convert.Answer, error) { return []convert.Answer{{Text: "Yes"}}, nil }

@@ -70,6 +70,7 @@ func answer(t *testing.T, b *hub.Board, r *hub.Record, label, by string) *hub.Re
 
 // The same call again is the same question; the same words are not.
 func TestSameQuestion(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	first := ask(t, b, "c", "id1", "Go?")
 	require.Equal(t, first, ask(t, b, "c", "id1", "Go?"), "the same id")
@@ -104,6 +105,7 @@ func TestSameQuestion(t *testing.T) {
 // Whoever has no name is gone when its lease has run out. What it asked is then
 // there for who asks the same, once.
 func TestTakenOverFromOneWithoutAName(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: 40 * time.Millisecond})
 	first := ask(t, b, "c", "id1", "Go?")
 	require.Eventually(t, func() bool {
@@ -121,6 +123,7 @@ func TestTakenOverFromOneWithoutAName(t *testing.T) {
 
 // An id that comes with other questions ends what was open under it.
 func TestOtherQuestionUnderTheSameID(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	old := ask(t, b, "c", "id", "Go?")
 	next := ask(t, b, "c", "id", "Stop?")
@@ -134,6 +137,7 @@ func TestOtherQuestionUnderTheSameID(t *testing.T) {
 }
 
 func TestFirstAnswerStands(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	r := ask(t, b, "c", "id", "Go?")
 	_, err := b.Answer(t.Context(), ref(r), says("Maybe"), "phone")
@@ -155,6 +159,7 @@ func TestFirstAnswerStands(t *testing.T) {
 }
 
 func TestManyAnswerAtOnce(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	r := ask(t, b, "c", "id", "Go?")
 	won := make(chan string, 20)
@@ -178,6 +183,7 @@ func TestManyAnswerAtOnce(t *testing.T) {
 }
 
 func TestReceipts(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	r := answer(t, b, ask(t, b, "c", "id", "Go?"), "Yes", "phone")
 	require.Equal(t, "accepted", r.End.Receipt())
@@ -214,6 +220,7 @@ func TestReceipts(t *testing.T) {
 }
 
 func TestAskerIsGoneAndComesBack(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: 40 * time.Millisecond})
 	reader := b.Read(0)
 	reader.Next()

@@ -65,6 +65,7 @@ func TestBoundsOfADevice(t *testing.T) {
 // However often and by whomever a question is asked again, it can be answered, and
 // other hubs hear no more than what is new.
 func TestAskedAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	b := openBounded(t, Options{})
 	r, err := b.Ask(t.Context(), askingOf("bot", "first", "p"))
 	require.NoError(t, err)
@@ -107,6 +108,7 @@ func TestMarkersGo(t *testing.T) {
 
 // One asking again tells one id.
 func TestOnlyTheNewIDIsTold(t *testing.T) {
+	t.Parallel()
 	l := &lease{also: []string{"a", "b", "c"}}
 	b := openBounded(t, Options{})
 	r, err := b.Ask(t.Context(), askingOf("bot", "first", "p"))

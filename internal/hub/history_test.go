@@ -178,6 +178,7 @@ func outcome(e *hub.End) string {
 // Agents ask and take back, people answer and cancel, each at any time: what they
 // are told has an order in which a single register would have told the same.
 func TestHistories(t *testing.T) {
+	t.Parallel()
 	board := open(t, t.TempDir(), hub.Options{})
 	for seed := range 60 {
 		h := &history{board: board, conversation: fmt.Sprint("c", seed)}

@@ -19,6 +19,7 @@ func held(id, text string) hub.Asking {
 // What belongs to a connection is never taken for something else with the same words,
 // and nobody takes it over.
 func TestHeldIsItself(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: time.Hour})
 	first, err := b.Ask(t.Context(), held("1", "Go?"))
 	require.NoError(t, err)
@@ -39,6 +40,7 @@ func TestHeldIsItself(t *testing.T) {
 // A hub that was killed comes back: what its connections asked is taken back, and an
 // answer that it had not handed over says so.
 func TestHeldEndsWithItsHub(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
 	require.NoError(t, err)
@@ -68,6 +70,7 @@ func TestHeldEndsWithItsHub(t *testing.T) {
 
 // With several hubs it ends when the one that held it is gone for a while.
 func TestHeldEndsWithItsLease(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{Lease: 20 * time.Millisecond})
 	r, err := b.Ask(t.Context(), held("1", "Go?"))
 	require.NoError(t, err)

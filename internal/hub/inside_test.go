@@ -28,6 +28,7 @@ func TestToldOfAnAsker(t *testing.T) {
 
 // Other hubs are told of all askers, however many, and again before they count as gone.
 func TestAllAskersAreTold(t *testing.T) {
+	t.Parallel()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
@@ -68,6 +69,7 @@ func TestAllAskersAreTold(t *testing.T) {
 
 // A record that cannot be read is told in a log, without a word of it.
 func TestUnreadableRecordsAreNotToldInWords(t *testing.T) {
+	t.Parallel()
 	for _, value := range []string{`{"asked":"purple"}`, `{"asked":"purple","more":1}`, `{"id":{"purple":1}}`, `{"end":{"at":"purple"}}`, `{"id":"purple`, `purple`, string(packedMark) + "purple", string(pack([]byte(strings.Repeat("purple", packFrom))))} {
 		_, err := decode("k", []byte(value), 1)
 		require.ErrorContains(t, err, `record "k"`, value)
@@ -89,6 +91,7 @@ func TestCountedNamesAreBounded(t *testing.T) {
 
 // A hub whose NATS server is gone says that it is not ready.
 func TestNotReadyWithoutNATS(t *testing.T) {
+	t.Parallel()
 	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
 	require.NoError(t, err)
 	n.Start()

@@ -12,6 +12,7 @@ import (
 // What is past is kept as long as anything that is over, and then it is gone: its
 // conversation, too.
 func TestWhatIsPastIsKept(t *testing.T) {
+	t.Parallel()
 	b := pastBoard(t)
 	a := asking("done", "q", "Go?")
 	a.Device = "bot"

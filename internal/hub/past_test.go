@@ -49,6 +49,7 @@ func pastBoard(t *testing.T) *hub.Board {
 
 // Whatever is asked of a board has the same reply when what is over is past.
 func TestWhatIsPastIsFoundByTheSameRequests(t *testing.T) {
+	t.Parallel()
 	b := pastBoard(t)
 	one := func(r *hub.Record, err error) any {
 		if err != nil {
@@ -119,6 +120,7 @@ func late(t *testing.T, id, asker string) hub.Asking {
 // Who asks under the id of what is past asks anew, and what is noted about it is noted
 // at all of it.
 func TestWhatIsPastChanges(t *testing.T) {
+	t.Parallel()
 	b := pastBoard(t)
 	require.Equal(t, 3, b.SettleDown(later()))
 	old, err := b.Find("c", "q1")
@@ -155,6 +157,7 @@ func TestWhatIsPastChanges(t *testing.T) {
 
 // A board that starts has what was over long ago as past, whatever wrote it.
 func TestPastFromTheStart(t *testing.T) {
+	t.Parallel()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)

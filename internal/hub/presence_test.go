@@ -88,7 +88,7 @@ func TestTheAskerIsKnownAtAllHubs(t *testing.T) {
 // when it is back, what they hold is as it was.
 func TestAHubThatWasCutOffEndsNothing(t *testing.T) {
 	t.Parallel()
-	const lease = 4 * time.Second
+	const lease = 2 * time.Second
 	at := natsServer(t)
 	between, err := netfault.Listen(strings.TrimPrefix(at, "nats://"))
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 // A store that takes nothing any more makes the hub not ready, and then end. One that
 // takes something again is ready.
 func TestAStoreThatRefuses(t *testing.T) {
+	t.Parallel()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)

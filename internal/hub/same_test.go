@@ -69,6 +69,7 @@ func TestOneProcessHasAQuestionForEachCall(t *testing.T) {
 
 // A process that is late takes nothing back that another one asks.
 func TestOnlyTheAskerTakesBack(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	askBy(t, b, "p", "id", "First?")
 	second := askBy(t, b, "q", "id", "Second?")
@@ -100,6 +101,7 @@ func TestTheOtherIDOfAQuestion(t *testing.T) {
 
 // What was seen is what is answered, also at a store whose revisions began anew.
 func TestTheFingerprintIsThatOfWhatWasSeen(t *testing.T) {
+	t.Parallel()
 	seen := ask(t, open(t, t.TempDir(), hub.Options{}), "c", "1", "Keep it?")
 	b := open(t, t.TempDir(), hub.Options{})
 	now := ask(t, b, "c", "1", "Delete it?")
@@ -112,6 +114,7 @@ func TestTheFingerprintIsThatOfWhatWasSeen(t *testing.T) {
 }
 
 func TestIDsThatCannotBeKept(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	for range 2 {
 		_, err := b.Ask(t.Context(), asking("\xff", "id", "Go?"))
@@ -132,6 +135,7 @@ func entries(t *testing.T, s *hubstore.Store) (list []hubstore.Entry) {
 // An id is used again and again, and what was asked under it is forgotten one by
 // one.
 func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
+	t.Parallel()
 	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	for _, text := range []string{"First?", "Second?"} {
 		answer(t, b, ask(t, b, "c", "id", text), "Yes", "phone")
@@ -159,6 +163,7 @@ func TestAnIDWhoseFirstQuestionIsForgotten(t *testing.T) {
 // The order of questions is that of asking, not that of a clock that was set
 // back.
 func TestAClockThatWasSetBack(t *testing.T) {
+	t.Parallel()
 	b, store := openWithStore(t, t.TempDir(), hub.Options{})
 	first := ask(t, b, "c", "id", "First?")
 	e := entries(t, store)[0]
@@ -184,6 +189,7 @@ func TestAClockThatWasSetBack(t *testing.T) {
 // Calls without an id that ask the same at the same moment are one that was made
 // again. Those with an id each are a question each: words identify nothing.
 func TestTheSameAtOnce(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	for prefix, want := range map[string]int{"": 1, "toolu_": 16} {
 		conversation := "c" + prefix
@@ -248,6 +254,7 @@ func TestRule5TwoProcessesWithTheSameWords(t *testing.T) {
 // Rule 5: until the user's next prompt. The same words after it are another question,
 // also if the first one has an answer that nobody took.
 func TestRule5NothingIsTakenOverAfterAPrompt(t *testing.T) {
+	t.Parallel()
 	b := open(t, t.TempDir(), hub.Options{})
 	first := askBy(t, b, "p", "id1", "Go on?")
 	answer(t, b, first, "Yes", "phone")

@@ -19,6 +19,7 @@ import (
 // An older hub beside a newer one answers what the newer one was asked, and
 // keeps what it does not know; what it cannot read it says and leaves alone.
 func TestOlderAndNewerHub(t *testing.T) {
+	t.Parallel()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
@@ -86,6 +87,7 @@ func TestOlderAndNewerHub(t *testing.T) {
 // What a hub wrote before values were packed is read, answered, and packed where that
 // makes it shorter. What is short stays as it was: a hub of before reads it.
 func TestRecordsOfBeforeTheyWerePacked(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]int{"short": 100, "long": 600 << 10} {
 		t.Run(name, func(t *testing.T) {
 			store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
@@ -122,6 +124,7 @@ func TestRecordsOfBeforeTheyWerePacked(t *testing.T) {
 // Who asks under an id that is taken by what this hub cannot read is told so, and
 // asks another hub: it does not wait for ever.
 func TestAskWhereANewerHubWrote(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: dir})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 // What an agent asks in the words of before is another question once it has the
@@ -17,7 +18,7 @@ func TestTheSameWordsAtAnotherHub(t *testing.T) {
 	left, right := elsewhere(t, hub.Options{})
 	boards := []*hub.Board{left, right}
 	for _, id := range []string{"", "with"} {
-		for i := range 100 {
+		for i := range paralleltest.Often(100) {
 			one, two := boards[i%2], boards[(i+1)%2]
 			next := func(n int) hub.Asking {
 				a := asking(fmt.Sprint("words", id, i), "", "Go?")
@@ -49,7 +50,7 @@ func TestTheSameWordsAtTwoHubsAtOnce(t *testing.T) {
 	t.Parallel()
 	left, right := elsewhere(t, hub.Options{})
 	boards := []*hub.Board{left, right}
-	for i := range 100 {
+	for i := range paralleltest.Often(100) {
 		conversation := fmt.Sprint("once", i)
 		keys := make(chan string, 2)
 		for _, b := range boards {

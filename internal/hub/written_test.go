@@ -13,6 +13,7 @@ import (
 // Somebody may join a question and take it back before the writer's own goroutine
 // runs again: the writer is told what it wrote, not the end of it.
 func TestWriterGetsWhatItWrote(t *testing.T) {
+	t.Parallel()
 	store, err := hubstore.Open(t.Context(), hubstore.Options{Dir: t.TempDir()})
 	require.NoError(t, err)
 	defer store.Close()

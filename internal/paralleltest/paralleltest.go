@@ -4,6 +4,7 @@ package paralleltest
 
 import (
 	"flag"
+	"os"
 	"strconv"
 )
 
@@ -18,3 +19,15 @@ func Main(atOnce int) {
 		_ = flag.Set("test.parallel", strconv.Itoa(atOnce))
 	}
 }
+
+// Often is how often a test repeats what goes wrong rarely: a quarter of times, and all
+// of it where ACP_BRIDGE_FLEET is set.
+func Often(times int) int {
+	if All() {
+		return times
+	}
+	return times / 4
+}
+
+// All reports whether a test goes through everything.
+func All() bool { return os.Getenv("ACP_BRIDGE_FLEET") != "" }

@@ -234,6 +234,7 @@ func inMemory() (io.ReadCloser, io.WriteCloser) { return io.Pipe() }
 // A guarded editor that reads ahead into its buffer, is busy, and then answers by
 // itself, over real pipes: 20 of 20 times it is not believed.
 func TestRule3ReadsAhead(t *testing.T) {
+	t.Parallel()
 	osPipe := func() (io.ReadCloser, io.WriteCloser) {
 		r, w, err := os.Pipe()
 		require.NoError(t, err)
@@ -254,6 +255,7 @@ func TestRule3ReadsAhead(t *testing.T) {
 // Nobody ever gets "first": no person who saw the question says that. Programs do,
 // and people who typed something before it was on the screen.
 func TestRule3NobodyIsTakenAtTheirWordTooEarly(t *testing.T) {
+	t.Parallel()
 	for name, on := range map[string]surface{"serve": serves, "proxy": relays} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(150) {

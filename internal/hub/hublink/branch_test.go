@@ -9,6 +9,7 @@ import (
 )
 
 func TestBranch(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

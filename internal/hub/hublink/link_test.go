@@ -162,6 +162,7 @@ func answer(b *hub.Board, r *hub.Record, label, by string) error {
 }
 
 func TestTheHubsAnswerSettlesTheDesk(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -210,6 +211,7 @@ func TestAReceiptBeforeTheEnd(t *testing.T) {
 }
 
 func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -223,6 +225,7 @@ func TestTheHubsCancelSettlesTheDesk(t *testing.T) {
 }
 
 func TestTheEditorsAnswerTakesTheHubsQuestionBack(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -294,6 +297,7 @@ func askIn(t *testing.T, d *desk.Desk, session, id string) {
 }
 
 func TestAWrongTokenIsWarnedAboutOnce(t *testing.T) {
+	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, "wrong")
@@ -340,6 +344,7 @@ func TestAHubThatCannotBeTold(t *testing.T) {
 // A credential that may not ask is told as that, once, and not as a hub that is
 // down. The editor goes on.
 func TestACredentialThatMayNotAsk(t *testing.T) {
+	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	board := h.start(t.TempDir())
 	phone, err := h.current.Load().access.Add("phone", web.CanAnswer)
@@ -360,6 +365,7 @@ func TestACredentialThatMayNotAsk(t *testing.T) {
 
 // What another device asks under the same name is another question.
 func TestAQuestionOfAnotherDevice(t *testing.T) {
+	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	board := h.start(t.TempDir())
 	bot, err := h.current.Load().access.Add("bot", web.CanAsk)
@@ -376,6 +382,7 @@ func TestAQuestionOfAnotherDevice(t *testing.T) {
 // A session that is closed leaves its question at the hub. When the agent asks it
 // again, whatever id it has then, it is the same question.
 func TestAClosedSessionFindsItsAnswer(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -420,6 +427,7 @@ func TestAProcessThatDiesFindsItsAnswer(t *testing.T) {
 // A question that is left before the hub has heard of it is there all the same: of
 // whoever left it at once, and of a process that ends at once.
 func TestLeftBeforeTheHubHasIt(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*hublink.Link, *desk.Ticket){
 		"session": func(_ *hublink.Link, ticket *desk.Ticket) {
 			ticket.Settle(convert.Outcome{Status: convert.Disconnected, Reason: convert.GoneMessage}, "")
@@ -438,6 +446,7 @@ func TestLeftBeforeTheHubHasIt(t *testing.T) {
 // Rule 5: what the agent asks after the user's next prompt is another question, in the
 // same process and in the next one.
 func TestRule5TheSameAfterAPrompt(t *testing.T) {
+	t.Parallel()
 	h, one, two := newHubs(t), new(desk.Desk), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(one, io.Discard, token)
@@ -502,6 +511,7 @@ func TestParseURL(t *testing.T) {
 
 // Rule 6: what was answered while nobody asked is found, until it was handed over.
 func TestRule6AnsweredMeanwhile(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	first := h.link(d, io.Discard, token)
@@ -589,6 +599,7 @@ func TestRule6AnsweredAnewMeanwhile(t *testing.T) {
 // An agent may take a question back after the hub's answer has come. The answer stays at
 // the hub for when it is asked again, and the link has done with it.
 func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	l := h.link(d, io.Discard, token)
@@ -607,6 +618,7 @@ func TestAWithdrawnQuestionIsNotRemembered(t *testing.T) {
 
 // The agent has what it was told: nobody has to ask first.
 func TestUsed(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -622,6 +634,7 @@ func TestUsed(t *testing.T) {
 // That the agent has one answer says nothing of another one of the same session, nor
 // does it that the agent asks on.
 func TestUsedIsOfOneCall(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	l := h.link(d, io.Discard, token)
@@ -648,6 +661,7 @@ func TestUsedIsOfOneCall(t *testing.T) {
 // Two that have a name one after the other are two: what the agent has of the second is
 // no receipt for the first, which may still come.
 func TestUsedIsOfOneItem(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	l := h.link(d, io.Discard, token)
@@ -672,6 +686,7 @@ func TestUsedIsOfOneItem(t *testing.T) {
 
 // What is typed in the editor to a question that asks for a secret is the agent's alone.
 func TestATypedSecretIsNotKept(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -687,6 +702,7 @@ func TestATypedSecretIsNotKept(t *testing.T) {
 
 // What is typed at the hub to such a question reaches the agent, and is then kept nowhere.
 func TestASecretTypedAtTheHub(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
@@ -710,6 +726,7 @@ func TestASecretTypedAtTheHub(t *testing.T) {
 // A process that ends says so: nobody works on with what was answered last, at the hub
 // or here.
 func TestAProcessThatEndsSaysSo(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"at the hub", "here"} {
 		t.Run(where, func(t *testing.T) {
 			h, d := newHubs(t), new(desk.Desk)
@@ -776,6 +793,7 @@ func TestASlowHub(t *testing.T) {
 
 // A hub keeps what it is told, and gets no question whose answer is a secret.
 func TestNoSecretForTheHub(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), &desk.Desk{}
 	board := h.start(t.TempDir())
 	link := h.link(d, io.Discard, token)

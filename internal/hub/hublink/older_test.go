@@ -22,6 +22,7 @@ import (
 // An older hub that does not know what is told about a question gets the question
 // without it. A permission needs all that it is for: it stays in the editor.
 func TestAnOlderHub(t *testing.T) {
+	t.Parallel()
 	h := newHubs(t)
 	board := h.start(t.TempDir())
 	refused := make(chan string, 10)
@@ -85,6 +86,7 @@ func leftBehind(t *testing.T, between func(w http.ResponseWriter, r *http.Reques
 
 // An older hub knows nothing of claims: what it has is handed over all the same.
 func TestAnOlderHubAndAClaim(t *testing.T) {
+	t.Parallel()
 	claims := make(chan bool, 10)
 	board, left := leftBehind(t, func(w http.ResponseWriter, r *http.Request, hub http.Handler) {
 		data, err := io.ReadAll(r.Body)

@@ -76,6 +76,7 @@ func says(text string) func(net.Conn) {
 
 // The token goes to the hub that has it, and to nobody else who listens.
 func TestTokenGoesToItsHubOnly(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 1)
 	hub := httptest.NewServer(hublink.Prover(tokenIs(ownToken), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got <- r.Header.Get("Authorization")

@@ -12,6 +12,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/desk"
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 var yes = convert.Outcome{Status: convert.Answered, Answers: []convert.Answer{{Selected: []string{"SQLite"}}}}
@@ -72,6 +73,7 @@ func TestTwoCallsWithTheSameWords(t *testing.T) {
 
 // Ids are an agent's own, and may be anything.
 func TestOddIDs(t *testing.T) {
+	t.Parallel()
 	h, d, out := newHubs(t), new(desk.Desk), new(logs)
 	board := h.start(t.TempDir())
 	l := h.link(d, out, token)
@@ -114,12 +116,8 @@ func TestTheEditorAndAPhoneAnswerAtOnce(t *testing.T) {
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, io.Discard, token)
-	times := 150
-	if testing.Short() {
-		times = 20
-	}
 	won := map[string]int{}
-	for i := range times {
+	for i := range paralleltest.Often(150) {
 		ticket := ask(t, d, fmt.Sprintf("toolu_%dx", i))
 		r := await(t, board, isOpen)
 		phone := make(chan error, 1)

@@ -157,6 +157,7 @@ func TestADamagedToken(t *testing.T) {
 
 // Questions are those of the group that the link names, all the way.
 func TestGroupOfALink(t *testing.T) {
+	t.Parallel()
 	h := newHubs(t)
 	board := h.start(t.TempDir())
 	var d desk.Desk

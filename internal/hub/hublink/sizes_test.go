@@ -39,6 +39,7 @@ func askSized(t *testing.T, d *desk.Desk, id, text string) *desk.Ticket {
 // A question that the hub cannot take stays with the editor, with one warning,
 // and the next one is asked at both.
 func TestAQuestionThatIsTooLarge(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"for any hub":    strings.Repeat("x", 1<<20),
 		"for this store": strings.Repeat("x", 100<<10),
@@ -64,6 +65,7 @@ func TestAQuestionThatIsTooLarge(t *testing.T) {
 
 // Signs that a page would read as markup are one byte each on their way.
 func TestMarkupIsNotLonger(t *testing.T) {
+	t.Parallel()
 	h, d := newHubs(t), new(desk.Desk)
 	board := h.start(t.TempDir())
 	h.link(d, new(logs), token)

@@ -42,6 +42,7 @@ func TestBesideForATime(t *testing.T) {
 // A value may be as long as the limit, and no longer. The bucket may have one of
 // its own.
 func TestLimit(t *testing.T) {
+	t.Parallel()
 	s := openEmbedded(t)
 	for _, most := range []int{0, 4096, 100 * maxValue} {
 		s.most = most

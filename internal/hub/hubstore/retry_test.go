@@ -273,6 +273,7 @@ func TestBeside(t *testing.T) {
 
 // A bucket whose servers cannot tell yet what is in it is asked again.
 func TestGetOfANewBucket(t *testing.T) {
+	t.Parallel()
 	at, _ := elsewhere(t)
 	s := openAt(t, at)
 	conn, err := nats.Connect(at, nats.Timeout(time.Minute), nats.RetryOnFailedConnect(true))

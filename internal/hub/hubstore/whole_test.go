@@ -67,6 +67,7 @@ func readStore(ctx context.Context, dir string) (values map[string]string, repor
 // store does not open, or opens with all that is whole, and keeps what it was. Or
 // nothing is lost.
 func TestDamagedByteIsTold(t *testing.T) {
+	t.Parallel()
 	whole, values := storeOf(t, 9)
 	again, reported, err := readStore(t.Context(), copyOf(t, whole))
 	require.NoError(t, err)
@@ -132,6 +133,7 @@ func TestDamagedByteIsTold(t *testing.T) {
 
 // Whichever bit of a block is damaged, one record is left out and no other.
 func TestDamagedRecordIsLeftOut(t *testing.T) {
+	t.Parallel()
 	dir, _ := storeOf(t, 4)
 	text, err := os.ReadFile(filepath.Join(dir, "jetstream", "$G", "streams", "KV_questions", "msgs", "1.blk"))
 	require.NoError(t, err)

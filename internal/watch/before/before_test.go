@@ -156,6 +156,7 @@ func TestReadNothing(t *testing.T) {
 
 // A hook that waits: answered at the hub, somebody is back, and the agent takes it back.
 func TestHold(t *testing.T) {
+	t.Parallel()
 	s := watchtest.New(t, web.CanAsk)
 	hold := func(t *testing.T) (r *hub.Record, out *strings.Builder, back func(), stop func(), done chan struct{}) {
 		a, err := Read("qwen", []byte(qwenAsks))
@@ -199,6 +200,7 @@ func TestHold(t *testing.T) {
 
 // What an agent was told is not told as lost because nobody watches it from then on.
 func TestToldAndClosed(t *testing.T) {
+	t.Parallel()
 	s := watchtest.New(t, web.CanAsk)
 	a, err := Read("qwen", []byte(qwenAsks))
 	require.NoError(t, err)
@@ -217,6 +219,7 @@ func TestToldAndClosed(t *testing.T) {
 
 // An answer that comes as the agent takes its question back is not printed.
 func TestTakenBackIsNotPrinted(t *testing.T) {
+	t.Parallel()
 	a, err := Read("copilot", []byte(copilotRuns))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

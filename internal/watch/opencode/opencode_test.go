@@ -15,12 +15,14 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 	"github.com/acp-bridge/acp-bridge/internal/leaktest"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 	"github.com/acp-bridge/acp-bridge/internal/watch"
 	"github.com/acp-bridge/acp-bridge/internal/watch/opencode"
 	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 func TestMain(m *testing.M) {
+	paralleltest.Main(8)
 	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) { watchtest.Clean(); os.Exit(code) }))
 }
 
@@ -113,6 +115,7 @@ const (
 )
 
 func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.event("question.asked", askedQuestion)
 	r := p.Next()
@@ -130,6 +133,7 @@ func TestAQuestionIsAnsweredAtTheHub(t *testing.T) {
 
 // The terminal was first: the card says who answered, and what.
 func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.event("question.asked", askedQuestion)
 	r := p.Next()
@@ -142,6 +146,7 @@ func TestAQuestionIsAnsweredInTheTerminal(t *testing.T) {
 
 // At the same moment: OpenCode refuses what comes second, and the card says so.
 func TestAnswersAtTheSameMoment(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.event("question.asked", askedQuestion)
 	r := p.Next()
@@ -155,6 +160,7 @@ func TestAnswersAtTheSameMoment(t *testing.T) {
 // The end of a turn is told: not a sub-agent's, not that of a turn that was stopped, and a
 // failure once.
 func TestTurnsAreTold(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	turn := p.Turns()
 	p.event("session.created", `{"info":{"id":"ses_2sub","parentID":"ses_1main"}}`)
@@ -172,6 +178,7 @@ func TestTurnsAreTold(t *testing.T) {
 }
 
 func TestWithdrawn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, event, properties, outcome string }{
 		{"dismissed", "question.rejected", `{"sessionID":"ses_1main","requestID":"que_1"}`, "cancelled"},
 		{"the turn was aborted", "session.idle", `{"sessionID":"ses_1main"}`, "failed"},
@@ -195,6 +202,7 @@ func TestWithdrawn(t *testing.T) {
 }
 
 func TestDismissedAtTheHub(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.event("question.asked", askedQuestion)
 	r := p.Next()
@@ -205,6 +213,7 @@ func TestDismissedAtTheHub(t *testing.T) {
 }
 
 func TestPermission(t *testing.T) {
+	t.Parallel()
 	const path = "/permission/per_1/reply"
 	for _, c := range []struct {
 		pick, note, body string
@@ -243,6 +252,7 @@ func TestPermission(t *testing.T) {
 
 // What a sub-agent asks is in the conversation of whoever started it, and ends with it.
 func TestSubAgents(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	asked := `{"id":"per_9","sessionID":"ses_2sub","permission":"edit","patterns":["a.txt"],"metadata":{"filepath":"/src/app/a.txt","diff":"+one"},"always":["*"]}`
 	p.event("permission.asked", asked)
@@ -259,6 +269,7 @@ func TestSubAgents(t *testing.T) {
 
 // What was asked before we were there is found, and nothing that cannot be read is asked.
 func TestAskedBefore(t *testing.T) {
+	t.Parallel()
 	s := watchtest.New(t, web.CanAsk)
 	in, toUs := io.Pipe()
 	fromUs, out := io.Pipe()
@@ -297,6 +308,7 @@ func TestAskedBefore(t *testing.T) {
 
 // OpenCode takes no words with a permission: whoever gave some is told, and nothing is allowed.
 func TestWordsWithAPermission(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.event("permission.asked", askedBash)
 	r := p.Next()
@@ -307,6 +319,7 @@ func TestWordsWithAPermission(t *testing.T) {
 // An OpenCode that does not say of which conversation something is keeps nothing else from
 // being asked, or from its end.
 func TestOpenCodeSaysNothing(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.event("question.asked", strings.Replace(askedQuestion, "ses_1main", "ses_3new", 1))
 	p.expect("GET", "/session/ses_3new", "")
@@ -321,6 +334,7 @@ func TestOpenCodeSaysNothing(t *testing.T) {
 
 // Whether an OpenCode that ends has taken an answer that it was given is not known.
 func TestOpenCodeEndsWithAnAnswer(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	p.event("permission.asked", askedBash)
 	r := p.Next()
@@ -332,6 +346,7 @@ func TestOpenCodeEndsWithAnAnswer(t *testing.T) {
 
 // No request of OpenCode's API is made with a name that could lead elsewhere.
 func TestNamesThatLeadElsewhere(t *testing.T) {
+	t.Parallel()
 	p := newPlugin(t)
 	for _, id := range []string{"../que_1", "que_1/reject", "", "que 1"} {
 		p.event("question.asked", strings.Replace(askedQuestion, `"que_1"`, fmt.Sprintf("%q", id), 1))
@@ -344,6 +359,7 @@ func TestNamesThatLeadElsewhere(t *testing.T) {
 }
 
 func TestPluginIsItsOwn(t *testing.T) {
+	t.Parallel()
 	text := opencode.Plugin(`/a "b"/acp-bridge`, "hook", "kilo")
 	require.Contains(t, text, opencode.Mark)
 	require.Contains(t, text, `const program = "/a \"b\"/acp-bridge"`)

@@ -193,6 +193,7 @@ func TestStdoutIsFull(t *testing.T) {
 // Serving goes on when neither the trace nor the log can be written, with one
 // warning for each; and a device is no file to be made private.
 func TestTraceOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	before, err := os.Stat("/dev/full")
 	if err != nil {
 		t.Skip("SKIPPED:", err)

@@ -31,6 +31,7 @@ func TestArchitecture(t *testing.T) {
 
 // CONTRIBUTING.md lists the switches of the tests: all of them, and no other.
 func TestContributing(t *testing.T) {
+	t.Parallel()
 	text := document(t, "CONTRIBUTING.md")
 	listed, used := map[string]bool{}, map[string]bool{}
 	name := regexp.MustCompile(`\bACP_BRIDGE_[A-Z_]+`)

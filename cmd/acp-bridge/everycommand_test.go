@@ -103,6 +103,7 @@ var ends = map[string]struct {
 // Every command line that people are shown does what it says, typed into a shell as
 // it is. There is a hub, an agent called gemini, and a Claude Code without a model.
 func TestEveryCommandRuns(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil || runtime.GOOS == "windows" {
 		t.Skip("there is no bash")
 	}

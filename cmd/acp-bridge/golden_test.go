@@ -38,6 +38,7 @@ type golden struct {
 }
 
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	n := 0
 	err := filepath.WalkDir(corpus, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".txtar" {

@@ -52,6 +52,7 @@ func isFlag(name string) bool {
 
 // Whatever acp-bridge reads from the environment is in the table of variables.
 func TestEnvironmentIsTold(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{
 		// The system's own, which say where things are.
 		"HOME": true, "USERPROFILE": true, "USERNAME": true, "PATH": true, "PATHEXT": true, "TMPDIR": true, "LOCALAPPDATA": true,

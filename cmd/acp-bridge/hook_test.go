@@ -15,15 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hanging is a hub that takes every connection, and says nothing: it is waited for as long
-// as a user waits. It returns its address and how often it was called.
+// hanging is a hub that takes every connection, and says nothing: it is not waited for
+// as long as a user waits. It returns its address and how often it was called.
 func hanging(t *testing.T) (url string, calls *atomic.Int32) {
 	t.Helper()
 	long := hookTime
 	t.Cleanup(func() { hookTime = long })
-	var err error
-	hookTime, err = time.ParseDuration(hookLimit)
-	require.NoError(t, err)
+	hookTime = 300 * time.Millisecond
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	calls = new(atomic.Int32)

@@ -105,6 +105,7 @@ const askDatabase = `{"name":"ask_the_user","arguments":{"questions":[{"question
 // Without a way to show them, questions wait in files; the model is told where,
 // and gets the answer when it comes back with its ticket.
 func TestMCPInFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := startMCP(t, "--cwd", dir, "--limit", "10ms")
 	text := c.call("tools/call", askDatabase).Get("result.content.0.text").Str
@@ -122,6 +123,7 @@ func TestMCPInFiles(t *testing.T) {
 
 // Who asks is the client, by the name that it has for people.
 func TestMCPClientHasAName(t *testing.T) {
+	t.Parallel()
 	for info, want := range map[string]string{
 		`{"name":"claude-code","title":"Claude Code","version":"1"}`:   "Claude Code",
 		`{"name":"assistant","version":"1"}`:                           "assistant",

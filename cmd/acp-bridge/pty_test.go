@@ -164,6 +164,7 @@ func TestAskPicker(t *testing.T) {
 }
 
 func TestAskPickerEnds(t *testing.T) {
+	t.Parallel()
 	const call = `{"name":"ask_user","input":{"questions":[{"question":"Go on?","options":["Yes","No"]}]}}`
 	file := filepath.Join(t.TempDir(), "call.json")
 	require.NoError(t, os.WriteFile(file, []byte(call), 0o600))
@@ -242,6 +243,7 @@ func leftBy(t *testing.T, store *pending.Store, command, request string) *pendin
 // Who cancels at the terminal dismisses what waits in the file, but not what
 // somebody has begun to answer.
 func TestCancelledAtTheTerminal(t *testing.T) {
+	t.Parallel()
 	const two = `{"type":"ask_user_request","requestId":"r1","questions":[{"question":"First?"},{"question":"Second?"}]}`
 	for command, request := range map[string]string{"ask": two, "rpc": firstInSession} {
 		store := &pending.Store{Dir: t.TempDir()}
@@ -273,6 +275,7 @@ func TestCancelledAtTheTerminal(t *testing.T) {
 // Ctrl+C in lines is a signal, to those who wait for one, too. It is the user's
 // cancel.
 func TestCtrlCInLines(t *testing.T) {
+	t.Parallel()
 	for command, code := range map[string]int{"ask": exitCancelled, "rpc": exitFailed} {
 		c := startOnTerminal(t, t.TempDir(), command, "--plain")
 		c.send(firstRequest)
@@ -288,6 +291,7 @@ func TestCtrlCInLines(t *testing.T) {
 
 // A person answers questions that wait, with a note, which the agent gets.
 func TestQuestionsAnswerPicker(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	call := filepath.Join(dir, "call.json")
 	require.NoError(t, os.WriteFile(call, []byte(service), 0o600))

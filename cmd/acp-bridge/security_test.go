@@ -5,10 +5,13 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,8 +21,19 @@ import (
 
 // sources calls f with every Go file of the repository.
 func sources(t *testing.T, f func(path string, file *ast.File)) {
+	t.Helper()
+	files, err := parsed()
+	require.NoError(t, err)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		f(path, files[path])
+	}
+}
+
+// parsed are all files, which several tests read.
+var parsed = sync.OnceValues(func() (map[string]*ast.File, error) {
 	const root = "../.."
-	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	files := map[string]*ast.File{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -28,17 +42,16 @@ func sources(t *testing.T, f func(path string, file *ast.File)) {
 		case !strings.HasSuffix(path, ".go"):
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err == nil {
-			f(filepath.ToSlash(path), file)
-		}
+		files[filepath.ToSlash(path)], err = parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		return err
-	}))
-}
+	})
+	return files, err
+})
 
 // No program is a shell, and none gets a line to interpret: what a model, an
 // editor or a user writes is an argument or input, never a command.
 func TestNothingIsRunThroughAShell(t *testing.T) {
+	t.Parallel()
 	shells := regexp.MustCompile(`^["` + "`" + `](.*/)?(sh|bash|zsh|dash|cmd|cmd\.exe|powershell(\.exe)?|pwsh|env|-c|/c)["` + "`" + `]$`)
 	calls := 0
 	sources(t, func(path string, file *ast.File) {
@@ -77,6 +90,7 @@ func TestNothingIsRunThroughAShell(t *testing.T) {
 // Every test that the package's security notes name is there. The README points to
 // them.
 func TestNotesNameSecurityTests(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(data), "\n//   ", "\n")

@@ -105,6 +105,7 @@ func TestClaudeDoesNotOutliveTheBridge(t *testing.T) {
 }
 
 func TestTrace(t *testing.T) {
+	t.Parallel()
 	trace := filepath.Join(t.TempDir(), "trace.ndjson")
 	log := filepath.Join(t.TempDir(), "log.txt")
 	b := startBridge(t, claudetest.Script{}, "--trace", trace, "--log-file", log, "--log-level", "debug", "--", "--model", "haiku")

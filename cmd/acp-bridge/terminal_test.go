@@ -26,6 +26,7 @@ const (
 
 // The demo as a newcomer sees it; the README has a picture of its first screen.
 func TestDemoByKeys(t *testing.T) {
+	t.Parallel()
 	c := startConsole(t, 80, 24, nil, "demo")
 	first := c.Shows(demoScreen)
 	require.Contains(t, readme(t), "picker.svg")
@@ -172,6 +173,7 @@ func firstScreen(t testing.TB, args []string) time.Duration {
 }
 
 func TestDemoCancelled(t *testing.T) {
+	t.Parallel()
 	for name, keys := range map[string]string{"Esc": esc, "Ctrl+C": ctrlC} {
 		t.Run(name, func(t *testing.T) {
 			c := startConsole(t, 80, 24, nil, "demo")
@@ -184,6 +186,7 @@ func TestDemoCancelled(t *testing.T) {
 }
 
 func TestDemoOnOtherTerminals(t *testing.T) {
+	t.Parallel()
 	t.Run("dumb", func(t *testing.T) {
 		c := startConsole(t, 80, 24, []string{"TERM=dumb"}, "demo")
 		c.Sees("Type cancel to cancel.")
@@ -213,6 +216,7 @@ func TestDemoOnOtherTerminals(t *testing.T) {
 // The output goes into a file: the questions stay on the terminal, and what was
 // said is in both.
 func TestDemoIntoAFile(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command("sh", "-c", `exec "$0" demo >"$1"`, self(t), file)
 	cmd.Env = append(append(os.Environ(), asBridge+"=1"), ttytest.Env...)
@@ -263,6 +267,7 @@ func TestChatByKeys(t *testing.T) {
 }
 
 func TestChatLeaves(t *testing.T) {
+	t.Parallel()
 	for name, keys := range map[string]string{"Ctrl+D": ctrlD, "/quit": "/quit" + enter, "Ctrl+C twice": ctrlC + ctrlC} {
 		t.Run(name, func(t *testing.T) {
 			c := chatWith(t, "demo", "--stdio")
@@ -275,6 +280,7 @@ func TestChatLeaves(t *testing.T) {
 
 // The agent is killed while its question is open.
 func TestChatAgentDies(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	c := startConsole(t, 80, 24, nil, "chat", "--", "sh", "-c",
 		`printf 'last \033[31mwords\n' >&2; echo $$ >"$1"; exec "$0" demo --stdio`, self(t), pidFile)
@@ -294,6 +300,7 @@ func TestChatAgentDies(t *testing.T) {
 
 // Text of a model has no way to act on the terminal.
 func TestChatIsClean(t *testing.T) {
+	t.Parallel()
 	const evil = "a\x1b]0;title\x07b\x1b[2Jc\x1b[31md\u009b2Je\u202ef"
 	cli := claudetest.New(t, claudetest.Script{Turns: []claudetest.Turn{{Steps: []claudetest.Step{
 		claudetest.Message(claudetest.TextBlock("a\x1b", "]0;title\x07b\x1b[2", "Jc\n"),
@@ -340,6 +347,7 @@ func self(t testing.TB) string {
 // Ctrl+Z gives the terminal back to the shell, and fg brings the picker again,
 // in a list and in a field.
 func TestCtrlZ(t *testing.T) {
+	t.Parallel()
 	for name, keys := range map[string]string{"list": down, "field": "4so far"} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command("sh", "-m", "-c", `"$0" demo; echo "stopped: $?"; read line; echo "read: $line"; fg; echo "left: $?"`, self(t))

@@ -164,6 +164,7 @@ func TestRPCAnsweredAtTheEnd(t *testing.T) {
 // Many runs at once, each with a call of its own: every question is kept, and
 // every run finds the answers to its own.
 func TestAskAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ask := func(n int, flags ...string) (string, int) {
 		var out bytes.Buffer
@@ -208,6 +209,7 @@ func TestAskAtOnce(t *testing.T) {
 // that the question waits, each in a file of its own, or in that of one before it
 // that has ended.
 func TestAskForOneAnswer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	store := &pending.Store{Dir: dir}
 	ask := func() (out, errs string, code int) {

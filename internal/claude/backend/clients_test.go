@@ -148,6 +148,7 @@ func TestClients(t *testing.T) {
 	t.Parallel()
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
 			for _, sc := range scenarios {
 				t.Run(sc.name, func(t *testing.T) { r.run(t, sc) })
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/adapter/proxy"
 	"github.com/acp-bridge/acp-bridge/internal/claude/backend"
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
+	"github.com/acp-bridge/acp-bridge/internal/paralleltest"
 )
 
 // proxied is the agent behind the proxy: what asks the editor is the proxy. The
@@ -41,14 +42,19 @@ func proxied(ctx context.Context, in io.Reader, out io.Writer, o backend.Options
 	return errors.Join(err, <-served)
 }
 
-// Every client of TestClients, with the proxy between it and the agent.
+// Every client of TestClients, with the proxy between it and the agent. Without
+// ACP_BRIDGE_FLEET each goes through half of the scenarios, its neighbour through the
+// others.
 func TestClientsProxied(t *testing.T) {
 	t.Parallel()
-	for _, r := range rows {
+	for i, r := range rows {
 		r.proxied = true
 		t.Run(r.name, func(t *testing.T) {
-			for _, sc := range scenarios {
-				t.Run(sc.name, func(t *testing.T) { r.run(t, sc) })
+			t.Parallel()
+			for j, sc := range scenarios {
+				if (i+j)%2 == 0 || paralleltest.All() {
+					t.Run(sc.name, func(t *testing.T) { r.run(t, sc) })
+				}
 			}
 		})
 	}

@@ -28,7 +28,7 @@ var (
 const (
 	soakWorkers = 12 // lives at a time
 	soakRound   = 6  // lives of a worker between two looks at the memory
-	soakShort   = 2  // lives of a worker if nobody says how long
+	soakShort   = 1  // lives of a worker if nobody says how long
 	// soakGrowth is what the heap may be larger after the last round than after
 	// the first.
 	soakGrowth = 8 << 20

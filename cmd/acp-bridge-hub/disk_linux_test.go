@@ -100,7 +100,7 @@ func (d *disk) cut() *disk {
 func (p *process) told(words ...string) {
 	p.t.Helper()
 	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }()
+	go func() { ended <- p.wait() }()
 	select {
 	case err := <-ended:
 		require.Error(p.t, err, "whoever watches over it sees that it failed")

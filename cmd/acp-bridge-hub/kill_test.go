@@ -49,6 +49,7 @@ type process struct {
 	cmd            *exec.Cmd
 	address, token string
 	log            *saying
+	silent         chan struct{} // closed when it says nothing any more
 }
 
 // saying is what a hub says.
@@ -88,7 +89,7 @@ func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) 
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	p := &process{t: t, dir: dir, cmd: cmd, log: &saying{}}
+	p := &process{t: t, dir: dir, cmd: cmd, log: &saying{}, silent: make(chan struct{})}
 	t.Cleanup(p.kill)
 	lines := bufio.NewReader(stderr)
 	for line := ""; err == nil && p.address == ""; {
@@ -100,7 +101,10 @@ func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) 
 		}
 	}
 	require.NotEmpty(t, p.address, p.said())
-	go func() { _, _ = io.Copy(p.log, lines) }()
+	go func() {
+		defer close(p.silent)
+		_, _ = io.Copy(p.log, lines)
+	}()
 	data, err := os.ReadFile(filepath.Join(dir, "token"))
 	if i := slices.Index(args, "--token-file"); i >= 0 && err != nil {
 		data, err = os.ReadFile(args[i+1])
@@ -108,6 +112,12 @@ func startHubIn(t *testing.T, env []string, dir, listen string, args ...string) 
 	require.NoError(t, err)
 	p.token = strings.TrimSpace(string(data))
 	return p
+}
+
+// wait returns when the hub has ended, and its last words are known.
+func (p *process) wait() error {
+	<-p.silent
+	return p.cmd.Wait()
 }
 
 func (p *process) kill() {

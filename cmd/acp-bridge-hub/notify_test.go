@@ -122,7 +122,7 @@ func TestNotifyOnceByTwoHubs(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, one.post("/conversations/other/ask", askBody("toolu_2_x")))
 	for _, p := range []*process{one, two} {
 		require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
-		require.NoError(t, p.cmd.Wait())
+		require.NoError(t, p.wait())
 	}
 	second := <-got
 	require.Equal(t, "POST", second.method)

@@ -63,7 +63,7 @@ func TestEndsPromptly(t *testing.T) {
 	}
 	begin := time.Now()
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, p.cmd.Wait())
+	require.NoError(t, p.wait())
 	t.Logf("ended in %s", time.Since(begin))
 	require.Less(t, time.Since(begin), patience)
 }

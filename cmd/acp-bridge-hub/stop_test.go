@@ -66,7 +66,7 @@ func TestStopCutsNothing(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 	proxy.Set(netfault.Pass)
 	require.Equal(t, http.StatusAccepted, <-asked)
-	require.NoError(t, p.cmd.Wait())
+	require.NoError(t, p.wait())
 }
 
 // A stream is told to come back, who waits for an answer is told that it still
@@ -99,5 +99,5 @@ func TestStopTellsEverybody(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, <-waits, "it still waits")
 	proxy.Set(netfault.Pass)
 	require.Equal(t, http.StatusOK, <-answered)
-	require.NoError(t, p.cmd.Wait())
+	require.NoError(t, p.wait())
 }

@@ -62,6 +62,7 @@ func shownCommands(t *testing.T) (lines []string) {
 // Every command line that operators are shown works, typed into a shell as it is,
 // beside a hub that runs. One that starts a hub is stopped when it listens.
 func TestEveryCommandRuns(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil || runtime.GOOS == "windows" {
 		t.Skip("there is no bash")
 	}

@@ -81,6 +81,7 @@ var links = regexp.MustCompile(`(?m)^  (https?://\S+/login\?code=\S+)$`)
 // --lan is one step to a phone: a link that works at an address of this machine, for
 // a device that can answer and nothing else, and a plain word on what http means.
 func TestLAN(t *testing.T) {
+	t.Parallel()
 	if len(ownAddresses()) == 0 {
 		t.Skip("this machine is in no network")
 	}
@@ -131,6 +132,7 @@ func TestListensEverywhere(t *testing.T) {
 
 // --tls makes a certificate that stays, and shows the fingerprint that a browser does.
 func TestOwnCertificate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	said := started(t, ":", "--tls") // any line
 	require.Contains(t, said, "https://")

@@ -65,6 +65,7 @@ func TestNotifyFollowsNoRedirect(t *testing.T) {
 
 // A new question is told without its text, and taken back when it is settled.
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	for _, deletes := range []bool{true, false} {
 		url, next := notified(t, deletes)
 		p := startHub(t, t.TempDir(), "127.0.0.1:0", "--notify", url)

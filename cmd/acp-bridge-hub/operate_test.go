@@ -122,6 +122,7 @@ func TestBadCommandLines(t *testing.T) {
 
 // A hub behind a proxy has its name, and its cookies are for https alone.
 func TestPublicURL(t *testing.T) {
+	t.Parallel()
 	p := startHub(t, t.TempDir(), "127.0.0.1:0", "--public-url", "https://hub.example/")
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	login := func(host, origin string) *http.Response {

@@ -17,6 +17,7 @@ import (
 // A hub with another owner than the others does not start, and says what to do.
 // The owner gets another token at all hubs at once.
 func TestOwnerOfSeveralHubs(t *testing.T) {
+	t.Parallel()
 	n, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir()})
 	require.NoError(t, err)
 	n.Start()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,46 +75,57 @@ func (a *asker) kill() {
 	_ = a.cmd.Wait()
 }
 
-// TestBridgeKilled kills bridges while their questions wait, and now and then the
-// hub, too. A bridge that asks the same again gets the answer that was accepted,
+// TestBridgeKilled kills bridges while their questions wait, some at a time, and now and
+// then the hub, too. A bridge that asks the same again gets the answer that was accepted,
 // and no other.
 func TestBridgeKilled(t *testing.T) {
 	t.Parallel()
+	const atOnce = 5 // who died with an answer is waited for by its successor: all wait together
 	dir := t.TempDir()
 	p := startHub(t, dir, "127.0.0.1:0")
 	listen := strings.TrimPrefix(p.address, "http://")
 	moment := func(most int) { time.Sleep(time.Duration(rand.IntN(most*1000)) * time.Microsecond) } // a random moment is the point
-	for i := range killCount() {
-		id := fmt.Sprintf("toolu_%d_x", i)
-		a := p.startAsker(id)
-		label := []string{"Yes", "No"}[rand.IntN(2)]
-		given := make(chan struct{})
-		go func() {
-			defer close(given)
-			for { // the hub may be gone, or the question not there yet
-				status := p.post("/conversations/c"+id+"/respond", `{"answers":{"Go on?":"`+label+`"}}`)
-				if status == http.StatusOK || status == http.StatusConflict {
-					return
+	for round := range (killCount() + atOnce - 1) / atOnce {
+		var ids, labels [atOnce]string
+		var askers [atOnce]*asker
+		var given sync.WaitGroup
+		for i := range askers {
+			ids[i], labels[i] = fmt.Sprintf("toolu_%d_%d", round, i), []string{"Yes", "No"}[rand.IntN(2)]
+			askers[i] = p.startAsker(ids[i])
+			given.Go(func() {
+				for { // the hub may be gone, or the question not there yet
+					status := p.post("/conversations/c"+ids[i]+"/respond", `{"answers":{"Go on?":"`+labels[i]+`"}}`)
+					if status == http.StatusOK || status == http.StatusConflict {
+						return
+					}
+					time.Sleep(2 * time.Millisecond)
 				}
-				time.Sleep(2 * time.Millisecond)
-			}
-		}()
-		moment(80)
-		a.kill()
-		if rand.IntN(3) == 0 {
+			})
+		}
+		for _, a := range askers {
+			moment(40)
+			a.kill()
+		}
+		if rand.IntN(2) == 0 {
 			p.kill()
 			next := startHub(t, dir, listen)
 			p.cmd = next.cmd
 		}
 		moment(20)
-		a = p.startAsker(id)
-		select {
-		case got := <-a.got:
-			require.Equal(t, label, got)
-		case <-time.After(patience):
-			t.Fatalf("%s: the answer never came", id)
+		for i, id := range ids {
+			askers[i] = p.startAsker(id)
 		}
-		<-given
-		a.kill()
+		for i, a := range askers {
+			select {
+			case got := <-a.got:
+				require.Equal(t, labels[i], got)
+			case <-time.After(patience):
+				t.Fatalf("%s: the answer never came", ids[i])
+			}
+		}
+		given.Wait()
+		for _, a := range askers {
+			a.kill()
+		}
 	}
 }

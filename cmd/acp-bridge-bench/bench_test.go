@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // small is enough to go down every path. No time is asserted: those are for
 // people to read.
 var small = sizes{
-	starts: 2, rounds: 1, questions: warmUp + 5, deltas: 300, steady: 50 * time.Millisecond, rate: 1000,
+	starts: 2, rounds: 1, questions: warmUp + 5, deltas: 300, large: 100, steady: 50 * time.Millisecond, rate: 1000,
 	waiting: []int{2, 4}, open: 20, spread: []int{1, 2}, real: 1,
 }
 
@@ -56,6 +56,8 @@ func TestTable(t *testing.T) {
 		{"question as a form, out + answer back", []string{product}, small.questions - warmUp},
 		{"… CPU per question", []string{product}, 1},
 		{"burst of 300 deltas, in order", all, 1},
+		{"… CPU per 1,000 deltas", adapters, 1},
+		{"burst of 100 deltas of 1 kB", all, 1},
 		{"… CPU per 1,000 deltas", adapters, 1},
 		{"1000 deltas a second, CPU per 1,000", adapters, 1},
 		{"memory, 1 idle session, the hub's link not used", adapters, 1},
@@ -116,7 +118,7 @@ func TestSequence(t *testing.T) {
 		"incomplete":   {[]string{"0 ", "1 "}, "is incomplete"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSequence(3)
+			s := sequence{left: deltaText(3, "")}
 			for _, p := range c.pieces {
 				s.take(p)
 			}

@@ -10,23 +10,33 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/claude/claudetest"
 )
 
-// burst measures deltas that come as fast as they can.
+// burst measures deltas that come as fast as they can, some letters each.
 func (b *bench) burst() error {
+	return b.deltas(fmt.Sprintf("burst of %d deltas, in order", b.sizes.deltas), b.sizes.deltas, "")
+}
+
+// large is burst of deltas of 1 kB.
+func (b *bench) large() error {
+	pad := strings.Repeat("A line of prose, as a model writes it, with an end after 64 letters\n", 15)
+	return b.deltas(fmt.Sprintf("burst of %d deltas of 1 kB", b.sizes.large), b.sizes.large, pad)
+}
+
+func (b *bench) deltas(name string, n int, pad string) error {
 	defer b.table.endStep()
-	n := b.sizes.deltas
-	path, err := b.script(claudetest.Script{Turns: []claudetest.Turn{{Match: "go", Steps: []claudetest.Step{claudetest.Burst(n)}}}})
+	path, err := b.script(claudetest.Script{Turns: []claudetest.Turn{{Match: "go", Steps: []claudetest.Step{claudetest.Padded(n, pad)}}}})
 	if err != nil {
 		return err
 	}
+	text := deltaText(n, pad)
 	rate, cpu := samples{}, samples{}
 	for range b.sizes.rounds {
-		took, err := b.directDeltas(path, n)
+		took, err := b.directDeltas(path, text)
 		if err != nil {
 			return fmt.Errorf("the stand-in: %w", err)
 		}
 		rate.add(direct, float64(n)/took.Seconds())
 		err = b.each(func(ctx context.Context, s subject) error {
-			took, spent, err := b.agentDeltas(ctx, s, path, n)
+			took, spent, err := b.agentDeltas(ctx, s, path, text)
 			rate.add(s.name, float64(n)/took.Seconds())
 			cpu.add(s.name, ms(spent)*1000/float64(n))
 			return err
@@ -35,7 +45,7 @@ func (b *bench) burst() error {
 			return err
 		}
 	}
-	b.table.add(fmt.Sprintf("burst of %d deltas, in order", n), "per s", minimal, rate, timesAtLeast(1.0/3, minimal))
+	b.table.add(name, "per s", minimal, rate, timesAtLeast(1.0/3, minimal))
 	b.table.add("… CPU per 1,000 deltas", "ms", minimal, cpu, timesAtMost(1.5, minimal))
 	return nil
 }
@@ -48,10 +58,11 @@ func (b *bench) steady() error {
 	if err != nil {
 		return err
 	}
+	text := deltaText(n, "")
 	cpu := samples{}
 	for range b.sizes.long() {
 		err := b.each(func(ctx context.Context, s subject) error {
-			_, spent, err := b.agentDeltas(ctx, s, path, n)
+			_, spent, err := b.agentDeltas(ctx, s, path, text)
 			cpu.add(s.name, ms(spent)*1000/float64(n))
 			return err
 		})
@@ -63,13 +74,13 @@ func (b *bench) steady() error {
 	return nil
 }
 
-func (b *bench) directDeltas(path string, n int) (time.Duration, error) {
+func (b *bench) directDeltas(path, text string) (time.Duration, error) {
 	c, err := openCLI(b.ctx, path, b.env(path), b.dir)
 	if err != nil {
 		return 0, err
 	}
 	defer c.close()
-	check := newSequence(n)
+	check := sequence{left: text}
 	begin := time.Now()
 	if err := c.turn(nil, check.take); err != nil {
 		return 0, err
@@ -78,7 +89,7 @@ func (b *bench) directDeltas(path string, n int) (time.Duration, error) {
 }
 
 // agentDeltas returns how long a prompt took and what CPU time the agent used.
-func (b *bench) agentDeltas(ctx context.Context, s subject, path string, n int) (took, spent time.Duration, err error) {
+func (b *bench) agentDeltas(ctx context.Context, s subject, path, text string) (took, spent time.Duration, err error) {
 	c, err := connect(ctx, s, b.env(path))
 	if err != nil {
 		return 0, 0, err
@@ -96,7 +107,7 @@ func (b *bench) agentDeltas(ctx context.Context, s subject, path string, n int) 
 	if err != nil {
 		return 0, 0, err
 	}
-	check := newSequence(n)
+	check := sequence{left: text}
 	c.handle(nil, func(_, text string) { check.take(text) })
 	begin := time.Now()
 	done, err := c.prompt(session)
@@ -115,19 +126,19 @@ func (b *bench) agentDeltas(ctx context.Context, s subject, path string, n int) 
 }
 
 // sequence checks that a text arrives complete, once and in order, however it
-// is cut. The stand-in says "0 1 2 … ".
+// is cut.
 type sequence struct {
 	left  string
 	wrong string
 }
 
-func newSequence(n int) *sequence {
+// deltaText is what the stand-in says: "0 1 2 … ", with the pad behind each.
+func deltaText(n int, pad string) string {
 	var b strings.Builder
 	for i := range n {
-		b.WriteString(strconv.Itoa(i))
-		b.WriteByte(' ')
+		b.WriteString(strconv.Itoa(i) + " " + pad)
 	}
-	return &sequence{left: b.String()}
+	return b.String()
 }
 
 func (s *sequence) take(text string) {

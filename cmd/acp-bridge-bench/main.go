@@ -117,6 +117,7 @@ type sizes struct {
 	rounds    int // of what follows; floor and product take turns
 	questions int // a round
 	deltas    int // of a burst
+	large     int // deltas of 1 kB of a burst
 	steady    time.Duration
 	rate      int // steady deltas a second
 	waiting   []int
@@ -127,11 +128,11 @@ type sizes struct {
 
 var (
 	full = sizes{
-		starts: 30, rounds: 5, questions: 500, deltas: 20_000, steady: 2 * time.Second, rate: 5000,
+		starts: 30, rounds: 5, questions: 500, deltas: 20_000, large: 5000, steady: 2 * time.Second, rate: 5000,
 		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 10,
 	}
 	short = sizes{
-		starts: 5, rounds: 1, questions: 500, deltas: 20_000, steady: time.Second, rate: 5000,
+		starts: 5, rounds: 1, questions: 500, deltas: 20_000, large: 5000, steady: time.Second, rate: 5000,
 		waiting: []int{10, 50, 100}, open: 1000, spread: []int{1, 10, 100}, real: 1,
 	}
 )
@@ -159,6 +160,7 @@ var steps = []struct {
 	{"questions", (*bench).questions},
 	{"forms", (*bench).forms},
 	{"burst", (*bench).burst},
+	{"large", (*bench).large},
 	{"steady", (*bench).steady},
 	{"memory", (*bench).memory},
 	{"many", (*bench).many},

@@ -37,7 +37,7 @@ func (b *bench) proxy() error {
 	for range b.sizes.rounds {
 		for _, s := range subjects {
 			ctx, cancel := context.WithTimeout(b.ctx, stepLimit)
-			t, spent, err := b.agentDeltas(ctx, s, copier, n)
+			t, spent, err := b.agentDeltas(ctx, s, copier, deltaText(n, ""))
 			cancel()
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)

@@ -62,9 +62,10 @@ type Step struct {
 type Block struct {
 	Type   string   `json:",omitempty"` // text, thinking, tool_use
 	Chunks []string `json:",omitempty"`
-	// Repeat makes that many text deltas, "0 ", "1 ", …; Every is the time
-	// between them.
+	// Repeat makes that many text deltas, "0 ", "1 ", …, with Pad behind each of
+	// the numbers; Every is the time between them.
 	Repeat int           `json:",omitempty"`
+	Pad    string        `json:",omitempty"`
 	Every  time.Duration `json:",omitempty"`
 
 	ID    string          `json:",omitempty"`
@@ -129,6 +130,9 @@ func ThinkingBlock(chunks ...string) Block { return Block{Type: "thinking", Chun
 
 // Burst is a message of n text deltas "0 ", "1 ", … as fast as can be.
 func Burst(n int) Step { return Message(Block{Type: "text", Repeat: n}) }
+
+// Padded is Burst of larger deltas: pad is behind each number.
+func Padded(n int, pad string) Step { return Message(Block{Type: "text", Repeat: n, Pad: pad}) }
 
 // Steady is Burst at a rate.
 func Steady(n, perSecond int) Step {

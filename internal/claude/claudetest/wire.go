@@ -194,16 +194,17 @@ func (m *message) chunks(ctx context.Context, b Block, say func(string), repeat 
 func (m *message) repeated(index int, b Block, said *strings.Builder) func(i int) {
 	head := fmt.Appendf(nil, `{"type":"stream_event","event":{"type":"content_block_delta","index":%d,"delta":{"type":"%s_delta","%s":"`, index, b.Type, b.Type)
 	tail := fmt.Appendf(nil, `"}},"session_id":%s,"parent_tool_use_id":null,"api_message_id":"%s","uuid":"00000000-0000-4000-8000-`, raw(m.e.session), m.id)
+	pad := clean.JSON(b.Pad)
+	tail = append(pad[1:len(pad)-1:len(pad)-1], tail...)
 	var line []byte
 	return func(i int) {
-		start := said.Len()
-		said.WriteString(strconv.Itoa(i))
-		said.WriteByte(' ')
+		number := strconv.Itoa(i) + " "
+		said.WriteString(number + b.Pad)
 		m.e.mu.Lock()
 		m.e.uuid++
 		uuid := m.e.uuid
 		m.e.mu.Unlock()
-		line = append(append(line[:0], head...), said.String()[start:]...)
+		line = append(append(line[:0], head...), number...)
 		line = fmt.Appendf(append(line, tail...), `%012d"}`, uuid)
 		m.e.out.line(line)
 	}

@@ -13,7 +13,8 @@ func TestValidJSON(t *testing.T) {
 	long := `"` + strings.Repeat("x", 100_000) + `"`
 	for text, want := range map[string]bool{
 		`{"a":[1]}`: true, `{`: false, "": false, long: true, long + "}": false,
-		strings.Repeat("[", 10<<20): false, // without a stack of a gigabyte
+		strings.Repeat("[", 10<<20):            false, // without a stack of a gigabyte
+		`[` + long + `,` + nested(9_999) + `]`: true, `[` + long + `,` + nested(10_000) + `]`: false,
 	} {
 		require.Equal(t, want, clean.ValidJSON([]byte(text)), "%.20s", text)
 		require.Equal(t, want, clean.ValidJSONText(text), "%.20s", text)

@@ -143,7 +143,7 @@ func (c *conn) unreadable(m ndjson.Members, why string) {
 
 func (c *conn) noteResult(m Message) {
 	var errs []string
-	for _, e := range m.get("errors").Array() {
+	for _, e := range m.Get("errors").Array() {
 		if text := e.String(); !strings.HasPrefix(text, "[ede_diagnostic]") { // the CLI's own notes
 			errs = append(errs, text)
 		}
@@ -168,7 +168,7 @@ func (c *conn) lastErrors() []string {
 }
 
 func (c *conn) resolve(m Message) {
-	r := m.get("response")
+	r := m.Get("response")
 	id := r.Get("request_id").String()
 	if r.Get("subtype").String() != "success" {
 		text := r.Get("error").String()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 
 	"github.com/acp-bridge/acp-bridge/internal/conn/ndjson"
 )
@@ -45,12 +46,17 @@ func FuzzEncodeLine(f *testing.F) {
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","permission_suggestions":[1]}}`))
 	f.Add([]byte(`{"type":"stream_event","event":7}`))
+	f.Add([]byte(` { "type" : "x", "type":"y", "requ\u0065st_id" : "a\u0062", "event":null, "request": {"subtype":"\n"} } `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if m, ok := ParseMessage(data); ok {
 			require.NotEmpty(t, m.Type)
 			m.ToolRequest()
 			m.ParentToolUseID()
 			parseInit(m.Raw)
+			for _, path := range []string{"type", "request_id", "request.subtype", "request.permission_suggestions.0", "event", "none.at.all"} {
+				want, got := gjson.GetBytes(m.Raw, path), m.Get(path)
+				require.Equal(t, []any{want.Type, want.Raw, want.Str}, []any{got.Type, got.Raw, got.Str}, path)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"strings"
 	"unsafe"
 
 	"github.com/tidwall/gjson"
@@ -46,9 +47,11 @@ type Message struct {
 	// copy: it may be kept, and must not be changed.
 	Raw json.RawMessage
 
-	body   string // the event of a stream event, the request of a control request
-	parent string
+	members []member // of Raw, in order
 }
+
+// member is a member of a message. Both are parts of Raw, not copies.
+type member struct{ name, raw string }
 
 // ParseMessage reads a line and takes ownership of it. It reports false for one
 // that is not a JSON object with a type.
@@ -56,46 +59,61 @@ func ParseMessage(line []byte) (Message, bool) {
 	if !clean.ValidJSON(line) {
 		return Message{}, false
 	}
-	m := Message{Raw: line}
-	// One pass for what is read of every message, without a copy of the line,
-	// which may be tens of MB.
+	m := Message{Raw: line, members: make([]member, 0, 8)}
+	// One pass for all that is read of it, without a copy of the line, which may be
+	// tens of MB.
 	text := unsafe.String(unsafe.SliceData(line), len(line))
 	gjson.Parse(text).ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "type":
-			m.Type = value.Str
-		case "subtype":
-			m.Subtype = value.Str
-		case "event", "request":
-			m.body = value.Raw
-		case "parent_tool_use_id":
-			m.parent = value.Str
-		}
+		m.members = append(m.members, member{key.Str, value.Raw})
 		return true
 	})
-	if m.Type == TypeControlRequest {
-		m.Subtype = gjson.Get(m.body, "subtype").Str
-	} else if m.Type == TypeStreamEvent {
-		m.Subtype = gjson.Get(m.body, "type").Str
+	m.Type = gjson.Parse(m.member("type")).Str
+	switch m.Type {
+	case TypeControlRequest:
+		m.Subtype = gjson.Get(m.member("request"), "subtype").Str
+	case TypeStreamEvent:
+		m.Subtype = gjson.Get(m.member("event"), "type").Str
+	default:
+		m.Subtype = gjson.Parse(m.member("subtype")).Str
 	}
 	return m, m.Type != ""
 }
 
-// Event is the event of a stream event, as JSON. It is a part of Raw, not a copy.
-func (m Message) Event() string { return m.body }
+// Get reads a part of the message, by a path of gjson. It is a copy.
+func (m Message) Get(path string) gjson.Result {
+	name, rest, deeper := strings.Cut(path, ".")
+	raw := m.member(name)
+	if !deeper {
+		return gjson.Parse(strings.Clone(raw))
+	}
+	r := gjson.Get(raw, rest)
+	r.Raw, r.Str = strings.Clone(r.Raw), strings.Clone(r.Str)
+	return r
+}
 
-func (m Message) get(path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }
+// member is the JSON of a member, empty if there is none.
+func (m Message) member(name string) string {
+	for _, one := range m.members {
+		if one.name == name {
+			return one.raw
+		}
+	}
+	return ""
+}
+
+// Event is the event of a stream event, as JSON. It is a part of Raw, not a copy.
+func (m Message) Event() string { return m.member("event") }
 
 // RequestID is the id of a control request or of the request that a
 // control_cancel_request withdraws.
-func (m Message) RequestID() string { return m.get("request_id").String() }
+func (m Message) RequestID() string { return m.Get("request_id").String() }
 
 // ParentToolUseID is the id of the tool call in which a sub-agent runs whose
 // message this is; empty for the main conversation.
-func (m Message) ParentToolUseID() string { return m.parent }
+func (m Message) ParentToolUseID() string { return gjson.Parse(m.member("parent_tool_use_id")).Str }
 
 // SessionID is the CLI's session id as the message carries it.
-func (m Message) SessionID() string { return m.get("session_id").String() }
+func (m Message) SessionID() string { return m.Get("session_id").String() }
 
 // ToolRequest is a can_use_tool request: a permission that the CLI asks for,
 // or a question.
@@ -123,7 +141,7 @@ type ToolRequest struct {
 // are empty.
 func (m Message) ToolRequest() ToolRequest {
 	t := ToolRequest{RequestID: m.RequestID()}
-	gjson.Parse(m.body).ForEach(func(key, value gjson.Result) bool {
+	gjson.Parse(m.member("request")).ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "tool_name":
 			t.ToolName = value.String()

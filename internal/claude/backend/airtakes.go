@@ -283,13 +283,13 @@ func unreported(cancelled, failed bool) string {
 // retries tells AIR that the CLI tries again to reach its model. A login that is
 // missing is told as what it is when that fails.
 func (s *conversation) retries(m claude.Message) {
-	kind := field(m, "error").String()
+	kind := m.Get("error").String()
 	if kind == "authentication_failed" || kind == "oauth_org_not_allowed" {
 		return
 	}
 	what := "Trying Claude again"
-	if field(m, "error_status").Type == gjson.Null {
+	if m.Get("error_status").Type == gjson.Null {
 		what = "Reconnecting to Claude"
 	}
-	s.warn(kind, fmt.Sprintf("%s, attempt %d of %d", what, field(m, "attempt").Int(), field(m, "max_retries").Int()), "warning")
+	s.warn(kind, fmt.Sprintf("%s, attempt %d of %d", what, m.Get("attempt").Int(), m.Get("max_retries").Int()), "warning")
 }

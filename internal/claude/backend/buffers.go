@@ -42,7 +42,7 @@ func (a *backend) hooks() map[string]any {
 func (p *pump) hook(m claude.Message) {
 	p.s.out.Errand(m.RequestID(), func(ctx context.Context) func() {
 		var result any = struct{}{}
-		if path := field(m, "request.input.tool_input.file_path").Str; path != "" {
+		if path := m.Get("request.input.tool_input.file_path").Str; path != "" {
 			if text, ok := p.s.unsaved(ctx, path); ok {
 				result = map[string]any{"hookSpecificOutput": map[string]any{
 					"hookEventName": "PostToolUse",

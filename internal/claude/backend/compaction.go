@@ -39,8 +39,8 @@ func (p *painter) status(m claude.Message) {
 	if m.ParentToolUseID() != "" {
 		return
 	}
-	switch result := field(m, "compact_result").Str; {
-	case field(m, "status").Str == "compacting":
+	switch result := m.Get("compact_result").Str; {
+	case m.Get("status").Str == "compacting":
 		if p.compaction == nil {
 			p.compacts(m)
 		}
@@ -50,7 +50,7 @@ func (p *painter) status(m claude.Message) {
 		if p.compaction == nil {
 			p.compacts(m)
 		}
-		p.compactionIs("failed", field(m, "compact_error").String())
+		p.compactionIs("failed", m.Get("compact_error").String())
 	}
 }
 
@@ -73,7 +73,7 @@ func (p *painter) compacted(m claude.Message) {
 
 // boundary takes what is left of the conversation. It comes in transcripts, too.
 func (p *painter) boundary(m claude.Message) {
-	if left := field(m, "compact_metadata.post_tokens"); left.Exists() {
+	if left := m.Get("compact_metadata.post_tokens"); left.Exists() {
 		p.used = gjson.Parse(fmt.Sprintf(`{"input_tokens":%d}`, left.Int()))
 	}
 	if p.past {

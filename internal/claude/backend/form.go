@@ -16,12 +16,12 @@ import (
 func (p *pump) form(m claude.Message) {
 	id := m.RequestID()
 	form := ask.ServerForm{
-		Server:        field(m, "request.mcp_server_name").String(),
-		Message:       field(m, "request.message").String(),
-		Mode:          field(m, "request.mode").String(),
-		Schema:        json.RawMessage(field(m, "request.requested_schema").Raw),
-		URL:           field(m, "request.url").String(),
-		ElicitationID: field(m, "request.elicitation_id").String(),
+		Server:        m.Get("request.mcp_server_name").String(),
+		Message:       m.Get("request.message").String(),
+		Mode:          m.Get("request.mode").String(),
+		Schema:        json.RawMessage(m.Get("request.requested_schema").Raw),
+		URL:           m.Get("request.url").String(),
+		ElicitationID: m.Get("request.elicitation_id").String(),
 	}
 	call, err := form.Call()
 	if err != nil {
@@ -54,7 +54,7 @@ func unshown(id, server string, err error) acp.SessionUpdate {
 // formComplete tells an editor that has sent its user to an address that the
 // server knows it.
 func (s *conversation) formComplete(m claude.Message) {
-	if id := field(m, "elicitation_id").String(); id != "" && s.agent.editor().opensURL {
+	if id := m.Get("elicitation_id").String(); id != "" && s.agent.editor().opensURL {
 		s.out.Notify(acp.ClientMethodElicitationComplete, acp.UnstableCompleteElicitationNotification{ElicitationId: acp.UnstableElicitationId(id)})
 	}
 }
@@ -63,6 +63,6 @@ func (s *conversation) formComplete(m claude.Message) {
 // come; an error would leave it open for ever, and this makes the CLI go on as
 // it does without dialogs.
 func (p *pump) dialog(m claude.Message) {
-	p.s.agent.log.Warn("Claude Code asked for a dialog that acp-bridge does not have", "session", p.s.id, "kind", clean.Line(field(m, "request.dialog_kind").String()))
+	p.s.agent.log.Warn("Claude Code asked for a dialog that acp-bridge does not have", "session", p.s.id, "kind", clean.Line(m.Get("request.dialog_kind").String()))
 	p.reply(m.RequestID(), map[string]string{"behavior": "cancelled"})
 }

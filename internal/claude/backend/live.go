@@ -41,13 +41,13 @@ type follower struct {
 
 // follow begins to show the output of a command that the CLI says is running.
 func (p *painter) follow(m claude.Message) {
-	task := field(m, "task_id").Str
-	id := field(m, "tool_use_id").Str
+	task := m.Get("task_id").Str
+	id := m.Get("tool_use_id").Str
 	c := p.calls[id]
 	if p.output == nil || c == nil || !c.drawn || !display.Shell(c.tool.Name) || p.followed[task] != nil || len(p.followed) >= maxFollowed {
 		return
 	}
-	file, err := p.output(task, field(m, "session_id").Str)
+	file, err := p.output(task, m.Get("session_id").Str)
 	if err != nil { // the result shows it
 		p.log.Debug("a command is not shown while it runs", "err", err)
 		return

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,13 +20,10 @@ var limits = map[string]bool{"rate_limit": true, "billing_error": true, "account
 
 // noteFailure keeps what a message of the CLI's own says of a request that failed.
 func (p *pump) noteFailure(m claude.Message) {
-	if !bytes.Contains(m.Raw, []byte("error")) && !bytes.Contains(m.Raw, []byte("synthetic")) {
-		return // as nearly all messages
-	}
 	if wantsLogin(m) {
 		p.s.badLogin = true
 	}
-	if kind := field(m, "error").String(); kind != "" && m.ParentToolUseID() == "" {
+	if kind := m.Get("error").String(); kind != "" && m.ParentToolUseID() == "" {
 		p.s.apiError = kind
 	}
 }
@@ -47,13 +43,13 @@ func usedUp(text string) bool {
 // wantsLogin reports whether the CLI says, in a message of its own, that nobody is
 // logged in.
 func wantsLogin(m claude.Message) bool {
-	kind, text := field(m, "error").String(), field(m, "message.content.0.text").String()
+	kind := m.Get("error").String()
 	switch {
 	case kind == "authentication_failed", kind == "oauth_org_not_allowed":
 		return true
-	case limits[kind] || usedUp(text) || m.ParentToolUseID() != "":
+	case limits[kind] || m.ParentToolUseID() != "" || !m.Get("is_api_error_message").Bool() && m.Get("message.model").Str != "<synthetic>":
 		return false
 	}
-	return (field(m, "is_api_error_message").Bool() || field(m, "message.model").Str == "<synthetic>") &&
-		loginWords().MatchString(text)
+	text := m.Get("message.content.0.text").String()
+	return !usedUp(text) && loginWords().MatchString(text)
 }

@@ -172,17 +172,17 @@ func (p *painter) undrawn(name string) bool {
 
 // assistant takes a whole message, which holds one content block.
 func (p *painter) assistant(m claude.Message) {
-	if field(m, "is_api_error_message").Bool() {
+	if m.Get("is_api_error_message").Bool() {
 		return // comes again as the turn's error
 	}
 	parent := m.ParentToolUseID()
 	if parent == "" {
 		p.compactionOver(false)
-		p.used = field(m, "message.usage")
+		p.used = m.Get("message.usage")
 	} else {
 		p.partWorks(parent)
 	}
-	for _, b := range field(m, "message.content").Array() {
+	for _, b := range m.Get("message.content").Array() {
 		switch b.Get("type").Str {
 		case "text":
 			p.rest(m, parent, "text", editor.MessageChunk, b.Get("text").String())
@@ -201,7 +201,7 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 		return
 	}
 	id := messageID(m)
-	if p.stream.kind == kind && p.stream.message == field(m, "message.id").Str {
+	if p.stream.kind == kind && p.stream.message == m.Get("message.id").Str {
 		id = p.stream.id
 		sent := p.stream.text.String()
 		p.stream.kind = ""
@@ -216,10 +216,10 @@ func (p *painter) rest(m claude.Message, parent, kind, update, text string) {
 // messageID names a message for the editor: by the model's id, which its deltas
 // and its transcript have, too. What a user says has none of these.
 func messageID(m claude.Message) string {
-	if id := field(m, "message.id").Str; id != "" {
+	if id := m.Get("message.id").Str; id != "" {
 		return id
 	}
-	if id := field(m, "uuid").Str; id != "" {
+	if id := m.Get("uuid").Str; id != "" {
 		return id
 	}
 	return uuid.New()

@@ -74,7 +74,7 @@ func paint(t *testing.T, p *painter, lines ...string) {
 			p.assistant(m)
 		case m.Type == claude.TypeUser:
 			p.user(m)
-		case field(m, "task_type").Str == "local_agent":
+		case m.Get("task_type").Str == "local_agent":
 			p.agentStarted(m)
 		case m.Subtype == "task_notification":
 			p.agentEnded(m)

@@ -16,7 +16,7 @@ import (
 
 // user takes tool results; what the user typed is known to the editor.
 func (p *painter) user(m claude.Message) {
-	content := field(m, "message.content")
+	content := m.Get("message.content")
 	if content.Type == gjson.String && m.ParentToolUseID() == "" {
 		p.summary(content.Str)
 		return
@@ -29,7 +29,7 @@ func (p *painter) user(m claude.Message) {
 }
 
 func (p *painter) toolResult(b gjson.Result, m claude.Message) {
-	structured := field(m, "tool_use_result")
+	structured := m.Get("tool_use_result")
 	id := b.Get("tool_use_id").Str
 	c := p.calls[id]
 	if c == nil {
@@ -101,7 +101,7 @@ func forTheModel(text string) bool {
 
 // brokenOff reports whether the user ended a call. Its result is for the model.
 func brokenOff(m claude.Message) bool {
-	kind := field(m, "tool_result_meta.0.non_execution_kind").Str
+	kind := m.Get("tool_result_meta.0.non_execution_kind").Str
 	return kind == "user-rejected" || kind == "interrupted"
 }
 

@@ -56,10 +56,10 @@ func (p *painter) haveParts() {
 // beginPart shows a sub-agent as a session, or that it works again.
 func (p *painter) beginPart(m claude.Message, a subAgent) {
 	c := p.calls[a.call]
-	if p.parts == nil || c == nil && field(m, "spawn_depth").Int() > 1 {
+	if p.parts == nil || c == nil && m.Get("spawn_depth").Int() > 1 {
 		return // whose it is must not be guessed
 	}
-	id := field(m, "task_id").String()
+	id := m.Get("task_id").String()
 	x := p.parts[id]
 	if x == nil {
 		x = &part{id: id, waits: map[string]bool{}, state: partRuns}
@@ -69,7 +69,7 @@ func (p *painter) beginPart(m claude.Message, a subAgent) {
 		p.parts[id] = x
 		p.publish(id)
 		begun := object{
-			"sessionUpdate": "subagent_update", "sessionId": id, "title": a.task, "description": field(m, "subagent_type").String(),
+			"sessionUpdate": "subagent_update", "sessionId": id, "title": a.task, "description": m.Get("subagent_type").String(),
 			"state": object{"state": partRuns},
 		}
 		if !p.past { // what is over cannot be cancelled
@@ -80,7 +80,7 @@ func (p *painter) beginPart(m claude.Message, a subAgent) {
 		p.partIs(x, partRuns, nil)
 	}
 	p.launched[a.call] = x
-	words := field(m, "prompt").String()
+	words := m.Get("prompt").String()
 	if words == "" && c != nil {
 		words = gjson.GetBytes(c.tool.Input, "prompt").String()
 	}
@@ -126,16 +126,16 @@ func partFailed(text string) object {
 
 // partEnded takes the end of a sub-agent.
 func (p *painter) partEnded(m claude.Message) {
-	x := p.parts[field(m, "task_id").String()]
+	x := p.parts[m.Get("task_id").String()]
 	if x == nil {
 		return
 	}
 	clear(x.waits)
-	switch field(m, "status").Str {
+	switch m.Get("status").Str {
 	case "completed":
 		p.partIs(x, partIdle, object{"stopReason": "end_turn"})
 	case "failed":
-		p.partIs(x, partIdle, partFailed(field(m, "summary").String()))
+		p.partIs(x, partIdle, partFailed(m.Get("summary").String()))
 	default:
 		p.partIs(x, partIdle, object{"stopReason": "cancelled"})
 	}

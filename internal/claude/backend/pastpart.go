@@ -35,10 +35,10 @@ func (p *painter) partBegan(call string, a *transcript.Agent) {
 // that did not go to the background, that one has ended.
 func (p *painter) partReturned(e transcript.Entry) {
 	x := p.launched[e.ToolUseID]
-	if x == nil || field(e.Message, "tool_use_result.status").Str == "async_launched" {
+	if x == nil || e.Message.Get("tool_use_result.status").Str == "async_launched" {
 		return
 	}
-	result := field(e.Message, "message.content.0")
+	result := e.Message.Get("message.content.0")
 	text := result.Get("content").String()
 	if result.Get("content").IsArray() {
 		text = result.Get("content.0.text").String()

@@ -180,7 +180,7 @@ func (p *pump) handle(m claude.Message) {
 	case "command_lifecycle":
 		p.promptChanged(m)
 	case "conversation_reset":
-		if id := field(m, "new_conversation_id").String(); id != "" {
+		if id := m.Get("new_conversation_id").String(); id != "" {
 			p.s.named.Store(&id)
 		}
 	}
@@ -193,18 +193,18 @@ func (p *pump) system(m claude.Message) {
 		p.s.out.Began(p.steers)
 		p.painter.wake()
 		p.s.tellLeft()
-		p.s.modeChanged(field(m, "permissionMode").String())
+		p.s.modeChanged(m.Get("permissionMode").String())
 	case "api_retry":
 		p.s.retries(m)
 	case "compact_boundary":
 		p.painter.boundary(m)
 	case "status":
 		p.painter.status(m)
-		p.s.modeChanged(field(m, "permissionMode").String())
+		p.s.modeChanged(m.Get("permissionMode").String())
 	case "elicitation_complete":
 		p.s.formComplete(m)
 	case "task_started":
-		switch field(m, "task_type").Str {
+		switch m.Get("task_type").Str {
 		case "local_bash":
 			p.painter.follow(m)
 		case "local_agent":
@@ -212,11 +212,11 @@ func (p *pump) system(m claude.Message) {
 		}
 	case "task_notification":
 		p.painter.agentEnded(m)
-		p.painter.taskEnded(field(m, "task_id").Str, field(m, "status").String())
+		p.painter.taskEnded(m.Get("task_id").Str, m.Get("status").String())
 	case "background_tasks_changed": // all that there are now
-		p.working = slices.ContainsFunc(field(m, "tasks").Array(), func(t gjson.Result) bool { return !t.Get("ambient").Bool() })
+		p.working = slices.ContainsFunc(m.Get("tasks").Array(), func(t gjson.Result) bool { return !t.Get("ambient").Bool() })
 	case "session_state_changed":
-		if field(m, "state").Str == "idle" {
+		if m.Get("state").Str == "idle" {
 			p.s.out.Idle(p.wrapUp)
 		}
 	}
@@ -226,17 +226,17 @@ func (p *pump) system(m claude.Message) {
 func (p *pump) result(m claude.Message) {
 	end := p.s.resultEnd(m)
 	end.Prompts, end.Usage = answeredBy(m), p.s.turnUsage(m)
-	end.Own, end.Working = field(m, "origin").IsObject(), p.working
+	end.Own, end.Working = m.Get("origin").IsObject(), p.working
 	failed := end.Err != nil
 	p.s.forFailure(&end, cmp.Or(p.s.apiError, m.Subtype))
 	// A CLI that does not say which prompts it answers may have taken the one
 	// that waits into a turn of its own. It is idle then, and not before.
-	end.Perhaps = end.Own && !p.steers && field(m, "queued_turn_count").Int() == 0
+	end.Perhaps = end.Own && !p.steers && m.Get("queued_turn_count").Int() == 0
 	p.s.out.EndTurn(end, func(cancelled bool) {
 		p.s.usage(m, p.painter.used)
 		p.s.titleChanged()
-		p.s.fastModeIs(field(m, "fast_mode_state").String(), field(m, "fast_mode_disabled_reason").String())
-		if field(m, "local_command").Exists() {
+		p.s.fastModeIs(m.Get("fast_mode_state").String(), m.Get("fast_mode_disabled_reason").String())
+		if m.Get("local_command").Exists() {
 			p.s.refresh() // it may have been /model or /effort
 		}
 		p.s.authSeen(end)

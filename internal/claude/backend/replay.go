@@ -48,7 +48,7 @@ func (p *painter) replay(e transcript.Entry) {
 			p.prompt(e.Message)
 		}
 	case transcript.Failure:
-		p.out.Stream(editor.MessageChunk, messageID(e.Message), field(e.Message, "message.content.0.text").String())
+		p.out.Stream(editor.MessageChunk, messageID(e.Message), e.Message.Get("message.content.0.text").String())
 	case transcript.ToolResult:
 		p.partReturned(e)
 		p.user(e.Message)
@@ -69,7 +69,7 @@ func (p *painter) prompt(m claude.Message) {
 	said := func(b acp.ContentBlock) {
 		p.out.Update(acp.SessionUpdate{UserMessageChunk: &acp.SessionUpdateUserMessageChunk{Content: b, MessageId: &id}})
 	}
-	content := field(m, "message.content")
+	content := m.Get("message.content")
 	if content.Type == gjson.String {
 		said(acp.TextBlock(content.Str))
 		return

@@ -14,15 +14,15 @@ func (s *conversation) resultEnd(m claude.Message) editor.TurnEnd {
 	switch {
 	case m.Subtype == "error_max_turns":
 		return reason(acp.StopReasonMaxTurnRequests)
-	case field(m, "stop_reason").Str == "refusal":
+	case m.Get("stop_reason").Str == "refusal":
 		return reason(acp.StopReasonRefusal)
-	case field(m, "stop_reason").Str == "max_tokens", field(m, "api_error").Str == "max_output_tokens":
+	case m.Get("stop_reason").Str == "max_tokens", m.Get("api_error").Str == "max_output_tokens":
 		return reason(acp.StopReasonMaxTokens)
-	case strings.HasPrefix(field(m, "terminal_reason").Str, "aborted"):
+	case strings.HasPrefix(m.Get("terminal_reason").Str, "aborted"):
 		return reason(acp.StopReasonCancelled)
 	case s.badLogin:
 		return editor.TurnEnd{Err: authRequired(resultText(m) + "\n" + loginHelp)}
-	case field(m, "is_error").Bool() || m.Subtype != "success":
+	case m.Get("is_error").Bool() || m.Subtype != "success":
 		return editor.TurnEnd{Err: editor.Internal(resultText(m))}
 	}
 	return reason(acp.StopReasonEndTurn)
@@ -33,12 +33,12 @@ func reason(r acp.StopReason) editor.TurnEnd { return editor.TurnEnd{Reason: r} 
 // resultText is what the CLI says went wrong, without its own diagnostics.
 func resultText(m claude.Message) string {
 	var lines []string
-	for _, e := range field(m, "errors").Array() {
+	for _, e := range m.Get("errors").Array() {
 		if s := strings.TrimSpace(e.String()); s != "" && !strings.HasPrefix(s, "[ede_diagnostic]") {
 			lines = append(lines, s)
 		}
 	}
-	if s := strings.TrimSpace(field(m, "result").String()); s != "" {
+	if s := strings.TrimSpace(m.Get("result").String()); s != "" {
 		lines = append(lines, s)
 	}
 	if len(lines) == 0 {

@@ -16,7 +16,7 @@ import (
 // what becomes of a prompt, and take back what it has not begun with.
 func canSteer(init claude.Message) bool {
 	var has []string
-	for _, c := range field(init, "capabilities").Array() {
+	for _, c := range init.Get("capabilities").Array() {
 		has = append(has, c.Str)
 	}
 	return slices.Contains(has, "msg_lifecycle_v1") && slices.Contains(has, "interrupt_cancel_queued_v1")
@@ -25,10 +25,10 @@ func canSteer(init claude.Message) bool {
 // answeredBy are the ids of the prompts that a result answers.
 func answeredBy(result claude.Message) []string {
 	var ids []string
-	for _, id := range field(result, "user_message_uuids").Array() {
+	for _, id := range result.Get("user_message_uuids").Array() {
 		ids = append(ids, id.Str)
 	}
-	if id := field(result, "user_message_uuid").Str; id != "" && len(ids) == 0 {
+	if id := result.Get("user_message_uuid").Str; id != "" && len(ids) == 0 {
 		ids = append(ids, id)
 	}
 	return ids
@@ -36,8 +36,8 @@ func answeredBy(result claude.Message) []string {
 
 // promptChanged takes what the CLI says of a prompt.
 func (p *pump) promptChanged(m claude.Message) {
-	id := field(m, "command_uuid").Str
-	switch field(m, "state").Str {
+	id := m.Get("command_uuid").Str
+	switch m.Get("state").Str {
 	case "started":
 		p.s.out.PromptBegun(id)
 	case "cancelled", "discarded":

@@ -15,16 +15,16 @@ type subAgent struct{ call, task string }
 // agentStarted notes the tool call in which a sub-agent works, and on what. It
 // may work on when that call has its result.
 func (p *painter) agentStarted(m claude.Message) {
-	a := subAgent{call: field(m, "tool_use_id").String(), task: field(m, "description").String()}
+	a := subAgent{call: m.Get("tool_use_id").String(), task: m.Get("description").String()}
 	if a.task == "" {
 		a.task = p.task(a.call)
 	}
-	p.agents[field(m, "task_id").String()] = a
+	p.agents[m.Get("task_id").String()] = a
 	p.beginPart(m, a)
 }
 
 func (p *painter) agentEnded(m claude.Message) {
-	delete(p.agents, field(m, "task_id").String())
+	delete(p.agents, m.Get("task_id").String())
 	p.partEnded(m)
 }
 

@@ -138,7 +138,7 @@ func (s *conversation) setTitle(ctx context.Context, title string) (any, error) 
 
 // turnUsage is what a turn took, for a client that reads it.
 func (s *conversation) turnUsage(m claude.Message) *acp.Usage {
-	u := field(m, "usage")
+	u := m.Get("usage")
 	if !s.agent.editor().drafts || !u.IsObject() {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 // so far. last is the usage of the conversation's last message.
 func (s *conversation) usage(m claude.Message, last gjson.Result) {
 	size := 0
-	field(m, "modelUsage").ForEach(func(_, model gjson.Result) bool {
+	m.Get("modelUsage").ForEach(func(_, model gjson.Result) bool {
 		size = max(size, int(model.Get("contextWindow").Int()))
 		return true
 	})
@@ -19,7 +19,7 @@ func (s *conversation) usage(m claude.Message, last gjson.Result) {
 		return
 	}
 	update := &acp.SessionUsageUpdate{Size: size, Used: contextTokens(last)}
-	if cost := field(m, "total_cost_usd"); cost.Exists() {
+	if cost := m.Get("total_cost_usd"); cost.Exists() {
 		update.Cost = &acp.Cost{Amount: cost.Float(), Currency: "USD"}
 	}
 	s.out.Update(acp.SessionUpdate{UsageUpdate: update})
@@ -34,6 +34,3 @@ func contextTokens(usage gjson.Result) int {
 	}
 	return int(n)
 }
-
-// field reads a part of a message, by a path of gjson.
-func field(m claude.Message, path string) gjson.Result { return gjson.GetBytes(m.Raw, path) }

@@ -27,6 +27,7 @@ type crowd struct {
 
 	mu        sync.Mutex
 	toSeen    []time.Duration
+	toLast    []time.Duration
 	toAgent   []time.Duration
 	delivered int // in all
 	err       error
@@ -36,13 +37,24 @@ type crowd struct {
 
 // fleetGroup is agents and people who have nothing to do with those of others.
 type fleetGroup struct {
-	name, asks, answers string // the tokens of two devices
+	name, asks string
+	answers    []string // the tokens of devices with streamsOf streams each
 }
+
+// streamsOf is how many people of a group share a device: a hub lets one have so many
+// streams.
+const streamsOf = 250
 
 type fleetAgent struct {
 	group    int
-	asked    atomic.Int64 // when, in nanoseconds
+	asked    [8]atomic.Int64 // when, in nanoseconds, by the question's number
 	answered atomic.Int64
+}
+
+// since is how long ago a question was asked: a stream may be some questions behind.
+func (a *fleetAgent) since(question string, now int64) time.Duration {
+	n, _ := strconv.Atoi(strings.TrimPrefix(question, "q"))
+	return time.Duration(now - a.asked[n%len(a.asked)].Load())
 }
 
 // sighting is a question that somebody saw.
@@ -69,13 +81,13 @@ func (c *crowd) fail(ctx context.Context, err error) {
 	}
 }
 
-// watch opens all streams. The first of each group is read, the others are taken
-// as they come.
+// watch opens all streams. The first of each group is read for what there is to answer,
+// the last for when it comes there, and the others are taken as they come.
 func (c *crowd) watch(ctx context.Context) error {
 	for g := range c.groups {
 		group := &c.groups[g]
 		for i := range c.each {
-			w, err := dial(c.host, group.answers)
+			w, err := dial(c.host, group.answers[i/streamsOf])
 			if err != nil {
 				return err
 			}
@@ -85,10 +97,13 @@ func (c *crowd) watch(ctx context.Context) error {
 			}
 			context.AfterFunc(ctx, w.close)
 			c.wires.Go(func() {
-				if i > 0 {
-					_, err = io.Copy(io.Discard, body)
-				} else {
-					err = c.read(body)
+				switch i {
+				case 0:
+					err = c.read(body, c.saw)
+				case c.each - 1:
+					err = c.read(body, c.sawLast)
+				default: // its chunks are nobody's business
+					_, err = io.Copy(io.Discard, w.conn)
 				}
 				c.fail(ctx, fmt.Errorf("a stream ended: %w", errors.Join(err, io.ErrUnexpectedEOF)))
 			})
@@ -98,7 +113,7 @@ func (c *crowd) watch(ctx context.Context) error {
 }
 
 // read notes when questions are seen.
-func (c *crowd) read(in io.Reader) error {
+func (c *crowd) read(in io.Reader, saw func(s sighting, now int64)) error {
 	buf := make([]byte, 0, 256<<10)
 	for {
 		if len(buf) == cap(buf) {
@@ -118,36 +133,46 @@ func (c *crowd) read(in io.Reader) error {
 			}
 			rest = after
 			if bytes.Contains(event, []byte(`"awaiting_user_response"`)) {
-				c.saw(event, now)
+				if s, ok := sightingIn(event); ok {
+					saw(s, now)
+				}
 			}
 		}
 		buf = buf[:copy(buf, rest)]
 	}
 }
 
-// saw notes a question. The end of one has the state of its conversation, in which
-// the next one may wait already: that has an event of its own.
-func (c *crowd) saw(event []byte, now int64) {
+// sightingIn is the question that an event shows. The end of one has the state of its
+// conversation, in which the next one may wait already: that has an event of its own.
+func sightingIn(event []byte) (s sighting, ok bool) {
 	question := member(event, `"question":"`)
-	if question != member(event, `"tool_use_id":"`) {
-		return
-	}
 	agent, err := strconv.Atoi(strings.TrimPrefix(member(event, `"conversation":"`), "agent-"))
-	if err != nil || !strings.HasPrefix(question, "q") {
-		return
-	}
-	first := question == "q0"
+	ok = err == nil && strings.HasPrefix(question, "q") && question == member(event, `"tool_use_id":"`)
+	return sighting{agent, question, member(event, `"revision":`)}, ok
+}
+
+// saw notes a question that somebody can answer from now on.
+func (c *crowd) saw(s sighting, now int64) {
 	c.mu.Lock()
-	if first {
+	if s.question == "q0" {
 		if c.unseen--; c.unseen == 0 {
 			close(c.everSeen)
 		}
 	}
 	if c.counted.Load() {
-		c.toSeen = append(c.toSeen, time.Duration(now-c.agents[agent].asked.Load()))
+		c.toSeen = append(c.toSeen, c.agents[s.agent].since(s.question, now))
 	}
 	c.mu.Unlock()
-	c.seen <- sighting{agent, question, member(event, `"revision":`)}
+	c.seen <- s
+}
+
+// sawLast notes a question that all who watch have seen by now, or nearly.
+func (c *crowd) sawLast(s sighting, now int64) {
+	if c.counted.Load() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.toLast = append(c.toLast, c.agents[s.agent].since(s.question, now))
+	}
 }
 
 // arrived waits until so many answers have reached their agents.
@@ -206,7 +231,7 @@ func (c *crowd) agent(w *wire, i int) error {
 	path, group := fmt.Sprintf("/conversations/agent-%d", i), "?group="+c.groups[a.group].name
 	for n := 0; ; n++ {
 		body := fmt.Sprintf(`{"kind":"question","title":"Service %d","agent":"bench","machine":"host-%d","dir":"/srv/app","asker":"asker-%d","call":{"ID":"q%d","Questions":[{"Text":"Which database should the service use?","Header":"Database","Options":[{"Label":"PostgreSQL","Description":"A server of its own, for many writers"},{"Label":"SQLite","Description":"A file beside the service"},{"Label":"None","Description":"Everything in memory"}]}]}}`, i, i%50, i, n)
-		a.asked.Store(time.Now().UnixNano())
+		a.asked[n%len(a.asked)].Store(time.Now().UnixNano())
 		for {
 			status, data, err := w.post(path+"/ask"+group+"&dialect=bridge&wait=25s", body)
 			if err != nil {
@@ -280,7 +305,7 @@ func (c *crowd) respond(wires []*wire, s sighting) (err error) {
 	a := &c.agents[s.agent]
 	group := c.groups[a.group]
 	if wires[a.group] == nil {
-		if wires[a.group], err = dial(c.host, group.answers); err != nil {
+		if wires[a.group], err = dial(c.host, group.answers[0]); err != nil {
 			return err
 		}
 	}

@@ -33,11 +33,13 @@ type fleetOptions struct {
 type fleetResult struct {
 	hub      string // "floor" or "acp-bridge-hub"
 	options  fleetOptions
-	alone    int64 // resident memory without agents
-	waiting  int64 // with all of them
+	before   int64 // resident memory without streams and agents
+	alone    int64 // with all streams
+	waiting  int64 // and all agents
 	after    int64
 	answered float64 // a second
 	toSeen   []time.Duration
+	toLast   []time.Duration
 	toAgent  []time.Duration
 	idle     time.Duration // CPU a second while all wait
 	cpu      time.Duration // for a question
@@ -50,7 +52,7 @@ func parseFleet(args []string, errOut io.Writer) (o fleetOptions, sizes []int, f
 	fs := flag.NewFlagSet("acp-bridge-bench fleet", flag.ContinueOnError)
 	fs.SetOutput(errOut)
 	agents := fs.String("agents", "1000,10000", "how many agents wait with a question each: `N[,N…]`, measured one after the other")
-	fs.IntVar(&o.watchers, "watchers", 200, "how many people watch, over all groups")
+	fs.IntVar(&o.watchers, "watchers", 200, "how many people watch, over all groups; in one group (-groups 1) each watches everything")
 	fs.IntVar(&o.groups, "groups", 20, "of how many groups agents and people are")
 	fs.IntVar(&o.rate, "rate", 2000, "how many questions a second are answered")
 	fs.DurationVar(&o.period, "time", 5*time.Minute, "for how long")
@@ -154,10 +156,14 @@ func printFleet(out io.Writer, results []fleetResult) error {
 	row("agents", func(r fleetResult) string { return fmt.Sprintf("%d, %s", r.options.agents, r.hub) })
 	row("answered a second", func(r fleetResult) string { return number(r.answered) })
 	row("ask → seen, p50 / p99, ms", times(func(r fleetResult) []time.Duration { return r.toSeen }))
+	row("… by the last who came, p50 / p99, ms", times(func(r fleetResult) []time.Duration { return r.toLast }))
 	row("answer → delivered, p50 / p99, ms", times(func(r fleetResult) []time.Duration { return r.toAgent }))
 	row("CPU for a question, µs", func(r fleetResult) string { return number(us(r.cpu)) })
 	row("CPU a second while all wait, ms", func(r fleetResult) string { return number(ms(r.idle)) })
-	row("memory before, MB", func(r fleetResult) string { return number(mb(r.alone)) })
+	row("memory before, MB", func(r fleetResult) string { return number(mb(r.before)) })
+	row("memory a stream, kB", func(r fleetResult) string {
+		return number(float64(r.alone-r.before) / 1000 / float64(r.options.watchers))
+	})
 	row("memory a waiting agent, kB", func(r fleetResult) string {
 		return number(float64(r.waiting-r.alone) / 1000 / float64(r.options.agents))
 	})
@@ -178,8 +184,11 @@ func measureFleet(ctx context.Context, data, program, name string, o fleetOption
 		return r, err
 	}
 	defer func() { err = cmp.Or(err, hub.end()) }()
-	groups, err := hub.groups(ctx, o.groups)
+	groups, err := hub.groups(ctx, o)
 	if err != nil {
+		return r, err
+	}
+	if r.before, err = resident(hub.pid()); err != nil {
 		return r, err
 	}
 	c := newCrowd(hub.host, groups, o.agents, o.watchers)
@@ -193,7 +202,7 @@ func measureFleet(ctx context.Context, data, program, name string, o fleetOption
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.toSeen, r.toAgent = c.toSeen, c.toAgent
+	r.toSeen, r.toLast, r.toAgent = c.toSeen, c.toLast, c.toAgent
 	return r, cmp.Or(c.err, err)
 }
 
@@ -336,37 +345,44 @@ func (h *fleetHub) end() error {
 }
 
 // groups makes devices that ask and devices that answer.
-func (h *fleetHub) groups(ctx context.Context, n int) ([]fleetGroup, error) {
-	groups := make([]fleetGroup, n)
+func (h *fleetHub) groups(ctx context.Context, o fleetOptions) ([]fleetGroup, error) {
+	groups := make([]fleetGroup, o.groups)
 	for i := range groups {
 		g := &groups[i]
-		g.name = "team-" + strconv.Itoa(i)
+		g.name, g.answers = fmt.Sprint("team-", i), make([]string, (o.watchers/o.groups+streamsOf-1)/streamsOf)
 		if h.token == "" {
 			continue
 		}
-		for _, d := range []struct {
-			name, can string
-			token     *string
-		}{{"bot-", "ask", &g.asks}, {"person-", "answer", &g.answers}} {
-			body, _ := json.Marshal(map[string]any{"name": d.name + strconv.Itoa(i), "can": d.can, "groups": []string{g.name}})
-			req, err := http.NewRequestWithContext(ctx, "POST", "http://"+h.host+"/devices", strings.NewReader(string(body)))
-			if err != nil {
+		var err error
+		if g.asks, err = h.device(ctx, fmt.Sprint("bot-", i), "ask", g.name); err != nil {
+			return nil, err
+		}
+		for n := range g.answers {
+			if g.answers[n], err = h.device(ctx, fmt.Sprint("person-", i, "-", n), "answer", g.name); err != nil {
 				return nil, err
 			}
-			req.Header.Set("Authorization", "Bearer "+h.token)
-			req.Header.Set("Content-Type", "application/json")
-			reply, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return nil, err
-			}
-			var made struct{ Token, Error string }
-			err = json.NewDecoder(reply.Body).Decode(&made)
-			reply.Body.Close()
-			if err != nil || made.Token == "" {
-				return nil, fmt.Errorf("POST /devices: %s %s %w", reply.Status, made.Error, err)
-			}
-			*d.token = made.Token
 		}
 	}
 	return groups, nil
+}
+
+// device makes a device of a group and returns its token.
+func (h *fleetHub) device(ctx context.Context, name, can, group string) (string, error) {
+	body, _ := json.Marshal(map[string]any{"name": name, "can": can, "groups": []string{group}})
+	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+h.host+"/devices", strings.NewReader(string(body)))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	req.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer reply.Body.Close()
+	var made struct{ Token, Error string }
+	if err := json.NewDecoder(reply.Body).Decode(&made); err != nil || made.Token == "" {
+		return "", fmt.Errorf("POST /devices: %s %s %w", reply.Status, made.Error, err)
+	}
+	return made.Token, nil
 }

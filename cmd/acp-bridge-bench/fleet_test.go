@@ -57,8 +57,8 @@ func TestSightings(t *testing.T) {
 	for size := 1; size < len(events); size++ {
 		c := newCrowd("", make([]fleetGroup, 1), 2, 1)
 		c.counted.Store(true)
-		c.agents[1].asked.Store(time.Now().UnixNano())
-		require.Error(t, c.read(&pieces{strings.NewReader(events), size})) // its end
+		c.agents[1].asked[0].Store(time.Now().UnixNano())
+		require.Error(t, c.read(&pieces{strings.NewReader(events), size}, c.saw)) // its end
 		require.Equal(t, sighting{1, "q0", "3"}, <-c.seen)
 		require.Equal(t, sighting{0, "q1", "5"}, <-c.seen)
 		require.Empty(t, c.seen)

@@ -84,7 +84,7 @@ func (f *floor) tell(group, conversation, question, state string, body []byte) {
 }
 
 func (f *floor) events(w http.ResponseWriter, r *http.Request) {
-	c := make(chan []byte, 64<<10)
+	c := make(chan []byte, 4<<10)
 	group := r.URL.Query().Get("group")
 	f.mu.Lock()
 	if f.watchers[group] == nil {

@@ -288,6 +288,10 @@ func replyItems(w http.ResponseWriter, begin, end string, list []*hub.Record, it
 	_ = out.flush()
 }
 
+// mostStreams is how many streams are open where so many files may be. Whoever asks or
+// answers has a connection, too, and the store has its files.
+func mostStreams(files int) int { return min(maxStreams, files/2) }
+
 // enter counts a stream, if there may be one more.
 func (s *Server) enter(d Device) error {
 	most := maxStreamsOf
@@ -299,9 +303,9 @@ func (s *Server) enter(d Device) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.streams >= maxStreams {
+	if s.streams >= s.most {
 		s.less(s.of, d)
-		return statusf(http.StatusServiceUnavailable, "too many streams are open: expected at most %d", maxStreams)
+		return statusf(http.StatusServiceUnavailable, "too many streams are open: expected at most %d, and at most half of the open files that the hub may have", s.most)
 	}
 	s.streams++
 	return nil

@@ -30,10 +30,13 @@ func TestBounds(t *testing.T) {
 	}
 	require.NoError(t, checkGroups(groups[:maxGroups]))
 	require.ErrorContains(t, checkGroups(groups), "at most")
-	s := &Server{streams: maxStreams - 1, of: map[string]int{}}
+	require.Equal(t, 512, mostStreams(1024), "the other half is for those who ask and answer")
+	require.Equal(t, 10_000, mostStreams(1<<20))
+	require.Greater(t, openFiles(), 100)
+	s := &Server{streams: maxStreams - 1, most: maxStreams, of: map[string]int{}}
 	phone := Device{Name: "phone", Can: CanAnswer}
 	require.NoError(t, s.enter(phone))
-	require.ErrorContains(t, s.enter(phone), "4096", "one too many")
+	require.ErrorContains(t, s.enter(phone), "at most 10000,", "one too many")
 	s.leave(phone)
 	require.NoError(t, s.enter(phone))
 	s.streams, s.of["phone"], s.of["owner"] = 0, maxStreamsOf, maxStreamsOf

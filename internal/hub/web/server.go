@@ -72,9 +72,9 @@ const (
 const maxBody = 1 << 20
 
 const (
-	// maxStreams is how many event streams are open at a time, maxStreamsOf those of
-	// a device, and of one that can admin.
-	maxStreams        = 4096
+	// maxStreams is how many event streams are open at a time, see [mostStreams],
+	// maxStreamsOf those of a device, and of one that can admin.
+	maxStreams        = 10_000
 	maxStreamsOf      = 256
 	maxStreamsOfAdmin = 2048
 	// maxListsOf is how many replies that may be large a device gets at a time.
@@ -130,6 +130,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	streams  int
+	most     int                 // streams that may be open
 	of       map[string]int      // streams, by device
 	lists    map[string]int      // replies that may be large, by device
 	failures map[string]*failure // by address
@@ -140,7 +141,7 @@ func New(board *hub.Board, access *Access, o Options) *Server {
 	s := &Server{
 		board: board, access: access, opts: o, log: o.Logger, mux: &mux{ServeMux: http.NewServeMux()},
 		hosts: map[string]bool{"localhost": true}, failures: map[string]*failure{}, of: map[string]int{}, lists: map[string]int{}, body: bodyTime,
-		since: time.Now().UTC().Truncate(time.Second),
+		since: time.Now().UTC().Truncate(time.Second), most: mostStreams(openFiles()),
 	}
 	s.frames.store = board.Name()
 	s.serving, s.close = context.WithCancel(context.Background())

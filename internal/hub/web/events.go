@@ -3,14 +3,17 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acp-bridge/acp-bridge/display/clean"
@@ -28,18 +31,27 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, d Device) {
 		s.failed(w, err)
 		return
 	}
+	begun, to := s.board.Revision(), ""
+	if d.Can == CanAsk {
+		to = d.Name
+	}
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.Form.Get("after"))
 	s.follow(w, r, d, feed{
 		reader: s.reader(r, d, s.revisionIn(after)),
 		beat:   beatTime,
-		begin:  func(out *stream) { fmt.Fprintf(&out.buf, "retry: %d\n\n", retryTime) },
+		begin:  func(out *stream) { fmt.Fprintf(out, "retry: %d\n\n", retryTime) },
 		change: func(out *stream, c *hub.Record) {
-			if sees(c) {
-				out.buf.Write(s.frames.event(c, s.then(c, d)))
+			then := func() *hub.Record { return s.then(c, d) }
+			switch {
+			case !sees(c):
+			case !c.Open() && c.Revision <= begun: // it was told before, when something else may have waited
+				out.Write(s.frames.encode(c, then()))
+			default:
+				out.Write(s.frames.event(c, to, then))
 			}
 		},
 		turns: s.told(sees),
-		still: func(out *stream) { out.buf.WriteString(": still here\n\n") },
+		still: func(out *stream) { io.WriteString(out, ": still here\n\n") },
 		end:   (*stream).closing,
 	})
 }
@@ -77,58 +89,50 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, d Device, f feed
 		return
 	}
 	defer s.leave(d)
-	device := s.access.being(d.login())
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.access.being(d.login()), cancel)()
+	defer context.AfterFunc(s.serving, cancel)()
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := stream{w: w, control: http.NewResponseController(w)}
+	out := stream{w: w}
 	f.begin(&out)
 	beat := time.NewTicker(f.beat)
 	defer beat.Stop()
-	for {
+	for ctx.Err() == nil {
 		var ended <-chan struct{}
 		if f.turns != nil {
 			ended = f.turns(&out)
 		}
 		changes, more := f.reader.Next()
 		for _, c := range changes {
-			if f.change(&out, c); out.buf.Len() >= maxChunk && out.flush() != nil {
+			if f.change(&out, c); out.full() && out.flush() != nil {
 				return
 			}
 		}
 		if out.flush() != nil {
 			return
 		}
-		rest := s.pace.rest(time.Now(), len(changes))
 		look, rested := more, (<-chan time.Time)(nil)
-		if rest > 0 {
-			look, rested = nil, time.After(min(rest, shortRest))
-		}
-		for waiting := true; waiting; {
-			select {
-			case <-look:
-				waiting = false
-			case <-rested:
-				look, rested = more, nil
-				if rest > shortRest { // nobody waits for the other changes
-					look, rested = f.reader.Asked(), time.After(rest-shortRest)
-					rest = shortRest
-				}
-			case <-ended:
-				waiting = false
-			case <-beat.C:
-				f.still(&out)
-				waiting = false
-			case <-r.Context().Done():
-				return
-			case <-device.Done():
-				return
-			case <-s.serving.Done():
-				f.end(&out)
-				return
-			case <-s.board.Done():
-				f.end(&out)
-				return
+		if rest := s.pace.rest(time.Now(), len(changes)); rest > 0 && len(changes) > 0 {
+			short := s.pace.sleep(ctx)
+			if rest > short { // nobody waits for the other changes
+				look, rested = f.reader.Asked(), time.After(rest-short)
 			}
 		}
+		select {
+		case <-look:
+		case <-rested:
+		case <-ended:
+		case <-beat.C:
+			f.still(&out)
+		case <-ctx.Done():
+		case <-s.board.Done():
+			f.end(&out)
+			return
+		}
+	}
+	if s.serving.Err() != nil {
+		f.end(&out)
 	}
 }
 
@@ -141,6 +145,8 @@ type pace struct {
 	since time.Time
 	count int
 	now   time.Duration
+
+	sleeping atomic.Int64 // streams that rest
 }
 
 const (
@@ -150,7 +156,21 @@ const (
 	paceTime            = 100 * time.Millisecond
 	often               = 500
 	shortRest, longRest = 15 * time.Millisecond, 50 * time.Millisecond
+	// turnTime is what each stream that rests leaves to the others: with very many of them
+	// a short rest is longer. All together they write 20,000 times a second, then.
+	turnTime = 50 * time.Microsecond
 )
+
+// sleep waits for as long as a short rest is, or until ctx ends.
+func (p *pace) sleep(ctx context.Context) time.Duration {
+	short := max(shortRest, time.Duration(p.sleeping.Add(1))*turnTime)
+	defer p.sleeping.Add(-1)
+	select {
+	case <-time.After(short):
+	case <-ctx.Done():
+	}
+	return short
+}
 
 // rest counts what a stream has told, and returns for how long it rests.
 func (p *pace) rest(now time.Time, told int) time.Duration {
@@ -197,7 +217,7 @@ func (s *Server) streamed(r *http.Request, d Device) (func(*hub.Record) bool, er
 // closing tells a client that the stream ends here, and when to come back: not
 // all at the same moment. It goes on after the event that it saw last.
 func (st *stream) closing() {
-	fmt.Fprintf(&st.buf, "retry: %d\nevent: closing\ndata: {}\n\n", retryTime/2+rand.Int64N(retryTime))
+	fmt.Fprintf(st, "retry: %d\nevent: closing\ndata: {}\n\n", retryTime/2+rand.Int64N(retryTime))
 	_ = st.flush() // who does not take it comes back, too
 }
 
@@ -208,11 +228,24 @@ const retryTime = 1000
 // of many streams would keep room for all of it.
 const maxChunk = 16 << 10
 
+// stream is what is written to a client in parts. Between them it keeps nothing: there may be
+// thousands that have nothing to say.
 type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	buf     bytes.Buffer
+	w   http.ResponseWriter
+	buf *bytes.Buffer // what is not sent yet; nil is nothing
 }
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func (st *stream) Write(p []byte) (int, error) {
+	if st.buf == nil {
+		st.buf = buffers.Get().(*bytes.Buffer)
+	}
+	return st.buf.Write(p)
+}
+
+// full reports whether there is enough to send.
+func (st *stream) full() bool { return st.buf != nil && st.buf.Len() >= maxChunk }
 
 // then is the question that waits in a conversation after another one ended, or
 // nil.
@@ -228,17 +261,19 @@ func (s *Server) then(r *hub.Record, d Device) *hub.Record {
 
 // flush sends what there is. A client that takes nothing is given up.
 func (st *stream) flush() error {
-	if st.buf.Len() == 0 {
+	if st.buf == nil {
 		return nil
 	}
 	err := send(st.w, st.buf.Bytes())
-	if st.buf.Reset(); st.buf.Cap() > 4*maxChunk { // one that was long
-		st.buf = bytes.Buffer{}
+	if st.buf.Cap() <= 4*maxChunk { // none that was long
+		st.buf.Reset()
+		buffers.Put(st.buf)
 	}
+	st.buf = nil
 	if err != nil {
 		return err
 	}
-	return st.control.Flush()
+	return http.NewResponseController(st.w).Flush()
 }
 
 // send writes a body. A client that takes nothing of it is given up, however long
@@ -268,8 +303,8 @@ func replyList(w http.ResponseWriter, name string, list []*hub.Record, next stri
 // room for, for each of many slow readers. Items that are nil are left out.
 func replyItems(w http.ResponseWriter, begin, end string, list []*hub.Record, item func(*hub.Record) any) {
 	w.Header().Set("Content-Type", "application/json")
-	out := stream{w: w, control: http.NewResponseController(w)}
-	out.buf.WriteString(begin)
+	out := stream{w: w}
+	io.WriteString(&out, begin)
 	some := false
 	for _, r := range list {
 		one := item(r)
@@ -277,14 +312,14 @@ func replyItems(w http.ResponseWriter, begin, end string, list []*hub.Record, it
 			continue
 		}
 		if some {
-			out.buf.WriteByte(',')
+			io.WriteString(&out, ",")
 		}
 		some = true
-		if out.buf.Write(clean.JSON(one)); out.buf.Len() >= maxChunk && out.flush() != nil {
+		if out.Write(clean.JSON(one)); out.full() && out.flush() != nil {
 			panic(http.ErrAbortHandler) // who reads it sees that it has no end
 		}
 	}
-	out.buf.WriteString(end)
+	io.WriteString(&out, end)
 	_ = out.flush()
 }
 

@@ -14,8 +14,8 @@ type frames struct {
 	store string // name of the board's store, which ids begin with
 	mu    sync.Mutex
 	kept  map[frameOf]*frame
-	old   []*frame // all of them, the oldest first
-	size  int      // about, of all
+	old   []*frame // those that are made, the oldest first
+	size  int      // of all
 }
 
 // keepFrames bounds what is kept: all who watch send the same events within a
@@ -24,64 +24,68 @@ const keepFrames = 1 << 20
 
 // frameOf says what an event tells. Records never change, so that two of the same
 // records are the same.
-type frameOf struct{ of, then *hub.Record }
+type frameOf struct {
+	of *hub.Record
+	// to is the device that sees its own questions only; empty is any other. What waits in
+	// a conversation is not the same for them.
+	to string
+}
 
 // frame is the event that a record changed.
 type frame struct {
 	frameOf
-	size int
 	once sync.Once
 	data []byte
 }
 
-// event tells of a record with the state of its conversation: while another
-// question waits there, the end of this one does not end the waiting. That one is
-// then, or nil.
-func (f *frames) event(of, then *hub.Record) []byte {
-	e := f.find(of, then)
+// event tells of a record, see [frames.encode]. What then says counts for all to whom it is
+// told within that moment: if something else waits by then, they are told of that next.
+func (f *frames) event(of *hub.Record, to string, then func() *hub.Record) []byte {
+	e := f.find(frameOf{of, to})
 	e.once.Do(func() {
-		c := changeOf(of)
-		if then != nil {
-			c.state = stateOf(then)
-		}
-		e.data = fmt.Appendf(nil, "id: %s-%d\nevent: state_change\ndata: %s\n\n", f.store, of.Revision, clean.JSON(c))
+		e.data = f.encode(of, then())
+		f.keep(e)
 	})
 	return e.data
 }
 
-func (f *frames) find(of, then *hub.Record) *frame {
+// encode tells of a record with the state of its conversation: while another
+// question waits there, the end of this one does not end the waiting. That one is
+// then, or nil.
+func (f *frames) encode(of, then *hub.Record) []byte {
+	c := changeOf(of)
+	if then != nil {
+		c.state = stateOf(then)
+	}
+	return fmt.Appendf(nil, "id: %s-%d\nevent: state_change\ndata: %s\n\n", f.store, of.Revision, clean.JSON(c))
+}
+
+// find is the event that was made, or one to make.
+func (f *frames) find(what frameOf) *frame {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e := f.kept[frameOf{of, then}]; e != nil {
+	if e := f.kept[what]; e != nil {
 		return e
-	}
-	e := &frame{frameOf: frameOf{of, then}, size: sizeOf(of) + sizeOf(then)}
-	if e.size > keepFrames/16 {
-		return e // one that is long is not kept
 	}
 	if f.kept == nil {
 		f.kept = map[frameOf]*frame{}
 	}
-	f.kept[e.frameOf] = e
-	f.old, f.size = append(f.old, e), f.size+e.size
-	for ; f.size > keepFrames; f.old = f.old[1:] {
-		delete(f.kept, f.old[0].frameOf)
-		f.size -= f.old[0].size
-	}
+	e := &frame{frameOf: what}
+	f.kept[what] = e
 	return e
 }
 
-// sizeOf is how long the event of a record is, about.
-func sizeOf(r *hub.Record) int {
-	if r == nil {
-		return 0
+// keep bounds what is kept when there is one more. One that is long is not kept.
+func (f *frames) keep(e *frame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(e.data) > keepFrames/16 {
+		delete(f.kept, e.frameOf)
+		return
 	}
-	size := 512
-	for _, q := range r.Call.Questions {
-		size += len(q.Text)
-		for _, o := range q.Options {
-			size += len(o.Label) + len(o.Description) + len(o.Preview)
-		}
+	f.old, f.size = append(f.old, e), f.size+len(e.data)
+	for ; f.size > keepFrames; f.old = f.old[1:] {
+		delete(f.kept, f.old[0].frameOf)
+		f.size -= len(f.old[0].data)
 	}
-	return size
 }

@@ -36,7 +36,7 @@ func groupNamed(name string) string {
 func shownGroup(r *hub.Record) string { return clean.Line(r.Group) }
 
 // in reports whether a device is in a group. Who administers the hub is in all.
-func (d Device) in(group string) bool {
+func (d *Device) in(group string) bool {
 	switch {
 	case d.Can == CanAdmin:
 		return true
@@ -47,7 +47,7 @@ func (d Device) in(group string) bool {
 }
 
 // first is the group in which a device asks where it names none.
-func (d Device) first() string {
+func (d *Device) first() string {
 	if len(d.Groups) == 0 {
 		return ""
 	}
@@ -55,7 +55,7 @@ func (d Device) first() string {
 }
 
 // sees reports whether a device may know of a question.
-func (d Device) sees(r *hub.Record) bool {
+func (d *Device) sees(r *hub.Record) bool {
 	return d.in(r.Group) && (d.Can != CanAsk && d.Can != CanHook || r.Of(d.Name))
 }
 

@@ -128,10 +128,10 @@ func (s *Server) export(w http.ResponseWriter, search hub.Search) {
 	if more {
 		w.Header().Set(nextHeader, nextOf(records))
 	}
-	out := stream{w: w, control: http.NewResponseController(w)}
+	out := stream{w: w}
 	for i, rec := range records {
-		out.buf.Write(append(clean.JSON(settledOf(rec)), '\n'))
-		if (out.buf.Len() >= maxChunk || i == len(records)-1) && out.flush() != nil {
+		out.Write(append(clean.JSON(settledOf(rec)), '\n'))
+		if (out.full() || i == len(records)-1) && out.flush() != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -298,7 +299,5 @@ func (o *openCodeStream) write(out *stream, dir, kind string, properties any) {
 	case openCodeSecond:
 		event = plain.v2(dir)
 	}
-	out.buf.WriteString("data: ")
-	out.buf.Write(clean.JSON(event))
-	out.buf.WriteString("\n\n")
+	fmt.Fprintf(out, "data: %s\n\n", clean.JSON(event))
 }

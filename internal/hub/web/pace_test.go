@@ -1,6 +1,9 @@
 package web
 
 import (
+	"bytes"
+	"context"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -31,4 +34,34 @@ func TestPace(t *testing.T) {
 	require.Equal(t, rests{0: 1000}, tell(1000, time.Millisecond, 1), "later")
 	now = now.Add(time.Minute)
 	require.Equal(t, rests{0: often, shortRest: often, longRest: 1}, tell(2*often+1, 0, 1), "many at one moment")
+}
+
+// The more streams rest, the longer each does, so that they write no more often than a
+// machine can. A rest ends with its stream.
+func TestRestOfVeryManyStreams(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var p pace
+	for others, want := range map[int64]time.Duration{0: shortRest, 199: shortRest, 999: 50 * time.Millisecond, 9_999: 500 * time.Millisecond} {
+		p.sleeping.Store(others)
+		require.Equal(t, want, p.sleep(ctx))
+		require.Equal(t, others, p.sleeping.Load())
+	}
+}
+
+// A stream has room for what it tells while it tells it, and none between.
+func TestAStreamKeepsNoRoom(t *testing.T) {
+	w := httptest.NewRecorder()
+	out := stream{w: w}
+	for _, size := range []int{1, maxChunk, 10 * maxChunk} {
+		w.Body.Reset()
+		text := bytes.Repeat([]byte("x"), size)
+		out.Write(text)
+		require.Equal(t, size >= maxChunk, out.full())
+		require.NoError(t, out.flush())
+		require.Equal(t, text, w.Body.Bytes())
+		require.Nil(t, out.buf)
+		require.LessOrEqual(t, buffers.Get().(*bytes.Buffer).Cap(), 4*maxChunk)
+	}
+	require.NoError(t, out.flush())
 }

@@ -28,7 +28,7 @@ const maxCards = 50
 // render writes a page, a part at a time: all of it may be more than there is room
 // for, for each of many slow readers.
 func render(w http.ResponseWriter, status int, name string, data any) {
-	p := &part{stream: stream{w: w, control: http.NewResponseController(w)}, status: status}
+	p := &part{stream: stream{w: w}, status: status}
 	err := templates().ExecuteTemplate(p, name, data)
 	switch {
 	case err != nil && !p.begun:
@@ -46,8 +46,8 @@ type part struct {
 }
 
 func (p *part) Write(text []byte) (int, error) {
-	p.buf.Write(text)
-	if p.buf.Len() >= maxChunk {
+	p.stream.Write(text)
+	if p.full() {
 		return len(text), p.send()
 	}
 	return len(text), nil

@@ -86,3 +86,34 @@ func TestAConversationWithoutItsAsker(t *testing.T) {
 		return strings.Contains(s.expect(200, "GET", "/conversations/c1", ""), `"state":{"type":"idle","asker_gone":true}`)
 	}, patience, 5*time.Millisecond)
 }
+
+// What waits behind a question that ended is told as it is now to whoever goes on after an
+// event, not as it was told to others when it ended.
+func TestWhatWaitsIsToldAsItIsNow(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{Lease: 200 * time.Millisecond})
+	for _, id := range []string{"toolu_1", "toolu_2"} {
+		call := strings.ReplaceAll(strings.ReplaceAll(database, "toolu_1", id), "Which database?", "Which database for "+id+"?")
+		s.expect(202, "POST", "/conversations/c1/ask", call)
+	}
+	next, _ := s.stream("/events")
+	until := func(next func() (event, bool), is func(event) bool) event {
+		for {
+			e, ok := next()
+			require.True(t, ok)
+			if is(e) {
+				return e
+			}
+		}
+	}
+	asked := until(next, func(e event) bool { return e.data["question"] == "toolu_2" })
+	s.expect(200, "POST", "/conversations/c1/cancel?question=toolu_1", "")
+	s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`) // nobody has to be there for it
+	ended := func(e event) bool { return e.data["question"] == "toolu_1" && e.data["receipt"] == "consumed" }
+	require.Equal(t, "toolu_2", until(next, ended).data["tool_use_id"])
+	until(next, func(e event) bool { return e.data["question"] == "toolu_2" && e.data["asker_gone"] == true })
+	again, _ := s.stream("/events", "Last-Event-ID", asked.id)
+	e := until(again, ended)
+	require.Equal(t, "toolu_2", e.data["tool_use_id"])
+	require.Equal(t, true, e.data["asker_gone"])
+}

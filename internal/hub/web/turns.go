@@ -152,7 +152,7 @@ func (s *Server) told(sees func(*hub.Record) bool) func(*stream) <-chan struct{}
 		seen = count
 		for _, n := range list {
 			if sees(&hub.Record{Group: n.Group, Conversation: n.Conversation, Device: n.device}) {
-				fmt.Fprintf(&out.buf, "event: turn\ndata: %s\n\n", clean.JSON(n))
+				fmt.Fprintf(out, "event: turn\ndata: %s\n\n", clean.JSON(n))
 			}
 		}
 		return more

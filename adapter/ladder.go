@@ -126,7 +126,7 @@ func (a *Adapter) ask(e *entry) (stands convert.Outcome, first bool) {
 
 // askElsewhere shows what is asked, and waits for the desk.
 func (a *Adapter) askElsewhere(e *entry) (stands convert.Outcome, first bool) {
-	a.announce(e, 0, false)
+	a.update(e, a.announcement(e, 0, false)) // nothing comes behind it until it is answered
 	e.asking(0, Elsewhere)
 	select {
 	case <-e.ctx.Done():
@@ -430,9 +430,13 @@ func (a *Adapter) sendForm(e *entry, request ask.FormRequest) (o convert.Outcome
 // announce shows a question's tool call. The question itself comes behind it, or
 // the end of the tool call.
 func (a *Adapter) announce(e *entry, q int, again bool) {
+	a.queueUpdate(e, a.announcement(e, q, again))
+}
+
+// announcement is a question's tool call.
+func (a *Adapter) announcement(e *entry, q int, again bool) acp.SessionUpdate {
 	if again {
-		a.queueUpdate(e, ask.Reannounce(e.call, q, a.opts.Title))
-		return
+		return ask.Reannounce(e.call, q, a.opts.Title)
 	}
 	update := ask.Announce(e.call, q, a.opts.Title)
 	if !a.usable(e, Permission) && update.ToolCall != nil {
@@ -442,5 +446,5 @@ func (a *Adapter) announce(e *entry, q int, again bool) {
 	if a.opts.Appends && a.usable(e, Permission) && update.ToolCall != nil {
 		update.ToolCall.Content = nil // the request has it
 	}
-	a.queueUpdate(e, update)
+	return update
 }

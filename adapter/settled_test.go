@@ -78,6 +78,46 @@ func TestAllOfACallAnsweredElsewhere(t *testing.T) {
 	})
 }
 
+// A question that only the hub asks is shown in the editor while it waits, also by a
+// client that keeps updates until the next message.
+func TestAskedAtTheHubAloneIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &keeps{}
+		a := adapter.New(c, &adapter.Options{First: adapter.Elsewhere})
+		call := convert.Call{Session: "s1", ID: "c1", Questions: []convert.Question{{Header: "H", Text: "One?", Options: []convert.Option{{Label: "Yes"}, {Label: "No"}}}}}
+		wait := a.Post(t.Context(), call)
+		done := make(chan convert.Outcome, 1)
+		go func() {
+			o, _ := wait()
+			done <- o
+		}()
+		synctest.Wait()
+		require.Equal(t, []string{"c1 pending"}, c.shown)
+		require.NoError(t, a.Desk().Answer(desk.Ref{Session: "s1", ID: "c1"}, []convert.Answer{{Selected: []string{"Yes"}}}, "phone"))
+		require.Equal(t, convert.Answered, (<-done).Status)
+		require.Equal(t, []string{"c1 pending", "c1 completed"}, c.shown)
+	})
+}
+
+// keeps is a client that keeps what is queued until something else is sent.
+type keeps struct {
+	waits
+	kept []acp.SessionNotification
+}
+
+func (k *keeps) QueueUpdate(_ context.Context, n acp.SessionNotification) error {
+	k.kept = append(k.kept, n)
+	return nil
+}
+
+func (k *keeps) SessionUpdate(ctx context.Context, n acp.SessionNotification) error {
+	for _, kept := range append(k.kept, n) {
+		_ = k.waits.SessionUpdate(ctx, kept)
+	}
+	k.kept = nil
+	return nil
+}
+
 // waits is a client whose user does nothing.
 type waits struct{ shown []string }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -16,8 +19,8 @@ import (
 type fence struct {
 	known  atomic.Bool // whether behind is
 	behind atomic.Uint64
-	turn   chan struct{} // has a place for the one that writes by itself
-	inside sync.RWMutex  // of who is between check and write, where the server is in this process
+	inside sync.RWMutex // of who is between check and write, where the server is in this process
+	crossings
 }
 
 // fenceKey is the key of the fence. It has no value.
@@ -64,39 +67,190 @@ func (s *Store) enter(ctx context.Context, w *write) (done func(), err error) {
 	return func() {}, nil
 }
 
-// writeFenced makes a fenced write by itself: a batch of two, of which the second one
-// writes nothing and needs the fence to be as it was. A bucket of an operator may
-// take no batches; then the check before has to do.
-func (s *Store) writeFenced(ctx context.Context, w write, alone func(context.Context) (uint64, error)) (uint64, error) {
-	if !s.shared || !s.batches.Load() {
-		return alone(ctx)
+// crossings are the fenced writes of this process that are under way. Servers of a cluster
+// refuse a write that names the fence while another one that does is under way: so there
+// is one batch at a time, with all that came meanwhile, and what another hub's was in the
+// way of is sent again at once. Whoever tried by themselves, each for a moment, would wait
+// longer the more there are.
+type crossings struct {
+	mu     sync.Mutex
+	flying map[string]*crossing // by key
+	queue  []*crossing
+	drains bool
+}
+
+// crossing is a fenced write. What became of it is known once landed is closed.
+type crossing struct {
+	joined
+	landed   chan struct{}
+	revision uint64 // that the key has now, or 0
+	err      error
+}
+
+// inTheWay is how long a batch is sent again while others are in its way, and
+// stepAside at most what is between two times. That is less than an attempt takes.
+const inTheWay, stepAside = firstTime / 2, 4 * time.Millisecond
+
+// writeFenced makes a fenced write: a batch of which the last message writes nothing and
+// needs the fence to be as it was. Of two of the same key one comes too late.
+func (s *Store) writeFenced(ctx context.Context, w write) (uint64, error) {
+	for {
+		c, mine := s.cross(w)
+		select {
+		case <-c.landed:
+			switch {
+			case mine && c.err != nil:
+				return 0, c.err
+			case mine:
+				return c.revision, nil
+			case c.revision > w.old:
+				return 0, ErrConflict
+			}
+		case <-ctx.Done():
+			if mine {
+				s.fence.turnBack(c)
+			}
+			return 0, ctx.Err()
+		}
 	}
-	select { // those of a cluster get in each other's way
-	case s.fence.turn <- struct{}{}:
-		defer func() { <-s.fence.turn }()
-	case <-ctx.Done():
-		return 0, ctx.Err()
+}
+
+// cross puts a write into the queue, unless one of its key is under way: then it is that.
+func (s *Store) cross(w write) (c *crossing, mine bool) {
+	f := &s.fence.crossings
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.flying[w.key]; c != nil {
+		return c, false
 	}
-	revision, err := s.publish([]*joined{{write: w}})
+	c = &crossing{joined: joined{write: w}, landed: make(chan struct{})}
+	if f.flying == nil {
+		f.flying = map[string]*crossing{}
+	}
+	f.flying[w.key] = c
+	f.queue = append(f.queue, c)
+	if !f.drains {
+		f.drains = true
+		go s.crossAll()
+	}
+	return c, true
+}
+
+// turnBack takes a write out of the queue, if it is still there.
+func (f *crossings) turnBack(c *crossing) {
+	f.mu.Lock()
+	i := slices.Index(f.queue, c)
+	if i >= 0 {
+		f.queue = slices.Delete(f.queue, i, i+1)
+	}
+	f.mu.Unlock()
+	if i >= 0 {
+		f.land(c, 0, context.Canceled)
+	}
+}
+
+// land notes what became of a write.
+func (f *crossings) land(c *crossing, revision uint64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.flying, c.key)
+	c.revision, c.err = revision, err
+	close(c.landed)
+}
+
+func (f *crossings) landAll(batch []*crossing, err error) {
+	for _, c := range batch {
+		f.land(c, 0, err)
+	}
+}
+
+// crossAll makes the writes of the queue until there are none.
+func (s *Store) crossAll() {
+	f := &s.fence.crossings
+	for {
+		f.mu.Lock()
+		batch := f.queue[:min(len(f.queue), mostJoined)]
+		for size, i := 0, 0; i < len(batch); i++ {
+			if size += len(batch[i].value); size > mostBytes && i > 0 {
+				batch = batch[:i]
+			}
+		}
+		if batch = slices.Clone(batch); len(batch) == 0 {
+			f.queue, f.drains = nil, false
+			f.mu.Unlock()
+			return
+		}
+		f.queue = slices.Delete(f.queue, 0, len(batch))
+		f.mu.Unlock()
+		s.crossTogether(batch)
+	}
+}
+
+// crossTogether writes a batch. Where it is refused, it is written without those that come
+// too late.
+func (s *Store) crossTogether(batch []*crossing) {
+	list := make([]*joined, len(batch))
+	for i, c := range batch {
+		list[i] = &c.joined
+	}
+	first, err := s.publish(list)
+	for begin := time.Now(); isCode(err, wrongLastUnknown) && time.Since(begin) < inTheWay; {
+		time.Sleep(time.Millisecond + rand.N(stepAside-time.Millisecond)) // nobody tells
+		first, err = s.publish(list)
+	}
 	var why *jetstream.APIError
-	switch {
-	case !errors.As(err, &why):
-		return revision, err
-	case !isWrongLast(why):
-		return 0, why
+	switch refused := errors.As(err, &why); {
+	case err == nil:
+		for i, c := range batch {
+			s.fence.land(c, first+uint64(i), nil)
+		}
+	case isCode(err, wrongLast):
+		if inTime := s.withoutLate(batch); len(inTime) > 0 {
+			s.crossTogether(inTime)
+		}
+	case isCode(err, wrongLastUnknown):
+		s.fence.landAll(batch, errFenced)
+	case refused && len(batch) > 1: // for one of them, maybe
+		s.crossTogether(batch[:len(batch)/2])
+		s.crossTogether(batch[len(batch)/2:])
+	case refused:
+		s.fence.land(batch[0], 0, why)
+	default:
+		s.fence.landAll(batch, err)
+	}
+}
+
+// withoutLate returns the writes of a batch that was refused which do not come too late.
+// If none does, the fence is elsewhere.
+func (s *Store) withoutLate(batch []*crossing) (inTime []*crossing) {
+	last := make([]Entry, len(batch))
+	var all sync.WaitGroup
+	for i, c := range batch {
+		all.Go(func() { last[i], _ = s.lastOf(context.Background(), c.key) })
+	}
+	all.Wait()
+	for i, c := range batch {
+		if revision := last[i].Revision; revision != 0 && revision != c.old {
+			s.fence.land(c, revision, ErrConflict)
+		} else {
+			inTime = append(inTime, c)
+		}
+	}
+	if len(inTime) < len(batch) {
+		return inTime
 	}
 	s.fence.known.Store(false)
-	if last, known := s.lastOf(ctx, w.key); known && last.Revision != w.old {
-		return 0, ErrConflict
-	}
-	return 0, errFenced
+	s.fence.landAll(batch, errFenced)
+	return nil
 }
 
 // wrongLast is the server's code for a subject that has another revision, and
 // wrongLastUnknown for one that is being written.
 const wrongLast, wrongLastUnknown = jetstream.JSErrCodeStreamWrongLastSequence, 10164
 
-func isWrongLast(err error) bool {
+func isWrongLast(err error) bool { return isCode(err, wrongLast) || isCode(err, wrongLastUnknown) }
+
+func isCode(err error, code jetstream.ErrorCode) bool {
 	var why *jetstream.APIError
-	return errors.As(err, &why) && (why.ErrorCode == wrongLast || why.ErrorCode == wrongLastUnknown)
+	return errors.As(err, &why) && why.ErrorCode == code
 }

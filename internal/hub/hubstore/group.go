@@ -56,8 +56,8 @@ var errAlone = errors.New("the batch was refused")
 
 // write makes a write by itself, or together with others.
 func (s *Store) write(ctx context.Context, w write, alone func(context.Context) (uint64, error)) (uint64, error) {
-	if plain := alone; w.fenced {
-		alone = func(ctx context.Context) (uint64, error) { return s.writeFenced(ctx, w, plain) }
+	if w.fenced && s.shared && s.batches.Load() { // a bucket of an operator may take none: then the check has to do
+		return s.writeFenced(ctx, w)
 	}
 	j := s.join(w)
 	if j == nil {

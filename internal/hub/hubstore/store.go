@@ -173,7 +173,6 @@ func (s *Store) use(ctx context.Context, name, description string, keep time.Dur
 		pause(ctx, startPause)
 	}
 	s.subject = "acp-bridge.hub." + name
-	s.fence.turn = make(chan struct{}, 1)
 	s.mark = "mark" + rand.Text()[:1]
 	return nil
 }

@@ -1,0 +1,139 @@
+package hubstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// holdFenced keeps fenced writes in the queue until what it returns is called.
+func (s *Store) holdFenced() (release func()) {
+	f := &s.fence.crossings
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drains = true
+	return s.crossAll
+}
+
+func (s *Store) fencedQueue() int {
+	f := &s.fence.crossings
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.queue)
+}
+
+func openShared(t *testing.T) *Store {
+	t.Helper()
+	s := openEmbedded(t)
+	s.shared = true // others write, too
+	return s
+}
+
+// Fenced writes of one moment are one batch. One that comes too late is in the way of
+// none, and of two of the same key one is: it learns that without asking the server.
+func TestFencedWritesTogether(t *testing.T) {
+	t.Parallel()
+	s := openShared(t)
+	const n = 20
+	var revisions [n]uint64
+	key := func(i int) string { return fmt.Sprint("k", i) }
+	for i := range n {
+		var err error
+		revisions[i], err = s.Create(t.Context(), key(i), []byte("open"))
+		require.NoError(t, err)
+	}
+	_, err := s.Update(t.Context(), key(0), []byte("other"), revisions[0])
+	require.NoError(t, err)
+	release := s.holdFenced()
+	var all sync.WaitGroup
+	answer := func(i int, value string, old uint64, want error) {
+		all.Go(func() {
+			got, err := s.UpdateWhile(t.Context(), key(i), []byte(value), old, nil)
+			require.ErrorIs(t, err, want)
+			if err == nil {
+				e, err := s.Last(t.Context(), key(i))
+				require.NoError(t, err)
+				require.Equal(t, Entry{key(i), []byte(value), got}, e)
+			}
+		})
+	}
+	answer(0, "late", revisions[0], ErrConflict)
+	for i := 1; i < n; i++ {
+		answer(i, "answered", revisions[i], nil)
+	}
+	require.Eventually(t, func() bool { return s.fencedQueue() == n }, time.Minute, time.Millisecond)
+	answer(0, "late, too", revisions[0], ErrConflict)
+	answer(1, "second", revisions[1], ErrConflict)
+	release()
+	all.Wait()
+	batches := map[string]bool{}
+	for i := 1; i < n; i++ {
+		m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(key(i)))
+		require.NoError(t, err)
+		batches[m.Header.Get("Nats-Batch-Id")] = true
+	}
+	require.Len(t, batches, 1)
+	require.Empty(t, s.fence.flying)
+}
+
+// A batch that a fence has overtaken is written by nobody who was not checked again.
+func TestAFenceBeforeManyWrites(t *testing.T) {
+	t.Parallel()
+	s := openShared(t)
+	const n = 5
+	checks := make([]int, n)
+	release := s.holdFenced()
+	var all sync.WaitGroup
+	for i := range n {
+		revision, err := s.Create(t.Context(), fmt.Sprint("k", i), []byte("open"))
+		require.NoError(t, err)
+		all.Go(func() {
+			_, err := s.UpdateWhile(t.Context(), fmt.Sprint("k", i), []byte("answered"), revision, func(context.Context) error {
+				checks[i]++
+				return nil
+			})
+			require.NoError(t, err)
+		})
+	}
+	require.Eventually(t, func() bool { return s.fencedQueue() == n }, time.Minute, time.Millisecond)
+	require.NoError(t, s.Fence(t.Context()))
+	release()
+	all.Wait()
+	for _, c := range checks {
+		require.Greater(t, c, 1)
+	}
+}
+
+// A fenced write whose caller has given up is not made later, if it was not sent, and
+// holds up none of its key.
+func TestAFencedWriteIsTakenOutOfTheQueue(t *testing.T) {
+	t.Parallel()
+	s := openShared(t)
+	first, err := s.Create(t.Context(), "k", []byte("open"))
+	require.NoError(t, err)
+	release := s.holdFenced()
+	ctx, cancel := context.WithCancel(t.Context())
+	gone, next := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.UpdateWhile(ctx, "k", []byte("given up"), first, nil)
+		gone <- err
+	}()
+	require.Eventually(t, func() bool { return s.fencedQueue() == 1 }, time.Minute, time.Millisecond)
+	go func() {
+		_, err := s.UpdateWhile(t.Context(), "k", []byte("answered"), first, nil)
+		next <- err
+	}()
+	cancel()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	require.Eventually(t, func() bool { return s.fencedQueue() == 1 }, time.Minute, time.Millisecond)
+	release()
+	require.NoError(t, <-next)
+	e, err := s.Last(t.Context(), "k")
+	require.NoError(t, err)
+	require.Equal(t, "answered", string(e.Value))
+	require.Empty(t, s.fence.flying)
+}

@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 			seen.Hands = -time.Hour
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
+		"on-terminal": onTerminal,
 	})
 }
 

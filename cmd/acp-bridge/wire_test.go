@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -102,6 +103,7 @@ func TestWireExamples(t *testing.T) {
 
 // play passes check-client, and returns what went over the wire.
 func (c toldEditor) play(t *testing.T) string {
+	c.replies, c.prompts = maps.Clone(c.replies), maps.Clone(c.prompts) // they are used up
 	ctx, stop := context.WithCancel(t.Context())
 	fromClient, toAgent := io.Pipe()
 	fromAgent, toClient := io.Pipe()

@@ -51,6 +51,14 @@
 // until it is over they take no write from anybody, and the hub goes on 0 to 0.3 s later,
 // once 1.4 s.
 //
+// Two hubs on three servers, with eight busy loops beside them on the same two cores and 128
+// questions at a time for which nine answers each race: until 2026-11-17, 94 of 13,734 answers
+// took over 8 s (11.8 at most) without a fault or an election, and nothing else over 1 s. A
+// cluster refuses an answer that names the fence while another one that does is under way; each
+// tried again by itself, and lost its place. Since then a hub has one batch of them under way:
+// of 39,726 answers none took over 1.1 s (p99 0.84). With 250 questions a second, and no such
+// loops, their p99 went from 271 to 69 ms; the longest of 56,255 requests took 150 ms.
+//
 // Where the CPU went, by profile, in a run with 1,000 agents while the machine was
 // busy with other things: 207 answered a second, 1.31 ms for a question, 0.31 ms
 // where nothing is kept.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -136,4 +137,32 @@ func TestAFencedWriteIsTakenOutOfTheQueue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "answered", string(e.Value))
 	require.Empty(t, s.fence.flying)
+}
+
+// What another hub's was in the way of is sent again at once: it need not be checked anew,
+// and does not lose its place.
+func TestAnotherHubsIsInTheWay(t *testing.T) {
+	t.Parallel()
+	s := openShared(t)
+	require.NoError(t, s.js.DeleteStream(t.Context(), s.stream())) // the test is the server
+	s.fence.known.Store(true)
+	const refusals = 5
+	sent, checks := 0, 0
+	sub, err := s.conn.Subscribe(s.subjectOf(s.mark), func(m *nats.Msg) {
+		if sent++; sent <= refusals {
+			_ = m.Respond([]byte(`{"error":{"code":400,"err_code":10164,"description":"wrong last sequence"}}`)) // or the test sees nothing
+		} else {
+			_ = m.Respond([]byte(`{"stream":"KV_questions","seq":9,"batch":"x","count":2}`))
+		}
+	})
+	require.NoError(t, err)
+	defer func() { _ = sub.Unsubscribe() }()
+	revision, err := s.UpdateWhile(t.Context(), "k", []byte("answered"), 7, func(context.Context) error {
+		checks++
+		return nil
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 8, revision)
+	require.Equal(t, refusals+1, sent)
+	require.Equal(t, 1, checks)
 }

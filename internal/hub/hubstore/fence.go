@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -77,6 +78,7 @@ type crossings struct {
 	flying map[string]*crossing // by key
 	queue  []*crossing
 	drains bool
+	slow   bool // the last batch got no reply; known to the one that drains
 }
 
 // crossing is a fenced write. What became of it is known once landed is closed.
@@ -193,11 +195,16 @@ func (s *Store) crossTogether(batch []*crossing) {
 	for i, c := range batch {
 		list[i] = &c.joined
 	}
-	first, err := s.publish(list)
+	most := firstTime
+	if s.fence.slow {
+		most = attemptTime
+	}
+	first, err := s.publish(list, most)
 	for begin := time.Now(); isCode(err, wrongLastUnknown) && time.Since(begin) < inTheWay; {
 		time.Sleep(time.Millisecond + rand.N(stepAside-time.Millisecond)) // nobody tells
-		first, err = s.publish(list)
+		first, err = s.publish(list, most)
 	}
+	s.fence.slow = errors.Is(err, nats.ErrTimeout)
 	var why *jetstream.APIError
 	switch refused := errors.As(err, &why); {
 	case err == nil:

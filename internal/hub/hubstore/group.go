@@ -168,7 +168,7 @@ func (s *Store) drain() {
 		g.mu.Unlock()
 		first, err := uint64(0), errAlone
 		if n > 1 && n >= s.few() {
-			first, err = s.publish(batch)
+			first, err = s.publish(batch, attemptTime)
 		}
 		g.mu.Lock()
 		for _, j := range batch {
@@ -192,11 +192,11 @@ func (g *group) next() (n int) {
 }
 
 // publish writes a batch and returns the revision of its first value. The others
-// have the next ones.
-func (s *Store) publish(batch []*joined) (first uint64, err error) {
+// have the next ones. Most is how long a server elsewhere may take.
+func (s *Store) publish(batch []*joined, most time.Duration) (first uint64, err error) {
 	wait := readyTime
 	if s.shared {
-		wait = attemptTime
+		wait = most
 	}
 	id := rand.Text()
 	messages := s.messages(batch)

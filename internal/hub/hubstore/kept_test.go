@@ -83,9 +83,9 @@ func TestAReplyToHalfABatch(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer func() { _ = sub.Unsubscribe() }()
-	_, err = s.publish([]*joined{{write: write{key: "a"}}, {write: write{key: "b"}}})
+	_, err = s.publish([]*joined{{write: write{key: "a"}}, {write: write{key: "b"}}}, attemptTime)
 	require.ErrorContains(t, err, "expected 2 writes, got 1")
-	first, err := s.publish([]*joined{{write: write{key: "a"}}})
+	first, err := s.publish([]*joined{{write: write{key: "a"}}}, attemptTime)
 	require.NoError(t, err)
 	require.EqualValues(t, 9, first)
 }

@@ -81,7 +81,7 @@ func (b *Board) dropMarkers(ctx context.Context, before time.Time) {
 		if m.seen.After(before) {
 			continue
 		}
-		if err := b.store.DropMarker(ctx, key, m.revision); err != nil {
+		if err := b.store.Purge(ctx, key, m.revision+1); err != nil {
 			b.log.Warn("the marker of an old question could not be removed", "err", err)
 			return
 		}

@@ -104,9 +104,9 @@ func TestOwnWritesBehindOneThatIsNotKnown(t *testing.T) {
 	for _, key := range []string{"c", "d"} {
 		gone, err := s.kv.Put(t.Context(), "gone", []byte("1"))
 		require.NoError(t, err)
-		require.NoError(t, s.DropMarker(t.Context(), "gone", gone))
+		require.NoError(t, s.Purge(t.Context(), "gone", gone+1))
 		if last := write(key); key == "d" { // what is known was removed since, too
-			require.NoError(t, s.DropMarker(t.Context(), key, last))
+			require.NoError(t, s.Purge(t.Context(), key, last+1))
 		}
 	}
 	require.Equal(t, []string{"c", "d"}, []string{next(), next()})

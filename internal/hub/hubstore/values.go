@@ -74,14 +74,24 @@ func (s *Store) Delete(ctx context.Context, key string, old uint64) error {
 	return s.wrap("delete", key, err)
 }
 
-// DropMarker removes what a deleted value has left behind, for whoever had not seen
-// yet that it is gone. It is no error if it is not there.
-func (s *Store) DropMarker(ctx context.Context, key string, revision uint64) error {
+// Purge removes what keys have that was written before a revision, or everything if that is
+// 0, and leaves no mark of it: whoever watches is not told. An asterisk in keys stands for
+// anything between dots.
+func (s *Store) Purge(ctx context.Context, keys string, before uint64) error {
 	stream, err := s.js.Stream(ctx, s.stream())
 	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.subjectOf(key)), jetstream.WithPurgeSequence(revision+1))
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.subjectOf(keys)), jetstream.WithPurgeSequence(before))
 	}
-	return s.wrap("drop the marker of", key, err)
+	return s.wrap("purge", keys, err)
+}
+
+// Keys are those that have a value.
+func (s *Store) Keys(ctx context.Context) ([]string, error) {
+	keys, err := s.kv.Keys(ctx)
+	if errors.Is(err, jetstream.ErrNoKeysFound) {
+		return nil, nil
+	}
+	return keys, s.wrap("list", "keys", err)
 }
 
 // Trim removes the values that a key had before, where the bucket keeps any: one

@@ -79,7 +79,10 @@ func (b *Board) Ask(ctx context.Context, a Asking) (*Record, error) {
 	defer done()
 	began, mayBeGone := time.Now(), true
 	for caughtUp := !b.store.Shared(); ; {
-		found := b.match(r, caughtUp, began)
+		found, err := b.match(r, caughtUp, began)
+		if err != nil {
+			return nil, err
+		}
 		if found.unsure {
 			if err := b.CatchUp(ctx); err != nil {
 				return nil, err
@@ -190,16 +193,24 @@ type matched struct {
 
 // match finds the record that is the same question. Whoever asks is its asker
 // from then on, unless that is unsure.
-func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
-	b.mu.Lock()
+func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched, err error) {
+	past, err := b.lockPast(func(a *archive) []*volume {
+		if r.ID == "" || r.Hold != nil {
+			return nil
+		}
+		return a.named(r.talk(), r.ID)
+	}, func(q bound) bool { return q.talk == r.talk() && q.id == r.ID })
 	defer b.mu.Unlock()
+	if err != nil {
+		return m, err
+	}
 	m.asked = time.Now().Round(0)
 	var own, again *Record
 	var soon time.Duration
 	var others []*Record
 	place := placeOf(r.talk(), r.named())
-	if known := b.matchPast(r, place, &m); known != nil {
-		return matched{known: known}
+	if known := b.matchPast(r, past, place, &m); known != nil {
+		return matched{known: known}, nil
 	}
 	for _, o := range b.talks[r.talk()] { // the newest last
 		if !m.asked.After(o.Asked) {
@@ -220,7 +231,7 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 		case !sameID:
 			others = append(others, o)
 		case o.hash == r.hash && o.had(r.Asker):
-			return matched{known: o}
+			return matched{known: o}, nil
 		case o.hash == r.hash && (o.Open() || o.End.Consumed.IsZero() && o.End.Undelivered == "" && !o.End.Forgotten):
 			another, wait := b.anothers(o, r, began)
 			switch {
@@ -255,28 +266,28 @@ func (b *Board) match(r *Record, caughtUp bool, began time.Time) (m matched) {
 	if m.known != nil && !m.unsure && m.wait == 0 {
 		b.join(m.known, r)
 	}
-	return m
+	return m, nil
 }
 
-// matchPast is match for what is past, which is the same question only where the asker
+// matchPast is match for what is archived, which is the same question only where the asker
 // had its outcome. mu is held.
-func (b *Board) matchPast(r *Record, place string, m *matched) (known *Record) {
-	for _, p := range b.pasts[r.talk()].all() {
-		if !m.asked.After(p.asked) {
-			m.asked = p.asked.Add(1)
+func (b *Board) matchPast(r *Record, past []*Record, place string, m *matched) (known *Record) {
+	in, name, _ := parts(place + "0")
+	if last := b.archive.talks[in]; last.entry > 0 && last.asked >= m.asked.UnixNano() {
+		m.asked = time.Unix(0, last.asked+1)
+	}
+	b.archive.in(in, func(e entry, _ *volume) {
+		if e.name == name {
+			m.generation = max(m.generation, int(e.generation)+1)
 		}
-		sameID := r.ID != "" && p.id == r.ID
-		if sameID || r.ID == "" && strings.HasPrefix(p.key, place) {
-			m.generation = max(m.generation, generationOf(p.key)+1)
-		}
-		if sameID && r.Hold == nil {
-			switch o := p.whole(); {
-			case !o.Of(r.Device) || o.Hold != nil || o.hash != r.hash:
-			case o.had(r.Asker):
-				return o
-			case b.askedIt(o, r.Asker):
-				m.late = true
-			}
+	})
+	for _, o := range past {
+		switch {
+		case !o.Of(r.Device) || o.Hold != nil || o.hash != r.hash:
+		case o.had(r.Asker):
+			return o
+		case b.askedIt(o, r.Asker):
+			m.late = true
 		}
 	}
 	return nil

@@ -120,12 +120,10 @@ func (b *Board) reach(ctx context.Context, revision uint64) error {
 // FindKey returns the record with this key, see [Record.Key].
 func (b *Board) FindKey(ctx context.Context, key string) (*Record, error) {
 	for caughtUp := false; ; caughtUp = true {
-		b.mu.Lock()
-		r := b.get(key)
-		b.mu.Unlock()
+		r, err := b.get(key)
 		switch {
-		case r != nil:
-			return r, nil
+		case err != nil || r != nil:
+			return r, err
 		case caughtUp:
 			return nil, ErrNotFound
 		}

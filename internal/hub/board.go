@@ -44,18 +44,19 @@ type Board struct {
 	mu      sync.Mutex
 	records map[string]*Record // by key
 	talks   map[talk][]*Record // in the order of asking
-	past    map[string]*past   // by key; no record is in both
-	pasts   map[talk]*pasts
-	groups  map[string]bool    // that ever had a question
-	open    map[string]*Record // by key
-	loads   map[string]load    // of what is open, by device
-	markers map[string]marker  // of what was removed, by key
-	refusal refusal
-	mark    func(context.Context) (uint64, error) // writes to the store
-	sealed  map[string]bool                       // keys of what a newer hub wrote, or nobody can read
-	last    uint64                                // revision that was seen last
-	skipped uint64                                // revision before which others were not seen
-	leases  map[string]*lease                     // by key, of what is open or not consumed
+	archive archive
+	// fewPast and mostLeft are those of the constants.
+	fewPast, mostLeft int
+	groups            map[string]bool    // that ever had a question
+	open              map[string]*Record // by key
+	loads             map[string]load    // of what is open, by device
+	markers           map[string]marker  // of what was removed, by key
+	refusal           refusal
+	mark              func(context.Context) (uint64, error) // writes to the store
+	sealed            map[string]uint64                     // revisions, by key, of what a newer hub wrote, or nobody can read
+	last              uint64                                // revision that was seen last
+	skipped           uint64                                // revision before which others were not seen
+	leases            map[string]*lease                     // by key, of what is open or not consumed
 	// catching has the catch-up that has not begun, or nil, and whether there is one
 	// under way.
 	catching struct {
@@ -88,7 +89,7 @@ func writingOf(r *Record) *writing {
 func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err error) {
 	b := &Board{
 		store: store, opts: o, log: o.Logger, ended: make(chan struct{}),
-		records: map[string]*Record{}, talks: map[talk][]*Record{}, past: map[string]*past{}, pasts: map[talk]*pasts{}, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]bool{}, loads: map[string]load{}, markers: map[string]marker{},
+		records: map[string]*Record{}, talks: map[talk][]*Record{}, archive: newArchive(), fewPast: fewPast, mostLeft: mostLeft, groups: map[string]bool{}, open: map[string]*Record{}, sealed: map[string]uint64{}, loads: map[string]load{}, markers: map[string]marker{},
 		leases: map[string]*lease{}, waiters: map[string]chan struct{}{}, writing: map[string]*writing{}, asking: map[sameAsking]chan struct{}{},
 	}
 	if b.log == nil {
@@ -135,6 +136,7 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 		b.endLeft()
 	}
 	b.done.Go(func() { b.tidy(own) })
+	b.done.Go(func() { b.archiveSettled(own) })
 	return b, nil
 }
 
@@ -158,8 +160,7 @@ func (b *Board) apply(e hubstore.Entry) {
 	if r != nil {
 		r.known = time.Now()
 	}
-	p := b.overBefore(r, e.Value)
-	if p == nil && r != nil && r.hash == "" {
+	if r != nil && r.hash == "" {
 		r.hash = r.fingerprint()
 	}
 	b.mu.Lock()
@@ -174,37 +175,36 @@ func (b *Board) apply(e hubstore.Entry) {
 		}
 		b.drop(old)
 	}
-	b.dropPast(e.Key)
 	delete(b.sealed, e.Key)
 	b.marked(e)
 	switch {
-	case p != nil:
-		b.groups[r.Group] = true
-		b.putPast(r.talk(), p)
-		if b.loaded {
-			b.news.add(p.whole())
-		}
+	case strings.HasPrefix(e.Key, listings):
+		b.applyListing(e)
 	case r != nil:
 		b.put(r)
 		b.news.add(r)
 	case e.Value != nil:
-		b.sealed[e.Key] = true
+		b.sealed[e.Key] = e.Revision
 		fallthrough
 	default:
 		delete(b.leases, e.Key)
 	}
-	for _, key := range []string{e.Key, anyKey} {
-		if c := b.waiters[key]; c != nil {
-			delete(b.waiters, key)
-			close(c)
-		}
+	b.wake(e.Key)
+	b.wake(anyKey)
+}
+
+// wake tells those who wait for a change of a record. mu is held.
+func (b *Board) wake(key string) {
+	if c := b.waiters[key]; c != nil {
+		delete(b.waiters, key)
+		close(c)
 	}
 }
 
 // read returns the record that is in a store, or nil if there is none. Its hash is empty
 // if that is not known yet.
 func (b *Board) read(e hubstore.Entry) *Record {
-	if e.Value == nil {
+	if e.Value == nil || strings.HasPrefix(e.Key, listings) {
 		return nil
 	}
 	b.mu.Lock()
@@ -251,6 +251,7 @@ func (b *Board) drop(r *Record) {
 	}
 	delete(b.records, r.key)
 	delete(b.open, r.key)
+	delete(b.archive.alone, r.key)
 	talk := slices.DeleteFunc(b.talks[r.talk()], func(o *Record) bool { return o.key == r.key })
 	if len(talk) == 0 {
 		delete(b.talks, r.talk())
@@ -275,7 +276,6 @@ func (b *Board) tidy(ctx context.Context) {
 		case now := <-leases.C:
 			b.attend(now, last)
 			last = now
-			b.settleDown(now)
 			b.endGone()
 			b.probe(ctx)
 			if b.store.Shared() {
@@ -315,17 +315,16 @@ func (b *Board) forget(ctx context.Context, now time.Time) {
 			old[key] = r.Revision
 		}
 	}
-	for key, p := range b.past {
-		if p.at.Before(before) && !p.known.After(known) {
-			old[key] = p.revision
-		}
-	}
 	b.mu.Unlock()
 	for key, revision := range old {
 		if err := b.store.Delete(ctx, key, revision); err != nil && !errors.Is(err, hubstore.ErrConflict) {
 			b.log.Warn("an old question could not be removed", "err", err)
 			return
 		}
+	}
+	if err := b.forgetPast(ctx, before, known); err != nil {
+		b.log.Warn("old questions could not be removed", "err", err)
+		return
 	}
 	b.dropMarkers(ctx, known)
 }
@@ -345,6 +344,9 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 	r := w.record
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
+	if old != nil && old.archived != "" {
+		return b.writeArchived(ctx, r, may)
+	}
 	if err := b.fits(r, old, len(w.value)); err != nil {
 		return nil, err
 	}
@@ -366,7 +368,7 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 		if old != nil {
 			known = old.Revision
 		}
-		if _, waited := b.await(ctx, r.key, known+1); waited != nil { // who was first is about to be seen
+		if waited := b.outdone(ctx, r.key, known); waited != nil { // who was first is about to be seen
 			return nil, waited
 		}
 		return nil, err
@@ -378,7 +380,26 @@ func (b *Board) writeAs(ctx context.Context, w *writing, old *Record, may func(c
 		return nil, err
 	}
 	b.taken()
-	return b.written(ctx, r, revision)
+	written, err := b.written(ctx, r, revision)
+	if err := b.unarchive(ctx, r.key, revision); err != nil { // it may have been archived meanwhile as it was
+		b.log.Warn("a question is in the archive as it was", "err", err)
+	}
+	return written, err
+}
+
+// outdone waits until the board has seen who was faster with a record than somebody who
+// knew a revision of it, or none: that may be an archive.
+func (b *Board) outdone(ctx context.Context, key string, known uint64) error {
+	for {
+		b.mu.Lock()
+		if r := b.records[key]; r == nil && (known > 0 || len(b.archive.holding(key)) > 0) || r != nil && r.Revision > known {
+			b.mu.Unlock()
+			return nil
+		}
+		if err := b.unlockUntilChanged(ctx, key); err != nil {
+			return err
+		}
+	}
 }
 
 // Fence returns when no answer is written any more that [Ref.May] has allowed before
@@ -437,24 +458,31 @@ func (b *Board) writes(key string, w *writing, begins bool) {
 // await waits until the board has seen a write of a record.
 func (b *Board) await(ctx context.Context, key string, revision uint64) (*Record, error) {
 	for {
-		b.mu.Lock()
-		r := b.get(key)
-		if r != nil && r.Revision >= revision {
+		r, err := b.lockRecord(key)
+		if err != nil || r != nil && r.Revision >= revision {
 			b.mu.Unlock()
-			return r, nil
+			return r, err
 		}
-		sealed, changed := b.sealed[key], b.changed(key)
-		b.mu.Unlock()
-		if sealed {
-			return nil, errSealed
+		if err := b.unlockUntilChanged(ctx, key); err != nil {
+			return nil, err
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-b.ended:
-			return nil, errClosing
-		}
+	}
+}
+
+// unlockUntilChanged waits for a change of a record. It is called with mu held.
+func (b *Board) unlockUntilChanged(ctx context.Context, key string) error {
+	sealed, changed := b.sealed[key] != 0, b.changed(key)
+	b.mu.Unlock()
+	if sealed {
+		return errSealed
+	}
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-b.ended:
+		return errClosing
 	}
 }
 

@@ -3,8 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
@@ -22,7 +20,8 @@ type Forgotten struct {
 // notes and the name. That the question was settled, how and when stays. What is
 // open or on its way to its asker is not touched.
 //
-// No client of the store can read what was removed, earlier values included. In
+// No client of the store can read what was removed, earlier values included; if a hub ends
+// in the middle of it, what was archived is there for two hours longer. In
 // the server's files its bytes may stay until JetStream writes them anew, as after
 // every change; logs and the counts of a running hub keep the name.
 //
@@ -41,16 +40,8 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 			keys = append(keys, key)
 		}
 	}
-	over := slices.Collect(maps.Values(b.past))
+	volumes := b.archive.all()
 	b.mu.Unlock()
-	name := []string{strings.ToLower(by)}
-	for _, p := range over {
-		if p.mayHold(name) {
-			if r := p.whole(); r.names(by) && sees(r) {
-				keys = append(keys, p.key)
-			}
-		}
-	}
 	for _, key := range keys {
 		forgotten, left, err := b.forgetOne(ctx, key, by, may)
 		if err != nil {
@@ -63,7 +54,35 @@ func (b *Board) ForgetBy(ctx context.Context, by string, sees func(*Record) bool
 			done.Left++
 		}
 	}
+	for _, v := range volumes {
+		forgotten, err := b.forgetIn(ctx, v, by, sees, may)
+		if err != nil {
+			return done, err
+		}
+		done.Answers += forgotten
+	}
 	return done, nil
+}
+
+// forgetIn is ForgetBy for a volume.
+func (b *Board) forgetIn(ctx context.Context, v *volume, by string, sees func(*Record) bool, may func(context.Context) error) (forgotten int, err error) {
+	name := []string{strings.ToLower(by)}
+	counted := map[string]bool{} // it may be done again
+	err = b.rebind(ctx, v.key, may, func(q bound) (bound, bool) {
+		if !q.mayHold(name) {
+			return q, true
+		}
+		r, err := q.record()
+		if err != nil || !r.names(by) || !sees(r) {
+			return q, true // what cannot be read is left alone
+		}
+		next := r.without(by)
+		if next.End.Forgotten && !r.End.Forgotten {
+			counted[q.key] = true
+		}
+		return boundOf(next), true
+	})
+	return len(counted), err
 }
 
 // names reports whether a settled record says what somebody did.
@@ -74,28 +93,32 @@ func (r *Record) names(by string) bool {
 // refusedBy is how a refusal ends that says who was first, an asker's own too.
 func refusedBy(who string) string { return " by " + who }
 
+// without is a settled record without what somebody said.
+func (r *Record) without(by string) *Record {
+	next, end := *r, *r.End
+	end.Undelivered = strings.TrimSuffix(strings.TrimSuffix(end.Undelivered, refusedBy(by)), ",")
+	if end.By == by {
+		end.Answers, end.Typed, end.Reason, end.By, end.Forgotten = nil, nil, "", "", true
+		end.rest = nil // what a newer hub noted may be words, too
+		next.Version = max(next.Version, forgottenVersion)
+	}
+	next.End = &end
+	return &next
+}
+
 func (b *Board) forgetOne(ctx context.Context, key, by string, may func(context.Context) error) (forgotten, left bool, err error) {
 	for {
-		b.mu.Lock()
-		r := b.get(key)
-		b.mu.Unlock()
-		if r == nil || !r.names(by) { // others were at it meanwhile
-			return forgotten, false, nil
+		r, err := b.get(key)
+		if err != nil || r == nil || !r.names(by) { // others were at it meanwhile
+			return forgotten, false, err
 		}
 		if r.End.Receipt() == "accepted" {
 			return false, true, nil
 		}
-		next, end := *r, *r.End
-		end.Undelivered = strings.TrimSuffix(strings.TrimSuffix(end.Undelivered, refusedBy(by)), ",")
-		if end.By == by {
-			end.Answers, end.Typed, end.Reason, end.By, end.Forgotten = nil, nil, "", "", true
-			end.rest = nil // what a newer hub noted may be words, too
-			next.Version = max(next.Version, forgottenVersion)
-		}
-		next.End = &end
-		switch _, err := b.write(ctx, &next, r, may); {
+		next := r.without(by)
+		switch _, err := b.write(ctx, next, r, may); {
 		case err == nil:
-			return end.Forgotten, false, b.store.Trim(ctx, key)
+			return next.End.Forgotten, false, b.store.Trim(ctx, key)
 		case !errors.Is(err, hubstore.ErrConflict):
 			return false, false, err
 		}

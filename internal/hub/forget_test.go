@@ -77,7 +77,7 @@ func TestForgetBy(t *testing.T) {
 			require.Equal(t, "the purple one", now.End.Answers[0].Text, r.ID)
 			require.Equal(t, r.End.By, now.End.By)
 		}
-		list, _ := b.Search(hub.Search{Text: "purple anna"})
+		list, _, _ := b.Search(hub.Search{Text: "purple anna"})
 		require.Len(t, list, 1, "only what waits for its agent")
 	}
 	check(b)
@@ -155,7 +155,7 @@ func TestForgetByWithSeveralHubs(t *testing.T) {
 	all.Wait()
 	for _, b := range boards {
 		require.Eventually(t, func() bool {
-			list, _ := b.Search(hub.Search{})
+			list, _, _ := b.Search(hub.Search{})
 			for _, r := range list {
 				if !r.End.Forgotten || r.End.Receipt() != "consumed" || r.End.By != "" || len(r.End.Answers) > 0 {
 					return false

@@ -107,19 +107,21 @@ func TestNotReadyWithoutNATS(t *testing.T) {
 	require.ErrorContains(t, b.Ready(), "no connection to NATS")
 }
 
-// To find what was asked last, what was over before it stays packed: streams look for it
-// with every change.
+// To find what was asked last, what was archived before it is not read: streams look for
+// it with every change.
 func TestTheLastQuestionIsFoundWithoutThosePast(t *testing.T) {
 	in, at := talk{"", "c"}, time.Now()
-	b := &Board{talks: map[talk][]*Record{in: {{Conversation: "c", key: "b", Asked: at, End: &End{}}}}, pasts: map[talk]*pasts{}, past: map[string]*past{}}
-	b.putPast(in, &past{key: "a", asked: at.Add(-time.Hour), value: []byte("cannot be unpacked")})
+	b := &Board{talks: map[talk][]*Record{in: {{Conversation: "c", key: "0", Asked: at, End: &End{}}}}, archive: newArchive()}
+	b.archive.add(&volume{key: "volumes.1", listing: listing{Value: "cannot be read"}}, []listed{{talk: hashed(in.place()), asked: at.Add(-time.Hour).UnixNano()}})
 	for _, device := range []string{"", "bot"} {
 		r, err := b.find(Ref{Conversation: "c", Device: device})
 		require.NoError(t, err)
-		require.Equal(t, "b", r.key)
+		require.Equal(t, "0", r.key)
 	}
-	b.putPast(in, pastOf(&Record{Conversation: "c", ID: "q", key: "z", Asked: at, End: &End{}}, clean.JSON(&Record{Conversation: "c", ID: "q", Asked: at, End: &End{}})))
+	same := boundOf(&Record{Conversation: "c", ID: "q", key: keyOf(in, "q", 0), Asked: at, End: &End{}})
+	b.archive.add(&volume{key: "volumes.2", listing: listing{Value: "read"}}, same.entries())
+	b.archive.read = []book{{"read", []bound{same}}}
 	r, err := b.find(Ref{Conversation: "c"})
 	require.NoError(t, err)
-	require.Equal(t, "z", r.key, "of two of one moment")
+	require.Equal(t, same.key, r.key, "of two of one moment")
 }

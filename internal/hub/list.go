@@ -2,9 +2,13 @@ package hub
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/acp-bridge/acp-bridge/internal/hub/hubstore"
 )
 
 // find returns the record that ref names:
@@ -18,22 +22,25 @@ import (
 //
 // With a device it is one of that device's.
 func (b *Board) find(ref Ref) (*Record, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if ref.key != "" {
-		if r := b.get(ref.key); r != nil {
-			return r, nil
+		r, err := b.get(ref.key)
+		if err == nil && r == nil {
+			err = ref.notFound()
 		}
-		return nil, ref.notFound()
+		return r, err
 	}
 	in := talk{ref.Group, ref.Conversation}
-	if len(b.talks[in]) == 0 && b.pasts[in] == nil {
-		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
-	}
 	if ref.ID == "" {
 		return b.findFirst(in, ref)
 	}
-	talk := b.withPast(in, ref.ID)
+	talk, err := b.lockNamed(in, ref.ID)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if len(talk) == 0 && !b.archive.has(in) {
+		return nil, ref.noConversation()
+	}
 	if ref.Device != "" {
 		talk = slices.DeleteFunc(slices.Clone(talk), func(r *Record) bool { return !r.Of(ref.Device) })
 	}
@@ -58,24 +65,73 @@ func (b *Board) find(ref Ref) (*Record, error) {
 	return nil, ref.notFound()
 }
 
-// findFirst is find without an id. mu is held.
-func (b *Board) findFirst(in talk, ref Ref) (last *Record, err error) {
+// lockNamed locks the board and returns the records of a conversation in the order of
+// asking, and of what is archived those with an id. It stays locked.
+func (b *Board) lockNamed(in talk, id string) ([]*Record, error) {
+	list, err := b.lockPast(func(a *archive) []*volume { return a.named(in, id) }, func(q bound) bool { return q.talk == in && q.id == id })
+	if err != nil || len(list) == 0 {
+		return b.talks[in], err
+	}
+	list = append(list, b.talks[in]...)
+	slices.SortFunc(list, byAsked)
+	return list, nil
+}
+
+// findFirst is find without an id. What is archived is read only where it was asked after
+// everything else.
+func (b *Board) findFirst(in talk, ref Ref) (*Record, error) {
+	list, err := b.lockPast(func(a *archive) []*volume {
+		first := b.firstOf(in, ref.Device)
+		switch {
+		case first != nil && first.Open():
+			return nil
+		case first != nil:
+			return a.since(in, first.Asked)
+		case ref.Device == "":
+			if last := a.since(in, time.Unix(0, a.talks[a.hash(in)].asked)); len(last) > 0 {
+				return last
+			}
+		}
+		return a.since(in, time.Time{})
+	}, func(q bound) bool { return q.talk == in })
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	first := b.firstOf(in, ref.Device)
+	if first != nil && first.Open() {
+		return first, nil
+	}
+	for _, r := range slices.Backward(list) {
+		if ref.Device == "" || r.Of(ref.Device) {
+			if first == nil || byAsked(r, first) > 0 {
+				first = r
+			}
+			break
+		}
+	}
+	if first == nil {
+		return nil, ref.noConversation()
+	}
+	return first, nil
+}
+
+// firstOf is the open question of a conversation that was asked first, or the last one,
+// by a device if it is not empty, or nil. It knows nothing of the archive. mu is held.
+func (b *Board) firstOf(in talk, device string) (first *Record) {
 	for _, r := range b.talks[in] {
-		if ref.Device != "" && !r.Of(ref.Device) {
+		if device != "" && !r.Of(device) {
 			continue
 		}
-		if r.Open() {
-			return r, nil
+		if first = r; r.Open() {
+			break
 		}
-		last = r
 	}
-	if p := b.lastPast(in, ref.Device, last); p != nil {
-		last = p
-	}
-	if last == nil {
-		return nil, fmt.Errorf("conversation %q: %w", ref.Conversation, ErrNotFound)
-	}
-	return last, nil
+	return first
+}
+
+func (r Ref) noConversation() error {
+	return fmt.Errorf("conversation %q: %w", r.Conversation, ErrNotFound)
 }
 
 func (r Ref) notFound() error {
@@ -85,12 +141,12 @@ func (r Ref) notFound() error {
 // several reports whether a reply to the id of a record may be one to another record:
 // more than one is open under it, or a person has ended one before, whose reply may
 // come once more.
-func (b *Board) several(r *Record) bool {
-	b.mu.Lock()
+func (b *Board) several(r *Record) (bool, error) {
+	list, err := b.lockNamed(r.talk(), r.ID)
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.withPast(r.talk(), r.ID), func(o *Record) bool {
+	return slices.ContainsFunc(list, func(o *Record) bool {
 		return o.ID == r.ID && o.key != r.key && (o.Open() || o.End.By != "" && !o.End.Elsewhere || o.End.Forgotten)
-	})
+	}), err
 }
 
 // Find returns a record of the owner's group, see [Board.FindIn].
@@ -108,16 +164,13 @@ func (b *Board) FindIn(group, conversation, id string) (*Record, error) {
 func (b *Board) FindRef(ref Ref) (*Record, error) { return b.find(ref) }
 
 // Conversation returns what was asked in a conversation, the first first.
-func (b *Board) Conversation(group, conversation string) []*Record {
-	b.mu.Lock()
+func (b *Board) Conversation(group, conversation string) ([]*Record, error) {
 	in := talk{group, conversation}
-	list, over := slices.Clone(b.talks[in]), slices.Clone(b.pasts[in].all())
+	list, err := b.lockPast(func(a *archive) []*volume { return a.since(in, time.Time{}) }, func(q bound) bool { return q.talk == in })
+	list = append(list, b.talks[in]...)
 	b.mu.Unlock()
-	for _, p := range over {
-		list = append(list, p.whole())
-	}
 	slices.SortFunc(list, byAsked)
-	return list
+	return list, err
 }
 
 // Groups are those that have a conversation of this name.
@@ -125,7 +178,7 @@ func (b *Board) Groups(conversation string) (groups []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for group := range b.groups {
-		if in := (talk{group, conversation}); len(b.talks[in]) > 0 || b.pasts[in] != nil {
+		if in := (talk{group, conversation}); len(b.talks[in]) > 0 || b.archive.has(in) {
 			groups = append(groups, group)
 		}
 	}
@@ -148,29 +201,28 @@ func (b *Board) Waiting(limit int) (list []*Record, total int) {
 // Conversations returns for each conversation the record that stands for it: the
 // open one that was asked first, or the last one. Those that wait come first,
 // and of them the newest.
-func (b *Board) Conversations() []*Record {
-	b.mu.Lock()
-	list := make([]*Record, 0, len(b.talks)+len(b.pasts))
-	var over []*past
-	for in, talk := range b.talks {
-		i := slices.IndexFunc(talk, (*Record).Open)
-		if i < 0 {
-			i = len(talk) - 1
-		}
-		if p := b.pasts[in].last(); p != nil && !talk[i].Open() && p.asked.After(talk[i].Asked) {
-			over = append(over, p)
-			continue
-		}
-		list = append(list, talk[i])
+func (b *Board) Conversations() ([]*Record, error) {
+	list := []*Record{}
+	last, err := b.lastArchived(&list)
+	for errors.Is(err, hubstore.ErrConflict) {
+		last, err = b.lastArchived(&list)
 	}
-	for in, of := range b.pasts {
-		if len(b.talks[in]) == 0 {
-			over = append(over, of.last())
-		}
+	if err != nil {
+		return nil, err
 	}
-	b.mu.Unlock()
-	for _, p := range over {
-		list = append(list, p.whole())
+	for i, r := range list {
+		q, found := last[r.talk()]
+		if found && !r.Open() && q.asked.After(r.Asked) {
+			if list[i] = b.readable(q); list[i] == nil {
+				list[i] = r
+			}
+		}
+		delete(last, r.talk())
+	}
+	for _, q := range last {
+		if r := b.readable(q); r != nil {
+			list = append(list, r)
+		}
 	}
 	order := func(r *Record) int {
 		if r.Open() {
@@ -179,7 +231,33 @@ func (b *Board) Conversations() []*Record {
 		return 1
 	}
 	slices.SortFunc(list, func(x, y *Record) int { return cmp.Or(order(x)-order(y), byAsked(y, x)) })
-	return list
+	return list, nil
+}
+
+// lastArchived returns of each conversation the archived question that was asked last. live
+// becomes what stands for those that have others. It fails with [hubstore.ErrConflict] if a
+// volume is written anew meanwhile.
+func (b *Board) lastArchived(live *[]*Record) (map[talk]bound, error) {
+	b.mu.Lock()
+	*live = (*live)[:0]
+	for in := range b.talks {
+		*live = append(*live, b.firstOf(in, ""))
+	}
+	volumes := b.archive.all()
+	b.mu.Unlock()
+	last := map[talk]bound{}
+	for _, v := range volumes {
+		list, err := b.contents(b.own, v)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range list {
+			if l, found := last[q.talk]; !found || cmp.Or(q.asked.Compare(l.asked), strings.Compare(q.key, l.key)) > 0 {
+				last[q.talk] = q
+			}
+		}
+	}
+	return last, nil
 }
 
 // lease is what is known of an asker.

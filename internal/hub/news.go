@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // news are the last changes, in the order in which they were seen. Readers take
@@ -97,18 +98,26 @@ func (b *Board) Revision() uint64 {
 // Next returns the changes that were not read yet, in order, and what is closed
 // when there are more.
 func (r *Reader) Next() (changes []*Record, more <-chan struct{}) {
-	changes, over, more := r.read()
-	for _, p := range over {
-		changes = append(changes, p.whole())
+	revision, next, begun := r.revision, r.next, r.begun
+	changes, volumes, more := r.read()
+	if len(volumes) == 0 {
+		return changes, more
 	}
-	if len(over) > 0 {
-		slices.SortFunc(changes, byRevision)
+	over, err := r.board.readPast(volumes, func(q bound) bool { return q.revision > revision && r.of(q.talk.group) })
+	if err != nil { // it is read again in a moment
+		r.board.log.Warn("changes of settled questions cannot be read", "err", err)
+		r.revision, r.next, r.begun = revision, next, begun
+		again := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(again) })
+		return nil, again
 	}
+	changes = append(changes, over...)
+	slices.SortFunc(changes, byRevision)
 	return changes, more
 }
 
-// read is Next, with what is past apart.
-func (r *Reader) read() (changes []*Record, over []*past, more <-chan struct{}) {
+// read is Next without what is archived, which is in those volumes.
+func (r *Reader) read() (changes []*Record, over []*volume, more <-chan struct{}) {
 	b := r.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,15 +154,15 @@ func (r *Reader) read() (changes []*Record, over []*past, more <-chan struct{}) 
 
 func (r *Reader) of(group string) bool { return r.wake.all || r.wake.group == group }
 
-func (r *Reader) since(revision uint64) (list []*Record, over []*past) {
+func (r *Reader) since(revision uint64) (list []*Record, over []*volume) {
 	for _, o := range r.board.records {
 		if o.Revision > revision && r.of(o.Group) {
 			list = append(list, o)
 		}
 	}
-	for _, p := range r.board.past {
-		if p.revision > revision && r.of(p.of.talk.group) {
-			over = append(over, p)
+	for _, v := range r.board.archive.volumes {
+		if v.Newest > revision && slices.ContainsFunc(v.Groups, r.of) {
+			over = append(over, v)
 		}
 	}
 	return list, over

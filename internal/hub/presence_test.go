@@ -16,9 +16,12 @@ import (
 )
 
 // natsServer is one that several hubs may use.
-func natsServer(t *testing.T) (url string) {
+func natsServer(t *testing.T) (url string) { return natsWith(t, 1<<20) }
+
+// natsWith is natsServer with another limit for values.
+func natsWith(t *testing.T, limit int32) (url string) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), NoSystemAccount: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), NoSystemAccount: true, MaxPayload: limit})
 	require.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })

@@ -63,6 +63,7 @@ type Record struct {
 	hash string // of what is asked
 	// prompted is that of whoever asks now.
 	prompted bool
+	archived string    // key of the volume from which it was read; empty if from none
 	size     int       // in bytes, before it is packed
 	rest     rest      // nil if all of it is known
 	known    time.Time // when the board has seen it so, by its own clock
@@ -320,16 +321,20 @@ func keyOf(t talk, name string, generation int) string {
 
 // placeOf is how the keys of all records with a name begin. Names may be anything; a
 // key is not.
-func placeOf(t talk, name string) string {
-	short := func(s string) string {
-		sum := sha256.Sum256([]byte(s))
-		return hex.EncodeToString(sum[:16])
-	}
-	group := ""
+func placeOf(t talk, name string) string { return t.place() + short(name) + "." }
+
+// place is how the keys of all records of a conversation begin.
+func (t talk) place() string {
 	if t.group != "" {
-		group = "g" + short(t.group) + "."
+		return "g" + short(t.group) + "." + short(t.conversation) + "."
 	}
-	return group + short(t.conversation) + "." + short(name) + "."
+	return short(t.conversation) + "."
+}
+
+// short is a name in a key.
+func short(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
 }
 
 // generationOf counts the records before the one with a key under its id.

@@ -20,7 +20,9 @@ func TestPagesOfOneMoment(t *testing.T) {
 	var seen []string
 	for s, more := (Search{Limit: 1}), true; more; {
 		var page []*Record
-		page, more = b.Search(s)
+		var err error
+		page, more, err = b.Search(s)
+		require.NoError(t, err)
 		require.Len(t, page, 1)
 		seen, s.After = append(seen, page[0].key), page[0].Place()
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,12 +176,12 @@ func (b *Board) TakeOver(ctx context.Context, r *Record, ref Ref) (bool, error) 
 // take it over. Nobody else gets it from then on: at this board, and where others may ask
 // at another one, or it is not known who has asked, as the store has it.
 func (b *Board) take(ctx context.Context, r *Record, ref Ref, over func(now *Record) bool) (bool, error) {
-	b.mu.Lock()
-	now, l := b.get(r.key), b.leases[r.key]
-	if now == nil || now.Open() {
+	now, err := b.lockRecord(r.key)
+	if err != nil || now == nil || now.Open() {
 		b.mu.Unlock()
-		return false, ErrNotFound
+		return false, cmp.Or(err, ErrNotFound)
 	}
+	l := b.leases[r.key]
 	holder := b.holder(now)
 	if holder != "" && holder != ref.Asker && !over(now) {
 		b.mu.Unlock()
@@ -434,8 +435,10 @@ func (b *Board) end(ctx context.Context, ref Ref, make func(*Record) (*End, erro
 	if ref.Fingerprint != "" && ref.Fingerprint != r.hash {
 		return nil, ErrRevision // what has ended here is something else
 	}
-	if r.Open() && ref.ID != "" && ref.Revision == 0 && ref.key == "" && b.several(r) {
-		return nil, ErrSeveral
+	if r.Open() && ref.ID != "" && ref.Revision == 0 && ref.key == "" {
+		if several, err := b.several(r); err != nil || several {
+			return nil, cmp.Or(err, ErrSeveral)
+		}
 	}
 	end, err := make(r)
 	if err != nil {
@@ -471,11 +474,8 @@ func (b *Board) settle(ctx context.Context, r *Record, end *End, may func(contex
 		if !errors.Is(err, hubstore.ErrConflict) {
 			return nil, err
 		}
-		b.mu.Lock()
-		r = b.get(r.key)
-		b.mu.Unlock()
-		if r == nil {
-			return nil, ErrNotFound
+		if r, err = b.get(r.key); err != nil || r == nil {
+			return nil, cmp.Or(err, ErrNotFound)
 		}
 	}
 	return nil, &SettledError{r.End}

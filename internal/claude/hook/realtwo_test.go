@@ -72,7 +72,7 @@ func TestRealCredentialRemoved(t *testing.T) {
 	c.Choose("Chat about this", "1")
 	require.Contains(t, c.Told("toolu_2").Text, "PostgreSQL")
 	require.NotContains(t, c.See("Noted two."), "hook error")
-	require.Len(t, s.Board.Conversation(r.Group, r.Conversation), 1, "who has no credential asks nothing")
+	require.Len(t, watchtest.Must(s.Board.Conversation(r.Group, r.Conversation)), 1, "who has no credential asks nothing")
 }
 
 // Without a terminal, permissions are asked at the hub, and questions are switched off.
@@ -86,5 +86,5 @@ func TestRealPrint(t *testing.T) {
 	s.Answer(r, watchtest.Picks("Allow"))
 	require.NotContains(t, c.Told("toolu_2").Text, "SQLite")
 	require.FileExists(t, filepath.Join(c.Dir, "printed"))
-	require.Len(t, s.Board.Conversation(r.Group, r.Conversation), 1, "the question was not asked")
+	require.Len(t, watchtest.Must(s.Board.Conversation(r.Group, r.Conversation)), 1, "the question was not asked")
 }

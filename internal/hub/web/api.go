@@ -34,7 +34,12 @@ func (s *Server) listConversations(w http.ResponseWriter, r *http.Request, d Dev
 		s.failed(w, err)
 		return
 	}
-	replyList(w, "conversations", only(s.board.Conversations(), sees), "", func(r *hub.Record) any { return s.conversationNow(r) })
+	all, err := s.board.Conversations()
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	replyList(w, "conversations", only(all, sees), "", func(r *hub.Record) any { return s.conversationNow(r) })
 }
 
 // waiting is an open question as GET /questions shows it.
@@ -96,7 +101,12 @@ func (s *Server) getConversation(w http.ResponseWriter, r *http.Request, d Devic
 // showConversation is a conversation for people: all that was asked in it, in order.
 func (s *Server) showConversation(w http.ResponseWriter, d Device, rec *hub.Record) {
 	now := time.Now()
-	asked := only(s.board.Conversation(rec.Group, rec.Conversation), d.sees)
+	all, err := s.board.Conversation(rec.Group, rec.Conversation)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
+	asked := only(all, d.sees)
 	cards := drawn(asked, func(r *hub.Record) card { return cardOf(r, now, false) })
 	title := short(cmp.Or(talkTitle(rec), "Conversation"), maxTalk)
 	render(w, http.StatusOK, "conversation", map[string]any{

@@ -94,7 +94,11 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, d Device) {
 		if search.Limit == 0 {
 			search.Limit = pageSize
 		}
-		records, more := s.board.Search(search)
+		records, more, err := s.board.Search(search)
+		if err != nil {
+			s.failed(w, err)
+			return
+		}
 		next := ""
 		if more {
 			next = nextOf(records)
@@ -107,7 +111,11 @@ func (s *Server) showHistory(w http.ResponseWriter, search hub.Search) {
 	if search.Limit == 0 {
 		search.Limit = pageSize
 	}
-	records, more := s.board.Search(search)
+	records, more, err := s.board.Search(search)
+	if err != nil {
+		s.failed(w, err)
+		return
+	}
 	now, older := time.Now(), ""
 	if more {
 		older = "/history?" + url.Values{"q": {search.Text}, "after": {nextOf(records)}}.Encode()
@@ -123,17 +131,36 @@ func (s *Server) showHistory(w http.ResponseWriter, search hub.Search) {
 // export writes one object a line. A client that takes nothing is given up, and
 // sees that the body has no end.
 func (s *Server) export(w http.ResponseWriter, search hub.Search) {
-	records, more := s.board.Search(search)
-	w.Header().Set("Content-Type", ndjson)
-	if more {
-		w.Header().Set(nextHeader, nextOf(records))
+	whole := search.Limit == 0 // which may be more than there is memory for
+	if whole {
+		search.Limit = maxPage
 	}
 	out := stream{w: w}
-	for i, rec := range records {
-		out.Write(append(clean.JSON(settledOf(rec)), '\n'))
-		if (out.full() || i == len(records)-1) && out.flush() != nil {
+	for begun := false; ; begun = true {
+		records, more, err := s.board.Search(search)
+		switch {
+		case err != nil && begun:
 			panic(http.ErrAbortHandler)
+		case err != nil:
+			s.failed(w, err)
+			return
 		}
+		if !begun {
+			w.Header().Set("Content-Type", ndjson)
+		}
+		if more && !whole {
+			w.Header().Set(nextHeader, nextOf(records))
+		}
+		for i, rec := range records {
+			out.Write(append(clean.JSON(settledOf(rec)), '\n'))
+			if (out.full() || i == len(records)-1) && out.flush() != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		if !more || !whole {
+			return
+		}
+		search.After = records[len(records)-1].Place()
 	}
 }
 

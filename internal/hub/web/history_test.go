@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
+	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
 )
@@ -196,4 +199,30 @@ func TestHistoryIsTrue(t *testing.T) {
 	require.Contains(t, told("withdrawn"), "Withdrawn.")
 	require.NotContains(t, told("withdrawn"), "Dismissed")
 	require.Contains(t, told("dismissed"), "Dismissed by owner.")
+}
+
+// An export has everything, also if that is more than a page can have.
+func TestExportOfMany(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, hub.Options{})
+	const many = 2050
+	var asking sync.WaitGroup
+	for i := range 50 {
+		asking.Go(func() {
+			for j := i; j < many; j += 50 {
+				ref := hub.Ref{Conversation: fmt.Sprint("c", i), ID: fmt.Sprint("q", j)}
+				_, err := s.board.Ask(t.Context(), hub.Asking{Conversation: ref.Conversation, Call: convert.Call{ID: ref.ID, Questions: []convert.Question{{Text: "Go?"}}}})
+				assert.NoError(t, err)
+				_, err = s.board.Cancel(t.Context(), ref, "me")
+				assert.NoError(t, err)
+			}
+		})
+	}
+	asking.Wait()
+	found := map[string]bool{}
+	for line := range strings.Lines(s.expect(200, "GET", "/history", "", asNDJSON...)) {
+		found[gjson.Get(line, "question").Str] = true
+	}
+	require.Len(t, found, many)
+	require.Equal(t, 3, strings.Count(s.expect(200, "GET", "/history?limit=3", "", asNDJSON...), "\n"))
 }

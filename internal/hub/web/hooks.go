@@ -222,13 +222,17 @@ func (s *Server) hookLeaves(ctx context.Context, d Device, e hook.Event) {
 	if e.Name != hook.SessionEnd {
 		return
 	}
-	asked := only(s.board.Conversation(d.first(), e.Session), func(r *hub.Record) bool { return r.Device == d.Name })
-	if len(asked) == 0 || asked[len(asked)-1].Open() {
+	all, err := s.board.Conversation(d.first(), e.Session)
+	asked := only(all, func(r *hub.Record) bool { return r.Device == d.Name })
+	if err == nil && (len(asked) == 0 || asked[len(asked)-1].Open()) {
 		return
 	}
-	ref := asked[len(asked)-1].Ref()
-	ref.May = s.may(d)
-	if _, err := s.board.Ended(context.WithoutCancel(ctx), ref); err != nil {
+	if err == nil {
+		ref := asked[len(asked)-1].Ref()
+		ref.May = s.may(d)
+		_, err = s.board.Ended(context.WithoutCancel(ctx), ref)
+	}
+	if err != nil {
 		s.log.Warn("it could not be noted that a session has ended", "err", err)
 	}
 }

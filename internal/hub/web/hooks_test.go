@@ -14,6 +14,7 @@ import (
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 const hookSession = "0b5c7a3e-5a0f-4b1e-9d51-0c6a3a2f9f10"
@@ -381,7 +382,7 @@ func TestHookBlocks(t *testing.T) {
 		s.server.SetBlock(time.Millisecond)
 		told, _ := s.hold(e)
 		require.Equal(t, "{}\n", <-told)
-		list := s.board.Conversations()
+		list := watchtest.Must(s.board.Conversations())
 		require.Contains(t, list[0].End.Reason, "asked in the terminal now")
 
 		require.Contains(t, s.expect(200, "GET", "/away", ""), "false")

@@ -17,6 +17,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/netfault"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // hold sends a request but for the last byte of its body, and returns what sends
@@ -107,7 +108,7 @@ func TestARightThatEndsBeforeTheBody(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, now)
 	}
-	require.Len(t, s.board.Conversations(), 2)
+	require.Len(t, watchtest.Must(s.board.Conversations()), 2)
 	require.Len(t, s.access.List(), 1)
 }
 
@@ -188,7 +189,7 @@ func TestARightThatEndedElsewhere(t *testing.T) {
 	over, err := one.board.Find("over", "toolu_1")
 	require.NoError(t, err)
 	require.Equal(t, "accepted", over.End.Receipt())
-	require.Len(t, one.board.Conversations(), 2)
+	require.Len(t, watchtest.Must(one.board.Conversations()), 2)
 }
 
 // An answer that was allowed, and lay in a network that stood still while its device was

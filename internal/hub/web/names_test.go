@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acp-bridge/acp-bridge/internal/hub"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // An answer for a question whose name is passed over goes to another one. So what
@@ -87,7 +88,7 @@ func TestUnknownNamesChangeNothing(t *testing.T) {
 	now, err := s.board.Find("c1", "toolu_1")
 	require.NoError(t, err)
 	require.Equal(t, open, now)
-	require.Len(t, s.board.Conversations(), 1)
+	require.Len(t, watchtest.Must(s.board.Conversations()), 1)
 	require.Empty(t, s.access.List())
 	for _, c := range []struct{ path, body string }{
 		{"/conversations/c1/respond", `{"answers":{"Which database?":{"Selected":["SQLite"],"nOte":"x"}}}`},

@@ -23,6 +23,7 @@ import (
 	"github.com/acp-bridge/acp-bridge/convert"
 	"github.com/acp-bridge/acp-bridge/internal/hub"
 	"github.com/acp-bridge/acp-bridge/internal/hub/web"
+	"github.com/acp-bridge/acp-bridge/internal/watch/watchtest"
 )
 
 // routes are all that a hub serves.
@@ -285,7 +286,7 @@ func TestPathTricksInIDs(t *testing.T) {
 		require.NoError(t, err, id)
 		require.False(t, r.Open())
 	}
-	require.Len(t, s.board.Conversations(), 12)
+	require.Len(t, watchtest.Must(s.board.Conversations()), 12)
 	s.expect(400, "POST", "/conversations/"+strings.Repeat("x", 513)+"/ask", database)
 }
 

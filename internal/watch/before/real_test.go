@@ -110,7 +110,7 @@ func (p play) run(t *testing.T) {
 	c.See("SQLite")
 	chosen(t, c, "call_1")
 	c.See("Noted one.")
-	require.Empty(t, s.Board.Conversations())
+	require.Empty(t, watchtest.Must(s.Board.Conversations()))
 
 	c.Run(append([]string{"away"}, at...)...)
 	c.Model.Script(p.asks("call_2", "DuckDB"), modeltest.Say("Noted two."))

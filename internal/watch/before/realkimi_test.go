@@ -45,7 +45,7 @@ func TestRealKimi(t *testing.T) {
 	c.Prompt("second")
 	require.Equal(t, "Which database?", waits())
 	c.See("SQLite")
-	require.Empty(t, s.Board.Conversations(), "there is nothing to answer")
+	require.Empty(t, watchtest.Must(s.Board.Conversations()), "there is nothing to answer")
 }
 
 // The real Grok Build, likewise.
@@ -72,7 +72,7 @@ func TestRealGrok(t *testing.T) {
 	c.Prompt("second")
 	require.Equal(t, "Which database?", waits())
 	c.See("SQLite")
-	require.Empty(t, s.Board.Conversations(), "there is nothing to answer")
+	require.Empty(t, watchtest.Must(s.Board.Conversations()), "there is nothing to answer")
 }
 
 // turns are what the hub says of agents that wait in their terminals.

@@ -164,3 +164,11 @@ func Picks(labels ...string) convert.Answer { return convert.Answer{Selected: la
 func Noted(label, note string) convert.Answer {
 	return convert.Answer{Selected: []string{label}, Note: note}
 }
+
+// Must returns what a call returns that cannot fail in a test.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -47,6 +47,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add([]byte(`{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","permission_suggestions":[1]}}`))
 	f.Add([]byte(`{"type":"stream_event","event":7}`))
 	f.Add([]byte(` { "type" : "x", "type":"y", "requ\u0065st_id" : "a\u0062", "event":null, "request": {"subtype":"\n"} } `))
+	f.Add([]byte(`{"type":"x","requ\u0065st":"a","request":{"subtype":"\n"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if m, ok := ParseMessage(data); ok {
 			require.NotEmpty(t, m.Type)
@@ -54,11 +55,32 @@ func FuzzMessage(f *testing.F) {
 			m.ParentToolUseID()
 			parseInit(m.Raw)
 			for _, path := range []string{"type", "request_id", "request.subtype", "request.permission_suggestions.0", "event", "none.at.all"} {
+				if name, _, deeper := strings.Cut(path, "."); deeper && m.count(name) > 1 {
+					continue // of two members with one name the first counts; gjson goes on to one that has the rest
+				}
 				want, got := gjson.GetBytes(m.Raw, path), m.Get(path)
 				require.Equal(t, []any{want.Type, want.Raw, want.Str}, []any{got.Type, got.Raw, got.Str}, path)
 			}
 		}
 	})
+}
+
+// count counts the members with a name.
+func (m Message) count(name string) (n int) {
+	for _, one := range m.members {
+		if one.name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// Of two members with one name the first counts, for all that is read of it.
+func TestTheFirstMemberCounts(t *testing.T) {
+	m, ok := ParseMessage([]byte(`{"type":"control_request","request":"none","requ\u0065st":{"subtype":"can_use_tool","tool_name":"Bash"}}`))
+	require.True(t, ok)
+	require.Empty(t, m.Subtype)
+	require.False(t, m.Get("request.subtype").Exists())
 }
 
 // A line of nothing but brackets must not overflow the stack.

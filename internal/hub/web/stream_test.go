@@ -111,7 +111,10 @@ func TestWhatWaitsIsToldAsItIsNow(t *testing.T) {
 	s.expect(200, "POST", "/conversations/c1/questions/toolu_1/received", `{"consumed":true}`) // nobody has to be there for it
 	ended := func(e event) bool { return e.data["question"] == "toolu_1" && e.data["receipt"] == "consumed" }
 	require.Equal(t, "toolu_2", until(next, ended).data["tool_use_id"])
-	until(next, func(e event) bool { return e.data["question"] == "toolu_2" && e.data["asker_gone"] == true })
+	require.Eventually(t, func() bool { // the stream may have told it before
+		waits, err := s.board.Find("c1", "toolu_2")
+		return err == nil && waits.Gone
+	}, time.Minute, time.Millisecond)
 	again, _ := s.stream("/events", "Last-Event-ID", asked.id)
 	e := until(again, ended)
 	require.Equal(t, "toolu_2", e.data["tool_use_id"])

@@ -148,6 +148,10 @@ func TestOneHubArchives(t *testing.T) {
 	require.NoError(t, one.archiveAs(t.Context(), []bound{boundOf(r)}))
 	require.NoError(t, two.CatchUp(t.Context()))
 	require.ErrorIs(t, two.archiveAs(t.Context(), []bound{boundOf(r)}), hubstore.ErrConflict, "it is archived")
+	require.NoError(t, two.unarchive(t.Context(), r.key, r.Revision)) // as if it were the first to archive it
+	archived, err := two.get(r.key)
+	require.NoError(t, err)
+	require.NotNil(t, archived, "nobody else has it")
 
 	// Both have seen it as it was, and change it.
 	seen, err := one.get(r.key)

@@ -101,7 +101,8 @@ func Open(ctx context.Context, store *hubstore.Store, o Options) (_ *Board, err 
 	if b.opts.Lease == 0 {
 		b.opts.Lease = LeaseTime
 	}
-	b.soon, b.using = soonTime, min(usingTime, b.opts.Lease/4)
+	b.using = min(usingTime, b.opts.Lease/4)
+	b.soon = min(soonTime, b.using/2) // or a delivery is noted just when another one takes the outcome over
 	b.news.wakes, b.mark = map[wake]chan struct{}{}, store.Mark
 	own, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.own, b.stop = own, stop

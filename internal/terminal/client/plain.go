@@ -35,9 +35,11 @@ type plain struct {
 	reader *answers // in, for questions
 
 	working, cancelling bool
-	ctrlC               time.Time // when it cancelled a turn
-	gone                bool      // the agent is; a turn that runs ends by itself
-	over                bool      // time to leave, with err
+	ctrlC               time.Time  // when it cancelled a turn
+	gone                bool       // the agent is; a turn that runs ends by itself
+	opened              bool       // the session is
+	early               []*waiting // what was asked before that, and the Prompt comes in place of
+	over                bool       // time to leave, with err
 	err                 error
 }
 
@@ -117,7 +119,7 @@ func (p *plain) event(v any) {
 			p.leave(p.l.explain(v.err))
 			return
 		}
-		if p.o.Opened != nil {
+		if p.opened = true; p.o.Opened != nil {
 			p.o.Opened(string(p.l.session))
 		}
 		if p.l.left != "" && (!p.typed || p.o.Once) && !p.o.Instead { // what comes next is no answer to it
@@ -126,6 +128,9 @@ func (p *plain) event(v any) {
 		}
 		if p.o.Prompt != "" {
 			p.say(p.o.Prompt)
+			for _, a := range p.early {
+				p.asked(a)
+			}
 			return
 		}
 		if p.typed {
@@ -138,12 +143,11 @@ func (p *plain) event(v any) {
 	case traced:
 		p.screen.Trace(p.wire.lines(v.dir, v.line, p.screen.Width))
 	case asked:
-		p.screen.endText()
-		if p.o.Resolver == nil {
-			p.screen.add(blockNote)
+		if p.o.Instead && !p.opened && !v.waiting.permission { // asking would keep the prompt from being sent
+			p.early = append(p.early, v.waiting)
+			return
 		}
-		p.flush()
-		p.ask(v.waiting)
+		p.asked(v.waiting)
 	case withdrawn: // while nobody is asked
 		if note := p.l.overruled(v.waiting); note != "" {
 			p.screen.Note(note)
@@ -155,6 +159,16 @@ func (p *plain) event(v any) {
 			p.leave(errGone)
 		}
 	}
+}
+
+// asked asks below what was shown before.
+func (p *plain) asked(a *waiting) {
+	p.screen.endText()
+	if p.o.Resolver == nil {
+		p.screen.add(blockNote)
+	}
+	p.flush()
+	p.ask(a)
 }
 
 // say sends a prompt.

@@ -143,14 +143,6 @@ func (a *archive) rebuild() {
 	}
 }
 
-// hash is that of a conversation, where any may be archived.
-func (a *archive) hash(t talk) uint64 {
-	if len(a.volumes) == 0 {
-		return 0 // most hubs have no volumes
-	}
-	return hashed(t.place())
-}
-
 // in calls f with each entry of a conversation, the last first.
 func (a *archive) in(talk uint64, f func(entry, *volume)) {
 	for n := a.talks[talk].entry; n > 0; n = a.entries[n-1].before {
@@ -172,7 +164,7 @@ func (a *archive) having(talk uint64, wanted func(entry) bool) (list []*volume) 
 
 // has reports whether there is a question of a conversation.
 func (a *archive) has(t talk) (found bool) {
-	a.in(a.hash(t), func(entry, *volume) { found = true })
+	a.in(t.hash(), func(entry, *volume) { found = true })
 	return found
 }
 
@@ -189,15 +181,12 @@ func (a *archive) holding(key string) []*volume {
 
 // named are the volumes that have questions with an id in a conversation.
 func (a *archive) named(t talk, id string) []*volume {
-	if len(a.volumes) == 0 {
-		return nil
-	}
 	name := hashed(short(id))
-	return a.having(a.hash(t), func(e entry) bool { return e.name == name })
+	return a.having(t.hash(), func(e entry) bool { return e.name == name })
 }
 
 // since are the volumes that have questions of a conversation which were asked at a time
 // or later, or all if that is zero.
 func (a *archive) since(t talk, at time.Time) []*volume {
-	return a.having(a.hash(t), func(e entry) bool { return at.IsZero() || e.asked >= at.UnixNano() })
+	return a.having(t.hash(), func(e entry) bool { return at.IsZero() || e.asked >= at.UnixNano() })
 }

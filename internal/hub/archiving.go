@@ -226,21 +226,23 @@ func (b *Board) rebindOnce(ctx context.Context, v *volume, may func(context.Cont
 	if err = b.rebindAs(ctx, v, next, may); errors.Is(err, hubstore.ErrConflict) {
 		return cmp.Or(b.CatchUp(ctx), err)
 	}
-	if err != nil {
-		return err
-	}
-	return b.purgeVolume(ctx, v)
+	return err
 }
 
+// rebindAs puts questions in place of those of a volume.
 func (b *Board) rebindAs(ctx context.Context, v *volume, list []bound, may func(context.Context) error) error {
 	if len(list) == 0 {
 		return b.removeVolume(ctx, v)
 	}
 	name := strings.ToLower(rand.Text())
 	volume, told := bind(list, name)
-	return b.replaceVolume(ctx, name, volume, func(ctx context.Context) (uint64, error) {
+	err := b.replaceVolume(ctx, name, volume, func(ctx context.Context) (uint64, error) {
 		return b.store.UpdateIf(ctx, v.key, told, v.revision, may)
 	})
+	if err != nil {
+		return err
+	}
+	return b.purgeVolume(ctx, v)
 }
 
 // writeArchived writes what became of an archived question, where it is.
@@ -276,10 +278,7 @@ func (b *Board) writeArchived(ctx context.Context, r *Record, may func(context.C
 // revision: a hub archived it that did not know yet.
 func (b *Board) unarchive(ctx context.Context, key string, before uint64) error {
 	b.mu.Lock()
-	var volumes []*volume
-	if len(b.archive.volumes) > 0 {
-		volumes = b.archive.holding(key)
-	}
+	volumes := b.archive.holding(key)
 	b.mu.Unlock()
 	for _, v := range volumes {
 		if err := b.rebind(ctx, v.key, nil, func(q bound) (bound, bool) { return q, q.key != key || q.revision >= before }); err != nil {

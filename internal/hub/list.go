@@ -88,7 +88,7 @@ func (b *Board) findFirst(in talk, ref Ref) (*Record, error) {
 		case first != nil:
 			return a.since(in, first.Asked)
 		case ref.Device == "":
-			if last := a.since(in, time.Unix(0, a.talks[a.hash(in)].asked)); len(last) > 0 {
+			if last := a.since(in, time.Unix(0, a.talks[in.hash()].asked)); len(last) > 0 {
 				return last
 			}
 		}

@@ -66,6 +66,9 @@ func hashed(part string) uint64 {
 	return h.Sum64()
 }
 
+// hash is that of what the keys of a conversation begin with.
+func (t talk) hash() uint64 { return hashed(t.place()) }
+
 // parts are the hashes of the parts of a key, and its generation.
 func parts(key string) (talk, name uint64, generation uint32) {
 	at := strings.LastIndexByte(key, '.')

@@ -39,7 +39,7 @@ func (s *Store) Engine(ctx context.Context) (Engine, error) {
 	if s.shared {
 		e.Server = s.conn.ConnectedServerName()
 	}
-	stream, err := s.js.Stream(ctx, "KV_"+s.kv.Bucket())
+	stream, err := s.js.Stream(ctx, s.stream())
 	if err != nil {
 		return e, fmt.Errorf("JetStream bucket %q: %w", s.kv.Bucket(), err)
 	}

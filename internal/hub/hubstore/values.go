@@ -101,9 +101,9 @@ func (s *Store) Trim(ctx context.Context, key string) error {
 	if err != nil || status.History() <= 1 {
 		return s.wrap("trim", key, err)
 	}
-	stream, err := s.js.Stream(ctx, "KV_"+s.kv.Bucket())
+	stream, err := s.js.Stream(ctx, s.stream())
 	if err == nil {
-		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+s.kv.Bucket()+"."+key), jetstream.WithPurgeKeep(1))
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.subjectOf(key)), jetstream.WithPurgeKeep(1))
 	}
 	return s.wrap("trim", key, err)
 }
@@ -166,11 +166,11 @@ func (s *Store) put(ctx context.Context, what string, w write, alone func(contex
 		}
 		if unsure && errors.Is(err, ErrConflict) {
 			// An attempt without a reply may be the one that was first.
-			last, known := s.lastOf(ctx, w.key)
+			last, lost := s.lastOf(ctx, w.key)
 			switch {
-			case known && last.Revision > w.old && bytes.Equal(last.Value, w.value):
+			case lost == nil && last.Revision > w.old && bytes.Equal(last.Value, w.value):
 				return last.Revision, nil
-			case known && last.Revision > w.old:
+			case lost == nil && last.Revision > w.old:
 				return 0, err
 			}
 		} else if !passes(err) {
@@ -223,12 +223,10 @@ func attempt[T any](ctx context.Context, bounded bool, most time.Duration, do fu
 // the server that is asked there may be behind.
 func (s *Store) Last(ctx context.Context, key string) (Entry, error) {
 	for {
-		m, err := attempt(ctx, s.shared, attemptTime, func(ctx context.Context) (*nats.RawStreamMsg, error) {
-			return s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(ctx))
-		})
+		e, err := s.lastOf(ctx, key)
 		switch {
 		case err == nil:
-			return Entry{key, m.Data, m.Sequence}, nil
+			return e, nil
 		case errors.Is(err, nats.ErrMsgNotFound):
 			return Entry{}, s.wrap("get", key, ErrNotFound)
 		case !s.shared || !passes(err):
@@ -240,15 +238,15 @@ func (s *Store) Last(ctx context.Context, key string) (Entry, error) {
 	}
 }
 
-// lastOf returns what the leader has under a key. Others may be behind.
-func (s *Store) lastOf(ctx context.Context, key string) (Entry, bool) {
-	ctx, cancel := context.WithTimeout(ctx, attemptTime)
-	defer cancel()
-	m, err := s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(ctx))
+// lastOf is one attempt of Last.
+func (s *Store) lastOf(ctx context.Context, key string) (Entry, error) {
+	m, err := attempt(ctx, s.shared, attemptTime, func(ctx context.Context) (*nats.RawStreamMsg, error) {
+		return s.direct.GetLastMsg(s.stream(), s.subjectOf(key), nats.Context(ctx))
+	})
 	if err != nil {
-		return Entry{}, false
+		return Entry{}, err
 	}
-	return Entry{key, m.Data, m.Sequence}, true
+	return Entry{key, m.Data, m.Sequence}, nil
 }
 
 // Mark writes a mark and returns its revision: whoever has seen it has seen all

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,7 +75,7 @@ func checkDescription(stream string) error {
 	if err == nil {
 		sum, err = os.ReadFile(filepath.Join(stream, "meta.sum"))
 	}
-	if err == nil && string(sum) != hex.EncodeToString(digest(filepath.Base(stream), text)) {
+	if err == nil && string(sum) != hex.EncodeToString(digest(summer(filepath.Base(stream)), text)) {
 		err = errors.New("it is not as it was written")
 	}
 	if err != nil {
@@ -121,29 +122,49 @@ func brokenBlocks(stream string) (broken []block, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var buffer bytes.Buffer // for all: what is read anew each time costs more than the check
 	for _, name := range names {
 		if _, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".blk"), 10, 32); err != nil {
 			continue
 		}
-		text, err := os.ReadFile(name)
-		if err != nil {
+		if err := readInto(&buffer, name); err != nil {
 			return nil, fmt.Errorf("the store cannot be read: %w", err)
 		}
 		key := filepath.Base(stream) + "-" + strings.TrimSuffix(filepath.Base(name), ".blk")
-		if b := readBlock(key, text); b.lost > 0 {
-			b.name = name
+		if b := readBlock(key, buffer.Bytes()); b.lost > 0 {
+			b.name, buffer = name, bytes.Buffer{} // the block has what was in it
 			broken = append(broken, b)
 		}
 	}
 	return broken, nil
 }
 
+func readInto(buffer *bytes.Buffer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buffer.Reset()
+	if info, err := f.Stat(); err == nil {
+		buffer.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	_, err = buffer.ReadFrom(f)
+	return err
+}
+
 // readBlock goes through the records of a block. Behind one that is damaged it
-// goes on with the next that is whole.
+// goes on with the next that is whole. What it keeps is a part of the text as long as
+// nothing is damaged.
 func readBlock(key string, text []byte) block {
-	b := block{at: -1}
+	b, h := block{at: -1}, summer(key)
 	for at := 0; at < len(text); {
-		record, whole := readRecord(key, text[at:])
+		record, whole := readRecord(h, text[at:])
+		if whole && b.at < 0 {
+			at += len(record)
+			b.kept = text[:at:at]
+			continue
+		}
 		if whole {
 			b.kept = append(b.kept, record...)
 			at += len(record)
@@ -157,7 +178,7 @@ func readBlock(key string, text []byte) block {
 		}
 		from := at
 		for at++; at < len(text); at++ {
-			if _, whole := readRecord(key, text[at:]); whole {
+			if _, whole := readRecord(h, text[at:]); whole {
 				break
 			}
 		}
@@ -176,7 +197,7 @@ const (
 
 // readRecord returns the record that a text begins with, and whether it is as it
 // was written.
-func readRecord(key string, text []byte) (record []byte, whole bool) {
+func readRecord(h hash.Hash, text []byte) (record []byte, whole bool) {
 	if len(text) < recordHead+recordSum {
 		return nil, false
 	}
@@ -194,7 +215,7 @@ func readRecord(key string, text []byte) (record []byte, whole bool) {
 	if !splits(body, subject, headers) {
 		return record, false
 	}
-	sum := digest(key, record[4:20], body[:subject], body[subject+headers:])
+	sum := digest(h, record[4:20], body[:subject], body[subject+headers:])
 	return record, bytes.Equal(sum, record[len(record)-recordSum:])
 }
 
@@ -231,13 +252,18 @@ func valueKey(record []byte) string {
 	return parts[2]
 }
 
-// digest is the sum by which the server knows its own files.
-func digest(key string, parts ...[]byte) []byte {
+// summer makes the sums by which the server knows its own files. Each file has a key.
+func summer(key string) hash.Hash {
 	sum := sha256.Sum256([]byte(key))
 	h, err := highwayhash.NewDigest64(sum[:])
 	if err != nil {
 		panic(err) // a key of another length
 	}
+	return h
+}
+
+func digest(h hash.Hash, parts ...[]byte) []byte {
+	h.Reset()
 	for _, p := range parts {
 		_, _ = h.Write(p)
 	}

@@ -2,6 +2,7 @@ package hubstore
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"os"
@@ -152,6 +153,59 @@ func TestDamagedRecordIsLeftOut(t *testing.T) {
 			require.Zero(t, readBlock(key, b.kept).lost)
 		}
 	}
+}
+
+// recordOf is a value as a block has it that has a key.
+func recordOf(block string, sequence uint64, key, value string) []byte {
+	le, subject := binary.LittleEndian, "$KV.questions."+key
+	record := le.AppendUint32(nil, uint32(recordHead+len(subject)+len(value)+recordSum))
+	record = le.AppendUint64(record, sequence)
+	record = le.AppendUint64(record, 1)
+	record = le.AppendUint16(record, uint16(len(subject)))
+	record = append(append(record, subject...), value...)
+	return append(record, digest(summer(block), record[4:20], []byte(subject), []byte(value))...)
+}
+
+// Of several blocks each keeps its own records, also one that was torn in its last: there
+// is one buffer for those that are whole.
+func TestDamagedBlocksKeepTheirOwn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	stream := filepath.Join(dir, "jetstream", "$G", "streams", "KV_questions")
+	require.NoError(t, os.MkdirAll(filepath.Join(stream, "msgs"), 0o700))
+	index := filepath.Join(stream, "msgs", "index.db")
+	require.NoError(t, os.WriteFile(index, nil, 0o600))
+	name := func(block int) string { return filepath.Join(stream, "msgs", fmt.Sprint(block, ".blk")) }
+	left := map[int]string{}
+	for block := 1; block <= 5; block++ {
+		var records [3]string
+		for i := range records {
+			records[i] = string(recordOf(fmt.Sprint("KV_questions-", block), uint64(10*block+i), fmt.Sprint("key", i), fmt.Sprintf(`{"of":%d}`, block)))
+		}
+		text := strings.Join(records[:], "")
+		left[block] = text
+		switch block {
+		case 3: // in the middle
+			at := len(records[0]) + recordHead + 20
+			text = text[:at] + "#" + text[at+1:]
+			left[block] = records[0] + records[2]
+		case 2, 5: // a power cut
+			text = text[:len(text)-3]
+			left[block] = records[0] + records[1]
+		}
+		require.NoError(t, os.WriteFile(name(block), []byte(text), 0o600))
+	}
+	problem, err := mend(dir, time.Now())
+	require.NoError(t, err)
+	for block, want := range left {
+		require.Equal(t, block == 2 || block == 3 || block == 5, strings.Contains(problem, name(block)), problem)
+		got, err := os.ReadFile(name(block))
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), "%d", block)
+	}
+	require.NoFileExists(t, index, "the server looks at the blocks itself")
+	problem, err = mend(dir, time.Now())
+	require.NoError(t, err)
+	require.Empty(t, problem)
 }
 
 // Where there is no room for a copy nothing is mended.

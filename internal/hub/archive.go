@@ -17,10 +17,11 @@ import (
 type archive struct {
 	volumes map[string]*volume // by the keys of their listings
 	slots   []*volume          // nil for one that is gone
-	entries []entry
+	entries entries
 	talks   map[uint64]lastAsked // by the hashes of their keys
 	gone    int                  // entries whose volume is gone
 	changes uint64
+	listed  []listed // of the listing that was read last: its memory is for the next
 	// left are values of archived questions that are still in the board's own bucket, in the
 	// order of their revisions.
 	left []value
@@ -44,6 +45,29 @@ type entry struct {
 	slot       uint32
 	generation uint32
 	before     int32 // the one of the same conversation, counted from 1
+}
+
+// entries are in parts, so that none moves when there are more.
+type entries [][]entry
+
+const entriesInPart = 1 << 10
+
+func (l entries) len() int {
+	if len(l) == 0 {
+		return 0
+	}
+	return (len(l)-1)*entriesInPart + len(l[len(l)-1])
+}
+
+// at is an entry, counted from 1.
+func (l entries) at(n int32) entry { return l[(n-1)/entriesInPart][(n-1)%entriesInPart] }
+
+func (l *entries) add(e entry) {
+	if l.len()%entriesInPart == 0 {
+		*l = append(*l, make([]entry, 0, entriesInPart))
+	}
+	last := &(*l)[len(*l)-1]
+	*last = append(*last, e)
 }
 
 // lastAsked is the last entry of a conversation, counted from 1, and when its last
@@ -102,8 +126,8 @@ func (a *archive) add(v *volume, entries []listed) {
 func (a *archive) link(talk uint64, e entry) {
 	in := a.talks[talk]
 	e.before = in.entry
-	a.entries = append(a.entries, e)
-	a.talks[talk] = lastAsked{int32(len(a.entries)), max(in.asked, e.asked)}
+	a.entries.add(e)
+	a.talks[talk] = lastAsked{int32(a.entries.len()), max(in.asked, e.asked)}
 }
 
 // remove forgets a volume, if there is one.
@@ -115,17 +139,17 @@ func (a *archive) remove(key string) {
 	delete(a.volumes, key)
 	a.slots[v.slot] = nil
 	a.gone += v.count
-	if a.changes++; a.gone > len(a.entries)/2 {
+	if a.changes++; a.gone > a.entries.len()/2 {
 		a.rebuild()
 	}
 }
 
 // rebuild leaves out the entries whose volume is gone.
 func (a *archive) rebuild() {
-	old := archive{entries: a.entries, talks: a.talks, slots: a.slots, gone: a.gone}
-	talks := make([]uint64, len(old.entries))
+	old := archive{entries: a.entries, talks: a.talks, slots: a.slots}
+	talks := make([]uint64, old.entries.len()) // by entry
 	for talk, last := range old.talks {
-		for n := last.entry; n > 0; n = old.entries[n-1].before {
+		for n := last.entry; n > 0; n = old.entries.at(n).before {
 			talks[n-1] = talk
 		}
 	}
@@ -134,19 +158,19 @@ func (a *archive) rebuild() {
 	for i, v := range a.slots {
 		slots[v.slot], v.slot = uint32(i), uint32(i)
 	}
-	a.entries, a.talks, a.gone = make([]entry, 0, len(old.entries)-old.gone), map[uint64]lastAsked{}, 0
-	for i, e := range old.entries {
-		if old.slots[e.slot] != nil {
+	a.entries, a.talks, a.gone = nil, map[uint64]lastAsked{}, 0
+	for i, talk := range talks {
+		if e := old.entries.at(int32(i + 1)); old.slots[e.slot] != nil {
 			e.slot = slots[e.slot]
-			a.link(talks[i], e)
+			a.link(talk, e)
 		}
 	}
 }
 
 // in calls f with each entry of a conversation, the last first.
 func (a *archive) in(talk uint64, f func(entry, *volume)) {
-	for n := a.talks[talk].entry; n > 0; n = a.entries[n-1].before {
-		if e := a.entries[n-1]; a.slots[e.slot] != nil {
+	for n := a.talks[talk].entry; n > 0; n = a.entries.at(n).before {
+		if e := a.entries.at(n); a.slots[e.slot] != nil {
 			f(e, a.slots[e.slot])
 		}
 	}

@@ -162,13 +162,13 @@ func (b *Board) applyListing(e hubstore.Entry) {
 		return
 	}
 	v := &volume{key: e.Key, revision: e.Revision, seen: time.Now()}
-	head, entries, err := readListing(e.Value)
+	head, entries, err := readListing(e.Value, b.archive.listed)
 	if err != nil {
 		b.log.Error("a list of settled questions cannot be read and is left alone", "volume", e.Key, "err", err)
 		b.sealed[e.Key] = e.Revision
 		return
 	}
-	v.listing = head
+	v.listing, b.archive.listed = head, entries
 	b.archive.add(v, entries)
 	for _, group := range v.Groups {
 		b.groups[group] = true

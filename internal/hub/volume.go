@@ -201,8 +201,8 @@ func unbind(key string, value []byte) (list []bound, err error) {
 	return list, err
 }
 
-// readListing reads the value of a listing.
-func readListing(value []byte) (head listing, entries []listed, err error) {
+// readListing reads the value of a listing. Its entries take the place of those in room.
+func readListing(value []byte, room []listed) (head listing, entries []listed, err error) {
 	text, rest, _ := bytes.Cut(value, []byte("\n"))
 	if err := json.Unmarshal(text, &head); err != nil {
 		return head, nil, unreadable(err)
@@ -210,7 +210,7 @@ func readListing(value []byte) (head listing, entries []listed, err error) {
 	if head.Version != listingVersion {
 		return head, nil, fmt.Errorf("expected version %d, got %d: a newer hub wrote it", listingVersion, head.Version)
 	}
-	entries = make([]listed, 0, len(rest)/20)
+	entries = slices.Grow(room[:0], len(rest)/20)
 	var before listed
 	for len(rest) > 0 {
 		var hashes []byte

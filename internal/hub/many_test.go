@@ -77,6 +77,7 @@ func TestManySettledMeasured(t *testing.T) {
 				took("one is found", func() error { _, err := b.Find(fmt.Sprint("session-", i/10), fmt.Sprint("toolu_", i)); return err })
 			}
 			took("a page of the history", func() error { _, _, err := b.Search(Search{Limit: 100}); return err })
+			took("all conversations", func() error { _, err := b.Conversations(); return err })
 			took("words that none has", func() error { _, _, err := b.Search(Search{Text: "purple"}); return err })
 			took("a question is asked", func() error {
 				_, err := b.Ask(t.Context(), Asking{Conversation: "session-0", Call: convert.Call{ID: fmt.Sprint(time.Now()), Questions: []convert.Question{{Text: "Go?"}}}})

@@ -64,13 +64,16 @@ func (b *Board) purge(ctx context.Context, now time.Time) error {
 	for _, r := range b.records {
 		before = min(before, r.Revision)
 	}
-	for key, m := range b.markers {
-		if !strings.HasPrefix(key, listings) {
-			before = min(before, m.revision)
+	stays := func(key string, revision uint64) {
+		if !strings.HasPrefix(key, listings) { // those are not purged
+			before = min(before, revision)
 		}
 	}
-	for _, revision := range b.sealed {
-		before = min(before, revision)
+	for key, m := range b.markers {
+		stays(key, m.revision)
+	}
+	for key, revision := range b.sealed {
+		stays(key, revision)
 	}
 	n, _ := slices.BinarySearchFunc(a.left, before, func(v value, before uint64) int { return cmp.Compare(v.revision, before) })
 	most, _ := slices.BinarySearchFunc(a.left, young, func(v value, young uint64) int { return cmp.Compare(v.revision, young) })

@@ -91,7 +91,7 @@ func (b *bench) idleMemory(ctx context.Context, s subject, path string) (f footp
 	if _, err := c.newSession(ctx, b.dir); err != nil {
 		return f, err
 	}
-	time.Sleep(settle)
+	time.Sleep(idling)
 	return footprintOf(c.pid())
 }
 

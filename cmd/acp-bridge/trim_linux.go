@@ -10,16 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trimSoon gives back the pages of the program's file that were needed to start
-// and are not needed to serve; the kernel reads them again when they are. Much of
-// it is for other commands, and an editor keeps an agent running all day.
+// trimSoon gives back the pages of the program's file that were needed to start and
+// to open a session, and are not needed to wait; the kernel maps them again when they
+// are. Much of it is for other commands, and an editor keeps an agent running all day.
+// Before a session is open it would cost twice: the session needs the same pages.
 func trimSoon() (stop func()) {
-	first := time.AfterFunc(50*time.Millisecond, trim)
-	second := time.AfterFunc(2*time.Second, trim)
-	return func() {
-		first.Stop()
-		second.Stop()
-	}
+	t := time.AfterFunc(2*time.Second, trim)
+	return func() { t.Stop() }
 }
 
 func trim() {

@@ -5,9 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -25,10 +23,10 @@ const (
 )
 
 // peeker learns what a list shows from the ends of session files. It keeps
-// its buffers from file to file.
-type peeker struct{ head, tail []byte }
+// its buffer from file to file.
+type peeker struct{ buf []byte }
 
-func newPeeker() *peeker { return &peeker{make([]byte, window), make([]byte, window)} }
+func newPeeker() *peeker { return &peeker{make([]byte, window)} }
 
 // clues are what the lines at one end of a file tell.
 type clues struct {
@@ -55,33 +53,43 @@ func (p *peeker) peek(path string) (Info, bool) {
 	if err != nil {
 		return Info{}, false
 	}
-	size := stat.Size()
-	n, err := f.ReadAt(p.head, 0)
-	if err != nil && err != io.EOF {
+	size, at := stat.Size(), archivedAt(path)
+	archived := !at.IsZero()
+	var head, tail clues
+	begin, err := p.read(f, 0)
+	if err != nil {
 		return Info{}, false
 	}
-	var head, tail clues
-	begin, end := p.head[:n], []byte(nil)
 	head.lines(begin, size > window)
+	archived = archived && !promptedSince(begin, at)
 	if size > window {
-		n, err := f.ReadAt(p.tail, size-window)
-		if err != nil && err != io.EOF {
+		end, err := p.read(f, size-window)
+		if err != nil {
 			return Info{}, false
 		}
-		_, end, _ = bytes.Cut(p.tail[:n], []byte("\n"))
+		_, end, _ = bytes.Cut(end, []byte("\n"))
 		tail.lines(end, false)
+		archived = archived && !promptedSince(end, at)
 	}
 	if head.sidechain || !head.prompted && !tail.prompted && head.last == "" && tail.last == "" {
 		return Info{}, false
 	}
-	at := archivedAt(path)
 	return Info{
 		Cwd:      first(tail.relocated, head.relocated, head.cwd, tail.cwd),
 		Title:    title(path, head, tail),
-		Archived: !at.IsZero() && !promptedSince(begin, at) && !promptedSince(end, at),
+		Archived: archived,
 		Created:  head.created,
 		Size:     size,
 	}, true
+}
+
+// read reads a window of a file. It stands until the next one is read.
+func (p *peeker) read(f *os.File, at int64) ([]byte, error) {
+	n, err := f.ReadAt(p.buf, at)
+	if err == io.EOF {
+		err = nil
+	}
+	return p.buf[:n], err
 }
 
 // Untitled is the title of a session that has none.
@@ -137,20 +145,19 @@ func (c *clues) lines(data []byte, cut bool) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
 		data = rest
+		typ := gjson.GetBytes(line, "type").Str
+		said := typ == "user" || typ == "assistant" || typ == "system" || typ == "attachment"
+		if said && c.first != "" && c.cwd != "" && !c.created.IsZero() {
+			continue // it tells nothing new
+		}
 		if cut && !ended {
 			line = mend(line)
 		}
-		switch typ := gjson.GetBytes(line, "type").Str; typ {
-		case "user", "assistant", "system", "attachment":
-			if c.first != "" && c.cwd != "" && !c.created.IsZero() {
-				continue // it tells nothing new
-			}
-			r := parseRow(gjson.ParseBytes(line))
-			if typ == "user" {
-				c.user(r)
-			} else {
-				c.conversation(r)
-			}
+		switch typ {
+		case "user":
+			c.user(parseRow(gjson.ParseBytes(line)))
+		case "assistant", "system", "attachment":
+			c.conversation(parseRow(gjson.ParseBytes(line)))
 		case "custom-title":
 			c.custom = gjson.GetBytes(line, "customTitle").String()
 		case "ai-title":
@@ -205,13 +212,10 @@ func (c *clues) blocks(content gjson.Result) {
 		switch b.Get("type").Str {
 		case "text":
 			said := b.Get("text").String()
-			if i+1 < len(list) && link().MatchString(said) { // the open file, which some editors send along
+			if i+1 < len(list) && isLink(said) { // the open file, which some editors send along
 				continue
 			}
-			if m := message().FindStringSubmatch(said); m != nil { // as avante writes what was typed
-				said = m[1]
-			}
-			text, what := words(said)
+			text, what := words(message(said))
 			if what == saidPrompt || what == saidCommand {
 				c.first, c.prompted = text, true
 				return
@@ -224,12 +228,24 @@ func (c *clues) blocks(content gjson.Result) {
 	}
 }
 
-var (
-	link    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*@\S+\s*$`) })
-	message = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)^\s*<previous_user_message>(.*)</previous_user_message>\s*$`)
-	})
-)
+// spaces are those of JSON and the form feed.
+const spaces = " \t\n\r\f"
+
+// isLink reports whether a text is the name of a file and nothing else: @name.
+func isLink(text string) bool {
+	name, ok := strings.CutPrefix(strings.Trim(text, spaces), "@")
+	return ok && name != "" && !strings.ContainsAny(name, spaces)
+}
+
+// message is what was typed of a text that avante has put into tags.
+func message(text string) string {
+	inner, opens := strings.CutPrefix(strings.Trim(text, spaces), "<previous_user_message>")
+	inner, ends := strings.CutSuffix(inner, "</previous_user_message>")
+	if opens && ends {
+		return inner
+	}
+	return text
+}
 
 // mend ends the JSON of a line that was cut off, so that what came before the
 // cut can be read.

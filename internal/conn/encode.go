@@ -8,28 +8,15 @@ import (
 
 // Encode renders the parameters of a message. The SDK's unions encode
 // themselves, decode that into a map and encode the map, once for each level:
-// for tool calls, which are sent often, the same JSON is made in one go. What
-// is raw in them also stays as it is.
+// for updates that are sent often, or are long, the same JSON is made in one go.
+// What is raw in them also stays as it is.
 //
 // The SDK's tool calls have no name: it is the one in _meta.claudeCode.toolName,
 // where it was before ACP had a place for it.
 func Encode(params any) ([]byte, error) {
 	switch p := params.(type) {
 	case acp.SessionNotification:
-		switch u := p.Update; {
-		case u.ToolCall != nil:
-			c := u.ToolCall
-			return json.Marshal(update{p.Meta, p.SessionId, toolCall{
-				c.Meta, contents(c.Content), orNil(c.Kind), c.Locations, toolName(c.Meta), c.RawInput, c.RawOutput,
-				"tool_call", orNil(c.Status), &c.Title, c.ToolCallId,
-			}})
-		case u.ToolCallUpdate != nil:
-			c := u.ToolCallUpdate
-			return json.Marshal(update{p.Meta, p.SessionId, toolCall{
-				c.Meta, contents(c.Content), c.Kind, c.Locations, "", c.RawInput, c.RawOutput,
-				"tool_call_update", c.Status, c.Title, c.ToolCallId,
-			}})
-		}
+		return json.Marshal(notification{p.Meta, p.SessionId, plain(p.Update)})
 	case acp.RequestPermissionRequest:
 		c := &p.ToolCall
 		return json.Marshal(permissionRequest{p.Meta, p.Options, p.SessionId, toolCall{
@@ -38,6 +25,41 @@ func Encode(params any) ([]byte, error) {
 		}})
 	}
 	return json.Marshal(params)
+}
+
+// plain is an update in a form that encodes as it is, if there is one.
+func plain(u acp.SessionUpdate) any {
+	switch {
+	case u.ToolCall != nil:
+		c := u.ToolCall
+		return toolCall{
+			c.Meta, contents(c.Content), orNil(c.Kind), c.Locations, toolName(c.Meta), c.RawInput, c.RawOutput,
+			"tool_call", orNil(c.Status), &c.Title, c.ToolCallId,
+		}
+	case u.ToolCallUpdate != nil:
+		c := u.ToolCallUpdate
+		return toolCall{
+			c.Meta, contents(c.Content), c.Kind, c.Locations, "", c.RawInput, c.RawOutput,
+			"tool_call_update", c.Status, c.Title, c.ToolCallId,
+		}
+	case u.AvailableCommandsUpdate != nil:
+		v := *u.AvailableCommandsUpdate
+		v.SessionUpdate = "available_commands_update"
+		return v
+	case u.ConfigOptionUpdate != nil:
+		v := *u.ConfigOptionUpdate
+		v.SessionUpdate = "config_option_update"
+		return v
+	case u.SessionInfoUpdate != nil:
+		v := *u.SessionInfoUpdate
+		v.SessionUpdate = "session_info_update"
+		return v
+	case u.UsageUpdate != nil:
+		v := *u.UsageUpdate
+		v.SessionUpdate = "usage_update"
+		return v
+	}
+	return u
 }
 
 // toolName is the name of the tool that is called. Updates of a call do not repeat
@@ -56,10 +78,10 @@ func orNil[T ~string](v T) *T {
 	return &v
 }
 
-type update struct {
+type notification struct {
 	Meta      map[string]any `json:"_meta,omitempty"`
 	SessionID acp.SessionId  `json:"sessionId"`
-	Update    toolCall       `json:"update"`
+	Update    any            `json:"update"`
 }
 
 type permissionRequest struct {

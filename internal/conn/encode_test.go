@@ -48,6 +48,16 @@ func TestEncodeIsTheSDKs(t *testing.T) {
 		"update, no content": update(acp.SessionUpdate{ToolCallUpdate: &acp.SessionToolCallUpdate{Content: []acp.ToolCallContent{}}}),
 		"plan":               update(acp.UpdatePlan(acp.PlanEntry{Content: "x", Priority: acp.PlanEntryPriorityLow, Status: acp.PlanEntryStatusPending})),
 		"chunk":              update(acp.UpdateAgentMessageText("x")),
+		"commands": update(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{Meta: meta, AvailableCommands: []acp.AvailableCommand{
+			{Name: "a", Description: "<b>", Input: &acp.AvailableCommandInput{Unstructured: &acp.UnstructuredCommandInput{Hint: "h"}}}, {Name: "b"},
+		}}}),
+		"no commands": update(acp.SessionUpdate{AvailableCommandsUpdate: &acp.SessionAvailableCommandsUpdate{}}),
+		"options": update(acp.SessionUpdate{ConfigOptionUpdate: &acp.SessionConfigOptionUpdate{Meta: meta, ConfigOptions: []acp.SessionConfigOption{
+			{Select: &acp.SessionConfigOptionSelect{Id: "i", Name: "n", CurrentValue: "v", Options: acp.SessionConfigSelectOptions{Ungrouped: &acp.SessionConfigSelectOptionsUngrouped{{Name: "n", Value: "v"}}}}},
+			{Boolean: &acp.SessionConfigOptionBoolean{Id: "i", Name: "n", CurrentValue: true}},
+		}}}),
+		"title": update(acp.SessionUpdate{SessionInfoUpdate: &acp.SessionSessionInfoUpdate{Title: acp.Ptr("T"), UpdatedAt: acp.Ptr("now"), Meta: meta}}),
+		"usage": update(acp.SessionUpdate{UsageUpdate: &acp.SessionUsageUpdate{Cost: &acp.Cost{Amount: 1e-7, Currency: "USD"}, Size: 1e6, Used: 3, Meta: meta}}),
 		"permission": acp.RequestPermissionRequest{SessionId: "s", ToolCall: asked, Meta: meta, Options: []acp.PermissionOption{
 			{Kind: acp.PermissionOptionKindAllowOnce, Name: "N", OptionId: "o"},
 		}},
@@ -79,7 +89,7 @@ func TestEncodeKnowsAllFields(t *testing.T) {
 	require.Subset(t, append(names(toolCall{}), "sessionUpdate"), names(acp.SessionToolCallUpdate{}))
 	require.Subset(t, names(toolCall{}), names(acp.ToolCallUpdate{}))
 	require.Equal(t, names(permissionRequest{}), names(acp.RequestPermissionRequest{}))
-	require.Equal(t, names(update{}), names(acp.SessionNotification{}))
+	require.Equal(t, names(notification{}), names(acp.SessionNotification{}))
 	require.Equal(t, []string{"_meta,omitempty", "annotations,omitempty", "text", "type"}, names(acp.ContentBlockText{}), "the SDK itself drops the first two")
 }
 

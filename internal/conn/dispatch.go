@@ -117,10 +117,12 @@ type then struct {
 }
 
 func (c *Conn) serve(req *inbound, answer Answer) {
-	// What stands unless answer returns: a panic or runtime.Goexit.
-	line := errorLine(req.id, notReturned(req.method))
+	var line []byte
 	var after then
 	defer func() {
+		if line == nil { // answer did not return: a panic or runtime.Goexit
+			line = errorLine(req.id, notReturned(req.method))
+		}
 		err := c.out.send(context.Background(), nil, line, true) // fails if nobody is there to read it
 		ended := c.Err()
 		if there := err == nil && (ended == nil || errors.Is(ended, errClosedHere)); after.f != nil && (there || !after.sent) {

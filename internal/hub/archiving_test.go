@@ -102,3 +102,25 @@ func TestArchivingIsTriedAgainInAMinute(t *testing.T) {
 	b.putOff(ended, now.Add(time.Hour), "", context.Canceled)
 	require.Equal(t, again, b.archive.again)
 }
+
+// Whoever lists conversations has the questions that stand for them in memory, and not all
+// of the volumes that they are in.
+func TestConversationsKeepNoVolumes(t *testing.T) {
+	t.Parallel()
+	b, known := overBoard(t, 3)
+	b.Expire(known.Add(time.Hour))
+	b.settleDown(t.Context(), known.Add(pastTime))
+	require.Empty(t, inMemory(b))
+	var live []*Record
+	last, err := b.lastArchived(&live)
+	require.NoError(t, err)
+	require.Empty(t, live)
+	require.Len(t, last, 1)
+	list, err := b.contents(t.Context(), b.archive.all()[0])
+	require.NoError(t, err)
+	for _, q := range last {
+		require.Equal(t, "q2", q.id)
+		require.Equal(t, list[2].value, q.value)
+		require.NotSame(t, &list[2].value[0], &q.value[0])
+	}
+}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -251,8 +252,9 @@ func (b *Board) lastArchived(live *[]*Record) (map[talk]bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, q := range list {
+		for _, q := range slices.Backward(list) { // the last is mostly the one
 			if l, found := last[q.talk]; !found || cmp.Or(q.asked.Compare(l.asked), strings.Compare(q.key, l.key)) > 0 {
+				q.value = bytes.Clone(q.value) // or all of the volume stays in memory
 				last[q.talk] = q
 			}
 		}

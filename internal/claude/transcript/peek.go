@@ -68,6 +68,7 @@ func (p *peeker) peek(path string) (Info, bool) {
 			return Info{}, false
 		}
 		_, end, _ = bytes.Cut(end, []byte("\n"))
+		tail.first, tail.cwd, tail.created = head.first, head.cwd, head.created // which it need not tell again
 		tail.lines(end, false)
 		archived = archived && !promptedSince(end, at)
 	}
@@ -145,31 +146,34 @@ func (c *clues) lines(data []byte, cut bool) {
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
 		data = rest
-		typ := gjson.GetBytes(line, "type").Str
-		said := typ == "user" || typ == "assistant" || typ == "system" || typ == "attachment"
-		if said && c.first != "" && c.cwd != "" && !c.created.IsZero() {
-			continue // it tells nothing new
-		}
-		if cut && !ended {
-			line = mend(line)
-		}
-		switch typ {
-		case "user":
-			c.user(parseRow(gjson.ParseBytes(line)))
-		case "assistant", "system", "attachment":
-			c.conversation(parseRow(gjson.ParseBytes(line)))
-		case "custom-title":
-			c.custom = gjson.GetBytes(line, "customTitle").String()
-		case "ai-title":
-			c.ai = gjson.GetBytes(line, "aiTitle").String()
-		case "summary":
-			c.summary = gjson.GetBytes(line, "summary").String()
-		case "last-prompt":
-			if s := gjson.GetBytes(line, "lastPrompt").String(); s != "" {
-				c.last = s
+		whole := func() []byte {
+			if cut && !ended {
+				return mend(line)
 			}
+			return line
+		}
+		text := func(name string) string { return gjson.GetBytes(whole(), name).String() }
+		switch typ := gjson.GetBytes(line, "type").Str; typ {
+		case "user", "assistant", "system", "attachment":
+			if c.first != "" && c.cwd != "" && !c.created.IsZero() {
+				continue // it tells nothing new
+			}
+			r := parseRow(gjson.ParseBytes(whole()))
+			if typ == "user" {
+				c.user(r)
+			} else {
+				c.conversation(r)
+			}
+		case "custom-title":
+			c.custom = text("customTitle")
+		case "ai-title":
+			c.ai = text("aiTitle")
+		case "summary":
+			c.summary = text("summary")
+		case "last-prompt":
+			c.last = first(text("lastPrompt"), c.last)
 		case "relocated":
-			c.relocated = gjson.GetBytes(line, "relocatedCwd").String()
+			c.relocated = text("relocatedCwd")
 		}
 	}
 }

@@ -95,6 +95,9 @@ var tagged = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func inTag(text string) bool {
+	if !strings.HasPrefix(text, "<") {
+		return false // as nearly always: then the expression is never compiled
+	}
 	m := tagged().FindStringSubmatch(text)
 	return m != nil && m[1] == m[2]
 }

@@ -60,10 +60,10 @@
 //     1.4 and 1.3 ×. It is work, not waiting: with one processor for each, CPU is 245 µs
 //     against 147. Reading the lines of Claude Code takes 77 µs of 248, the minimal adapter's
 //     69 of 127. The rest is what that one does not do: the tool call that is shown before the
-//     question and its end, 23 µs; checking the question and giving it its place at the desk and in the session, 23; the
-//     input that goes back token for token, 17; collecting garbage, 12. Two more hops,
-//     a goroutine for the asking and the hand-over of the answer to it, took 13 and 5 µs: the
-//     CLI is read on while a person thinks.
+//     question and its end, 23 µs; checking the question and giving it its place at the desk
+//     and in the session, 23; the input that goes back token for token, 17; collecting garbage,
+//     12. Two more hops, a goroutine for the asking and the hand-over of the answer to it, took
+//     13 and 5 µs: the CLI is read on while a person thinks.
 //   - A burst of deltas of 1 kB: 39 to 40 ms for 1,000 against 34, 1.14 to 1.18 ×. Until a
 //     line was read once for all of its members it was 51 to 55 ms.
 //   - The whole of a process with the real Claude Code, start, session and one turn: 12.6 ms

@@ -89,12 +89,12 @@
 // The last 1,000 to 2,000 questions whose outcome was used stay in memory, and all of the
 // last ten seconds. Those before are on disk as long as --keep says, up to 1,000 in a value of
 // a second bucket, and are found by the same requests. Of a million of them each takes 37
-// bytes of memory; a start takes 0.15 s in place of 0.01, of which 0.04 s are to check all of
-// the files and 0.11 s to read where each question is (with others on both cores 0.3 s, where
-// it was 0.8 before 2026-11-18); one is found in 2 to 6 ms, a page of the history in 3 to
-// 5 ms, and words that none has are looked for in 4.4 to 5.3 s. All 100,000 conversations
-// are listed in 8 s with others on both cores, and take 0.6 GB meanwhile: half of the time is
-// to decode what stands for them. ACP_BRIDGE_MANY=1000000 go test ./internal/hub -run
+// bytes of memory; a start takes 0.19 to 0.25 s in place of 0.01, most of it to read where
+// each question is (with others on both cores 0.3 s, where it was 0.8 before 2026-11-18); one
+// is found in 2 to 6 ms, a page of the history in 3 to 5 ms, and words that none has are looked
+// for in 4.2 to 5.3 s. All 100,000 conversations are listed in 4.6 s, and take 0.6 GB
+// meanwhile: half of the time is to decode what stands for them.
+// ACP_BRIDGE_MANY=1000000 go test ./internal/hub -run
 // TestManySettledMeasured -v measures it. All of them in memory took 0.95 kB and 36 µs of a
 // start each. Behind a question that is open for long up to 10,000 of them stay in the first
 // bucket, too. Hubs of before do not find what is archived: those of one store are upgraded

@@ -3,6 +3,7 @@
 package proxy_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,14 +44,9 @@ func TestRealPermission(t *testing.T) {
 					r.call(t, "session/set_mode", object{"sessionId": r.session, "modeId": a.mode})
 				}
 				done := r.promptSoon(r.task)
-				e := awaitState(t, entries, desk.Asking)
-				require.Equal(t, desk.Permission, e.Kind)
-				require.Equal(t, command, gjson.GetBytes(e.Call.Input, "command").Str)
+				e := atTheDesk(t, r, entries, command, convert.Answer{Selected: []string{label}})
 				require.Equal(t, r.dir, e.Dir)
 				require.NotEmpty(t, e.Agent)
-				require.NoError(t, r.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{{Selected: []string{label}}}, "phone"))
-				require.True(t, awaitPermit(t, r).Exists(), "the editor was asked")
-				require.False(t, awaitPermit(t, r).Exists(), "and it was taken back there")
 				r.await(t, done)
 				_, err := os.Stat(filepath.Join(r.dir, "marker"))
 				require.Equal(t, label == a.allow, err == nil, "%s: %v", label, err)
@@ -94,16 +90,24 @@ var (
 	rejected = convert.Answer{Selected: []string{"Reject"}, Note: "use printf"}
 )
 
-// atTheDesk answers the next permission, which is for a command, at the desk.
-func atTheDesk(t *testing.T, r *realRun, entries <-chan desk.Entry, command string, a convert.Answer) {
+// atTheDesk answers the next permission, which is for a command, at the desk. OpenCode
+// shows more of its call a millisecond after it has asked: that is another permission.
+func atTheDesk(t *testing.T, r *realRun, entries <-chan desk.Entry, command string, a convert.Answer) desk.Entry {
 	t.Helper()
-	e := awaitState(t, entries, desk.Asking)
-	require.Equal(t, desk.Permission, e.Kind)
-	require.Equal(t, r.session, e.Call.Session, "in the conversation")
-	require.Equal(t, command, gjson.GetBytes(e.Call.Input, "command").Str)
-	require.NoError(t, r.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{a}, "phone"))
-	require.True(t, awaitPermit(t, r).Exists(), "the editor was asked")
-	require.False(t, awaitPermit(t, r).Exists(), "and it was taken back there")
+	for {
+		e := awaitState(t, entries, desk.Asking)
+		require.Equal(t, desk.Permission, e.Kind)
+		require.Equal(t, r.session, e.Call.Session, "in the conversation")
+		require.Equal(t, command, gjson.GetBytes(e.Call.Input, "command").Str)
+		err := r.desk.Answer(desk.Ref{Session: e.Call.Session, ID: e.Call.ID, Revision: e.Revision}, []convert.Answer{a}, "phone")
+		if errors.Is(err, desk.ErrRevision) || errors.Is(err, desk.ErrSettled) {
+			continue
+		}
+		require.NoError(t, err)
+		require.True(t, awaitPermit(t, r).Exists(), "the editor was asked")
+		require.False(t, awaitPermit(t, r).Exists(), "and it was taken back there")
+		return e
+	}
 }
 
 func bashCall(id, command string) modeltest.Reply {

@@ -85,6 +85,32 @@ func TestWhoDiedWithTheOutcome(t *testing.T) {
 	require.False(t, takes(t, b, answered, "p"))
 }
 
+// That a process has an outcome may be noted at the moment in which its successor takes it
+// over. That is no other process that was faster: it had it before.
+func TestWhoDiedWithTheOutcomeIsNotedLate(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir(), hub.Options{})
+	answered := answer(t, b, askBy(t, b, "p", "id", "Go on?"), "Yes", "phone")
+	require.True(t, takes(t, b, answered, "p"))
+	b.UsedWithin(time.Millisecond)
+	got := askBy(t, b, "q", "id", "Go on?")
+	successor, noted := as(got, "q"), false
+	successor.May = func(ctx context.Context) error { // just before it is written
+		if noted {
+			return nil
+		}
+		noted = true
+		_, err := b.Delivered(ctx, as(answered, "p"))
+		return err
+	}
+	mine, err := b.TakeOver(t.Context(), got, successor)
+	require.NoError(t, err)
+	require.True(t, mine)
+	require.True(t, noted)
+	require.False(t, takes(t, b, answered, "p"))
+	require.Equal(t, answered.Key(), askBy(t, b, "q", "id", "Go on?").Key(), "it is not asked again")
+}
+
 // Two processes wait at two hubs, of which one has not heard of the other: one of them
 // has the outcome.
 func TestTwoWaitAtTwoHubs(t *testing.T) {

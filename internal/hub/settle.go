@@ -182,7 +182,7 @@ func (b *Board) take(ctx context.Context, r *Record, ref Ref, over func(now *Rec
 		return false, cmp.Or(err, ErrNotFound)
 	}
 	l := b.leases[r.key]
-	holder := b.holder(now)
+	holder, had := b.holder(now), b.hasIt(now)
 	if holder != "" && holder != ref.Asker && !over(now) {
 		b.mu.Unlock()
 		return false, nil
@@ -194,7 +194,7 @@ func (b *Board) take(ctx context.Context, r *Record, ref Ref, over func(now *Rec
 		return true, nil
 	}
 	taken, err := b.receive(ctx, ref, func(e *End, _ time.Time) {
-		if e.Consumed.IsZero() && e.Taker == now.End.Taker {
+		if e.Consumed.IsZero() && (e.Taker == now.End.Taker || e.Taker == had) { // that it had it may be noted meanwhile
 			e.Taker = ref.Asker
 		}
 	})

@@ -34,7 +34,6 @@ type agentProcess struct {
 	cancel  context.CancelFunc
 	reply   chan agentReply
 	outcome string
-	again   int // times in a row that it was told to ask again
 	done    map[string]bool
 }
 
@@ -172,13 +171,6 @@ func (h *house) gets(a *agentProcess) {
 	a.cancel()
 	a.waits = false
 	require.NoError(h.t, r.err)
-	if r.code == 202 && gjson.Get(r.body, "state.type").Str != "awaiting_user_response" && a.again < 3 { // that a dead one has it was noted this moment
-		a.again++
-		h.note("  %s is told to ask again", a.name)
-		h.asks(a, a.asks) // as a link does
-		return
-	}
-	a.again = 0
 	require.Equal(h.t, 200, r.code, r.body)
 	h.count["got"]++
 	a.outcome = gjson.Get(r.body, "outcome").Str

@@ -63,7 +63,8 @@ type Conversation interface {
 	// for the agent, and does not call the Session.
 	Prompt(id string, content any) error
 	// Interrupt ends the agent's turn, and with all the prompts in its queue. It
-	// returns when the agent has seen it.
+	// returns when the agent has seen it. If ctx ends before that, the error is that of
+	// ctx, and the agent is killed.
 	Interrupt(ctx context.Context, all bool) error
 	// Kill ends the process at once. It does not wait for that, and does not call the
 	// Session.

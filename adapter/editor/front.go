@@ -34,8 +34,8 @@ type Options struct {
 	TrustPrompts bool
 	// Now is the clock by which answers are too fast; nil is [time.Now].
 	Now func() time.Time
-	// CancelGrace is how long a cancelled turn may take to end before the agent's
-	// process is ended; 0 stands for 5 seconds.
+	// CancelGrace is how long a cancelled turn may take to end, and the agent to see
+	// the interrupt, before its process is ended; 0 stands for 5 seconds.
 	CancelGrace time.Duration
 	// Desk gets everything that is asked; nil is one of its own. Whoever has it
 	// can list what is open, answer it and cancel it.

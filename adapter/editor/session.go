@@ -219,8 +219,13 @@ func (s *Session) interrupt(e session.Interrupt, seen chan<- struct{}) {
 	defer close(seen)
 	ctx, stop := context.WithTimeout(s.ctx, s.front.opts.CancelGrace)
 	defer stop()
-	if err := s.conv.Interrupt(ctx, e.All); err != nil {
+	err := s.conv.Interrupt(ctx, e.All)
+	if err != nil {
 		s.front.log.Debug("interrupt failed", "session", s.id, "err", err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.apply(session.InterruptUnseen{N: e.N})
+		return
 	}
 	s.apply(session.InterruptDone{N: e.N})
 }

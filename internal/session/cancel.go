@@ -62,6 +62,25 @@ func (s *State) interruptDone(ev InterruptDone) {
 	}
 }
 
+// interruptUnseen ends a process that hears nothing, also if its turn has ended: the
+// next prompt would get no end, or be hit by the interrupt. While the end of a turn is
+// drawn the agent is not read: it is told once more.
+func (s *State) interruptUnseen(n int) {
+	switch {
+	case s.interrupting != n, s.phase == leaving: // of a process that is gone, or about to be
+	case s.phase == finishing:
+		s.interrupt()
+	default:
+		s.kill()
+	}
+}
+
+// kill ends the process of an agent that does not honour a cancel.
+func (s *State) kill() {
+	s.phase = leaving
+	s.do(Kill{})
+}
+
 // close ends the session.
 func (s *State) close(ev CloseCame) {
 	how := ev.How

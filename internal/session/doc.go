@@ -21,7 +21,9 @@
 //	                                                               ▼
 //	                                                            leaving ──► exits
 //
-// In finishing, what was asked in the turn is taken back before its prompts end.
+// In finishing, what was asked in the turn is taken back before its prompts end. An
+// agent that does not see an interrupt in time is ended, too, whatever became of its
+// turn.
 // From every phase the session can be closed.
 //
 // A request of the agent is apart from that: it belongs to the session and may

@@ -82,6 +82,9 @@ type (
 	TurnWrapped struct{}
 	// InterruptDone means that the agent has seen interrupt n, or never will.
 	InterruptDone struct{ N int }
+	// InterruptUnseen means that the agent has not seen interrupt n in the time that a
+	// cancelled turn has to end.
+	InterruptUnseen struct{ N int }
 )
 
 // What becomes of the agent's requests.

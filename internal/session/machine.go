@@ -220,6 +220,8 @@ func (s *State) Step(ev Event) []Effect {
 		s.turnWrapped()
 	case InterruptDone:
 		s.interruptDone(ev)
+	case InterruptUnseen:
+		s.interruptUnseen(ev.N)
 	case InterruptAgain:
 		if s.phase == cancelling && s.turn.n == ev.Turn && s.interrupting == 0 {
 			s.interrupt()

@@ -89,8 +89,7 @@ func (s *State) graceOver(n int) {
 		s.giveUp(s.turn)
 		s.turn, s.phase = nil, idle
 	case now:
-		s.phase = leaving
-		s.do(Kill{})
+		s.kill()
 	}
 	s.past = slices.DeleteFunc(s.past, func(t *turn) bool {
 		if t.n == n {

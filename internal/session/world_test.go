@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A world is a session's state with all that is around it: an editor and its
@@ -29,6 +30,7 @@ type limits struct {
 	elsewhere                         int8 // requests that are settled at the desk
 	rounds                            int8 // requests that are asked once more
 	reopens                           int8 // how often the editor opens the session anew
+	unseen                            int8 // interrupts that the agent does not see in time
 	failures, takes, leaves           int8 // of a relayed agent and its editor
 }
 
@@ -56,7 +58,7 @@ type env struct {
 	asks    [maxAsks]askView
 	asked   int8 // requests so far
 	agent   agentView
-	flights [3]flight // interrupts
+	flights [4]flight // interrupts
 	graces  [3]int    // turns whose grace runs
 	agains  [3]int    // turns whose interrupt is to be repeated
 	reader  reader
@@ -152,6 +154,7 @@ type flight struct {
 	n         int
 	all, seen bool
 	old       bool // to a process that is gone
+	late      bool // nobody waits for it any more
 }
 
 // reader is the goroutine that reads the agent.
@@ -317,7 +320,16 @@ func (w *world) clockMoves(list []move) []move {
 		switch {
 		case f.n == 0:
 		case !f.seen:
-			list = append(list, move{"the agent sees interrupt #", f.n, true, func(w *world) { w.seeInterrupt(i) }})
+			if !slices.ContainsFunc(w.flights[:], func(o flight) bool { return o.late && o.n < f.n }) { // one after the other
+				list = append(list, move{"the agent sees interrupt #", f.n, true, func(w *world) { w.seeInterrupt(i) }})
+			}
+			if w.unseen > 0 && !f.late && !f.old {
+				list = append(list, move{"interrupt # is not seen in time", f.n, false, func(w *world) {
+					w.unseen--
+					w.flights[i].late = true
+					w.step(InterruptUnseen{f.n})
+				}})
+			}
 		case w.agent.backs.n == 0:
 			list = append(list, move{"interrupt # is done", f.n, true, func(w *world) {
 				w.flights[i] = flight{}
@@ -348,8 +360,10 @@ func (w *world) clockMoves(list []move) []move {
 }
 
 func (w *world) seeInterrupt(i int) {
-	f := &w.flights[i]
-	f.seen = true
+	f := w.flights[i]
+	if w.flights[i].seen = true; f.late {
+		w.flights[i] = flight{}
+	}
 	if !w.agent.alive || f.old {
 		return
 	}

@@ -257,6 +257,24 @@ func TestCancelThatIsNotHonoured(t *testing.T) {
 	require.Contains(t, starts[1].Args, s)
 }
 
+// A turn may end by itself while the CLI no longer hears the cancel. The next prompt is
+// not given to it.
+func TestCancelThatIsNotHeard(t *testing.T) {
+	t.Parallel()
+	cli := ct.New(t, ct.Script{IgnoreInterrupt: true, Turns: []ct.Turn{{Steps: steps{ct.Text("a"), ct.Wait("end")}}, {Steps: steps{ct.Text("b")}}}})
+	e := serve(t, backend.Options{Claude: cli.Path, CancelGrace: 2 * time.Second})
+	s := e.ready()
+	turn := e.prompt(s, "first")
+	e.await(s, "text", func(u gjson.Result) bool { return u.Get("content.text").Str == "a" })
+	e.cancel(s)
+	next := e.prompt(s, "next")
+	cli.Release("end")
+	turn.ends(acp.StopReasonCancelled)
+	next.ends(acp.StopReasonEndTurn)
+	require.Len(t, cli.Starts(), 2)
+	require.Equal(t, "ab", e.said(s))
+}
+
 func TestProcessDies(t *testing.T) {
 	for name, step := range map[string]ct.Step{
 		"exit":          ct.Die(7, "out of cheese"),

@@ -144,6 +144,7 @@ type printedTurn struct {
 	last    bool   // or the last one
 	session string // the agent's
 	answers string // the id of the question that the prompt answers, in words
+	again   bool   // the agent asks that again, until it has the prompt
 	asked   []*pending.Asking
 }
 
@@ -164,7 +165,7 @@ func pendingIn(store *pending.Store, prompt string) *pending.File {
 	return f
 }
 
-func (t *printedTurn) opened(session string) { t.session = session }
+func (t *printedTurn) opened(session string, again bool) { t.session, t.again = session, again }
 
 // sessions are the names by which the questions are claimed: the agent's session,
 // and the command, for agents that cannot resume one.
@@ -190,7 +191,8 @@ func (t *printedTurn) Ask(ctx context.Context, c convert.Call) (convert.Outcome,
 	c.Session, c.ID = t.session, ""
 	a := t.chain.Begin(ctx, c)
 	t.asked = append(t.asked, a)
-	if f := a.File(); f != nil && f.ID == t.answers {
+	if f := a.File(); f != nil && f.ID == t.answers && t.again {
+		t.again = false
 		<-ctx.Done() // the prompt takes its place
 	}
 	o, err := a.Wait()

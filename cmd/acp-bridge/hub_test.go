@@ -557,6 +557,19 @@ func TestRealPrint(t *testing.T) {
 	require.NoFileExists(t, waits)
 }
 
+// An agent that cannot resume a session gets the words in a new one. What it asks there is
+// asked: no prompt will take its place.
+func TestWordsForAnAgentThatCannotResume(t *testing.T) {
+	dir := t.TempDir()
+	for _, prompt := range [][]string{{"Set it up"}, {"@.acp-bridge/pending-questions.json", "use SQLite"}} {
+		b := exec.CommandContext(t.Context(), os.Args[0], append(append([]string{"chat", "-p"}, prompt...), "--headless", "--", os.Args[0], "demo", "--stdio")...)
+		b.Dir, b.Env = dir, append(os.Environ(), asBridge+"=1", "XDG_STATE_HOME="+dir)
+		out, _ := b.CombinedOutput()
+		require.Equal(t, exitPending, b.ProcessState.ExitCode(), "%s", out)
+		require.Contains(t, string(out), "3 questions are waiting in")
+	}
+}
+
 // The token in a hub's folder goes to no other program that listens on this
 // machine: not from a command, not from a link.
 func TestFolderTokenGoesToNobodyElse(t *testing.T) {

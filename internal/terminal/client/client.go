@@ -48,8 +48,9 @@ type Options struct {
 	// Instead sends the Prompt in place of an answer to what is asked again, which
 	// the Resolver leaves open until it is withdrawn.
 	Instead bool
-	// Opened, if not nil, is told the id of the session.
-	Opened func(session string)
+	// Opened, if not nil, is told the id of the session, and whether the agent asks
+	// something again by itself that was open when the session ended.
+	Opened func(session string, again bool)
 	// Desk, if not nil, gets everything that the agent asks. Who answers there
 	// first has answered.
 	Desk *desk.Desk

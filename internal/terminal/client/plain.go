@@ -120,7 +120,7 @@ func (p *plain) event(v any) {
 			return
 		}
 		if p.opened = true; p.o.Opened != nil {
-			p.o.Opened(string(p.l.session))
+			p.o.Opened(string(p.l.session), p.l.left != "")
 		}
 		if p.l.left != "" && (!p.typed || p.o.Once) && !p.o.Instead { // what comes next is no answer to it
 			go p.l.wait(p.ctx)
